@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceType } from './resource.ts';
 
-/** The built-in kinds that we touch, cut down to the fields that we touch. */
+/** The built-in kinds that this program uses, reduced to the fields that it uses. */
 
 export interface Secret extends KubeObject {
   type?: string;
@@ -39,11 +39,11 @@ export const ServiceAccount: ResourceType<ServiceAccount> = {
 };
 
 /**
- * A Node as `kubectl get nodes` shows it: two hundred bytes of the ten thousand that a kubelet tells every five minutes, with all the
- * images that it has.
+ * A Node in the form of `kubectl get nodes`. It has 200 bytes instead of the 10,000 that a kubelet reports every five
+ * minutes with the list of its images.
  */
 export interface NodeRow extends KubeObject {
-  /** `Ready`, `NotReady` or `Unknown`, and others after a comma, e.g. `Ready,SchedulingDisabled`. */
+  /** `Ready`, `NotReady` or `Unknown`, with further states after a comma, e.g. `Ready,SchedulingDisabled`. */
   status: string;
 }
 export const NodeRow: ResourceType<NodeRow> = {
@@ -96,7 +96,7 @@ export const ClusterRoleBinding: ResourceType<RoleBinding> = {
   namespaced: false,
 };
 
-/** Times are RFC 3339 with exactly six fraction digits; the API server refuses any other number. */
+/** Times are RFC 3339 with exactly six fraction digits. The API server rejects any other number of digits. */
 export interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string;
@@ -136,7 +136,7 @@ export const ValidatingAdmissionPolicy: ResourceType<AdmissionPolicy> = {
   kind: 'ValidatingAdmissionPolicy',
   plural: 'validatingadmissionpolicies',
 };
-/** A policy is in force where a binding of it says so. */
+/** A policy takes effect only through a binding. */
 export const ValidatingAdmissionPolicyBinding: ResourceType<AdmissionPolicy> = {
   ...admission,
   kind: 'ValidatingAdmissionPolicyBinding',

@@ -1,11 +1,11 @@
-/** One thing the API server found wrong, e.g. one field of an invalid object. */
+/** One problem that the API server found, e.g. one field of an invalid object. */
 export interface KubeErrorCause {
   readonly field?: string;
   readonly message: string;
   readonly reason?: string;
 }
 
-/** What the API server says the error is about. */
+/** The object that the error concerns, according to the API server. */
 export interface KubeErrorDetails {
   readonly name?: string;
   readonly group?: string;
@@ -14,7 +14,7 @@ export interface KubeErrorDetails {
   readonly uid?: string;
 }
 
-/** Everything a {@link KubeError} is made of. */
+/** The parts of a {@link KubeError}. */
 export interface KubeErrorOptions {
   readonly status: number;
   readonly reason: string;
@@ -26,16 +26,16 @@ export interface KubeErrorOptions {
 }
 
 /**
- * The one error that a call to an API server throws. `status` is the HTTP status, or 0 when no answer came; `reason` is
- * that of the `Status` object (`NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `Forbidden`, `Expired`, …), or
- * `Unreachable`, `DeadlineExceeded`, `BadAnswer`, `AnswerTooLong` when there was no proper answer.
+ * The only error that a call to an API server throws. `status` is the HTTP status, or 0 without a response. `reason` is
+ * the reason of the `Status` object (`NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `Forbidden`, `Expired`, …), or
+ * `Unreachable`, `DeadlineExceeded`, `BadAnswer`, `AnswerTooLong` without a valid response.
  */
 export class KubeError extends Error {
   readonly status: number;
   readonly reason: string;
   readonly causes: readonly KubeErrorCause[];
   readonly details: KubeErrorDetails;
-  /** How long the server asks us to wait before the next try. */
+  /** The delay that the API server requests before the next attempt. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(failure: KubeErrorOptions) {
@@ -52,18 +52,23 @@ export class KubeError extends Error {
 const matchesKubeError = (error: unknown, test: (error: KubeError) => boolean): boolean =>
   error instanceof KubeError && test(error);
 
-/** 404, whether of the object, its namespace or its whole kind. */
+/** 404 for the object, its namespace or its whole kind. */
 export const isNotFound = (error: unknown): boolean => matchesKubeError(error, (e) => e.status === 404);
 
-/** An answer that stays the same until somebody changes something. Conflicts and overload pass by themselves. */
+/**
+ * A response that does not change without a change of the request or the cluster. Conflicts and overload are transient.
+ */
 export const isRejection = (error: unknown): boolean =>
   matchesKubeError(error, (e) => e.status >= 400 && e.status < 500 && e.status !== 409 && e.status !== 429);
 
-/** 404 of a named object: its kind is served, it just is not there. */
+/** 404 for a named object: its kind exists, the object does not. */
 export const isObjectNotFound = (error: unknown): boolean =>
   matchesKubeError(error, (e) => e.status === 404 && e.reason === 'NotFound' && Boolean(e.details.name));
 
-/** 409 because somebody else wrote first, or owns a field that we applied. Read again, decide again. */
+/**
+ * 409 because the object has changed, or because another manager owns an applied field. Read the object again before a
+ * retry.
+ */
 export const isConflict = (error: unknown): boolean =>
   matchesKubeError(error, (e) => e.status === 409 && e.reason === 'Conflict');
 
@@ -74,22 +79,22 @@ export const isAlreadyExists = (error: unknown): boolean =>
 /** 403. */
 export const isForbidden = (error: unknown): boolean => matchesKubeError(error, (e) => e.status === 403);
 
-/** 401: the credentials themselves were refused. */
+/** 401: the API server rejects the credentials. */
 export const isUnauthorized = (error: unknown): boolean => matchesKubeError(error, (e) => e.status === 401);
 
-/** 422: the object breaks a rule of its schema; `causes` names the fields. */
+/** 422: the object violates its schema; `causes` names the fields. */
 export const isInvalid = (error: unknown): boolean => matchesKubeError(error, (e) => e.status === 422);
 
 /** 410: the resource version or the continue token is too old. */
 export const isGone = (error: unknown): boolean => matchesKubeError(error, (e) => e.status === 410);
 
-/** More than is read of any answer, e.g. of a page of large objects. */
+/** The response exceeds the size limit, e.g. a page of large objects. */
 export const isResponseTooLong = (error: unknown): boolean =>
   matchesKubeError(error, (e) => e.reason === 'AnswerTooLong');
 
-/** No answer: refused, reset, not trusted, or too late. */
+/** No response: connection refused or reset, certificate not trusted, or deadline exceeded. */
 export const isUnreachable = (error: unknown): boolean => matchesKubeError(error, (e) => e.status === 0);
 
-/** True for what time alone may cure: no answer, 429 and 5xx. */
+/** True for errors that may pass without a change: no response, 429 and 5xx. */
 export const isRetryable = (error: unknown): boolean =>
   matchesKubeError(error, (e) => e.status === 0 || e.status === 429 || e.status >= 500);

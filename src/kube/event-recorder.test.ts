@@ -59,7 +59,7 @@ function play(log: Log = noLog) {
 }
 
 describe('events', () => {
-  it('say who, what and about which object, in the namespace where kubectl looks for them', async () => {
+  it('have a source, a reason and an object, in the namespace where kubectl reads them', async () => {
     const { server, recorder } = play();
     recorder.record(machine('m'), 'Normal', 'Bootstrapped', 'The cluster is bootstrapped.');
     await recorder.flush();
@@ -88,7 +88,7 @@ describe('events', () => {
     ]);
   });
 
-  it('count the same sentence up instead of repeating it, also after a restart and after the server forgot it', async () => {
+  it('count repeated messages, also after a restart and after the server deleted the Event', async () => {
     const { clock, server, make, recorder } = play();
     const say = (by: EventRecorder) => by.record(machine('m'), 'Warning', 'Parked', 'The pool is full.');
     say(recorder);
@@ -108,7 +108,7 @@ describe('events', () => {
     expect(server.all().map(({ count }) => count)).toEqual([1]);
   });
 
-  it('never flood: one object gets a handful, others are not affected, and time gives new room', async () => {
+  it('are rate-limited per object: other objects are not affected, and the limit refills over time', async () => {
     const { clock, server, recorder } = play();
     for (let i = 0; i < 1000; i += 1) recorder.record(machine('loud'), 'Warning', 'Odd', `Odd thing ${i}.`);
     recorder.record(machine('quiet'), 'Normal', 'Fine', 'All is well.');
@@ -120,7 +120,7 @@ describe('events', () => {
     expect(server.stored.size).toBe(27);
   });
 
-  it('come slowly when there are many, so that what is done goes first, and Warnings before all others', async () => {
+  it('are paced when there are many, so that reconciles go first; Warnings precede all others', async () => {
     const { clock, server, recorder } = play();
     for (let i = 0; i < 200; i += 1) recorder.record(machine(`m-${i}`), 'Normal', 'Granted', 'Granted.');
     await clock.advance(1000);
@@ -132,14 +132,14 @@ describe('events', () => {
     expect(server.stored.size).toBe(201);
   });
 
-  it('do not hold up the end for their pace', async () => {
+  it('are written without pauses on shutdown', async () => {
     const { server, recorder } = play();
     for (let i = 0; i < 200; i += 1) recorder.record(machine(`m-${i}`), 'Normal', 'Granted', 'Granted.');
     await recorder.close();
     expect(server.stored.size).toBe(200);
   });
 
-  it('that cannot be written cost a log line, and the next ones are written again', async () => {
+  it('that cannot be written cost a log line, and later events are written again', async () => {
     const warnings: string[] = [];
     const log: Log = { ...noLog, warn: (_, message) => void warnings.push(message), child: () => log };
     const { server, recorder } = play(log);
@@ -153,7 +153,7 @@ describe('events', () => {
     expect(server.all().map(({ reason }) => reason)).toEqual(['Two']);
   });
 
-  it('are not written any more when somebody else may be speaking', async () => {
+  it('are not written after the leadership signal aborts', async () => {
     const { clock, server } = play();
     const tenure = new AbortController();
     const { signal } = tenure;
@@ -165,7 +165,7 @@ describe('events', () => {
     expect(server.calls()).toBe(0);
   });
 
-  it('hold up the end of a process for five seconds at most, however many wait for a silent server', async () => {
+  it('delay the shutdown by at most five seconds, however many wait for a silent server', async () => {
     const { clock } = play();
     const silence = (_type: unknown, _object: unknown, signal?: AbortSignal) =>
       new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
@@ -177,7 +177,7 @@ describe('events', () => {
     await closed;
   });
 
-  it('are cut to what the API server takes: 1024 characters, and a name that is a name', async () => {
+  it('are cut to the limits of the API server: 1024 characters, and a valid name', async () => {
     const { server, recorder } = play();
     recorder.record(machine('m'.repeat(253)), 'Normal', 'Long', 'x'.repeat(5000));
     await recorder.flush();
@@ -193,7 +193,7 @@ describe('events of many namespaces', () => {
     metadata: { namespace, name: `s${i}`, uid: `${namespace}-${i}` },
   });
 
-  it('are written in turn: one that says thousands of things keeps no other waiting, and does not fill what waits', async () => {
+  it('are written in turn: thousands of events of one namespace neither delay others nor fill the queue', async () => {
     const { clock, server, recorder } = play();
     for (let i = 0; i < 6000; i += 1) recorder.record(inNamespace('noisy', i), 'Warning', 'Odd', `thing ${i}`);
     for (let i = 0; i < 20; i += 1) recorder.record(inNamespace('quiet', i), 'Warning', 'Odd', `thing ${i}`);

@@ -8,7 +8,7 @@ import type { KubeClient } from './client/client.ts';
 import { isAlreadyExists, isObjectNotFound } from './errors.ts';
 import type { KubeObject, ResourceType } from './resource.ts';
 
-/** `core/v1` Event: what `kubectl describe` shows below an object. */
+/** `core/v1` Event: listed by `kubectl describe` below an object. */
 export interface Event extends KubeObject {
   involvedObject: {
     apiVersion: string;
@@ -41,48 +41,48 @@ export interface EventRecorderOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'merge'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Who speaks, e.g. the provider's name. */
+  /** The reporting controller, e.g. the provider's name. */
   readonly component: string;
-  /** Which process of it, e.g. the pod's name. */
+  /** The reporting instance, e.g. the pod's name. */
   readonly instance?: string;
-  /** Events that may be written for one object in a row; default 25, as in client-go. */
+  /** Burst of Events for one object; default 25, as in client-go. */
   readonly burst?: number;
-  /** Then one more each so many seconds; default 300, as in client-go. */
+  /** Seconds until one more Event for the object; default 300, as in client-go. */
   readonly refillSeconds?: number;
-  /** Events that may be written for all objects in a row; default 50. */
+  /** Burst of Events for all objects; default 50. */
   readonly totalBurst?: number;
-  /** Then so many in a second; default 10. What is done matters more than what is said about it. */
+  /** Events per second after the burst; default 10. Reconciles have precedence over Events. */
   readonly perSecond?: number;
-  /** Nothing is written any more after its end: another process may be speaking by then. */
+  /** No Event is written after this signal aborts: another process may be the leader by then. */
   readonly signal?: AbortSignal;
 }
 
-/** What was said about an object and is not written yet. */
+/** An Event that is recorded and not yet written. */
 interface PendingEvent {
   readonly event: Event;
-  /** Times since the last write. */
+  /** Number of occurrences since the last write. */
   times: number;
   lastAt: Date;
 }
 
-/** More objects than this are not kept in mind for the rate limit. */
+/** Maximum number of objects with a rate limit in the cache. */
 const maxBuckets = 4096;
-/** More sentences than this do not wait; the newest are dropped. */
+/** Maximum number of pending Events; the newest are dropped. */
 const maxPending = 5000;
-/** As many of them may be about the objects of one namespace. */
+/** Maximum number of pending Events of one namespace. */
 const maxPendingPerNamespace = 2500;
 const maxMessageLength = 1024;
 
 /**
- * Writes Events that people read: one for each object, reason and sentence, counted up when it is said again, and never a flood.
- * Recording never waits and never throws; an Event that cannot be written is a line in the log.
+ * Writes Events for users: one for each object, reason and message, with a count for repetitions, and rate-limited.
+ * `record` never waits and never throws; an Event that cannot be written becomes a log line.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #log: Log;
   readonly #pending = new Map<string, PendingEvent>();
   readonly #buckets = new LruMap<string, TokenBucket>(maxBuckets);
-  /** How many wait, by namespace. */
+  /** Number of pending Events by namespace. */
   readonly #counts = new Map<string, number>();
   #lastNamespace: string | undefined;
   readonly #pace: TokenBucket;
@@ -98,7 +98,7 @@ export class EventRecorder {
     this.#pace = new TokenBucket(options.clock, options.totalBurst ?? 50, options.perSecond ?? 10);
   }
 
-  /** Says something about an object. `reason` is UpperCamelCase and stable, `message` a sentence without secrets. */
+  /** Records an Event about an object. `reason` is UpperCamelCase and stable, `message` a sentence without secrets. */
   record(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
     const event = this.#eventOf(object, type, reason, message);
     const key = `${event.metadata.namespace}/${event.metadata.name}`;
@@ -115,12 +115,12 @@ export class EventRecorder {
     this.#writing ??= this.#writeAll();
   }
 
-  /** Resolves when everything recorded so far is written or given up. */
+  /** Resolves when every recorded Event is written or dropped. */
   async flush(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  /** For an orderly end: gives what is left so many seconds, and then writes no more. */
+  /** Shuts down: writes the pending Events within `seconds`, and no Event afterwards. */
   async close(seconds = 5): Promise<void> {
     this.#hurry.abort();
     const patience = new AbortController();
@@ -132,7 +132,7 @@ export class EventRecorder {
   }
 
   async #writeAll(): Promise<void> {
-    // A moment in which the same sentence may be said again, and after which `#writing` is set.
+    // One microtask, in which the same message can be recorded again and after which `#writing` is set.
     await Promise.resolve();
     for (;;) {
       if (this.#over.signal.aborted) {
@@ -165,7 +165,7 @@ export class EventRecorder {
     this.#pace.take();
   }
 
-  /** Warnings first, and of them those of another namespace than the last: none waits until another has said all. */
+  /** Warnings go first, and then the namespace changes with each write, so that no namespace delays the others. */
   #next(): [string, PendingEvent] | undefined {
     let best: { readonly entry: [string, PendingEvent]; readonly rank: number } | undefined;
     for (const entry of this.#pending) {
@@ -188,7 +188,7 @@ export class EventRecorder {
     else this.#counts.delete(namespace);
   }
 
-  /** The name follows from what is said, so that saying it again, even after a restart, finds the earlier Event. */
+  /** The name is derived from the content, so that a repetition, even after a restart, matches the earlier Event. */
   async #write({ event, times, lastAt }: PendingEvent, signal: AbortSignal): Promise<void> {
     const lastTimestamp = formatSeconds(lastAt);
     try {
@@ -203,7 +203,7 @@ export class EventRecorder {
       const count = (earlier.count ?? 1) + times;
       await this.#options.client.merge(Event, { namespace, name }, { count, lastTimestamp }, {}, signal);
     } catch (error) {
-      // It expired between the two calls: the API server forgets Events after an hour.
+      // It expired between the two calls: the API server deletes Events after an hour.
       if (!isObjectNotFound(error)) throw error;
       await this.#options.client.create(Event, { ...event, count: times, lastTimestamp }, signal);
     }
@@ -237,7 +237,7 @@ export class EventRecorder {
     };
   }
 
-  /** One token of the object's bucket, if there is one. */
+  /** Takes one token of the object's bucket, if one is left. */
   #take(object: KubeObject): boolean {
     const { clock, burst = 25, refillSeconds = 300 } = this.#options;
     const key = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;

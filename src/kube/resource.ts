@@ -1,4 +1,4 @@
-/** The metadata that we read or write. Times are RFC 3339 strings, as on the wire. */
+/** The metadata fields that this program reads or writes. Times are RFC 3339 strings, as on the wire. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -30,7 +30,7 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
-/** Where objects of one kind live. `T` is the type of the object; nothing carries it at run time. */
+/** The REST location of a kind. `T` is the type of the object; it exists only at compile time. */
 export interface ResourceType<T extends KubeObject = KubeObject> {
   /** Empty for the core group. */
   readonly group: string;
@@ -40,21 +40,21 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly plural: string;
   readonly namespaced: boolean;
   /**
-   * Lists and watches of it ask for what `kubectl get` would print, of which this makes the object: a small part of what goes over
-   * the wire otherwise. Cluster-scoped kinds only, since a row does not name its namespace.
+   * Builds the object from a table row, as printed by `kubectl get`. Lists and watches then transfer a small part of
+   * the bytes. Only for cluster-scoped kinds, since a row does not include the namespace.
    */
   readonly fromRow?: (cell: (column: string) => string) => Omit<T, keyof KubeObject>;
   /** Only for the type checker. */
   readonly object?: T;
 }
 
-/** Names one object of a kind. `namespace` is absent for cluster-scoped kinds. */
+/** Identifies one object of a kind. `namespace` is absent for cluster-scoped kinds. */
 export interface ObjectKey {
   readonly namespace?: string | undefined;
   readonly name: string;
 }
 
-/** `group/version`, or `version` alone for the core group: the `apiVersion` of an object. */
+/** The `apiVersion` of an object: `group/version`, or `version` alone for the core group. */
 export const apiVersionOf = (type: ResourceType): string =>
   type.group ? `${type.group}/${type.version}` : type.version;
 
@@ -63,7 +63,7 @@ export const objectKeyOf = (object: KubeObject): ObjectKey =>
     ? { namespace: object.metadata.namespace, name: object.metadata.name }
     : { name: object.metadata.name };
 
-/** `namespace/name` or `name`: for maps, queues and logs. */
+/** `namespace/name` or `name`: the key in maps, queues and logs. */
 export const formatObjectKey = (key: ObjectKey): string => (key.namespace ? `${key.namespace}/${key.name}` : key.name);
 
 export const parseObjectKey = (text: string): ObjectKey => {

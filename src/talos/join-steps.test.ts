@@ -47,8 +47,8 @@ async function run(
   return { ...outcome, closed };
 }
 
-describe('the way of a node into its cluster', () => {
-  it('has stable names, which are stored', () => {
+describe('the join steps of a node', () => {
+  it('have stable names, which are stored', () => {
     expect(joinSteps.map(({ name }) => name)).toEqual(['await-talos-api', 'await-installation', 'await-member']);
     for (const step of joinSteps) expect(step.erases).toBeUndefined();
   });
@@ -63,7 +63,7 @@ describe('the way of a node into its cluster', () => {
     },
   );
 
-  it('T39: says of a silent node whose address a DHCP server has to give where to look for it', async () => {
+  it('T39: report the required DHCP reservation for a silent node with a DHCP address', async () => {
     const facts = { address: '192.0.2.7', mac: '02:00:00:00:00:07', assignment: 'DHCP' };
     const silent = { error: new ProviderError('TALOS_UNREACHABLE', '192.0.2.7: no answer.') };
     expect(await run('await-talos-api', silent, facts)).toMatchObject({
@@ -77,27 +77,27 @@ describe('the way of a node into its cluster', () => {
     expect(await run('await-talos-api', silent)).not.toHaveProperty('reason');
   });
 
-  it('gives what nobody expected to the engine', async () => {
+  it('pass an unexpected error to the engine', async () => {
     await expect(run('await-member', { error: new TypeError('bug') })).rejects.toThrow('bug');
     const denied = new ProviderError('TALOS_PERMISSION_DENIED');
     await expect(run('await-talos-api', { error: denied })).rejects.toBe(denied);
   });
 
-  it('ends with a reason when no platform said where the node is', async () => {
+  it('fail with a reason when no platform reported the address of the node', async () => {
     expect(await run('await-talos-api', {}, {})).toMatchObject({ kind: 'fail', reason: 'AddressUnknown' });
   });
 
-  it('begins when the API answers over mTLS', async () => {
+  it('start when the API answers over mTLS', async () => {
     expect(await run('await-talos-api', {})).toMatchObject({ kind: 'done', closed: true });
   });
 
   it.each([
-    ['still installing, although it says it is ready', { status: status('installing', true) }, 'wait'],
-    ['rebooting, although it says it is ready', { status: status('rebooting', true), installed: true }, 'wait'],
+    ['still installing, although it reports ready', { status: status('installing', true) }, 'wait'],
+    ['rebooting, although it reports ready', { status: status('rebooting', true), installed: true }, 'wait'],
     ['booting from its ISO', { status: status('booting', false), installed: false }, 'wait'],
     ['booting from its disk', { status: status('booting', false), installed: true }, 'done'],
     ['running from its disk', { status: status('running', true), installed: true }, 'done'],
-  ] as const)('knows whether a node is installed: %s', async (_, node, kind) => {
+  ] as const)('detect whether a node is installed: %s', async (_, node, kind) => {
     expect(await run('await-installation', node)).toMatchObject({ kind });
   });
 
@@ -105,15 +105,15 @@ describe('the way of a node into its cluster', () => {
     ['in maintenance mode, although ready', status('maintenance', true), 'wait'],
     ['installing, although ready', status('installing', true), 'wait'],
     ['booting', status('booting', false, { services: 'etcd not running' }), 'wait'],
-    ['running without a network of pods', status('running', false, { nodeReady: 'node is not ready' }), 'wait'],
+    ['running without a Pod network', status('running', false, { nodeReady: 'node is not ready' }), 'wait'],
     ['running and ready', status('running', true), 'done'],
-  ] as const)('knows whether a node is a member: %s', async (_, one, kind) => {
+  ] as const)('detect whether a node is a member: %s', async (_, one, kind) => {
     const outcome = await run('await-member', { status: one });
     expect(outcome).toMatchObject(kind === 'done' ? { kind, facts: { joined: true } } : { kind });
   });
 });
 
-describe('what people read while they wait', () => {
+describe('the status message of a node', () => {
   it.each([
     [
       status('booting', false, { services: 'etcd not running', time: '' }),
@@ -128,7 +128,7 @@ describe('what people read while they wait', () => {
   });
 });
 
-describe('taking a control plane out of etcd', () => {
+describe('the removal of a control plane from etcd', () => {
   const etcd = (ids: string[], own: string) => {
     const calls: string[] = [];
     const client = {
@@ -140,7 +140,7 @@ describe('taking a control plane out of etcd', () => {
     return { calls, client };
   };
 
-  it('hands over the lead first', async () => {
+  it('transfers the leadership first', async () => {
     const { calls, client } = etcd(['a', 'b', 'c'], 'b');
     expect(await leaveEtcd(client)).toBe(true);
     expect(calls).toEqual(['forfeit', 'leave']);
@@ -148,7 +148,7 @@ describe('taking a control plane out of etcd', () => {
 
   it.each([
     ['the only member, which cannot leave', ['a'], 'a'],
-    ['no member any more', ['a', 'b'], 'c'],
+    ['a former member', ['a', 'b'], 'c'],
   ])('does nothing to %s', async (_, ids, own) => {
     const { calls, client } = etcd(ids, own);
     expect(await leaveEtcd(client)).toBe(false);

@@ -16,25 +16,25 @@ import { redact } from './client/errors.ts';
 import type { NodeMachineStatus } from './client/node-calls.ts';
 import { resourceKinds } from './client/resources.ts';
 
-/** What the steps below need beside the platform's own context. */
+/** The parts of the context that these steps need beside the platform's own context. */
 export interface TalosStepContext extends StepContext {
   /** A client of the node at an address, with the credentials of its cluster. The caller closes it. */
   openTalos(address: string): TalosClient;
 }
 
-/** How often a node on its way is asked: it costs it one handshake, and people watch. */
+/** Poll interval of a joining node: a poll costs the node one handshake, and users watch the progress. */
 const pollSeconds = 3;
 
 /**
- * From a machine that boots Talos with its configuration to a ready member of the cluster, on every platform: they
- * follow the platform's own steps, which leave the fact `address`. All of them only look.
+ * The steps from a machine that boots Talos with its configuration to a ready member of the cluster, on every platform.
+ * They follow the platform's own steps, which set the fact `address`. All of them only observe.
  *
- * A worker answers only when a control plane signed its certificate, and no control plane gets beyond `await-member`
- * before etcd was bootstrapped, which is the business of the cluster.
+ * A worker answers only after a control plane has signed its certificate. No control plane gets beyond `await-member`
+ * before etcd is bootstrapped, which the cluster controller does.
  */
 export const joinSteps: readonly Step<TalosStepContext>[] = [
   {
-    /** Done when the node answers a call over mTLS: it has our configuration and runs Talos. */
+    /** Done when the node answers a call over mTLS: it has its configuration and runs Talos. */
     name: 'await-talos-api',
     deadlineMinutes: 20,
     run: (context) =>
@@ -45,8 +45,8 @@ export const joinSteps: readonly Step<TalosStepContext>[] = [
   },
   {
     /**
-     * Done when the node runs from its disk. While it installs itself it answers for about a minute, goes away for
-     * one or two, and comes back. Its system disk exists from the moment when the installation is complete.
+     * Done when the node runs from its disk. During the installation it answers for about a minute, is unreachable for
+     * one or two, and returns. Its system disk exists as soon as the installation is complete.
      */
     name: 'await-installation',
     deadlineMinutes: 30,
@@ -60,7 +60,7 @@ export const joinSteps: readonly Step<TalosStepContext>[] = [
       }),
   },
   {
-    /** Done when the node is running and ready, which only holds for a ready member of Kubernetes. */
+    /** Done when the node is running and ready, which only a ready member of Kubernetes is. */
     name: 'await-member',
     deadlineMinutes: 30,
     run: (context) =>
@@ -74,7 +74,7 @@ export const joinSteps: readonly Step<TalosStepContext>[] = [
 /** `ready` alone is true in maintenance mode, and while the node installs or reboots. */
 export const isClusterMember = (status: NodeMachineStatus): boolean => status.stage === 'running' && status.ready;
 
-/** What a node is doing and what it still lacks, as a sentence for people. */
+/** The stage of a node and its unmet conditions, as a sentence for users. */
 export function describeNodeStatus({ stage, ready, unmetConditions }: NodeMachineStatus): string {
   const doing =
     stage === 'unknown'
@@ -88,8 +88,8 @@ export function describeNodeStatus({ stage, ready, unmetConditions }: NodeMachin
 }
 
 /**
- * Takes a control plane out of etcd, so that its machine may go. Returns false when there is nothing to do: it is no
- * member, or the only one, which cannot leave. Its Kubernetes Node object stays; Talos never removes it.
+ * Removes a control plane from etcd, so that its machine can be released. Returns false when the node is not a member,
+ * or is the only one, which cannot leave. Its Kubernetes Node object stays; Talos never removes it.
  */
 export async function leaveEtcd(client: TalosClient, options: TalosCallOptions = {}): Promise<boolean> {
   const members = await client.etcdMembers(options);
@@ -100,14 +100,14 @@ export async function leaveEtcd(client: TalosClient, options: TalosCallOptions =
   return true;
 }
 
-/** A node that is told its address may be at another one, and only people can see to that. */
+/** A node whose address a DHCP server assigns may have another one, which only a user can correct. */
 function waitForNode(facts: Facts, silence: string): StepOutcome {
   const reservation = describeDhcpReservation(facts);
   if (reservation === undefined) return wait(pollSeconds, silence);
   return waitWithReason('NotAtReservedAddress', pollSeconds, `${silence} ${reservation}`);
 }
 
-/** One look at the node. One that is silent or not ours yet is not a failure: it may be on its way. */
+/** Calls the node once. A node that is silent or foreign is not a failure: it may still be booting. */
 async function callNode(
   context: TalosStepContext,
   look: (client: TalosClient, options: TalosCallOptions) => Promise<StepOutcome>,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { checkVersions, isAtLeastMinor, minorOf } from './versions.ts';
 
-describe('which Talos runs which Kubernetes', () => {
+describe('the Kubernetes versions that a Talos version supports', () => {
   it.each([
     ['1.12.0', '1.30.0', '1.35.9'],
     ['v1.13.9', '1.31.2', '1.36.3'],
     ['1.14.0-rc.1', '1.32.0', '1.37.0-rc.0'],
-  ])('Talos %s takes everything from %s to %s', (talos, oldest, newest) => {
+  ])('Talos %s accepts everything from %s to %s', (talos, oldest, newest) => {
     expect(checkVersions(talos, [oldest, newest])).toEqual([]);
   });
 
@@ -14,7 +14,7 @@ describe('which Talos runs which Kubernetes', () => {
     ['1.12.0', '1.29.15', '1.36.0'],
     ['1.13.9', '1.30.0', '1.37.0'],
     ['1.14.0', '1.31.0', '1.38.0'],
-  ])('Talos %s refuses %s and %s, naming each field and the range', (talos, tooOld, tooNew) => {
+  ])('Talos %s rejects %s and %s, naming each field and the range', (talos, tooOld, tooNew) => {
     const findings = checkVersions(talos, [tooOld, '1.33.1', tooNew]);
     expect(findings.map(({ field }) => field)).toEqual([
       'kubernetes.versions[0].version',
@@ -24,12 +24,12 @@ describe('which Talos runs which Kubernetes', () => {
     expect(findings[1]?.message).toMatch(/1\.3\d to 1\.3\d/);
   });
 
-  it.each(['1.11.6', '1.15.0', '2.0.0', 'latest', ''])('refuses Talos "%s" and asks for one that it knows', (talos) => {
+  it.each(['1.11.6', '1.15.0', '2.0.0', 'latest', ''])('rejects Talos "%s" and asks for a known version', (talos) => {
     const findings = checkVersions(talos, ['1.35.4']);
     expect(findings).toEqual([expect.objectContaining({ field: 'talos.version', reason: 'TalosVersionUnsupported' })]);
   });
 
-  it('says so when a Kubernetes version is none', () => {
+  it('reports an invalid Kubernetes version', () => {
     expect(checkVersions('1.13.9', ['1.35'])[0]?.message).toContain('"1.35" is no Kubernetes version');
   });
 

@@ -7,17 +7,17 @@ interface KubernetesRange {
   readonly newest: string;
 }
 
-/** The Talos minors that configurations are written for, and what each of them runs. */
+/** The supported Talos minors with the Kubernetes minors that each of them runs. */
 const kubernetesRanges: Readonly<Record<string, KubernetesRange>> = {
   '1.12': { oldest: '1.30', newest: '1.35' },
   '1.13': { oldest: '1.31', newest: '1.36' },
   '1.14': { oldest: '1.32', newest: '1.37' },
 };
 
-/** The supported Talos minors in words for people. */
+/** The supported Talos minors as text for messages. */
 export const supportedTalosMinors = Object.keys(kubernetesRanges).join(', ');
 
-/** `1.13` of `1.13.9` or `v1.13.9-rc.1`; undefined when it is no version. */
+/** `1.13` of `1.13.9` or `v1.13.9-rc.1`; undefined for an invalid version. */
 export function minorOf(version: string): string | undefined {
   const parsed = semver.parse(version);
   return parsed ? `${parsed.major}.${parsed.minor}` : undefined;
@@ -33,8 +33,8 @@ export function isAtLeastMinor(version: string, minor: string): boolean {
 export const withoutLeadingV = (version: string): string => version.replace(/^v/, '');
 
 /**
- * Whether this Talos runs these Kubernetes versions. The fields are those of a ProviderConfig, and the nodes would
- * refuse their configuration otherwise.
+ * Checks that this Talos version runs these Kubernetes versions. The fields are those of a ProviderConfig. The nodes
+ * would reject their configuration otherwise.
  */
 export function checkVersions(talosVersion: string, kubernetesVersions: readonly string[]): Diagnostic[] {
   const minor = minorOf(talosVersion);

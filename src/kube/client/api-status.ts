@@ -2,7 +2,7 @@ import type { KubeErrorOptions } from '../errors.ts';
 import { maxErrorCauses, maxErrorMessageLength, maxServerRetryAfterSeconds } from '../transport/response-limits.ts';
 import type { RequestTarget } from '../transport/transport.ts';
 
-/** The `Status` object of a refusal, as far as we read it. */
+/** The fields of the `Status` object of an error response that this client reads. */
 export interface ApiStatus {
   readonly kind?: string;
   readonly message?: string;
@@ -18,7 +18,7 @@ export interface ApiStatus {
   };
 }
 
-/** Reasons for answers that came without a `Status`, e.g. from a proxy. Names are those of the API server. */
+/** Reasons for error responses without a `Status`, e.g. from a proxy. The names are those of the API server. */
 const reasonsByStatusCode: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -33,7 +33,7 @@ const reasonsByStatusCode: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-/** An answer of 400 or above as the parts of a {@link KubeError}. */
+/** Converts a response with a status of 400 or above into the parts of a {@link KubeError}. */
 export function parseErrorResponse(
   request: RequestTarget,
   code: number,
@@ -51,7 +51,7 @@ export function parseErrorResponse(
   };
 }
 
-/** A `Status` object, from a refusal or from inside a watch, as the parts of a {@link KubeError}. */
+/** Converts a `Status` object, from an error response or from a watch event, into the parts of a {@link KubeError}. */
 export function parseApiStatus(status: ApiStatus): KubeErrorOptions {
   const { causes, retryAfterSeconds, ...details } = status.details ?? {};
   return {
@@ -66,13 +66,13 @@ export function parseApiStatus(status: ApiStatus): KubeErrorOptions {
   };
 }
 
-/** Servers write what they like where a sentence is expected. */
+/** Accepts any type: a server may send something else than a string as the message. */
 function shortenMessage(given: unknown): string {
   const text = typeof given === 'string' ? given : 'no explanation';
   return text.length <= maxErrorMessageLength ? text : `${text.slice(0, maxErrorMessageLength - 1)}…`;
 }
 
-/** Undefined for what is no number of seconds. Nobody is kept waiting for longer than it makes sense to wait. */
+/** Returns undefined for anything but a number of seconds. Caps the value at the longest useful wait. */
 function clampRetryAfter(given: unknown): number | undefined {
   if (typeof given !== 'number' || !Number.isFinite(given)) return undefined;
   return Math.min(Math.max(0, given), maxServerRetryAfterSeconds);
@@ -83,11 +83,11 @@ function tryParseStatus(text: string): ApiStatus | undefined {
     const parsed = JSON.parse(text) as ApiStatus | null;
     return parsed?.kind === 'Status' ? parsed : undefined;
   } catch {
-    return undefined; // A proxy's page or a bare sentence: the caller shows its beginning.
+    return undefined; // A proxy sends a page or plain text: the caller shows its beginning.
   }
 }
 
-/** `Retry-After` as seconds; the header may also be a date. */
+/** Converts `Retry-After` to seconds. The header may also hold a date. */
 function parseRetryAfter(header: string | string[] | undefined): number | undefined {
   const text = Array.isArray(header) ? header[0] : header;
   if (!text) return undefined;
@@ -97,7 +97,7 @@ function parseRetryAfter(header: string | string[] | undefined): number | undefi
   return clampRetryAfter(Math.ceil((date - Date.now()) / 1000));
 }
 
-/** The failure of a call that got no proper answer. */
+/** Describes a call that got no valid response. */
 export function describeNoResponse(
   request: RequestTarget,
   reason: string,
@@ -107,7 +107,7 @@ export function describeNoResponse(
   return { status: 0, reason, message: `${request.method} ${request.path}: ${why}`, cause };
 }
 
-/** Node's and undici's errors carry a code that says more than their message. */
+/** The code of an error from Node or undici is more precise than its message. */
 export function describeNetworkError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectMeta } from '../resource.ts';
 
-/** Any subset of an object's fields, at any depth. Lists are whole. */
+/** Any subset of an object's fields, at any depth. A list is always complete. */
 export type DeepPartial<T> = T extends readonly (infer _)[]
   ? T
   : T extends object
@@ -8,14 +8,14 @@ export type DeepPartial<T> = T extends readonly (infer _)[]
     : T;
 
 /**
- * What an apply sends: the object's name and the fields that this field manager wants to own, and no others.
- * `apiVersion` and `kind` are added from the type.
+ * The body of a server-side apply: the object's name and exactly the fields that this field manager wants to own. The
+ * client adds `apiVersion` and `kind` from the type.
  */
 export type ApplyConfiguration<T extends KubeObject> = DeepPartial<Omit<T, 'metadata'>> & {
   metadata: Pick<ObjectMeta, 'name'> & DeepPartial<ObjectMeta>;
 };
 
-/** Which objects of a kind. Without a namespace: those of all namespaces. */
+/** Selects objects of a kind. Without a namespace: the objects of all namespaces. */
 export interface ListOptions {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
@@ -24,28 +24,28 @@ export interface ListOptions {
 
 export interface ObjectList<T> {
   readonly items: T[];
-  /** Where a watch has to begin so that nothing is missed. */
+  /** The resource version at which the watch begins, so that it misses no event. */
   readonly resourceVersion: string;
 }
 
 export interface WatchOptions extends ListOptions {
   readonly resourceVersion: string;
-  /** The server is asked to end the watch after this time, and it is cut a little later in any case. */
+  /** The API server ends the watch after this time. The client ends it a little later in any case. */
   readonly timeoutSeconds: number;
-  /** Silence after which the watch is ended. */
+  /** The watch ends after this time without an event. */
   readonly idleSeconds: number;
-  /** Whether the server is to say about each minute how far it is; default: yes. */
+  /** Whether the API server sends a bookmark about once a minute; default: yes. */
   readonly bookmarks?: boolean | undefined;
 }
 
 export interface RemoveOptions {
-  /** Only the object with this UID: never a namesake made since. */
+  /** Deletes only the object with this UID, never a new object of the same name. */
   readonly uid?: string;
   readonly resourceVersion?: string;
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
 }
 
-/** What a SelfSubjectAccessReview asks for: a verb on a resource, or on a path outside of the API. */
+/** The attributes of a SelfSubjectAccessReview: a verb on a resource, or on a non-resource path. */
 export type AccessAttributes =
   | {
       readonly verb: string;

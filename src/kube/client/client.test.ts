@@ -14,7 +14,7 @@ describe('the client', () => {
   const clientOf = (server: ScriptedHttpServer) =>
     new KubeClient(openTransport(connectionToUrl(server.url)), { fieldManager: 'me' });
 
-  it('pages through long lists, gives each item its kind, and starts over in one piece when the snapshot is gone', async () => {
+  it('pages through long lists, adds the kind to each item, and restarts when the snapshot has expired', async () => {
     const items = Array.from({ length: 1200 }, (_, i) => ({ metadata: { name: `s${i}`, namespace: 'n' } }));
     let expired = false;
     const server = await startTestServer(({ query }, response) => {
@@ -37,7 +37,7 @@ describe('the client', () => {
     }
   });
 
-  it('tells a missing object from a missing kind: only the first is "not there"', async () => {
+  it('distinguishes a missing object from a missing kind: only the missing object is "not found"', async () => {
     const server = await startTestServer(({ path }, response) => {
       if (path.endsWith('/gone'))
         replyStatus(response, 404, 'NotFound', { details: { name: 'gone', kind: 'secrets' } });
@@ -52,7 +52,7 @@ describe('the client', () => {
     expect(isNotFound(await kubeErrorOf(client.remove(SecretType, other)))).toBe(true);
   });
 
-  it('refuses names that would hit a whole collection or another path, before anything is sent', async () => {
+  it('rejects names that would address a whole collection or another path, before it sends a request', async () => {
     const server = await startTestServer((_, response) => replyJson(response, {}));
     const client = clientOf(server);
     for (const key of [
@@ -67,7 +67,7 @@ describe('the client', () => {
     expect(server.received.map(({ path }) => path)).toEqual(['/api/v1/namespaces/n/secrets/a%2F..%2Fb']);
   });
 
-  it('speaks each verb as the API server wants it', async () => {
+  it('sends each verb as the API server expects it', async () => {
     const server = await startTestServer((_, response) =>
       replyJson(response, { status: { token: 'abc', expirationTimestamp: '2026-11-21T10:00:00Z', allowed: true } }),
     );

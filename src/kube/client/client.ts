@@ -21,14 +21,14 @@ import { type Table, TableReader, tableAcceptHeader, tableQuery } from './table.
 import { parseWatchEvent, type WatchEvent } from './watch-event.ts';
 
 export interface KubeClientOptions {
-  /** Who owns the fields that we write. Part of the API: another name later loses them. */
+  /** The owner of the fields that this client writes. Part of the API: a renamed manager loses ownership of them. */
   readonly fieldManager: string;
-  /** For each call; default 30. */
+  /** Deadline of each call; default 30. */
   readonly deadlineSeconds?: number;
   readonly log?: Log;
 }
 
-/** The verbs of the Kubernetes API for objects of any kind. Everything throws a `KubeError`. */
+/** The verbs of the Kubernetes API for objects of any kind. Every method throws a `KubeError`. */
 export class KubeClient {
   readonly #transport: Transport;
   readonly #fieldManager: string;
@@ -46,7 +46,7 @@ export class KubeClient {
     return await this.#send<T>('GET', objectPath(type, key), { signal });
   }
 
-  /** `undefined` when there is no such object. A kind that is not served at all is still an error. */
+  /** Returns `undefined` when the object does not exist. An unknown kind is still an error. */
   async find<T extends KubeObject>(
     type: ResourceType<T>,
     key: ObjectKey,
@@ -60,7 +60,7 @@ export class KubeClient {
     }
   }
 
-  /** All objects of the selection, read in pages, each with its `apiVersion` and `kind`. */
+  /** Lists all objects of the selection, in pages, each object with its `apiVersion` and `kind`. */
   async list<T extends KubeObject>(
     type: ResourceType<T>,
     options: ListOptions = {},
@@ -71,7 +71,7 @@ export class KubeClient {
         return await this.#pages(type, options, 'paged', limited);
       } catch (error) {
         if (!isGone(error)) throw error;
-        // The snapshot was compacted while we paged through it: once more, in one piece.
+        // The API server compacted the snapshot between two pages: repeat the list in one page.
         return await this.#pages(type, options, 'whole', limited);
       }
     });
@@ -82,15 +82,15 @@ export class KubeClient {
     return await this.#send<T>('POST', path, { query: this.#manager(), body: withTypeMeta(type, object), signal });
   }
 
-  /** A PUT. With `metadata.resourceVersion` it fails with a conflict when somebody wrote since. */
+  /** Sends a PUT. With `metadata.resourceVersion` it fails with a conflict when the object has changed since. */
   async replace<T extends KubeObject>(type: ResourceType<T>, object: T, signal?: AbortSignal): Promise<T> {
     const body = withTypeMeta(type, object);
     return await this.#send<T>('PUT', objectPath(type, objectKeyOf(object)), { query: this.#manager(), body, signal });
   }
 
   /**
-   * Server-side apply: makes our fields so, creates the object if need be, and drops fields that we applied before and
-   * do not name now. Throws a conflict when others own a field, unless `force`.
+   * Server-side apply: sets the given fields, creates the object if it does not exist, and removes fields that this
+   * manager applied before and omits now. Throws a conflict when another manager owns a field, unless `force` is set.
    */
   async apply<T extends KubeObject>(
     type: ResourceType<T>,
@@ -111,7 +111,7 @@ export class KubeClient {
     );
   }
 
-  /** A merge patch: `null` removes a field, lists are replaced. With `resourceVersion` it can conflict. */
+  /** Sends a merge patch: `null` removes a field, lists are replaced. With `resourceVersion` it can conflict. */
   async merge<T extends KubeObject>(
     type: ResourceType<T>,
     key: ObjectKey,
@@ -128,7 +128,9 @@ export class KubeClient {
     });
   }
 
-  /** Asks for the deletion. False when there was nothing to delete; a finalizer may hold the object for a while yet. */
+  /**
+   * Requests the deletion. Returns false when the object does not exist. A finalizer may keep the object for a while.
+   */
   async remove(
     type: ResourceType,
     key: ObjectKey,
@@ -152,7 +154,7 @@ export class KubeClient {
     }
   }
 
-  /** A token for a service account. The server may choose another life than the one asked for. */
+  /** Requests a token for a service account. The API server may choose another lifetime than the requested one. */
   async requestToken(
     serviceAccount: ObjectKey,
     options: { expirationSeconds: number; audiences?: string[] },
@@ -168,8 +170,8 @@ export class KubeClient {
   }
 
   /**
-   * Ids of the keys that tokens of service accounts may be signed with, as in the header of a token (`kid`). `undefined`
-   * where the server does not tell: it has an issuer that is no URL.
+   * Ids of the keys that may sign service account tokens, as in the `kid` header of a token. `undefined` where the API
+   * server does not publish them because its issuer is not a URL.
    */
   async signingKeys(signal?: AbortSignal): Promise<ReadonlySet<string> | undefined> {
     try {
@@ -187,8 +189,9 @@ export class KubeClient {
   }
 
   /**
-   * Hands on events from `resourceVersion` on. Ends quietly after `timeoutSeconds` or `idleSeconds`; throws when the server
-   * sends an error or nonsense, when the stream breaks, and with the signal's reason when that aborts.
+   * Passes on the events from `resourceVersion` on. Returns normally after `timeoutSeconds` or `idleSeconds`. Throws
+   * when the API server sends an error or an invalid line, when the stream breaks, and with the signal's reason when
+   * the signal aborts.
    */
   async watch<T extends KubeObject>(
     type: ResourceType<T>,
@@ -219,7 +222,7 @@ export class KubeClient {
     );
   }
 
-  /** Who the API server thinks we are. */
+  /** The identity that the API server derives from the credentials. */
   async reviewSelf(signal?: AbortSignal): Promise<{ username: string; groups: string[] }> {
     const review = await this.#review<{ status: { userInfo: { username: string; groups?: string[] } } }>(
       'authentication.k8s.io',
@@ -231,7 +234,7 @@ export class KubeClient {
     return { username, groups: groups ?? [] };
   }
 
-  /** Whether we may do this. */
+  /** Whether these credentials permit the access. */
   async reviewAccess(access: AccessAttributes, signal?: AbortSignal): Promise<boolean> {
     const spec = 'path' in access ? { nonResourceAttributes: access } : { resourceAttributes: access };
     const review = await this.#review<{ status: { allowed: boolean } }>(
@@ -243,12 +246,15 @@ export class KubeClient {
     return review.status.allowed;
   }
 
-  /** Anything else with a short answer, by its path, e.g. `/version`. Text where the server does not send JSON. */
+  /**
+   * Sends any other request with a short response, by its path, e.g. `/version`. Returns text for a response that is
+   * not JSON.
+   */
   async raw<T>(method: HttpMethod, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
     return await this.#send<T>(method, path, { body, signal, mostBytes: maxShortResponseBytes });
   }
 
-  /** Ends every connection. */
+  /** Closes every connection. */
   async close(): Promise<void> {
     await this.#transport.close();
   }
@@ -278,7 +284,7 @@ export class KubeClient {
     }
   }
 
-  /** Undefined when it was too long and is to be asked for again with fewer objects. */
+  /** Returns undefined when the page is too long and the caller can repeat the request with fewer objects. */
   async #page<T>(
     path: string,
     request: Pick<KubeRequest, 'query' | 'accept' | 'signal'>,
@@ -317,7 +323,7 @@ export class KubeClient {
   }
 }
 
-/** Each with its kind, which a list says once for all. */
+/** Adds the kind to each item: a list states it only once. */
 function parseListItems<T extends KubeObject>(page: ListPage<T>, type: ResourceType<T>, path: string): readonly T[] {
   const items: unknown = page.items ?? [];
   const isObject = (item: unknown): boolean => isRecord(item) && isRecord(item['metadata']);
@@ -344,7 +350,7 @@ function toSelectorQuery({ labelSelector, fieldSelector }: ListOptions): QueryPa
   return { labelSelector, fieldSelector };
 }
 
-/** How a kind is asked for that is read from rows; undefined for all others. */
+/** The table form of a kind that is read from rows; undefined for all other kinds. */
 function tableFormOf<T extends KubeObject>(type: ResourceType<T>) {
   const { fromRow } = type;
   return (

@@ -1,10 +1,10 @@
 import { KubeError } from '../errors.ts';
 import type { ResponseLimits } from '../transport/response-limits.ts';
 
-/** Objects of one page. Fewer where they are so large that the page is longer than is read of an answer. */
+/** Objects of one page. The budget reduces the number when objects are so large that a page exceeds the size limit. */
 const defaultPageSize = 500;
 
-/** Counts the pages of one list, and says when that is no list any more. */
+/** Counts the pages of one list and stops a list that exceeds the limits. */
 export class ListBudget {
   readonly #limits: ResponseLimits;
   readonly #path: string;
@@ -23,7 +23,7 @@ export class ListBudget {
     return this.#pageSize;
   }
 
-  /** Of the next page. */
+  /** Size limit of the next page. */
   get mostBytes(): number {
     return Math.min(this.#limits.answerBytes, this.#limits.listBytes - this.#bytes);
   }
@@ -32,14 +32,14 @@ export class ListBudget {
     this.#bytes += bytes;
   }
 
-  /** Whether a page that was too long may be asked for again, with fewer objects. */
+  /** Whether the request for a page that was too long can be repeated with fewer objects. */
   shrink(): boolean {
     if (this.#pageSize === 1 || this.mostBytes < this.#limits.answerBytes) return false;
     this.#pageSize = Math.max(1, Math.floor(this.#pageSize / 10));
     return true;
   }
 
-  /** After a page, `token` being where the next one begins. Throws where the list goes on for too long. */
+  /** Accounts for a page; `token` continues the list. Throws when the list exceeds the limits. */
   took(items: number, token: string | undefined): void {
     this.#pages += 1;
     this.#items += items;

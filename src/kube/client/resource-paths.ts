@@ -1,6 +1,9 @@
 import type { ObjectKey, ResourceType } from '../resource.ts';
 
-/** Where objects of a kind are listed and created. `everywhere` allows a namespaced kind without a namespace. */
+/**
+ * The path at which objects of a kind are listed and created. `everywhere` permits a namespaced kind without a
+ * namespace.
+ */
 export function collectionPath(type: ResourceType, namespace: string | undefined, everywhere = false): string {
   const root = type.group ? `/apis/${type.group}/${type.version}` : `/api/${type.version}`;
   if (!type.namespaced) return `${root}/${type.plural}`;
@@ -9,13 +12,17 @@ export function collectionPath(type: ResourceType, namespace: string | undefined
   throw new TypeError(`${type.plural} are namespaced: a namespace is needed`);
 }
 
-/** Where one object, or one of its sub-resources, is. Throws a TypeError before a wrong path is asked for. */
+/**
+ * The path of one object or of one of its subresources. Throws a TypeError for a name that would yield a wrong path.
+ */
 export function objectPath(type: ResourceType, key: ObjectKey, subresource?: string): string {
   const path = `${collectionPath(type, key.namespace)}/${pathSegment(type, key.name)}`;
   return subresource ? `${path}/${subresource}` : path;
 }
 
-/** One part of a path. An empty name would turn an object into its whole collection, and a delete into a disaster. */
+/**
+ * One path segment. An empty name would address the whole collection, so that a delete would remove all its objects.
+ */
 function pathSegment(type: ResourceType, name: string): string {
   if (!name || name === '.' || name === '..') throw new TypeError(`${type.plural}: "${name}" is not a name`);
   return encodeURIComponent(name);

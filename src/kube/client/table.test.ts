@@ -19,8 +19,8 @@ const node = (name: string, status: string, resourceVersion: string) => ({
   ...{ apiVersion: 'v1', kind: 'Node', metadata: { name, resourceVersion }, status },
 });
 
-describe('the rows of a table', () => {
-  it('are objects, each with the version of the table', () => {
+describe('table rows', () => {
+  it('become objects, each with the resource version of the table', () => {
     const rows = [
       ['one', 'Ready', '5d'],
       ['two', 'NotReady,SchedulingDisabled', '5d'],
@@ -32,7 +32,7 @@ describe('the rows of a table', () => {
     expect(readerOf().objects({ ...table('8', []), rows: null })).toEqual([]);
   });
 
-  it('are found by the columns that the first event of a watch names, wherever they stand', () => {
+  it('are read by the column names of the first watch event, in any order of columns', () => {
     const read = readerOf();
     const turned = [{ name: 'Status' }, { name: 'Name' }];
     const first = read.event(event('ADDED', table('1', [['Ready', 'one']], turned)));
@@ -41,14 +41,14 @@ describe('the rows of a table', () => {
     expect(second).toEqual({ type: 'MODIFIED', object: node('one', 'NotReady', '2') });
   });
 
-  it('are not guessed: what is missing is told by its name', () => {
+  it('are never guessed: the error names the missing column', () => {
     expect(() => readerOf().objects(table('1', [['one', 'Ready']]))).toThrow('the table of nodes has no column "Name"');
     const nameOnly = table('1', [['one']], [{ name: 'Name' }]);
     expect(() => readerOf().objects(nameOnly)).toThrow('the table of nodes has no column "Status"');
     expect(() => readerOf().event(event('MODIFIED', table('1', [])))).toThrow('the table of nodes has no row');
   });
 
-  it('may be none where only the version is told', () => {
+  it('may be empty in an event that carries only a resource version', () => {
     const { type, object } = readerOf().event(event('BOOKMARK', table('9', [])));
     expect([type, object.metadata.resourceVersion]).toEqual(['BOOKMARK', '9']);
   });

@@ -2,23 +2,23 @@ import { KubeError } from '../errors.ts';
 import { apiVersionOf, type KubeObject, type ResourceType } from '../resource.ts';
 import type { WatchEvent } from './watch-event.ts';
 
-/** What an API server lists of a kind that is read from rows (meta.k8s.io/v1 Table), and sends in each event of a watch. */
+/** A list, or the object of a watch event, in table form (meta.k8s.io/v1 Table). */
 export interface Table {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  /** Left out of all events of a watch but the first. */
+  /** Absent from every event of a watch but the first. */
   readonly columnDefinitions?: readonly { readonly name: string }[] | null;
   readonly rows?: readonly { readonly cells: readonly unknown[] }[] | null;
 }
 
-/** Asks for a table and nothing else; kubectl takes objects as well, for the sake of servers before 1.15. */
+/** Requests only a table. kubectl also accepts objects, for API servers before 1.15. */
 export const tableAcceptHeader = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-/** Without it each row brings the metadata of its object along. */
+/** Without this parameter each row includes the metadata of its object. */
 export const tableQuery = { includeObject: 'None' } as const;
 
-/** Names have 253 characters at most, and the words beside them fewer. */
+/** Names have at most 253 characters; the other cells are shorter. */
 const maxCellLength = 1024;
 
-/** Reads the tables of one list or one watch, in their order. */
+/** Reads the tables of one list or one watch, in order. */
 export class TableReader<T extends KubeObject> {
   readonly #type: ResourceType<T>;
   readonly #read: (cell: (column: string) => string) => object;
@@ -29,7 +29,10 @@ export class TableReader<T extends KubeObject> {
     this.#read = read;
   }
 
-  /** A row does not say its own version: each has that of the table. Throws a `BadAnswer` where a column is missing. */
+  /**
+   * Every object gets the resource version of the table, since rows carry none. Throws a `BadAnswer` where a column is
+   * missing.
+   */
   objects({ columnDefinitions, metadata, rows }: Table): T[] {
     if (columnDefinitions?.length) this.#columns = columnDefinitions.map(({ name }) => name);
     const { resourceVersion = '' } = metadata ?? {};
@@ -45,7 +48,7 @@ export class TableReader<T extends KubeObject> {
     });
   }
 
-  /** The object that an event is about, in the place of its table. */
+  /** Replaces the table of a watch event by the object that the event is about. */
   event({ type, object }: WatchEvent<KubeObject>): WatchEvent<T> {
     const [row] = this.objects(object as Table);
     if (row) return { type, object: row };

@@ -2,7 +2,7 @@ import { KubeError } from '../errors.ts';
 import type { KubeObject } from '../resource.ts';
 import { type ApiStatus, parseApiStatus } from './api-status.ts';
 
-/** `BOOKMARK` carries nothing but a newer `metadata.resourceVersion`. */
+/** A `BOOKMARK` carries only a newer `metadata.resourceVersion`. */
 export interface WatchEvent<T extends KubeObject> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: T;
@@ -10,7 +10,9 @@ export interface WatchEvent<T extends KubeObject> {
 
 const eventTypes: readonly string[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'];
 
-/** One line of a watch. Throws what an `ERROR` event says, and a `BadAnswer` for everything that is no event. */
+/**
+ * Parses one line of a watch. Throws the error of an `ERROR` event, and a `BadAnswer` for a line that is not an event.
+ */
 export function parseWatchEvent<T extends KubeObject>(path: string, line: string): WatchEvent<T> {
   const event = parseLine(path, line);
   if (event.type === 'ERROR') {
@@ -27,7 +29,7 @@ function parseLine(path: string, line: string): { type?: string; object?: unknow
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed === 'object' && parsed !== null) return parsed;
   } catch {
-    // Told below: the parser's own error quotes the line, which may be a Secret.
+    // Thrown below without a cause: the parser's error quotes the line, which may hold a Secret.
   }
   throw invalidLineError(path);
 }

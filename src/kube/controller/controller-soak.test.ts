@@ -13,7 +13,7 @@ const text = 'x'.repeat(40);
 const object = (i: number): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Secret',
-  // Each has some 4 kB of its own.
+  // Each object has about 4 kB of its own.
   metadata: {
     namespace: `team-${i}`,
     name: `o-${i}`,
@@ -23,7 +23,7 @@ const object = (i: number): KubeObject => ({
   },
 });
 
-/** Objects come, fail to be reconciled in all the ways there are, and go. */
+/** Creates objects whose reconciles fail in every possible way, and deletes them. */
 async function scene() {
   const clock = new ManualClock();
   const store = new ObjectStore<KubeObject>({ team: ({ metadata }) => [metadata.namespace ?? ''] });
@@ -87,15 +87,15 @@ async function scene() {
   };
 }
 
-describe('10,000 objects that come and go', () => {
-  it('leave the heap where it was', async () => {
+describe('10,000 objects that are created and deleted', () => {
+  it('leave the heap at its former size', async () => {
     const { comeAndGo, store, left, close } = await scene();
-    // As many as the maps have at most.
+    // The maximum number of entries of the maps.
     const before = await comeAndGo(0, 6000);
     const grown = (await comeAndGo(6000, 16_000)) - before;
     expect([store.size, store.by('team', 'team-3').length]).toEqual([0, 0]);
     expect(left()).toBeGreaterThanOrEqual(16_000);
-    // All that came have 40 MB.
+    // All created objects together have 40 MB.
     expect(grown).toBeLessThan(4e6);
     await close();
   });

@@ -25,7 +25,7 @@ function listen(lines: Line[]): Log {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => listen(lines) };
 }
 
-/** A source by hand. */
+/** A source that the test controls. */
 function handSource() {
   let sync = () => {};
   const synced = new Promise<void>((resolve) => {
@@ -73,7 +73,7 @@ function play(reconcile: ControllerOptions['reconcile'], more: Partial<Controlle
   return { clock, lines, loud, outcomes, hand, controller, end, done };
 }
 
-/** A reconcile that fails so, and the seconds at which it was called within `seconds`. */
+/** Runs a reconcile that always fails with this error. Returns the seconds at which it was called within `seconds`. */
 async function callsAfter(error: () => unknown, seconds: number) {
   const at: number[] = [];
   const scene = play(async () => {
@@ -92,7 +92,7 @@ const kube = (status: number, reason: string, retryAfterSeconds?: number) =>
   new KubeError({ status, reason, message: reason, retryAfterSeconds });
 
 describe('a controller', () => {
-  it('works on nothing before its sources have synced, because an empty cache looks like deletion', async () => {
+  it('reconciles nothing before its sources have synced, because an empty cache looks like deletion', async () => {
     const seen: string[] = [];
     const scene = play(async ({ name }) => void seen.push(name));
     scene.hand.say('a');
@@ -106,7 +106,7 @@ describe('a controller', () => {
     expect(scene.hand.listeners.size).toBe(0);
   });
 
-  it('looks at what was there before it after what happens now, so that a restart keeps nobody waiting', async () => {
+  it('reconciles existing objects after new changes, so that a restart delays no change', async () => {
     const served: string[] = [];
     const scene = play(async ({ name }) => void served.push(name), { concurrency: 1 });
     for (const name of ['old-1', 'old-2', 'old-3']) scene.hand.say(name);
@@ -118,14 +118,14 @@ describe('a controller', () => {
     await scene.done;
   });
 
-  it('ends when told while it still waits for its sources', async () => {
+  it('ends on abort while it still waits for its sources', async () => {
     const scene = play(async () => {});
     scene.end.abort();
     await scene.done;
     expect(scene.hand.listeners.size).toBe(0);
   });
 
-  it('gives a reconcile its key whole, and comes again when asked to', async () => {
+  it('passes the complete key to a reconcile, and requeues it on request', async () => {
     const seen: ObjectKey[] = [];
     const scene = play(async (key) => {
       seen.push(key);
@@ -142,14 +142,14 @@ describe('a controller', () => {
     await scene.done;
   });
 
-  it('takes a conflict as no news: soon again, and not a word', async () => {
+  it('retries a conflict soon and does not log it', async () => {
     const { at, loud, outcomes } = await callsAfter(() => kube(409, 'Conflict'), 2);
     expect(at).toEqual([0, 0.2, 0.6, 1.4]);
     expect(loud()).toEqual([]);
     expect(new Set(outcomes)).toEqual(new Set(['requeue']));
   });
 
-  it('waits ten minutes where only a change helps, and says each new sentence once', async () => {
+  it('waits ten minutes where only a change helps, and logs each message once', async () => {
     const sentences = ['the pool is full', 'the pool is full', 'the key is wrong'];
     const next = () => new ProviderError('CONFIG_INVALID', sentences.shift() ?? 'the key is wrong');
     const { at, loud, outcomes } = await callsAfter(next, 3000);
@@ -165,8 +165,8 @@ describe('a controller', () => {
     ['our own', () => new ProviderError('UNREACHABLE')],
     ["the API server's", () => kube(503, 'ServiceUnavailable')],
     ['no answer', () => kube(0, 'DeadlineExceeded')],
-    ['a server that has just started and does not know yet who may do what', () => kube(403, 'Forbidden')],
-  ])('backs off from passing trouble (%s) and warns at the first and every tenth time', async (_, error) => {
+    ['a server that has just started and has no authorization rules yet', () => kube(403, 'Forbidden')],
+  ])('backs off from transient errors (%s) and warns at the first and every tenth failure', async (_, error) => {
     const { at, loud, outcomes } = await callsAfter(error, 900);
     expect(at).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811]);
     expect(loud().map(({ fields }) => fields['failures'])).toEqual([1, 11]);
@@ -174,7 +174,7 @@ describe('a controller', () => {
   });
 
   it.each([[Number.NaN], ['x'], [{}], [Number.POSITIVE_INFINITY]])(
-    'goes on when an error asks to wait for %j, which is no time',
+    'continues when an error asks to wait for %j, which is not a time',
     async (wait) => {
       const odd = () =>
         new KubeError({ status: 429, reason: 'TooManyRequests', message: '', retryAfterSeconds: wait as number });
@@ -190,13 +190,13 @@ describe('a controller', () => {
     },
   );
 
-  it('waits at least as long as the other side asks', async () => {
+  it('waits at least as long as the server requests', async () => {
     expect((await callsAfter(() => kube(429, 'TooManyRequests', 50), 120)).at).toEqual([0, 50, 100]);
     const slow = () => new ProviderError('UNREACHABLE', '', { retryAfterSeconds: 40 });
     expect((await callsAfter(slow, 90)).at).toEqual([0, 40, 80]);
   });
 
-  it('logs a mistake of ours with its stack, backs off, and lives on for other keys', async () => {
+  it('logs a program error with its stack, backs off, and continues with other keys', async () => {
     const seen: string[] = [];
     const scene = play(async ({ name }) => {
       seen.push(name);
@@ -212,7 +212,7 @@ describe('a controller', () => {
     await scene.done;
   });
 
-  it('aborts the reconcile under way when it is told to end, and does not count that as a failure', async () => {
+  it('aborts the active reconcile on shutdown and does not count it as a failure', async () => {
     let reason: unknown;
     const scene = play(
       (_, { signal }) =>
@@ -232,7 +232,7 @@ describe('a controller', () => {
     expect(scene.loud()).toEqual([]);
   });
 
-  it('does not wait for ever for a reconcile that ignores its signal, and says which one', async () => {
+  it('does not wait forever for a reconcile that ignores its signal, and logs its key', async () => {
     const scene = play(() => new Promise(() => {}));
     scene.hand.sync();
     scene.hand.say('a');
@@ -243,7 +243,7 @@ describe('a controller', () => {
     expect(scene.loud()[0]).toMatchObject({ level: 'error', fields: { keys: ['a'] } });
   });
 
-  it('ends a reconcile that takes too long, so that a hanging call does not keep a worker', async () => {
+  it('aborts a reconcile at its deadline, so that a hanging call does not block a worker', async () => {
     const scene = play(
       (_, { signal }) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
@@ -259,8 +259,8 @@ describe('a controller', () => {
   });
 });
 
-describe('a source whose objects change all the time', () => {
-  it('wakes others at once, and then no more often than it may', async () => {
+describe('a source whose objects change constantly', () => {
+  it('enqueues keys at once, and then no more often than its minimum interval', async () => {
     const clock = new ManualClock();
     const listeners: ((change: ObjectChange<KubeObject>) => void)[] = [];
     const reflector = {

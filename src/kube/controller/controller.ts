@@ -12,38 +12,41 @@ import type { GroupOptions } from './group-limiter.ts';
 import type { Priority } from './priority-queue.ts';
 import { type QueueObserver, WorkQueue } from './work-queue.ts';
 
-/** What a reconcile may say: look at the object again after so much time. Nothing said: when something changes. */
+/**
+ * Result of a reconcile: the delay until the next reconcile of the key. Without a delay the key returns with the next
+ * change.
+ */
 export interface ReconcileResult {
   readonly againInSeconds?: number;
 }
 
-/** What a reconcile may use besides the key. */
+/** What a reconcile receives besides the key. */
 export interface ReconcileContext {
-  /** Ends every call in time: aborted at the reconcile's deadline, on shutdown and on lost leadership. */
+  /** Aborts every call at the reconcile's deadline, on shutdown and on lost leadership. */
   readonly signal: AbortSignal;
-  /** Carries `controller`, `key` and an id for this one run. */
+  /** A logger with `controller`, `key` and an id for this reconcile. */
   readonly log: Log;
 }
 
-/** Something whose changes lead to keys. Made by {@link createKeySource}. */
+/** A source of keys to reconcile. {@link createKeySource} creates one. */
 export interface KeySource {
   readonly synced: Promise<void>;
   /**
-   * Hands on the keys of everything known, and every key from now on; returns how to stop. Patient: nothing happened, it is
-   * time to look again.
+   * Passes on the keys of all known objects and every later key. Returns a function that unsubscribes. A `patient` key
+   * comes from a resync without a change.
    */
   subscribe(enqueue: (key: ObjectKey, lane: Priority, afterSeconds?: number) => void): () => void;
 }
 
-/** How a reconcile ended, in controller-runtime's words. */
+/** The outcome of a reconcile, with the label values of controller-runtime. */
 export type ReconcileOutcome = 'success' | 'requeue_after' | 'requeue' | 'error';
 
-/** Learns what a controller does. */
+/** Records metrics of controllers. */
 export interface ControllerObserver {
-  /** Called once for each controller; its queue reports there. */
+  /** Called once for each controller; the queue of the controller reports to the result. */
   queue(controller: string): QueueObserver;
   reconciled(controller: string, outcome: ReconcileOutcome, seconds: number): void;
-  /** Workers that are busy right now. */
+  /** Number of busy workers. */
   active(controller: string, workers: number): void;
 }
 
@@ -51,29 +54,30 @@ export interface ControllerOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Keys worked on at the same time; default 8. */
+  /** Maximum number of concurrent reconciles; default 8. */
   readonly concurrency?: number;
-  /** As many of these may be for keys that nobody waits for; default: all. */
+  /** Maximum number of concurrent reconciles of low-priority keys; default: all workers. */
   readonly patientConcurrency?: number;
-  /** Keys that may hold each other up, and no others. */
+  /** Groups of keys that can block each other, so that one group never occupies all workers. */
   readonly groups?: { groupOf(key: ObjectKey): string; readonly curbsSlow?: boolean };
-  /** Longest time one reconcile may take; default 300. */
+  /** Deadline of one reconcile; default 300. */
   readonly deadlineSeconds?: number;
-  /** Longest wait, after the end, for reconciles under way; default 10. */
+  /** Maximum time that shutdown waits for active reconciles; default 10. */
   readonly drainSeconds?: number;
   readonly random?: () => number;
-  // biome-ignore lint/suspicious/noConfusingVoidType: a reconcile with nothing to say just ends.
+  // biome-ignore lint/suspicious/noConfusingVoidType: a reconcile without a delay returns nothing.
   reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult | void>;
   readonly sources: readonly KeySource[];
-  /** How long an error asks us to wait; by default its own `retryAfterSeconds`. */
+  /** The minimum delay that an error requests; by default its own `retryAfterSeconds`. */
   retryAfterOf?(error: unknown): number | undefined;
   readonly observer?: ControllerObserver;
 }
 
 /**
- * Keys of the objects that a change concerns. Called in the middle of the event stream: quick, pure, never throwing.
- * For `updated`, compare with `change.before` and return nothing where the change does not matter (e.g. a status that
- * we wrote ourselves). `rest`: one object wakes others no more often than each so many seconds, however often it changes.
+ * Creates a source of the keys that a change concerns. `keys` runs synchronously for each watch event: it must be quick
+ * and pure, and must not throw. For `updated`, compare with `change.before` and return nothing for an irrelevant change
+ * (e.g. a status that this program wrote). `rest` limits the frequency: one object enqueues keys at most once per
+ * interval.
  */
 export function createKeySource<T extends KubeObject>(
   reflector: Pick<Reflector<T>, 'synced' | 'onChange'>,
@@ -96,7 +100,7 @@ export function createKeySource<T extends KubeObject>(
   };
 }
 
-/** When each object has last woken others. */
+/** The last time that each object enqueued keys. */
 class WakeThrottle {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #seconds: number;
@@ -107,7 +111,7 @@ class WakeThrottle {
     this.#seconds = seconds;
   }
 
-  /** After how many seconds it may wake others. */
+  /** Seconds until the object may enqueue keys again. */
   take(key: string): number {
     const now = this.#clock.monotonic();
     const left = this.#seconds - (now - (this.#last.get(key) ?? Number.NEGATIVE_INFINITY)) / 1000;
@@ -117,28 +121,29 @@ class WakeThrottle {
   }
 }
 
-/** Of so many objects; one that is forgotten may wake others at once. */
+/** Maximum number of objects in the cache. An evicted object may enqueue keys at once. */
 const maxThrottledObjects = 10_000;
 
-/** After an error that only a change can cure, look again all the same after so much time. */
+/** Delay before the retry of an error that only a change can fix. */
 const afterChangeRetrySeconds = 600;
-/** As long as another system may have us wait: the interval of a rate limit. */
+/** Longest delay that another system can request: the interval of a rate limit. */
 const maxRetryAfterSeconds = 3600;
-/** Of so many keys; of others the same may be logged again. */
+/** Maximum number of keys in the cache. The same error of an evicted key may be logged again. */
 const maxLoggedProblems = 10_000;
-/** First wait after a conflict: our copy is a moment old, nothing is wrong. */
+/** First delay after a conflict: the cached object is slightly out of date, which is not an error. */
 const conflictBackoffSeconds = 0.2;
 
 /**
- * Sources fill a queue of keys, and `reconcile` makes each one so. Errors decide when a key comes again:
- * a conflict soon and silently; `after-change` in ten minutes; everything else with a growing delay.
+ * Fills a queue with the keys of its sources and reconciles each key. The error determines when a key returns: after a
+ * conflict soon and without a log line, after an `after-change` error in ten minutes, after any other error with
+ * exponential backoff.
  */
 export class Controller {
   readonly name: string;
   readonly #options: ControllerOptions;
   readonly #log: Log;
   readonly #queue: WorkQueue;
-  /** The last complaint about each key, so that the same one is not logged again and again. */
+  /** The last error message of each key, so that the same message is not logged repeatedly. */
   readonly #complaints = new LruMap<string, string>(maxLoggedProblems);
 
   constructor(options: ControllerOptions) {
@@ -156,17 +161,17 @@ export class Controller {
     });
   }
 
-  /** Asks for a key from outside of the sources, now or after some time. */
+  /** Enqueues a key from outside of the sources, immediately or after a delay. */
   enqueue(key: ObjectKey, afterSeconds = 0): void {
     this.#queue.add(formatObjectKey(key), afterSeconds);
   }
 
   /**
-   * Waits until all sources have synced, then works until the signal ends, and returns when the reconciles under way
-   * have ended too (or `drainSeconds` later). Never throws.
+   * Waits until all sources have synced, then reconciles until the signal aborts. Returns when the active reconciles
+   * have ended, or `drainSeconds` later. Never throws.
    */
   async start(signal: AbortSignal): Promise<void> {
-    // What was there before us is looked at as it was before us: nothing happened to it.
+    // Objects that existed before this process started have low priority: they have not changed.
     let isSynced = false;
     const stops = this.#options.sources.map((s) =>
       s.subscribe((key, lane, afterSeconds = 0) =>
@@ -213,7 +218,7 @@ export class Controller {
 
   #failed(key: string, error: unknown, log: Log): ReconcileOutcome {
     if (isConflict(error)) {
-      // Whoever waits for it still does.
+      // The change that triggered this reconcile is still pending, hence the high priority.
       this.#queue.retry(key, { baseSeconds: conflictBackoffSeconds, lane: 'prompt' });
       log.debug({}, 'somebody else wrote first');
       return 'requeue';
@@ -231,14 +236,14 @@ export class Controller {
     return 'error';
   }
 
-  /** Once for each new sentence. */
+  /** Logs each new error message once. */
   #complain(key: string, error: ProviderError, log: Log): void {
     if (this.#complaints.get(key) === error.message) return;
     this.#complaints.set(key, error.message);
     log.warn({ code: error.code, error: error.message }, 'needs a change');
   }
 
-  /** The first in a row and every tenth: passing trouble that does not pass. */
+  /** Warns at the first failure in a row and at every tenth, because a transient error may persist. */
   #warn(error: unknown, failures: number, log: Log): void {
     const fields = { error: error instanceof Error ? error.message : String(error), failures };
     if (failures % 10 === 1) log.warn(fields, 'reconcile is held up');
@@ -252,8 +257,8 @@ const toGroupOptions = ({ groupOf, curbsSlow }: NonNullable<ControllerOptions['g
 });
 
 /**
- * Whether an error is to be treated as a mistake of this program. To be forbidden something is none: an API server that has
- * just started forbids everything until it has read who may do what, and else it is for whoever installed us.
+ * Whether an error is a bug of this program. `Forbidden` is not a bug: an API server that has just started denies
+ * everything until it has loaded its authorization rules. Otherwise the installation lacks permissions.
  */
 function isProgramError(error: unknown): boolean {
   if (error instanceof ProviderError) return error.retry === 'bug';
@@ -261,7 +266,7 @@ function isProgramError(error: unknown): boolean {
   return !isRetryable(error) && !(error instanceof DOMException);
 }
 
-/** What other systems ask for is only followed where it is a time. */
+/** Returns the delay that another system requests, or undefined when it is not a finite number. */
 function retryAfterSecondsOf(error: unknown): number | undefined {
   if (!(error instanceof ProviderError) && !(error instanceof KubeError)) return undefined;
   const seconds: unknown = error.retryAfterSeconds;
@@ -269,7 +274,7 @@ function retryAfterSecondsOf(error: unknown): number | undefined {
   return Math.min(seconds, maxRetryAfterSeconds);
 }
 
-/** Resolves with `work` or with the end of the signal, whichever comes first. */
+/** Resolves when `work` resolves or when the signal aborts, whichever comes first. */
 async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { LruMap } from '../../lib/lru-map.ts';
 import type { Priority } from './priority-queue.ts';
 
-/** A key that is ready. */
+/** A key that is ready to be reconciled. */
 export interface ReadyKey {
   readonly key: string;
   readonly lane: Priority;
@@ -9,20 +9,20 @@ export interface ReadyKey {
 }
 
 export interface GroupOptions {
-  /** What keys have in common that may hold them all up, e.g. the cluster that they are about. */
+  /** The group of a key: keys of one group can block each other, e.g. the keys of one cluster. */
   readonly groupOf: (key: string) => string;
-  /** Whether a group that takes long gets few workers until it is quicker. Default: no. */
+  /** Whether a slow group gets few workers until it becomes faster. Default: no. */
   readonly curbsSlow?: boolean;
 }
 
-/** A group of more seconds for a key, on the average of the last ones, takes long. */
+/** A group is slow when its reconciles take more seconds than this on the moving average. */
 const slowGroupSeconds = 5;
-/** So many groups are remembered with their times; one that is forgotten counts as quick. */
+/** Maximum number of groups in the cache of durations. An evicted group counts as fast. */
 const maxRememberedGroups = 5000;
 
 /**
- * Leaves workers to others: one group never has all of them, and one that takes long has few. Keys that have to wait for others
- * of their group wait here, so that they do not stand before those of others.
+ * Limits the workers of each group: one group never occupies all workers, and a slow group gets few. Keys that wait for
+ * their group are held here, so that they do not block keys of other groups.
  */
 export class GroupLimiter {
   readonly #groupOf: (key: string) => string;
@@ -31,9 +31,9 @@ export class GroupLimiter {
   readonly #working = new Map<string, number>();
   readonly #held = new Map<string, Map<string, ReadyKey>>();
   readonly #seconds = new LruMap<string, number>(maxRememberedGroups);
-  /** The group that a key was begun with: it may be in another by its end. */
+  /** The group at the start of a key's work: the group of a key can change before the work ends. */
   readonly #groups = new Map<string, string>();
-  /** Which group holds a key. */
+  /** The group that holds a waiting key. */
   readonly #holders = new Map<string, string>();
 
   constructor({ groupOf, curbsSlow = false }: GroupOptions, concurrency: number) {
@@ -42,7 +42,7 @@ export class GroupLimiter {
     this.#mostOfSlow = curbsSlow ? Math.max(1, Math.floor(concurrency / 8)) : undefined;
   }
 
-  /** Keys that wait for others of their group. */
+  /** Number of keys that wait for their group. */
   get size(): number {
     return this.#holders.size;
   }
@@ -51,7 +51,7 @@ export class GroupLimiter {
     return this.#holders.has(key);
   }
 
-  /** Begins with a key, or keeps it until others of its group have ended. */
+  /** Admits a key, or holds it until the group has a free worker. */
   begin(ready: ReadyKey): boolean {
     const group = this.#groupOf(ready.key);
     const working = this.#working.get(group) ?? 0;
@@ -64,7 +64,7 @@ export class GroupLimiter {
     return true;
   }
 
-  /** Somebody asks for a key that waits here. False: it does not. */
+  /** Raises the priority of a held key. Returns false when the key is not held here. */
   raise(key: string, lane: Priority): boolean {
     const held = this.#held.get(this.#holders.get(key) ?? '');
     const known = held?.get(key);
@@ -73,7 +73,7 @@ export class GroupLimiter {
     return true;
   }
 
-  /** Those that may begin now that this one has ended. */
+  /** Ends the work on a key. Returns the held keys that can start now. */
   end(key: string, seconds: number): readonly ReadyKey[] {
     const group = this.#groups.get(key);
     if (group === undefined) return [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Priority, PriorityQueue } from './priority-queue.ts';
 
-/** The keys in the order in which they are taken. */
+/** The keys in the order in which the queue returns them. */
 function order(lanes: PriorityQueue, patient: 'free' | 'yield' | 'full' = 'free'): string[] {
   const keys: string[] = [];
   for (let next = lanes.take(patient); next; next = lanes.take(patient)) keys.push(next.key);
@@ -14,8 +14,8 @@ function filled(...keys: [string, Priority][]): PriorityQueue {
   return lanes;
 }
 
-describe('keys in two lanes', () => {
-  it('are taken prompt before patient, and in each lane as they came', () => {
+describe('keys of two priorities', () => {
+  it('are taken by priority, and within a priority in order of arrival', () => {
     expect(order(filled(['a', 'patient'], ['b', 'prompt'], ['c', 'patient'], ['d', 'prompt']))).toEqual([
       'b',
       'd',
@@ -24,26 +24,26 @@ describe('keys in two lanes', () => {
     ]);
   });
 
-  it('are there once: asked for promptly a patient one overtakes, and keeps since when it waits', () => {
+  it('are unique: a low-priority key that is added with high priority moves ahead and keeps its ready time', () => {
     const lanes = filled(['a', 'patient'], ['b', 'patient'], ['b', 'prompt'], ['b', 'patient']);
     expect(lanes.size).toBe(2);
     expect(lanes.take('free')).toEqual({ key: 'b', lane: 'prompt', since: 1 });
     expect(order(lanes)).toEqual(['a']);
   });
 
-  it('starve nobody: after seven prompt ones a patient one has its turn', () => {
+  it('do not starve: after seven high-priority keys a low-priority key is next', () => {
     const prompt = Array.from({ length: 20 }, (_, i): [string, Priority] => [`p${i}`, 'prompt']);
     const taken = order(filled(['x', 'patient'], ['y', 'patient'], ...prompt));
     expect([taken.indexOf('x'), taken.indexOf('y')]).toEqual([7, 15]);
   });
 
-  it('leave patient ones where they are while those may have no worker', () => {
+  it('of low priority stay in the queue while no worker may take them', () => {
     const lanes = filled(['x', 'patient'], ['a', 'prompt']);
     expect(order(lanes, 'full')).toEqual(['a']);
     expect(lanes.has('x')).toBe(true);
   });
 
-  it('yield while somebody is waited for, and starve no more than else', () => {
+  it('of low priority yield to active high-priority work, but still get their turn after seven', () => {
     const lanes = filled(['x', 'patient'], ['a', 'prompt']);
     expect(order(lanes, 'yield')).toEqual(['a']);
     const prompt = Array.from({ length: 20 }, (_, i): [string, Priority] => [`p${i}`, 'prompt']);

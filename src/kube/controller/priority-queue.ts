@@ -1,15 +1,17 @@
-/** What somebody waits for is `prompt`; what is only looked at again, as a clock or a restart asks, is `patient`. */
+/**
+ * `prompt` is high priority: a change awaits the reconcile. `patient` is low priority: a resync, a timer or a restart.
+ */
 export type Priority = 'prompt' | 'patient';
 
-/** After so many prompt keys one patient one has its turn, however many are prompt. */
+/** After this number of high-priority keys in a row one low-priority key is next, to prevent starvation. */
 const maxHighInARow = 7;
 
 /**
- * Keys that are ready, in two lanes, each in the order in which its keys became ready. Prompt keys overtake patient ones,
- * but neither lane starves the other.
+ * The ready keys in two priorities, each in the order in which its keys became ready. High-priority keys go first, but
+ * neither priority starves the other.
  */
 export class PriorityQueue {
-  /** Keys and since when. */
+  /** Keys and the times at which they became ready. */
   readonly #lanes: Readonly<Record<Priority, Map<string, number>>> = { prompt: new Map(), patient: new Map() };
   #inARow = 0;
 
@@ -21,7 +23,7 @@ export class PriorityQueue {
     return this.#lanes.prompt.has(key) || this.#lanes.patient.has(key);
   }
 
-  /** A key keeps its place, but for a patient one that is prompt now. */
+  /** Adds a key. A known key keeps its position, except for a low-priority key that becomes high priority. */
   add(key: string, lane: Priority, now: number): void {
     if (lane === 'patient' && this.has(key)) return;
     const since = this.#lanes.patient.get(key) ?? now;
@@ -30,8 +32,8 @@ export class PriorityQueue {
   }
 
   /**
-   * Takes the next key, with its lane and since when it was ready. Patient keys: `free` to go, to `yield` to prompt ones
-   * that are being worked on unless it is their turn, or `full`.
+   * Takes the next key, with its priority and its ready time. `patient` states whether low-priority keys may start:
+   * `free`: yes, `yield`: only when it is their turn, because high-priority keys are active, `full`: no.
    */
   take(patient: 'free' | 'yield' | 'full'): { key: string; lane: Priority; since: number } | undefined {
     const isTheirTurn = this.#inARow >= maxHighInARow;

@@ -11,8 +11,8 @@ const setup = (concurrency = 2, patientConcurrency = concurrency) => {
   return { clock, queue, end };
 };
 
-describe('back-off', () => {
-  it('always lies between half the base and the cap, and its bounds never shrink, so that an outage costs ever less', () => {
+describe('backoff', () => {
+  it('lies between half the base and the cap, with bounds that never shrink during an outage', () => {
     const options = { baseSeconds: 1, capSeconds: 300 };
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100_000 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (n, r) => {
@@ -28,7 +28,7 @@ describe('back-off', () => {
 });
 
 describe('a work queue', () => {
-  it('holds a key once, however often it is asked for, so that a burst of events is one reconcile', async () => {
+  it('holds a key once, however often it is added, so that a burst of events is one reconcile', async () => {
     const { clock, queue, end } = setup();
     const served: string[] = [];
     for (let i = 0; i < 100; i += 1) queue.add('a');
@@ -39,7 +39,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('gives a key again that was asked for during its work, so that no event is lost', async () => {
+  it('returns a key again that was added while it was active, so that no event is lost', async () => {
     const { clock, queue, end } = setup();
     let runs = 0;
     const running = queue.run(async () => {
@@ -59,7 +59,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('lets the earliest of several delays win, and an immediate request overtake them all', async () => {
+  it('keeps the earliest of several delays, and an immediate add overrides all of them', async () => {
     const { clock, queue, end } = setup();
     const at: number[] = [];
     const running = queue.run(async () => void at.push(clock.monotonic()), end.signal);
@@ -76,7 +76,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('waits longer after each failure in a row, and forgives', async () => {
+  it('waits longer after each failure in a row, and resets the delay on success', async () => {
     const { clock, queue, end } = setup();
     const at: number[] = [];
     const running = queue.run(async (key) => {
@@ -93,7 +93,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('honours a longer wish of the other side', async () => {
+  it('respects a longer delay that the server requests', async () => {
     const { clock, queue, end } = setup();
     const at: number[] = [];
     const running = queue.run(async (key) => {
@@ -107,7 +107,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('waits for months where asked to, although timers cannot, and refuses what is not a time', async () => {
+  it('supports delays of months although timers do not, and rejects a delay that is not a number', async () => {
     const { clock, queue, end } = setup();
     const at: number[] = [];
     const sleeps: number[] = [];
@@ -128,7 +128,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('serves every key before any key a second time, so that a busy object starves nobody', async () => {
+  it('processes every key before any key a second time, so that a busy object starves no other', async () => {
     const { clock, queue, end } = setup(1);
     const served: string[] = [];
     const running = queue.run(async (key) => {
@@ -142,7 +142,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('serves who is asked for before whom a clock brings, however many those are', async () => {
+  it('processes changed keys before keys that a timer enqueues, however many those are', async () => {
     const { clock, queue, end } = setup(1);
     const served: string[] = [];
     const running = queue.run(async (key) => void served.push(key), end.signal);
@@ -159,7 +159,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('keeps workers free for who is asked for, while a thousand are due', async () => {
+  it('keeps workers free for changed keys while a thousand low-priority keys are due', async () => {
     const { clock, queue, end } = setup(4, 1);
     const served: string[] = [];
     const running = queue.run(async (key) => {
@@ -173,7 +173,7 @@ describe('a work queue', () => {
     await clock.settle();
     expect(served).toEqual(['due-0', 'a', 'b', 'c']);
     await clock.advance(1000);
-    // What is due keeps out of its way, but not for long.
+    // Low-priority keys yield to it, but not for long.
     expect(served.slice(4)).toEqual(['d']);
     await clock.advance(1000);
     expect(served.slice(5)).toEqual(['due-1']);
@@ -182,7 +182,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('goes on with what is due while something that was asked for hangs', async () => {
+  it('continues with low-priority keys while a high-priority key hangs', async () => {
     const { clock, queue, end } = setup(4, 1);
     const served: string[] = [];
     const running = queue.run(async (key) => {
@@ -200,7 +200,7 @@ describe('a work queue', () => {
     await running;
   });
 
-  it('ends when told: takes no new key, waits for the work under way, but not for ever', async () => {
+  it('ends on abort: takes no new key and waits for active work, but not forever', async () => {
     const { clock, queue, end } = setup(2);
     const served: string[] = [];
     const running = queue.run(
@@ -226,7 +226,7 @@ describe('a work queue', () => {
     expect(queue.size).toBe(1);
   });
 
-  it('leaves no sleeper behind, so that a process can exit', async () => {
+  it('leaves no timer behind, so that the process can exit', async () => {
     const { clock, queue, end } = setup();
     const running = queue.run(async () => {}, end.signal);
     queue.add('a', 1000);
@@ -237,7 +237,7 @@ describe('a work queue', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it('keeps its promises under any order of requests, delays, failures and slow work', async () => {
+  it('keeps its guarantees under any order of additions, delays, failures and slow work', async () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', 'c', 'd'),
       afterSeconds: fc.constantFrom(0, 0, 1, 7),
@@ -284,10 +284,13 @@ describe('a work queue', () => {
   });
 });
 
-describe('workers of a queue', () => {
+describe('the workers of a queue', () => {
   const sum = (all: readonly number[]): number => all.reduce((a, b) => a + b, 0);
 
-  /** Works on all keys, each for as long as its group takes; how long each ordinary one took, in milliseconds. */
+  /**
+   * Works on all keys, each for the time that its group takes. Returns the duration of each ordinary key in
+   * milliseconds.
+   */
   async function timesOf(hostile: number, groups: boolean, everyMs = 0): Promise<number[]> {
     const clock = new ManualClock();
     const queue = new WorkQueue({
@@ -305,7 +308,7 @@ describe('workers of a queue', () => {
       else times.push(clock.monotonic() - (asked.get(key) ?? 0));
     }, end.signal);
     for (let i = 0; i < hostile; i += 1) queue.add(`silent/${i}`);
-    // Those of before have told by then how long they take.
+    // The durations of the earlier keys are known by then.
     await clock.advance(60_000);
     for (let i = 0; i < 20; i += 1) {
       asked.set(`team-${i}/a`, clock.monotonic());
@@ -320,23 +323,23 @@ describe('workers of a queue', () => {
     return times;
   }
 
-  it('are left to others by a group that is slow: what twenty others take is at most half as much again', async () => {
+  it('remain available beside a slow group: twenty other keys take at most half as long again', async () => {
     for (const hostile of [1, 100]) {
       const [together, alone] = [await timesOf(hostile, true), await timesOf(0, true)];
       expect(sum(together) / sum(alone)).toBeLessThanOrEqual(1.5);
       expect(Math.max(...together) / Math.max(...alone)).toBeLessThanOrEqual(1.5);
-      // One after the other each is compared with itself: twenty at once are more than there are workers.
+      // Each key is compared with itself, one after the other: twenty at once are more than there are workers.
       const [spread, before] = [await timesOf(hostile, true, 20), await timesOf(0, true, 20)];
       for (const [i, ms] of spread.entries()) expect(ms / (before[i] ?? 0)).toBeLessThanOrEqual(1.5);
     }
   });
 
-  it('were all taken by such a group before', async () => {
+  it('were all occupied by such a group without the limit', async () => {
     const [alone, beside] = [await timesOf(0, false), await timesOf(100, false)];
     expect(sum(beside) / sum(alone)).toBeGreaterThan(10);
   });
 
-  it('take up what had to wait, in its order, once, and as it was last asked for', async () => {
+  it('take up held keys in order, once, and with the priority of the last addition', async () => {
     const clock = new ManualClock();
     const queue = new WorkQueue({ clock, concurrency: 4, groups: { groupOf: () => 'one' } });
     const end = new AbortController();

@@ -3,29 +3,29 @@ import { backoffSeconds } from '../../lib/resilience/backoff.ts';
 import { GroupLimiter, type GroupOptions } from './group-limiter.ts';
 import { type Priority, PriorityQueue } from './priority-queue.ts';
 
-/** Learns what a queue does. Names follow the metrics of client-go's work queue. */
+/** Records metrics of a queue. The names follow the metrics of client-go's work queue. */
 export interface QueueObserver {
-  /** Keys that are ready and wait for a worker. */
+  /** Number of ready keys that wait for a worker. */
   depth(keys: number): void;
   added(): void;
   retried(): void;
-  /** How long a key that was ready had to wait for a worker. */
+  /** Time that a ready key waited for a worker. */
   waited(seconds: number): void;
   worked(seconds: number): void;
 }
 
 export interface QueueOptions {
   readonly clock: Clock;
-  /** Keys worked on at the same time; default 8. */
+  /** Maximum number of active keys; default 8. */
   readonly concurrency?: number;
-  /** Patient keys worked on at the same time; default: as many as all. */
+  /** Maximum number of active low-priority keys; default: `concurrency`. */
   readonly patientConcurrency?: number;
-  /** Keys that share workers; default: each is for itself. */
+  /** Groups of keys that share a limit of workers; default: no limit. */
   readonly groups?: GroupOptions;
   readonly random?: () => number;
-  /** First wait after a failure; default 1. */
+  /** First delay after a failure; default 1. */
   readonly baseSeconds?: number;
-  /** Longest wait; default 300. */
+  /** Longest delay; default 300. */
   readonly capSeconds?: number;
   readonly observer?: QueueObserver;
 }
@@ -38,14 +38,14 @@ interface DelayedKey {
 
 const maxSleepMs = 3_600_000;
 
-/** So long patient keys stay out of the way of a prompt one that is being worked on. One that takes longer waits itself. */
+/** Low-priority keys do not start for this time after a high-priority key has started. Then they start beside it. */
 const lowPriorityYieldMs = 1000;
 
 /**
- * A queue of keys. A key that is in it is in it once; a key that is being worked on is not given to a second worker,
- * but comes again afterwards; keys are served in the order in which they became ready, so that no key starves another.
- * Those that a clock brings wait behind those that somebody asks for, in a lane of their own, and while these are worked on.
- * Of several delays for one key the earliest counts, and beginning to work on a key fulfils them all.
+ * A queue of keys. The queue holds a key at most once. An active key is not given to a second worker, but returns after
+ * its work has ended. Keys are processed in the order in which they became ready, so that no key starves another. Keys
+ * that a timer enqueues have low priority: they wait behind keys that a change enqueues, and while these are active.
+ * The earliest of several delays for one key counts, and the start of the work on a key clears all of them.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -57,18 +57,21 @@ export class WorkQueue {
   readonly #observer: QueueObserver | undefined;
   readonly #ready = new PriorityQueue();
   readonly #groups: GroupLimiter;
-  /** Keys that become ready later, when, and in which lane. */
+  /** Delayed keys, with the time at which each becomes ready and its priority. */
   readonly #later = new Map<string, DelayedKey>();
   readonly #failures = new Map<string, number>();
   readonly #working = new Map<string, Promise<void>>();
   readonly #workingPatient = new Set<string>();
-  /** Prompt keys that are being worked on, and since when: the oldest first. */
+  /** Active high-priority keys and their start times, the oldest first. */
   readonly #workingPrompt = new Map<string, number>();
-  /** Keys that were asked for while they were being worked on. */
+  /** Keys that were added while they were active. */
   readonly #again = new Map<string, Priority>();
   #nextDue = Number.POSITIVE_INFINITY;
   #wake: () => void = () => {};
-  /** Wakes the queue, and when. It is left alone when something else does before: keys come by the thousand. */
+  /**
+   * The timer that wakes the queue. It is kept when an earlier wake-up is set already: thousands of keys can arrive at
+   * once.
+   */
   #alarm: { readonly at: number; readonly stop: AbortController } | undefined;
   #isRunning = false;
 
@@ -83,12 +86,12 @@ export class WorkQueue {
     this.#observer = options.observer;
   }
 
-  /** Keys that wait, now or for later. */
+  /** Number of keys that wait, including delayed keys. */
   get size(): number {
     return this.#waiting + this.#later.size + this.#again.size;
   }
 
-  /** Keys that are ready. */
+  /** Number of ready keys. */
   get #waiting(): number {
     return this.#ready.size + this.#groups.size;
   }
@@ -97,7 +100,10 @@ export class WorkQueue {
     return this.#working.size;
   }
 
-  /** Asks for a key, now or after some time: then it is patient, unless said. Throws a TypeError when that is not a number. */
+  /**
+   * Adds a key, immediately or after a delay; a delayed key has low priority by default. Throws a TypeError when the
+   * delay is not a number.
+   */
   add(key: string, afterSeconds = 0, lane: Priority = afterSeconds > 0 ? 'patient' : 'prompt'): void {
     if (Number.isNaN(afterSeconds)) throw new TypeError('the delay of a key must be a number');
     if (afterSeconds > 0) this.#addLater(key, { due: this.#clock.monotonic() + afterSeconds * 1000, lane });
@@ -105,8 +111,8 @@ export class WorkQueue {
   }
 
   /**
-   * Asks for a key after a failure: later with each failure in a row, and not before `atLeastSeconds`. Returns the
-   * number of failures in a row. `baseSeconds` replaces the queue's own; `lane` is patient unless said.
+   * Adds a key after a failure: with a longer delay for each failure in a row, and not before `atLeastSeconds`. Returns
+   * the number of failures in a row. `baseSeconds` replaces the queue's own; `lane` is `patient` by default.
    */
   retry(
     key: string,
@@ -124,19 +130,19 @@ export class WorkQueue {
     return failures;
   }
 
-  /** The key's failures are forgiven. */
+  /** Resets the failure count of a key. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Failures in a row. */
+  /** Number of failures in a row. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
 
   /**
-   * Hands keys to `work` until the signal ends, and then waits for the work under way, at most `drainSeconds`. Returns
-   * the keys that were still being worked on. `work` must not throw; what it throws ends the queue.
+   * Passes keys to `work` until the signal aborts, then waits for active work for at most `drainSeconds`. Returns the
+   * keys that are still active. `work` must not throw; an error from it ends the queue.
    */
   async run(work: (key: string) => Promise<void>, signal: AbortSignal, drainSeconds = 10): Promise<readonly string[]> {
     if (this.#isRunning) throw new TypeError('the queue is running already');
@@ -179,7 +185,7 @@ export class WorkQueue {
     this.#wake();
   }
 
-  /** Moves what is due to the ready keys, the earliest first. */
+  /** Moves delayed keys that are due to the ready keys, the earliest first. */
   #promote(): void {
     const now = this.#clock.monotonic();
     if (now < this.#nextDue) return;
@@ -235,7 +241,7 @@ export class WorkQueue {
     this.#wake();
   }
 
-  /** Until something was added or finished, or the next delay is over. */
+  /** Resolves when a key is added or finished, or when the next delay ends. */
   async #nextEvent(): Promise<void> {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
@@ -248,7 +254,7 @@ export class WorkQueue {
     if (this.#alarm && this.#alarm.at <= this.#nextDue) return;
     this.#alarm?.stop.abort();
     const now = this.#clock.monotonic();
-    // Node's timers overflow after 24 days and then fire at once; waking once an hour for nothing costs nothing.
+    // Node's timers overflow after 24 days and then fire at once. One needless wake-up per hour costs nothing.
     const ms = Math.min(Math.max(this.#nextDue - now, 0), maxSleepMs);
     const alarm = { at: now + ms, stop: new AbortController() };
     this.#alarm = alarm;

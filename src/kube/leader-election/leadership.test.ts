@@ -43,10 +43,10 @@ class LeaseServer {
   }
 }
 
-/** What the network does to one call. */
+/** The network's effect on one call. */
 type Weather = 'fine' | 'refused' | 'forbidden' | 'reply lost' | 'silent' | 'slow';
 
-/** A client behind weather of its own. */
+/** A client behind a simulated network. */
 function clientOf(server: LeaseServer, clock: Clock, weather: () => Weather): LeadershipOptions['client'] {
   const call = async <T>(work: () => T, signal?: AbortSignal): Promise<T> => {
     const now = weather();
@@ -135,7 +135,7 @@ describe('leader election', () => {
     expect(await a.ended).toBe('ended');
   });
 
-  it('renews at a third of the lease time, and keeps a second candidate waiting for as long as it does', async () => {
+  it('renews at a third of the lease duration, which keeps a second candidate waiting', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     const a = candidate(server, clock, 'a');
     await clock.settle();
@@ -148,7 +148,7 @@ describe('leader election', () => {
     await Promise.all([a.ended, b.ended]);
   });
 
-  it('gives the Lease back at the end, so that a roll-out waits for one look and not for a lease time', async () => {
+  it('releases the Lease on shutdown, so that a rollout waits for one poll instead of a lease duration', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     const a = candidate(server, clock, 'a');
     await clock.settle();
@@ -163,7 +163,7 @@ describe('leader election', () => {
     await b.ended;
   });
 
-  it('gives back what it may have got when it ends in the middle of asking', async () => {
+  it('releases a Lease that it may have acquired when it ends during the request', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     let calls = 0;
     const a = candidate(server, clock, 'a', () => {
@@ -177,7 +177,7 @@ describe('leader election', () => {
     expect(server.lease?.spec?.holderIdentity).toBe('');
   });
 
-  it('ends in peace when its rights are gone before it, as helm uninstall takes them', async () => {
+  it('ends without an error when its permissions are removed first, as helm uninstall removes them', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     const lines: string[] = [];
     const write = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
@@ -194,7 +194,7 @@ describe('leader election', () => {
     expect(lines).toEqual(['info: leading', 'info: the lease ends by itself: we may not write it any more']);
   });
 
-  it('takes over from a dead holder only after having seen nothing for a whole lease time, whatever its clock said', async () => {
+  it("takes over only after a lease duration without a change, regardless of the former holder's clock", async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     server.create({
       apiVersion: 'coordination.k8s.io/v1',
@@ -218,7 +218,7 @@ describe('leader election', () => {
     await b.ended;
   });
 
-  it('stops leading before anybody else may begin, when the API server cannot be reached', async () => {
+  it('stops leading before another candidate can start, when the API server is unreachable', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     let sky: Weather = 'fine';
     const a = candidate(server, clock, 'a', () => sky);
@@ -238,7 +238,7 @@ describe('leader election', () => {
     await b.ended;
   });
 
-  it('begins nothing more after it stood still for too long, although no timer has told it yet', async () => {
+  it('starts no further work after a long suspension of the process, although no timer has fired yet', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
     const leadership = new Leadership({ ...options, clock, log: noLog });
@@ -257,7 +257,7 @@ describe('leader election', () => {
     expect(await result).toBe('lost');
   });
 
-  it('does not lose the Lease to one dead connection: it gives an attempt up while there is time for another', async () => {
+  it('survives one dead connection: it ends a renewal attempt while there is time for another', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     let sky: Weather = 'fine';
     const a = candidate(server, clock, 'a', () => sky);
@@ -272,7 +272,7 @@ describe('leader election', () => {
     await a.ended;
   });
 
-  it('says what is left to say under a signal that outlasts the end of the work', async () => {
+  it('completes final writes under a signal that outlasts the end of the work', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
     const leadership = new Leadership({ ...options, clock, log: noLog });
@@ -288,7 +288,7 @@ describe('leader election', () => {
     expect(seen).toEqual([true, false]);
   });
 
-  it('survives a short outage and a lost reply without losing the Lease', async () => {
+  it('survives a short outage and a lost response without losing the Lease', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     const plan: Weather[] = ['fine', 'fine', 'refused', 'reply lost', 'refused', 'fine'];
     const a = candidate(server, clock, 'a', () => plan.shift() ?? 'fine');
@@ -298,7 +298,7 @@ describe('leader election', () => {
     expect(await a.ended).toBe('ended');
   });
 
-  it('makes a deleted Lease anew, and bears with others who write to it, as long as nobody else holds it', async () => {
+  it('recreates a deleted Lease and tolerates other writers, as long as nobody else holds it', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     const a = candidate(server, clock, 'a');
     await clock.settle();
@@ -326,7 +326,7 @@ describe('leader election', () => {
     expect(server.find()?.spec?.holderIdentity).toBe('usurper');
   });
 
-  it('does not hang on work that ignores the loss', async () => {
+  it('does not wait for work that ignores the loss', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     let sky: Weather = 'fine';
     const leadership = new Leadership({
@@ -345,7 +345,7 @@ describe('leader election', () => {
     expect(leadership.isLeader).toBe(false);
   });
 
-  it('gives the Lease back and tells, when the work itself fails', async () => {
+  it('releases the Lease and passes on the error when the work fails', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
     const leadership = new Leadership({ ...options, clock, log: noLog });
@@ -354,7 +354,7 @@ describe('leader election', () => {
     expect(server.lease?.spec?.holderIdentity).toBe('');
   });
 
-  it('never has two leaders, in any weather, with any jumps of the wall clock, through ends and restarts', async () => {
+  it('never has two leaders, in any network conditions, with any clock jumps, across restarts', async () => {
     const weather = fc.constantFrom<Weather>('fine', 'fine', 'fine', 'refused', 'reply lost', 'silent', 'slow');
     const act = fc.record({
       ms: fc.constantFrom(500, 2000, 4000, 9000, 16_000),

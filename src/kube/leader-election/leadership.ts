@@ -5,12 +5,12 @@ import { isForbidden, isUnauthorized } from '../errors.ts';
 import { LeaseClient, type LeaseClientOptions } from './lease-client.ts';
 
 export interface LeadershipOptions extends Omit<LeaseClientOptions, 'leaseSeconds'> {
-  /** How long a holder may be silent before others take over; default 15. */
+  /** Time without a renewal after which another candidate takes over; default 15. */
   readonly leaseSeconds?: number;
   readonly log: Log;
 }
 
-/** The reason of a signal that ended because leadership was lost. */
+/** The reason of a signal that aborts because leadership is lost. */
 export class LeadershipLostError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -19,9 +19,9 @@ export class LeadershipLostError extends Error {
 }
 
 /**
- * Leader election on a Lease. The holder renews at a third of the lease time and gives up at two thirds; others take
- * over when they have seen no change for the whole of it. Both are measured on the local monotonic clock, so that
- * neither clock skew nor a jump of the wall clock makes two leaders.
+ * Leader election on a Lease. The holder renews at a third of the lease duration and stops leading at two thirds. A
+ * candidate takes over after a full lease duration without a change. Both durations are measured on the local monotonic
+ * clock, so that neither clock skew nor a jump of the wall clock causes two leaders.
  */
 export class Leadership {
   readonly #lease: LeaseClient;
@@ -29,7 +29,7 @@ export class Leadership {
   readonly #clock: Clock;
   readonly #log: Log;
   #isLeader = false;
-  /** Monotonic time from which on the Lease is known to be ours. */
+  /** Monotonic time since which this process is known to hold the Lease. */
   #heldSince = 0;
 
   constructor(options: LeadershipOptions) {
@@ -43,18 +43,20 @@ export class Leadership {
     return this.#isLeader;
   }
 
-  /** Who holds the Lease, as last seen; `undefined` before the first look and while nobody does. */
+  /** The last observed holder of the Lease; `undefined` before the first observation and while the Lease is free. */
   get holder(): string | undefined {
     return this.#lease.holder;
   }
 
   /**
-   * Waits for the Lease, then runs `lead` under a signal that ends with `signal` or, at once, with the leadership; what
-   * `lead` still has to finish in order after `signal` runs under `tenure`, which ends with the leadership alone. Both
-   * are guarded: nothing is begun under them once the Lease may be somebody else's, even when no timer has run since.
-   * `ended`: `signal` ended or `lead` returned, and the Lease was given back. `lost`: somebody else may lead now;
-   * `lead` was told to stop, and if it has not within a third of the lease time we do not wait any longer: the process
-   * should exit. What `lead` throws is thrown.
+   * Waits for the Lease, then runs `lead` under a signal that aborts with `signal` or, at once, on lost leadership.
+   * Work that `lead` finishes in order after `signal` runs under `tenure`, which aborts only on lost leadership. Both
+   * signals are guarded: no work starts under them once another process may hold the Lease, even when no timer has
+   * fired since.
+   *
+   * `ended`: `signal` aborted or `lead` returned, and the Lease was released. `lost`: another process may lead now, and
+   * `lead` was aborted. `run` returns at most a third of the lease duration later, even when `lead` has not ended: the
+   * process should exit. An error from `lead` is rethrown.
    */
   async run(
     signal: AbortSignal,
@@ -89,7 +91,7 @@ export class Leadership {
     }
   }
 
-  /** Until the Lease is ours; false when the signal ended first. */
+  /** Resolves with true when this process holds the Lease, with false when the signal aborted first. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     let known: string | undefined;
     while (!signal.aborted) {
@@ -110,14 +112,14 @@ export class Leadership {
     return false;
   }
 
-  /** How long we may go on without another renewal. */
+  /** Milliseconds until leadership ends without another renewal. */
   #leftMs(): number {
     return this.#heldSince + (this.#leaseSeconds * 1000 * 2) / 3 - this.#clock.monotonic();
   }
 
   /**
-   * Renews until `over`, and then returns nothing; or until the Lease is lost, and then returns why. One attempt does
-   * not get all the time that is left: its connection may be a dead one, and the next attempt makes a new one.
+   * Renews until `over` aborts, and then returns undefined. Returns the error when the Lease is lost. One attempt gets
+   * only a part of the remaining time: its connection may be dead, and the next attempt opens a new one.
    */
   async #hold(over: AbortSignal): Promise<LeadershipLostError | undefined> {
     let nextSeconds = this.#leaseSeconds / 3;
@@ -155,21 +157,21 @@ export class Leadership {
     }
   }
 
-  /** Gives the Lease back, so that the next leader need not wait. It is only a courtesy: failure costs that wait. */
+  /** Releases the Lease, so that the next leader starts at once. Best effort: after a failure the next leader waits. */
   async #release(): Promise<void> {
     if (!this.#lease.isOurs) return;
     try {
       await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#lease.release(s));
       this.#log.info({}, 'the lease is given back');
     } catch (error) {
-      // Who uninstalls a release takes its rights before its Pods have ended. The Lease ends by itself then.
+      // `helm uninstall` removes the permissions before the Pods have ended. The Lease expires by itself then.
       if (isForbidden(error) || isUnauthorized(error))
         this.#log.info({}, 'the lease ends by itself: we may not write it any more');
       else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be given back');
     }
   }
 
-  /** A call that was cut off may have been carried out all the same: then nobody would know that we are gone. */
+  /** The API server may have carried out an aborted call: the next leader would then wait for a lease duration. */
   async #releaseInDoubt(): Promise<void> {
     try {
       await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#lease.look(s));
@@ -185,7 +187,7 @@ export class Leadership {
     stop.abort();
   }
 
-  /** Runs a call that has to be over after `seconds` of our clock. */
+  /** Runs a call with a deadline of `seconds` on the injected clock. */
   async #within<T>(
     seconds: number,
     parent: AbortSignal | undefined,
@@ -210,12 +212,12 @@ export class Leadership {
   }
 
   async #pause(seconds: number, signal: AbortSignal): Promise<void> {
-    // Rejects only when the signal aborts, which every loop looks at next.
+    // The sleep rejects only when the signal aborts, which every loop checks next.
     await this.#clock.sleep(seconds * 1000, signal).catch(() => {});
   }
 }
 
-/** The loss that a guard found out before we did. */
+/** The loss that an expiry check detected before the renewal loop. */
 const lossReason = ({ reason }: AbortSignal): LeadershipLostError | undefined =>
   reason instanceof LeadershipLostError ? reason : undefined;
 

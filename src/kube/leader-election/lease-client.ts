@@ -4,26 +4,26 @@ import { Lease } from '../core-types.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../errors.ts';
 
 export interface LeaseClientOptions {
-  /** The part of the client that a Lease needs. */
+  /** The methods of the client that a Lease needs. */
   readonly client: Pick<KubeClient, 'find' | 'create' | 'replace'>;
   readonly namespace: string;
   readonly name: string;
-  /** Unique to this process: a pod's name alone is not, its container may restart. */
+  /** Unique to this process. A pod's name alone is not unique: its container may restart. */
   readonly identity: string;
-  /** How long a holder may be silent before others take over. */
+  /** Time without a renewal after which another candidate takes over. */
   readonly leaseSeconds: number;
   readonly clock: Clock;
 }
 
-/** What was last seen of the Lease, and when, on our own monotonic clock. */
+/** The last observed state of the Lease and the local monotonic time of the observation. */
 interface ObservedLease {
   readonly lease: Lease;
   readonly at: number;
 }
 
 /**
- * The Lease as one contender sees and writes it. Every write is for the version that was seen last, so that of two
- * contenders one wins. When to try again, and for how long, is the business of {@link Leadership}.
+ * Reads and writes the Lease for one candidate. Every write is conditional on the last observed version, so that one of
+ * two candidates wins. {@link Leadership} decides about retries and deadlines.
  */
 export class LeaseClient {
   readonly #options: LeaseClientOptions;
@@ -33,7 +33,7 @@ export class LeaseClient {
     this.#options = options;
   }
 
-  /** Who holds the Lease, as last seen; `undefined` before the first look and while nobody does. */
+  /** The last observed holder of the Lease; `undefined` before the first observation and while the Lease is free. */
   get holder(): string | undefined {
     return this.#sighting?.lease.spec?.holderIdentity || undefined;
   }
@@ -47,7 +47,7 @@ export class LeaseClient {
     return lease;
   }
 
-  /** One look, and one attempt where the Lease is free. True: it is ours. */
+  /** Reads the Lease once, and tries once to acquire it when it is free. Returns true on success. */
   async take(signal: AbortSignal): Promise<boolean> {
     const lease = await this.look(signal);
     if (!lease) return await this.#create(signal);
@@ -56,7 +56,10 @@ export class LeaseClient {
     return await this.#write({ ...lease, spec }, signal);
   }
 
-  /** False when it is not ours any more. Conflicts are looked into: others may write a label without being leader. */
+  /**
+   * Returns false when another process holds the Lease. After a conflict it reads the Lease again: other clients may
+   * write a label.
+   */
   async renew(signal: AbortSignal): Promise<boolean> {
     const known = this.#sighting?.lease;
     if (known && (await this.#write(this.#renewed(known), signal))) return true;
@@ -66,12 +69,12 @@ export class LeaseClient {
     return await this.#write(this.#renewed(lease), signal);
   }
 
-  /** As last seen, it is ours. */
+  /** Whether this process held the Lease at the last observation. */
   get isOurs(): boolean {
     return this.holder === this.#options.identity;
   }
 
-  /** Gives it back, if it is ours as last seen: nobody has to wait then. */
+  /** Releases the Lease if this process held it at the last observation. The next leader need not wait then. */
   async release(signal: AbortSignal): Promise<void> {
     const lease = this.#sighting?.lease;
     if (!lease || !this.isOurs) return;
@@ -120,7 +123,7 @@ export class LeaseClient {
     }
   }
 
-  /** False when somebody else wrote, or deleted it, since we looked. */
+  /** Returns false when the Lease has changed or was deleted since the observation. */
   async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
     try {
       this.#saw(await this.#options.client.replace(Lease, lease, signal));

@@ -4,8 +4,8 @@ import { secretObject } from '../../../test/support/harness/reflector-harness.ts
 import type { Secret } from '../core-types.ts';
 import { ObjectStore } from './object-store.ts';
 
-describe('a store', () => {
-  it('finds by every index whatever it is after any changes, and a list replaces everything', () => {
+describe('an object store', () => {
+  it('keeps every index correct through any changes, and a list replaces all objects', () => {
     const item = fc.record({
       name: fc.constantFrom('a1', 'a2', 'b1', 'b2'),
       version: fc.nat(5),
@@ -55,7 +55,7 @@ describe('a store', () => {
     );
   });
 
-  it('cannot be changed by its readers', () => {
+  it('returns objects that its readers cannot change', () => {
     const store = new ObjectStore<Secret>();
     store.put(secretObject('a', '1'));
     const found = store.get({ namespace: 'n', name: 'a' });

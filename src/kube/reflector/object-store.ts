@@ -1,11 +1,11 @@
 import { formatObjectKey, type KubeObject, type ObjectKey, objectKeyOf } from '../resource.ts';
 
-/** Names the values under which an object is to be found again, e.g. the Machines of a Cluster. */
+/** Functions that return the index values of an object, e.g. the Cluster of a Machine. */
 export type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
 /**
- * What happened to an object. `before` is what was known until then. `resync` says only that time has passed: look
- * again, in case something was missed.
+ * A change of an object. `before` is the former state. `resync` reports no change: it triggers a periodic reconcile in
+ * case an event was missed.
  */
 export interface ObjectChange<T> {
   readonly kind: 'added' | 'updated' | 'deleted' | 'resync';
@@ -13,10 +13,7 @@ export interface ObjectChange<T> {
   readonly before?: T;
 }
 
-/**
- * The known objects of one kind, with indexes. What goes in is frozen at every depth: a cache that its readers can
- * change is not one.
- */
+/** The known objects of one kind, with indexes. Objects are deep-frozen: readers cannot change the cache. */
 export class ObjectStore<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #indexes: Indexes<T>;
@@ -39,14 +36,17 @@ export class ObjectStore<T extends KubeObject> {
     return [...this.#objects.values()];
   }
 
-  /** Throws when there is no index of that name. */
+  /** Throws for an unknown index. */
   by(index: string, value: string): readonly T[] {
     const found = this.#found.get(index);
     if (!found) throw new TypeError(`there is no index "${index}"`);
     return [...(found.get(value)?.values() ?? [])];
   }
 
-  /** Takes in an object and tells what that changed: nothing, one thing, or (a namesake) an end and a beginning. */
+  /**
+   * Stores an object and returns the changes: none, one, or (for a new object of the same name) a deletion and an
+   * addition.
+   */
   put(object: T): readonly ObjectChange<T>[] {
     const key = formatObjectKey(objectKeyOf(object));
     const before = this.#objects.get(key);
@@ -63,7 +63,7 @@ export class ObjectStore<T extends KubeObject> {
     ];
   }
 
-  /** Drops an object; `last` is its last state, if the server told it. */
+  /** Removes an object; `last` is its last state, if the API server sent it. */
   drop(key: ObjectKey, last?: T): readonly ObjectChange<T>[] {
     const text = formatObjectKey(key);
     const before = this.#objects.get(text);
@@ -74,7 +74,7 @@ export class ObjectStore<T extends KubeObject> {
     return [{ kind: 'deleted', object: last && !isNamesake ? deepFreeze(last) : before, before }];
   }
 
-  /** Makes the store equal to a complete list. What is not on it was deleted while nobody watched. */
+  /** Replaces the content by a complete list. Objects that are not in the list were deleted between two watches. */
   replace(objects: readonly T[]): readonly ObjectChange<T>[] {
     const present = new Set(objects.map((object) => formatObjectKey(objectKeyOf(object))));
     const gone = this.list().filter((object) => !present.has(formatObjectKey(objectKeyOf(object))));

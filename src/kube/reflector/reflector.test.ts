@@ -19,7 +19,7 @@ import {
 import { type ReceivedRequest, waitForCondition } from '../../../test/support/harness/scripted-http-server.ts';
 
 describe('a reflector', () => {
-  it('lists, watches from there, follows every kind of event, and never repeats what it knows', async () => {
+  it('lists, watches from there, handles every kind of event, and never repeats known state', async () => {
     const scene = await startReflectorHarness(
       [listResponse('10', secretObject('a', '1'), secretObject('b', '2'))],
       [
@@ -49,7 +49,7 @@ describe('a reflector', () => {
     });
   });
 
-  it('does not remember who wrote which field', async () => {
+  it('does not keep managed fields', async () => {
     const managed = (name: string, version: string) => {
       const { metadata, ...rest } = secretObject(name, version);
       return { ...rest, metadata: { ...metadata, managedFields: [{ manager: 'somebody' }] } };
@@ -63,7 +63,7 @@ describe('a reflector', () => {
     expect(JSON.stringify(scene.reflector.list())).not.toContain('managedFields');
   });
 
-  it('continues from the last event or bookmark, with no list, when the server ends a watch in good order', async () => {
+  it('continues from the last event or bookmark without a list when the server ends a watch normally', async () => {
     const scene = await startReflectorHarness(
       [listResponse('10')],
       [
@@ -77,9 +77,9 @@ describe('a reflector', () => {
     expect(scene.reflector.health.failures).toBe(0);
   });
 
-  it('tries a failing list again and again, later each time, and then works', async () => {
+  it('retries a failing list with increasing delays until it succeeds', async () => {
     const scene = await startReflectorHarness(
-      // On a connection that has answered before, a cut is met by one more try.
+      // On a connection that has answered before, one reset causes one retry.
       [
         errorResponse(500, 'InternalError'),
         droppedConnection,
@@ -99,7 +99,7 @@ describe('a reflector', () => {
     expect(scene.clock.monotonic()).toBe(500 + 1000 + 2000);
   });
 
-  it('waits as long as the server asks, but not for ever', async () => {
+  it('waits as long as the server requests, up to a limit', async () => {
     const busy = (seconds: number) =>
       errorResponse(429, 'TooManyRequests', { details: { retryAfterSeconds: seconds } });
     const scene = await startReflectorHarness([busy(9), busy(86_400), listResponse('1')], [watchResponse()]);
@@ -112,7 +112,7 @@ describe('a reflector', () => {
     await scene.reflector.synced;
   });
 
-  it('treats a watch that ends at once as a failure, and lists again after three, so that nothing spins', async () => {
+  it('counts a watch that ends at once as a failure, and lists again after three, to prevent a busy loop', async () => {
     const scene = await startReflectorHarness([listResponse('10')], [endedWatchResponse()]);
     for (const times of [1, 2, 3, 4, 5, 6]) {
       await untilFailed(scene, times);
@@ -122,7 +122,7 @@ describe('a reflector', () => {
     expect(scene.asked().join()).toBe('list,watch 10,watch 10,watch 10,list,watch 10,watch 10,watch 10,list,watch 10');
   });
 
-  it('asks a bounded number of times during an outage of an hour, and recovers within half a minute', async () => {
+  it('sends a bounded number of requests during an outage of an hour, and recovers within half a minute', async () => {
     let isDown = false;
     const down: Responder = (response, received) =>
       isDown ? droppedConnection(response, received) : listResponse('10')(response, received);
@@ -155,7 +155,7 @@ describe('a reflector', () => {
       watchResponse(eventLine('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' })),
     ],
   ])(
-    'lists anew after 410 %s, and reports what vanished, changed or was replaced by a namesake meanwhile',
+    'lists again after 410 %s, and reports objects that were deleted, changed or recreated in between',
     async (_, gone) => {
       const before = [secretObject('a', '1'), secretObject('b', '2'), secretObject('c', '3')];
       const after = [secretObject('a', '1'), secretObject('c', '30', 'uid-other'), secretObject('d', '31')];
@@ -179,7 +179,7 @@ describe('a reflector', () => {
     ['a line that is not an event', '[]\n'],
     ['an unknown type', eventLine('SURPRISE', secretObject('x', '99'))],
     ['an event without an object', '{"type":"ADDED"}\n'],
-  ])('treats %s as a failure and goes on from where it was', async (_, nonsense) => {
+  ])('counts %s as a failure and continues from the last version', async (_, nonsense) => {
     const scene = await startReflectorHarness(
       [listResponse('10')],
       [watchResponse(eventLine('ADDED', secretObject('a', '11')), nonsense), watchResponse()],
@@ -191,7 +191,7 @@ describe('a reflector', () => {
     expect(scene.asked().at(-1)).toBe('watch 11');
   });
 
-  it('puts lines together however they were cut, even inside a character, and fails on one that ends half', async () => {
+  it('joins lines across chunk boundaries, even inside a character, and fails on an incomplete line', async () => {
     const text = eventLine('ADDED', { ...secretObject('a', '11'), data: { k: 'grüße 🚀' } });
     const bytes = Buffer.from(text);
     const scene = await startReflectorHarness(
@@ -214,7 +214,7 @@ describe('a reflector', () => {
     expect(scene.reflector.health.lastError).toContain('middle of a line');
   });
 
-  it('leaves a connection that says nothing, and asks for a list when ten minutes brought no news at all', async () => {
+  it('replaces a silent connection, and lists again after ten minutes without any event', async () => {
     const scene = await startReflectorHarness([listResponse('10'), listResponse('11')], [watchResponse()], {
       idleSeconds: 180,
       resyncSeconds: 1e9,
@@ -230,7 +230,7 @@ describe('a reflector', () => {
     await waitForCondition(() => scene.server.open.size <= 2, 'silent connections are closed');
   });
 
-  it('leaves a watch that never ends when it is older than was asked for', async () => {
+  it('ends a watch that exceeds the requested duration', async () => {
     let stream: ServerResponse | undefined;
     const endless: Responder = (response, received) => {
       watchResponse()(response, received);
@@ -248,13 +248,13 @@ describe('a reflector', () => {
       await waitForCondition(isHeard, 'the bookmark is heard, or the watch is over');
       await scene.clock.advance(60_000);
     }
-    // 450 s were asked for.
+    // 450 s were requested.
     expect((scene.clock.monotonic() - start) / 1000).toBeLessThanOrEqual(540);
     expect(scene.asked()[2]).toMatch(/^watch 1\d$/);
     expect(scene.reflector.health.failures).toBe(0);
   });
 
-  it('counts a watch that is never accepted as a failure', async () => {
+  it('counts a watch that the server never accepts as a failure', async () => {
     const scene = await startReflectorHarness([listResponse('10')], [() => {}, watchResponse()]);
     await untilRequested(scene, 2);
     await waitForCondition(() => scene.clock.sleeping >= 2, 'the watch is asked for');
@@ -263,8 +263,8 @@ describe('a reflector', () => {
     expect(scene.reflector.health.lastError).toMatch(/no answer in time/);
   });
 
-  it('forgets its failures with the first event', async () => {
-    // The first watch follows the list on its connection, so that a cut is met by one more try.
+  it('resets its failures with the first event', async () => {
+    // The first watch follows the list on its connection, so that one reset causes one retry.
     const scene = await startReflectorHarness(
       [listResponse('10')],
       [droppedConnection, droppedConnection, droppedConnection, watchResponse(bookmarkLine('11'))],
@@ -281,7 +281,7 @@ describe('a reflector', () => {
     ['a list', () => {}, (scene) => scene.asked().length === 1],
     ['a watch', listResponse('1'), (scene) => scene.answered() === 2],
     ['a pause', droppedConnection, (scene) => scene.reflector.health.failures === 1],
-  ])('ends during %s when told, with no connection, sleeper or error left', async (_, act, isThere) => {
+  ])('ends during %s on abort, with no connection, timer or error left', async (_, act, isThere) => {
     const scene = await startReflectorHarness([act], [watchResponse()]);
     await waitForCondition(() => isThere(scene), 'it is there');
     scene.end.abort();
@@ -296,7 +296,7 @@ describe('a reflector', () => {
     expect(scene.asked()).toHaveLength(asked);
   });
 
-  it('hands every object out again from time to time, in case something was missed', async () => {
+  it('reports every object again periodically, in case an event was missed', async () => {
     const scene = await startReflectorHarness(
       [listResponse('10', secretObject('a', '1'), secretObject('b', '2'))],
       [watchResponse()],
@@ -310,7 +310,7 @@ describe('a reflector', () => {
     expect(scene.heard.slice(2)).toEqual(['resync a', 'resync b']);
   });
 
-  it('survives a listener that throws, and tells the others', async () => {
+  it('continues after a listener throws, and calls the other listeners', async () => {
     const scene = await startReflectorHarness(
       [listResponse('10', secretObject('a', '1'))],
       [watchResponse(eventLine('ADDED', secretObject('b', '11')))],

@@ -11,24 +11,24 @@ import { platformClusterLimits } from '../transport/response-limits.ts';
 import { type Indexes, type ObjectChange, ObjectStore } from './object-store.ts';
 
 export interface ReflectorOptions<T> extends ListOptions, Pick<WatchOptions, 'bookmarks'> {
-  /** How it is called in logs, probes and metrics; default: the plural of its kind. */
+  /** Name in logs, probes and metrics; default: the plural of the kind. */
   readonly name?: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly random?: () => number;
-  /** After about so much time every object is reported again; default 600. Infinity: never. */
+  /** Every object is reported again after about this time; default 600. Infinity: never. */
   readonly resyncSeconds?: number;
-  /** A watch is opened anew after so much time, and twice as much at most; default 300. */
+  /** A watch is renewed after this time, and after twice this time at most; default 300. */
   readonly watchSeconds?: number;
-  /** Silence after which a watch is opened anew; default 180. */
+  /** A watch is renewed after this time without an event; default 180. */
   readonly idleSeconds?: number;
   readonly indexes?: Indexes<T>;
-  /** More are not kept, but listed anew; default: as many as a list may have. */
+  /** Maximum number of stored objects; beyond it the reflector lists again. Default: the limit of a list. */
   readonly mostObjects?: number;
   readonly observer?: ReflectorObserver;
 }
 
-/** Learns how the reflector of that name is doing. */
+/** Records metrics of the reflector with the given name. */
 export interface ReflectorObserver {
   listed(name: string, objects: number): void;
   watched(name: string): void;
@@ -36,12 +36,12 @@ export interface ReflectorObserver {
   failed(name: string, reason: string): void;
 }
 
-/** The truth about a reflector, for probes and metrics. */
+/** State of a reflector, for probes and metrics. */
 export interface ReflectorHealth {
   readonly isStarted: boolean;
   readonly isSynced: boolean;
   readonly objects: number;
-  /** Failures in a row; 0 while all is well. */
+  /** Failures in a row; 0 while the watch works. */
   readonly failures: number;
   readonly lastError: string | undefined;
   readonly lastEventAt: Date | undefined;
@@ -50,17 +50,17 @@ export interface ReflectorHealth {
   readonly silentSeconds: number;
 }
 
-/** So much silence, through however many watches, and a list has to tell whether something was missed. */
+/** After this time without an event, over any number of watches, a list checks for missed events. */
 const relistAfterSilentSeconds = 600;
-/** A watch that ends sooner than this, with nothing in it, did not work. */
+/** A watch that ends sooner than this without an event counts as a failure. */
 const minWatchSeconds = 1;
-/** Failures in a row after which the version we hold is not trusted any more. */
+/** Failures in a row after which the reflector lists again instead of using its resource version. */
 const failuresBeforeRelist = 3;
 const backoff = { baseSeconds: 0.5, capSeconds: 30 };
-/** A server may ask for a longer pause than our own, up to this. */
+/** Longest delay that an API server can request. */
 const maxRetryAfterSeconds = 120;
 
-/** Who wrote which field is as large as the object itself, and nobody asks a cache for it. */
+/** Removes the managed fields, which are as large as the rest of the object and which no reader of the cache uses. */
 function withoutManagedFields<T extends KubeObject>(object: T): T {
   if (!('managedFields' in object.metadata)) return object;
   const { managedFields: _, ...metadata } = object.metadata as T['metadata'] & { readonly managedFields?: unknown };
@@ -68,13 +68,13 @@ function withoutManagedFields<T extends KubeObject>(object: T): T {
 }
 
 /**
- * A live copy of all objects of one kind: a list, then watches without end. It survives refusals, silence, early ends,
- * compaction and nonsense; it never throws, and it never asks more often than its back-off allows.
+ * A cache of all objects of one kind: a list, then consecutive watches. It survives error responses, silence, early
+ * ends of watches, compaction and invalid data. It never throws and never exceeds its backoff.
  */
 export class Reflector<T extends KubeObject> {
   readonly type: ResourceType<T>;
   readonly name: string;
-  /** Resolves with the first complete list. It stays pending when there never is one. */
+  /** Resolves with the first complete list; stays pending until then. */
   readonly synced: Promise<void>;
   readonly #client: KubeClient;
   readonly #options: ReflectorOptions<T>;
@@ -110,7 +110,7 @@ export class Reflector<T extends KubeObject> {
     return this.#isSynced;
   }
 
-  /** The object as last seen. Frozen: clone it to change it. */
+  /** The object as last observed. It is frozen: clone it before a change. */
   get(key: ObjectKey): T | undefined {
     return this.#store.get(key);
   }
@@ -119,14 +119,14 @@ export class Reflector<T extends KubeObject> {
     return this.#store.list();
   }
 
-  /** The objects that the index files under `value`. Throws when there is no such index. */
+  /** The objects with this value in the index. Throws for an unknown index. */
   by(index: string, value: string): readonly T[] {
     return this.#store.by(index, value);
   }
 
   /**
-   * Listeners hear of a change after the store has it; with `replay` they first hear of everything known as `added`.
-   * They must be quick; what they throw is logged. Returns how to stop.
+   * Calls the listener for each change, after the store is updated. With `replay` it first reports every known object
+   * as `added`. A listener must be quick; an error from it is logged. Returns a function that unsubscribes.
    */
   onChange(listener: (change: ObjectChange<T>) => void, options: { replay?: boolean } = {}): () => void {
     this.#listeners.add(listener);
@@ -147,7 +147,7 @@ export class Reflector<T extends KubeObject> {
     };
   }
 
-  /** Runs until the signal ends. The store stays readable afterwards, and grows old. */
+  /** Runs until the signal aborts. The store stays readable afterwards, but is not updated. */
   async start(signal: AbortSignal): Promise<void> {
     this.#isStarted = true;
     this.#newsAt = this.#clock.monotonic();
@@ -221,7 +221,7 @@ export class Reflector<T extends KubeObject> {
     this.#options.observer?.event(this.name, this.#store.size);
   }
 
-  /** What is known is out of all proportion: only a list, which is bounded itself, is believed now. */
+  /** The store exceeds its limit: only a list, which is bounded itself, restores a valid state. */
   #overfull(): KubeError {
     this.#version = undefined;
     const message = `the watch of ${this.name} tells of more than ${this.#store.size - 1} objects`;
@@ -229,7 +229,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #recover(error: unknown, startedAt: number, signal: AbortSignal): Promise<void> {
-    // What held for longer than we would wait at most begins with a clean slate.
+    // A watch that lasted longer than the longest delay resets the failures.
     if (this.#clock.monotonic() - startedAt > backoff.capSeconds * 1000) this.#failures = 0;
     this.#failures += 1;
     this.#lastError = error instanceof Error ? error.message : String(error);
@@ -266,7 +266,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #pause(seconds: number, signal: AbortSignal): Promise<void> {
-    // Rejects only when the signal aborts, which every loop looks at next.
+    // The sleep rejects only when the signal aborts, which every loop checks next.
     await this.#clock.sleep(seconds * 1000, signal).catch(() => {});
   }
 }

@@ -46,7 +46,7 @@ const refusal = (act: () => unknown): string => {
 };
 
 describe('a kubeconfig', () => {
-  it('gives server, namespace, certificates and headers', async () => {
+  it('provides server, namespace, certificates and headers', async () => {
     const text = kubeconfig(
       { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY'), as: 'boss', 'as-groups': ['g'] },
       { 'certificate-authority-data': base64('CA'), 'tls-server-name': 'kubernetes' },
@@ -63,7 +63,7 @@ describe('a kubeconfig', () => {
     expect(headers).toEqual({ 'impersonate-user': 'boss', 'impersonate-group': ['g'] });
   });
 
-  it('finds files beside itself, and reads a token file anew every five seconds and when it was refused, because client-node never reads it', async () => {
+  it('resolves relative paths, and reads a token file again after five seconds and after a 401', async () => {
     put('ca.pem', 'CA');
     put('token', 'one\n');
     const path = put('kubeconfig', kubeconfig({ tokenFile: 'token' }, { 'certificate-authority': 'ca.pem' }));
@@ -83,7 +83,7 @@ describe('a kubeconfig', () => {
     }
   });
 
-  it('runs a credential plug-in once for many calls, again after a minute, and again when its token was refused', async () => {
+  it('runs a credential plug-in once for many calls, again after a minute, and again after a 401', async () => {
     const plugin = put(
       'plugin',
       `#!/bin/sh
@@ -106,7 +106,7 @@ echo "{\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"t$((n))\\"}}
     expect(await tokens()).toBe('Bearer t3');
   });
 
-  it('for plain http works, and for basic authentication too', async () => {
+  it('works with plain http and with basic authentication', async () => {
     const text = kubeconfig({ username: 'me', password: 'pw' }, { server: 'http://127.0.0.1:8080' });
     const { headers } = await loadApiServerConnection({ text: new SecretString(text) }).credentials();
     expect(headers).toEqual({ authorization: `Basic ${base64('me:pw')}` });
@@ -118,12 +118,12 @@ echo "{\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"t$((n))\\"}}
     [kubeconfig({}, { server: '' }), /is not a kubeconfig: clusters\[0\].cluster.server is missing/],
     [kubeconfig({}, { server: 'nonsense' }), /server of cluster c is not a URL/],
     [kubeconfig({}, { 'proxy-url': 'socks5://p' }), /"proxy-url" is not supported/],
-  ])('that is wrong is refused with a sentence that says where: %s', (text, sentence) => {
+  ])('with an error is rejected with a message that names the location: %s', (text, sentence) => {
     expect(refusal(() => loadApiServerConnection({ text: new SecretString(text) }))).toMatch(sentence);
   });
 });
 
-describe('other places', () => {
+describe('other sources', () => {
   it('a folder of host, token and ca.crt', async () => {
     put('host', 'https://10.0.0.9:443\n');
     put('token', 'abc\n');
@@ -133,7 +133,7 @@ describe('other places', () => {
     expect(await connection.credentials()).toEqual({ tls: { ca: 'CA' }, headers: { authorization: 'Bearer abc' } });
   });
 
-  it("a pod's own service account, also behind IPv6", async () => {
+  it("a pod's own service account, also with IPv6", async () => {
     put('token', 'abc');
     put('ca.crt', 'CA');
     put('namespace', 'openmcp-system');
@@ -147,7 +147,7 @@ describe('other places', () => {
     expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer def' });
   });
 
-  it('that KUBECONFIG lists are merged as kubectl does, and come before those of the home and of the Pod', async () => {
+  it('files in KUBECONFIG are merged as by kubectl, and precede the home folder and the Pod', async () => {
     mkdirSync(join(folder, '.kube'));
     put('.kube/config', kubeconfig({ token: 'home' }));
     const first = put('first', JSON.stringify({ users: [{ name: 'u', user: { tokenFile: 'token' } }] }));
@@ -170,14 +170,14 @@ describe('other places', () => {
     );
   });
 
-  it('that KUBECONFIG lists and that are broken are not quoted', () => {
+  it('broken files in KUBECONFIG are not quoted', () => {
     const KUBECONFIG = put('broken', 'users: [s3cret');
     expect(refusal(() => loadApiServerConnection({ environment: { KUBECONFIG } }))).toMatch(
       /KUBECONFIG .* cannot be read.* line/,
     );
   });
 
-  it('that do not exist are named', () => {
+  it('missing files are named', () => {
     mkdirSync(join(folder, 'empty'));
     put('host', 'not a url');
     expect(refusal(() => loadApiServerConnection({ path: join(folder, 'nope') }))).toMatch(/nope does not exist/);
@@ -190,7 +190,7 @@ describe('other places', () => {
     );
   });
 
-  it('parts, with the secrets revealed only when asked for', async () => {
+  it('parts, with the secrets revealed only on request', async () => {
     const parts = { server: 'https://a/', ca: 'CA', cert: 'CERT', key: new SecretString('KEY'), servername: 'n' };
     const connection = createApiServerConnection(parts);
     expect(JSON.stringify(connection)).not.toContain('KEY');

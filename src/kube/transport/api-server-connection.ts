@@ -10,7 +10,7 @@ import type { SecretString } from '../../lib/secret-string.ts';
 import { trimTrailing } from '../../lib/text.ts';
 import { type DefaultKubeconfig, findDefaultKubeconfig } from './default-kubeconfig.ts';
 
-/** What proves who the server is and who we are, at TLS level. A change of it needs new connections. */
+/** TLS material that authenticates the server and the client. A change requires new connections. */
 export interface TlsMaterial {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
@@ -19,42 +19,43 @@ export interface TlsMaterial {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** Credentials of this moment. Headers hold secrets: they go into a request and nowhere else. */
+/** The current credentials. The headers hold secrets: use them only in a request. */
 export interface RequestCredentials {
   readonly tls: TlsMaterial;
   readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
-/** Where an API server is and how to show who we are. One for each cluster. */
+/** The address of an API server and the credentials for it. One object for each cluster. */
 export interface ApiServerConnection {
-  /** `https://host:port`, with a path behind it if the server sits behind a proxy. */
+  /** `https://host:port`, with a path if the API server is behind a proxy. */
   readonly server: string;
   /** Namespace of the context, if it names one. */
   readonly namespace: string | undefined;
-  /** Asked before every request, because tokens and certificates rotate. */
+  /** Called before every request, because tokens and certificates rotate. */
   credentials(): Promise<RequestCredentials>;
-  /** The server answered 401: forget what is remembered. */
+  /** Clears the cached credentials after a 401. */
   invalidate(): void;
 }
 
 export interface ApiServerConnectionOptions {
-  /** Content of a kubeconfig. Wins over `path`. */
+  /** Content of a kubeconfig. Takes precedence over `path`. */
   readonly text?: SecretString;
   /**
    * A kubeconfig file, a folder that holds `kubeconfig`, or a folder that holds `host`, `token` and `ca.crt`. Empty or
-   * absent: the files of `$KUBECONFIG`, else `~/.kube/config`, else the ServiceAccount of the Pod that this runs in.
+   * absent: the files of `$KUBECONFIG`, else `~/.kube/config`, else the ServiceAccount of the Pod.
    */
   readonly path?: string;
   /**
-   * Where KUBECONFIG, HOME and the in-cluster address are looked up; default: only the latter, in the environment of the process.
+   * The source of KUBECONFIG, HOME and the in-cluster address. Default: only the in-cluster address, from the
+   * environment of the process.
    */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Where a pod finds its service account. */
+  /** The folder of the pod's service account. */
   readonly serviceAccountFolder?: string;
   readonly clock?: Clock;
 }
 
-/** What is known when somebody hands us the parts instead of a kubeconfig. */
+/** The parts of a connection without a kubeconfig. */
 export interface ApiServerConnectionParts {
   readonly server: string;
   readonly ca?: string;
@@ -65,8 +66,8 @@ export interface ApiServerConnectionParts {
 }
 
 /**
- * Finds out how to reach a cluster. Throws a `CONFIG_INVALID` that says which file, folder or entry is wrong; does not
- * talk to the cluster.
+ * Loads the connection to a cluster without calling it. Throws a `CONFIG_INVALID` that names the wrong file, folder or
+ * entry.
  */
 export function loadApiServerConnection(options: ApiServerConnectionOptions): ApiServerConnection {
   if (options.text) return connectionFromKubeconfig(options.text.reveal(), 'the kubeconfig', undefined, options);
@@ -74,7 +75,10 @@ export function loadApiServerConnection(options: ApiServerConnectionOptions): Ap
   return loadDefaultKubeconfig(options) ?? connectionFromPod(options);
 }
 
-/** Where no flag names a kubeconfig, as kubectl does it. A missing or empty one leads to the ServiceAccount of the Pod. */
+/**
+ * Without a flag the kubeconfig is found as by kubectl. A missing or empty kubeconfig leads to the ServiceAccount of
+ * the Pod.
+ */
 function loadDefaultKubeconfig(options: ApiServerConnectionOptions): ApiServerConnection | undefined {
   let found: DefaultKubeconfig | undefined;
   try {
@@ -87,7 +91,7 @@ function loadDefaultKubeconfig(options: ApiServerConnectionOptions): ApiServerCo
   return found && connectionFromKubeconfig(found.text, found.name, undefined, options);
 }
 
-/** A connection from a server's address and PEM texts. */
+/** Creates a connection from a server's address and PEM texts. */
 export function createApiServerConnection(parts: ApiServerConnectionParts): ApiServerConnection {
   const tls: TlsMaterial = {
     ...(parts.ca && { ca: parts.ca }),
@@ -99,7 +103,7 @@ export function createApiServerConnection(parts: ApiServerConnectionParts): ApiS
     server: withoutTrailingSlash(parts.server),
     namespace: undefined,
     credentials: async () => ({
-      // The same object each time: whoever uses it need not compare.
+      // Always the same object, so that a comparison by identity detects a change.
       tls,
       headers: parts.token ? bearerHeader(parts.token.reveal()) : {},
     }),
@@ -149,7 +153,7 @@ function serverFromEnvironment(environment: Readonly<Record<string, string | und
   return host && port && `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The same from the environment of the process, which client-node reads and we do not. */
+/** The same from the environment of the process, which client-node reads and this program does not. */
 function inClusterServer(): string | undefined {
   const config = new KubeConfig();
   config.loadFromCluster();
@@ -157,7 +161,7 @@ function inClusterServer(): string | undefined {
   return server?.includes('//undefined:') ? undefined : server;
 }
 
-/** Files are small and change once in an hour, as projected tokens do; calls come by the hundred a second. */
+/** Files are small and change about once per hour, as projected tokens do; there are hundreds of calls per second. */
 const fileCacheSeconds = 5;
 
 /** `token` and `ca.crt` in a folder. */
@@ -180,7 +184,7 @@ function connectionFromFolder(
   return { server: withoutTrailingSlash(server), namespace, credentials: memory.get, invalidate: memory.forget };
 }
 
-/** The parts of a kubeconfig user that client-node drops on the floor. */
+/** The fields of a kubeconfig user that client-node ignores. */
 interface KubeconfigUser {
   readonly tokenFile?: string;
   readonly 'as-uid'?: string;
@@ -226,17 +230,17 @@ function loadKubeconfig(text: string, name: string, folder: string | undefined):
   try {
     config.loadFromString(text);
   } catch (error) {
-    // Without the cause: a YAML error quotes the lines around it, and they may hold a token.
+    // Without the cause: a YAML error quotes the lines around it, which may hold a token.
     throw configInvalid(`${name} is not a kubeconfig${describeKubeconfigError(error)}.`);
   }
   if (folder) config.makePathsAbsolute(folder);
-  // client-node refuses plain http unless verification is off; without TLS there is nothing to verify.
+  // client-node rejects plain http unless verification is off. Without TLS there is nothing to verify.
   config.clusters = config.clusters.map((c) => (c.server.startsWith('http:') ? { ...c, skipTLSVerify: true } : c));
   config.users = config.users.map((u) => (u.exec ? { ...u, exec: withExecInfo(u.exec) } : u));
   return config;
 }
 
-/** What can be said of a kubeconfig without quoting it. */
+/** Describes the parser's error without quoting the kubeconfig. */
 function describeKubeconfigError(error: unknown): string {
   if (!(error instanceof Error)) return '';
   if ('reason' in error && 'mark' in error) {
@@ -246,7 +250,7 @@ function describeKubeconfigError(error: unknown): string {
   return /^(clusters|users|contexts)\[\d+\]/.test(error.message) ? `: ${error.message}` : '';
 }
 
-/** Credential plug-ins are owed `KUBERNETES_EXEC_INFO`; client-node 1.4 does not set it. */
+/** Credential plug-ins expect `KUBERNETES_EXEC_INFO`, which client-node 1.4 does not set. */
 function withExecInfo(exec: { apiVersion?: string; env?: { name: string; value: string }[] }) {
   const info = { apiVersion: exec.apiVersion, kind: 'ExecCredential', spec: { interactive: false } };
   return { ...exec, env: [...(exec.env ?? []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }] };
@@ -290,7 +294,7 @@ function toTlsMaterial(options: RequestOptions): TlsMaterial {
   };
 }
 
-/** Keeps what `ask` answers for so many seconds, and asks once for many that ask together. */
+/** Caches the result of `ask` for `seconds`. Concurrent callers share one call. */
 function cacheForSeconds<T>(ask: () => Promise<T>, seconds: number, clock: Clock) {
   let kept: { value: Promise<T>; until: number } | undefined;
   return {

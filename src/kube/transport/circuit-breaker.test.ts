@@ -20,7 +20,7 @@ function scene() {
   return { clock, ask, fails, calls: () => calls };
 }
 
-it('lets everything pass while there are answers, whatever they say', async () => {
+it('passes all calls while the server responds, whatever the status', async () => {
   const { ask, calls } = scene();
   const refused = new KubeError({ status: 403, reason: 'Forbidden', message: 'no' });
   await expect(ask(() => Promise.reject(refused))).rejects.toBe(refused);
@@ -28,7 +28,7 @@ it('lets everything pass while there are answers, whatever they say', async () =
   expect(calls()).toBe(2);
 });
 
-it('fails all others at once, in the words of the one who got no answer, and has one of them try after a while', async () => {
+it('fails all other calls at once after a call without a response, and admits one trial call after a while', async () => {
   const { clock, ask, fails, calls } = scene();
   await expect(fails()).rejects.toThrow('connect ECONNREFUSED');
   for (let i = 0; i < 50; i += 1) {
@@ -49,7 +49,7 @@ it('fails all others at once, in the words of the one who got no answer, and has
   expect(calls()).toBe(5);
 });
 
-it('learns nothing from a caller who does not want to wait any longer, and lets the next one try', async () => {
+it('ignores a call that its caller aborts, and admits the next one as the trial', async () => {
   const { clock, ask, fails, calls } = scene();
   await expect(fails()).rejects.toThrow();
   await clock.advance(2000);
@@ -59,7 +59,7 @@ it('learns nothing from a caller who does not want to wait any longer, and lets 
   expect(calls()).toBe(3);
 });
 
-it('learns nothing from a call that ended by the failure of another one, which it was refused with', async () => {
+it('ignores a call that fails with the error of another call', async () => {
   const { clock, ask, fails, calls } = scene();
   await expect(fails()).rejects.toThrow();
   const other = { method: 'GET', path: '/api/v1/a-longer-path/of-another-call' } as const;

@@ -4,14 +4,14 @@ import { isUnreachable, KubeError } from '../errors.ts';
 import type { RequestTarget } from './transport.ts';
 
 /**
- * Keeps those who want something of a server that does not answer from waiting for it one after the other: they would hold
- * up others who want nothing of it. After a call without an answer the rest fail at once with the same words, but for one
- * at a time that tries again after a while. The first answer, whatever it says, ends that.
+ * Prevents callers from waiting one after the other for an API server that does not respond, which would delay work on
+ * other clusters. After a call without a response the other calls fail at once with the same message, except for one
+ * trial call at a time after a delay. The first response, whatever its status, closes the circuit.
  */
 export class KubeCircuitBreaker {
   readonly #clock: Clock;
   readonly #restSeconds: number;
-  /** Why the last call got no answer, and until when nobody tries. */
+  /** Why the last call got no response, and the time before which there is no trial. */
   #silence: { readonly why: string; readonly until: number } | undefined;
   #isTrying = false;
 
@@ -20,7 +20,7 @@ export class KubeCircuitBreaker {
     this.#restSeconds = restSeconds;
   }
 
-  /** Makes the call, or throws a KubeError of status 0 in its place. */
+  /** Makes the call, or throws a KubeError of status 0 while the circuit is open. */
   async pass<T>(target: RequestTarget, call: () => Promise<T>): Promise<T> {
     const isTrial = this.#silence !== undefined;
     if (this.#silence) this.#throwIfResting(target, this.#silence);
@@ -45,14 +45,14 @@ export class KubeCircuitBreaker {
   }
 
   #learn({ method, path }: RequestTarget, error: unknown): void {
-    // What ended by the wish of the caller says nothing about the server.
+    // An abort by the caller reveals nothing about the server.
     if (!(error instanceof KubeError)) return;
     if (!isUnreachable(error)) {
       this.#silence = undefined;
       return;
     }
     const prefix = `${method} ${path}: `;
-    // The caller may have ended this call because of another one: that one has told, and each is told once.
+    // The caller may have aborted this call because of the failure of another one, which is recorded already.
     if (!error.message.startsWith(prefix)) return;
     const why = error.message.slice(prefix.length);
     this.#silence = { why, until: this.#clock.monotonic() + this.#restSeconds * 1000 };

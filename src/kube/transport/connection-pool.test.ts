@@ -22,7 +22,7 @@ const ask = async (connections: KubeConnectionPool, path = '/', certificates = t
   return statusCode;
 };
 
-it('there are as many as calls at a time, and none of a server that nobody calls', async () => {
+it('the pool has one connection for each concurrent call, and none to an idle server', async () => {
   const { connections } = await scene();
   const calls = [ask(connections), ask(connections)];
   expect(connections.size).toBe(2);
@@ -31,7 +31,7 @@ it('there are as many as calls at a time, and none of a server that nobody calls
   expect(await ask(connections)).toBe(200);
 });
 
-it("a stream is on that of an earlier call, which is no call's any more", async () => {
+it('a stream takes over the connection of an earlier call, which no call uses any more', async () => {
   const { server, connections } = await scene();
   await ask(connections, '/kept');
   await waitForCondition(() => connections.size === 1, 'it is kept');
@@ -44,7 +44,7 @@ it("a stream is on that of an earlier call, which is no call's any more", async 
   expect(later).not.toBe(first);
 });
 
-it('other certificates have others, and calls on the former ones end well', async () => {
+it('a change of certificates opens new connections, and calls on the former ones complete', async () => {
   const { server, connections } = await scene();
   const underWay = ask(connections, '/kept');
   const others = ask(connections, '/kept', { ca: 'B' });
@@ -52,7 +52,7 @@ it('other certificates have others, and calls on the former ones end well', asyn
   expect(new Set(server.received.map(({ socket }) => socket)).size).toBe(2);
 });
 
-it('one of its own ends with who asked for it, and with all of them', async () => {
+it('the connection of a stream ends with its release, and with the close of the pool', async () => {
   const { server, connections } = await scene();
   const [one, two] = [connections.own(tls), connections.own(tls)];
   for (const client of [one, two]) {

@@ -5,12 +5,12 @@ import { expiryCheckInterceptor } from '../../lib/net/expiry-check-interceptor.t
 import type { TlsMaterial } from './api-server-connection.ts';
 import { RetryGetHandler } from './retry-get-handler.ts';
 
-/** A connection that nobody uses is ended by us after so long: sooner than any server would. */
+/** The client closes an idle connection after this time: earlier than any server does. */
 const idleTimeoutMs = 15_000;
 
 /**
- * The connections to one API server. They are others when the CA or the client certificate change; what runs on the former ones
- * may finish. Of a server that nobody calls nothing is kept, since there may be a thousand of them.
+ * The connections to one API server. A change of the CA or the client certificate opens new connections; calls on the
+ * former ones may complete. The pool keeps no connection to an idle server, since there may be a thousand servers.
  */
 export class KubeConnectionPool {
   readonly #origin: string;
@@ -18,39 +18,39 @@ export class KubeConnectionPool {
   readonly #open = new Set<Client>();
   #lanes: { readonly fingerprint: string; readonly lanes: PoolDispatcher; readonly dispatcher: Dispatcher } | undefined;
 
-  /** `most`: so many for calls at the same time; default: as many as there are calls. */
+  /** `most`: the maximum number of connections for concurrent calls; default: one for each call. */
   constructor(origin: string, most = Number.POSITIVE_INFINITY) {
     this.#origin = origin;
     this.#most = most;
   }
 
-  /** How many there are. */
+  /** Number of open connections. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** For calls. */
+  /** The dispatcher for calls. */
   shared(tls: TlsMaterial): Dispatcher {
     return this.#lanesFor(tls).dispatcher;
   }
 
-  /** For one stream, that of an earlier call if there is one; whoever takes it releases it. */
+  /** A connection for one stream, taken from an earlier call if one is free. The caller releases it. */
   own(tls: TlsMaterial): Client {
     return this.#lanesFor(tls).lanes.take();
   }
 
-  /** Sends a request by a connection that is a stream's own. */
+  /** Sends a request on the connection of a stream. */
   dispatch(client: Client, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     client.dispatch(options, RetryGetHandler.around(client, options, handler));
   }
 
-  /** Ends a stream's connection, and the stream with it if it is not over. */
+  /** Closes the connection of a stream, which ends an active stream. */
   async release(client: Client): Promise<void> {
     this.#open.delete(client);
     await client.destroy();
   }
 
-  /** Ends every connection at once. */
+  /** Closes every connection at once. */
   async close(): Promise<void> {
     await Promise.all([...this.#open].map((one) => one.destroy()));
   }
@@ -65,14 +65,14 @@ export class KubeConnectionPool {
   }
 }
 
-/** Gives each call a connection that is free, and forgets those that have ended. undici's own pool keeps 18 kB at rest. */
+/** Gives each call a free connection and removes closed ones. undici's own pool keeps 18 kB at rest. */
 class PoolDispatcher extends Dispatcher {
   readonly #connect: () => Client;
   readonly #most: number;
   readonly #clients = new Set<Client>();
   readonly #open: Set<Client>;
 
-  /** `open`: where those that have not ended are noted. */
+  /** `open`: the set of all connections that are not closed. */
   constructor(connect: () => Client, most: number, open: Set<Client>) {
     super();
     this.#connect = connect;
@@ -85,7 +85,7 @@ class PoolDispatcher extends Dispatcher {
     return client.dispatch(options, RetryGetHandler.around(client, options, handler));
   }
 
-  /** One that no call gets any more. */
+  /** Takes a connection out of the pool, so that no call gets it. */
   take(): Client {
     const client = this.#free() ?? this.#another();
     this.#clients.delete(client);
@@ -97,7 +97,7 @@ class PoolDispatcher extends Dispatcher {
     return undefined;
   }
 
-  /** Undefined while there may be more of them. */
+  /** Undefined while the pool may open another connection. */
   #leastBusy(): Client | undefined {
     if (this.#clients.size < this.#most) return undefined;
     return [...this.#clients].reduce((least, client) => (client.stats.size < least.stats.size ? client : least));
@@ -118,17 +118,17 @@ class PoolDispatcher extends Dispatcher {
 }
 
 const toClientOptions = (tls: TlsMaterial): Client.Options => ({
-  // The context is made once: to read certificates and key costs some 10 ms for each connection.
+  // Created once: reading the certificates and the key takes some 10 ms for each connection.
   connect: buildConnector({ ...tls, secureContext: createSecureContext(tls), timeout: 10_000 }),
-  // Deadlines are the signal's: undici's own timers would be a second opinion.
+  // The signal sets the deadlines: undici's own timers would be redundant.
   headersTimeout: 0,
   bodyTimeout: 0,
   keepAliveTimeout: idleTimeoutMs,
-  // A server may offer more: with a connection or two for each of a thousand clusters that is not for nothing.
+  // Limits the keep-alive time that a server offers: a thousand clusters would keep one or two connections each.
   keepAliveMaxTimeout: idleTimeoutMs,
 });
 
-/** The same object is the same material. */
+/** Cached by identity: the same object has the same content. */
 const fingerprintCache = new WeakMap<TlsMaterial, string>();
 
 function cachedFingerprint(tls: TlsMaterial): string {

@@ -10,7 +10,7 @@ interface RawKubeconfig {
   readonly users?: readonly KubeconfigEntry[];
 }
 
-/** Where a kubeconfig comes from that no flag names. */
+/** The kubeconfig that applies without a flag. */
 export interface DefaultKubeconfig {
   /** For messages. */
   readonly name: string;
@@ -18,12 +18,12 @@ export interface DefaultKubeconfig {
 }
 
 const kubeconfigLists = ['clusters', 'contexts', 'users'] as const;
-/** Fields of clusters and users that hold paths, which are relative to the file that names them. */
+/** Fields of clusters and users that hold paths. The paths are relative to the file. */
 const pathFields = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'];
 
 /**
- * What kubectl uses when no flag names a kubeconfig: the files of `$KUBECONFIG`, of which those that are missing are left out,
- * else `~/.kube/config`. Undefined where there is none. Throws what reading a file throws, and the parser's error.
+ * Finds the kubeconfig that kubectl uses without a flag: the files of `$KUBECONFIG`, except for missing ones, else
+ * `~/.kube/config`. Returns undefined when there is none. Throws the errors of the file system and of the parser.
  */
 export function findDefaultKubeconfig(
   environment: Readonly<Record<string, string | undefined>>,
@@ -58,7 +58,7 @@ function withAbsolutePaths(entry: KubeconfigEntry, key: 'cluster' | 'user', fold
   return { ...entry, [key]: Object.fromEntries(absolute) };
 }
 
-/** As kubectl merges: of entries with one name, and of current contexts, the first counts. */
+/** Merges as kubectl does: the first of several entries with one name counts, and the first current context. */
 function mergeKubeconfigs(configs: readonly RawKubeconfig[]): RawKubeconfig {
   const merged = kubeconfigLists.map((list) => {
     const all = configs.flatMap((config) => config[list] ?? []);

@@ -21,7 +21,7 @@ function reading() {
 describe('the lines of a stream', () => {
   const text = '{"a":"grüße 🚀"}\n\n{"b":2}\n  \n{"c":[3]}\n';
 
-  it('are the same wherever the network cuts them', () => {
+  it('do not depend on the chunk boundaries of the network', () => {
     const bytes = Buffer.from(text);
     for (let at = 0; at <= bytes.length; at += 1) {
       const { reader, lines, say } = reading();
@@ -31,7 +31,7 @@ describe('the lines of a stream', () => {
     }
   });
 
-  it('end with the answer, which is heard with its beginning and with every part', async () => {
+  it('end with the response, and its start and every chunk count as activity', async () => {
     const { reader, lines, say, heard } = reading();
     reader.onResponseStart(controller, 200, { date: 'now' });
     say('one\n', 'two\n');
@@ -42,9 +42,13 @@ describe('the lines of a stream', () => {
   });
 
   it.each<[string, (scene: ReturnType<typeof reading>) => void, RegExp]>([
-    ['it ends in the middle of one', ({ say, reader }) => [say('one\ntw'), reader.onResponseEnd()], /middle of a line/],
-    ['it is no UTF-8', ({ say }) => say(Buffer.from([0x61, 0xff, 0x0a])), /not valid/],
-    ['it breaks', ({ reader }) => reader.onResponseError(controller, new Error('socket hang up')), /hang up/],
+    [
+      'the stream ends in the middle of one',
+      ({ say, reader }) => [say('one\ntw'), reader.onResponseEnd()],
+      /middle of a line/,
+    ],
+    ['one is not UTF-8', ({ say }) => say(Buffer.from([0x61, 0xff, 0x0a])), /not valid/],
+    ['the stream breaks', ({ reader }) => reader.onResponseError(controller, new Error('socket hang up')), /hang up/],
     [
       'one never ends',
       ({ reader }) => {
@@ -60,7 +64,7 @@ describe('the lines of a stream', () => {
     await expect(scene.reader.ended).rejects.toThrow(why);
   });
 
-  it('are broken by who cannot take one, and gets none that come after it', async () => {
+  it('stop when the line callback throws: it gets no later line', async () => {
     const lines: string[] = [];
     const reader = new LineReader(
       (line) => {
@@ -76,7 +80,7 @@ describe('the lines of a stream', () => {
     expect(lines).toEqual(['a', 'x']);
   });
 
-  it('are not those of a refusal, which is read as a whole', async () => {
+  it('do not include an error response, which is read as a whole', async () => {
     const { reader, lines, say } = reading();
     reader.onResponseStart(controller, 410, {});
     say('{"reason":\n', '"Expired"}\n');
@@ -86,7 +90,7 @@ describe('the lines of a stream', () => {
     expect(lines).toEqual([]);
   });
 
-  it('do not begin with an interim answer, nor without one', async () => {
+  it('do not begin with an interim response, nor without a response', async () => {
     const { reader } = reading();
     reader.onResponseStart(controller, 103, {});
     reader.onResponseError(controller, new Error('gone'));

@@ -3,16 +3,16 @@ import { BoundedByteCounter } from '../../lib/bounded-read.ts';
 import { platformClusterLimits } from './response-limits.ts';
 import type { QueryParameters } from './transport.ts';
 
-/** A GET whose answer is read line by line. */
+/** A GET whose response is read line by line. */
 export interface StreamRequest {
   readonly path: string;
   readonly query?: QueryParameters;
   /** Default `application/json`. */
   readonly accept?: string;
   readonly signal: AbortSignal;
-  /** The server has to begin its answer within this time. */
+  /** The response must begin within this time. */
   readonly deadlineSeconds: number;
-  /** The stream ends after so much silence. */
+  /** The stream ends after this time without data. */
   readonly idleSeconds: number;
   /** The stream ends after this time in any case. */
   readonly lifeSeconds: number;
@@ -21,30 +21,30 @@ export interface StreamRequest {
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface LineLimits {
-  /** Of one line, and of a refusal. */
+  /** Size limit of one line and of an error response. */
   readonly lineBytes: number;
-  /** Told of what came in; nothing more is read before what it returns has resolved. */
+  /** Called for each chunk. The reader pauses until the returned promise resolves. */
   readonly rest: (bytes: number, lines: number) => Promise<void> | undefined;
 }
 
-/** How a server begins its answer. */
+/** The beginning of a response. */
 export interface ResponseHead {
   readonly statusCode: number;
   readonly headers: ResponseHeaders;
 }
 
 const lineEnd = 0x0a;
-/** Lines are whole before they are read, so that one reader serves all streams. */
+/** Lines are complete before they are decoded, so that all streams can share one decoder. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Hands on the lines of an answer as they come in, without empty ones. There is a stream for each cluster, and most of the time
- * nothing happens on it: between two lines it holds on to nothing.
+ * Passes on the non-empty lines of a response as they arrive. There is a stream for each cluster, idle most of the
+ * time: between two lines the reader holds no buffer.
  */
 export class LineReader implements Dispatcher.DispatchHandler {
-  /** Resolves when the answer begins; rejects when none does. */
+  /** Resolves when the response begins; rejects when there is none. */
   readonly begun: Promise<ResponseHead>;
-  /** Resolves with the end of the answer, and with its text where it is a refusal; rejects when it breaks. */
+  /** Resolves at the end of the response, with the text of an error response; rejects when the stream breaks. */
   readonly ended: Promise<string>;
   readonly #line: (line: string) => void;
   readonly #heard: () => void;
@@ -52,9 +52,12 @@ export class LineReader implements Dispatcher.DispatchHandler {
   #end: (text: string) => void = () => {};
   #fail: (error: unknown) => void = () => {};
   #isRefused = false;
-  /** Nothing is handed on after what could not be taken: whoever goes on from there must not believe to have seen it. */
+  /**
+   * After a line callback has thrown, no line is passed on: the caller must not continue past a line that it could not
+   * process.
+   */
   #isBroken = false;
-  /** What came in of a line that is not at its end. */
+  /** The chunks of an incomplete line. */
   #parts: Buffer[] = [];
   readonly #count: BoundedByteCounter;
   readonly #rest: LineLimits['rest'] | undefined;
@@ -78,7 +81,7 @@ export class LineReader implements Dispatcher.DispatchHandler {
   onRequestStart(): void {}
 
   onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: ResponseHeaders): void {
-    // An interim answer has no end of its own.
+    // An interim response does not end by itself.
     if (statusCode < 200) return;
     this.#isRefused = statusCode >= 400;
     this.#heard();

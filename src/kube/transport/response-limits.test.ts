@@ -39,7 +39,7 @@ const clientOf = (server: ScriptedHttpServer, limits: Partial<ResponseLimits> = 
     fieldManager: 'me',
   });
 
-/** Sends for as long as it is read. */
+/** Sends data for as long as the client reads. */
 function pour(response: ServerResponse, sent: { bytes: number }): void {
   response.writeHead(200, { 'content-type': 'application/json' });
   const piece = Buffer.alloc(64 * 1024, ' ');
@@ -55,7 +55,7 @@ function pour(response: ServerResponse, sent: { bytes: number }): void {
 const secrets = (count: number, from = 0, text = '') =>
   Array.from({ length: count }, (_, i) => ({ metadata: { name: `s${from + i}`, namespace: 'n' }, type: text }));
 
-describe('an answer without end', () => {
+describe('a response without end', () => {
   it.each<[string, (client: KubeClient) => Promise<unknown>]>([
     ['one word', (client) => client.raw('GET', '/version')],
     ['signing keys', (client) => client.signingKeys()],
@@ -67,11 +67,11 @@ describe('an answer without end', () => {
     const error = await kubeErrorOf(call(clientOf(server, { answerBytes: 2 ** 20 })));
     expect(error).toMatchObject({ status: 0, reason: 'AnswerTooLong' });
     await waitForCondition(() => server.received.every(({ socket }) => socket.destroyed), 'the connection is ended');
-    // What lies in the buffers of both sides was sent, too; a list is tried with shorter pages.
+    // The server also sends what the buffers of both sides hold. A list is retried with shorter pages.
     expect(sent.bytes).toBeLessThan(4 * 16 * 2 ** 20);
   });
 
-  it('is a refusal all the same when it begins like one', async () => {
+  it('is an error response when it begins like one', async () => {
     const server = await startTestServer((_, response) => {
       response.writeHead(403, { 'content-type': 'application/json' });
       const more = () => {
@@ -115,7 +115,7 @@ describe('a list', () => {
     ['empty pages', { listPages: 7 }, 0, '', /more than 7 pages/, 7],
     ['objects', { listItems: 100 }, 30, '', /more than 100 objects/, 4],
     ['bytes', { listBytes: 100_000 }, 10, 'x'.repeat(3000), /longer than/, 4],
-  ])('without end is given up after so many %s', async (_, limits, itemsPerPage, text, why, requests) => {
+  ])('without end is aborted after too many %s', async (_, limits, itemsPerPage, text, why, requests) => {
     const server = await endless(itemsPerPage, text);
     const error = await kubeErrorOf(clientOf(server, limits).list(SecretType));
     expect(error).toMatchObject({ status: 0, reason: 'AnswerTooLong' });
@@ -129,7 +129,7 @@ describe('a list', () => {
     expect(await kubeErrorOf(client.list(SecretType))).toMatchObject({ reason: 'DeadlineExceeded' });
   });
 
-  it('is not read on when who asked for it has gone', async () => {
+  it('is not read further after the caller aborts', async () => {
     const gone = new AbortController();
     const server = await endless(1);
     const client = clientOf(server, { listPages: 1e9, listItems: 1e9 });
@@ -143,12 +143,12 @@ describe('a list', () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['goes on where it was', { metadata: { continue: 'x' }, items: [] }, /goes on where it was/],
-    ['is no list', null, /not a list/],
+    ['continues at the same position', { metadata: { continue: 'x' }, items: [] }, /goes on where it was/],
+    ['is not a list', null, /not a list/],
     ['is a number', { items: 7 }, /not a list/],
-    ['holds what is no object', { items: [{ metadata: { name: 'a' } }, null] }, /not a list/],
-    ['holds what has no metadata', { items: [{ kind: 'Secret' }] }, /not a list/],
-  ])('is refused that %s', async (_, body, why) => {
+    ['holds an item that is not an object', { items: [{ metadata: { name: 'a' } }, null] }, /not a list/],
+    ['holds an object without metadata', { items: [{ kind: 'Secret' }] }, /not a list/],
+  ])('is rejected when it %s', async (_, body, why) => {
     const server = await startTestServer((_received, response) => replyJson(response, body));
     const error = await kubeErrorOf(clientOf(server).list(SecretType));
     expect(error.reason).toBe('BadAnswer');
@@ -156,8 +156,8 @@ describe('a list', () => {
   });
 });
 
-describe('a refusal', () => {
-  it('explains itself in so many words, and makes no one wait for ever', async () => {
+describe('an error response', () => {
+  it('has a bounded message and a bounded retry delay', async () => {
     const causes = Array.from({ length: 5000 }, () => ({ field: 'f', message: 'x'.repeat(5000) }));
     const server = await startTestServer((_, response) =>
       replyStatus(response, 422, 'Invalid', {
@@ -173,7 +173,7 @@ describe('a refusal', () => {
   });
 
   it.each([['x'], [{}], [null], [-5], ['1e999']])(
-    'that asks to wait for %j asks for nothing odd',
+    'with %j as retry delay has no retry delay',
     async (retryAfterSeconds) => {
       const server = await startTestServer((_, response) =>
         replyStatus(response, 429, 'TooManyRequests', { details: { retryAfterSeconds } }),
@@ -191,7 +191,7 @@ describe('a watch', () => {
     return { told, controller: act as unknown as Parameters<LineReader['onResponseData']>[0] };
   };
 
-  it('is read later where it brings more than it may', async () => {
+  it('is read later when it exceeds its rate limit', async () => {
     const clock = new ManualClock();
     const pace = new ReadThrottle(clock, {
       bytes: { burst: 1e9, perSecond: 1e9 },
@@ -219,7 +219,7 @@ describe('a watch', () => {
     expect(told).toEqual(['pause', 'resume']);
   });
 
-  it('brings everything in the end, over a real connection, and ends when it is over', async () => {
+  it('delivers everything eventually over a real connection, and ends at its deadline', async () => {
     const server = await startTestServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       let sent = 0;
@@ -243,7 +243,7 @@ describe('a watch', () => {
     expect(lines.at(-1)).toBe('{"n":100}');
   });
 
-  it('can be ended while it is held up', async () => {
+  it('can be aborted while it is paused', async () => {
     const server = await startTestServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write('{}\n'.repeat(5000));
@@ -261,7 +261,7 @@ describe('a watch', () => {
     await expect(watching).rejects.toThrow('enough');
   });
 
-  it('is ended by a line that is too long, however small its pieces are', async () => {
+  it('ends at a line that is too long, however small its chunks are', async () => {
     for (const size of [1, 1000]) {
       const { controller: stream } = controller();
       const reader = new LineReader(
@@ -275,7 +275,7 @@ describe('a watch', () => {
     }
   });
 
-  it('of ever new objects is not believed: what is kept is bounded', async () => {
+  it('with an unbounded number of objects leads to a list: the cache is bounded', async () => {
     const flood = Array.from({ length: 50 }, (_, i) => eventLine('ADDED', secretObject(`new-${i}`, String(i + 2))));
     const scene = await startReflectorHarness(
       [listResponse('1', secretObject('a', '1'))],
@@ -290,7 +290,7 @@ describe('a watch', () => {
     await waitForCondition(() => scene.reflector.health.objects === 1, 'only what the list has is known');
   });
 
-  it('takes any object that etcd can hold', () => {
+  it('accepts any object that etcd can hold', () => {
     expect(targetClusterLimits.eventBytes).toBeGreaterThan(2 * 1.5 * 2 ** 20);
     expect(platformClusterLimits.eventBytes).toBeGreaterThanOrEqual(targetClusterLimits.eventBytes);
   });

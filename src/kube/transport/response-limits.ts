@@ -1,25 +1,27 @@
 import type { RateLimit } from '../../lib/resilience/read-throttle.ts';
 
-/** How much of the answers of one API server is read. What goes beyond is refused with the reason `AnswerTooLong`. */
+/** Limits of the responses of one API server. A response beyond them is rejected with the reason `AnswerTooLong`. */
 export interface ResponseLimits {
-  /** Of one answer, e.g. one page of a list. A page that is longer is asked for again with fewer objects. */
+  /**
+   * Size of one response, e.g. one page of a list. The client repeats the request for a longer page with fewer objects.
+   */
   readonly answerBytes: number;
-  /** Of all pages of one list together. */
+  /** Total size of all pages of one list. */
   readonly listBytes: number;
   readonly listPages: number;
   readonly listItems: number;
-  /** For all pages of one list together. */
+  /** Duration of all pages of one list. */
   readonly listSeconds: number;
-  /** Of one event of a watch. */
+  /** Size of one watch event. */
   readonly eventBytes: number;
-  /** What all watches together may bring: beyond it their connections are read later. */
+  /** Rate of all watches together: beyond it the client reads their connections later. */
   readonly watchBytes: RateLimit;
   readonly watchEvents: RateLimit;
 }
 
 const MiB = 2 ** 20;
 
-/** An object in etcd has 1.5 MiB, and some more as JSON: each fits into an answer and into an event. */
+/** An object in etcd has up to 1.5 MiB, and somewhat more as JSON: each fits into a response and into an event. */
 export const platformClusterLimits: ResponseLimits = {
   answerBytes: 64 * MiB,
   listBytes: 512 * MiB,
@@ -32,8 +34,8 @@ export const platformClusterLimits: ResponseLimits = {
 };
 
 /**
- * For the API servers of clusters, which belong to their users. Of them we read what we made there, and a row for each
- * node of a watch.
+ * For the API servers of target clusters, which belong to their users. The provider reads there only the objects that
+ * it created, and a table row per node.
  */
 export const targetClusterLimits: ResponseLimits = {
   answerBytes: 8 * MiB,
@@ -46,13 +48,13 @@ export const targetClusterLimits: ResponseLimits = {
   watchEvents: { burst: 5000, perSecond: 200 },
 };
 
-/** Of a refusal: what explains it. */
+/** Size of the explanation that an error response carries. */
 export const maxErrorBodyBytes = MiB;
-/** Of the answer to a call of one word, e.g. `/version`. */
+/** Size of the response to a short call, e.g. `/version`. */
 export const maxShortResponseBytes = 64 * 1024;
-/** Of the sentence of a refusal, as it is shown in conditions, Events and logs. */
+/** Length of an error message, as shown in conditions, Events and logs. */
 export const maxErrorMessageLength = 2048;
-/** Of the single things that a refusal found wrong. */
+/** Number of causes in an error response. */
 export const maxErrorCauses = 50;
-/** As long as a server may ask us to wait. */
+/** Longest retry delay that an API server can request. */
 export const maxServerRetryAfterSeconds = 300;

@@ -27,8 +27,8 @@ beforeEach(() => {
   } as unknown as Client;
 });
 
-describe('a read', () => {
-  it('is sent once more when a connection that has answered before breaks under it', () => {
+describe('a GET', () => {
+  it('is sent once more when a reused connection breaks', () => {
     answer();
     const first = around();
     first.onRequestStart?.(controller, {});
@@ -40,8 +40,8 @@ describe('a read', () => {
   });
 
   it.each([
-    ['whose connection has answered nothing before', false, true, false],
-    ['that was never sent, since no connection came about', true, false, false],
+    ['on a connection without an earlier response', false, true, false],
+    ['that was never sent, since the reconnect failed', true, false, false],
     ['of a client that is closed', true, true, true],
   ])('%s fails', (_, isKept, isSent, destroyed) => {
     if (isKept) answer();
@@ -53,7 +53,7 @@ describe('a read', () => {
   });
 
   it.each([new Error('no code'), Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })])(
-    'fails with what says something about the server: %s',
+    'fails with errors that concern the server: %s',
     (error) => {
       answer();
       const one = around();
@@ -63,7 +63,7 @@ describe('a read', () => {
     },
   );
 
-  it('whose answer has begun fails', () => {
+  it('whose response has begun fails', () => {
     answer();
     const one = around();
     one.onRequestStart?.(controller, {});
@@ -73,7 +73,7 @@ describe('a read', () => {
   });
 });
 
-it('what changes something is sent once', () => {
+it('a request that changes something is sent once', () => {
   answer();
   const one = around({ method: 'DELETE', path: '/' });
   one.onRequestStart?.(controller, {});

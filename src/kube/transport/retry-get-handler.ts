@@ -6,26 +6,30 @@ type RequestStart = NonNullable<Handler['onRequestStart']>;
 type ResponseStart = NonNullable<Handler['onResponseStart']>;
 type ResponseError = NonNullable<Handler['onResponseError']>;
 
-/** What a connection dies of that stood before: the other end has forgotten it, closed it, or is gone. */
+/** Errors of an established connection that the other end has forgotten or closed, or whose other end is gone. */
 const connectionLossCodes: ReadonlySet<string> = new Set([
   ...['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETRESET'],
   'UND_ERR_SOCKET',
 ]);
 
-/** The clients whose connection has carried an answer. undici connects anew by the same client when one is lost. */
+/** Clients whose connection has carried a response. undici reconnects with the same client after a lost connection. */
 const reusedClients = new WeakSet<Client>();
 
 /**
- * Sends a GET once more, on a new connection, when the one that it was sent on had carried answers before and breaks before it
- * answers: when an address changes hands, who has it now resets the connections to its former holder, which says nothing about
- * the server. As Go's `http.Transport` does; what changes something is not repeated, since it may have been done.
+ * Repeats a GET once on a new connection when a reused connection breaks before the response. When an address moves,
+ * its new holder resets the connections of the former one, which reveals nothing about the server. Go's
+ * `http.Transport` does the same. A request that changes something is not repeated, since the server may have carried
+ * it out.
  */
 export class RetryGetHandler extends DecoratorHandler {
   readonly #client: Client;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: Handler;
   #mayRepeat: boolean;
-  /** It went out on a connection that stood. What fails before that failed to connect anew, and undici takes no request meanwhile. */
+  /**
+   * Whether the request went out on an established connection. An error before that is a failed reconnect, during which
+   * undici accepts no request.
+   */
   #isSent = false;
 
   private constructor(client: Client, options: Dispatcher.DispatchOptions, handler: Handler) {

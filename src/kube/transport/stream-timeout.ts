@@ -1,13 +1,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { StreamRequest } from './line-reader.ts';
 
-/** Why a stream was ended by us without anything being wrong. */
+/** The reason for ending a stream at its normal timeout, without an error. */
 export const streamExpired = new Error('the stream has lived long enough');
 
-/** It is looked at no less often: streams that begin meanwhile end sooner than those that were there. */
+/** Longest interval between two checks: a new stream can end earlier than the existing ones. */
 const maxIntervalMs = 5000;
 
-/** Ends a stream that never begins, falls silent or grows old, on the injected clock. */
+/** Ends a stream that does not begin, falls silent or exceeds its lifetime, on the injected clock. */
 export class StreamTimeout {
   readonly #clock: Clock;
   readonly #limits: StreamRequest;
@@ -22,14 +22,14 @@ export class StreamTimeout {
     this.#bornAt = clock.monotonic();
   }
 
-  /** Guards the stream from now on, until it is let go. */
+  /** Monitors the stream until it is released. */
   static of(clock: Clock, limits: StreamRequest, life: AbortController): StreamTimeout {
     const guard = new StreamTimeout(clock, limits, life);
     sharedTimerOf(clock).add(guard);
     return guard;
   }
 
-  /** Something came in. */
+  /** Records activity of the stream. */
   alive(): void {
     this.#heardAt = this.#clock.monotonic();
   }
@@ -51,7 +51,10 @@ export class StreamTimeout {
   }
 }
 
-/** Looks at all streams of a clock with one timer: there is a stream for each cluster, and a timer for each would never be quiet. */
+/**
+ * Checks all streams of a clock with one timer. There is a stream for each cluster, and one timer for each would fire
+ * constantly.
+ */
 class SharedTimer {
   readonly #clock: Clock;
   readonly #guards = new Set<StreamTimeout>();
@@ -87,7 +90,7 @@ class SharedTimer {
           guard.end();
         }
       }
-      // Rejects only because there is no stream any more.
+      // The sleep rejects only after the last stream has ended.
       await this.#clock.sleep(next - now, signal).catch(() => {});
     }
   }

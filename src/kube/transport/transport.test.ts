@@ -19,7 +19,7 @@ import { createApiServerConnection, type TlsMaterial } from './api-server-connec
 import type { HttpMethod } from './transport.ts';
 
 describe('a call', () => {
-  it('carries token, agent and JSON, below the path of a proxy, and reuses its connection', async () => {
+  it('sends token, user agent and JSON, below the path of a proxy, and reuses its connection', async () => {
     const server = await startTestServer((_, response) => replyJson(response, { ok: true }));
     const transport = openTransport(connectionToUrl(`${server.url}/k8s/clusters/c-1/`), { userAgent: 'provider/1.0' });
     for (const method of ['POST', 'GET'] as const) {
@@ -45,11 +45,11 @@ describe('a call', () => {
     expect(first.body).toBe('{"a":1}');
     expect(second.headers['content-type']).toBeUndefined();
     for (let i = 0; i < 20; i += 1) await transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 });
-    // undici counts a connection as busy until the tick after its answer, hence two.
+    // undici counts a connection as busy until the tick after its response, hence two.
     expect(new Set(server.received.map(({ socket }) => socket)).size).toBeLessThanOrEqual(2);
   });
 
-  it('keeps to one connection where one is wanted, and gives it up when it is dead', async () => {
+  it('keeps to one connection when limited to one, and replaces it when it is dead', async () => {
     let isDead = false;
     const server = await startTestServer((_, response) => void (isDead || replyJson(response, {})));
     const transport = openTransport(connectionToUrl(server.url), { connections: 1 });
@@ -64,7 +64,7 @@ describe('a call', () => {
     expect(new Set(server.received.map(({ socket }) => socket)).size).toBe(2);
   });
 
-  it('shows the token of this moment, and keeps its connections until CA or certificate change', async () => {
+  it('sends the current token, and keeps its connections until the CA or the client certificate changes', async () => {
     const server = await startTestServer((_, response) => replyJson(response, {}));
     let token = 'one';
     let tls: TlsMaterial = { ca: 'A' };
@@ -92,7 +92,7 @@ describe('a call', () => {
     await waitForCondition(() => [...before].every((socket) => socket.destroyed), 'the old connections are gone');
   });
 
-  it('ends at its deadline when the server says nothing, whether before the answer or in the middle of it', async () => {
+  it('fails at its deadline when the server is silent, before the response or in the middle of it', async () => {
     const server = await startTestServer((received, response) => {
       if (received.path === '/half') response.writeHead(200, { 'content-type': 'application/json' }).write('{"a":');
     });
@@ -104,13 +104,13 @@ describe('a call', () => {
     await waitForCondition(() => server.received.every(({ socket }) => socket.destroyed), 'neither connection is kept');
   });
 
-  it('ends at its deadline when the credentials do not come', async () => {
+  it('fails at its deadline when the credentials do not arrive', async () => {
     const never = { ...connectionToUrl('http://127.0.0.1:1'), credentials: () => new Promise<never>(() => {}) };
     const error = await kubeErrorOf(openTransport(never).request({ method: 'GET', path: '/', deadlineSeconds: 0.03 }));
     expect(error.reason).toBe('DeadlineExceeded');
   });
 
-  it('ends with the reason of its caller, not with an error of ours', async () => {
+  it("fails with the caller's abort reason", async () => {
     const server = await startTestServer(() => {});
     const stop = new AbortController();
     const reason = new Error('leadership is lost');
@@ -125,7 +125,7 @@ describe('a call', () => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it('tells a refused, a reset and a closed connection as unreachable, with the code that people search for', async () => {
+  it('reports a refused, a reset and a closed connection as unreachable, with the error code', async () => {
     const refused = await kubeErrorOf(
       openTransport(connectionToUrl('http://127.0.0.1:1')).request({ method: 'GET', path: '/x', deadlineSeconds: 5 }),
     );
@@ -154,7 +154,7 @@ describe('a call', () => {
       return { server, transport, ask };
     }
 
-    it('a read is tried once more on a new one, and nothing is told of that', async () => {
+    it('a GET is retried once on a new connection, and the observer sees one call', async () => {
       const { server, ask } = await scene();
       expect(await ask()).toEqual({ nth: 1 });
       expect(await ask()).toEqual({ nth: 3 });
@@ -162,21 +162,21 @@ describe('a call', () => {
       expect(server.received[2]?.socket).not.toBe(server.received[1]?.socket);
     });
 
-    it('a read is tried no third time', async () => {
+    it('a GET is not retried twice', async () => {
       const { server, ask } = await scene((nth) => nth > 1);
       await ask();
       expect(isUnreachable(await kubeErrorOf(ask()))).toBe(true);
       expect(server.received).toHaveLength(3);
     });
 
-    it('a read on a new one is not tried again: that says something of the server', async () => {
+    it('a GET on a new connection is not retried: the failure concerns the server', async () => {
       const { server, ask } = await scene(() => true);
       expect(isUnreachable(await kubeErrorOf(ask()))).toBe(true);
       expect(server.received).toHaveLength(1);
     });
 
     it.each<HttpMethod>(['POST', 'PUT', 'PATCH', 'DELETE'])(
-      '%s is not sent again: it may have been done',
+      '%s is not sent again: the server may have carried it out',
       async (method) => {
         const { server, ask } = await scene();
         await ask();
@@ -185,16 +185,16 @@ describe('a call', () => {
       },
     );
 
-    it('a watch begins on a new one', async () => {
+    it('a watch begins on a new connection', async () => {
       const { server, transport, ask } = await scene();
       await ask();
       const request = { path: '/', signal: new AbortController().signal, deadlineSeconds: 5, idleSeconds: 5 };
-      // What this server says is no line, which is told at its end.
+      // This server sends text that is not a line, which is reported at the end of the stream.
       await expect(transport.stream({ ...request, lifeSeconds: 5 }, () => {})).rejects.toThrow(/middle of a line/);
       expect(server.received).toHaveLength(3);
     });
 
-    it('nothing is sent for a caller that has gone', async () => {
+    it('nothing is sent after the caller has aborted', async () => {
       const { server, transport, ask } = await scene();
       await ask();
       const gone = new AbortController();
@@ -224,7 +224,7 @@ describe('a call', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('an error response', () => {
   const causes = [{ field: 'spec.replicas', message: 'must be odd', reason: 'FieldValueInvalid' }];
   it.each([
     [404, 'NotFound', isNotFound],
@@ -234,7 +234,7 @@ describe('a refusal', () => {
     [403, 'Forbidden', isForbidden],
     [410, 'Expired', isGone],
   ] as const)(
-    'of %i %s is known by exactly one question, so that no caller reads status codes',
+    'of %i %s matches exactly one predicate, so that no caller reads status codes',
     async (code, reason, is) => {
       const server = await startTestServer((_, response) =>
         replyStatus(response, code, reason, { details: { name: 'x', causes } }),
@@ -249,7 +249,7 @@ describe('a refusal', () => {
     },
   );
 
-  it('keeps the wish to wait, from header, date or Status', async () => {
+  it('keeps the retry delay from header, date or Status', async () => {
     const wishes: Parameters<typeof startTestServer>[0][] = [
       (_, r) => replyJson(r, {}, 429, { 'retry-after': '7' }),
       (_, r) => replyJson(r, {}, 503, { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }),
@@ -269,7 +269,7 @@ describe('a refusal', () => {
     expect(seconds.slice(2)).toEqual([3, undefined]);
   });
 
-  it("shows the beginning of a proxy's page, names its reason by the code, and never quotes a broken answer", async () => {
+  it("quotes the beginning of a proxy's page, with a reason from the code, and never quotes a broken response", async () => {
     const server = await startTestServer((received, response) => {
       const broken = received.path === '/broken';
       response.writeHead(broken ? 200 : 504, { 'content-type': broken ? 'application/json' : 'text/html' });
@@ -283,7 +283,7 @@ describe('a refusal', () => {
     expect(JSON.stringify([broken.message, String(broken.cause)])).not.toContain('hunter2');
   });
 
-  it('of the credentials makes the connection forget them', async () => {
+  it('of status 401 invalidates the credentials of the connection', async () => {
     const server = await startTestServer((_, response) => replyStatus(response, 401, 'Unauthorized'));
     let forgotten = 0;
     const invalidate = () => {
@@ -296,7 +296,7 @@ describe('a refusal', () => {
 });
 
 describe('TLS', () => {
-  it('trusts the CA it was given and nothing else, and says what is wrong', async () => {
+  it('trusts only the given CA, and names the certificate error', async () => {
     const pair = await loadServingCertificate({}, new Date());
     const server = await startScriptedHttpServer(
       (_, response) => replyJson(response, { ok: true }),

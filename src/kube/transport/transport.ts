@@ -15,10 +15,10 @@ import { StreamTimeout, streamExpired } from './stream-timeout.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Values left undefined are left out. */
+/** Undefined values are omitted. */
 export type QueryParameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** What a call is about, for messages and metrics. */
+/** The target of a call, for messages and metrics. */
 export interface RequestTarget {
   readonly method: HttpMethod;
   /** From the API's root, e.g. `/api/v1/namespaces`. */
@@ -35,18 +35,18 @@ export interface KubeRequest extends RequestTarget {
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
   readonly deadlineSeconds: number;
-  /** More is not read of the answer; default: as much as of any answer of this server. */
+  /** Size limit of the response; default: the limit of this server. */
   readonly mostBytes?: number | undefined;
-  /** Learns how long the answer was. */
+  /** Receives the length of the response. */
   readonly received?: (bytes: number) => void;
 }
 
-/** What is sent of a call. */
+/** The parts of a call that are sent. */
 type RequestContent = Omit<KubeRequest, 'signal' | 'deadlineSeconds' | 'mostBytes' | 'received'>;
 
-/** Learns of every answered or failed request. */
+/** Records every completed or failed request. */
 export interface TransportObserver {
-  /** `code` is the HTTP status, or `<error>` where no answer came. */
+  /** `code` is the HTTP status, or `<error>` without a response. */
   request(method: HttpMethod, code: string, seconds: number): void;
 }
 
@@ -54,18 +54,18 @@ export interface TransportOptions {
   readonly userAgent?: string;
   readonly clock?: Clock;
   readonly observer?: TransportObserver;
-  /** Connections at the same time; default: as many as there are calls. */
+  /** Maximum number of concurrent connections; default: one for each call. */
   readonly connections?: number;
   /**
-   * For a server that many ask who also ask others: after a call without an answer the rest fail at once, but for one that
-   * tries again each so many seconds. Left out: everybody tries.
+   * For a server with many callers that also call other servers: after a call without a response the other calls fail
+   * at once, except for one trial call per interval. Absent: no circuit breaker.
    */
   readonly restSeconds?: number;
-  /** How much of its answers is read; default: what the platform's own API server may answer. */
+  /** Limits of the responses; default: the limits of the platform cluster's API server. */
   readonly limits?: ResponseLimits;
 }
 
-/** HTTP to one API server: fresh credentials and a deadline for every call, and one kind of error. */
+/** HTTP to one API server: current credentials and a deadline for every call, and one type of error. */
 export class Transport {
   readonly limits: ResponseLimits;
   readonly #connection: ApiServerConnection;
@@ -93,7 +93,7 @@ export class Transport {
     this.#prefix = url.pathname === '/' ? '' : url.pathname;
   }
 
-  /** One call. Returns the parsed JSON, or the text where the server sent something else. Throws {@link KubeError}. */
+  /** Makes one call. Returns the parsed JSON, or the text of a response that is not JSON. Throws {@link KubeError}. */
   async request<T>(request: KubeRequest): Promise<T> {
     const call = () => this.#request<T>(request);
     return await (this.#breaker ? this.#breaker.pass(request, call) : call());
@@ -114,8 +114,8 @@ export class Transport {
   }
 
   /**
-   * Hands on the lines of a watch until it is over. Silence and old age end it quietly; everything else that ends it early is
-   * thrown, with what `line` throws. It has a connection of its own, which is gone then.
+   * Passes on the lines of a watch until it ends. Silence and the lifetime limit end it normally; any other early end
+   * throws, as does an error from `line`. The stream has its own connection, which is closed afterwards.
    */
   async stream(request: StreamRequest, line: (line: string) => void): Promise<void> {
     const life = new AbortController();
@@ -155,7 +155,7 @@ export class Transport {
     }
   }
 
-  /** Ends every connection at once. Calls under way fail as unreachable. */
+  /** Closes every connection at once. Active calls fail as unreachable. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#connections.close();
@@ -185,7 +185,7 @@ export class Transport {
     return await this.#connections.shared(credentials.tls).request({ ...this.#wordsOf(request, credentials), signal });
   }
 
-  /** Throws when nothing is to be sent any more. */
+  /** Throws when the request must not be sent any more. */
   async #credentials(request: RequestTarget, signal: AbortSignal): Promise<RequestCredentials> {
     const credentials = await waitOrAbort(this.#connection.credentials(), signal).catch((cause: unknown) => {
       if (signal.aborted) throw cause;
@@ -203,7 +203,7 @@ export class Transport {
       path: `${this.#prefix}${request.path}${formatQuery(request.query)}`,
       headers: { 'user-agent': this.#userAgent, ...jsonHeaders(request), ...credentials.headers },
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-      // undici would end the connection after each DELETE that has a body, for the sake of servers that do not read it.
+      // undici would close the connection after each DELETE with a body, because some servers do not read it.
       reset: false,
     };
   }
@@ -213,7 +213,7 @@ export class Transport {
     return new KubeError(parseErrorResponse(request, response.statusCode, response.headers['retry-after'], text));
   }
 
-  /** What a caller gets to see: our error, or the reason of its own signal. */
+  /** The error for the caller: a KubeError, or the reason of its own signal. */
   #toError(request: RequestTarget, error: unknown, { signal }: { signal: AbortSignal }): unknown {
     if (error instanceof KubeError) return error;
     if (error instanceof ContentTooLargeError)
@@ -225,7 +225,7 @@ export class Transport {
   }
 }
 
-/** What nobody would read of a refusal does not count: it is one all the same. */
+/** Ignores an error response body that is too long: the status is enough for the error. */
 async function readErrorBody(response: Dispatcher.ResponseData): Promise<string> {
   try {
     return (await readBounded(response.body, maxErrorBodyBytes)).toString('utf8');
@@ -253,7 +253,7 @@ function parseResponse<T>(request: KubeRequest, response: Dispatcher.ResponseDat
   try {
     return JSON.parse(text) as T;
   } catch {
-    // The parser's own error quotes the text, which may hold a secret.
+    // The parser's error quotes the text, which may hold a secret.
     throw new KubeError(describeNoResponse(request, 'BadAnswer', 'the answer is not JSON'));
   }
 }

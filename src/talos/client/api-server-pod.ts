@@ -7,17 +7,20 @@ import type { TalosClient } from './client.ts';
 import type { TalosCallOptions } from './connection.ts';
 import { resourceKinds } from './resources.ts';
 
-/** The static pod of a control plane's kube-apiserver, as Talos has told the kubelet to run it. */
+/** The static pod of a control plane's kube-apiserver, as Talos defines it for the kubelet. */
 export interface ApiServerPod {
-  /** Before the kubelet adds that of the node. */
+  /** Without the suffix with the node name that the kubelet adds. */
   readonly name: string;
   readonly port: number;
-  /** Those in which Talos counts its configuration and its files; the mirror Pod has the same once it runs by them. */
+  /**
+   * The annotations with the versions of the configuration and its files. The mirror Pod has the same values once it
+   * runs with them.
+   */
   readonly versions: Readonly<Record<string, string>>;
   readonly command: readonly string[];
 }
 
-/** The configuration that a node runs by. */
+/** The active machine configuration of a node. */
 export async function readMachineConfig(node: TalosClient, options: TalosCallOptions): Promise<SecretString> {
   const resource = await node.findResource(resourceKinds.machineConfig, 'v1alpha1', options);
   if (typeof resource?.spec !== 'string')
@@ -25,7 +28,7 @@ export async function readMachineConfig(node: TalosClient, options: TalosCallOpt
   return new SecretString(resource.spec);
 }
 
-/** Undefined while Talos has not made one. */
+/** Undefined until Talos has created the static pod. */
 export async function findApiServerPod(
   node: TalosClient,
   options: TalosCallOptions,
@@ -46,7 +49,7 @@ export async function findApiServerPod(
   };
 }
 
-/** The annotations in which Talos counts versions (`constants.AnnotationStaticPod…`). */
+/** The annotations in which Talos stores version numbers (`constants.AnnotationStaticPod…`). */
 export const talosAnnotations = (annotations: Readonly<Record<string, unknown>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(annotations)
@@ -55,8 +58,8 @@ export const talosAnnotations = (annotations: Readonly<Record<string, unknown>>)
   );
 
 /**
- * Whether a node has turned its configuration into a Pod that trusts exactly these issuers: by its command line before
- * Talos 1.14, by a file since. It does so a moment after it has accepted a configuration.
+ * Whether a node has rendered its configuration into a Pod that trusts exactly these issuers: by the command line
+ * before Talos 1.14, by a file since. Talos renders the Pod shortly after it has accepted a configuration.
  */
 export async function hasRenderedTrust(
   node: TalosClient,
@@ -75,7 +78,7 @@ export async function hasRenderedTrust(
   const status = await node.findResource(resourceKinds.configStatus, 'static-pods', options);
   const jwt = valueAt(file?.spec, 'config.jwt') ?? [];
   if (!file || !isDeepStrictEqual(jwt, toJwtAuthenticators(trust))) return false;
-  // It is the versions of all files, this one last, written one behind the other.
+  // The status holds the concatenated versions of all files; the version of this file is the last one.
   const version = String(valueAt(status?.spec, 'version') ?? '');
   return version.endsWith(file.version) && pod.versions['talos.dev/config-file-version'] === version;
 }

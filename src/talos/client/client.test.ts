@@ -68,13 +68,13 @@ const failure = async (call: Promise<unknown>): Promise<ProviderError> => {
 };
 
 describe('a call to a node', () => {
-  it('tells version and platform without the wrapping', async () => {
+  it('returns version and platform without the wrapper message', async () => {
     const message = { version: { tag: 'v1.13.9' }, platform: { name: 'nocloud', mode: 'cloud' } };
     const server = await node({ version: () => ({ messages: [message] }) });
     expect(await client(server).version()).toEqual({ version: '1.13.9', platform: 'nocloud' });
   });
 
-  it('reads the stage and what is missing from the YAML form, and a missing status as just started', async () => {
+  it('reads the stage and the unmet conditions from the YAML form, and a missing status as just started', async () => {
     const yamlSpec =
       'stage: shutting down\nstatus:\n  ready: false\n  unmetConditions:\n    - name: time\n      reason: not in sync\n';
     let there = true;
@@ -115,7 +115,7 @@ describe('a call to a node', () => {
     ]);
   });
 
-  it('names etcd members by the hexadecimal ids of Talos, also beyond what a number holds', async () => {
+  it('names etcd members by the hexadecimal ids of Talos, also beyond the range of a number', async () => {
     const removed: bigint[] = [];
     const asked: boolean[] = [];
     const server = await node({
@@ -149,7 +149,7 @@ describe('a call to a node', () => {
     expect(await talos.forfeitLeadership()).toBeUndefined();
   });
 
-  it('does not ask an etcd that is down, whose calls hang, and says how its service stands', async () => {
+  it('does not query an etcd that is down, whose calls hang, and reports the state of its service', async () => {
     const ts = { seconds: 1700000000n, nanos: 5 };
     const events = {
       events: [
@@ -174,7 +174,7 @@ describe('a call to a node', () => {
     await expect(talos.etcdMembers()).rejects.toThrow('its service etcd is not there yet');
   });
 
-  it('never leaves the mode of a configuration to the wire, whose default reboots', async () => {
+  it('always sets the mode of a configuration explicitly, because the default on the wire reboots', async () => {
     const seen: unknown[] = [];
     const server = await node({
       applyConfiguration: ({ data, mode }) => {
@@ -188,7 +188,7 @@ describe('a call to a node', () => {
     expect(seen).toEqual([['version: v1alpha1', ApplyConfigurationRequest_Mode.NO_REBOOT]]);
   });
 
-  it('reboots through the firmware, or by whatever way is quicker', async () => {
+  it('reboots through the firmware, or by the faster kernel path', async () => {
     const seen: unknown[] = [];
     const server = await node({
       reboot: ({ mode }) => {
@@ -201,7 +201,7 @@ describe('a call to a node', () => {
     expect(seen).toEqual([RebootRequest_Mode.POWERCYCLE, RebootRequest_Mode.DEFAULT]);
   });
 
-  it('wipes STATE and EPHEMERAL to recycle a machine, and the disk only when asked', async () => {
+  it('wipes STATE and EPHEMERAL to recycle a machine, and the disk only on request', async () => {
     const seen: unknown[] = [];
     const server = await node({
       reset: ({ graceful, reboot, mode, systemPartitionsToWipe }) => {
@@ -224,7 +224,7 @@ describe('a call to a node', () => {
     ]);
   });
 
-  it('reads the boot id, in however many pieces it comes', async () => {
+  it('reads the boot id from any number of chunks', async () => {
     const server = await node({
       async *read({ path }) {
         expect(path).toBe('/proc/sys/kernel/random/boot_id');
@@ -235,7 +235,7 @@ describe('a call to a node', () => {
     expect(await client(server).bootId()).toBe('0d0f-1');
   });
 
-  it('says of a service without a health check that nobody knows', async () => {
+  it('reports the health of a service without a health check as unknown', async () => {
     const services = [
       { id: 'etcd', state: 'Running', health: { healthy: true } },
       { id: 'udevd', state: 'Running', health: { unknown: true } },
@@ -250,7 +250,7 @@ describe('a call to a node', () => {
   });
 });
 
-describe('what a node refuses', () => {
+describe('an error of a node', () => {
   it.each([
     [Code.FailedPrecondition, 'TALOS_NOT_READY'],
     [Code.AlreadyExists, 'TALOS_ALREADY_BOOTSTRAPPED'],
@@ -259,7 +259,7 @@ describe('what a node refuses', () => {
     [Code.Unimplemented, 'TALOS_UNSUPPORTED'],
     [Code.Unavailable, 'TALOS_UNREACHABLE'],
     [Code.Internal, 'TALOS_CALL_FAILED'],
-  ])('gRPC code %i is %s, with what the node said', async (code, expected) => {
+  ])("with gRPC code %i is %s, with the node's message", async (code, expected) => {
     const server = await node({
       bootstrap: () => {
         throw new ConnectError('bootstrap is not available yet', code);
@@ -270,7 +270,7 @@ describe('what a node refuses', () => {
     expect(error.message).toContain('127.0.0.1, Bootstrap: bootstrap is not available yet.');
   });
 
-  it('never shows the machine token that Talos puts into its answers', async () => {
+  it('never shows the machine token that Talos includes in its responses', async () => {
     const token = bundle.machineToken.reveal();
     const said = `can't be applied in immediate mode, token ${token} ${bundle.cluster.secret.reveal()}\n-  token: ${token}`;
     const server = await node({
@@ -286,7 +286,7 @@ describe('what a node refuses', () => {
   });
 });
 
-describe('a node that is not what it should be', () => {
+describe('a node with another identity or state', () => {
   it('D2: is foreign when another authority signed its certificate, as in maintenance mode', async () => {
     const server = await startTalosNodeServer(() => {}, {
       leaf: await issueServerCertificate(await createOtherAuthority()),
@@ -302,7 +302,7 @@ describe('a node that is not what it should be', () => {
     expect((await failure(client(server).version())).code).toBe('TALOS_FOREIGN_NODE');
   });
 
-  it('that refuses our certificate is one to try again: its clock may be off', async () => {
+  it('that rejects the client certificate causes a retry: its clock may be off', async () => {
     const server = await startTalosNodeServer(() => {}, { leaf, clientCa: (await createOtherAuthority()).certificate });
     opened.push(server);
     expect((await failure(client(server).version())).code).toBe('TALOS_UNREACHABLE');
@@ -318,7 +318,7 @@ describe('a node that is not what it should be', () => {
 });
 
 describe('the connection', () => {
-  it('is one for all calls, and is opened again after the node was away', async () => {
+  it('is shared by all calls, and is opened again after the node was unreachable', async () => {
     const machine = { version: () => ({ messages: [{ version: { tag: 'v1.13.9' } }] }) };
     const server = await node(machine);
     const talos = client(server);
@@ -332,7 +332,7 @@ describe('the connection', () => {
     expect((await talos.version()).version).toBe('1.13.9');
   });
 
-  it('is given up when the node falls silent, so that the next call does not wait for it too', async () => {
+  it('is closed when the node falls silent, so that the next call does not wait for it too', async () => {
     let silent = true;
     const server = await node({
       version: async (_, { signal }) => {
@@ -340,7 +340,7 @@ describe('the connection', () => {
         return { messages: [{}] };
       },
     });
-    // Enough for a handshake on a busy machine.
+    // Enough time for a handshake on a busy machine.
     const talos = client(server, 1);
     expect((await failure(talos.version())).code).toBe('TALOS_UNREACHABLE');
     await expect.poll(() => server.sessions.size).toBe(0);
@@ -349,7 +349,7 @@ describe('the connection', () => {
     expect(server.sessions.size).toBe(1);
   });
 
-  it('is not waited for longer than the deadline when nobody finishes the handshake', async () => {
+  it('fails at the deadline when the handshake does not complete', async () => {
     const sockets: Socket[] = [];
     const deaf = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
     await once(deaf, 'listening');
@@ -359,7 +359,7 @@ describe('the connection', () => {
     expect(await identifyPeer('127.0.0.1', { ca: credentials.ca, port, deadlineSeconds: 0.1 })).toBe('unreachable');
   });
 
-  it('ends with the caller’s signal, whose reason stays what it is', async () => {
+  it("fails with the reason of the caller's signal", async () => {
     const server = await node({ version: (_, { signal }) => once(signal, 'abort').then(() => ({ messages: [] })) });
     const stop = new AbortController();
     const call = failure(client(server).version({ signal: stop.signal }));
@@ -379,7 +379,7 @@ describe('the connection', () => {
   });
 });
 
-describe('a node that waits for its configuration', () => {
+describe('a node in maintenance mode', () => {
   async function maintenance(): Promise<TalosNodeServer> {
     const own = await issueServerCertificate(await createOtherAuthority(), {
       commonName: 'maintenance-service.talos.dev',
@@ -391,14 +391,14 @@ describe('a node that waits for its configuration', () => {
     return server;
   }
 
-  it('takes it without knowing us', async () => {
+  it('accepts a configuration from an unauthenticated client', async () => {
     const { port } = await maintenance();
     const talos = openInsecureClient({ address: '127.0.0.1', port });
     opened.push(talos);
     expect(await talos.applyConfiguration(new SecretString('x'), 'auto')).toEqual([]);
   });
 
-  it('is told from one of ours and from a stranger by its certificate alone', async () => {
+  it('is distinguished from a node of the cluster and from a foreign node by its certificate alone', async () => {
     const look = (port: number) => identifyPeer('127.0.0.1', { ca: credentials.ca, port });
     const stranger = await startTalosNodeServer(() => {}, {
       leaf: await issueServerCertificate(await createOtherAuthority()),

@@ -13,28 +13,28 @@ import {
   type NodeReadCalls,
 } from './node-calls.ts';
 
-/** What a node offers in every mode. */
+/** The calls that a node supports in every mode. */
 export interface NodeClient extends Closable, NodeReadCalls, NodeConfigCalls {
   readonly address: string;
 }
 
 /**
- * One node of a cluster. Each method is one call to this very node, under a deadline, and throws a ProviderError:
- * TALOS_UNREACHABLE, TALOS_FOREIGN_NODE (also for a node in maintenance mode), TALOS_NOT_READY,
- * TALOS_PERMISSION_DENIED and what the method itself names.
+ * A client of one node of a cluster. Each method makes one call to exactly this node, with a deadline, and throws a
+ * ProviderError: TALOS_UNREACHABLE, TALOS_FOREIGN_NODE (also for a node in maintenance mode), TALOS_NOT_READY,
+ * TALOS_PERMISSION_DENIED and the codes that the method itself names.
  */
 export interface TalosClient extends NodeClient, EtcdClient, NodeLifecycleCalls {}
 
 export interface TalosClientOptions {
-  /** An address of the node, or a name out of its `machine.certSANs`. Never the endpoint of the cluster. */
+  /** An address of the node, or a name from its `machine.certSANs`. Never the endpoint of the cluster. */
   readonly address: string;
   readonly port?: number;
-  /** For an ordinary call. Default: 15. */
+  /** Deadline of an ordinary call. Default: 15. */
   readonly deadlineSeconds?: number;
   readonly observer?: CallObserver;
 }
 
-/** Opens a client of a configured node. It connects with the first call; `close` ends what is still going on. */
+/** Opens a client of a configured node. It connects with the first call; `close` ends active calls. */
 export function openTalosClient(options: TalosClientOptions & { readonly credentials: TalosCredentials }): TalosClient {
   const { credentials } = options;
   let made: { readonly certificate: string; readonly tls: TlsSettings } | undefined;
@@ -57,8 +57,8 @@ export function openTalosClient(options: TalosClientOptions & { readonly credent
 }
 
 /**
- * Opens a client of a node in maintenance mode. Its certificate is its own and made anew while it runs, so nothing is
- * verified: only send a configuration where nobody else can answer under the address.
+ * Opens a client of a node in maintenance mode. The node generates its certificate at run time, so nothing is verified:
+ * send a configuration only where no other machine can answer at the address.
  */
 export function openInsecureClient(options: TalosClientOptions): NodeClient {
   const tls = { rejectUnauthorized: false };

@@ -3,7 +3,7 @@ import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from './client.ts';
 import { createClusterNodeClient } from './cluster-node-client.ts';
 
-/** A node that does to every call what `work` does. */
+/** A node that runs `work` for every call. */
 function aNode(work: () => void, signal = new AbortController().signal) {
   const seen: string[] = [];
   const act = (name: string) => async (): Promise<void> => {
@@ -30,7 +30,7 @@ describe('a node of the cluster', () => {
   });
 
   it.each<ErrorCode>(['TALOS_UNREACHABLE', 'TALOS_FOREIGN_NODE', 'TALOS_PERMISSION_DENIED'])(
-    'does not answer with %s, and does not agree to restart',
+    'does not answer with %s, and rejects the restart',
     async (code) => {
       const { node } = aNode(throwing(code));
       expect(await node.answers()).toBe(false);
@@ -38,20 +38,20 @@ describe('a node of the cluster', () => {
     },
   );
 
-  it('does not answer whom the secrets of the cluster are missing', async () => {
+  it('does not answer when the secrets of the cluster are missing', async () => {
     const node = createClusterNodeClient(throwing('CLUSTER_SECRETS_MISSING'), new AbortController().signal);
     expect(await node.answers()).toBe(false);
     await expect(node.restart()).rejects.toMatchObject({ code: 'CLUSTER_SECRETS_MISSING' });
   });
 
-  it('is not taken to be silent because this process ends', async () => {
+  it('does not count as silent when this process shuts down', async () => {
     const stop = new AbortController();
     stop.abort(new ProviderError('TALOS_UNREACHABLE', 'it ends'));
     const { node } = aNode(throwing('TALOS_UNREACHABLE'), stop.signal);
     await expect(node.answers()).rejects.toBe(stop.signal.reason);
   });
 
-  it('hides no fault of ours', async () => {
+  it('passes on a program error', async () => {
     const { node } = aNode(() => {
       throw new TypeError('ours');
     });

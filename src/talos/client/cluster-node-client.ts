@@ -2,7 +2,10 @@ import type { ClusterNodeClient } from '../../engine/talos-clients.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from './client.ts';
 
-/** What platforms see of a machine that may be a node of its cluster. `open` may throw: then nobody could ask it. */
+/**
+ * The view that platforms have of a machine that may be a node of its cluster. When `open` throws, the node counts as
+ * not answering.
+ */
 export function createClusterNodeClient(open: () => TalosClient, signal: AbortSignal): ClusterNodeClient {
   const ask = async <T>(work: (client: TalosClient) => Promise<T>): Promise<T> => {
     const client = open();

@@ -12,31 +12,31 @@ import { talosLimits } from './limits.ts';
 /** The port of the Talos API, on every node and in every mode. */
 export const talosPort = 50_000;
 
-/** Talos' own limit for a message that it is sent. */
+/** Talos' own limit for a received message. */
 const maxSentMessageBytes = 32 * 1024 * 1024;
 
-/** For one call. */
+/** Options of one call. */
 export interface TalosCallOptions {
-  /** Ends the call. It has a deadline of its own as well. */
+  /** Aborts the call, in addition to the call's own deadline. */
   readonly signal?: AbortSignal | undefined;
   /** Replaces the deadline of an ordinary call. */
   readonly seconds?: number;
 }
 
-/** How to talk TLS to a node; asked for before every call, so that certificates can be renewed on the way. */
+/** Returns the TLS settings for a node. Called before every call, so that certificates can be renewed in between. */
 export type TlsProvider = () => Promise<TlsSettings>;
 export type TlsSettings = SecureClientSessionOptions;
 
 export interface TalosConnectionOptions {
-  /** For an ordinary call. */
+  /** Deadline of an ordinary call. */
   readonly deadlineSeconds: number;
   readonly observer: CallObserver;
 }
 
 /**
- * One HTTP/2 session to one node, opened by the first call and again whenever it was lost. No keep-alive pings: Talos
- * answers more than one in five minutes with `too_many_pings`. A session that has stopped answering is found out by the
- * deadline of a call and thrown away then.
+ * One HTTP/2 session to one node, opened by the first call and again after each loss. No keep-alive pings: Talos
+ * answers more than one in five minutes with `too_many_pings`. The deadline of a call detects a session that has
+ * stopped answering, and the connection discards it.
  */
 export class TalosConnection {
   readonly address: string;
@@ -115,7 +115,7 @@ export class TalosConnection {
   }
 }
 
-/** Answers are lists because one call may go to several nodes. Ours never do. */
+/** Responses are lists because a call may address several nodes. The calls of this client address one. */
 export function singleMessage<T>(messages: readonly T[], call: string): T {
   const [message] = messages;
   if (message === undefined) throw new ProviderError('TALOS_CALL_FAILED', `${call}: the answer is empty.`);

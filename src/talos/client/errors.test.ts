@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { redact } from './errors.ts';
 
-describe('what a node answers, as people may read it', () => {
+describe('the redacted message of a node', () => {
   it.each([
     ['a machine token', 'token: abcdef.0123456789abcdef', 'token: [secret]'],
     ['a key', 'key: LS0tLS1CRUdJTiBFRDI1NTE5IFBSSVZBVEU= is bad', 'key: [secret] is bad'],
     ['an encryption key', 'z01mye6j16bspJYtTB/5SFX8j7Ph4JXxM2Xuu4vsBPM=', '[secret]'],
     ['an id in URL form', '0raF93qnkMvF-FZNuvyGozXNdLiT2FOWSlyBaW4PR-w=', '[secret]'],
-    ['one without capitals', 'abcdefghijklmnopqrstuvwxyz0123456789', '[secret]'],
+    ['a key without capitals', 'abcdefghijklmnopqrstuvwxyz0123456789', '[secret]'],
   ])('never shows %s', (_what, said, shown) => {
     expect(redact(said)).toBe(shown);
   });
 
-  it('shows the name of a node, however long it is: it says which node is meant', () => {
+  it('shows a node name of any length, because it identifies the node', () => {
     const said = 'node "orders-vemxm2u4-cp-0-and-then-some" status is not available yet.';
     expect(redact(said)).toBe('node "orders-vemxm2u4-cp-0-and-then-some" status is not available yet');
   });
@@ -21,7 +21,7 @@ describe('what a node answers, as people may read it', () => {
     'connection error: dial unix /system/run/machined/machine.sock: connect: no such file or directory',
     'open /etc/kubernetes/manifests/talos-kube-apiserver.yaml: permission denied',
     'failed to pull registry.k8s.io/kube-controller-manager:v1.36.3',
-  ])('shows what is meant by a path: %s', (said) => {
+  ])('shows a path: %s', (said) => {
     expect(redact(said)).toBe(said);
   });
 
@@ -30,11 +30,11 @@ describe('what a node answers, as people may read it', () => {
     '/abcdefghijklmnopqrstuvwxyz0123456789',
     'a/0123456789abcdef0123456789abcdef',
     'abcdefgh/12345678901234567',
-  ])('takes for no path what may be a key: %s', (said) => {
+  ])('redacts a string that may be a key instead of a path: %s', (said) => {
     expect(redact(said)).toBe('[secret]');
   });
 
-  it('is one line of it', () => {
+  it('is the first line', () => {
     expect(redact('refused: a difference follows\n- token: x\n+ token: y')).toBe('refused: a difference follows');
   });
 });

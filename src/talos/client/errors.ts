@@ -3,7 +3,7 @@ import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
 import { systemCodeOf, toNetworkError } from '../../lib/net/http.ts';
 import { trimTrailing } from '../../lib/text.ts';
 
-/** What an answer of the node means. AlreadyExists is said of etcd data alone by the calls that are made here. */
+/** The error codes of gRPC codes. Of the calls in use only etcd's bootstrap returns AlreadyExists. */
 const codesByGrpcCode: Readonly<Partial<Record<GrpcCode, ErrorCode>>> = {
   [GrpcCode.InvalidArgument]: 'TALOS_CONFIG_REFUSED',
   [GrpcCode.FailedPrecondition]: 'TALOS_NOT_READY',
@@ -16,8 +16,8 @@ const codesByGrpcCode: Readonly<Partial<Record<GrpcCode, ErrorCode>>> = {
 };
 
 /**
- * Turns whatever a call threw into a ProviderError; the only place that reads gRPC codes. The caller's own abort stays
- * what it is.
+ * Converts any error of a call into a ProviderError; the only place that reads gRPC codes. The caller's own abort
+ * reason is returned unchanged.
  */
 export function toTalosError(error: unknown, address: string, call: string, signal?: AbortSignal): unknown {
   if (signal?.aborted && signal.reason !== undefined) return signal.reason;
@@ -25,21 +25,21 @@ export function toTalosError(error: unknown, address: string, call: string, sign
   const connectError = ConnectError.from(error);
   const system = systemCodeOf(connectError.cause);
   if (system !== undefined) return toTransportError(connectError, system, address);
-  // A session that breaks under a call comes as "http/2 stream closed with error code …", with codes of all kinds.
+  // A session that breaks during a call is reported as "http/2 stream closed with error code …", with varying codes.
   const broken = /^http\/2 /.test(connectError.rawMessage);
   const code = broken
     ? 'TALOS_UNREACHABLE'
     : (codesByGrpcCode[connectError.code] ?? codeFromMessage(connectError.rawMessage));
   const said = redact(connectError.rawMessage);
-  // The original is not kept as cause: Talos puts the machine token into some of its answers.
+  // Without the original error as cause: Talos includes the machine token in some of its messages.
   return new ProviderError(code, `${address}, ${call}: ${said}.`);
 }
 
-/** Maintenance mode of Talos up to 1.12 says so in words alone (`internal/app/maintenance/server.go`). */
+/** Talos' maintenance mode up to 1.12 reports this error only in the message (`internal/app/maintenance/server.go`). */
 const codeFromMessage = (said: string): ErrorCode =>
   said.startsWith('failed to parse config') ? 'TALOS_CONFIG_REFUSED' : 'TALOS_CALL_FAILED';
 
-/** A certificate that proves nothing is another node, or one that still waits for its configuration. */
+/** A certificate that cannot be verified belongs to another node, or to a node in maintenance mode. */
 function toTransportError(error: ConnectError, system: string, address: string): ProviderError {
   const cause = error.cause;
   if (/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/.test(system)) {
@@ -57,8 +57,8 @@ function toTransportError(error: ConnectError, system: string, address: string):
 }
 
 /**
- * The first line of an answer, without what could be a secret. A refused change of configuration comes with a
- * difference that shows the machine token in clear.
+ * The first line of a message, without potential secrets. The error of a rejected configuration change includes a diff
+ * that shows the machine token in clear.
  */
 export function redact(text: string): string {
   const line = text.split(/[\r\n]/)[0] ?? '';
@@ -69,12 +69,13 @@ export function redact(text: string): string {
   return trimTrailing(shown, /[.\s]/);
 }
 
-/** Words in small letters with hyphens between them: nodes and services are called so, and no secret of Talos looks so. */
+/** Lower-case words joined by hyphens: the form of node and service names. No secret of Talos has this form. */
 const isHyphenatedName = (text: string): boolean => /^[a-z0-9]+(-[a-z0-9]+)+$/.test(text);
 
 /**
- * Paths of files and sockets, and of images: segments in small letters that are no longer than a word is, or names themselves. Base64
- * of such a length has capitals. A segment of digits alone, or one as long as a secret, is none of a path that Talos names.
+ * Paths of files, sockets and images: segments in lower case that are no longer than a word, or hyphenated names.
+ * Base64 of such a length contains capitals. A segment of digits alone, or one as long as a secret, does not occur in
+ * the paths of Talos.
  */
 const isPath = (text: string): boolean => {
   const [first = '', ...rest] = text.split('/');

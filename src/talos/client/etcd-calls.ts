@@ -3,18 +3,18 @@ import { EtcdMemberAlarm_AlarmType as AlarmType, MachineService } from '../gen/m
 import { singleMessage, type TalosCallOptions, type TalosConnection } from './connection.ts';
 import { createNodeReadCalls, type NodeService } from './node-calls.ts';
 
-/** One member of etcd, as the node that was asked sees it. */
+/** One member of etcd, as observed by the queried node. */
 export interface EtcdMember {
   /** Sixteen hexadecimal digits, as in Talos' own resources. */
   readonly id: string;
-  /** The host name of its node. Empty as long as it has not started. */
+  /** The host name of its node. Empty until the member has started. */
   readonly name: string;
   readonly peerUrls: readonly string[];
-  /** It copies and does not vote yet. */
+  /** The member replicates data and does not vote yet. */
   readonly learner: boolean;
 }
 
-/** What a member says of itself. */
+/** The status that a member reports about itself. */
 export interface EtcdStatus {
   readonly memberId: string;
   /** Id of the leader; `0000000000000000` when there is none. */
@@ -24,33 +24,37 @@ export interface EtcdStatus {
   readonly databaseBytes: number;
 }
 
-/** The calls about etcd. Each asks the node that the connection leads to, and only control planes answer. */
+/** The etcd calls. Each one queries the connected node; only control planes answer. */
 export interface EtcdClient {
   /**
-   * Starts etcd for the first time, on one node of the cluster, once in its life. A second call stops the etcd that the first
-   * one is starting: look at {@link etcdService} instead. Success does not prove that this call did it: ask the members. Throws TALOS_NOT_READY for a while after each boot, TALOS_ALREADY_BOOTSTRAPPED when
-   * the node holds data of etcd.
+   * Starts etcd for the first time, on one node of the cluster, exactly once. A second call stops the etcd that the
+   * first one is starting: check {@link etcdService} instead. Success does not prove that this call bootstrapped the
+   * cluster: list the members. Throws TALOS_NOT_READY for a while after each boot, TALOS_ALREADY_BOOTSTRAPPED when the
+   * node holds etcd data.
    */
   bootstrap(options?: TalosCallOptions): Promise<void>;
-  /** Of the service on this node; undefined before Talos has it. Answers also while etcd itself would not. */
+  /** The etcd service on this node; undefined until Talos has defined it. Answers also while etcd itself does not. */
   etcdService(options?: TalosCallOptions): Promise<NodeService | undefined>;
   /**
-   * As the member on this node tells. Throws TALOS_NOT_READY while none runs here, which is no proof that it was never
-   * bootstrapped.
+   * The members according to the member on this node. Throws TALOS_NOT_READY while etcd does not run here, which does
+   * not prove that the cluster was never bootstrapped.
    */
   etcdMembers(options?: TalosCallOptions): Promise<readonly EtcdMember[]>;
   etcdStatus(options?: TalosCallOptions): Promise<EtcdStatus>;
-  /** The alarms that are raised, as `NOSPACE of 1234567890abcdef`. */
+  /** The active alarms, as `NOSPACE of 1234567890abcdef`. */
   etcdAlarms(options?: TalosCallOptions): Promise<readonly string[]>;
-  /** Hands the lead to another member. The name of the new leader; undefined when this one did not lead. */
+  /**
+   * Transfers the leadership to another member. Returns the name of the new leader; undefined when this member did not
+   * lead.
+   */
   forfeitLeadership(options?: TalosCallOptions): Promise<string | undefined>;
-  /** Takes the node's own member out. */
+  /** Removes the node's own member from etcd. */
   leaveEtcd(options?: TalosCallOptions): Promise<void>;
-  /** Takes a dead member out, by the {@link EtcdMember.id} that a living one told. */
+  /** Removes a dead member, by the {@link EtcdMember.id} that a healthy member reports. */
   removeEtcdMember(id: string, options?: TalosCallOptions): Promise<void>;
 }
 
-/** A member that leaves waits for the others to agree. */
+/** A leaving member waits for the agreement of the others. */
 const membershipSeconds = 120;
 
 const machineService = MachineService;
@@ -67,8 +71,8 @@ function createReadCalls(connection: TalosConnection): Pick<EtcdClient, EtcdRead
     etcdService: (options = {}) => findEtcdService(connection, options),
     etcdMembers: async (options = {}) => {
       await requireRunning(connection, options);
-      // Without it Talos asks the endpoints that it knows: before there is an API server that may be the virtual address alone,
-      // where etcd does not listen, and the call hangs.
+      // Without this flag Talos queries all endpoints that it knows. Before the API server runs, the only endpoint can
+      // be the virtual address, where etcd does not listen, so that the call hangs.
       const reply = await connection.call(machineService, 'EtcdMemberList', options, (client, call) =>
         client.etcdMemberList({ queryLocal: true }, call),
       );
@@ -113,14 +117,14 @@ const findEtcdService = async (
 ): Promise<NodeService | undefined> =>
   (await createNodeReadCalls(connection).services(options)).find(({ id }) => id === 'etcd');
 
-/** Calls to an etcd that does not run hang until their deadline, and the service tells at once. */
+/** Calls to a stopped etcd hang until their deadline; the state of the service is available at once. */
 async function requireRunning(connection: TalosConnection, options: TalosCallOptions): Promise<void> {
   const etcd = await findEtcdService(connection, options);
   if (etcd?.state === 'Running') return;
   throw new ProviderError('TALOS_NOT_READY', `${connection.address}: ${describeService('etcd', etcd)}`);
 }
 
-/** How a service stands, as a sentence for people. */
+/** The state of a service, as a sentence for users. */
 export function describeService(id: string, service: NodeService | undefined): string {
   if (!service) return `its service ${id} is not there yet.`;
   const health = service.state === 'Running' && service.healthy === false ? ' and not healthy' : '';

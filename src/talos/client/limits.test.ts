@@ -43,8 +43,8 @@ const refusal = (call: Promise<unknown>) =>
     (error: unknown) => String(error),
   );
 
-describe('what a node answers', () => {
-  it('is listed no further than a node has things', async () => {
+describe('a response of a node', () => {
+  it('is a list with a bounded number of items', async () => {
     let told = 0;
     const node = await clientOf(
       {},
@@ -58,16 +58,16 @@ describe('what a node answers', () => {
       },
     );
     expect(await refusal(node.listResources(resourceKinds.disk))).toMatch(/it lists more than we read/);
-    // What lies in buffers was told, too.
+    // The node also sends what the buffers hold.
     expect(told).toBeLessThan(50 * talosLimits.listItems);
   });
 
   it.each([
     ['one long message', 'x'.repeat(talosLimits.messageBytes + 1)],
     ['one long resource', `a: ${'x'.repeat(talosLimits.resourceBytes)}`],
-    ['what is no YAML', '[['],
-    ['what is nested without end', '['.repeat(100_000)],
-  ])('is refused where it is %s', async (_, yaml) => {
+    ['invalid YAML', '[['],
+    ['endlessly nested', '['.repeat(100_000)],
+  ])('is rejected when it is %s', async (_, yaml) => {
     const node = await clientOf({}, { get: () => create(GetResponseSchema, { resource: resource('a', yaml) }) });
     const said = await refusal(node.findResource(resourceKinds.systemDisk, 'a'));
     expect(said).toMatch(/ProviderError/);
@@ -75,14 +75,14 @@ describe('what a node answers', () => {
   });
 
   it('is read in linear time: keys are not compared with each other', async () => {
-    // With the comparison it takes 40,000 times 40,000 steps: a minute and more.
+    // The comparison takes 40,000 times 40,000 steps: a minute and more.
     const yaml = Array.from({ length: 40_000 }, (_, i) => `k${i}: 1`).join('\n');
     const node = await clientOf({}, { get: () => create(GetResponseSchema, { resource: resource('a', yaml) }) });
     const found = await node.findResource(resourceKinds.systemDisk, 'a');
     expect(Object.keys(found?.spec as object)).toHaveLength(40_000);
   });
 
-  it('is one short word where a file holds one', async () => {
+  it('is one short word for a file with one word', async () => {
     const node = await clientOf({
       async *read() {
         for (;;) yield { bytes: new Uint8Array(1) };
@@ -91,7 +91,7 @@ describe('what a node answers', () => {
     expect(await refusal(node.bootId())).toMatch(/longer than 4096 bytes/);
   });
 
-  it('is a version of so many characters at most', async () => {
+  it('has a version of bounded length', async () => {
     const node = await clientOf({
       version: () => ({ messages: [{ version: { tag: `v${'1'.repeat(100_000)}` }, platform: { name: 'metal' } }] }),
     });

@@ -30,7 +30,7 @@ const machineStatus = (stage: string): Partial<ServiceImpl<typeof State>> => ({
     create(GetResponseSchema, { resource: { spec: { yamlSpec: `stage: ${stage}\nstatus: {ready: true}\n` } } }),
 });
 
-/** Talos up to 1.12 answers questions about resources and takes a configuration in this mode, and nothing else. */
+/** Maintenance mode of Talos up to 1.12 only serves resources and accepts a configuration. */
 async function waiting(
   state: Partial<ServiceImpl<typeof State>>,
   machine: Partial<ServiceImpl<typeof MachineService>> = {},
@@ -61,17 +61,17 @@ async function configured(authority = bundle.authorities.os): Promise<TalosNodeS
 }
 
 describe('the stage of a machine that may have no configuration', () => {
-  it('P18: is what the node says as long as it lets everybody ask', async () => {
+  it('P18: is the reported stage while the node answers without authentication', async () => {
     expect(await clientOf(await waiting(machineStatus('maintenance'))).stage()).toBe('maintenance');
     expect(await clientOf(await waiting(machineStatus('booting'))).stage()).toBe('booting');
   });
 
-  it('is configured when it wants a certificate and shows one of our cluster', async () => {
+  it('is configured when the node requires a client certificate and has one of this cluster', async () => {
     const client = clientOf(await configured());
     expect([await client.stage(), await client.stage()]).toEqual(['configured', 'configured']);
   });
 
-  it('is a matter of others when it has a configuration of theirs', async () => {
+  it('fails when the node has a configuration of another cluster', async () => {
     const failure = clientOf(await configured(await createOtherAuthority())).stage();
     await expect(failure).rejects.toMatchObject({
       code: 'TALOS_FOREIGN_NODE',
@@ -79,7 +79,7 @@ describe('the stage of a machine that may have no configuration', () => {
     });
   });
 
-  it('P19: cannot be told while nothing listens, or while it breaks off in maintenance mode', async () => {
+  it('P19: fails while nothing listens, or while the node drops calls in maintenance mode', async () => {
     const gone = await waiting({});
     await gone.close();
     await expect(clientOf(gone).stage()).rejects.toMatchObject({ code: 'TALOS_UNREACHABLE' });
@@ -92,7 +92,7 @@ describe('the stage of a machine that may have no configuration', () => {
   });
 });
 
-it('its cards are those that are of no kind, by the address they were made with', async () => {
+it('the network cards are the links without a kind, by their permanent address', async () => {
   const links = [
     'type: ether\nkind: ""\nhardwareAddr: 02:00:00:00:00:99\npermanentAddr: A8:A1:59:00:00:01\n',
     'type: ether\nhardwareAddr: a8:a1:59:00:00:02\npermanentAddr: ""\n',
@@ -108,8 +108,8 @@ it('its cards are those that are of no kind, by the address they were made with'
   expect(await clientOf(server).macs()).toEqual(['a8:a1:59:00:00:01', 'a8:a1:59:00:00:02']);
 });
 
-describe('its configuration', () => {
-  it('P28: is handed in as it is, in the one mode that every version takes', async () => {
+describe('a configuration', () => {
+  it('P28: is sent unchanged, in the one mode that every version accepts', async () => {
     const seen: unknown[] = [];
     const server = await waiting(
       {},

@@ -6,8 +6,8 @@ import { identifyPeer } from './peer-identity.ts';
 import { resourceKinds, type TalosResource } from './resources.ts';
 
 /**
- * Opens what platforms see of a machine that has no configuration yet. Only resources are read: until Talos 1.12 its
- * maintenance mode answers no other question, not even for the version.
+ * Opens the view that platforms have of a machine without a configuration. It only reads resources: up to Talos 1.12
+ * maintenance mode serves no other call, not even the version.
  */
 export function openMaintenanceClient(
   options: TalosClientOptions &
@@ -36,7 +36,7 @@ export function openMaintenanceClient(
   };
 }
 
-/** Of a network card; what has a kind is made of others and bears the address of one of them. */
+/** The MAC of a network card. A link with a kind is built on other links and has the address of one of them. */
 function readMac({ spec }: TalosResource): string[] {
   const { type, kind, permanentAddr, hardwareAddr } = (spec ?? {}) as Record<string, unknown>;
   if (type !== 'ether' || (kind !== undefined && kind !== '')) return [];

@@ -13,7 +13,7 @@ import { redact } from './errors.ts';
 import { talosLimits } from './limits.ts';
 import { findResource, listResources, resourceKinds, type TalosResource, type TalosResourceKind } from './resources.ts';
 
-/** Where in its life a node is (`MachineStatus` of Talos). */
+/** The stage of a node (`MachineStatus` of Talos). */
 export const machineStages = [
   'unknown',
   'booting',
@@ -29,31 +29,31 @@ export type MachineStage = (typeof machineStages)[number];
 
 export interface NodeMachineStatus {
   readonly stage: MachineStage;
-  /** Says nothing without the stage: it is true during maintenance, installation and reboot too. */
+  /** Meaningless without the stage: it is also true during maintenance, installation and reboot. */
   readonly ready: boolean;
-  /** What is missing, as the node puts it. Only looked at in the stages booting and running. */
+  /** The unmet conditions that the node reports. Only relevant in the stages booting and running. */
   readonly unmetConditions: readonly { readonly name: string; readonly reason: string }[];
 }
 
 export interface NodeVersion {
   /** Without the leading `v`. */
   readonly version: string;
-  /** `nocloud`, `metal`; empty before Talos has told. */
+  /** `nocloud`, `metal`; empty until Talos reports it. */
   readonly platform: string;
 }
 
 export interface NodeService {
   readonly id: string;
   readonly state: string;
-  /** Undefined when it has no health check. */
+  /** Undefined when the service has no health check. */
   readonly healthy: boolean | undefined;
-  /** What it said last of itself, without what could be a secret; empty before it said anything. */
+  /** The last message of the service, without potential secrets; empty before the first message. */
   readonly message: string;
-  /** When that was, by the clock of the node, as seconds and nanoseconds: differs after every change. */
+  /** The time of the message on the clock of the node, as seconds and nanoseconds. It differs after every change. */
   readonly changedAt: string;
 }
 
-/** What may be asked of every node, also of one that waits for its configuration. */
+/** Calls that every node supports, also a node in maintenance mode. */
 export interface NodeReadCalls {
   version(options?: TalosCallOptions): Promise<NodeVersion>;
   machineStatus(options?: TalosCallOptions): Promise<NodeMachineStatus>;
@@ -63,37 +63,40 @@ export interface NodeReadCalls {
 }
 
 /**
- * `auto` is right for a node in maintenance mode, `no-reboot` for a configured one: the node refuses it rather than
- * reboot. `staged` takes effect with the next boot, `try` undoes itself after a minute.
+ * Use `auto` for a node in maintenance mode, and `no-reboot` for a configured node, which rejects a change that needs a
+ * reboot. `staged` takes effect with the next boot, `try` reverts itself after a minute.
  */
 export type ApplyMode = 'auto' | 'no-reboot' | 'reboot' | 'staged' | 'try';
 
 export interface NodeConfigCalls {
-  /** Gives a node its configuration. Returns the node's warnings. Throws TALOS_CONFIG_REFUSED without quoting it. */
+  /**
+   * Applies a configuration to the node. Returns the node's warnings. Throws TALOS_CONFIG_REFUSED without quoting the
+   * configuration.
+   */
   applyConfiguration(config: SecretString, mode: ApplyMode, options?: TalosCallOptions): Promise<readonly string[]>;
 }
 
 export interface ResetOptions {
-  /** Drains the node and takes it out of etcd first. Never on the last control plane: it would not come to an end. */
+  /** Drains the node and removes it from etcd first. Never on the last control plane: the reset would not end. */
   readonly graceful: boolean;
-  /** Boots again when done, else powers off. */
+  /** Reboots afterwards, otherwise powers off. */
   readonly reboot: boolean;
   /**
-   * `configuration`: what makes the machine a node of this cluster (STATE and EPHEMERAL); Talos stays and waits for a
-   * configuration. `disk`: the whole system disk.
+   * `configuration`: the partitions that make the machine a node of this cluster (STATE and EPHEMERAL); Talos stays and
+   * waits for a configuration. `disk`: the whole system disk.
    */
   readonly wipe: 'configuration' | 'disk';
 }
 
 /**
- * What changes the life of a node. All of it happens after the answer, so that the answer proves nothing: look at the
- * node again.
+ * Calls that change the state of a node. They take effect after the response, so that the response proves nothing:
+ * observe the node again.
  */
 export interface NodeLifecycleCalls {
   reset(reset: ResetOptions, options?: TalosCallOptions): Promise<void>;
   /**
-   * `firmware`: it ends everything in order and starts as if reset, from wherever the firmware boots. `kernel`: it may jump
-   * right into the system on its disk, which is quicker and passes the firmware by.
+   * `firmware`: shuts down in order and starts as after a hardware reset, from the firmware's boot device. `kernel`:
+   * may use kexec into the system on the disk, which is faster and bypasses the firmware.
    */
   reboot(through: 'firmware' | 'kernel', options?: TalosCallOptions): Promise<void>;
   /** `force` does not wait for workloads to move. */
@@ -102,10 +105,10 @@ export interface NodeLifecycleCalls {
   bootId(options?: TalosCallOptions): Promise<string>;
 }
 
-/** Of what is one word, such as a version. */
+/** Limit of one-word values, such as a version. */
 const maxWordLength = 128;
 
-/** A configuration is validated against the disks, and may pull nothing: still, give it time. */
+/** The node validates a configuration against its disks and may pull images, hence the longer timeout. */
 const applyTimeoutSeconds = 60;
 
 export function createNodeReadCalls(connection: TalosConnection): NodeReadCalls {
@@ -196,7 +199,7 @@ export function createNodeLifecycleCalls(connection: TalosConnection): NodeLifec
   };
 }
 
-/** A node that has no status yet has only just begun to boot. */
+/** A node without a status has just begun to boot. */
 function toMachineStatus(resource: TalosResource | undefined): NodeMachineStatus {
   const spec = (resource?.spec ?? {}) as { stage?: unknown; status?: { ready?: unknown; unmetConditions?: unknown } };
   const conditions = spec.status?.unmetConditions;

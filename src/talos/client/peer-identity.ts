@@ -5,17 +5,17 @@ import { deadlineSignal, isDeadlineError } from '../../lib/deadline.ts';
 import { type TalosCallOptions, talosPort } from './connection.ts';
 
 /**
- * Who answers on the port of the Talos API. `maintenance`: a node that waits for a configuration. `ours`: a node with
- * a certificate of our OS CA. `foreign`: anything else that talks TLS. `unreachable`: nothing does.
+ * The identity of the server on the port of the Talos API. `maintenance`: a node that waits for a configuration.
+ * `ours`: a node with a certificate of this cluster's OS CA. `foreign`: any other TLS server. `unreachable`: no server.
  */
 export type PeerIdentity = 'maintenance' | 'ours' | 'foreign' | 'unreachable';
 
-/** Subject of the certificate that a node makes for itself before it is configured (`constants.go` of Talos). */
+/** Subject of the certificate that a node generates for itself before it is configured (`constants.go` of Talos). */
 const maintenanceSubject = 'CN=maintenance-service.talos.dev';
 
 /**
- * Looks at the certificate of a node and says nothing. A call could not tell as much: a configured node lets a client
- * without a certificate finish the handshake and only then drops it, which looks like a node that is going down.
+ * Reads the certificate of a node and sends nothing. A call would reveal less: a configured node lets a client without
+ * a certificate finish the handshake and drops the connection only then, which looks like a node that shuts down.
  */
 export async function identifyPeer(
   address: string,
@@ -27,10 +27,10 @@ export async function identifyPeer(
     host: address,
     port: options.port ?? talosPort,
     ALPNProtocols: ['h2'],
-    // Nothing is sent and nothing believed: the certificate is judged below.
+    // The client sends nothing and trusts nothing here: the certificate is checked below.
     rejectUnauthorized: false,
   });
-  // A peer may reset the connection after the certificate was read; that is no failure of ours.
+  // A peer may reset the connection after the certificate was read, which is not an error.
   socket.on('error', () => {});
   try {
     await once(socket, 'secureConnect', { signal });

@@ -4,39 +4,39 @@ import { type Resource as Message, State } from '../gen/cosi_pb.ts';
 import type { TalosCallOptions, TalosConnection } from './connection.ts';
 import { talosLimits } from './limits.ts';
 
-/** Where resources of one type live. The namespace has to be exact, there is no default. */
+/** The location of resources of one type. The namespace must be exact; there is no default. */
 export interface TalosResourceKind {
   readonly namespace: string;
   readonly type: string;
 }
 
-/** One resource of a node, as its YAML form has it: only that one's keys are stable across Talos versions. */
+/** One resource of a node, from its YAML form: only that form's keys are stable across Talos versions. */
 export interface TalosResource {
   readonly id: string;
-  /** Grows with each change. */
+  /** Increases with each change. */
   readonly version: string;
   readonly phase: 'running' | 'tearingDown';
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: unknown;
 }
 
-/** The resources that are read here (`pkg/machinery/resources` of Talos). */
+/** The resources that this client reads (`pkg/machinery/resources` of Talos). */
 export const resourceKinds = {
   machineStatus: { namespace: 'runtime', type: 'MachineStatuses.runtime.talos.dev' },
   systemDisk: { namespace: 'runtime', type: 'SystemDisks.block.talos.dev' },
   disk: { namespace: 'runtime', type: 'Disks.block.talos.dev' },
   link: { namespace: 'network', type: 'LinkStatuses.net.talos.dev' },
-  /** Ids `v1alpha1` for the active one. Its YAML form is one text. */
+  /** Id `v1alpha1` for the active one. Its YAML form is one text. */
   machineConfig: { namespace: 'config', type: 'MachineConfigs.config.talos.dev' },
   /** By component; the manifest of the Pod. */
   staticPod: { namespace: 'k8s', type: 'StaticPods.kubernetes.talos.dev' },
-  /** Id `authentication-config`; since Talos 1.14, and only where documents describe the API server. */
+  /** Id `authentication-config`; since Talos 1.14, and only with API server documents. */
   authentication: { namespace: 'controlplane', type: 'AuthenticationConfigs.kubernetes.talos.dev' },
-  /** Id `static-pods`: the versions of all files that static pods are given, in one. */
+  /** Id `static-pods`: the concatenated versions of all files for static pods. */
   configStatus: { namespace: 'controlplane', type: 'ConfigStatuses.kubernetes.talos.dev' },
 } as const satisfies Record<string, TalosResourceKind>;
 
-/** One resource, or undefined when there is none of this id. */
+/** Reads one resource. Returns undefined when the id does not exist. */
 export async function findResource(
   connection: TalosConnection,
   kind: TalosResourceKind,
@@ -54,7 +54,7 @@ export async function findResource(
   }
 }
 
-/** All resources of a kind, in the order of the node. */
+/** Lists all resources of a kind, in the order of the node. */
 export function listResources(
   connection: TalosConnection,
   kind: TalosResourceKind,
@@ -77,14 +77,14 @@ export function listResources(
 const unreadableResourceError = ({ address }: TalosConnection, why: string): ProviderError =>
   new ProviderError('TALOS_CALL_FAILED', `${address}: ${why}.`);
 
-/** Keys are not compared with each other: that takes the square of their number, and the node has written each once. */
+/** Skips the check for duplicate keys: it takes quadratic time, and the node writes each key once. */
 function parseSpec(yaml: string, connection: TalosConnection): unknown {
   if (yaml.length > talosLimits.resourceBytes)
     throw unreadableResourceError(connection, 'a resource is longer than we read of one');
   try {
     return parse(yaml, { uniqueKeys: false });
   } catch {
-    // The parser's own error quotes the text, which may hold a secret.
+    // The parser's error quotes the text, which may hold a secret.
     throw unreadableResourceError(connection, 'a resource is not written in YAML that we read');
   }
 }

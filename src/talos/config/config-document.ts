@@ -1,13 +1,13 @@
 /**
- * One document of a machine configuration, or of a patch to one. The main one has no `kind` and holds `machine` and
- * `cluster`; every other names its `kind` and `apiVersion: v1alpha1`.
+ * One document of a machine configuration or of a patch. The main document has no `kind` and holds `machine` and
+ * `cluster`; every other document has a `kind` and `apiVersion: v1alpha1`.
  */
 export type ConfigDocument = Readonly<Record<string, unknown>>;
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What Talos tells documents apart by. There is at most one of each. */
+/** The identity of a document in Talos. There is at most one document of each identity. */
 export function documentIdentity(document: ConfigDocument): string {
   const kind = typeof document['kind'] === 'string' ? document['kind'] : '';
   if (kind === '') return 'v1alpha1';
@@ -24,13 +24,13 @@ export function valueAt(document: unknown, path: string): unknown {
   return value;
 }
 
-/** The objects in a list at a dotted path; nothing when there is no list. */
+/** The objects in a list at a dotted path; empty when there is no list. */
 export function recordsAt(document: unknown, path: string): Record<string, unknown>[] {
   const value = valueAt(document, path);
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** Keys and elements at any depth. */
+/** Counts keys and elements at any depth. */
 export function countValues(value: unknown): number {
   const open: unknown[] = [value];
   let count = 0;

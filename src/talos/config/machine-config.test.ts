@@ -17,7 +17,7 @@ const render = (changes: Partial<MachineConfigInput> = {}): string =>
 const read = (text: string) => parseAllDocuments(text).map((document) => document.toJS());
 const main = (changes: Partial<MachineConfigInput> = {}) => read(render(changes))[0];
 
-/** What belongs to a control plane alone. */
+/** Keys that only a control plane has. */
 const privateParts = (): string[] => [
   ...Object.values(bundle.authorities).map(({ key }) => toBase64(key.reveal())),
   toBase64(bundle.serviceAccountKey.reveal()),
@@ -25,18 +25,18 @@ const privateParts = (): string[] => [
 ];
 
 describe('the configuration of a control plane', () => {
-  it('pins all five images, because what is left out follows Talos', () => {
+  it('pins all five images, because the defaults follow Talos', () => {
     const { machine, cluster } = main({ kubernetesVersion: 'v1.35.4' });
     const images = [machine.kubelet, cluster.apiServer, cluster.controllerManager, cluster.scheduler, cluster.proxy];
     for (const { image } of images)
       expect(image).toMatch(/^(ghcr\.io\/siderolabs\/kubelet|registry\.k8s\.io\/kube-[a-z-]+):v1\.35\.4$/);
   });
 
-  it('gives the host name in a document of its own', () => {
+  it('sets the host name in a separate document', () => {
     expect(read(render())[1]).toEqual({ apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: 'example-cp-0' });
   });
 
-  it('finds its network card by MAC, leaves out what shares the MAC, and carries the virtual address', () => {
+  it('selects the network card by MAC, excludes links that share the MAC, and has the virtual address', () => {
     expect(main().machine.network).toEqual({
       interfaces: [
         {
@@ -51,7 +51,7 @@ describe('the configuration of a control plane', () => {
     });
   });
 
-  it('T38: holds kubelet and etcd to its own address, so that neither takes the virtual one', () => {
+  it('T38: restricts kubelet and etcd to its own address, so that neither uses the virtual one', () => {
     const { machine, cluster } = main();
     expect(machine.kubelet.nodeIP.validSubnets).toEqual(['192.168.10.21/32']);
     expect(cluster.etcd.advertisedSubnets).toEqual(['192.168.10.21/32']);
@@ -77,14 +77,14 @@ describe('the configuration of a control plane', () => {
     expect(interfaces[1]).not.toHaveProperty('vip');
   });
 
-  it('asks DHCP on a link without addresses', () => {
+  it('uses DHCP on a link without addresses', () => {
     const links = [{ mac: 'aa:aa:aa:aa:aa:aa', addresses: [] }];
     const { machine } = main({ hardware: { ...exampleConfigInput(bundle).hardware, links } });
     expect(machine.network.interfaces).toEqual([expect.objectContaining({ dhcp: true })]);
     expect(machine.kubelet).not.toHaveProperty('nodeIP');
   });
 
-  it('says taints to Talos, and allows workloads only when asked', () => {
+  it('passes taints to Talos, and permits workloads only on request', () => {
     const taints = [
       { key: 'a', value: 'b', effect: 'NoExecute' as const },
       { key: 'c', value: '', effect: 'NoSchedule' as const },
@@ -94,11 +94,11 @@ describe('the configuration of a control plane', () => {
     expect(main({ schedulableControlPlanes: true }).cluster.allowSchedulingOnControlPlanes).toBe(true);
   });
 
-  it('knows its provider id, the only way to a Node that carries it', () => {
+  it('sets the provider id on the kubelet, the only way to set it on the Node', () => {
     expect(main().machine.kubelet.extraArgs).toEqual({ 'provider-id': 'truenas://nas/example-cp-0' });
   });
 
-  it('switches discovery off, or to a service of one’s own', () => {
+  it('disables discovery, or sets a private discovery service', () => {
     expect(main({ discovery: { enabled: false } }).cluster.discovery).toEqual({ enabled: false });
     expect(main({ discovery: { enabled: true, endpoint: 'https://d.example.org/' } }).cluster.discovery).toEqual({
       enabled: true,
@@ -108,7 +108,7 @@ describe('the configuration of a control plane', () => {
 });
 
 describe('the configuration of a worker', () => {
-  it('brings its taints when it registers, because it may not change them later', () => {
+  it('registers with its taints, because a worker may not change them later', () => {
     const nodeTaints = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' as const }];
     const { machine } = main({ role: 'worker', nodeTaints });
     expect(machine.kubelet.extraConfig).toEqual({ registerWithTaints: nodeTaints });
@@ -125,7 +125,7 @@ describe('the configuration of a worker', () => {
 });
 
 describe('patches', () => {
-  it('that break the configuration are refused with all that is wrong, and without a secret', () => {
+  it('that break the configuration are rejected with all problems, and without a secret', () => {
     const patches = [
       {
         from: 'talos.patches[0]',
@@ -144,7 +144,7 @@ describe('patches', () => {
     }
   });
 
-  it('write texts that look like something else as texts', () => {
+  it('write texts that look like other YAML types as texts', () => {
     const sysctls = { a: 'on', b: '0644', c: '1e3', d: '2026-01-01', e: 'null', f: '1:30', g: '0o17', 'h.i': '~' };
     const text = render({ patches: [{ from: 'p', document: { machine: { sysctls } } }] });
     for (const [key, value] of Object.entries(sysctls)) expect(text).toContain(`    ${key}: "${value}"\n`);
@@ -218,8 +218,8 @@ function toInput(
   };
 }
 
-describe('whatever is asked for', () => {
-  it('the same input gives the same YAML, with exactly the secrets of its role', () => {
+describe('any input', () => {
+  it('renders the same YAML each time, with exactly the secrets of its role', () => {
     fc.assert(
       fc.property(anyInput, (any) => {
         const input = toInput(bundle, any);
@@ -242,7 +242,7 @@ function leaves(value: unknown): unknown[] {
 }
 
 describeWithTalosctl(() => {
-  it('every configuration is valid in both modes, with no warning', () => {
+  it('renders a configuration that is valid in both modes, without a warning', () => {
     const examples = fc.sample(anyInput, { numRuns: 12, seed: 1 });
     for (const any of examples) {
       const text = renderMachineConfig(toInput(bundle, any)).reveal();

@@ -27,13 +27,14 @@ export type { ConfigPatch } from './patch/apply-patches.ts';
 export { findForbiddenFields } from './permissions/find-forbidden-fields.ts';
 
 /**
- * The complete machine configuration of one node, as YAML: the main document, the host name, volumes, and what patches add. One
- * form serves Talos 1.12 to 1.14, which moves most of it into documents of its own and still accepts this one; only the
- * API server is described by such documents there, because they alone let it trust several issuers.
+ * Renders the complete machine configuration of one node as YAML: the main document, the host name, volumes, and the
+ * documents from patches. One form serves Talos 1.12 to 1.14: 1.14 moves most of it into separate documents and still
+ * accepts this form. Only the API server is configured by such documents on 1.14, because only they support several
+ * issuers.
  *
- * It is checked by the rules that Talos itself would check it by, because a node that finds a wrong configuration on
- * its disc waits for ever with no API at all. Throws TALOS_PATCH_INVALID or TALOS_CONFIG_INVALID, naming patch, path and
- * cause, and never a value that could be a secret.
+ * The result is checked by the rules of Talos itself, because a node that finds an invalid configuration on its disk
+ * waits forever without an API. Throws TALOS_PATCH_INVALID or TALOS_CONFIG_INVALID with patch, path and cause, never
+ * with a value that could be a secret.
  */
 export function renderMachineConfig(input: MachineConfigInput): SecretString {
   const documents = buildConfigDocuments(input);
@@ -42,7 +43,7 @@ export function renderMachineConfig(input: MachineConfigInput): SecretString {
   return formatDocuments(documents);
 }
 
-/** What is wrong with a configuration, as a sentence, and the patch that brought it; none when no patch did. */
+/** One problem of a configuration, as a sentence, and the patch that caused it, if any. */
 export interface ConfigProblem {
   readonly from?: string;
   readonly message: string;
@@ -51,12 +52,12 @@ export interface ConfigProblem {
 const formatProblem = ({ from, message }: ConfigProblem): string =>
   from === undefined ? message : `${from}: ${message}`;
 
-/** Values in all configurations that are looked at for one answer beside those that are asked about. */
+/** Maximum number of values to validate in order to attribute problems to patches. */
 const maxInspectedValues = 60_000;
-/** Values of a configuration without patches, about. */
+/** Approximate number of values of a configuration without patches. */
 const generatedValueCount = 300;
 
-/** Which patch brought what problem. One serves all kinds of nodes, which share patches. */
+/** Attributes problems to patches. One instance serves all kinds of nodes, which share patches. */
 export class PatchAttribution {
   readonly #origins = new Map<string, string[]>();
   #left = maxInspectedValues;
@@ -66,8 +67,8 @@ export class PatchAttribution {
   }
 
   /**
-   * Looks at the configuration before each patch. Of very large patches not all is found out: that takes time which others wait
-   * for.
+   * Validates the configuration before each patch to find the patch that causes each message. Stops at the limit of
+   * values: very large patches would delay other work.
    */
   find(
     messages: readonly string[],
@@ -88,15 +89,15 @@ export class PatchAttribution {
   }
 }
 
-/** A configuration with some of the patches. */
+/** A configuration with the first patches applied. */
 interface PatchStage {
   readonly documents: readonly ConfigDocument[];
   readonly values: number;
-  /** Where the patch stands that comes then. */
+  /** The origin of the next patch. */
   readonly next: string;
 }
 
-/** All that {@link renderMachineConfig} would throw. */
+/** Returns all problems for which {@link renderMachineConfig} throws. */
 export function findConfigProblems(input: MachineConfigInput, blame = new PatchAttribution()): ConfigProblem[] {
   const { patches, role, talosVersion } = input;
   const made = generateDocuments(input);
@@ -117,11 +118,11 @@ export function findConfigProblems(input: MachineConfigInput, blame = new PatchA
   });
 }
 
-/** The documents before they are checked and written. */
+/** The documents before validation and formatting. */
 export const buildConfigDocuments = (input: MachineConfigInput): readonly ConfigDocument[] =>
   applyPatches(generateDocuments(input), input.patches, input.talosVersion);
 
-/** What we make ourselves. */
+/** The documents without patches. */
 function generateDocuments(input: MachineConfigInput): readonly ConfigDocument[] {
   const main = {
     version: 'v1alpha1',
@@ -134,7 +135,7 @@ function generateDocuments(input: MachineConfigInput): readonly ConfigDocument[]
   return [main, hostname, ...buildUserVolumes(input), ...buildApiServerDocuments(input)];
 }
 
-/** Every text is quoted: no reader can then take one for a number, a date or a truth value. */
+/** Quotes every text, so that no parser reads it as a number, a date or a boolean. */
 function formatDocuments(documents: readonly ConfigDocument[]): SecretString {
   const texts = documents.map((document) =>
     stringify(document, {

@@ -7,7 +7,7 @@ import { maskSecrets } from './mask-secrets.ts';
 const hidden = 'hunter2hunter2';
 const mask = (document: unknown): string => maskSecrets(new SecretString(stringify(document)));
 
-describe('a configuration that is shown', () => {
+describe('a masked configuration', () => {
   it.each([
     { machine: { token: hidden } },
     { machine: { ca: { key: hidden } } },
@@ -39,13 +39,13 @@ describe('a configuration that is shown', () => {
     { kind: 'Any', secretList: [1234567, hidden] },
     { machine: { ca: { key: [hidden] } } },
     { kind: 'VolumeConfig', encryption: { keys: [{ slot: 0, static: { passphrase: hidden } }] } },
-  ])('holds no secret: %j', (document) => {
+  ])('contains no secret: %j', (document) => {
     const text = mask(document);
     expect(text).not.toContain(hidden);
     expect(parseAllDocuments(text)).toHaveLength(1);
   });
 
-  it('hides what stands for another value by an alias', () => {
+  it('hides the value of an alias', () => {
     const text = maskSecrets(new SecretString(`any: &one {a: ${hidden}}\nmachine:\n  token: *one\n`));
     expect(text).toContain('token: (secret)');
     const other = maskSecrets(new SecretString(`machine:\n  token: &one ${hidden}\nany: *one\n`));
@@ -59,14 +59,14 @@ describe('a configuration that is shown', () => {
     expect(mask({ kind: 'ExtensionServiceConfig', environment: ['A=b=c'] })).toContain('- A=(not shown)');
   });
 
-  it('says what is made with the cluster', () => {
+  it('labels the values that are created with the cluster', () => {
     const ca = { crt: Buffer.from(placeholderText).toString('base64'), key: placeholderText };
     expect(mask({ cluster: { id: placeholderText, ca } })).toBe(
       '---\ncluster:\n  id: (made with the cluster)\n  ca:\n    crt: (made with the cluster)\n    key: (made with the cluster)\n',
     );
   });
 
-  it('is otherwise as it is', () => {
+  it('is otherwise unchanged', () => {
     const document = {
       machine: {
         type: 'controlplane',

@@ -8,21 +8,21 @@ const maskTexts = { made: '(made with the cluster)', secret: '(secret)', content
 const secretNamePattern =
   /secret|token|passw|passphrase|privatekey|presharedkey|^psk$|credential|^auth$|authkey|^identity$/i;
 const contentNamePattern = /^contents?$/;
-/** What holds variables, headers and arguments of any name. */
+/** Keys that hold variables, headers and arguments with arbitrary names. */
 const variablesNamePattern = /^(env|environment|variables|headers|extraManifestHeaders|args)$/;
 const secretVariablePattern = /secret|token|passw|key/i;
 const placeholderValues = new Set([placeholderText, Buffer.from(placeholderText).toString('base64')]);
 
 /**
- * A machine configuration for people to read: what is made with a cluster is named so, and nothing is shown of what patches
- * hold under a name that secrets have, be it a text, a list or an object, in files and manifests, in variables and headers,
- * and before the @ of URLs. Rather too much is hidden than too little.
+ * A machine configuration for users to read. Values that are created with a cluster are labelled as such. Values from
+ * patches are hidden under secret-like names (texts, lists and objects), in files and manifests, in variables and
+ * headers, and before the @ of URLs. The masking prefers to hide too much.
  */
 export function maskSecrets(config: SecretString): string {
   const documents = parseConfigYaml(config);
   for (const document of documents) {
     visit(document, {
-      // It could stand for what is hidden where it was written.
+      // The alias may refer to a value that is hidden at its anchor.
       Alias: () => createPlainScalar(maskTexts.content),
       Pair: (_, pair, path) => maskPair(pair, siblingKeys(path.at(-1))),
       Scalar: (_, scalar) => {
@@ -49,12 +49,12 @@ function maskPair(pair: Pair, siblings: readonly string[]): void {
     pair.value = createPlainScalar(maskTexts.made);
 }
 
-/** Taints and tolerations have keys, too. */
+/** Taints and tolerations have the field `key`, too. */
 const isSecretName = (name: string, siblings: readonly string[]): boolean =>
   secretNamePattern.test(name) ||
   (name === 'key' && !siblings.some((sibling) => ['effect', 'operator'].includes(sibling)));
 
-/** Also a list, an object or an alias: whatever is below belongs to it. */
+/** Masks any value, also a list, an object or an alias, with all its content. */
 const maskSecret = (value: unknown): unknown => maskValue(value, maskTexts.secret);
 
 function maskValue(value: unknown, by: string): unknown {
@@ -64,7 +64,7 @@ function maskValue(value: unknown, by: string): unknown {
   return createPlainScalar(text !== undefined && placeholderValues.has(text) ? maskTexts.made : by);
 }
 
-/** Their names stay, for people to compare. */
+/** Keeps the names, so that users can compare them. */
 function maskVariables(value: unknown): unknown {
   if (isMap(value)) {
     for (const pair of value.items) pair.value = maskValue(pair.value, maskTexts.content);
@@ -87,7 +87,7 @@ function maskVariableValue(text: string): string {
   return name === undefined ? maskTexts.content : `${name}=${maskTexts.content}`;
 }
 
-/** `TS_AUTHKEY=…` or `--token=…`, as services are given their variables. */
+/** `TS_AUTHKEY=…` or `--token=…`: the form of variables and arguments of services. */
 function maskSecretVariable(text: string): string {
   const name = nameBefore(text);
   return name !== undefined && secretVariablePattern.test(name) ? `${name}=${maskTexts.secret}` : text;
@@ -100,10 +100,10 @@ function nameBefore(text: string): string | undefined {
   return end > 0 && /^[\w-]+$/.test(name) ? name : undefined;
 }
 
-/** `https://user:password@host`, also where the password has an @. */
+/** `https://user:password@host`, also with an @ in the password. */
 const maskUrlLogin = (text: string): string => text.replace(/(:\/\/)[^/\s]+@/g, `$1${maskTexts.secret}@`);
 
-/** `?jointoken=…`, also behind the first parameter. */
+/** `?jointoken=…`, also after the first parameter. */
 const maskUrlQuery = (text: string): string =>
   text.includes('://')
     ? text.replace(/([?&])([^?&=\s]+)=([^?&\s]+)/g, (all, mark: string, name: string) =>

@@ -43,15 +43,15 @@ describe('the id of a schematic', () => {
       { extensions: ['siderolabs/qemu-guest-agent', 'siderolabs/iscsi-tools'], kernelArguments: [] },
       '6ebbfe35c8225645c05d4d19eaad385bd1ec795954932d0ada671388272fec19',
     ],
-  ])('is the one that the factory gives to %s', (_, schematic, id) => {
+  ])("equals the factory's id for %s", (_, schematic, id) => {
     expect(computeSchematicId(schematic)).toBe(id);
   });
 
-  it.each(schematicVectors)('is the one that Go makes of $title', ({ extensions, kernelArguments, id }) => {
+  it.each(schematicVectors)('equals the id from Go for $title', ({ extensions, kernelArguments, id }) => {
     expect(computeSchematicId({ extensions, kernelArguments })).toBe(id);
   });
 
-  it('changes with the order, which decides the order of layers', () => {
+  it('changes with the order of extensions, which is the order of layers', () => {
     expect(computeSchematicId({ extensions: ['a/b', 'c/d'], kernelArguments: [] })).not.toBe(
       computeSchematicId({ extensions: ['c/d', 'a/b'], kernelArguments: [] }),
     );
@@ -77,13 +77,13 @@ describe('the id of a schematic', () => {
     ['---a', "'---a'"],
     ['straße', 'straße'],
     ['4e803', '4e803'],
-  ])('writes the argument %s as Go would', (argument, written) => {
+  ])('writes the argument %s as Go does', (argument, written) => {
     const text = formatCanonicalSchematic({ extensions: [], kernelArguments: [argument] });
     expect(text).toBe(`customization:\n    extraKernelArgs:\n        - ${written}\n`);
   });
 });
 
-describe('the names of images', () => {
+describe('image URLs and names', () => {
   const image = {
     factoryUrl: 'https://factory.example.org/',
     platform: 'nocloud' as const,
@@ -91,7 +91,7 @@ describe('the names of images', () => {
     version: '1.13.9',
   };
 
-  it('lead to the ISO, the disk image and the installer of one platform, schematic and version', () => {
+  it('identify the ISO, the disk image and the installer of one platform, schematic and version', () => {
     expect(isoUrl(image)).toBe(`https://factory.example.org/image/${agentId}/v1.13.9/nocloud-amd64.iso`);
     expect(diskImageUrl({ ...image, platform: 'metal' })).toBe(
       `https://factory.example.org/image/${agentId}/v1.13.9/metal-amd64.raw.zst`,
@@ -101,7 +101,7 @@ describe('the names of images', () => {
     );
   });
 
-  it('keep the port of a factory of one’s own', () => {
+  it('keep the port of a private factory', () => {
     const own = { ...image, factoryUrl: 'http://127.0.0.1:8080' };
     expect(installerImage(own)).toBe(`127.0.0.1:8080/nocloud-installer/${agentId}:v1.13.9`);
   });
@@ -133,7 +133,7 @@ const json = (response: ServerResponse, content: unknown, status = 201) =>
 const code = (expected: string) => expect.objectContaining({ code: expected });
 
 describe('posting a schematic', () => {
-  it('is one call with the canonical text, and gives the id', async () => {
+  it('is one call with the canonical text, and returns the id', async () => {
     const seen: string[] = [];
     const url = await factory((request, body, response) => {
       seen.push(`${request.method} ${request.url} ${body}`);
@@ -143,7 +143,7 @@ describe('posting a schematic', () => {
     expect(seen).toEqual([`POST /schematics ${formatCanonicalSchematic(agent)}`]);
   });
 
-  it('believes another id of the same content, and says so', async () => {
+  it('accepts another id for the same content, and logs a warning', async () => {
     const id = 'f'.repeat(64);
     const warnings: unknown[] = [];
     const log: Log = { ...noLog, warn: (fields) => void warnings.push(fields) };
@@ -156,8 +156,8 @@ describe('posting a schematic', () => {
     ['another content', { id: 'f'.repeat(64), schematic: 'customization: {}\n' }],
     ['another id and no content', { id: 'f'.repeat(64) }],
     ['no id', {}],
-    ['an id that is none', { id: '../../etc' }],
-  ])('is refused when the factory answers with %s', async (_, answer) => {
+    ['an invalid id', { id: '../../etc' }],
+  ])('is rejected when the factory answers with %s', async (_, answer) => {
     const url = await factory((_request, _body, response) => json(response, answer));
     await expect(ensureSchematic(url, agent, { signal, log: noLog })).rejects.toThrow(
       code('FACTORY_SCHEMATIC_DIFFERS'),
@@ -176,12 +176,12 @@ describe('posting a schematic', () => {
     expect(error.message).toContain(`It answers ${status}: unknown field foo.`);
   });
 
-  it('notices that the other side is no factory', async () => {
+  it('detects that the server is not a factory', async () => {
     const url = await factory((_request, _body, response) => response.writeHead(200).end('<html>'));
     await expect(ensureSchematic(url, agent, { signal, log: noLog })).rejects.toThrow('talos.factoryUrl');
   });
 
-  it('says that nobody listens, and ends with the caller’s signal', async () => {
+  it("reports that nothing listens, and fails with the reason of the caller's signal", async () => {
     const url = await factory(() => {});
     const stop = new AbortController();
     const call = ensureSchematic(url, agent, { signal: stop.signal, log: noLog });
@@ -195,7 +195,7 @@ describe('posting a schematic', () => {
 describe('an image', () => {
   const bytes = Buffer.alloc(100_000, 'talos');
 
-  it('tells its size without being fetched, and comes in pieces, also over a redirect', async () => {
+  it('reports its size without a download, and is read in chunks, also over a redirect', async () => {
     const url = await factory((request, _, response) => {
       if (request.url === '/iso' && request.method === 'GET')
         return response.writeHead(302, { location: '/cdn' }).end();
@@ -235,23 +235,23 @@ describe('a checksum', () => {
   const answering = async (status: number, body: string) =>
     `${await factory((_request, _body, response) => response.writeHead(status).end(body))}/metal-amd64.raw.zst`;
 
-  it('is that of the line that the factory answers with', async () => {
+  it('is the digest in the response line of the factory', async () => {
     expect(await findChecksum(await answering(200, `${sum.toUpperCase()}  metal-amd64.raw.zst\n`), { signal })).toBe(
       sum,
     );
   });
 
-  it.each([400, 401, 402, 403, 404])('is not promised by a factory that answers %i', async (status) => {
+  it.each([400, 401, 402, 403, 404])('is undefined when the factory answers %i', async (status) => {
     expect(await findChecksum(await answering(status, 'enterprise not enabled'), { signal })).toBeUndefined();
   });
 
   it.each([
     ['fails', 500, 'oops'],
     ['is busy', 503, ''],
-    ['limits us', 429, ''],
-    ['answers with something else', 200, '<html>'],
-    ['answers with one that is too long', 200, `${sum}0`],
-  ])('is not taken for missing when the factory %s', async (_, status, body) => {
+    ['limits the rate', 429, ''],
+    ['answers with another text', 200, '<html>'],
+    ['answers with a digest that is too long', 200, `${sum}0`],
+  ])('fails instead of being undefined when the factory %s', async (_, status, body) => {
     await expect(findChecksum(await answering(status, body), { signal })).rejects.toThrow(code('FACTORY_FAILED'));
   });
 });

@@ -9,15 +9,15 @@ import { trimTrailing } from '../../lib/text.ts';
 import { withoutLeadingV } from '../versions.ts';
 import { formatCanonicalSchematic, isSameSchematic } from './schematic.ts';
 
-/** Deadlines in seconds. An image that nobody asked for before is built first, which takes minutes. */
+/** Deadlines in seconds. The factory builds an image on its first request, which takes minutes. */
 const timeoutSeconds = { answer: 60, build: 600, download: 3600 };
 
 export interface FactoryCallOptions {
-  /** Ends the call; the call has a deadline of its own as well. */
+  /** Aborts the call, in addition to the call's own deadline. */
   readonly signal: AbortSignal;
 }
 
-/** An asset of the factory: which image of which Talos, for what it is booted on. */
+/** An asset of the factory: the image of one Talos version for one boot platform. */
 export interface FactoryImage {
   readonly factoryUrl: string;
   /** `nocloud` or `metal`: decides where Talos looks for its configuration. */
@@ -33,8 +33,8 @@ export const computeSchematicId = (schematic: Schematic): string =>
   createHash('sha256').update(formatCanonicalSchematic(schematic)).digest('hex');
 
 /**
- * Makes the factory know a schematic and returns the id it has there. The same schematic has the same id, so this may
- * repeat. Throws FACTORY_SCHEMATIC_DIFFERS when the factory understood something else than was asked for.
+ * Registers a schematic with the factory and returns its id there. The same schematic has the same id, so the call may
+ * be repeated. Throws FACTORY_SCHEMATIC_DIFFERS when the factory's schematic has another content.
  */
 export async function ensureSchematic(
   factoryUrl: string,
@@ -56,7 +56,7 @@ export async function ensureSchematic(
   if (id === undefined || echo === undefined || !isSameSchematic(parseReturnedSchematic(echo), schematic)) {
     throw new ProviderError('FACTORY_SCHEMATIC_DIFFERS', `Its id is ${id ?? 'missing'} and should be ${expected}.`);
   }
-  // The content is the same, so only its spelling differs, or a factory with accounts added the owner.
+  // The content is the same: only its format differs, or a factory with accounts has added the owner.
   options.log.warn({ expected, id, factoryUrl }, 'the image factory gives this schematic another id');
   return id;
 }
@@ -69,8 +69,8 @@ export const diskImageUrl = (image: FactoryImage, compression: 'zst' | 'xz' = 'z
   assetUrl(image, `${image.platform}-amd64.raw.${compression}`);
 
 /**
- * The installer that a node pulls to install or update itself. Its platform and schematic have to be those of the image
- * the node booted from: kernel arguments and extensions come out of it (image-factory: `docs/api.md`).
+ * The installer image that a node pulls to install or update itself. Its platform and schematic must be those of the
+ * image the node booted from: they determine kernel arguments and extensions (image-factory: `docs/api.md`).
  */
 export function installerImage(image: FactoryImage): string {
   const url = new URL(image.factoryUrl);
@@ -78,7 +78,7 @@ export function installerImage(image: FactoryImage): string {
   return `${prefix}/${image.platform}-installer/${image.schematicId}:v${withoutLeadingV(image.version)}`;
 }
 
-/** Bytes of an image; undefined when the factory does not say. Builds the image if nobody asked for it before. */
+/** Size of an image in bytes; undefined when the factory does not report it. The first request builds the image. */
 export async function findImageSize(url: string, options: FactoryCallOptions): Promise<number | undefined> {
   const reply = await requestFactory(url, timeoutSeconds.build, {
     method: 'HEAD',
@@ -91,7 +91,7 @@ export async function findImageSize(url: string, options: FactoryCallOptions): P
   return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : undefined;
 }
 
-/** An image in pieces. Read it to its end or let `signal` end it; a deadline of an hour runs until then. */
+/** Downloads an image in chunks. Read it to the end or abort `signal`: a deadline of an hour runs until then. */
 export async function downloadImage(
   url: string,
   options: FactoryCallOptions,
@@ -102,7 +102,7 @@ export async function downloadImage(
   return { bytes: Number.isSafeInteger(bytes) && bytes > 0 ? bytes : undefined, body: reply.body };
 }
 
-/** Nothing that boots a machine is larger; what is would fill the disks of those who keep it. */
+/** No boot image is larger. A larger one would fill the disks that store it. */
 const maxImageBytes = 2 * 2 ** 30;
 
 /** Throws FACTORY_IMAGE_TOO_LARGE. */
@@ -110,12 +110,15 @@ export function checkImageSize(bytes: number): void {
   if (bytes > maxImageBytes) throw new ProviderError('FACTORY_IMAGE_TOO_LARGE', `It has ${bytes} bytes.`);
 }
 
-/** How a factory answers that promises no checksums: without a subscription by 402, and by the others where it knows none. */
+/**
+ * Statuses of a factory without checksums: 402 without a subscription, the others from a factory that does not know
+ * them.
+ */
 const noChecksumStatuses = [400, 401, 402, 403, 404];
 
 /**
- * SHA-256 of an image as the factory promises it; undefined when it promises none, as those without a subscription do. Throws when
- * it fails to say: that is not a promise of none.
+ * The SHA-256 of an image according to the factory; undefined when the factory provides none, as without a
+ * subscription. Throws on any other failure, which does not mean that there is no checksum.
  */
 export async function findChecksum(url: string, options: FactoryCallOptions): Promise<string | undefined> {
   const reply = await requestFactory(`${url}.sha256`, timeoutSeconds.build, { signal: options.signal, redirects: 5 });
@@ -135,7 +138,7 @@ const joinUrl = (factoryUrl: string, path: string): string => `${trimTrailing(fa
 const assetUrl = (image: FactoryImage, asset: string): string =>
   joinUrl(image.factoryUrl, `image/${image.schematicId}/v${withoutLeadingV(image.version)}/${asset}`);
 
-/** One exchange under a deadline. The body has to arrive within it too. */
+/** One HTTP exchange with a deadline that includes the body. */
 async function requestFactory(url: string, seconds: number, request: HttpRequest): Promise<HttpResponse> {
   try {
     return await sendHttpRequest(url, { ...request, signal: deadlineSignal(seconds, request.signal) });
@@ -148,7 +151,7 @@ async function requestFactory(url: string, seconds: number, request: HttpRequest
   }
 }
 
-/** The only place that reads status codes. `refused` is what a 400 or 404 means for the call that was made. */
+/** The only place that reads status codes. `refused` is the error code of a 400 or 404 for the call. */
 function toFactoryError(status: number, body: string, refused: ErrorCode): ProviderError {
   const said = body.trim().split('\n')[0]?.slice(0, 200) ?? '';
   const detail = `It answers ${status}${said === '' ? '' : `: ${said}`}.`;
@@ -157,7 +160,7 @@ function toFactoryError(status: number, body: string, refused: ErrorCode): Provi
   return new ProviderError('FACTORY_FAILED', detail);
 }
 
-/** `{id, schematic}`; servers before 1.0 leave `schematic` out. */
+/** `{id, schematic}`; servers before 1.0 omit `schematic`. */
 function parseSchematicReply(text: string): { id?: string; schematic?: string } {
   let reply: unknown;
   try {

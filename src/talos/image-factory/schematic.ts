@@ -1,8 +1,8 @@
 import type { Schematic } from '../../engine/platform.ts';
 
 /**
- * A schematic in the factory's canonical form: keys in a fixed order, four spaces, nothing that is empty, lists in the
- * order given (image-factory: `pkg/schematic/schematic.go`). The id is the hash of exactly these bytes.
+ * A schematic in the factory's canonical form: keys in a fixed order, four spaces, no empty values, lists in the given
+ * order (image-factory: `pkg/schematic/schematic.go`). The id is the hash of exactly these bytes.
  */
 export function formatCanonicalSchematic({ extensions, kernelArguments }: Schematic): string {
   const lines = [
@@ -14,7 +14,7 @@ export function formatCanonicalSchematic({ extensions, kernelArguments }: Schema
   return lines.length === 0 ? 'customization: {}\n' : `customization:\n${lines.join('\n')}\n`;
 }
 
-/** Whether a parsed schematic of a factory says what was asked for. An owner that it added does not count. */
+/** Whether the parsed schematic of a factory equals the requested one. An owner that the factory added is ignored. */
 export function isSameSchematic(parsed: unknown, schematic: Schematic): boolean {
   const at = (value: unknown, key: string) =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
@@ -29,7 +29,7 @@ export function isSameSchematic(parsed: unknown, schematic: Schematic): boolean 
 const listLines = (items: readonly string[], indent: number): string[] =>
   items.map((item) => `${' '.repeat(indent)}- ${formatScalar(item)}`);
 
-/** Words and forms that YAML 1.1 reads as something else than a text: Go's emitter puts them into double quotes. */
+/** Words and forms that YAML 1.1 does not parse as a string: Go's emitter writes them in double quotes. */
 const ambiguousPatterns = [
   /^(?:~|null|Null|NULL|true|True|TRUE|false|False|FALSE|y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF|<<)$/,
   /^[-+]?\.(?:inf|Inf|INF)$/,
@@ -39,20 +39,20 @@ const ambiguousPatterns = [
 ];
 const numberPattern = /^[-+]?(?:0b[01]+|0o[0-7]+|0x[0-9a-fA-F]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$/;
 
-/** A number may have underscores, though not behind a leading point, and has to be one that a float64 holds. */
+/** A number may contain underscores, except after a leading point, and must be a valid float64. */
 function readsAsNumber(text: string): boolean {
   if (!/^[-+.0-9]/.test(text)) return false;
   const digits = text.startsWith('.') ? text : text.replaceAll('_', '');
   return numberPattern.test(digits) && Number.isFinite(Number.parseFloat(digits));
 }
 
-/** What begins a text without quotes; an indicator may if something follows it, and the ends of documents may not. */
+/** The start of a plain scalar. An indicator is allowed when another character follows; document markers are not. */
 const plainStartPattern = /^(?!---|\.\.\.)(?:[^\s\-?:,[\]{}#&*!|>'"%@`]|[-?:]\S)/;
 const printable = /^[\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
 
 /**
- * One text as Go's YAML emitter writes it, as far as kernel arguments need it. Where it would differ in a rare case the
- * factory's own answer is compared by content.
+ * Writes one text as Go's YAML emitter does, as far as kernel arguments need it. In the rare case of a difference the
+ * content of the factory's response is compared.
  */
 function formatScalar(text: string): string {
   if (

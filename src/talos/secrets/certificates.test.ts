@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 describe('a certificate for the Talos API', () => {
-  it('P46: has exactly the usage clientAuth, because apid refuses any other list', async () => {
+  it('P46: has exactly the usage clientAuth, because apid rejects any other list', async () => {
     const { certificate, key } = await issueTalosClientCertificate(bundle, { now, lifetimeSeconds: 3600 });
     const leaf = new X509Certificate(certificate);
     expect(leaf.keyUsage).toEqual([clientAuth]);
@@ -43,7 +43,7 @@ describe('a certificate for the Talos API', () => {
 });
 
 describe('a certificate for Kubernetes', () => {
-  it('names user and groups, and comes from the Kubernetes authority', async () => {
+  it('names user and groups, and is issued by the Kubernetes authority', async () => {
     const options = { now, lifetimeSeconds: 600, user: 'someone', groups: ['a', 'b'] };
     const { certificate, key } = await issueKubernetesClientCertificate(bundle, options);
     const leaf = new X509Certificate(certificate);
@@ -56,7 +56,7 @@ describe('a certificate for Kubernetes', () => {
 });
 
 describe('a server certificate', () => {
-  it('answers for the names and addresses it was made for, and no other', async () => {
+  it('is valid for the requested names and addresses, and no other', async () => {
     const request = {
       commonName: 'n1',
       usages: ['server' as const],
@@ -73,14 +73,14 @@ describe('a server certificate', () => {
     expect(leaf.checkHost('n1.example.org')).toBe('n1.example.org');
   });
 
-  it('can be issued for a key that somebody else keeps', async () => {
+  it('can be issued for an existing public key', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const notAfter = new Date(now.getTime() + 1e6);
     const pem = await certifyKey(bundle.authorities.os, publicKey, { usages: ['server'], notBefore: now, notAfter });
     expect(new X509Certificate(pem).checkPrivateKey(privateKey)).toBe(true);
   });
 
-  it('can be issued by an authority that somebody else made with a key of another kind', async () => {
+  it('can be issued by an external authority with a key of another kind', async () => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const own = await createCertificateAuthority({
       keyKind: 'ecdsa-p256',
@@ -103,13 +103,13 @@ describe('a server certificate', () => {
 });
 
 describe('keys in PEM form', () => {
-  it('load although Node does not know the label of Talos', () => {
+  it('can be loaded although Node does not know the label of Talos', () => {
     const text = bundle.authorities.os.key;
     expect(() => createPrivateKey(text.reveal())).toThrow();
     expect(formatPrivateKey(parsePrivateKey(text)).reveal()).toBe(text.reveal());
   });
 
-  it('are told from texts that are no base64', () => {
+  it('are distinguished from texts that are not Base64', () => {
     expect(fromBase64(toBase64('a\nb\n'))).toBe('a\nb\n');
     expect(fromBase64('no base64!')).toBeUndefined();
     expect(fromBase64('')).toBeUndefined();
@@ -117,7 +117,7 @@ describe('keys in PEM form', () => {
 });
 
 describe('the kubeconfig of an administrator', () => {
-  it('has the names and the subject of the one that Talos gives', async () => {
+  it('has the same names and the same subject as the one from Talos', async () => {
     const text = await renderAdminKubeconfig(bundle, {
       now,
       lifetimeSeconds: 3600,

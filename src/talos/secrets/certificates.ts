@@ -7,7 +7,7 @@ import { formatPrivateKey, parsePrivateKey } from './pem.ts';
 
 x509.cryptoProvider.set(webcrypto);
 
-/** A certificate and its private key, both PEM. The key carries the label that Talos uses for its kind. */
+/** A certificate and its private key, both PEM. The key has the label that Talos uses for its kind. */
 export interface KeyPair {
   readonly certificate: string;
   readonly key: SecretString;
@@ -26,24 +26,24 @@ export interface CertificateAuthorityRequest {
 
 export interface CertificateRequest {
   readonly commonName?: string;
-  /** For the Talos API these are roles, for Kubernetes groups. */
+  /** Roles for the Talos API, groups for Kubernetes. */
   readonly organizations?: readonly string[];
-  /** Exactly these extended key usages. apid refuses a client whose list is not `client` alone. */
+  /** Exactly these extended key usages. apid rejects a client whose list is not `client` alone. */
   readonly usages: readonly ('client' | 'server')[];
   readonly dnsNames?: readonly string[];
   readonly ipAddresses?: readonly string[];
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** Default: Ed25519 below an Ed25519 authority, else ECDSA. */
+  /** Default: Ed25519 for an Ed25519 authority, else ECDSA. */
   readonly keyKind?: KeyKind;
-  /** Also for key encipherment, as the certificates of Kubernetes are. Default: false. */
+  /** Adds the key usage key encipherment, which the certificates of Kubernetes have. Default: false. */
   readonly keyEncipherment?: boolean;
 }
 
 const newKeyPair = promisify(generateKeyPair);
 const extendedUsages = { client: x509.ExtendedKeyUsage.clientAuth, server: x509.ExtendedKeyUsage.serverAuth };
 
-/** Makes a self-signed CA as Talos' own generator does (siderolabs/crypto `x509/x509.go`). */
+/** Creates a self-signed CA as Talos' own generator does (siderolabs/crypto `x509/x509.go`). */
 export async function createCertificateAuthority(request: CertificateAuthorityRequest): Promise<KeyPair> {
   const keys = await generateKeys(request.keyKind);
   const subject = toSubject(undefined, request.organization ? [request.organization] : []);
@@ -66,7 +66,7 @@ export async function createCertificateAuthority(request: CertificateAuthorityRe
   return { certificate: toPem(certificate), key: formatPrivateKey(keys.privateKey) };
 }
 
-/** Issues a leaf with a new key. */
+/** Issues a leaf certificate with a new key. */
 export async function issueCertificate(authority: KeyPair, request: CertificateRequest): Promise<KeyPair> {
   const issuerKey = parsePrivateKey(authority.key);
   const keys = await generateKeys(
@@ -76,7 +76,10 @@ export async function issueCertificate(authority: KeyPair, request: CertificateR
   return { certificate, key: formatPrivateKey(keys.privateKey) };
 }
 
-/** Issues a leaf for a key that the caller holds, e.g. one out of a signing request. Returns the certificate as PEM. */
+/**
+ * Issues a leaf certificate for a key that the caller holds, e.g. from a signing request. Returns the certificate as
+ * PEM.
+ */
 export async function certifyKey(
   authority: KeyPair,
   publicKey: KeyObject,
@@ -129,7 +132,7 @@ function generateKeys(kind: KeyKind): Promise<{ publicKey: KeyObject; privateKey
   return kind === 'ed25519' ? newKeyPair('ed25519') : newKeyPair('ec', { namedCurve: 'P-256' });
 }
 
-/** What Web Crypto has to be told about a key. Imported bundles may hold other kinds of CA keys than ours. */
+/** The Web Crypto algorithm of a key. Imported bundles may hold other kinds of CA keys than generated ones. */
 function toAlgorithm(key: KeyObject): { name: string; namedCurve?: string; hash?: string } {
   if (key.asymmetricKeyType === 'ed25519') return { name: 'Ed25519' };
   if (key.asymmetricKeyType === 'rsa') return { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
@@ -144,7 +147,7 @@ async function importKey(key: KeyObject): Promise<webcrypto.CryptoKey> {
     : webcrypto.subtle.importKey('spki', key.export({ format: 'der', type: 'spki' }), algorithm, true, ['verify']);
 }
 
-/** 127 random bits: positive, and never shorter than a reader may expect. */
+/** 127 random bits: positive, and of constant length. */
 function newSerial(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;

@@ -2,8 +2,8 @@ import { issueCertificate, type KeyPair } from './certificates.ts';
 import { certificateBackdateSeconds, type SecretsBundle } from './secrets-bundle.ts';
 
 /**
- * A client certificate for the cluster's Kubernetes API. Nothing is registered in the cluster, and nothing short of a
- * new CA takes it back: give it the shortest lifetime that does.
+ * A client certificate for the cluster's Kubernetes API. The cluster keeps no record of it, and only a new CA revokes
+ * it: use the shortest sufficient lifetime.
  */
 export function issueKubernetesClientCertificate(
   bundle: SecretsBundle,
@@ -19,7 +19,7 @@ export function issueKubernetesClientCertificate(
   });
 }
 
-/** One with the rights of an administrator, like that of the kubeconfig that Talos' own `Kubeconfig` call gives. */
+/** A certificate with administrator rights, as in the kubeconfig of Talos' own `Kubeconfig` call. */
 export const issueAdminCertificate = (
   bundle: SecretsBundle,
   options: { now: Date; lifetimeSeconds: number },

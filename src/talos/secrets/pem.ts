@@ -1,23 +1,25 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SecretString } from '../../lib/secret-string.ts';
 
-/** Talos' own label for Ed25519 keys (siderolabs/crypto `x509/constants.go`); the body is PKCS#8. OpenSSL refuses it. */
+/**
+ * Talos' own label for Ed25519 keys (siderolabs/crypto `x509/constants.go`); the body is PKCS#8. OpenSSL rejects it.
+ */
 const ed25519Label = 'ED25519 PRIVATE KEY';
 
 /**
- * A PEM private key in a form that Node can load: Talos' Ed25519 label becomes the standard `PRIVATE KEY`, everything
- * else stays as it is.
+ * A PEM private key in a form that Node can load: Talos' Ed25519 label becomes the standard `PRIVATE KEY`, and
+ * everything else is unchanged.
  */
 export function toLoadableKey(key: SecretString): SecretString {
   return new SecretString(key.reveal().replaceAll(ed25519Label, 'PRIVATE KEY'));
 }
 
-/** The key itself. Throws what OpenSSL throws when the text is none. */
+/** Parses a private key. Throws the error of OpenSSL for an invalid text. */
 export function parsePrivateKey(key: SecretString): KeyObject {
   return createPrivateKey(toLoadableKey(key).reveal());
 }
 
-/** PEM with the labels that Talos uses: SEC1 for ECDSA, PKCS#1 for RSA, PKCS#8 with a label of its own for Ed25519. */
+/** PEM with the labels that Talos uses: SEC1 for ECDSA, PKCS#1 for RSA, PKCS#8 with its own label for Ed25519. */
 export function formatPrivateKey(key: KeyObject): SecretString {
   if (key.asymmetricKeyType === 'ec') return new SecretString(String(key.export({ format: 'pem', type: 'sec1' })));
   if (key.asymmetricKeyType === 'rsa') return new SecretString(String(key.export({ format: 'pem', type: 'pkcs1' })));
@@ -28,7 +30,7 @@ export function formatPrivateKey(key: KeyObject): SecretString {
 /** Base64 of a whole PEM text: the form of certificates and keys in bundles, configurations and talosconfigs. */
 export const toBase64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
-/** The text behind {@link toBase64}, or undefined when it is no base64 of a text. */
+/** Decodes {@link toBase64}. Returns undefined for an invalid text. */
 export function fromBase64(text: string): string | undefined {
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, 'base64');

@@ -1,13 +1,13 @@
 import { SecretString } from '../../lib/secret-string.ts';
 import type { SecretsBundle } from './secrets-bundle.ts';
 
-/** What stands for each of them. */
+/** The value of every placeholder secret. */
 export const placeholderText = 'stand-in';
 
 const secret = new SecretString(placeholderText);
 const pair = { certificate: placeholderText, key: secret };
 
-/** Secrets that open nothing, for a configuration that no node will ever get. */
+/** Secrets without any use, for a configuration that no node receives. */
 export const placeholderBundle: SecretsBundle = {
   cluster: { id: placeholderText, secret },
   bootstrapToken: secret,

@@ -6,13 +6,11 @@ import type { KeyPair } from './certificates.ts';
 import { fromBase64, parsePrivateKey, toBase64 } from './pem.ts';
 import type { SecretsBundle } from './secrets-bundle.ts';
 
-/** What official tools write in place of a secret that they do not show. */
+/** The text that official tools write in place of a hidden secret. */
 const redactedText = '******';
 const tokenPattern = /^[0-9a-z]{6}\.[0-9a-z]{16}$/;
 
-/**
- * Writes a bundle as `talosctl gen secrets` does, byte for byte, so that a cluster can be taken over with talosctl.
- */
+/** Formats a bundle as `talosctl gen secrets` does, byte for byte, so that talosctl can take over a cluster. */
 export function formatSecretsBundle(bundle: SecretsBundle): SecretString {
   const pair = (authority: KeyPair) => ({
     crt: toBase64(authority.certificate),
@@ -38,8 +36,8 @@ export function formatSecretsBundle(bundle: SecretsBundle): SecretString {
 }
 
 /**
- * Reads a file of `talosctl gen secrets`. Throws TALOS_SECRETS_INVALID with the path of what is wrong and never with
- * a value.
+ * Parses a file of `talosctl gen secrets`. Throws TALOS_SECRETS_INVALID with the path of the wrong value, never with
+ * the value.
  */
 export function parseSecretsBundle(text: SecretString): SecretsBundle {
   const read = createFieldReader(parseYaml(text));
@@ -69,12 +67,12 @@ function parseYaml(text: SecretString): unknown {
   try {
     return parse(text.reveal());
   } catch {
-    // The parser's message quotes the line it fails at, and that line is a secret.
+    // The parser's message quotes the line of the error, and that line is a secret.
     throw secretsInvalid('the file', 'is not YAML');
   }
 }
 
-/** Reads values by path out of the parsed file; every method throws with the path when the value is not as it must be. */
+/** Reads values by path from the parsed file. Every method throws an error with the path of an invalid value. */
 function createFieldReader(document: unknown) {
   const optional = (path: string): string | undefined => findText(document, path);
   const text = (path: string): string => {
@@ -119,7 +117,7 @@ function createFieldReader(document: unknown) {
   };
 }
 
-/** Undefined when there is nothing, or nothing in it. */
+/** Undefined for a missing or empty value. */
 function findText(document: unknown, path: string): string | undefined {
   let value = document;
   for (const key of path.split('.')) {

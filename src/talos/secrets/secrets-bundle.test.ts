@@ -21,7 +21,7 @@ describe('a new bundle', () => {
     ['kubernetes', 'O=kubernetes', 'ec'],
     ['aggregator', undefined, 'ec'],
     ['os', 'O=talos', 'ed25519'],
-  ] as const)('has the %s authority that Talos would make', (name, subject, kind) => {
+  ] as const)('has the same %s authority as a bundle from Talos', (name, subject, kind) => {
     const { certificate, key } = bundle.authorities[name];
     const ca = new X509Certificate(certificate);
     expect(ca.ca).toBe(true);
@@ -32,19 +32,19 @@ describe('a new bundle', () => {
     expect(ca.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2']);
   });
 
-  it('was valid a day ago, so that a node whose clock is off still accepts it', () => {
+  it('is valid since a day ago, so that a node with a wrong clock accepts it', () => {
     const ca = new X509Certificate(bundle.authorities.os.certificate);
     expect(Date.now() - Date.parse(ca.validFrom)).toBeGreaterThan(23.9 * 3600 * 1000);
     expect(Date.parse(ca.validTo) - Date.now()).toBeGreaterThan(3649 * 24 * 3600 * 1000);
   });
 
-  it('carries the key labels that Talos reads and Node does not', () => {
+  it('has the key labels that Talos reads and Node does not', () => {
     expect(bundle.authorities.os.key.reveal()).toMatch(/^-----BEGIN ED25519 PRIVATE KEY-----\n/);
     expect(bundle.authorities.etcd.key.reveal()).toMatch(/^-----BEGIN EC PRIVATE KEY-----\n/);
     expect(bundle.serviceAccountKey.reveal()).toMatch(/^-----BEGIN RSA PRIVATE KEY-----\n/);
   });
 
-  it('follows the Talos version in its cluster id, and has a long key for service accounts', async () => {
+  it('encodes its cluster id for the Talos version, and has a long key for service accounts', async () => {
     const { cluster, serviceAccountKey } = await createSecretsBundle({ now: new Date(), talosVersion: '1.14.0' });
     expect(parsePrivateKey(serviceAccountKey).asymmetricKeyDetails?.modulusLength).toBe(3072);
     expect(Buffer.from(cluster.id, 'base64').toString('base64')).toBe(cluster.id);
@@ -60,7 +60,7 @@ describe('a new bundle', () => {
 });
 
 describe('the file of talosctl gen secrets', () => {
-  it('comes back byte for byte', () => {
+  it('is formatted byte for byte as it was parsed', () => {
     expect(formatSecretsBundle(parseSecretsBundle(new SecretString(text))).reveal()).toBe(text);
   });
 
@@ -70,7 +70,7 @@ describe('the file of talosctl gen secrets', () => {
     ['a short cluster secret', () => text.replace(/^ {4}secret: .*$/m, '    secret: c2hvcnQ='), 'cluster.secret'],
     ['a token of the wrong form', () => text.replace(/^( {4}token: ).*$/m, '$1nonsense'), 'trustdinfo.token'],
     ['a redacted key', () => text.replace(/(os:\n.*\n {8}key: ).*/, '$1"******"'), 'certs.os.key'],
-    ['a key that is no base64', () => text.replace(/(os:\n.*\n {8}key: ).*/, '$1"%%%"'), 'certs.os.key'],
+    ['a key that is not Base64', () => text.replace(/(os:\n.*\n {8}key: ).*/, '$1"%%%"'), 'certs.os.key'],
     ['a key of another authority', () => swapKeys(text), 'certs.k8s'],
     [
       'both kinds of encryption',
@@ -78,13 +78,13 @@ describe('the file of talosctl gen secrets', () => {
       'secrets',
     ],
     ['a list in place of a text', () => text.replace(/^ {4}id: .*$/m, '    id: [a]'), 'cluster.id'],
-  ])('is refused with its path when it has %s', (_, broken, path) => {
+  ])('is rejected with its path when it has %s', (_, broken, path) => {
     expect(() => parseSecretsBundle(new SecretString(broken()))).toThrowError(
       expect.objectContaining({ code: 'TALOS_SECRETS_INVALID', message: expect.stringContaining(` ${path} `) }),
     );
   });
 
-  it('is refused without quoting it', () => {
+  it('is rejected without quoting it', () => {
     try {
       parseSecretsBundle(new SecretString(`a: [${text}`));
       expect.unreachable();

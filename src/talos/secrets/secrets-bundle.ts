@@ -6,21 +6,21 @@ import { createCertificateAuthority, type KeyKind, type KeyPair } from './certif
 import { formatPrivateKey } from './pem.ts';
 
 /**
- * What makes a cluster this cluster: whoever holds it administers the cluster, whoever loses it has lost the cluster.
- * It is stored before anything is made from it, and it never changes.
+ * The secrets of a cluster. Their holder administers the cluster; without them the cluster cannot be administered any
+ * more. The bundle is stored before anything is derived from it, and never changes.
  */
 export interface SecretsBundle {
   readonly cluster: {
-    /** Opaque; how it is encoded changed with Talos 1.14. */
+    /** Opaque; its encoding changed with Talos 1.14. */
     readonly id: string;
-    /** Base64 of 32 bytes: encrypts what nodes publish at the discovery service. */
+    /** Base64 of 32 bytes: encrypts the data that nodes publish at the discovery service. */
     readonly secret: SecretString;
   };
-  /** `abcdef.0123456789abcdef`: with it kubelets join. */
+  /** `abcdef.0123456789abcdef`: kubelets join with it. */
   readonly bootstrapToken: SecretString;
-  /** The key that etcd data is encrypted with. Bundles from before Talos 1.3 hold an AES key instead. */
+  /** The key that encrypts etcd data. Bundles from before Talos 1.3 hold an AES key instead. */
   readonly etcdEncryption: { readonly kind: 'secretbox' | 'aescbc'; readonly key: SecretString };
-  /** `abcdef.0123456789abcdef`: with it machines join. */
+  /** `abcdef.0123456789abcdef`: machines join with it. */
   readonly machineToken: SecretString;
   readonly authorities: {
     readonly etcd: KeyPair;
@@ -33,20 +33,20 @@ export interface SecretsBundle {
 }
 
 /**
- * Certificates begin a day before they are made: a machine whose hardware clock runs in local time is up to 14 hours
- * off until it has asked a time server, and its Talos API is up before that.
+ * Certificates are valid from a day before their creation: a machine whose hardware clock runs in local time is up to
+ * 14 hours off until it has queried a time server, and its Talos API starts before that.
  */
 export const certificateBackdateSeconds = 24 * 60 * 60;
 
 const tenYearsSeconds = 87_600 * 60 * 60;
 
-/** Makes the secrets of a new cluster, with the key kinds, subjects and lifetimes of Talos' own generator. */
+/** Creates the secrets of a new cluster, with the key kinds, subjects and lifetimes of Talos' own generator. */
 export async function createSecretsBundle(options: {
   now: Date;
   talosVersion?: string;
   /**
    * Default: 3072, as strong as the P-256 keys of the authorities (NIST SP 800-57). The 4096 of `talosctl gen secrets`
-   * take three times as long to find, and kubeadm is content with 2048.
+   * take three times as long to generate, and kubeadm uses 2048.
    */
   serviceAccountKeyBits?: number;
 }): Promise<SecretsBundle> {
@@ -83,7 +83,7 @@ export async function createSecretsBundle(options: {
 
 const tokenAlphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 
-/** A token in the form of kubeadm: six characters that name it and sixteen that are secret. */
+/** A token in the form of kubeadm: a public id of six characters and a secret of sixteen. */
 function newToken(): SecretString {
   const characters = (count: number) =>
     Array.from({ length: count }, () => tokenAlphabet[randomInt(tokenAlphabet.length)]).join('');

@@ -6,7 +6,7 @@ import { createTalosCredentials, isCertificateFresh } from './talos-credentials.
 
 const hour = 3600 * 1000;
 
-it('keeps one certificate for half a day, so that connections last, and has a new one before it expires', async () => {
+it('keeps one certificate for half a day, so that connections last, and renews it before it expires', async () => {
   const clock = new ManualClock();
   const credentials = createTalosCredentials(await exampleSecretsBundle(), clock);
   const [first, same] = await Promise.all([credentials.client(), credentials.client()]);
@@ -19,7 +19,7 @@ it('keeps one certificate for half a day, so that connections last, and has a ne
   expect(second.certificate).not.toBe(first.certificate);
 });
 
-it('makes a new certificate when the clock jumps back, because the old one would begin in the future', async () => {
+it('issues a new certificate when the clock jumps back, because the old one would begin in the future', async () => {
   const clock = new ManualClock();
   const credentials = createTalosCredentials(await exampleSecretsBundle(), clock);
   const first = await credentials.client();
@@ -29,7 +29,7 @@ it('makes a new certificate when the clock jumps back, because the old one would
   expect(second.certificate).not.toBe(first.certificate);
 });
 
-it('takes none for fresh that the other side could think has not begun or is over, if its clock is right', () => {
+it('treats a certificate as stale that is not yet valid or expired on a peer with a correct clock', () => {
   const certificate = 1_000_000 * hour;
   const ages = [-40 * 24, -13, -11, 0, 11, 13, 40 * 24];
   expect(ages.map((age) => isCertificateFresh(certificate, certificate + age * hour))).toEqual([

@@ -3,27 +3,27 @@ import type { KeyPair } from './certificates.ts';
 import type { SecretsBundle } from './secrets-bundle.ts';
 import { issueTalosClientCertificate } from './talosconfig.ts';
 
-/** How long a certificate that we issue for ourselves lasts. */
+/** Lifetime of the provider's own client certificates. */
 export const clientCertificateLifetimeSeconds = 24 * 60 * 60;
 
 /**
- * Whether a certificate issued then is still to be used: for half of its life, and not when the clock was set back by
- * more than that since, for it would begin in the future. Times are milliseconds since 1970.
+ * Whether a certificate can still be used: for half of its lifetime, and not after the clock was set back by more than
+ * that, since the certificate would begin in the future. Times are milliseconds since 1970.
  */
 export const isCertificateFresh = (issuedAt: number, now: number): boolean =>
   Math.abs(now - issuedAt) < (clientCertificateLifetimeSeconds * 1000) / 2;
 
-/** What proves to the nodes of a cluster that we may administer them, and to us that they are its nodes. */
+/** The credentials that authenticate the provider to the nodes of a cluster, and the nodes to the provider. */
 export interface TalosCredentials {
   /** The OS CA, PEM. */
   readonly ca: string;
-  /** The same pair until half of its day is over, then a new one. */
+  /** The same pair for half of its lifetime, then a new one. */
   client(): Promise<KeyPair>;
 }
 
 /**
- * Credentials out of a bundle, of which no more is held than they are made from. Make them once for each cluster: every issue makes a
- * new connection necessary.
+ * Credentials from a bundle; keeps only the parts of the bundle that they need. Create one object for each cluster:
+ * every issued certificate requires a new connection.
  */
 export function createTalosCredentials({ authorities }: SecretsBundle, clock: Clock): TalosCredentials {
   const { os } = authorities;

@@ -8,8 +8,8 @@ import { certificateBackdateSeconds, type SecretsBundle } from './secrets-bundle
 export type TalosRole = 'os:admin' | 'os:operator' | 'os:reader' | 'os:etcd:backup';
 
 /**
- * A client certificate for the Talos API. Each role is an organisation of its subject, and its only usage is
- * `clientAuth`: apid refuses any other list.
+ * A client certificate for the Talos API. Each role is an organisation of its subject. Its only usage is `clientAuth`:
+ * apid rejects any other list.
  */
 export function issueTalosClientCertificate(
   { authorities }: { readonly authorities: Pick<SecretsBundle['authorities'], 'os'> },
@@ -23,7 +23,7 @@ export function issueTalosClientCertificate(
   });
 }
 
-/** The file that `talosctl` reads. `endpoints` are addresses of control planes, `nodes` those that calls go to. */
+/** The configuration file of `talosctl`. `endpoints` are addresses of control planes, `nodes` the targets of calls. */
 export async function renderTalosconfig(
   bundle: SecretsBundle,
   options: {

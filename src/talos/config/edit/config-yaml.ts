@@ -4,9 +4,8 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 
 /**
- * The documents of a configuration that a node told, to be edited in place. Read so, a value stays the text that it is: 0644
- * and `on` mean other things to other readers of YAML. Keys are not compared with each other, which would take the square of their
- * number.
+ * The documents of a node's configuration, for editing in place. The failsafe schema keeps every value as text: YAML
+ * parsers differ about 0644 and `on`. The check for duplicate keys is off, since it takes quadratic time.
  */
 export function parseConfigYaml(config: SecretString): Document[] {
   const documents = parseAllDocuments(config.reveal(), { schema: 'failsafe', uniqueKeys: false });
@@ -15,7 +14,7 @@ export function parseConfigYaml(config: SecretString): Document[] {
   return documents;
 }
 
-/** What was edited as one text. Each document begins with three dashes, whether it did or not. */
+/** Formats the edited documents as one text. Each document begins with three dashes. */
 export const formatConfigYaml = (documents: readonly Document[]): SecretString =>
   new SecretString(
     documents
@@ -29,7 +28,7 @@ export const formatConfigYaml = (documents: readonly Document[]): SecretString =
 /** Whether a document is the main one. */
 export const isMainYamlDocument = (document: Document): boolean => isMap(document.contents) && !document.has('kind');
 
-/** Whether two configurations say the same, however they are written. */
+/** Whether two configurations have the same content, regardless of their format. */
 export const isSameConfig = (one: SecretString, other: SecretString): boolean =>
   isDeepStrictEqual(
     parseConfigYaml(one).map((document) => document.toJS()),

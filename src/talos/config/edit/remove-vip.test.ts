@@ -18,7 +18,7 @@ const read = (config: SecretString | undefined) =>
   parseAllDocuments(config?.reveal() ?? '').map((document) => document.toJS());
 
 describe.each(['1.13.9', '1.14.0'])('a control plane with Talos %s', (talosVersion) => {
-  it('gives the shared address up and keeps everything else as it was', () => {
+  it('removes the shared address and keeps all other values', () => {
     const config = render({ talosVersion, vip });
     const [main] = read(config);
     expect(main.machine.network.interfaces[0].vip).toEqual({ ip: vip });
@@ -26,7 +26,7 @@ describe.each(['1.13.9', '1.14.0'])('a control plane with Talos %s', (talosVersi
     expect(read(removeVip(config, vip))).toEqual([main, ...read(config).slice(1)]);
   });
 
-  it('gives it up on the private network, too', () => {
+  it('removes it on the private network, too', () => {
     const { hardware } = exampleConfigInput(bundle);
     const links = hardware.links.map((link) => ({ ...link, vlan: { id: 4000, addresses: ['192.0.2.21/24'] } }));
     const config = render({ talosVersion, vip, hardware: { ...hardware, links } });
@@ -37,13 +37,13 @@ describe.each(['1.13.9', '1.14.0'])('a control plane with Talos %s', (talosVersi
     expect(read(removeVip(config, vip))).toEqual([main, ...read(config).slice(1)]);
   });
 
-  it('has nothing to give up when it has no shared address, or another', () => {
+  it('needs no change when it has no shared address, or another one', () => {
     const { vip: _none, ...without } = exampleConfigInput(bundle, { talosVersion });
     expect(removeVip(renderMachineConfig(without), vip)).toBeUndefined();
     expect(removeVip(render({ talosVersion, vip: '192.0.2.11' }), vip)).toBeUndefined();
   });
 
-  it('is known again by what it says, however that is written', () => {
+  it('is compared by content, regardless of the format', () => {
     const [one, other] = [render({ talosVersion, vip }), render({ talosVersion })];
     const without = removeVip(one, vip);
     expect(without && isSameConfig(without, without)).toBe(true);

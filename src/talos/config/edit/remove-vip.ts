@@ -5,8 +5,8 @@ import { formatConfigYaml, isMainYamlDocument, parseConfigYaml } from './config-
 const interfacesPath = ['machine', 'network', 'interfaces'];
 
 /**
- * The configuration of a running control plane with nothing changed but that it does not hold the address any more that the
- * control planes hand around. Undefined when it does not hold it anyway.
+ * The configuration of a running control plane without the shared virtual address, and otherwise unchanged. Returns
+ * undefined when the configuration does not have the address.
  */
 export function removeVip(config: SecretString, address: string): SecretString | undefined {
   const documents = parseConfigYaml(config);

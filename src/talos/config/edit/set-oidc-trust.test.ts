@@ -40,7 +40,7 @@ const inDocuments = (config: SecretString) =>
   read(config).find(({ kind }) => kind === 'KubeAuthenticationConfig').configuration;
 
 describe('before Talos 1.14', () => {
-  it('one issuer is said by arguments, with a dash where Kubernetes would make up a prefix', () => {
+  it('one issuer is set by arguments, with a dash where Kubernetes would add a default prefix', () => {
     expect(toOidcArguments(open)).toEqual({
       'oidc-issuer-url': 'https://open.example.org',
       'oidc-client-id': 'kube',
@@ -53,7 +53,7 @@ describe('before Talos 1.14', () => {
     expect(() => render({ trust: [open] })).toThrow(/oidc-username-prefix has to keep the issuer from names/);
   });
 
-  it('its authority lies in a file that control planes have from the beginning, and that the API server can read', () => {
+  it('its authority is in a file that control planes have from the beginning and that the API server can read', () => {
     const main = read(render({ trust: [{ ...corp, ca }], issuerAuthorities: [ca] }))[0];
     const path = issuerCaPath(ca);
     expect(main.machine.files).toEqual([{ path, op: 'create', permissions: 0o644, content: ca }]);
@@ -68,7 +68,7 @@ describe('before Talos 1.14', () => {
     expect(read(render({ issuerAuthorities: [ca], role: 'worker' }))[0].machine).not.toHaveProperty('files');
   });
 
-  it('there can be no second one', () => {
+  it('a second issuer is rejected', () => {
     expect(() => setOidcTrust(render({}), [corp, open])).toThrow(/one issuer and not more/);
   });
 });
@@ -76,7 +76,7 @@ describe('before Talos 1.14', () => {
 describe('from Talos 1.14 on', () => {
   const talosVersion = '1.14.0';
 
-  it('the API server is described by documents, which let kubelets ask for health and nobody else without a name', () => {
+  it('documents configure the API server and permit only health requests without authentication', () => {
     const documents = read(render({ talosVersion }));
     expect(documents[0].cluster).not.toHaveProperty('apiServer');
     expect(documents.slice(2).map(({ kind, name, type }) => [kind, name, type].filter(Boolean).join(' '))).toEqual([
@@ -94,7 +94,7 @@ describe('from Talos 1.14 on', () => {
     expect(read(render({ talosVersion, role: 'worker' }))).toHaveLength(2);
   });
 
-  it('any number of issuers is trusted, and none may speak in the name of Kubernetes or of another', () => {
+  it('any number of issuers is trusted, and none can use names of Kubernetes or of another issuer', () => {
     const { jwt } = inDocuments(render({ talosVersion, trust: [{ ...corp, ca }, open] }));
     expect(jwt[0]).toEqual({
       issuer: { url: corp.issuer, certificateAuthority: ca, audiences: ['kube'], audienceMatchPolicy: 'MatchAny' },
@@ -120,7 +120,7 @@ describe('changing the trust of a running node', () => {
     { form: 'documents', talosVersion: '1.14.0', more: [open] },
   ] as const;
 
-  it.each(forms)('as $form gives what a new node would have, and there is nothing more to change then', (given) => {
+  it.each(forms)('as $form equals the configuration of a new node, and a second change does nothing', (given) => {
     const { talosVersion, more } = given;
     const trust = [corp, ...more];
     const changed = setOidcTrust(render({ talosVersion }), trust);
@@ -131,7 +131,7 @@ describe('changing the trust of a running node', () => {
     expect(setOidcTrust(render({ talosVersion }), [])).toBeUndefined();
   });
 
-  it('leaves every other value as the node wrote it, also those that readers of YAML do not agree on', () => {
+  it('keeps the text of every other value, also of values that YAML parsers read differently', () => {
     const text = render({})
       .reveal()
       .replace('machine:\n', 'machine:\n  sysctls:\n    a: on\n    b: 0644 # kept\n    c: 1_000\n    d: ~\n');
@@ -152,7 +152,7 @@ describe('changing the trust of a running node', () => {
     expect(back && read(back)).toEqual(read(config));
   });
 
-  it('holds for whatever stands in claims and prefixes', () => {
+  it('supports any characters in claims and prefixes', () => {
     const letters = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter((one) => one !== '$');
     const text = fc
       .string({ minLength: 1, maxLength: 12, unit: fc.constantFrom(...letters) })

@@ -5,14 +5,14 @@ import type { SecretString } from '../../../lib/secret-string.ts';
 import { type OidcTrust, toJwtAuthenticators, toOidcArguments } from '../oidc/oidc-trust.ts';
 import { formatConfigYaml, isMainYamlDocument, parseConfigYaml } from './config-yaml.ts';
 
-/** Where the two forms say whom kube-apiserver trusts. */
+/** The paths of the two forms of OIDC trust in the configuration. */
 const argumentsPath = ['cluster', 'apiServer', 'extraArgs'];
 const jwtPath = ['configuration', 'jwt'];
 
 /**
- * The configuration of a running control plane with this trust in place of what it has, and with nothing else changed:
- * every other value stays as the node wrote it, down to how it is written. Undefined when it says so already. Works on
- * whichever form the node has; that by arguments takes one issuer.
+ * The configuration of a running control plane with this trust instead of its current one, and otherwise unchanged,
+ * including the format of all other values. Returns undefined when the configuration has this trust already. Edits the
+ * form that the node uses; the form with arguments supports one issuer.
  */
 export function setOidcTrust(config: SecretString, trust: readonly OidcTrust[]): SecretString | undefined {
   const documents = parseConfigYaml(config);

@@ -18,8 +18,8 @@ const aOne = (change: ConfigDocument = {}) => ({ issuer, claimMappings: { userna
 const noSystemUsers = { expression: "!user.username.startsWith('system:')", message: 'not for this issuer' };
 const noSystemGroups = { expression: "user.groups.all(g, !g.startsWith('system:'))" };
 
-describe('what a patch may say of whom API servers trust', () => {
-  it('is what kube-apiserver starts with', () => {
+describe('an OIDC authenticator in a patch', () => {
+  it('is accepted when kube-apiserver starts with it', () => {
     expect(judge(aOne())).toEqual([]);
     expect(findAuthenticatorProblems(undefined, 'jwt', [])).toEqual([]);
     expect(
@@ -46,26 +46,34 @@ describe('what a patch may say of whom API servers trust', () => {
 
   it.each<[string, unknown, RegExp]>([
     [
-      'an issuer that Go cannot read',
+      'an issuer that Go cannot parse',
       aOne({ issuer: { ...issuer, url: 'https://a.b/%zz' } }),
       /^jwt\[0\]\.issuer\.url: /,
     ],
     ['the cluster itself', aOne({ issuer: { ...issuer, url: own } }), /^jwt\[0\]\.issuer\.url: .*ServiceAccounts/],
     ['no audience', aOne({ issuer: { url: issuer.url } }), /^jwt\[0\]\.issuer\.audiences /],
     ['two audiences without a policy', aOne({ issuer: { ...issuer, audiences: ['a', 'b'] } }), /audienceMatchPolicy/],
-    ['a bundle that is none', aOne({ issuer: { ...issuer, certificateAuthority: 'x' } }), /certificateAuthority: /],
+    ['an invalid bundle', aOne({ issuer: { ...issuer, certificateAuthority: 'x' } }), /certificateAuthority: /],
     [
-      'a way out that is not there',
+      'an unavailable egress selector',
       aOne({ issuer: { ...issuer, egressSelectorType: 'cluster' } }),
       /egressSelectorType/,
     ],
     ['no mapping', { issuer }, /^jwt\[0\]\.claimMappings is missing/],
     ['no prefix', aOne({ claimMappings: { username: { claim: 'sub' } } }), /username\.prefix: It has to be a text/],
-    ['a key that is none', aOne({ claimMapping: {} }), /^jwt\[0\]\.claimMapping is not one/],
-    ['any expression', aOne({ claimMappings: { username: { expression: 'claims.' } } }), /username\.expression: /],
-    ['a word of CEL', aOne({ claimMappings: { username: { expression: '"a:" + claims.in' } } }), /expression: /],
+    ['an unknown key', aOne({ claimMapping: {} }), /^jwt\[0\]\.claimMapping is not one/],
     [
-      'an address by an expression',
+      'an unsupported expression',
+      aOne({ claimMappings: { username: { expression: 'claims.' } } }),
+      /username\.expression: /,
+    ],
+    [
+      'a reserved word of CEL',
+      aOne({ claimMappings: { username: { expression: '"a:" + claims.in' } } }),
+      /expression: /,
+    ],
+    [
+      'an unverified email address in an expression',
       aOne({ claimMappings: { username: { expression: '"a:" + claims.email' } } }),
       /email_verified/,
     ],
@@ -75,17 +83,17 @@ describe('what a patch may say of whom API servers trust', () => {
       /username can give names .*system:/,
     ],
     [
-      'the beginning of theirs',
+      'the beginning of the prefix of Kubernetes',
       aOne({ claimMappings: { username, groups: { claim: 'g', prefix: 'sys' } } }),
       /groups can give names/,
     ],
     [
-      'theirs',
+      'the prefix of Kubernetes',
       aOne({ claimMappings: { username: { claim: 'sub', prefix: 'system:x' } }, userValidationRules: [noSystemUsers] }),
       /username can give/,
     ],
     [
-      'groups as they are',
+      'groups without a prefix',
       aOne({
         claimMappings: { username, groups: { expression: 'claims.groups' } },
         userValidationRules: [noSystemUsers],
@@ -93,7 +101,7 @@ describe('what a patch may say of whom API servers trust', () => {
       /groups can give/,
     ],
     [
-      'a rule about something else',
+      'a rule about groups instead of users',
       aOne({ claimMappings: { username: { claim: 'sub', prefix: '' } }, userValidationRules: [noSystemGroups] }),
       /username can give/,
     ],
@@ -103,21 +111,21 @@ describe('what a patch may say of whom API servers trust', () => {
       /extra\[0\]\.key: /,
     ],
     [
-      'a rule twice',
+      'a duplicate rule',
       aOne({ userValidationRules: [noSystemUsers, noSystemUsers] }),
       /userValidationRules\[1\] is there twice/,
     ],
-  ])('%s is refused, with the path', (_, one, sentence) => {
+  ])('%s is rejected, with the path', (_, one, sentence) => {
     expect(judge(one).join('\n')).toMatch(sentence);
   });
 
-  it('an issuer twice is refused, and so are more than 64', () => {
+  it('a duplicate issuer is rejected, and so are more than 64', () => {
     expect(judge(aOne(), aOne())).toEqual([expect.stringContaining('more than once')]);
     expect(judge(...Array.from({ length: 65 }, () => aOne()))).toEqual([expect.stringContaining('64')]);
   });
 });
 
-/** Parts of authenticators, most of them sound. */
+/** Parts of authenticators, most of them valid. */
 const expressionOf = (...sound: string[]) =>
   fc.record({ expression: fc.constantFrom(...sound, ...sound, 'claims.in', '"a" + 1', '"\\" + claims.x', 'true', '') });
 const named = (...sound: string[]) =>

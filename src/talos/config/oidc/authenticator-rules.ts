@@ -16,10 +16,10 @@ import {
   systemPrefix,
 } from './oidc-grammar.ts';
 
-/** kube-apiserver takes no more. */
+/** Limit of kube-apiserver. */
 const maxAuthenticators = 64;
 
-/** The keys of an authenticator and of its parts, which are decoded strictly. */
+/** The keys of an authenticator and of its parts. kube-apiserver decodes them strictly. */
 const allowedKeys = {
   top: 'issuer claimValidationRules claimMappings userValidationRules',
   issuer: 'url discoveryURL certificateAuthority audiences audienceMatchPolicy',
@@ -31,8 +31,8 @@ const allowedKeys = {
 } as const;
 
 /**
- * What kube-apiserver would not start with among the `jwt` of an AuthenticationConfiguration, or what would let an issuer
- * speak for Kubernetes itself: sentences that begin with the path.
+ * Finds problems in the `jwt` list of an AuthenticationConfiguration that keep kube-apiserver from starting, or that
+ * let an issuer use names of Kubernetes itself. Each problem is a sentence that begins with the path.
  */
 export function findAuthenticatorProblems(jwt: unknown, path: string, ownIssuers: readonly unknown[]): string[] {
   if (jwt === undefined || jwt === null) return [];
@@ -59,7 +59,7 @@ function checkAuthenticator(one: ConfigDocument, path: string, ownIssuers: reado
   ];
 }
 
-/** For a value of a kind: what is wrong with it, behind the path. */
+/** Adds the path to the problem of a value. */
 const problemAt = (path: string, why: string | undefined): string[] => (why === undefined ? [] : [`${path}: ${why}`]);
 const notTextMessage = 'It has to be a text.';
 const checkText = (value: unknown, path: string, check: (text: string) => string | undefined): string[] =>
@@ -166,7 +166,7 @@ function checkUid(uid: unknown, path: string): string[] {
   ];
 }
 
-/** A domain of one's own, a slash, and a path, all in lower case. */
+/** A subdomain, a slash, and a path, all in lower case. */
 const extraKeyPattern =
   /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?){1,8}\/[a-z0-9._-]{1,63}$/;
 const kubernetesDomain = /(^|\.)(k8s|kubernetes)\.io\//;
@@ -218,7 +218,7 @@ function checkRule(
   ];
 }
 
-/** A name that is made of an address by an expression needs to be of a verified one. */
+/** A username expression over `claims.email` requires `claims.email_verified`. */
 function checkVerifiedEmail(one: ConfigDocument, path: string): string[] {
   const mappings = isRecord(one['claimMappings']) ? one['claimMappings'] : {};
   const username = isRecord(mappings['username']) ? mappings['username']['expression'] : undefined;

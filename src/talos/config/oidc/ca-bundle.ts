@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { isStrictDer } from './strict-der.ts';
 
-/** Characters of a bundle, and certificates in it. */
+/** Maximum number of characters and of certificates in a bundle. */
 const maxBundleLength = 65_536;
 const maxCertificates = 64;
 
@@ -11,8 +11,8 @@ const base64Line = /^[A-Za-z0-9+/]+={0,2}$/;
 const namedCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 /**
- * Why kube-apiserver could not read a bundle of authorities, as sentences; undefined when it can. It takes nothing less than
- * strict DER (`crypto/x509` of Go), and does not start with a bundle of which one certificate is damaged.
+ * Explains, as a sentence, why kube-apiserver cannot read a CA bundle; undefined for a valid bundle. kube-apiserver
+ * requires strict DER (`crypto/x509` of Go), and does not start when one certificate of the bundle is damaged.
  */
 export function findCaBundleProblem(bundle: string): string | undefined {
   if (bundle.length > maxBundleLength)
@@ -26,10 +26,10 @@ export function findCaBundleProblem(bundle: string): string | undefined {
   return undefined;
 }
 
-/** What is no certificate: it is never readable. */
+/** The placeholder for an invalid block: it never parses as a certificate. */
 const unreadable = Buffer.alloc(0);
 
-/** The DER of each block. Words between the blocks are comments. */
+/** The DER of each block. Text between the blocks is a comment. */
 function parseCertificates(bundle: string): Buffer[] | 'foreign' {
   const found: Buffer[] = [];
   let open: string[] | undefined;
@@ -60,10 +60,10 @@ function isReadableCertificate(der: Buffer): boolean {
     const { asymmetricKeyType: kind, asymmetricKeyDetails: details } = certificate.publicKey;
     const isKnown =
       kind === 'rsa' || kind === 'ed25519' || (kind === 'ec' && namedCurves.includes(details?.namedCurve ?? ''));
-    // A root that does not bear its own signature was damaged since.
+    // A root without a valid self-signature is damaged.
     return isKnown && (certificate.subject !== certificate.issuer || certificate.verify(certificate.publicKey));
   } catch {
-    // What the reader has against it is of no use to people.
+    // The parser's message does not help users.
     return false;
   }
 }

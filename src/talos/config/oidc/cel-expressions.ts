@@ -1,27 +1,27 @@
 /**
- * The expressions (CEL) that an authenticator may hold. kube-apiserver compiles and type-checks them when it starts, and does
- * not start with one that fails; a few forms whose types are certain say what is needed.
+ * The CEL expressions that an authenticator may hold. kube-apiserver compiles and type-checks them at startup, and does
+ * not start when one fails. A few forms whose types are certain cover the common cases.
  */
 
-/** The longest of them: two texts and a path of eight words. */
+/** The length of the longest valid expression: two texts and a path of eight words. */
 const maxExpressionLength = 1500;
 
 /** A text has at most 256 characters, a word 64, a claim eight words. */
 const expressionPatterns = {
-  /** Over `claims`, to a truth value. */
+  /** Over `claims`, returns a boolean. */
   claimRule: [
     /^claims\.[A-Za-z_][A-Za-z0-9_]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,7} ?== ?(?:(?:"[ !#-[\]-~]{0,256}"|'[ -&(-[\]-~]{0,256}')|true|false)$/,
   ],
-  /** Over `user`, to a truth value. */
+  /** Over `user`, returns a boolean. */
   userRule: [
     /^!user\.username\.startsWith\(("[ !#-[\]-~]{0,256}"|'[ -&(-[\]-~]{0,256}')\)$/,
     /^user\.groups\.all\(([A-Za-z_][A-Za-z0-9_]{0,63}), ?!([A-Za-z_][A-Za-z0-9_]{0,63})\.startsWith\(("[ !#-[\]-~]{0,256}"|'[ -&(-[\]-~]{0,256}')\)\)$/,
   ],
-  /** Over `claims`, to a text. */
+  /** Over `claims`, returns a string. */
   text: [
     /^(?:("[ !#-[\]-~]{0,256}"|'[ -&(-[\]-~]{0,256}') ?\+ ?)?claims\.[A-Za-z_][A-Za-z0-9_]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,7}$/,
   ],
-  /** Over `claims`, to texts. A claim has no type that it could be gone through by. */
+  /** Over `claims`, returns a list of strings. A claim has no static type, so that `map` needs `dyn`. */
   texts: [
     /^claims\.[A-Za-z_][A-Za-z0-9_]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,7}$/,
     /^dyn\(claims\.[A-Za-z_][A-Za-z0-9_]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,7}\)\.map\(([A-Za-z_][A-Za-z0-9_]{0,63}), ?("[ !#-[\]-~]{0,256}"|'[ -&(-[\]-~]{0,256}') ?\+ ?([A-Za-z_][A-Za-z0-9_]{0,63})\)$/,
@@ -36,14 +36,14 @@ const exampleExpressions: Readonly<Record<ExpressionKind, string>> = {
   texts: 'dyn(claims.groups).map(group, "corp:" + group)',
 };
 
-/** Words that CEL keeps for itself, and the names of what an expression is about. */
+/** Reserved words of CEL, and the variables of the expressions. */
 const reservedWords = new Set(
   'in true false null as break const continue else for function if import let loop package namespace return var void while claims user'.split(
     ' ',
   ),
 );
 
-/** Why kube-apiserver might not take an expression, as a sentence; undefined when it does. */
+/** Explains, as a sentence, why kube-apiserver may reject an expression; undefined for a supported form. */
 export function findExpressionProblem(expression: unknown, kind: ExpressionKind): string | undefined {
   return typeof expression === 'string' && matchesKind(expression, kind)
     ? undefined
@@ -60,13 +60,13 @@ function matchesKind(expression: string, kind: ExpressionKind): boolean {
   return new Set(names).size <= 1 && ![...names, ...fields].some((name) => reservedWords.has(name ?? ''));
 }
 
-/** What every value of a mapping begins with, as far as its expression is one of the forms. */
+/** The prefix of every value of a mapping, for an expression of a supported form. */
 export function expressionPrefix(expression: string): string {
   const literal = /^(?:["'])([^"']*)["'] ?\+/.exec(expression) ?? /, ?["']([^"']*)["'] ?\+/.exec(expression);
   return literal?.[1] ?? '';
 }
 
-/** Whether a rule for users keeps names of Kubernetes' own from them, or from their groups. */
+/** Whether a user validation rule excludes the `system:` names of Kubernetes from usernames or groups. */
 export const excludesSystemNames = (expression: unknown, whose: 'username' | 'groups'): boolean =>
   typeof expression === 'string' &&
   matchesKind(expression, 'userRule') &&

@@ -28,7 +28,7 @@ const trustIn = (change: Partial<OidcTrust>): OidcTrust => ({
   ...change,
 });
 
-/** Letters that mean something to one of the readers on the way. */
+/** Characters with a special meaning to one of the parsers. */
 const letters = [
   ...'abz.:/%[]@?#\\ -_~$"\'{}09AF,;=+&!',
   '\n',
@@ -53,7 +53,7 @@ const issuer = fc.oneof(
 
 const issuerAt = (i: number): string => `https://id${i}.example.org`;
 
-/** As many as one start can judge, all of them with another issuer. */
+/** As many as one start can judge, all of them with different issuers. */
 const draw = <T>(what: fc.Arbitrary<T>, seed: number): T[] => fc.sample(what, { seed, numRuns: 60 });
 const refusedOf = (verdicts: readonly (string | undefined)[], isTaken: (i: number) => boolean): unknown[] =>
   verdicts.flatMap((verdict, i) => (isTaken(i) && verdict !== undefined ? [verdict] : []));
@@ -75,7 +75,7 @@ describeUnlessMissing(
       expect(verdicts.some((verdict) => verdict !== undefined)).toBe(true);
     });
 
-    it('and refuses those that kept it from starting', async () => {
+    it('and rejects the known ones that keep it from starting', async () => {
       const known = ['https://a.b/%zz', 'https://a%41b.example/', 'https://a.b/x%'];
       const verdicts = await validateAuthenticators(toJwtAuthenticators(known.map((url) => trustIn({ issuer: url }))));
       expect(verdicts.every((verdict) => verdict?.includes('issuer.url'))).toBe(true);
@@ -99,11 +99,11 @@ describeUnlessMissing(
         }),
       );
       expect(trust.length).toBeGreaterThan(5);
-      // Email is a claim with rules of its own in expressions, which are not made of claims here.
+      // Email is a claim with special rules in expressions, which these claims do not use.
       expect(refusedOf(await validateAuthenticators(toJwtAuthenticators(trust)), () => true)).toEqual([]);
     });
 
-    it('the longest and the strangest of all, as arguments too', async () => {
+    it('values of maximum length and with special characters, also as arguments', async () => {
       const printable = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join('');
       const trust = trustIn({
         issuer: `https://127.0.0.1:1/${'x'.repeat(maxLengths.issuer - 20)}`,
@@ -122,7 +122,7 @@ describeUnlessMissing(
       ).toMatch(/invalid URL escape/);
     });
 
-    it('bundles of authorities, whichever byte of them is damaged', async () => {
+    it('CA bundles with a damaged byte at any position', async () => {
       const validity = { notBefore: new Date(), notAfter: new Date(Date.now() + 86_400_000), organization: 'issuer' };
       const { certificate } = await createCertificateAuthority({ keyKind: 'ecdsa-p256', ...validity });
       const der = Buffer.from(certificate.replace(/-----[^-]+-----|\s/g, ''), 'base64');

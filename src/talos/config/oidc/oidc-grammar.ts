@@ -1,28 +1,31 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * What may be said about OIDC issuers, wherever it is said: a kube-apiserver that cannot read what it is to trust does not
- * start. The grammar is narrower than what any supported version takes (`pkg/apis/apiserver/validation` of
- * k8s.io/apiserver, `net/url` of Go), and ends in printable ASCII, because a value goes through YAML, CEL and the
- * command line of a Pod on its way. Each function returns a sentence that says what is wrong and what to do.
+ * The grammar of OIDC issuer settings from all sources: a kube-apiserver that cannot parse its trust does not start.
+ * The grammar is narrower than that of any supported version (`pkg/apis/apiserver/validation` of k8s.io/apiserver,
+ * `net/url` of Go) and limited to printable ASCII, because a value passes through YAML, CEL and the command line of a
+ * Pod. Each function returns a sentence that states the problem and the fix.
  */
 
-/** Longest values, in characters. A prefix is at most the name of a request (253) and a colon. */
+/** Maximum lengths in characters. A prefix is at most the name of a request (253) and a colon. */
 export const maxLengths = { issuer: 512, clientId: 256, claim: 256, prefix: 254 } as const;
 
-/** What Kubernetes calls its own users and groups by. */
+/** Prefix of the users and groups of Kubernetes itself. */
 export const systemPrefix = 'system:';
 
 const printable = /^[!-~]*$/;
 const hostLabel = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
-/** Of RFC 3986: unreserved characters, sub-delimiters, colon, at, slash, and percent signs that are looked at apart. */
+/**
+ * Of RFC 3986: unreserved characters, sub-delimiters, colon, at, slash, and percent signs, which are checked
+ * separately.
+ */
 const pathCharacters = /^[A-Za-z0-9._~!$&'()*+,;=:@/%-]*$/;
 const unescapedPercent = /%(?![0-9A-Fa-f]{2})/;
 
 const findLengthProblem = (text: string, most: number): string | undefined =>
   text.length > most ? `It is longer than ${most} characters. Use a shorter one.` : undefined;
 
-/** An issuer, or where its metadata is. */
+/** Checks an issuer, or the URL of its metadata. */
 export function findIssuerProblem(text: string): string | undefined {
   const long = findLengthProblem(text, maxLengths.issuer);
   if (long !== undefined) return long;
@@ -64,12 +67,12 @@ const findNonEmptyWordProblem = (text: string, most: number): string | undefined
 export const findClientIdProblem = (text: string): string | undefined =>
   findNonEmptyWordProblem(text, maxLengths.clientId);
 export const findClaimProblem = (text: string): string | undefined => findNonEmptyWordProblem(text, maxLengths.claim);
-/** Empty: none. */
+/** Empty: no prefix. */
 export const findPrefixProblem = (text: string): string | undefined => findWordProblem(text, maxLengths.prefix);
 
 /**
- * Whether some value of a claim makes a name of Kubernetes' own behind this prefix: `''`, `s` and `system` do as well as
- * `system:node:`.
+ * Whether some value of a claim can form a name of Kubernetes with this prefix: `''`, `s` and `system` allow it as well
+ * as `system:node:`.
  */
 export const allowsSystemNames = (prefix: string): boolean =>
   prefix.startsWith(systemPrefix) || systemPrefix.startsWith(prefix);

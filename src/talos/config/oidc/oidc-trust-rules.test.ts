@@ -27,8 +27,8 @@ const withFile = (content: string, extraArgs: ConfigDocument, path = '/etc/oidc/
     },
   ]);
 
-describe('whom a patch has API servers trust by arguments', () => {
-  it('is taken when kube-apiserver starts with it', () => {
+describe('OIDC trust by arguments in a patch', () => {
+  it('is accepted when kube-apiserver starts with it', () => {
     const all = {
       ...issuer,
       'oidc-username-claim': 'email',
@@ -45,40 +45,40 @@ describe('whom a patch has API servers trust by arguments', () => {
 
   it.each<[string, ConfigDocument, RegExp]>([
     [
-      'an issuer that Go cannot read',
+      'an issuer that Go cannot parse',
       { ...issuer, 'oidc-issuer-url': 'https://a%41b.example/' },
       /oidc-issuer-url: Its host/,
     ],
     ['no client', { 'oidc-issuer-url': 'https://id.example.org' }, /oidc-client-id are needed/],
     ['a claim alone', { 'oidc-username-claim': 'sub' }, /oidc-client-id are needed/],
-    ['an argument that is none', { ...issuer, 'oidc-prefix': 'x' }, /oidc-prefix is no argument/],
+    ['an unknown argument', { ...issuer, 'oidc-prefix': 'x' }, /oidc-prefix is no argument/],
     ['a variable', { ...issuer, 'oidc-client-id': '$(HOME)' }, /oidc-client-id: It must not hold a \$/],
-    ['an algorithm that is none', { ...issuer, 'oidc-signing-algs': 'none' }, /oidc-signing-algs: /],
+    ['an invalid algorithm', { ...issuer, 'oidc-signing-algs': 'none' }, /oidc-signing-algs: /],
     ['a requirement without a value', { ...issuer, 'oidc-required-claim': 'hd' }, /oidc-required-claim: /],
     ['no prefix for users', { ...issuer, 'oidc-username-prefix': '-' }, /oidc-username-prefix has to keep .*system:/],
-    ['addresses as they are', { ...issuer, 'oidc-username-claim': 'email' }, /oidc-username-prefix has to keep/],
-    ['groups as they are', { ...issuer, 'oidc-groups-claim': 'groups' }, /oidc-groups-prefix has to keep/],
+    [
+      'email addresses without a prefix',
+      { ...issuer, 'oidc-username-claim': 'email' },
+      /oidc-username-prefix has to keep/,
+    ],
+    ['groups without a prefix', { ...issuer, 'oidc-groups-claim': 'groups' }, /oidc-groups-prefix has to keep/],
     [
       'half of a prefix of Kubernetes',
       { ...issuer, 'oidc-groups-claim': 'g', 'oidc-groups-prefix': 'sys' },
       /oidc-groups-prefix/,
     ],
-    [
-      'a file that is not there',
-      { ...issuer, 'oidc-ca-file': '/etc/nothing.crt' },
-      /oidc-ca-file: machine\.files has no/,
-    ],
+    ['a missing file', { ...issuer, 'oidc-ca-file': '/etc/nothing.crt' }, /oidc-ca-file: machine\.files has no/],
     ['both forms', { ...issuer, 'authentication-config': '/etc/x' }, /authentication-config cannot stand beside/],
-  ])('%s is refused, with the path', (_, extraArgs, sentence) => {
+  ])('%s is rejected, with the path', (_, extraArgs, sentence) => {
     expect(flags(extraArgs).join('\n')).toMatch(sentence);
   });
 
-  it('the issuer of the own ServiceAccounts is refused, whichever that is', () => {
+  it("the issuer of the cluster's own ServiceAccounts is rejected", () => {
     const [own] = flags({ ...issuer, 'service-account-issuer': 'https://id.example.org' });
     expect(own).toMatch(/^cluster\.apiServer\.extraArgs\.oidc-issuer-url: It issues the tokens/);
   });
 
-  it('a bundle that is damaged is refused', () => {
+  it('a damaged bundle is rejected', () => {
     const damaged = certificate.replace(/\n[^\n]{30}/, `\n${'A'.repeat(30)}`);
     expect(withFile(damaged, { ...issuer, 'oidc-ca-file': undefined })).toEqual([
       expect.stringMatching(/^cluster\.apiServer\.extraArgs\.oidc-ca-file: It holds no certificate/),
@@ -93,7 +93,7 @@ describe('by a file', () => {
   const one = (url: string) => [{ issuer: { url, audiences: ['kube'] }, claimMappings }];
   const judge = (text: string) => withFile(text, { 'authentication-config': undefined });
 
-  it('the same is held to the same rules', () => {
+  it('the same rules apply', () => {
     expect(judge(file(one('https://id.example.org')))).toEqual([]);
     expect(judge(file(one('https://a.b/x%')))).toEqual([expect.stringContaining('jwt[0].issuer.url: Its path')]);
     expect(judge('nothing: [')).toEqual([expect.stringContaining('is no AuthenticationConfiguration')]);
@@ -111,7 +111,7 @@ describe('by a document', () => {
     });
   const anonymous = { enabled: true };
 
-  it('the same is held to the same rules', () => {
+  it('the same rules apply', () => {
     const issuerOf = (url: string) => ({ url, audiences: ['kube'] });
     const claimMappings = { username: { claim: 'sub', prefix: '' } };
     expect(judge({ anonymous, jwt: [{ issuer: issuerOf('https://a.b/%zz'), claimMappings }] })).toEqual([

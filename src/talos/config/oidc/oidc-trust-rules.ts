@@ -42,7 +42,7 @@ function findRequiredClaimProblem(text: string): string | undefined {
   return at < 0 ? 'It has to be a claim, = and its value.' : findClaimProblem(text.slice(0, at));
 }
 
-/** Content of a file that the node has from its configuration, at the place where the API server finds it. */
+/** The content of a file from the machine configuration, by its path in the API server's Pod. */
 function findMountedFile(main: ConfigDocument, path: string): string | undefined {
   const volumes = recordsAt(main, 'cluster.apiServer.extraVolumes');
   const volume = volumes.find(({ mountPath }) => typeof mountPath === 'string' && path.startsWith(`${mountPath}/`));
@@ -53,8 +53,8 @@ function findMountedFile(main: ConfigDocument, path: string): string | undefined
 }
 
 /**
- * Whom a patch has API servers trust, by their arguments, by a file or by a document: the same grammar as for those whom
- * AccessRequests name.
+ * Checks the OIDC trust that a patch sets by arguments, by a file or by a document, with the grammar that applies to
+ * the issuers of AccessRequests.
  */
 export function findOidcTrustProblems(
   documents: readonly ConfigDocument[],
@@ -85,13 +85,13 @@ function checkFlag(name: string, text: string, main: ConfigDocument): string[] {
   return why === undefined ? [] : [`${path}: ${why}`];
 }
 
-/** What the arguments mean together. */
+/** Checks the combination of the arguments. */
 function checkFlagsTogether(flags: Readonly<Record<string, string>>, own: readonly unknown[]): string[] {
   const names = Object.keys(flags).filter((name) => name.startsWith('oidc-'));
   if (names.length === 0) return [];
   const { 'oidc-issuer-url': issuer, 'oidc-client-id': client, 'authentication-config': file } = flags;
   const { 'oidc-username-prefix': user = '', 'oidc-username-claim': claim, 'oidc-groups-prefix': group = '' } = flags;
-  // Without a prefix it is the issuer's URL, but for addresses; a dash is none.
+  // The default prefix is the issuer's URL, except for the claim `email`; a dash means no prefix.
   const username = user === '-' || (user === '' && claim === 'email') ? '' : user || `${issuer}#`;
   const open = [
     ...(allowsSystemNames(username) ? ['oidc-username-prefix'] : []),
@@ -139,7 +139,7 @@ function tryParseYaml(text: string): unknown {
   try {
     return parse(text);
   } catch {
-    // What the reader has against it could quote the content.
+    // The parser's message could quote the content.
     return undefined;
   }
 }
@@ -153,7 +153,9 @@ function checkAuthenticationConfig(config: unknown, path: string, own: readonly 
   ];
 }
 
-/** Those of the cluster's own ServiceAccounts: kube-apiserver does not start that is told to trust one of them again. */
+/**
+ * The issuers of the cluster's own ServiceAccounts. kube-apiserver does not start when one of them is trusted again.
+ */
 function serviceAccountIssuers(documents: readonly ConfigDocument[], main: ConfigDocument): unknown[] {
   const account = documents.find(({ kind }) => kind === 'KubeServiceAccountConfig');
   const server = documents.find(({ kind }) => kind === 'KubeAPIServerConfig');

@@ -1,40 +1,50 @@
 import { hashNames } from '../../../lib/hash.ts';
 import type { ConfigDocument } from '../config-document.ts';
 
-/** An OIDC issuer whose tokens the API servers of a cluster take, and how its claims become users and groups. */
+/**
+ * An OIDC issuer whose tokens the API servers of a cluster accept, and the mapping of its claims to users and groups.
+ */
 export interface OidcTrust {
-  /** Its URL, as it stands in the tokens. */
+  /** The issuer URL, as in the tokens. */
   readonly issuer: string;
-  /** Tokens are taken that are meant for one of them. */
+  /** The accepted audiences: a token needs one of them. */
   readonly clientIds: readonly string[];
   readonly usernameClaim: string;
-  /** Stands before every user's name. Empty: none. */
+  /** Prefix of every username. Empty: none. */
   readonly usernamePrefix: string;
   readonly groupsClaim: string;
-  /** Stands before every group's name. Empty: none. */
+  /** Prefix of every group name. Empty: none. */
   readonly groupsPrefix: string;
-  /** PEM of the authorities that its certificate may come from. Left out: those that the API server trusts anyway. */
+  /**
+   * PEM of the authorities for the issuer's certificate. Absent: the authorities that the API server trusts by default.
+   */
   readonly ca?: string;
 }
 
-/** Where nodes before Talos 1.14 have the authorities of issuers. Only under `/var` may files be made on a node. */
+/**
+ * The folder for the authorities of issuers on nodes before Talos 1.14. A configuration can create files only under
+ * `/var`.
+ */
 export const issuerCaFolder = '/var/lib/oidc-authorities';
 
-/** The name follows from the content: a file on a node is never another than it was. */
+/** The name is derived from the content: a file on a node never changes. */
 export const issuerCaPath = (ca: string): string => `${issuerCaFolder}/${issuerCaId(ca)}.crt`;
 
-/** Eight characters that stand for a bundle of authorities. */
+/** Eight characters that identify a bundle of authorities. */
 export const issuerCaId = (ca: string): string => hashNames(ca.trim());
 
-/** All that kube-apiserver can check. By arguments it would take only the first, by a file all of them. */
+/**
+ * All algorithms that kube-apiserver supports. By default it accepts only the first with arguments, and all of them
+ * with a file.
+ */
 export const signingAlgorithms = 'RS256,RS384,RS512,ES256,ES384,ES512,PS256,PS384,PS512';
 
-/** What kube-apiserver takes for "no prefix": an empty one would become the issuer's URL. */
+/** The value for "no prefix": with an empty one kube-apiserver uses the issuer's URL. */
 const noPrefix = '-';
 
 /**
- * The field that arguments of kube-apiserver cannot say as it is, if there is one: a user prefix that is nothing but a
- * dash means none there, and the kubelet reads `$` in the arguments of a Pod as the beginning of a variable.
+ * The field that cannot be passed as an argument of kube-apiserver, if any. A user prefix of a single dash means no
+ * prefix there, and the kubelet expands `$` in the arguments of a Pod.
  */
 export function findFieldUnfitForArguments(trust: OidcTrust): keyof OidcTrust | undefined {
   if (trust.usernamePrefix === noPrefix) return 'usernamePrefix';
@@ -43,7 +53,7 @@ export function findFieldUnfitForArguments(trust: OidcTrust): keyof OidcTrust | 
   return fields.find((field) => trust[field].includes('$'));
 }
 
-/** Trust in one issuer as arguments of kube-apiserver; none for none. */
+/** Trust in one issuer as arguments of kube-apiserver; empty without an issuer. */
 export function toOidcArguments(trust: OidcTrust | undefined): Record<string, string> {
   if (!trust) return {};
   return {
@@ -78,8 +88,8 @@ export const toJwtAuthenticators = (trust: readonly OidcTrust[]): ConfigDocument
   }));
 
 /**
- * Whom an issuer may not name: what is Kubernetes' own, and who is named by another issuer, whose longer prefix begins
- * with its own.
+ * Rules that exclude names of Kubernetes itself, and names of another issuer whose longer prefix begins with this
+ * issuer's prefix.
  */
 function buildUserValidationRules(own: OidcTrust, others: readonly OidcTrust[]): ConfigDocument[] {
   const users = ['system:', ...others.map((other) => other.usernamePrefix)].filter((prefix) =>

@@ -1,4 +1,4 @@
-/** The tags of ASN.1 that a certificate is looked at for. */
+/** The ASN.1 tags with rules for their content. */
 const tags = {
   boolean: 0x01,
   integer: 0x02,
@@ -14,12 +14,12 @@ const tags = {
 const maxDepth = 16;
 const constructedBit = 0x20;
 
-/** Whether bytes are one value in DER and nothing else, down to the lengths and letters that BER would let through. */
+/** Whether bytes are exactly one DER value, without any length or character that only BER permits. */
 export function isStrictDer(bytes: Uint8Array): boolean {
   return bytes.length > 0 && readValue(bytes, 0, bytes.length, 0) === bytes.length;
 }
 
-/** Where the value that begins at `start` ends; undefined when it is not strict. */
+/** The end of the value that begins at `start`; undefined when it is not strict. */
 function readValue(bytes: Uint8Array, start: number, limit: number, depth: number): number | undefined {
   const tag = bytes[start];
   const header = readLength(bytes, start + 1, limit);
@@ -35,7 +35,7 @@ function readValue(bytes: Uint8Array, start: number, limit: number, depth: numbe
   return end;
 }
 
-/** In the fewest bytes, as DER wants it. */
+/** DER requires the shortest form of a length. */
 function readLength(bytes: Uint8Array, at: number, limit: number): { start: number; length: number } | undefined {
   const first = bytes[at];
   if (first === undefined || at >= limit) return undefined;
@@ -74,6 +74,6 @@ function isStrictPrimitive(tag: number, content: Uint8Array): boolean {
   }
 }
 
-/** Bits that do not count are zero. */
+/** The unused bits are zero. */
 const hasZeroPadding = (content: Uint8Array, unused: number): boolean =>
   unused === 0 || ((content.at(-1) ?? 0) & ((1 << unused) - 1)) === 0;

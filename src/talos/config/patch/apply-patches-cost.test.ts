@@ -13,7 +13,7 @@ beforeAll(async () => {
 const asPatches = (documents: readonly ConfigDocument[]): ConfigPatch[] =>
   documents.map((document, i) => ({ from: `patches[${i}]`, document }));
 
-/** How often the values of patches are looked at, however long one look takes. */
+/** Counts how often the values of patches are inspected, independently of the time of one inspection. */
 function looksAt(count: number): number {
   let looks = 0;
   const documents = Array.from({ length: count }, (_, i) => ({
@@ -29,13 +29,13 @@ function looksAt(count: number): number {
   return looks;
 }
 
-describe('the work that patches make', () => {
-  it('grows with their number, and not with its square', () => {
+describe('the cost of patches', () => {
+  it('grows linearly with their number', () => {
     const [few, many] = [looksAt(16), looksAt(64)];
     expect(many / few).toBeLessThan(5);
   });
 
-  it('is bounded where each brings a problem of its own, and all problems are told', () => {
+  it('is bounded when each patch causes its own problem, and all problems are reported', () => {
     const labels = (i: number) => Object.fromEntries(Array.from({ length: 100 }, (_, k) => [`l${i}-${k}`, '!']));
     const documents = Array.from({ length: 96 }, (_, i) => ({ machine: { nodeLabels: labels(i) } }));
     const problems = findConfigProblems(exampleConfigInput(bundle, { patches: asPatches(documents) }));
@@ -46,13 +46,13 @@ describe('the work that patches make', () => {
     expect(blamed.size).toBeLessThan(20);
   });
 
-  it('tells of each of many ordinary patches what it brought', () => {
+  it('permits attribution of each problem to one of many ordinary patches', () => {
     const documents = Array.from({ length: 60 }, (_, i) => ({ machine: { nodeLabels: { [`l${i}`]: '!' } } }));
     const problems = findConfigProblems(exampleConfigInput(bundle, { patches: asPatches(documents) }));
     expect(problems.map(({ from }) => from)).toEqual(documents.map((_, i) => `patches[${i}]`));
   });
 
-  it('names the first of what is unknown, and how many more there are', () => {
+  it('is bounded in the message: it names the first unknown keys and the number of the others', () => {
     const machine = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`x${i}`, 1]));
     const [problem] = findConfigProblems(exampleConfigInput(bundle, { patches: asPatches([{ machine }]) }));
     expect(problem?.message).toMatch(/^machine\.x0 does not exist; .*machine\.x9 does not exist; and 390 more\.$/);
@@ -72,7 +72,7 @@ describe('lists', () => {
   };
   const volume = (i: number) => ({ hostPath: `/a${i}`, mountPath: `/b${i % 3}`, readonly: true });
 
-  it('lose the first element that fits, each time', () => {
+  it('lose the first matching element with each deletion', () => {
     const list = Array.from({ length: 9 }, (_, i) => volume(i));
     const drop = (mountPath: string) => ({ $patch: 'delete', mountPath });
     expect(apply(list, [drop('/b1'), volume(10), drop('/b1'), drop('/b2')])).toEqual(
@@ -84,7 +84,7 @@ describe('lists', () => {
     expect(elements).toHaveLength(many);
   });
 
-  it('whose elements are compared with each other are short', () => {
+  it('with elements that are compared with each other have a maximum length', () => {
     const interfaces = Array.from({ length: 300 }, (_, i) => ({ interface: `eth${i}`, mtu: 1500 }));
     const [problem] = findConfigProblems(
       exampleConfigInput(bundle, { patches: asPatches([{ machine: { network: { interfaces } } }]) }),

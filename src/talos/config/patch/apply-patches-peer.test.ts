@@ -113,7 +113,7 @@ const patches: readonly (readonly [string, readonly ConfigDocument[]])[] = [
   ],
 ];
 
-/** What both sides leave out when it is empty, in any order of keys. */
+/** Removes empty values, which both sides omit, and sorts the keys. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (!isRecord(value)) return value;

@@ -43,20 +43,24 @@ const patched = (document: ConfigDocument) => patch(document)[0] as never as typ
 const mainShape = { machine: {} as Record<string, never>, cluster: {} as Record<string, never> };
 const machine = (content: ConfigDocument) => patched({ machine: content }).machine as never;
 
-describe('a strategic merge patch, as Talos merges', () => {
+describe('a strategic merge patch, as in Talos', () => {
   it.each<[string, ConfigDocument, unknown]>([
     ['adds a key to a map', { sysctls: { two: '2' } }, { sysctls: { one: '1', two: '2' } }],
     ['replaces a scalar', { kubelet: { image: 'k:v2' } }, { kubelet: { image: 'k:v2' } }],
-    ['leaves a scalar that the patch has empty', { kubelet: { image: '' } }, { kubelet: { image: 'k:v1' } }],
-    ['leaves everything at null', { kubelet: null, sysctls: { one: null } }, { sysctls: { one: '1' } }],
-    ['lets a list grow', { certSANs: ['b', 'a'] }, { certSANs: ['a', 'b', 'a'] }],
+    ['keeps a scalar that is empty in the patch', { kubelet: { image: '' } }, { kubelet: { image: 'k:v1' } }],
+    [
+      'keeps every value that is null in the patch',
+      { kubelet: null, sysctls: { one: null } },
+      { sysctls: { one: '1' } },
+    ],
+    ['appends to a list', { certSANs: ['b', 'a'] }, { certSANs: ['a', 'b', 'a'] }],
     [
       'keeps false, which is not empty',
       { kubelet: { registerWithFQDN: false } },
       { kubelet: { registerWithFQDN: false } },
     ],
     [
-      'sets arguments one by one, also to nothing',
+      'sets arguments one by one, also to an empty text',
       { kubelet: { extraArgs: { flag: '' } } },
       { kubelet: { extraArgs: { flag: '', other: 'x' } } },
     ],
@@ -65,12 +69,12 @@ describe('a strategic merge patch, as Talos merges', () => {
       { kubelet: { extraArgs: { flag: ['a', 'b'] } } },
       { kubelet: { extraArgs: { flag: ['a', 'b'], other: 'x' } } },
     ],
-    ['adds a section that was not there', { udev: { rules: ['r'] } }, { udev: { rules: ['r'] } }],
+    ['adds a missing section', { udev: { rules: ['r'] } }, { udev: { rules: ['r'] } }],
   ])('%s', (_, content, expected) => {
     expect(machine(content)).toMatchObject(expected as object);
   });
 
-  it('merges interfaces of the same selector, whatever the order of its keys, and of the same name', () => {
+  it('merges interfaces with the same selector, in any order of its keys, and with the same name', () => {
     const interfaces = [
       {
         deviceSelector: { physical: true, hardwareAddr: 'aa' },
@@ -94,7 +98,7 @@ describe('a strategic merge patch, as Talos merges', () => {
     });
   });
 
-  it('replaces subnets, port lists and policies, which make no sense added up', () => {
+  it('replaces subnets, port lists and policies, which cannot be combined', () => {
     const { cluster } = patched({
       cluster: {
         network: { podSubnets: ['q'] },
@@ -118,7 +122,7 @@ describe('a strategic merge patch, as Talos merges', () => {
     });
   });
 
-  it('tells documents apart by kind and name', () => {
+  it('matches documents by kind and name', () => {
     const other = { ...rule, name: 'other' };
     expect(patch(other, { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: 'm' })).toEqual([
       main,
@@ -128,7 +132,7 @@ describe('a strategic merge patch, as Talos merges', () => {
     ]);
   });
 
-  it('applies one patch on top of the other and changes none of its inputs', () => {
+  it('applies one patch after the other and changes none of its inputs', () => {
     const before = JSON.stringify(main);
     const [result] = patch({ machine: { sysctls: { a: '1' } } }, { machine: { sysctls: { a: '2' } } });
     expect(result).toMatchObject({ machine: { sysctls: { one: '1', a: '2' } } });
@@ -147,25 +151,17 @@ describe('$patch: delete', () => {
   });
 
   it.each<[string, ConfigDocument, string]>([
-    ['a key that is not there', { machine: { udev: gone } }, 'there is no machine.udev to delete'],
-    [
-      'a key below something that is not there',
-      { machine: { udev: { rules: gone } } },
-      'there is no machine.udev.rules',
-    ],
-    [
-      'an element that is not there',
-      { machine: { network: { interfaces: [{ interface: 'x', ...gone }] } } },
-      'interface: x',
-    ],
-    ['an element without saying which', { machine: { network: { interfaces: [gone] } } }, 'which element to delete'],
+    ['a missing key', { machine: { udev: gone } }, 'there is no machine.udev to delete'],
+    ['a key below a missing key', { machine: { udev: { rules: gone } } }, 'there is no machine.udev.rules'],
+    ['a missing element', { machine: { network: { interfaces: [{ interface: 'x', ...gone }] } } }, 'interface: x'],
+    ['an element without a key', { machine: { network: { interfaces: [gone] } } }, 'which element to delete'],
     [
       'a part of an element',
       { machine: { network: { interfaces: [{ interface: 'eth1', vip: gone }] } } },
       'inside a list element',
     ],
     [
-      'a document that is not there',
+      'a missing document',
       { apiVersion: 'v1alpha1', kind: 'DHCPv4Config', name: 'x', ...gone },
       'there is no DHCPv4Config x',
     ],
@@ -176,14 +172,14 @@ describe('$patch: delete', () => {
     );
   });
 
-  it('is the only thing that $patch can say', () => {
+  it('is the only valid $patch directive', () => {
     expect(() => patch({ machine: { sysctls: { $patch: 'replace' } } })).toThrow(
       'the only thing that $patch can be is delete',
     );
   });
 });
 
-describe('a patch that Talos would not read', () => {
+describe('a patch that Talos cannot read', () => {
   it.each<[string, ConfigDocument, string]>([
     ['an unknown key at the top', { machin: {} }, 'machin does not exist'],
     ['an unknown key deep down', { machine: { kubelet: { imag: 'x' } } }, 'machine.kubelet.imag does not exist'],
@@ -212,7 +208,7 @@ describe('a patch that Talos would not read', () => {
     ['a map in place of a list', { machine: { certSANs: { a: 1 } } }, 'machine.certSANs has to be a list'],
     ['a number in place of a text', { machine: { kubelet: { image: 5 } } }, 'machine.kubelet.image is a string'],
     ['a JSON patch', [] as never, 'JSON patches are not supported'],
-  ])('is refused, naming patch and path: %s', (_, document, message) => {
+  ])('is rejected with patch and path: %s', (_, document, message) => {
     expect(() => patch({ machine: {} }, document)).toThrowError(
       expect.objectContaining({
         message: expect.stringMatching(new RegExp(`talos\\.patches\\[1\\]: .*${literally(message)}`)),

@@ -3,13 +3,13 @@ import { type ConfigDocument, documentIdentity, isMainConfigDocument, isRecord }
 import { findDecodingProblems } from '../schema/decoding.ts';
 import { PatchedList } from './patched-list.ts';
 
-/** One document of a strategic-merge patch, and where it stands, e.g. `controlPlane.patches[1]`: for messages. */
+/** One document of a strategic merge patch, and its origin for messages, e.g. `controlPlane.patches[1]`. */
 export interface ConfigPatch {
   readonly from: string;
   readonly document: ConfigDocument;
 }
 
-/** A patch that cannot be applied, and why, as a sentence. */
+/** A patch that cannot be applied, and the reason as a sentence. */
 export interface PatchProblem {
   readonly from: string;
   readonly message: string;
@@ -17,9 +17,9 @@ export interface PatchProblem {
 
 /**
  * Applies patches in order, as `talosctl machineconfig patch` does (`pkg/machinery/config/{configpatcher,merge}` of
- * Talos): documents are matched by kind and name, new ones are added. Maps merge key by key, lists grow, and
- * `$patch: delete` removes a key, a list element or a whole document. An empty text and a zero change nothing.
- * Returns the first problem, if there is one, which names the path.
+ * Talos): documents are matched by kind and name, new ones are added. Maps merge key by key, lists grow, and `$patch:
+ * delete` removes a key, a list element or a whole document. An empty text and a zero change nothing. Returns the first
+ * problem, if there is one, with its path.
  */
 export function tryPatches(
   documents: readonly ConfigDocument[],
@@ -38,7 +38,7 @@ export function tryPatches(
   return { documents: result };
 }
 
-/** The same, which throws TALOS_PATCH_INVALID where there is a problem, naming the patch and the path. */
+/** As {@link tryPatches}, but throws TALOS_PATCH_INVALID with the patch and the path of the first problem. */
 export function applyPatches(...[documents, patches, talosVersion]: Parameters<typeof tryPatches>) {
   const result = tryPatches(documents, patches, talosVersion);
   if ('documents' in result) return result.documents;
@@ -46,10 +46,10 @@ export function applyPatches(...[documents, patches, talosVersion]: Parameters<t
   throw new ProviderError('TALOS_PATCH_INVALID', `${from}: ${message}`);
 }
 
-/** As many of one patch as people can read at once. */
+/** Maximum number of problems to name for one patch. */
 const maxNamedProblems = 10;
 
-/** A sentence about a patch, thrown to {@link tryPatches}, which knows where the patch stands. */
+/** A problem of a patch, thrown to {@link tryPatches}, which adds the origin of the patch. */
 class PatchError extends Error {}
 
 function applyPatch(documents: readonly ConfigDocument[], patch: ConfigDocument, talosVersion: string) {
@@ -78,7 +78,7 @@ function deleteDocument(documents: readonly ConfigDocument[], index: number, ide
   return documents.filter((_, i) => i !== index);
 }
 
-/** `path` is for people, `rule` is the path without indices that the tables below use, behind the kind. */
+/** `path` is for messages. `rule` is the path without indices, after the kind: the key of the tables below. */
 interface PatchPosition {
   readonly path: string;
   readonly rule: string;
@@ -91,7 +91,7 @@ const childPosition = (place: PatchPosition, key: string): PatchPosition => ({
   inList: place.inList,
 });
 
-/** Replaced as a whole, where everything else of their kind would be merged. */
+/** Paths whose values are replaced as a whole, where other values of their type are merged. */
 const replacedPaths = new Set([
   'cluster.network.podSubnets',
   'cluster.network.serviceSubnets',
@@ -105,8 +105,8 @@ const replacedPaths = new Set([
 ]);
 
 /**
- * Lists whose elements are merged with the one of the same key; the first key that the patch's element has, counts. Of
- * selectors the content counts, as Talos means it too: there, a selector with `physical` is never equal to another one,
+ * Lists whose elements are merged with the element of the same key; the first key that the patch's element has counts.
+ * Selectors are compared by content, as Talos intends: there, a selector with `physical` never equals another one,
  * because pointers are compared (`NetworkDeviceList.mergeDevice`, seen with 1.13.9), and the patch adds an interface.
  */
 const mergeKeysByPath: Readonly<Record<string, readonly string[]>> = {
@@ -116,7 +116,9 @@ const mergeKeysByPath: Readonly<Record<string, readonly string[]>> = {
   'ExtensionServiceConfig:configFiles': ['mountPath'],
 };
 
-/** Of lists whose elements are compared with each other: no node has as many interfaces, VLANs or files. */
+/**
+ * Maximum length of lists whose elements are compared with each other. No node has as many interfaces, VLANs or files.
+ */
 const maxKeyedElements = 256;
 
 function mergeRecords(left: ConfigDocument, right: ConfigDocument, place: PatchPosition): Record<string, unknown> {
@@ -180,9 +182,9 @@ function deleteElement(list: PatchedList, element: Record<string, unknown>, plac
   assertDeleteDirective(element['$patch'], place.path);
   const [key, value] = Object.entries(element).find(([name]) => name !== '$patch') ?? [];
   if (key === undefined) throw new PatchError(`${place.path} needs one more key that says which element to delete`);
-  // Talos compares scalars alone.
+  // Talos compares only scalars.
   if (typeof value !== 'object' && list.drop(key, String(value))) return;
-  // Only names are shown: anything else may be a secret.
+  // Only names are shown: any other value may be a secret.
   const shown = nameKeys.has(key) ? `${key}: ${String(value)}` : `this ${key}`;
   throw new PatchError(`${place.path}: there is no element with ${shown} to delete`);
 }
@@ -194,7 +196,7 @@ function findSameElement(list: readonly unknown[], element: Record<string, unkno
   return list.findIndex((one) => isRecord(one) && canonicalJson(one[key]) === wanted);
 }
 
-/** A new part of the configuration, which has nothing in it yet that could be deleted. */
+/** A new part of the configuration, in which there is nothing to delete. */
 function withoutPatchDirectives(value: unknown, path: string): unknown {
   if (Array.isArray(value)) return value.map((element, i) => withoutPatchDirectives(element, `${path}[${i}]`));
   if (!isRecord(value)) return value;
@@ -211,7 +213,7 @@ function assertDeleteDirective(mark: unknown, path: string): void {
   if (mark !== 'delete') throw new PatchError(`${path}: the only thing that $patch can be is delete`);
 }
 
-/** The same text for the same content, whatever the order of its keys. */
+/** The same text for the same content, in any order of keys. */
 const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_, one) =>
     isRecord(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,

@@ -2,17 +2,17 @@ import { isRecord } from '../config-document.ts';
 
 const deletedElement = Symbol('an element that was deleted');
 
-/** A list that a patch changes. Elements are found by what is in them in the time of one look at the whole list. */
+/** A list that a patch changes, with an index that finds an element without a search through the list. */
 export class PatchedList {
   readonly #parts: unknown[];
-  /** Where elements are that have a scalar under a key, the first one first; made when the first one is deleted. */
+  /** The positions of elements by the value of a scalar key, in order. Built with the first deletion. */
   #places: Map<string, number[]> | undefined;
 
   constructor(parts: readonly unknown[]) {
     this.#parts = [...parts];
   }
 
-  /** With what is no element any more in the place of those that were deleted. */
+  /** The elements, with a placeholder in the position of each deleted one. */
   get parts(): readonly unknown[] {
     return this.#parts;
   }
@@ -24,11 +24,11 @@ export class PatchedList {
 
   replace(index: number, element: unknown): void {
     this.#parts[index] = element;
-    // It may be found by something else now. Lists that are merged by key are short.
+    // The index of the new element may differ. Lists that are merged by key are short.
     this.#places = undefined;
   }
 
-  /** Deletes the first element that has the value under the key. False: there is none. */
+  /** Deletes the first element with the value under the key. Returns false when there is none. */
   drop(key: string, value: string): boolean {
     this.#places ??= this.#index();
     const places = this.#places.get(indexKey(key, value)) ?? [];

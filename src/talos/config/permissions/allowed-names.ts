@@ -1,6 +1,6 @@
 /**
- * Settings of the kernel that tune memory, files and connections. None of them names a program that the kernel starts
- * (`kernel.core_pattern`, `kernel.modprobe`), opens a protection of it, or forwards what nodes send to each other.
+ * Kernel settings that tune memory, files and connections. None of them names a program that the kernel starts
+ * (`kernel.core_pattern`, `kernel.modprobe`), weakens a kernel protection, or forwards traffic between nodes.
  */
 export const allowedSysctls: ReadonlySet<string> = new Set(
   [
@@ -28,7 +28,7 @@ export const allowedSysctls: ReadonlySet<string> = new Set(
 );
 export const isAllowedSysctl = (name: string): boolean => allowedSysctls.has(name);
 
-/** Modules for storage, networks of Pods and accelerators. None gives programs a device past the kernel (vfio, uio). */
+/** Modules for storage, Pod networks and accelerators. None gives programs direct access to a device (vfio, uio). */
 export const allowedModules: ReadonlySet<string> = new Set(
   [
     'br_netfilter vxlan geneve wireguard tun sctp ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh ip_vs_lc ip_set xt_set xt_socket',
@@ -41,7 +41,7 @@ export const allowedModules: ReadonlySet<string> = new Set(
 );
 export const isAllowedModule = (name: unknown): boolean => typeof name === 'string' && allowedModules.has(name);
 
-/** Settings of a kubelet about room, limits and times. None is about who may ask it, or where its files lie. */
+/** Kubelet settings for capacity, limits and durations. None affects authorization or the location of its files. */
 export const allowedKubeletSettings = [
   'maxPods podsPerCore podPidsLimit cpuCFSQuota cpuCFSQuotaPeriod failSwapOn memorySwap registerWithTaints',
   'evictionHard evictionSoft evictionSoftGracePeriod evictionMinimumReclaim evictionMaxPodGracePeriod',

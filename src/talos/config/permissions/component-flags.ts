@@ -18,8 +18,8 @@ const forFlags = (names: string, check: ValueCheck): FlagChecks =>
   Object.fromEntries(names.split(' ').map((name) => [name, check]));
 
 /**
- * Flags of Kubernetes' programs that tune them. None of them reads or writes a file, names another system, or decides who is
- * let in and what is recorded.
+ * Flags that tune the programs of Kubernetes. None of them reads or writes a file, names another system, or affects
+ * authentication, authorization or auditing.
  */
 const flagChecks = {
   apiServer: {
@@ -80,7 +80,7 @@ const flagChecks = {
 
 export type KubernetesComponent = keyof typeof flagChecks;
 
-/** The flags of a program below `extraArgs`. */
+/** The permissions for the flags of a program, below `extraArgs`. */
 export const flagPermissions = (program: KubernetesComponent): readonly PatchPermission[] =>
   Object.entries<ValueCheck>(flagChecks[program]).map(([flag, value]) =>
     allow(`extraArgs.${flag}`, permissionReasons.program, { value }),

@@ -22,7 +22,7 @@ import {
 const userRegistryOnly = { path: 'name', check: userRegistry };
 const namePermission = allow('name', permissionReasons.name);
 
-/** In documents beside the main one, by kind. Documents of a kind that is not here are refused. */
+/** Permissions in documents beside the main one, by kind. Documents of any other kind are rejected. */
 export const documentPermissions: Readonly<Record<string, DocumentKindPermissions>> = {
   SysctlConfig: {
     rights: [

@@ -18,7 +18,7 @@ const cluster = (content: object): ConfigDocument => ({ cluster: content });
 const deleted = { $patch: 'delete' };
 const flags = (program: string, extraArgs: object) => cluster({ [program]: { extraArgs } });
 
-/** One value at a path; `*` and `[]` as in the table. */
+/** Builds a patch with one value at a path; `*` and `[]` as in the table. */
 function patchWith(path: readonly string[], value: unknown): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return value;
@@ -50,11 +50,11 @@ describe('the author of a ClusterConfig may not', () => {
     ['take the endpoint', document('Layer2VIPConfig', { name: address, link: 'enp0s1' }), /^Layer2VIPConfig /],
     ['take a floating address', document('HCloudVIPConfig', { name: address, link: 'enp0s1' }), /^HCloudVIPConfig /],
     ['announce one', document('BGPInstanceConfig', { name: 'a', advertise: [`${address}/32`] }), /^BGPInstanceConfig /],
-    ['lead packets elsewhere', document('RoutingRuleConfig', { name: '10', table: 'main' }), /^RoutingRuleConfig /],
+    ['reroute packets', document('RoutingRuleConfig', { name: '10', table: 'main' }), /^RoutingRuleConfig /],
     ['open the firewall', document('NetworkRuleConfig', { name: 'a', ingress: [] }), /^NetworkRuleConfig /],
-    ['say what a registry resolves to', machine({ network: { extraHostEntries: [] } }), /machine\.network /],
+    ['override the address of a registry', machine({ network: { extraHostEntries: [] } }), /machine\.network /],
     [
-      'say it by a document',
+      'override it by a document',
       document('StaticHostConfig', { name: address, hostnames: ['ghcr.io'] }),
       /^StaticHostConfig /,
     ],
@@ -99,11 +99,15 @@ describe('the author of a ClusterConfig may not', () => {
       cluster({ scheduler: { extraVolumes: [{ hostPath: '/', mountPath: '/host' }] } }),
       /cluster\.scheduler\.extraVolumes /,
     ],
-    ['let issuers in', flags('apiServer', { 'oidc-issuer-url': 'https://id.example' }), /oidc-issuer-url /],
-    ['let everybody in', flags('apiServer', { 'anonymous-auth': 'true' }), /anonymous-auth /],
-    ['allow everything', flags('apiServer', { 'authorization-mode': 'AlwaysAllow' }), /authorization-mode /],
+    ['trust further issuers', flags('apiServer', { 'oidc-issuer-url': 'https://id.example' }), /oidc-issuer-url /],
+    ['permit anonymous access', flags('apiServer', { 'anonymous-auth': 'true' }), /anonymous-auth /],
+    ['authorize everything', flags('apiServer', { 'authorization-mode': 'AlwaysAllow' }), /authorization-mode /],
     ['read a file', flags('apiServer', { 'authentication-config': '/x' }), /authentication-config /],
-    ['ask a webhook', flags('apiServer', { 'authorization-webhook-config-file': '/x' }), /webhook-config-file /],
+    [
+      'use an authorization webhook',
+      flags('apiServer', { 'authorization-webhook-config-file': '/x' }),
+      /webhook-config-file /,
+    ],
     ['write another audit log', flags('apiServer', { 'audit-log-path': '/x' }), /audit-log-path /],
     [
       'turn an API off',
@@ -112,19 +116,27 @@ describe('the author of a ClusterConfig may not', () => {
     ],
     ['log contents', flags('apiServer', { v: '9' }), /extraArgs\.v must be one of 0/],
     ['sign with another key', flags('controllerManager', { 'cluster-signing-key-file': '/x' }), /signing-key-file /],
-    ['take another kubeconfig', flags('scheduler', { kubeconfig: '/x' }), /kubeconfig /],
+    ['use another kubeconfig', flags('scheduler', { kubeconfig: '/x' }), /kubeconfig /],
     ['publish etcd', flags('etcd', { 'listen-client-urls': 'http://0.0.0.0:2379' }), /listen-client-urls /],
     ['open the kubelet', machine({ kubelet: { extraArgs: { 'read-only-port': '10255' } } }), /read-only-port /],
     [
-      'open it by its file',
+      'open it by its configuration',
       machine({ kubelet: { extraConfig: { authentication: { anonymous: { enabled: true } } } } }),
       /extraConfig\.authentication /,
     ],
     ['trust another authority', machine({ acceptedCAs: [{ crt: 'YQ==' }] }), /machine\.acceptedCAs /],
     ['trust one of Kubernetes', cluster({ acceptedCAs: [{ crt: 'YQ==' }] }), /cluster\.acceptedCAs /],
     ['trust it on the node', document('TrustedRootsConfig', { name: 'x', certificates: '' }), /^TrustedRootsConfig /],
-    ['let in by a document', document('KubeAuthenticationConfig', { configuration: {} }), /^KubeAuthenticationConfig /],
-    ['allow by a document', document('KubeAuthorizerConfig', { name: 'x', type: 'Webhook' }), /^KubeAuthorizerConfig /],
+    [
+      'trust issuers by a document',
+      document('KubeAuthenticationConfig', { configuration: {} }),
+      /^KubeAuthenticationConfig /,
+    ],
+    [
+      'authorize by a document',
+      document('KubeAuthorizerConfig', { name: 'x', type: 'Webhook' }),
+      /^KubeAuthorizerConfig /,
+    ],
     [
       'give Pods the Talos API',
       machine({ features: { kubernetesTalosAPIAccess: { enabled: true } } }),
@@ -156,8 +168,8 @@ describe('the author of a ClusterConfig may not', () => {
       /parameters\[\] must be a parameter/,
     ],
     ['send fetches through a proxy', machine({ env: { https_proxy: 'http://x' } }), /machine\.env /],
-    ['send logs away', machine({ logging: { destinations: [] } }), /machine\.logging /],
-    ['hide what was done', cluster({ apiServer: { auditPolicy: { rules: [] } } }), /cluster\.apiServer\.auditPolicy /],
+    ['send logs to another system', machine({ logging: { destinations: [] } }), /machine\.logging /],
+    ['disable auditing', cluster({ apiServer: { auditPolicy: { rules: [] } } }), /cluster\.apiServer\.auditPolicy /],
     [
       'read files by an admission plugin',
       cluster({ apiServer: { admissionControl: [{ name: 'ImagePolicyWebhook', configuration: {} }] } }),
@@ -178,17 +190,17 @@ describe('the author of a ClusterConfig may not', () => {
       machine({ nodeLabels: { 'talos.clusters.openmcp.cloud/pool': 'x' } }),
       /pool /,
     ],
-    ['take away what guards a node', machine({ sysctls: deleted }), /machine\.sysctls /],
-    ['take a section away', cluster({ apiServer: deleted }), /cluster\.apiServer /],
-    ['take the main document away', { $patch: 'delete' }, /^the document /],
-    ['take a document away', document('RegistryMirrorConfig', { name: 'r.example', ...deleted }), /not taken away/],
+    ['remove the protection of a node', machine({ sysctls: deleted }), /machine\.sysctls /],
+    ['remove a section', cluster({ apiServer: deleted }), /cluster\.apiServer /],
+    ['remove the main document', { $patch: 'delete' }, /^the document /],
+    ['remove a document', document('RegistryMirrorConfig', { name: 'r.example', ...deleted }), /not taken away/],
     [
-      'take PodSecurity away',
+      'remove PodSecurity',
       cluster({ apiServer: { admissionControl: [{ name: 'PodSecurity', ...deleted }] } }),
       /admissionControl\[\] .*not taken away/,
     ],
     ['hide a document', { kind: '', machine: { files: [] } }, /^"" .*no kind that is known/],
-    ['use a kind that is not known', document('NoSuchConfig', {}), /^NoSuchConfig .*no kind that is known/],
+    ['use an unknown kind', document('NoSuchConfig', {}), /^NoSuchConfig .*no kind that is known/],
   ])('%s', (_, patch, message) => {
     const problems = problemsOf(patch);
     expect(problems).toEqual(expect.arrayContaining([expect.stringMatching(message)]));
@@ -206,7 +218,7 @@ describe('the author of a ClusterConfig may not', () => {
     'factory.talos.dev',
     'factory.example.org',
     '',
-  ])('change where the system comes from: %j', (name) => {
+  ])('change the source of the system: %j', (name) => {
     const endpoints = ['https://m.example'];
     const patches = [
       machine({ registries: { mirrors: { [name]: { endpoints } } } }),
@@ -229,7 +241,7 @@ describe('every kind of document', () => {
     },
   );
 
-  it.each(Object.keys(documentPermissions))('%s that is allowed is one that Talos knows', (kind) => {
+  it.each(Object.keys(documentPermissions))('%s that is permitted is known to Talos', (kind) => {
     expect(Object.keys(documentKinds)).toContain(kind);
   });
 });
@@ -240,7 +252,7 @@ describe('every path of the main document', () => {
   const isGiven = (path: string) =>
     [...given].some((one) => path === one || path.startsWith(`${one}.`) || one.startsWith(path));
 
-  it('is refused unless it is in the table, with a reason', () => {
+  it('is rejected with a reason unless it is in the table', () => {
     const others = all.filter((path) => !isGiven(path) && path !== 'version');
     expect(others.length).toBeGreaterThan(150);
     for (const path of others) {
@@ -249,7 +261,7 @@ describe('every path of the main document', () => {
     }
   });
 
-  it('that is refused has a reason of its own', () => {
+  it('that is rejected has a specific reason', () => {
     const general = new Set(['debug', 'persist', 'cluster.clusterName', 'cluster.coreDNS', 'cluster.proxy']);
     const unsaid = all.filter(
       (path) =>
@@ -259,7 +271,7 @@ describe('every path of the main document', () => {
   });
 });
 
-/** Values that people write. */
+/** Typical values. */
 const samples = [
   '1',
   'true',
@@ -299,7 +311,7 @@ function sampleOf({ path, value, key }: PatchPermission, kind: string): ConfigDo
   return document(kind, { ...content, ...named, ...(kind === 'KubeAdmissionControlConfig' ? podSecurity : {}) });
 }
 
-/** Objects and lists are taken for what they are by their names. */
+/** Derives the type of a value from the name of its key. */
 const sampleWithoutCheck = (path: string): unknown =>
   /(resources|auth|clientIdentity|value|manifest|configuration)$/.test(path) && !/^auth$|manifest$/.test(path)
     ? {}
@@ -307,7 +319,7 @@ const sampleWithoutCheck = (path: string): unknown =>
       ? 'YQ=='
       : 'x';
 
-describe('every right of the table', () => {
+describe('every permission of the table', () => {
   const rights = [
     ...mainDocumentPermissions.map((right) => ({ kind: '', right })),
     ...Object.entries(documentPermissions).flatMap(([kind, { rights: own }]) => own.map((right) => ({ kind, right }))),
@@ -315,7 +327,7 @@ describe('every right of the table', () => {
   it.each(rights.map((one) => ({ ...one, title: `${one.kind}:${one.right.path}` })))('$title', ({ kind, right }) => {
     const patch = sampleOf(right, kind);
     expect(problemsOf(patch)).toEqual([]);
-    // What Talos does not know could never be set. Settings of numbers were given a text.
+    // An unknown path could never be set. Number settings get a text here.
     const unknown = findDecodingProblems(patch, '1.14.0').filter(
       (text) => !/has to be (a whole number|true or false)/.test(text),
     );
@@ -323,8 +335,8 @@ describe('every right of the table', () => {
   });
 });
 
-describe('what is written into a refusal', () => {
-  it('never holds a value, and ends', () => {
+describe('a rejection message', () => {
+  it('never contains a value, and is bounded', () => {
     const keys = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`wrong${i}`, 'hunter2hunter2']));
     const problems = problemsOf(machine({ ...keys, [`x${'y'.repeat(5_000)}`]: 'hunter2hunter2' }));
     expect(problems).toHaveLength(6);
@@ -334,14 +346,14 @@ describe('what is written into a refusal', () => {
     expect(long?.length).toBeLessThan(300);
   });
 
-  it('is found in a moment however large the patch is', () => {
+  it('is found in linear time for a large patch', () => {
     const values = Array.from({ length: 20_000 }, () => 'x'.repeat(100));
     const nested = values.reduce<unknown>((inner) => [inner], 'x');
     expect(problemsOf(machine({ network: nested, kubelet: { clusterDNS: values } }))).toHaveLength(2);
   });
 });
 
-/** Paths of a shape down to what is no object of named keys. */
+/** The paths of a schema down to values without named keys. */
 function leavesOf(shape: ValueSchema, path = ''): string[] {
   if (shape.is === 'keys') {
     return Object.entries(shape.keys).flatMap(([key, one]) => leavesOf(one, path === '' ? key : `${path}.${key}`));

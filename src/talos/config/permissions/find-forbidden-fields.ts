@@ -7,15 +7,15 @@ import { findRejectionReasonOfPath, rejectionReasonOfKind } from './rejection-re
 
 export type { PatchPermissionContext } from './patch-permission.ts';
 
-/** As many problems of one patch as people can read at once. */
+/** Maximum number of problems to report for one patch. */
 const maxProblems = 5;
-/** Keys are shown, and may be of any length. */
+/** Maximum length of a key in a message. */
 const maxKeyLength = 64;
 
 /**
- * What the author of a ClusterConfig may not do by a patch, as sentences that name the path and never a value. The author
- * decides about one cluster and what runs in it, and not about its nodes' network, disks, images and secrets, which
- * belong to the platform team (docs/security.md).
+ * Finds the fields that the author of a ClusterConfig may not set by a patch, as sentences with the path and never with
+ * a value. The author decides about one cluster and its workloads, and not about its nodes' network, disks, images and
+ * secrets, which belong to the platform team (docs/security.md).
  */
 export function findForbiddenFields(patch: ConfigDocument, context: PatchPermissionContext): string[] {
   const problems = isMainConfigDocument(patch)
@@ -26,7 +26,7 @@ export function findForbiddenFields(patch: ConfigDocument, context: PatchPermiss
     : problems;
 }
 
-/** `version: v1alpha1` says nothing. */
+/** `version: v1alpha1` has no effect. */
 const withoutVersion = ({ version, ...content }: ConfigDocument): ConfigDocument =>
   version === 'v1alpha1' || version === undefined ? content : { ...content, version };
 
@@ -69,7 +69,7 @@ interface TraversalState {
   readonly kind: string;
 }
 
-/** As deep as the table goes: below the first key that is not in it nothing is looked at. */
+/** Stops at the first key that is not in the table. */
 function checkValue(all: TraversalState, path: readonly string[], value: unknown): string[] {
   const { rights, context } = all;
   const fitting = rights.filter((right) => coversPath(right, path, context));
@@ -89,7 +89,7 @@ function checkValue(all: TraversalState, path: readonly string[], value: unknown
 
 const pathSegments = ({ path }: PatchPermission): readonly string[] => path.split('.');
 
-/** Whether a right is about this path or something below it. */
+/** Whether a permission covers this path or a path below it. */
 function coversPath(right: PatchPermission, path: readonly string[], context: PatchPermissionContext): boolean {
   const segments = pathSegments(right);
   return (

@@ -20,7 +20,7 @@ import {
   wholeNumber,
 } from './value-checks.ts';
 
-/** What `machine.registries.mirrors.*` and RegistryMirrorConfig have in common. */
+/** The common permissions of `machine.registries.mirrors.*` and RegistryMirrorConfig. */
 export const registryMirrorPermissions: readonly PatchPermission[] = [
   allow('overridePath', permissionReasons.ownImages, { value: trueOrFalse }),
   allow('skipFallback', permissionReasons.ownImages, { value: trueOrFalse }),
@@ -76,7 +76,7 @@ const clusterPermissions: readonly PatchPermission[] = [
   ...allowBelow('etcd', flagPermissions('etcd')),
 ];
 
-/** In the main document. */
+/** Permissions in the main document. */
 export const mainDocumentPermissions: readonly PatchPermission[] = [
   ...allowBelow('machine', machinePermissions),
   ...allowBelow('cluster', clusterPermissions),

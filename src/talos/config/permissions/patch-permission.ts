@@ -1,35 +1,37 @@
-/** What the rights of a ClusterConfig's author depend on beside the patch. */
+/** The context of the permissions beside the patch itself. */
 export interface PatchPermissionContext {
-  /** Hosts of registries that images of the system come from, beside those that every cluster uses. */
+  /** Hosts of registries for system images, beside those that every cluster uses. */
   readonly systemRegistries: readonly string[];
   /** Prefix of the labels that the provider sets. */
   readonly labelPrefix: string;
 }
 
-/** `such` is the end of the sentence "… must be …". */
+/** `such` completes the sentence "… must be …". */
 export interface ValueCheck {
   readonly such: string;
   readonly holds: (value: unknown, context: PatchPermissionContext) => boolean;
 }
 
-/** One thing that the author of a ClusterConfig may set by a patch. Everything else is refused. */
+/** A field that the author of a ClusterConfig may set by a patch. Every other field is rejected. */
 export interface PatchPermission {
-  /** Keys from the root with dots between them; `*` is any key of a map, `[]` each element of a list. */
+  /** Dotted path from the root; `*` is any key of a map, `[]` each element of a list. */
   readonly path: string;
-  /** For people: the reason why a cluster owner may. */
+  /** For users: the reason for the permission. */
   readonly because: string;
-  /** Which keys `*` stands for. Left out: all. */
+  /** The keys that `*` matches. Absent: all. */
   readonly key?: (key: string, context: PatchPermissionContext) => boolean;
-  /** What the whole value has to be. Left out: anything that Talos takes. */
+  /** The check of the whole value. Absent: any value that Talos accepts. */
   readonly value?: ValueCheck;
-  /** Whether `$patch: delete` may take it away: only what a patch of the platform team does not protect a cluster with. */
+  /**
+   * Whether `$patch: delete` may remove it: not for a field with which the platform team's patches protect a cluster.
+   */
   readonly removable?: boolean;
 }
 
-/** The rights in one kind of document. */
+/** The permissions in one kind of document. */
 export interface DocumentKindPermissions {
   readonly rights: readonly PatchPermission[];
-  /** What a document of the kind has to be as a whole, e.g. by its name. */
+  /** A check of the whole document, e.g. of its name. */
   readonly whole?: { readonly path: string; readonly check: ValueCheck };
 }
 
@@ -43,6 +45,6 @@ export const allow = (
   ...more,
 });
 
-/** The same rights below another path. */
+/** The same permissions below another path. */
 export const allowBelow = (prefix: string, rights: readonly PatchPermission[]): readonly PatchPermission[] =>
   rights.map((one) => ({ ...one, path: `${prefix}.${one.path}` }));

@@ -1,4 +1,4 @@
-/** Why the author of a ClusterConfig may set something, as the rest of a sentence that begins with it. */
+/** Reasons for permissions. Each completes the sentence that begins with the field. */
 export const permissionReasons = {
   ownNodes: 'describes nodes of the own cluster to its own Pods',
   ownRoom: 'divides the room of a node among Pods of the own cluster',

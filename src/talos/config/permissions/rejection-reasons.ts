@@ -1,6 +1,6 @@
 /**
- * Why something is the platform team's, by the beginning of its path; the longest that fits counts. Each is the end of the
- * sentence "… cannot be set in a ClusterConfig: …".
+ * Reasons for rejections, by the beginning of the path; the longest match counts. Each completes the sentence "… cannot
+ * be set in a ClusterConfig: …".
  */
 const network = 'addresses, routes, names and the firewall of nodes belong to the network of the platform team';
 const disks = 'disks, and what is erased on them, follow from the ProviderConfig';
@@ -108,13 +108,13 @@ const reasonsByKind: readonly (readonly [RegExp, string])[] = [
   [/^(EtcFile|CRI|Udev|Sysfs|PCIDriver|Container|ExtensionService|SecurityProfile|OOM|Watchdog)/, system],
 ];
 
-/** For a path of the main document, with dots between its keys. */
+/** For a dotted path of the main document. */
 export function findRejectionReasonOfPath(path: string): string | undefined {
   const fitting = Object.keys(reasonsByPath).filter((known) => path === known || path.startsWith(`${known}.`));
   const longest = fitting.reduce((a, b) => (a.length > b.length ? a : b), '');
   return reasonsByPath[longest];
 }
 
-/** For a whole kind of document. What no other reason is known for is about the network of nodes. */
+/** For a whole kind of document. Kinds without a specific reason concern the network of nodes. */
 export const rejectionReasonOfKind = (kind: string): string =>
   reasonsByKind.find(([pattern]) => pattern.test(kind))?.[1] ?? network;

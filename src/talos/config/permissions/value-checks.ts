@@ -4,7 +4,7 @@ import { isCidr, isDnsName, isDuration, isLabelKey, toUrl } from '../schema/form
 import { isAllowedModule } from './allowed-names.ts';
 import type { PatchPermissionContext, ValueCheck } from './patch-permission.ts';
 
-/** Longest text that is looked at. All of these are numbers, names and addresses. */
+/** Maximum length of a text. All valid values are numbers, names and addresses. */
 const maxTextLength = 512;
 
 const toShortText = (value: unknown): string | undefined => {
@@ -29,7 +29,7 @@ export const duration = createTextCheck(
 );
 export const oneOfWords = (...allowed: readonly string[]): ValueCheck =>
   createTextCheck(`one of ${allowed.join(', ')}`, (written) => allowed.includes(written));
-/** From 5 on the programs log more than they should, from 8 on the contents of requests, Secrets among them. */
+/** From 5 on the programs log more than they should, from 8 on the contents of requests, including Secrets. */
 export const logVerbosity = oneOfWords('0', '1', '2', '3', '4');
 export const singleLineText = createTextCheck('a text of one line', (written) => /^[\x20-\x7e]{1,256}$/.test(written));
 export const hostNameOrAddress = createTextCheck(
@@ -43,7 +43,7 @@ export const subnetList = createTextCheck('subnets with commas between them', (w
 export const bindAddress = createTextCheck('an address with a port like 0.0.0.0:10249', (written) =>
   /^(0\.0\.0\.0|127\.0\.0\.1|\[::1?\]):\d{1,5}$/.test(written),
 );
-/** Versions of an API may be switched on; those that are served by default may not be switched off. */
+/** API versions may be enabled; versions that are served by default may not be disabled. */
 export const enabledApiVersions = createTextCheck(
   'API versions to switch on, like resource.k8s.io/v1beta1=true',
   (written) => written.split(',').every((one) => /^[a-z0-9.-]{1,253}\/v[a-z0-9]{1,16}=true$/.test(one)),
@@ -58,15 +58,15 @@ export const httpsUrl: ValueCheck = {
 };
 export const fileName = createTextCheck('a file name', (written) => /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(written));
 
-/** A parameter may hold the path of a program that the kernel then runs as root (`usermode_helper` of drbd). */
+/** A parameter may hold the path of a program that the kernel runs as root (`usermode_helper` of drbd). */
 export const moduleParameter = createTextCheck('a parameter with a number, Y, N or disabled', (written) =>
   /^\w{1,64}=(\d{1,12}|[YyNn]|disabled)$/.test(written),
 );
 
-/** Registries that Talos and Kubernetes themselves come from: a mirror of one could put other programs in their place. */
+/** Registries of Talos and Kubernetes itself: a mirror of one could replace system programs. */
 const systemRegistries = ['registry.k8s.io', 'gcr.io', 'ghcr.io', 'factory.talos.dev'];
 
-/** Whether images of the system never come from a registry. */
+/** Whether system images never come from a registry. */
 export function isUserRegistry(host: string, context: PatchPermissionContext): boolean {
   const name = host.toLowerCase();
   const known = [...systemRegistries, ...context.systemRegistries];
@@ -81,13 +81,13 @@ export const userRegistry: ValueCheck = {
   holds: (value, context) => typeof value === 'string' && isUserRegistry(value, context),
 };
 
-/** Roles and the labels that the provider sets are not an owner's. */
+/** Excludes roles and the labels that the provider sets. */
 export const isUserLabel = (key: string, { labelPrefix }: PatchPermissionContext): boolean =>
   isLabelKey(key) && !key.startsWith(labelPrefix) && !key.startsWith('node-role.kubernetes.io/');
 
 const mountOptions = ['bind', 'rbind', 'rshared', 'rslave', 'rprivate', 'rw', 'ro', 'nodev', 'nosuid', 'noexec'];
 
-/** A volume of the node, shown to the kubelet where it lies. Any other path could hold what belongs to the system. */
+/** A volume of the node, mounted into the kubelet at its own path. Any other path could hold data of the system. */
 export const userVolumeMount: ValueCheck = {
   such: 'a bind mount of a folder below /var/mnt to its own path',
   holds: (value) => {
@@ -121,7 +121,7 @@ export const taintValueText = createTextCheck('a taint effect like NoSchedule or
   /^([\w.-]{0,63}:)?(NoSchedule|PreferNoSchedule|NoExecute)$/.test(written),
 );
 
-/** Empty, as labels may be, or up to 63 letters. */
+/** Empty, as labels may be, or up to 63 characters. */
 export const labelValueText = createTextCheck('the value of a label', (written) => /^[\w.-]{0,63}$/.test(written));
 
 export const allowedModuleName: ValueCheck = {

@@ -13,10 +13,10 @@ import type { ValueSchema } from './value-schema.ts';
 
 const talosVersion = '1.14.0';
 
-/** One value somewhere in a document, and what may stand there. */
+/** A position in a document, and the schema of its value. */
 interface Place {
   readonly kind: string;
-  /** `[]` goes into a list, `*` into a map. */
+  /** `[]` adds a list element, `*` a map entry. */
   readonly path: readonly string[];
   readonly shape: ValueSchema;
 }
@@ -43,7 +43,10 @@ const good: Readonly<Record<string, unknown>> = {
   'in base64': 'eA==',
 };
 
-/** A value that fits, or values that do not. What Talos knows of texts beyond our shapes would hide what is asked here. */
+/**
+ * Values that fit the schema, or values that do not. Excludes texts that Talos checks more strictly, which would hide a
+ * decoding error.
+ */
 function valuesFor(shape: ValueSchema, fits: boolean): unknown[] {
   if (shape.is !== 'scalar') return fits ? [] : shape.is === 'list' ? ['x', { a: 'b' }] : ['x', ['x']];
   if (fits) return shape.such === 'a text' ? [] : [good[shape.such] ?? shape.such.split(/ of |, /).at(-1)];
@@ -61,7 +64,7 @@ const documentOf = ({ kind, path }: Place, value: unknown): ConfigDocument => {
 const write = (documents: readonly ConfigDocument[]): string =>
   documents.map((one) => stringify(one, { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN' })).join('---\n');
 
-/** What Talos says of a text that it cannot decode; of everything else it says other things. */
+/** Talos' messages for a text that it cannot decode; its other messages differ. */
 const undecodable = /error decoding|unknown keys|not registered|construct errors/;
 
 let base: readonly ConfigDocument[];
@@ -73,8 +76,8 @@ describeWithTalosctl114((talosctl) => {
   describe.each([
     { fits: true, what: 'what fits' },
     { fits: false, what: 'what does not fit' },
-  ])('of all that may stand in a document, talosctl reads $what as we do', ({ fits, what }) => {
-    it('in forty places', async () => {
+  ])('of all possible values in a document, talosctl decodes $what in the same way', ({ fits, what }) => {
+    it('in forty positions', async () => {
       const candidates = places.flatMap((place) =>
         valuesFor(place.shape, fits).map((value) => ({ place, document: documentOf(place, value) })),
       );

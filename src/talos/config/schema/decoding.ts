@@ -5,9 +5,9 @@ import { mainDocumentSchema } from './main-document-schema.ts';
 import { findSchemaProblems } from './value-schema.ts';
 
 /**
- * What Talos would refuse to decode in a document, as sentences without a full stop: kinds it does not know, keys that do
- * not exist, and values of another type. Talos says `not registered`, `unknown keys found during decoding` and `cannot
- * construct`; a node that reads such a configuration from a disc waits for ever.
+ * Finds values in a document that Talos cannot decode, as sentences without a full stop: unknown kinds, unknown keys,
+ * and values of another type. Talos reports `not registered`, `unknown keys found during decoding` and `cannot
+ * construct`. A node that reads such a configuration from a disk waits forever.
  */
 export function findDecodingProblems(document: ConfigDocument, talosVersion: string): string[] {
   if (isMainConfigDocument(document)) return findSchemaProblems(document, mainDocumentSchema);

@@ -1,14 +1,14 @@
 import { type ObjectValueSchema, parseValueSchema } from './value-schema.ts';
 
-/** A document beside the main one. */
+/** A kind of document beside the main one. */
 export interface DocumentKind {
-  /** The first Talos minor that knows it, among those that we write for. */
+  /** The first supported Talos minor that knows it. */
   readonly since: '1.12' | '1.13' | '1.14';
-  /** What it holds beside `apiVersion` and `kind`. */
+  /** The fields beside `apiVersion` and `kind`. */
   readonly shape: ObjectValueSchema;
-  /** Only for control planes: on a worker Talos refuses it. */
+  /** Only for control planes: Talos rejects it on a worker. */
   readonly controlPlaneOnly?: boolean;
-  /** Paths of the main document that say the same: Talos refuses the two together. */
+  /** Equivalent paths of the main document: Talos rejects both together. */
   readonly conflicts?: readonly string[];
 }
 
@@ -172,7 +172,7 @@ const runtimeKinds: Readonly<Record<string, DocumentKind>> = {
   WatchdogTimerConfig: defineKind('1.12', 'device timeout@'),
 };
 
-/** What all programs of Kubernetes take. */
+/** The common fields of all programs of Kubernetes. */
 const componentFields = 'extraArgs{~} resources{~}';
 
 const clusterKinds: Readonly<Record<string, DocumentKind>> = {
@@ -247,7 +247,7 @@ const clusterKinds: Readonly<Record<string, DocumentKind>> = {
   ),
 };
 
-/** Every kind that Talos registers (`pkg/machinery/config/types`), without the deprecated Equinix ones. */
+/** Every kind that Talos registers (`pkg/machinery/config/types`), except for the deprecated Equinix ones. */
 export const documentKinds: Readonly<Record<string, DocumentKind>> = {
   ...networkKinds,
   ...storageKinds,

@@ -12,7 +12,7 @@ export function isCidr(text: unknown): boolean {
   return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
-/** An address, a subnet, or one of them behind an exclamation mark: the form of Talos' subnet filters. */
+/** An address, a subnet, or one of them after an exclamation mark: the form of Talos' subnet filters. */
 export function isSubnetFilter(text: unknown): boolean {
   if (typeof text !== 'string') return false;
   const plain = text.replace(/^!/, '');
@@ -36,7 +36,7 @@ export function isBase64(value: unknown): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 
-/** Browsers and proxies take as much. */
+/** The common limit of browsers and proxies. */
 const maxUrlLength = 2048;
 
 /** A URL with scheme and host, or undefined. */
@@ -63,12 +63,12 @@ export function isLabelKey(key: string): boolean {
 export const isLabelValue = (value: unknown): boolean =>
   typeof value === 'string' && (value === '' || qualifiedName.test(value));
 
-/** Those of Kubernetes' labels that a kubelet may give its own Node (admission plugin NodeRestriction). */
+/** The labels of Kubernetes that a kubelet may set on its own Node (admission plugin NodeRestriction). */
 const kubeletSettableLabel =
   /^([a-z0-9.-]*\.)?(kubelet|node)\.kubernetes\.io\/|^(kubernetes\.io\/(hostname|arch|os)|beta\.kubernetes\.io\/(arch|os|instance-type)|node\.kubernetes\.io\/instance-type|(topology|failure-domain\.beta)\.kubernetes\.io\/(zone|region))$/;
 const kubernetesLabel = /^([a-z0-9.-]*\.)?(kubernetes|k8s)\.io\//;
 
-/** Whether a worker may bring a label when it registers. */
+/** Whether a worker may register with a label. */
 export const isKubeletSettableLabel = (key: string): boolean =>
   !kubernetesLabel.test(key) || kubeletSettableLabel.test(key);
 

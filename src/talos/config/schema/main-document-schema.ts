@@ -69,7 +69,10 @@ const clusterFields =
   'externalCloudProvider{enabled? manifests[]} extraManifests[] extraManifestHeaders{} inlineManifests[name contents] ' +
   'adminKubeconfig{certLifetime@} allowSchedulingOnControlPlanes? allowSchedulingOnMasters?';
 
-/** The main document, with what is deprecated and still accepted (`config/types/v1alpha1` of Talos 1.12 to 1.14). */
+/**
+ * The main document, including deprecated fields that are still accepted (`config/types/v1alpha1` of Talos 1.12 to
+ * 1.14).
+ */
 export const mainDocumentSchema: ObjectValueSchema = parseValueSchema(
   `version debug? persist? machine{${machineFields}} cluster{${clusterFields}}`,
 );

@@ -6,24 +6,24 @@ const shape = parseValueSchema(
     'routes[gateway^ metric#] mirrors{*endpoints[]} deep{er{est?}}',
 );
 
-describe('the short form of a shape', () => {
+describe('the short form of a schema', () => {
   it.each<[string, unknown]>([
     ['nothing', {}],
     [
       'scalars',
       { name: 'x', mtu: 1500, up: false, wait: '1h30m', gateway: 'fd00::1', subnet: '10.0.0.0/8', crt: 'eA==' },
     ],
-    ['a number as a text, as a YAML reader has it', { name: 5 }],
+    ['a number as a text, as a YAML parser reads it', { name: 5 }],
     ['anything', { config: [{ a: 1 }] }],
     ['a word of several', { mode: 'very slow' }],
     ['lists and maps', { links: ['a'], ports: [1, 2], labels: { 'a/b': 'c' }, features: { x: true } }],
     [
-      'what is nested',
+      'nested values',
       { routes: [{ metric: 1 }], mirrors: { 'docker.io': { endpoints: ['x'] } }, deep: { er: { est: true } } },
     ],
-    ['what is null', { name: null, links: [null], deep: { er: null } }],
-    ['what a patch deletes', { routes: [{ network: 'x', $patch: 'delete' }], deep: { $patch: 'delete' } }],
-  ])('takes %s', (_, value) => {
+    ['null', { name: null, links: [null], deep: { er: null } }],
+    ['values that a patch deletes', { routes: [{ network: 'x', $patch: 'delete' }], deep: { $patch: 'delete' } }],
+  ])('accepts %s', (_, value) => {
     expect(findSchemaProblems(value, shape)).toEqual([]);
   });
 
@@ -48,11 +48,11 @@ describe('the short form of a shape', () => {
     [{ constructor: 1 }, 'constructor does not exist'],
     [{ deep: { '': 1 } }, 'deep."" does not exist'],
     [{ 'a b': 1 }, '"a b" does not exist'],
-  ])('refuses %j', (value, sentence) => {
+  ])('rejects %j', (value, sentence) => {
     expect(findSchemaProblems(value, shape)).toEqual([sentence]);
   });
 
-  it('is refused itself where it makes no sense', () => {
+  it('is itself rejected when it is invalid', () => {
     expect(() => parseValueSchema('name] mtu#')).toThrow('unexpected ] mtu#');
     expect(() => parseValueSchema('routes[gateway')).toThrow('nothing closes');
   });

@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { isRecord } from '../config-document.ts';
 import { isBase64, isCidr, isDuration } from './formats.ts';
 
-/** What a value may be. */
+/** The schema of a value. */
 export type ValueSchema =
-  /** Not looked into. */
+  /** Not validated further. */
   | { readonly is: 'any' }
-  /** `such` is the end of the sentence "it has to be …". */
+  /** `such` completes the sentence "it has to be …". */
   | { readonly is: 'scalar'; readonly such: string; readonly holds: (value: unknown) => boolean }
   | { readonly is: 'list' | 'map'; readonly of: ValueSchema }
   | ObjectValueSchema;
@@ -21,7 +21,7 @@ const scalarSchema = (such: string, holds: (value: unknown) => boolean): ValueSc
 const isScalar = (value: unknown): boolean => typeof value !== 'object';
 
 const scalarSchemas: Readonly<Record<string, ValueSchema>> = {
-  // A YAML reader takes numbers and truth values for texts too.
+  // A YAML parser also accepts numbers and booleans as texts.
   '': scalarSchema('a text', isScalar),
   '#': scalarSchema('a whole number, without quotes', Number.isInteger),
   '?': scalarSchema('true or false, without quotes', (value) => typeof value === 'boolean'),
@@ -34,10 +34,10 @@ const scalarSchemas: Readonly<Record<string, ValueSchema>> = {
 const scalarMark = /[#?@^/=~]/y;
 
 /**
- * Reads the short form of the tables beside: keys with blanks between them, each with what it holds. Nothing is a text,
- * `#` a number, `?` true or false, `@` a duration, `^` an address, `/` a subnet, `=` base64, `~` anything, `(a|b)` one of
- * these words; `[…]` is a list and `{…}` an object of what stands inside: keys, or one of these marks for each element.
- * `{*…}` is a map of objects with these keys.
+ * Parses the short form of the adjacent tables: keys separated by blanks, each with a mark for its type. No mark is a
+ * text, `#` a number, `?` a boolean, `@` a duration, `^` an address, `/` a subnet, `=` Base64, `~` any value, `(a|b)`
+ * one of these words. `[…]` is a list and `{…}` an object with the enclosed content: keys, or one of these marks for
+ * each element. `{*…}` is a map of objects with these keys.
  *
  *     name mtu# up? links[] labels{} config{~} mode(fast|slow) routes[gateway^ metric#] mirrors{*endpoints[]}
  */
@@ -53,7 +53,7 @@ interface SchemaReader {
   at: number;
 }
 
-/** `sticky`: looks only where the reader is. */
+/** `sticky`: matches only at the current position. */
 function readToken(reader: SchemaReader, sticky: RegExp): string {
   sticky.lastIndex = reader.at;
   const found = sticky.exec(reader.text)?.[0] ?? '';
@@ -89,8 +89,8 @@ function readScalar(reader: SchemaReader): ValueSchema {
 }
 
 /**
- * Where a value is not of its shape, as sentences that begin with the path and have no full stop. What is null is left
- * out, and what a patch marks with `$patch` goes.
+ * Finds values that do not match their schema, as sentences that begin with the path and have no full stop. Null values
+ * are skipped, and values with `$patch` are always valid.
  */
 export function findSchemaProblems(value: unknown, shape: ValueSchema, path = ''): string[] {
   if (value === null || value === undefined || (isRecord(value) && '$patch' in value && path !== '')) return [];

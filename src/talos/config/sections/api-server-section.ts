@@ -4,15 +4,15 @@ import type { MachineConfigInput } from '../machine-config-input.ts';
 import { issuerCaFolder, issuerCaPath, toJwtAuthenticators, toOidcArguments } from '../oidc/oidc-trust.ts';
 
 /**
- * From Talos 1.14 on kube-apiserver is configured by documents of its own, because only they can be told of several
- * issuers, and of a change without a reboot.
+ * From Talos 1.14 on separate documents configure kube-apiserver, because only they support several issuers, and
+ * changes without a reboot.
  */
 export const usesApiServerDocuments = (talosVersion: string): boolean => isAtLeastMinor(talosVersion, '1.14');
 
 const apiServerImage = (input: MachineConfigInput): string =>
   `registry.k8s.io/kube-apiserver:v${withoutLeadingV(input.kubernetesVersion)}`;
 
-/** `cluster.apiServer` of the main document; nothing where there are documents instead. */
+/** `cluster.apiServer` of the main document; empty when documents configure the API server. */
 export function buildApiServerSection(input: MachineConfigInput): ConfigDocument {
   if (usesApiServerDocuments(input.talosVersion)) return {};
   const { apiServerCertSANs, issuerAuthorities, trust } = input;
@@ -31,7 +31,7 @@ export function buildApiServerSection(input: MachineConfigInput): ConfigDocument
 }
 
 /**
- * The authorities of issuers as files of the node: it reads them when it boots, so that they have to be there from the
+ * The authorities of issuers as files of the node. The node creates files at boot, so they must exist from the
  * beginning.
  */
 export function buildIssuerCaFiles({ issuerAuthorities, role, talosVersion }: MachineConfigInput): ConfigDocument {
@@ -46,7 +46,7 @@ export function buildIssuerCaFiles({ issuerAuthorities, role, talosVersion }: Ma
   return { files };
 }
 
-/** The same as documents. They bring no defaults: what is left out is not there. */
+/** The same as documents, which have no defaults: every needed value must be set. */
 export function buildApiServerDocuments(input: MachineConfigInput): ConfigDocument[] {
   if (input.role !== 'controlplane' || !usesApiServerDocuments(input.talosVersion)) return [];
   const document = (kind: string, fields: ConfigDocument): ConfigDocument => ({
@@ -69,13 +69,15 @@ export function buildApiServerDocuments(input: MachineConfigInput): ConfigDocume
   ];
 }
 
-/** Kubelets ask for health without saying who they are. */
+/** Kubelets send health requests without authentication. */
 const anonymousProbes = {
   enabled: true,
   conditions: [{ path: '/livez' }, { path: '/readyz' }, { path: '/healthz' }],
 };
 
-/** The defaults of Talos' own generator: pods are held to the `baseline` standard, and every request leaves a trace. */
+/**
+ * The defaults of Talos' own generator: Pods are restricted to the `baseline` standard, and every request is audited.
+ */
 const podSecurityConfiguration = {
   apiVersion: 'pod-security.admission.config.k8s.io/v1alpha1',
   kind: 'PodSecurityConfiguration',

@@ -27,7 +27,7 @@ export function buildClusterSection(input: MachineConfigInput): ConfigDocument {
   };
 }
 
-/** The registry in Kubernetes itself stays off: since Kubernetes 1.32 nodes are not allowed to use it. */
+/** The registry in Kubernetes itself stays disabled: since Kubernetes 1.32 nodes are not allowed to use it. */
 function buildDiscoverySection({ discovery }: MachineConfigInput): ConfigDocument {
   if (!discovery.enabled) return { enabled: false };
   const service = discovery.endpoint === undefined ? {} : { endpoint: discovery.endpoint };
@@ -44,7 +44,7 @@ function buildControlPlaneSection(input: MachineConfigInput): ConfigDocument {
     ca: toCertificateAndKey(authorities.kubernetes),
     aggregatorCA: toCertificateAndKey(authorities.aggregator),
     serviceAccount: { key: toBase64(bundle.serviceAccountKey.reveal()) },
-    // All images are pinned: what is left out follows Talos, and an update of Talos would update Kubernetes with it.
+    // All images are pinned: the defaults follow Talos, so that an update of Talos would update Kubernetes with it.
     ...buildApiServerSection(input),
     controllerManager: { image: `registry.k8s.io/kube-controller-manager:${version}` },
     scheduler: { image: `registry.k8s.io/kube-scheduler:${version}` },

@@ -21,13 +21,13 @@ export function buildMachineSection(input: MachineConfigInput): ConfigDocument {
       disk: input.hardware.installDisk,
       image: input.installerImage,
       wipe: false,
-      // Kernel arguments come out of the image alone, so that a schematic says what a node runs with.
+      // Kernel arguments come only from the image, so that the schematic determines how a node boots.
       grubUseUKICmdline: true,
     },
     ...(network.timeServers.length > 0 ? { time: { servers: [...network.timeServers] } } : {}),
     features: {
       diskQuotaSupport: true,
-      // Kubelets keep reaching an API server when the endpoint of the cluster is away.
+      // With KubePrism kubelets reach an API server when the endpoint of the cluster is unreachable.
       kubePrism: { enabled: true, port: 7445 },
       hostDNS: { enabled: true, forwardKubeDNSToHost: true },
     },
@@ -42,7 +42,7 @@ function buildKubeletSection(input: MachineConfigInput): ConfigDocument {
     image: `ghcr.io/siderolabs/kubelet:v${withoutLeadingV(input.kubernetesVersion)}`,
     defaultRuntimeSeccompProfileEnabled: true,
     disableManifestsDirectory: true,
-    // The kubelet's flag is the only way to the Node object, and only counts when the node registers.
+    // Only the kubelet's flag sets the provider id on the Node object, and only when the node registers.
     extraArgs: { 'provider-id': input.hardware.providerId },
     ...(subnets.length > 0 ? { nodeIP: { validSubnets: subnets } } : {}),
     ...(input.role === 'worker' && input.nodeTaints.length > 0
@@ -56,8 +56,8 @@ function buildKubeletSection(input: MachineConfigInput): ConfigDocument {
 }
 
 /**
- * A worker may not change its own taints later (the NodeRestriction admission plugin), so its kubelet brings them when
- * it registers; on control planes Talos sets them with rights of its own.
+ * A worker may not change its own taints later (the NodeRestriction admission plugin), so its kubelet registers with
+ * them. On control planes Talos sets them with its own permissions.
  */
 function buildLabelsAndTaints(input: MachineConfigInput): ConfigDocument {
   const controlPlane = input.role === 'controlplane';

@@ -22,7 +22,7 @@ const vlan = { id: 4000, addresses: ['10.9.0.21/24'], mtu: 1400 };
 const floatingAddresses = ['198.51.100.7', '2001:db8:f::7'];
 const podsOfBoth = ['10.244.0.0/16', '2001:db8:1::/56'];
 
-/** A bare server that somebody else has given its addresses. */
+/** A bare-metal server with preassigned addresses. */
 function input(hardware: Partial<NodeHardware>, changes: Partial<MachineConfigInput> = {}): MachineConfigInput {
   const { vip: _, ...rest } = exampleConfigInput(bundle, changes);
   const bare = {
@@ -43,7 +43,7 @@ const own = (one: MachineConfigInput): unknown[] => {
   return [machine.kubelet.nodeIP.validSubnets, cluster.etcd?.advertisedSubnets];
 };
 
-describe('the network of a bare server', () => {
+describe('the network of a bare-metal server', () => {
   it('H22, D12, P30, P32, P33, P34: is static, on the card with its MAC and no other', () => {
     expect(main(input({})).machine.network.interfaces).toEqual([
       {
@@ -59,7 +59,7 @@ describe('the network of a bare server', () => {
     ]);
   });
 
-  it('P31: has the private network on a VLAN of that card, which no VLAN matches itself', () => {
+  it("P31: has the private network on a VLAN of that card, and the card's selector matches no VLAN", () => {
     const links = [{ ...nic, vlan }];
     const [link, ...others] = main(input({ links }, { vip: '10.9.0.10' })).machine.network.interfaces;
     expect(others).toEqual([]);
@@ -72,7 +72,7 @@ describe('the network of a bare server', () => {
     expect(JSON.stringify(main(worker).machine.network)).not.toContain('vip');
   });
 
-  it('P35: holds kubelet and etcd to what other nodes are to use', () => {
+  it('P35: restricts kubelet and etcd to the addresses for other nodes', () => {
     const ofCard = ['203.0.113.41/32'];
     expect(own(input({}))).toEqual([ofCard, ofCard]);
     const both = [...ofCard, '2001:db8:7a:11c::1/128'];
@@ -85,14 +85,14 @@ describe('the network of a bare server', () => {
     expect(own(input({ links: [six] }, { role: 'worker' }))).toEqual([['2001:db8:7a:11c::1/128'], undefined]);
   });
 
-  it('takes what is led to a control plane on the loopback, so that nothing is sent from there', () => {
+  it('accepts the floating address of a control plane on the loopback, so that no packet has it as source', () => {
     const { interfaces } = main(input({ floatingAddresses })).machine.network;
     expect(interfaces.slice(1)).toEqual([{ interface: 'lo', addresses: ['198.51.100.7/32', '2001:db8:f::7/128'] }]);
     expect(interfaces[0].addresses).toEqual(nic.addresses);
     expect(main(input({ floatingAddresses }, { role: 'worker' })).machine.network.interfaces).toHaveLength(1);
   });
 
-  it('H21, P36, P37: says the provider id, and the host name in its own document alone', () => {
+  it('H21, P36, P37: sets the provider id, and the host name only in its own document', () => {
     const [first, hostname] = read(input({}));
     expect(first.machine.kubelet.extraArgs).toEqual({ 'provider-id': 'robot://3140017' });
     expect(first.machine.network).not.toHaveProperty('hostname');
@@ -104,13 +104,13 @@ const told: NodeLink = {
   ...{ mac: nic.mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '203.0.113.41/24' },
 };
 
-describe('a node whose address a DHCP server gives', () => {
+describe('a node with an address from a DHCP server', () => {
   const one = (changes: Partial<MachineConfigInput> = {}) => {
     const made = input({ links: [told] }, { vip: '203.0.113.10', ...changes });
     return { ...made, network: { ...made.network, nameServers: [] } };
   };
 
-  it('T39: asks for it, is held to it, and says nothing itself of routes and name servers', () => {
+  it('T39: requests it, is restricted to it, and sets no routes and name servers itself', () => {
     expect(main(one()).machine.network).toEqual({
       interfaces: [
         {
@@ -123,7 +123,7 @@ describe('a node whose address a DHCP server gives', () => {
     expect(read(one())[1]).toMatchObject({ kind: 'HostnameConfig', hostname: 'example-cp-0' });
   });
 
-  it('T39: is not kept from asking by a patch', () => {
+  it('T39: cannot be kept from requesting it by a patch', () => {
     const deviceSelector = { hardwareAddr: nic.mac, physical: true };
     const problems = (link: object) => {
       const document = { machine: { network: { interfaces: [link] } } };
@@ -159,7 +159,7 @@ describe('a patch on a node with a VLAN', () => {
     expect(problems({ interface: 'lo', addresses: ['192.0.2.53/32'] })).toEqual([]);
   });
 
-  it('may not take from it what others reach the node by', () => {
+  it('may not remove the addresses by which others reach the node', () => {
     const sentence = expect.stringMatching(/^machine\.network\.interfaces has to keep the card/);
     expect(problems({ deviceSelector, vlans: [{ vlanId: 4000, vip: { ip: '10.9.0.99' } }] })).toEqual([sentence]);
     expect(problems({ deviceSelector, vlans: [{ vlanId: 4000, addresses: ['10.9.0.300/24'] }] })).toEqual([
@@ -173,8 +173,8 @@ const further: NodeLink[] = [
   { mac: 'a8:a1:59:00:00:03', addresses: [], dhcp: false },
 ];
 
-describe('cards beside the first', () => {
-  it('S18: ask for addresses of their own, whose routes count less, or for none; they are nobody’s way to the node', () => {
+describe('further network cards', () => {
+  it('S18: get their own address by DHCP with a higher route metric, or none, and are never the node address', () => {
     const one = input({ links: [nic, ...further] });
     const [, ...others] = main(one).machine.network.interfaces;
     expect(others).toEqual([

@@ -4,11 +4,11 @@ import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
 
 /**
- * `machine.network` of the main document. It is deprecated since Talos 1.12 and accepted unchanged up to 1.14, and kept
- * here in preference to LinkConfig documents for two reasons. It selects a network card by MAC with no detour over an
- * alias, so that a patch with the same selector merges into the same interface; and a single LinkConfig switches off
- * the default DHCP of *every* link, also of those that a platform team adds. `physical` keeps VLANs and bonds, which
- * inherit the MAC of their parent, from matching too.
+ * `machine.network` of the main document. It is deprecated since Talos 1.12 and accepted unchanged up to 1.14. It is
+ * used instead of LinkConfig documents for two reasons. It selects a network card by MAC without an alias, so that a
+ * patch with the same selector merges into the same interface. A single LinkConfig disables the default DHCP of *every*
+ * link, also of the links that a platform team adds. `physical` keeps VLANs and bonds, which inherit the MAC of their
+ * parent, from matching too.
  */
 export function buildNetworkSection(input: MachineConfigInput): ConfigDocument {
   const { hardware, network, role } = input;
@@ -23,7 +23,7 @@ export function buildNetworkSection(input: MachineConfigInput): ConfigDocument {
   };
 }
 
-/** Where nodes talk to each other: the private network, if there is one, else the first card. */
+/** The link between the nodes: the private network, if there is one, else the first card. */
 const clusterLink = ({ hardware }: Pick<MachineConfigInput, 'hardware'>): NodeLink | undefined =>
   hardware.links.find(({ vlan }) => vlan !== undefined) ?? hardware.links[0];
 
@@ -53,13 +53,13 @@ const buildVlan = ({ id, addresses, mtu }: NodeVlan): ConfigDocument => ({
 });
 
 /**
- * What is led to a node from outside is taken at an address that it has. On the loopback no packet is ever sent from it, as
- * from a second address of a card could be, and by its name that link does not count as the one with the node's address.
+ * Addresses that are routed to a node from outside. On the loopback no packet ever has such an address as source, as it
+ * could on a second address of a card, and by its name that link does not count as the link with the node's address.
  */
 const buildFloatingAddresses = (addresses: readonly string[]): ConfigDocument[] =>
   addresses.length > 0 ? [{ interface: 'lo', addresses: addresses.map(toHostSubnet) }] : [];
 
-/** A route without a gateway is on-link: that is how a gateway outside of the node's own prefix is reached. */
+/** A route without a gateway is on-link: it makes a gateway outside of the node's own prefix reachable. */
 function defaultRoutes(gateway: string, onLink: boolean): ConfigDocument[] {
   return [
     ...(onLink ? [{ network: toHostSubnet(gateway) }] : []),
@@ -68,9 +68,9 @@ function defaultRoutes(gateway: string, onLink: boolean): ConfigDocument[] {
 }
 
 /**
- * The addresses that other nodes are to know, as subnets of one address each. Kubelet and etcd are held to them: left to
- * themselves both take the first address that is routed, which can be the virtual one of the control planes, or one on
- * another network. A node that DHCP gives another one starts neither. A second family only counts when Pods are of it, too.
+ * The addresses for other nodes, as subnets of one address each. Kubelet and etcd are restricted to them. By default
+ * both use the first routed address, which can be the virtual one of the control planes, or one on another network. A
+ * node that gets another address from DHCP starts neither. A second family only counts when Pods use it, too.
  */
 export function nodeAddressSubnets(input: Pick<MachineConfigInput, 'hardware' | 'network'>): string[] {
   const link = clusterLink(input);

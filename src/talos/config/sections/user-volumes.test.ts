@@ -29,7 +29,7 @@ const userVolumes = (text: string) =>
   parseAllDocuments(text).flatMap((document) => (document.get('kind') === 'UserVolumeConfig' ? [document.toJS()] : []));
 
 describe('volumes of further disks', () => {
-  it('S17: are told to Talos, which would leave the disks empty', () => {
+  it('S17: are part of the configuration, because Talos otherwise leaves the disks empty', () => {
     expect(userVolumes(render('1.13.9'))).toEqual([
       {
         apiVersion: 'v1alpha1',
@@ -52,7 +52,7 @@ describe('volumes of further disks', () => {
   });
 
   describeWithTalosctl(() => {
-    it.for(['1.12.4', '1.13.9', '1.14.0'])('T24: are what Talos %s takes', (version, { skip }) => {
+    it.for(['1.12.4', '1.13.9', '1.14.0'])('T24: are accepted by Talos %s', (version, { skip }) => {
       const binary = talosctlFor(version) ?? skip(missingTalosctlFor(version));
       for (const mode of ['metal', 'cloud'] as const)
         expect(validateWithTalosctl(binary, mode, render(version))).toBe('');

@@ -3,9 +3,10 @@ import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
 
 /**
- * What Talos makes of further disks: an XFS of the volume's name, mounted at `/var/mnt/<name>`. A disk is told by its place and
- * its size in bytes together. Were they in another order, a volume would wait rather than take the disk of another; the serial
- * number of a VirtIO disk is not among what Talos reads. Once it is made, Talos finds the volume again by its name.
+ * The volumes of further disks: an XFS with the volume's name, mounted at `/var/mnt/<name>`. A disk is selected by its
+ * position and its size in bytes together. When the order of the disks changes, a volume waits instead of taking the
+ * disk of another volume. Talos does not read the serial number of a VirtIO disk. Once the volume exists, Talos finds
+ * it by its name.
  */
 export const buildUserVolumes = ({ hardware }: Pick<MachineConfigInput, 'hardware'>): readonly ConfigDocument[] =>
   (hardware.volumes ?? []).map((volume) => ({
@@ -18,5 +19,5 @@ export const buildUserVolumes = ({ hardware }: Pick<MachineConfigInput, 'hardwar
 const diskSelectorOf = ({ device, sizeGiB }: NodeVolume): string =>
   `disk.dev_path == "${device}" && disk.size == ${sizeGiB}u * GiB`;
 
-/** The whole disk but for its partition tables, and what alignment costs. */
+/** The whole disk except for its partition tables and the loss by alignment. */
 const minSizeMiB = ({ sizeGiB }: NodeVolume): number => sizeGiB * 1024 - 8;

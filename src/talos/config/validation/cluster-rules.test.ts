@@ -10,7 +10,7 @@ preparePatchCases();
 
 const cases: readonly RejectedPatch[] = [
   {
-    what: 'an endpoint that is no URL',
+    what: 'an endpoint that is not a URL',
     patch: { cluster: { controlPlane: { endpoint: 'c.example.org:6443' } } },
     problem: 'cluster.controlPlane.endpoint',
   },
@@ -43,18 +43,18 @@ const cases: readonly RejectedPatch[] = [
     problem: 'exclude each other',
   },
   {
-    what: 'an etcd subnet that is none',
+    what: 'an invalid etcd subnet',
     patch: { cluster: { etcd: { listenSubnets: ['x'] } } },
     problem: 'cluster.etcd.listenSubnets',
   },
   {
-    what: 'a pod subnet that is none',
+    what: 'an invalid Pod subnet',
     patch: { cluster: { network: { podSubnets: ['10.244.0.0'] } } },
     problem: 'cluster.network.podSubnets',
     onlyWe: true,
   },
   {
-    what: 'a DNS domain that is none',
+    what: 'an invalid DNS domain',
     patch: { cluster: { network: { dnsDomain: 'a..b' } } },
     problem: 'dnsDomain is no DNS name',
   },
@@ -64,7 +64,7 @@ const cases: readonly RejectedPatch[] = [
     problem: 'flannel, custom or none',
   },
   {
-    what: 'URLs for a CNI that has none',
+    what: 'URLs for a CNI without URLs',
     patch: { cluster: { network: { cni: { name: 'none', urls: ['https://x/y'] } } } },
     problem: 'cni.urls needs name: custom',
   },
@@ -97,13 +97,13 @@ const cases: readonly RejectedPatch[] = [
     problem: 'the same name',
   },
   {
-    what: 'a manifest that is no URL',
+    what: 'a manifest that is not a URL',
     patch: { cluster: { extraManifests: ['x'] } },
     problem: 'cluster.extraManifests',
     onlyWe: true,
   },
   {
-    what: 'an image with a name that no registry knows',
+    what: 'an image with an invalid name',
     patch: { cluster: { apiServer: { image: ':v1.1.1'.repeat(18_000) } } },
     problem: 'cluster.apiServer.image is longer than 512 characters',
     onlyWe: true,
@@ -115,13 +115,13 @@ const cases: readonly RejectedPatch[] = [
     onlyWe: true,
   },
   {
-    // Talos 1.13 takes a list, which repeats the flag; 1.12 does not.
-    what: 'a repeated argument, which not every version of Talos can read',
+    // Talos 1.13 accepts a list, which repeats the flag; 1.12 does not.
+    what: 'a repeated argument, which some versions of Talos cannot read',
     onlyWe: true,
     patch: { cluster: { apiServer: { extraArgs: { a: ['1', '2'] } } } },
     problem: 'cluster.apiServer.extraArgs.a must be a text',
   },
 ];
 
-describe('what Talos would refuse in its cluster section is refused here, with the path', () =>
+describe('a value that Talos would reject in its cluster section is rejected here, with the path', () =>
   itRejectsPatches(cases));

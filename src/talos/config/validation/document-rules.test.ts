@@ -46,11 +46,11 @@ const cases: readonly RejectedPatch[] = [
   },
 ];
 
-describe('what Talos would refuse of its documents is refused here, with the path', () => itRejectsPatches(cases));
+describe('a document that Talos would reject is rejected here, with the path', () => itRejectsPatches(cases));
 
 const later: readonly RejectedPatch[] = [
   {
-    what: 'an API server twice',
+    what: 'two API servers',
     patch: { cluster: { apiServer: { certSANs: ['a.example.org'] } } },
     problem: 'KubeAPIServerConfig cannot stand beside cluster.apiServer',
   },
@@ -72,7 +72,7 @@ const later: readonly RejectedPatch[] = [
     problem: 'KubeAPIServerConfig.extraArgs.oidc-issuer-url is for a document of its own: use KubeAuthenticationConfig',
   },
   {
-    what: 'a kubelet twice',
+    what: 'two kubelets',
     patch: configDocument('KubeletConfig', { image: 'ghcr.io/siderolabs/kubelet:v1.35.4' }),
     problem: 'KubeletConfig cannot stand beside machine.kubelet',
   },
@@ -92,21 +92,21 @@ const later: readonly RejectedPatch[] = [
   },
 ];
 
-describe('what Talos 1.14 would refuse of its documents is refused here, with the path', () =>
+describe('a document that Talos 1.14 would reject is rejected here, with the path', () =>
   itRejectsPatches(later, '1.14.0'));
 
-/** What platform teams change in the documents of the API server. */
+/** Typical changes of platform teams to the documents of the API server. */
 const modern: readonly ConfigDocument[] = [
   configDocument('KubeAPIServerConfig', { certExtraSANs: ['a.example.org'], extraArgs: { 'feature-gates': 'A=true' } }),
   configDocument('KubeAuthenticationConfig', { configuration: { anonymous: { enabled: true } } }),
 ];
 
-describe('a document of Talos 1.14 in place of a section', () => {
+describe('a document of Talos 1.14 instead of a section', () => {
   it('is accepted', () => {
     expect(configProblems('controlplane', modern, { talosVersion: '1.14.0' })).toEqual([]);
   });
 
-  it('says which Kubernetes runs, as the section did', () => {
+  it('determines the version of Kubernetes, as the section did', () => {
     const named = (image: string) => [...modern, configDocument('KubeAPIServerConfig', { image })];
     const with14 = (image: string) => configProblems('controlplane', named(image), { talosVersion: '1.14.0' });
     expect(with14('kube-apiserver')).toEqual([

@@ -2,7 +2,7 @@ import { type ConfigDocument, documentIdentity, isMainConfigDocument, isRecord, 
 import { documentKinds } from '../schema/document-kinds.ts';
 import { type ConfigValidationContext, problemsUnlessTexts, problemUnless } from './rule.ts';
 
-/** The rules about documents beside the main one, and about what may not stand together. */
+/** The rules about documents beside the main one, and about conflicts between documents. */
 export function findDocumentProblems(
   documents: readonly ConfigDocument[],
   main: ConfigDocument,
@@ -56,15 +56,15 @@ function checkHostname(document: ConfigDocument): string[] {
   ];
 }
 
-/** What Talos 1.14 allows in documents of their own only (`config/types/k8s/apiserver.go`). */
+/** Flags that Talos 1.14 permits only as documents (`config/types/k8s/apiserver.go`). */
 const documentOnlyFlag =
   /^(oidc-|authentication-config$|anonymous-auth$|authorization-(config|mode)$|authorization-webhook-)/;
 const documentKindOfFlag = (flag: string): string =>
   flag.startsWith('authorization-') ? 'KubeAuthorizerConfig' : 'KubeAuthenticationConfig';
 
 /**
- * The documents of Talos 1.14 bring no defaults: without an authentication document the API server never starts, and
- * without both authorizers nobody may do anything.
+ * The documents of Talos 1.14 have no defaults: without an authentication document the API server never starts, and
+ * without both authorizers it denies every request.
  */
 function checkApiServerDocuments(others: readonly ConfigDocument[]): string[] {
   const has = (kind: string, type?: string) =>

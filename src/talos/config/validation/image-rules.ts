@@ -5,7 +5,7 @@ import type { ConfigValidationContext } from './rule.ts';
 /** A reference has 255 characters without its tag, 128 in it, and a digest (distribution: `reference/reference.go`). */
 const maxReferenceLength = 512;
 
-/** What runs on a node by version of Kubernetes: its section, and the kind of document that may stand in its place. */
+/** The programs with a version of Kubernetes: their section, and the kind of document that can replace it. */
 const components = [
   { path: 'machine.kubelet', kind: 'KubeletConfig', onWorkers: true },
   { path: 'cluster.apiServer', kind: 'KubeAPIServerConfig', onWorkers: false },
@@ -14,7 +14,7 @@ const components = [
   { path: 'cluster.proxy', kind: 'KubeProxyConfig', onWorkers: false },
 ];
 
-/** The rules about what says which Kubernetes runs. */
+/** The rules about images that determine the version of Kubernetes. */
 export function findImageProblems(
   documents: readonly ConfigDocument[],
   main: ConfigDocument,
@@ -29,7 +29,7 @@ export function findImageProblems(
   });
 }
 
-/** `asked` is the version that the Cluster is to have, if it is known. */
+/** `asked` is the desired Kubernetes version of the Cluster, if known. */
 function checkImage(path: string, value: unknown, talosVersion: string, asked: string | undefined): string[] {
   if (typeof value === 'string' && value.length > maxReferenceLength)
     return [`${path} is longer than ${maxReferenceLength} characters: name an image by registry, repository and tag.`];
@@ -43,7 +43,7 @@ function checkImage(path: string, value: unknown, talosVersion: string, asked: s
   ];
 }
 
-/** A node reads the version of Kubernetes from the tag, also behind a digest (`config/types/v1alpha1` of Talos). */
+/** A node reads the version of Kubernetes from the tag, also with a digest (`config/types/v1alpha1` of Talos). */
 function kubernetesVersionTag(image: unknown): string | undefined {
   const [reference = ''] = String(image ?? '').split('@', 1);
   const tag = reference.slice(reference.lastIndexOf(':'));

@@ -43,17 +43,17 @@ const cases: readonly RejectedPatch[] = [
     problem: 'machine.kubelet.extraConfig.staticPodPath',
   },
   {
-    what: 'a node IP that is no subnet',
+    what: 'a node IP that is not a subnet',
     patch: { machine: { kubelet: { nodeIP: { validSubnets: ['x'] } } } },
     problem: 'nodeIP.validSubnets',
   },
   {
-    what: 'DNS forwarding with nothing to forward to',
+    what: 'DNS forwarding without a target',
     patch: { machine: { features: { hostDNS: { enabled: false } } } },
     problem: 'needs hostDNS.enabled',
   },
   {
-    what: 'a port beyond all ports',
+    what: 'a port out of range',
     patch: { machine: { features: { kubePrism: { port: 70_000 } } } },
     problem: 'kubePrism.port',
     onlyWe: true,
@@ -65,51 +65,51 @@ const cases: readonly RejectedPatch[] = [
     problem: 'only be enabled on control planes',
   },
   {
-    what: 'a label that is none',
+    what: 'an invalid label',
     patch: { machine: { nodeLabels: { 'a b': 'c' } } },
     problem: 'a b is no valid label',
   },
   {
-    what: 'a label value that is none',
+    what: 'an invalid label value',
     patch: { machine: { nodeLabels: { a: 'b c' } } },
     problem: 'a is no valid label',
   },
   {
-    what: 'a taint that is none',
+    what: 'an invalid taint',
     patch: { machine: { nodeTaints: { a: 'b:Never' } } },
     problem: 'a is no valid taint',
   },
   {
-    what: 'an annotation that is none',
+    what: 'an invalid annotation',
     patch: { machine: { nodeAnnotations: { '/a': 'b' } } },
     problem: 'no valid annotation',
   },
   {
-    what: 'a label that no worker may give itself',
+    what: 'a label that a worker may not set on itself',
     role: 'worker',
     patch: { machine: { nodeLabels: { 'node-role.kubernetes.io/worker': '' } } },
     problem: 'lets no worker give itself',
     onlyWe: true,
   },
   {
-    what: 'taints that no worker may give itself',
+    what: 'taints that a worker may not set on itself',
     role: 'worker',
     patch: { machine: { nodeTaints: { a: 'NoSchedule' } } },
     problem: 'use the taints of the worker pool',
     onlyWe: true,
   },
   {
-    what: 'an interface found in two ways',
+    what: 'an interface with two selectors',
     patch: { machine: { network: { interfaces: [{ ...eth1, deviceSelector: { driver: 'x' } }] } } },
     problem: 'either interface or deviceSelector',
   },
   {
-    what: 'an interface found in no way',
+    what: 'an interface without a selector',
     patch: { machine: { network: { interfaces: [{ mtu: 1500 }] } } },
     problem: 'either interface or deviceSelector',
   },
   {
-    what: 'an address that is none',
+    what: 'an invalid address',
     patch: { machine: { network: { interfaces: [{ ...eth1, addresses: ['x'] }] } } },
     problem: 'interfaces[1].addresses',
   },
@@ -126,7 +126,7 @@ const cases: readonly RejectedPatch[] = [
     problem: 'vlans[0].vip must not be',
   },
   {
-    what: 'a virtual address that is none',
+    what: 'an invalid virtual address',
     patch: { machine: { network: { interfaces: [{ ...eth1, vip: { ip: 'x' } }] } } },
     problem: 'vip.ip is no address',
     onlyWe: true,
@@ -145,5 +145,5 @@ const cases: readonly RejectedPatch[] = [
   },
 ];
 
-describe('what Talos would refuse in its machine section is refused here, with the path', () =>
+describe('a value that Talos would reject in its machine section is rejected here, with the path', () =>
   itRejectsPatches(cases));

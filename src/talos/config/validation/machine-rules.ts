@@ -49,7 +49,7 @@ const installRule: MainDocumentRule = (main) => {
   ];
 };
 
-/** What Talos keeps to itself in a kubelet's configuration (`k8s/kubelet_spec.go`). */
+/** Fields of a kubelet's configuration that Talos reserves (`k8s/kubelet_spec.go`). */
 const reservedKubeletKeys = [
   'apiVersion',
   'kind',

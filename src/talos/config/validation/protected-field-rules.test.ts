@@ -29,7 +29,7 @@ const rule = (name: string, ports: (number | string)[], protocol = 'tcp') =>
   document('NetworkRuleConfig', { name, portSelector: { ports, protocol }, ingress: [{ subnet: '10.0.0.0/8' }] });
 const block = document('NetworkDefaultActionConfig', { ingress: 'block' });
 
-describe('a patch may not take what the provider needs, nor say what a field says', () => {
+describe('a patch may neither remove a protected field nor set what a ProviderConfig field sets', () => {
   it.each<[string, ConfigDocument, string, Partial<MachineConfigInput>?]>([
     ['a token', { machine: { token: 'abcdef.0123456789abcdef' } }, 'machine.token has to stay as it is: it is one of'],
     ['no token', { cluster: { token: gone } }, 'cluster.token has to stay'],
@@ -77,15 +77,15 @@ describe('a patch may not take what the provider needs, nor say what a field say
       { talosVersion: '1.14.0' },
     ],
     ['another Kubernetes', { machine: { kubelet: { image: 'x/kubelet:v1.36.1' } } }, 'may ask for 1.35.4'],
-    ['a closed door', block, 'NetworkDefaultActionConfig blocks TCP port 50000'],
-    ['a closed door on a worker', block, 'blocks TCP port 50000', worker],
+    ['a blocked port', block, 'NetworkDefaultActionConfig blocks TCP port 50000'],
+    ['a blocked port on a worker', block, 'blocks TCP port 50000', worker],
   ])('%s', (_, patch, words, changes) => {
     const found = sentences([patch], changes);
     expect(found.join('\n')).toContain(words);
     for (const sentence of found) expect(sentence).toMatch(/^talos\.patches\[0\]: .*\.$/);
   });
 
-  it('says a thing once', () => {
+  it('reports each problem once', () => {
     expect(sentences([{ machine: { ca: gone } }])).toEqual([
       'talos.patches[0]: machine.ca.crt is missing.',
       'talos.patches[0]: machine.ca.key is missing: a control plane signs certificates.',
@@ -93,11 +93,11 @@ describe('a patch may not take what the provider needs, nor say what a field say
   });
 });
 
-describe('what leaves all that as it is, is accepted', () => {
+describe('a patch that keeps the protected fields is accepted', () => {
   it.each<[string, ConfigDocument[], Partial<MachineConfigInput>?]>([
-    ['a door that is open enough', [block, rule('talos', ['49000-50001']), rule('kube', [6443])]],
-    ['a door that is open enough for a worker', [block, rule('talos', [50000])], worker],
-    ['the same said again', [{ machine: { install: { disk: '/dev/vda' } } }]],
+    ['a firewall with the required ports open', [block, rule('talos', ['49000-50001']), rule('kube', [6443])]],
+    ['a firewall with the required port of a worker open', [block, rule('talos', [50000])], worker],
+    ['the same value again', [{ machine: { install: { disk: '/dev/vda' } } }]],
     [
       'a second address, route and search domain',
       [
@@ -118,12 +118,12 @@ describe('what leaves all that as it is, is accepted', () => {
       ],
     ],
     [
-      'another port behind an endpoint of one’s own',
+      'another port behind an external endpoint',
       [{ cluster: { controlPlane: { localAPIServerPort: 7443 } } }],
       { vip: '' },
     ],
     [
-      'the network in a document, with a mask of its own',
+      'the network in a document, with another mask',
       [
         { cluster: { network: gone } },
         document('KubeNetworkConfig', {
@@ -135,7 +135,10 @@ describe('what leaves all that as it is, is accepted', () => {
       ],
       modern,
     ],
-    ['an image of one’s own', [{ machine: { kubelet: { image: 'registry.example.org/kubelet:v1.35.4-slim' } } }]],
+    [
+      'an image from a private registry',
+      [{ machine: { kubelet: { image: 'registry.example.org/kubelet:v1.35.4-slim' } } }],
+    ],
   ])('%s', (_, patches, { vip, ...changes } = {}) => {
     const { vip: _vip, ...withoutVip } = exampleConfigInput(bundle, changes);
     const numbered = patches.map((one, i) => ({ from: `talos.patches[${i}]`, document: one }));
@@ -144,25 +147,25 @@ describe('what leaves all that as it is, is accepted', () => {
   });
 });
 
-describe('of several patches the one is named that brought the trouble', () => {
+describe('of several patches the one that causes the problem is named', () => {
   const fine = { machine: { sysctls: { a: '1' } } };
 
-  it('wherever it stands', () => {
+  it('in any position', () => {
     expect(problems([fine, { persist: false }, fine]).map(({ from }) => from)).toEqual(['talos.patches[1]']);
   });
 
-  it('when it cannot even be applied', () => {
+  it('when it cannot be applied', () => {
     expect(problems([fine, { machine: { udev: gone } }])).toEqual([
       { from: 'talos.patches[1]', message: 'there is no machine.udev to delete.' },
     ]);
   });
 
-  it('when what was right before becomes wrong, is mended and becomes wrong again', () => {
+  it('when a value becomes invalid, valid and invalid again', () => {
     const toggled = [{ persist: false }, { persist: true }, { persist: false }];
     expect(problems(toggled).map(({ from }) => from)).toEqual(['talos.patches[2]']);
   });
 
-  it('and none when it lies with what patches are applied to', () => {
+  it('and no patch is named when the base configuration has the problem', () => {
     expect(problems([fine], { nodeLabels: { 'a b': 'c' } })).toEqual([
       { message: 'machine.nodeLabels: a b is no valid label.' },
     ]);
@@ -183,7 +186,7 @@ it('shows no value that could be a secret', () => {
   }
 });
 
-describe('a patch that says whom API servers trust says all of it', () => {
+describe('a patch of the OIDC trust replaces all of it', () => {
   const probes = ['/livez', '/readyz', '/healthz'].map((path) => ({ path }));
   const trust = {
     issuer: 'https://id.example.org',
@@ -199,24 +202,24 @@ describe('a patch that says whom API servers trust says all of it', () => {
     /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.anonymous has to be enabled for \/livez, \/readyz, \/healthz/;
 
   it.each<[string, ConfigDocument]>([
-    ['nothing', { jwt: [own] }],
-    ['that nobody may ask', { anonymous: { enabled: false } }],
-    ['only where, not that', { anonymous: { conditions: probes } }],
-    ['another place alone', { anonymous: { enabled: true, conditions: [{ path: '/version' }] } }],
-    ['two of three', { anonymous: { enabled: true, conditions: probes.slice(1) } }],
-  ])('so that kubelets cannot ask for health any more when it says of them %s', (_, configuration) => {
+    ['not set', { jwt: [own] }],
+    ['disabled', { anonymous: { enabled: false } }],
+    ['with paths, but not enabled', { anonymous: { conditions: probes } }],
+    ['enabled for another path only', { anonymous: { enabled: true, conditions: [{ path: '/version' }] } }],
+    ['enabled for two of three paths', { anonymous: { enabled: true, conditions: probes.slice(1) } }],
+  ])('and is rejected when kubelets cannot check health: anonymous access is %s', (_, configuration) => {
     expect(sentences([said(configuration)], modern)).toEqual([expect.stringMatching(refused)]);
   });
 
   it.each<[string, ConfigDocument]>([
-    ['just as it was', { anonymous: { enabled: true, conditions: probes }, jwt: [own] }],
-    ['with more places', { anonymous: { enabled: true, conditions: [...probes, { path: '/version' }] } }],
-    ['everywhere, as Kubernetes has it', { anonymous: { enabled: true } }],
-  ])('and is good when they may %s', (_, configuration) => {
+    ['as before', { anonymous: { enabled: true, conditions: probes }, jwt: [own] }],
+    ['on more paths', { anonymous: { enabled: true, conditions: [...probes, { path: '/version' }] } }],
+    ['on all paths, as by default in Kubernetes', { anonymous: { enabled: true } }],
+  ])('and is accepted when anonymous access is permitted %s', (_, configuration) => {
     expect(sentences([said(configuration)], modern)).toEqual([]);
   });
 
-  it('and may not lock out whom AccessRequests let in', () => {
+  it('and may not remove the issuers of AccessRequests', () => {
     const config = said({ anonymous: { enabled: true, conditions: probes }, jwt: [own] });
     expect(sentences([config], { ...modern, trust: [trust] })).toEqual([
       expect.stringMatching(

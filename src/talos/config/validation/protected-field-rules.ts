@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ConfigDocument, isMainConfigDocument, isRecord, recordsAt, valueAt } from '../config-document.ts';
 import { type ConfigValidationContext, problemUnless } from './rule.ts';
 
-/** A value that no patch may change or take away. */
+/** A value that no patch may change or remove. */
 interface ProtectedField {
   readonly path: string;
-  /** What to do instead, as the end of a sentence. */
+  /** The alternative, as the end of a sentence. */
   readonly instead: string;
-  /** A kind of document that may say it in its place, and how it is called there. */
+  /** A kind of document that can replace the field, and the path there. */
   readonly or?: { readonly kind: string; readonly path: string };
 }
 
@@ -38,8 +38,8 @@ const protectedFields: readonly ProtectedField[] = [
 ];
 
 /**
- * What patches may not do to a configuration as we made it: take from a node what the provider reaches it by, or say
- * in another place what a field of the ProviderConfig says.
+ * Finds changes of patches that are not permitted: removal of values by which the provider reaches a node, and values
+ * for which the ProviderConfig has a field.
  */
 export function findProtectedFieldProblems(
   documents: readonly ConfigDocument[],
@@ -76,7 +76,7 @@ function checkHostname(documents: readonly ConfigDocument[], made: readonly Conf
 const interfacesOf = (main: ConfigDocument) => recordsAt(main, 'machine.network.interfaces');
 const macOf = (link: ConfigDocument) => valueAt(link, 'deviceSelector.hardwareAddr');
 
-/** Cards are told apart by their MAC, which no patch can know: what is missing was taken away with others. */
+/** Interfaces are identified by their MAC, which no patch can know: a missing one was removed with others. */
 function checkNodeInterfaces(main: ConfigDocument, made: ConfigDocument): string[] {
   const whole = (own: ConfigDocument): boolean =>
     interfacesOf(main).some(
@@ -114,7 +114,7 @@ const includesAll = (list: unknown, wanted: unknown): boolean =>
   !Array.isArray(wanted) ||
   (Array.isArray(list) && wanted.every((one) => list.some((other) => isDeepStrictEqual(one, other))));
 
-/** A virtual address leads to the port that the API server listens on. */
+/** A virtual address leads directly to the port of the API server, so that port must not change. */
 function checkApiServerPort(
   documents: readonly ConfigDocument[],
   main: ConfigDocument,
@@ -134,8 +134,8 @@ const findAuthenticationDocument = (documents: readonly ConfigDocument[]): Confi
   documents.find(({ kind }) => kind === 'KubeAuthenticationConfig');
 
 /**
- * A patch replaces the whole of it. Without these paths the probes of the kubelet, which has no name there, fail and the API
- * server is restarted for ever; without these issuers people are locked out whom AccessRequests let in.
+ * A patch replaces the whole document. Without these paths the anonymous health probes of the kubelet fail and the API
+ * server restarts forever. Without these issuers the users of AccessRequests lose access.
  */
 function checkAuthentication(documents: readonly ConfigDocument[], made: readonly ConfigDocument[]): string[] {
   const [present, own] = [findAuthenticationDocument(documents), findAuthenticationDocument(made)];
@@ -163,7 +163,7 @@ function checkAuthentication(documents: readonly ConfigDocument[], made: readonl
   ];
 }
 
-/** Half of one trust and half of another would be neither. */
+/** A mixture of two trusts would be neither of them. */
 function checkOidcArguments(main: ConfigDocument, made: ConfigDocument): string[] {
   const [now, own] = [main, made].map((one) =>
     Object.entries(valueAt(one, 'cluster.apiServer.extraArgs') ?? {}).filter(([name]) => name.startsWith('oidc-')),

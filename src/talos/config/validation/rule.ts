@@ -1,23 +1,23 @@
 import { type ConfigDocument, isRecord } from '../config-document.ts';
 
-/** For whom a configuration is. */
+/** The target of a configuration. */
 export interface ConfigValidationContext {
   readonly role: 'controlplane' | 'worker';
   readonly talosVersion: string;
-  /** The documents before patches were applied. Left out: nothing is known of patches. */
+  /** The documents before patches were applied. Absent: there is no information about patches. */
   readonly made?: readonly ConfigDocument[];
 }
 
-/** What is wrong with a main document: sentences that begin with the path. */
+/** Returns the problems of a main document: sentences that begin with the path. */
 export type MainDocumentRule = (main: ConfigDocument, context: ConfigValidationContext) => string[];
 
-/** For one problem: nothing while `holds`. */
+/** For one problem: empty when `holds` is true. */
 export const problemUnless = (holds: boolean, sentence: string): string[] => (holds ? [] : [sentence]);
 
 /**
- * For the extra arguments of a program. Talos 1.13 and 1.14 declare lists here too, which repeat a flag, and then fail over
- * them when they look for unknown keys ("unexpected type for yaml sequence: v1alpha1.ArgValue", seen with talosctl 1.13.9
- * and 1.14.0-rc.1).
+ * Checks the extra arguments of a program. Talos 1.13 and 1.14 also declare lists here, which repeat a flag, and then
+ * fail when they look for unknown keys ("unexpected type for yaml sequence: v1alpha1.ArgValue", seen with talosctl
+ * 1.13.9 and 1.14.0-rc.1).
  */
 export const problemsUnlessTexts = (given: unknown, path: string): string[] =>
   Object.entries(isRecord(given) ? given : {}).flatMap(([flag, value]) =>

@@ -11,7 +11,7 @@ import { describeWithTalosctl, validateWithTalosctl } from '../../../../test/tal
 
 preparePatchCases();
 
-/** What platform teams really do. */
+/** Typical patches of platform teams. */
 const good: readonly AcceptedPatches[] = [
   {
     what: 'Cilium in place of flannel and kube-proxy',
@@ -31,7 +31,7 @@ const good: readonly AcceptedPatches[] = [
     ],
   },
   {
-    what: 'documents of their own for name servers and time',
+    what: 'separate documents for name servers and time',
     patches: [
       { machine: { network: { nameservers: deletePatch }, time: deletePatch } },
       configDocument('ResolverConfig', {
@@ -83,7 +83,7 @@ const good: readonly AcceptedPatches[] = [
     ],
   },
   {
-    what: 'single sign-on and a louder audit log at the API server',
+    what: 'single sign-on and a more detailed audit log of the API server',
     patches: [
       {
         cluster: {
@@ -101,7 +101,7 @@ const good: readonly AcceptedPatches[] = [
   },
 ];
 
-describe('what platform teams really do is accepted', () => {
+describe('a typical patch of a platform team is accepted', () => {
   it.each(good)('$what', ({ role = 'controlplane', patches }) => {
     expect(configProblems(role, patches)).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe('what platform teams really do is accepted', () => {
   });
 });
 
-it('says nothing about a configuration as it is rendered', () => {
+it('reports no problem for a rendered configuration', () => {
   for (const role of ['controlplane', 'worker'] as const) {
     for (const talosVersion of ['1.12.11', '1.13.9', '1.14.0'])
       expect(configProblems(role, [], { talosVersion })).toEqual([]);

@@ -9,8 +9,9 @@ import { findProtectedFieldProblems } from './protected-field-rules.ts';
 import type { ConfigValidationContext } from './rule.ts';
 
 /**
- * What Talos would refuse, or accept and then never become ready with (`config/types/v1alpha1/v1alpha1_validation.go`
- * and `config/container` of Talos). Sentences name the path and never a value that could be a secret.
+ * Finds problems that Talos rejects, or that it accepts although the node never becomes ready
+ * (`config/types/v1alpha1/v1alpha1_validation.go` and `config/container` of Talos). Sentences name the path and never a
+ * value that could be a secret.
  */
 export function validateDocuments(documents: readonly ConfigDocument[], context: ConfigValidationContext): string[] {
   const main = documents.find(isMainConfigDocument);
@@ -23,7 +24,7 @@ export function validateDocuments(documents: readonly ConfigDocument[], context:
     ...findDocumentProblems(documents, main, context),
     ...findOidcTrustProblems(documents, main, context),
   ];
-  // What is missing has been said already.
+  // Missing values are reported already.
   const said = new Set(problems.map(pathOf));
   return [
     ...problems,
