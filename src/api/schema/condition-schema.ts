@@ -15,7 +15,7 @@ const ConditionSchema = z.strictObject({
   observedGeneration: z.int().min(0).optional().meta({ format: 'int64' }).describe('Generation that this speaks of.'),
 });
 
-/** The list of conditions in a status; `which` says for people what is spoken of. */
+/** The list of conditions in a status; `which` names the subject in the description. */
 export const conditionListSchema = (which: string) =>
   z
     .array(ConditionSchema)
@@ -23,7 +23,7 @@ export const conditionListSchema = (which: string) =>
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
     .describe(which);
 
-/** In every status. */
+/** Part of every status. */
 export const observedGenerationSchema = z
   .int()
   .min(0)
