@@ -70,7 +70,9 @@ export interface Step<Context> {
   run(context: Context): Promise<StepOutcome>;
 }
 
-/** The ownership mark on every resource outside. A resource with another mark, or none, is never changed or deleted. */
+/**
+ * The ownership mark on every external resource. A resource with another mark, or none, is never changed or deleted.
+ */
 export interface Owner {
   /** UID of the platform cluster's `kube-system` namespace. */
   readonly installation: string;
@@ -173,7 +175,7 @@ export interface Closable {
 export interface ConnectionCache {
   /** Aborts when all connections have to end. Background work uses this signal. */
   readonly signal: AbortSignal;
-  /** Observes every call to the outside. */
+  /** Observes every call to an external system. */
   readonly observer: CallObserver;
   get<T extends Closable>(key: string, open: () => T): T;
 }

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * A signal that ends with `parent`, or after `seconds`, whichever comes first. Every call to the outside runs under
- * one. The reason of an expired deadline is a `TimeoutError` (DOMException).
+ * A signal that ends with `parent`, or after `seconds`, whichever comes first. Every call to an external system runs
+ * under one. The reason of an expired deadline is a `TimeoutError` (DOMException).
  *
  * Implemented without `AbortSignal.any`: on Node 20 its signals are never collected once they have a listener, which
  * leaks some 2 kB per call (nodejs/node#54614). Here the listener on the parent is removed at the timeout.

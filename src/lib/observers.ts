@@ -1,6 +1,6 @@
 import { ProviderError } from './errors.ts';
 
-/** A finished call to a system outside. */
+/** A finished call to an external system. */
 export interface CompletedCall {
   /** The kind of system that was called, e.g. `truenas` or `talos`, not a single instance. */
   readonly system: string;

@@ -88,7 +88,7 @@ describe('authorization for a path', () => {
     expect(await judge('Bearer good')).toBe('allowed');
   });
 
-  it('asks once for simultaneous requests, and for few tokens at a time', async () => {
+  it('reviews simultaneous requests with the same token once, and limits concurrent reviews', async () => {
     const { judge, reviews, state } = scene();
     let go = (): void => {};
     state.hold = new Promise((resolve) => {

@@ -29,8 +29,9 @@ const benchmarks: readonly Benchmark[] = [
 const benchmarksPage = 'docs/benchmarks.md';
 
 /**
- * `npm run bench`: measures and prints tables; `--write` puts them into `docs/benchmarks.md`, each group with the day and
- * the machine of its run; `--only WORD` runs the groups whose name holds the word and leaves the others as they were. Ends with 1 when a goal is missed.
+ * `npm run bench`: runs the benchmarks and prints tables; `--write` puts them into `docs/benchmarks.md`, each group
+ * with the day and the machine of its run; `--only WORD` runs the groups whose name contains the word and keeps the
+ * others. Ends with 1 when a goal is missed.
  */
 async function main(words: readonly string[]): Promise<number> {
   const only = words.includes('--only') ? (words[words.indexOf('--only') + 1] ?? '') : '';
@@ -62,7 +63,7 @@ function formatMeasurements(name: string, about: string, figures: readonly Measu
   return [`## ${name}`, '', about, '', '| What | Measured | Goal |', '| --- | --- | --- |', ...rows, ''].join('\n');
 }
 
-/** What was measured on, and when. */
+/** The machine and the time of the measurement. */
 async function describeMachine(): Promise<string> {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const [cpu] = cpus();
@@ -81,7 +82,7 @@ const pageHeader = [
   '',
 ].join('\n');
 
-/** Every group that was measured, now or before, in the order of the groups. */
+/** Writes the results of all groups, new or from an earlier run, in the order of the groups. */
 async function writePage(measured: ReadonlyMap<string, string>): Promise<void> {
   const before = (await readFile(benchmarksPage, 'utf8')).split(/^(?=## )/m).slice(1);
   const known = new Map(before.map((section) => [/^## (.*)$/m.exec(section)?.[1] ?? '', section.trimEnd()]));

@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes what is made from the code — the CRDs in `config/crd`, the tables of the README, and the
- * Talos client in `src/talos/gen`. `test/contracts` holds that somebody ran it.
+ * `npm run generate`: writes the files that are generated from the code — the CRDs in `config/crd`, the tables of the
+ * README, and the Talos client in `src/talos/gen`. `test/contracts` verifies that they are up to date.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

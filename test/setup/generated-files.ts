@@ -19,7 +19,7 @@ import { permissionTables } from './permission-tables.ts';
 
 export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Every file that is made from the code or from other files, but the Talos client, by its path below the root, with its right content. */
+/** Every generated file except for the Talos client, by its path below the root, with its current content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   const text = (path: string): string => readFileSync(join(projectRoot, path), 'utf8');
   return new Map([
@@ -92,7 +92,7 @@ export const generatedTables: Readonly<Record<string, () => string>> = {
     ),
 };
 
-/** What Node itself tells is left out. */
+/** Metrics of Node itself are left out. */
 function metricRows(): string[][] {
   const metrics = createMetrics().registry.getMetricsAsArray() as unknown as readonly Metric[];
   return metrics
@@ -100,7 +100,7 @@ function metricRows(): string[][] {
     .map(({ name, type, labelNames, help }) => [`\`${name}\``, type, labelNames.join(', '), help]);
 }
 
-/** As prom-client keeps it. */
+/** The internal representation of prom-client. */
 interface Metric {
   readonly name: string;
   readonly type: string;
@@ -125,7 +125,7 @@ function formatTable(head: readonly string[], rows: readonly (readonly string[])
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** The text with what stands between each pair of markers replaced. Throws when a marker names no table. */
+/** The text with the content between each pair of markers replaced. Throws when a marker names an unknown table. */
 export function withTables(text: string, known = generatedTables): string {
   return text.replace(
     /(<!-- generated:([a-z]+) -->\n)[\s\S]*?(<!-- \/generated -->)/g,

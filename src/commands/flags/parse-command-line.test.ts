@@ -66,7 +66,7 @@ describe('accepts the arguments of the openMCP operator', () => {
     expect(run().metrics).toBeUndefined();
   });
 
-  test('accepts every flag of the other providers, so that switching providers does not crash-loop a Pod', () => {
+  test('every flag of the other providers, so that switching providers does not crash-loop a Pod', () => {
     for (const [name, flag] of Object.entries<FlagDefinition>(flagDefinitions)) {
       if (flag.required || !flag.commands.includes('run')) continue;
       const value = flag.value ? (flag.words?.[0] ?? flag.fallback ?? '0') : 'true';

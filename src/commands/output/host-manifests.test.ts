@@ -50,7 +50,7 @@ describe('servers as Hosts', () => {
     expect(read(text)).toHaveLength(1);
   });
 
-  it.each([' ', '\u00a0', '\n', '\ufeff'])('omit properties that are called %j', (blank) => {
+  it.each([' ', '\u00a0', '\n', '\ufeff'])('omit blank values: %j', (blank) => {
     const [host] = read(formatHostManifests([server(7, { name: blank, product: blank })], []));
     expect(host?.spec).toEqual({ serverNumber: 7, expect: { address: '203.0.113.41' }, maintenance: true });
     const [called] = read(formatHostManifests([server(7, { name: `${blank}rack-7${blank}` })], []));

@@ -52,7 +52,7 @@ describe('objects of a file', () => {
     ['kind: Secret\n', /document 1 of .* has no apiVersion/],
     ['just words', /document 1/],
     ['', /is empty/],
-  ])('are empty for %j', async (text, message) => {
+  ])('are rejected for %j', async (text, message) => {
     await expect(readObjectFile(await file(text), '--config')).rejects.toThrow(message);
   });
 
