@@ -26,7 +26,7 @@ it('instances have separate Leases, whatever their names concatenate to', async 
   );
 });
 
-it.each(['providerConfig', 'cluster', 'accessRequest'] as const)('an instance recognizes its finalizer of a %s', (kind) => {
+it.each(['providerConfig', 'cluster', 'accessRequest'] as const)('recognizes its own finalizer of a %s', (kind) => {
   const own = instanceFinalizers(instance)[kind];
   const theirs = others.map((other) => instanceFinalizers(other)[kind]);
   expect(new Set([own, ...theirs]).size).toBe(4);

@@ -98,7 +98,7 @@ async function findCredentials({ credentials, isFile }: ReadOnlySession, name: s
   }
 }
 
-/** The addresses in use, as far as a single read shows them. */
+/** The fixed endpoint, the reserved addresses and the claims on addresses, as a plan needs them. */
 function addressAssignments(
   { leasesOf, signal }: ReadOnlySession,
   template: ProviderConfig,

@@ -65,7 +65,7 @@ describe('a signal with an expiry check', () => {
     return { signal: life.signal, state, over };
   }
 
-  it('is checked before each start, also in derived deadlines, because timers are late after a process was stopped', () => {
+  it('is checked before each start, also in derived deadlines, because timers fire late after a pause', () => {
     const { signal, state, over } = guarded();
     const call = deadlineSignal(60, deadlineSignal(60, createLinkedController(signal).signal));
     assertActive(call);

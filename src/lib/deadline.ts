@@ -108,7 +108,7 @@ export function isDeadlineError(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** Waits for shared work for as long as the signal allows; the work itself goes on. */
+/** Waits for shared work for as long as the signal allows; the work itself continues after an abort. */
 export async function waitOrAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let onAbort = () => {};

@@ -23,7 +23,7 @@ const health: ReflectorHealth = {
 const watched = (more: Partial<ReflectorHealth>) => ({ name: 'clusters', health: { ...health, ...more } });
 
 describe('probes', () => {
-  it('T50, S28: return ok only when every check passes, and otherwise name the failed check and its reason', async () => {
+  it('T50, S28: return ok only when every check passes, and otherwise name the failed check and why', async () => {
     const leadership = { isLeader: false, holder: undefined as string | undefined };
     const reflector = watched({ isSynced: false, lastError: 'GET /x: 403 Forbidden' });
     const app = createHealthServer({

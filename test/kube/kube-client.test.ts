@@ -158,7 +158,7 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
     expect(isNotFound(await failure(kube.find(type, { namespace, name: 'x' })))).toBe(true);
   });
 
-  it('applies only its own fields: a second manager conflicts, force takes over, and omitted fields are removed', async () => {
+  it('applies only its own fields: another manager conflicts, force wins, omitted fields are removed', async () => {
     const second = connect(place.admin, 'second');
     const metadata = { namespace, name: 'applied' };
     await kube.apply(Secret, { metadata, data: { a: 'MQ==', b: 'Mg==' } });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The schema of a condition in our CRDs: that of `metav1.Condition`. */
+/** The schema of a condition in the provider's CRDs, equal to that of `metav1.Condition`. */
 const ConditionSchema = z.strictObject({
   type: z.string().max(316).describe('What is spoken of.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('True is good.'),

@@ -183,7 +183,7 @@ export interface AccountServer {
 export type AccountContext = Omit<PlatformContext, 'config'> & {
   /** Name of the Secret. */
   readonly credentialsName: string;
-  /** Default: the provider's public URL. */
+  /** Default: the public URL of the server provider. */
   readonly url?: string | undefined;
   /** PEM. Default: the public certificate authorities. */
   readonly caBundle?: string | undefined;

@@ -73,7 +73,7 @@ export function testAdmissionPolicy(server: () => ServerUnderTest): void {
         expect(expectSuccess(await put(index))).toMatchObject({ spec, metadata: { generation: metadata.generation } });
     });
 
-    it('rejects the deletion of the only control plane, alone and in a collection, with a helpful message', async () => {
+    it('rejects the deletion of the only control plane, alone and in a collection, with a useful message', async () => {
       const { admin, group } = server();
       const path = await made({ [onlyControlPlane]: 'true' });
       const status = expectRejection(await admin.delete(path), 403, 'Forbidden');

@@ -42,7 +42,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         expectRejection(await server().admin.post(roles('rolebindings'), body), 422, 'Invalid');
       });
 
-      it('set the apiGroup of a subject by its kind, and at cluster scope require the namespace of a ServiceAccount', async () => {
+      it('default the apiGroup of a subject, and require the namespace of a cluster-scoped ServiceAccount subject', async () => {
         const subjects = [
           { kind: 'User', name: 'u' },
           { kind: 'ServiceAccount', name: 's', namespace },

@@ -22,7 +22,7 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
     };
 
     describe('lifecycle', () => {
-      it('becomes NamesAccepted and Established, with the accepted names and stored versions in the status', async () => {
+      it('ends in NamesAccepted and Established, with accepted names and stored versions in the status', async () => {
         const { admin } = server();
         const body = describeSuiteCrd(server(), names(), spec({}));
         await installCrd(server(), body);

@@ -59,7 +59,7 @@ export function testExpiredVersions(server: () => ServerUnderTest): void {
       }
     });
 
-    it('rejects the next page with 410 Expired, and returns a token to continue without consistency', async (context) => {
+    it('rejects the next page with 410 Expired, and returns a token to continue inconsistently', async (context) => {
       if (!able) return context.skip(unable);
       const answer = await server().admin.get(widget.path(namespace), { query: { limit: 1, continue: token } });
       const status = expectExpired(answer);

@@ -77,7 +77,7 @@ export function testWatches(server: () => ServerUnderTest): void {
       expect((await events.next()).type).toBe('DELETED');
     });
 
-    it('report MODIFIED when an object with finalizers is marked for deletion, and DELETED when it is gone', async () => {
+    it('report MODIFIED when an object with finalizers is deleted, and DELETED when it is gone', async () => {
       const { admin } = server();
       const name = randomName();
       expectSuccess(await admin.post(maps(), { metadata: { name, finalizers: ['example.com/wait'] } }), 201);
