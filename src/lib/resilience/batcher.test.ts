@@ -80,8 +80,8 @@ it('a slow response does not delay later questions', async () => {
   expect(await first).toBe('it is a');
 });
 
-describe('failures', () => {
-  it('of a call reach the questions of its batch, but not later ones', async () => {
+describe('failures and aborts', () => {
+  it('a failed call fails the questions of its batch, but not later ones', async () => {
     const { batch, calls } = slow();
     const unlucky = batch.ask('a', signal);
     await turn();
@@ -105,7 +105,7 @@ describe('failures', () => {
     expect(await stays).toBe('it is b');
   });
 
-  it('end the call when all askers have aborted, and are asked again for the next asker', async () => {
+  it('the call ends when all askers have aborted, and the question is asked again for the next asker', async () => {
     const over: AbortSignal[] = [];
     const batch = new Batcher<string, string>(async (questions, given) => {
       over.push(given);
@@ -124,7 +124,7 @@ describe('failures', () => {
     expect(await batch.ask('c', signal)).toBe('it is c');
   });
 
-  it('let a failed call end by itself, because its parts may still report on the remote side', async () => {
+  it('a failed call ends by itself, because its parts may still report on the remote side', async () => {
     const over: AbortSignal[] = [];
     const batch = new Batcher<string, string>(async (_, life) => {
       over.push(life);
@@ -134,7 +134,7 @@ describe('failures', () => {
     expect(over[0]?.aborted).toBe(false);
   });
 
-  it('are not asked at all when all askers abort before their turn', async () => {
+  it('a batch is not asked when all askers abort before its turn', async () => {
     const { batch, calls } = slow();
     const first = batch.ask('a', signal);
     const gone = new AbortController();

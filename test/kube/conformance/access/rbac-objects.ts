@@ -18,7 +18,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
       `${rbacPath}/namespaces/${namespace}/${kind}${name ? `/${name}` : ''}`;
 
     describe('objects', () => {
-      it('of kind binding have an immutable roleRef', async () => {
+      it('of a binding kind have an immutable roleRef', async () => {
         const name = randomName();
         const body = { metadata: { name }, subjects: [], roleRef: roleRef('ClusterRole', 'view') };
         expectSuccess(await server().admin.post(roles('rolebindings'), body), 201);
@@ -42,7 +42,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         expectRejection(await server().admin.post(roles('rolebindings'), body), 422, 'Invalid');
       });
 
-      it('default the apiGroup of a subject, and require the namespace of a cluster-scoped ServiceAccount subject', async () => {
+      it('default the apiGroup of a subject, and reject a cluster-wide ServiceAccount without a namespace', async () => {
         const subjects = [
           { kind: 'User', name: 'u' },
           { kind: 'ServiceAccount', name: 's', namespace },
