@@ -42,7 +42,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         expectRejection(await server().admin.post(roles('rolebindings'), body), 422, 'Invalid');
       });
 
-      it('default the apiGroup of a subject, and reject a cluster-wide ServiceAccount without a namespace', async () => {
+      it('default the apiGroup of a subject, and reject a cluster-wide ServiceAccount without namespace', async () => {
         const subjects = [
           { kind: 'User', name: 'u' },
           { kind: 'ServiceAccount', name: 's', namespace },

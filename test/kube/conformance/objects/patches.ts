@@ -159,7 +159,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(expectSuccess(await server().admin.get(maps('tested'))).data).toEqual({ a: '1' });
       });
 
-      it('rejects the removal of a missing value (422), but replaces it', async () => {
+      it('rejects the removal of a missing value (422), but accepts its replacement', async () => {
         await make('missing', { data: { a: '1' } });
         expectRejection(
           await server().admin.jsonPatch(maps('missing'), [{ op: 'remove', path: '/data/z' }]),

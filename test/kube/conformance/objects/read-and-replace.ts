@@ -104,7 +104,7 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
         );
       });
 
-      it('requires no resourceVersion for a built-in kind, but for a custom kind', async () => {
+      it('requires a resourceVersion for a custom kind, but not for a built-in kind', async () => {
         expectSuccess(await server().admin.post(maps(), { metadata: { name: 'blind' } }), 201);
         expectSuccess(await server().admin.put(maps('blind'), { metadata: { name: 'blind' }, data: { b: '2' } }));
         expectSuccess(await server().admin.post(widget.path(namespace), widget.make('blind')), 201);
