@@ -3,14 +3,14 @@ import { LongTestsFirst } from './test/setup/long-tests-first.ts';
 import { SkipReporter } from './test/setup/skip-reporter.ts';
 
 /**
- * Of two cores, which vitest by itself would leave one of to whoever watches. Tests of the world and of whole flows wait for half
- * of their time: for seconds of the world, for Leases, for other programs. The third works meanwhile.
+ * For two cores, one of which vitest would leave free by default. Tests of the simulators and of whole flows spend half
+ * of their time waiting: for simulated time, for Leases, for other programs. The third worker runs meanwhile.
  */
 const maxWorkers = 3;
 
 /**
- * Only for what hangs. What waits for other programs and for seconds of the world takes up to ten seconds on a machine at rest,
- * and several times as much on one that others work on, too.
+ * Only for tests that hang. Waiting for other programs and simulated time takes up to ten seconds on an idle machine,
+ * and several times as long on a busy one.
  */
 const patience = 120_000;
 
@@ -18,8 +18,8 @@ const patience = 120_000;
 const flows = { maxWorkers, isolate: false, sequence: { groupOrder: 1 } };
 
 /**
- * `unit` lives beside the source and needs nothing; the others live under test/ and open loopback sockets.
- * Every project runs on Node alone; what a machine lacks is skipped by the test itself, with a sentence.
+ * `unit` tests are next to the source and need nothing; the others are under test/ and open loopback sockets. Every
+ * project only requires Node; a test with a missing requirement skips itself with a sentence.
  */
 export default defineConfig({
   test: {
@@ -31,7 +31,7 @@ export default defineConfig({
       {
         test: {
           name: 'world',
-          // What takes longest is to load the rooms: once for each worker is enough.
+          // Loading the simulators takes longest: once for each worker is enough.
           ...flows,
           include: ['test/world/**/*.test.ts', 'test/platforms/**/*.test.ts'],
           testTimeout: patience,
@@ -41,7 +41,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          // Loading everything takes longer than many a test; no file leaves anything behind in a module.
+          // Loading the modules takes longer than many tests; no file leaves state behind in a module.
           ...flows,
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: patience,

@@ -8,10 +8,10 @@ import { setHeapGrowth } from './commands/heap-settings.ts';
 import type { Log } from './lib/log.ts';
 
 const exitCodes = { done: 0, failed: 1, usage: 2, unseen: 2, readerGone: 141 } as const;
-/** They exit with what they found: that nothing could be seen is another verdict. */
+/** The exit code of these commands is their verdict, so a failed run needs a different one. */
 const diagnosticCommands: readonly string[] = ['plan', 'check'];
 
-/** Picks the command that the words ask for. Resolves with the exit code. */
+/** Runs the command that the arguments name. Resolves with the exit code. */
 async function main(): Promise<number> {
   const line = readCommandLine();
   if (line === undefined) return exitCodes.usage;
@@ -33,7 +33,7 @@ async function main(): Promise<number> {
 
 type RunnableCommand = Extract<CommandLine, { settings: unknown }>;
 
-/** Each command is loaded when it is asked for: `init` needs little of what `run` needs. Whether all is well. */
+/** Each command is loaded on demand: `init` needs little of what `run` needs. Returns whether all is well. */
 async function startCommand(line: RunnableCommand, edges: ProcessContext): Promise<boolean> {
   switch (line.command) {
     case 'init': {
@@ -78,7 +78,10 @@ function readCommandLine(): CommandLine | undefined {
   }
 }
 
-/** `plan | head`: the reader has gone, so there is nothing left to do. 141 is what a shell reports of SIGPIPE (128 + 13). */
+/**
+ * `plan | head`: the reader has closed the pipe, so nothing is left to do. 141 is what a shell reports for SIGPIPE (128
+ * + 13).
+ */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(exitCodes.readerGone);
@@ -89,7 +92,7 @@ function print(text: string): number {
   return exitCodes.done;
 }
 
-/** Aborts with the first SIGTERM or SIGINT, so that work can end in order; a second one ends the process at once. */
+/** Aborts on the first SIGTERM or SIGINT, so that work can end in order; a second signal ends the process at once. */
 function watchSignals(log: Log): AbortSignal {
   const stopping = new AbortController();
   const stop = (signal: NodeJS.Signals) => {
@@ -102,7 +105,7 @@ function watchSignals(log: Log): AbortSignal {
   return stopping.signal;
 }
 
-/** What nobody caught is a bug of ours: it is logged like everything else, and the Pod starts again. */
+/** An uncaught error is a bug: it is logged like everything else, and the Pod restarts. */
 function exitOnUncaughtErrors(log: Log): void {
   const exit = (error: unknown) => {
     log.error({ error }, 'a bug that nobody caught');
@@ -112,7 +115,7 @@ function exitOnUncaughtErrors(log: Log): void {
   process.on('unhandledRejection', exit);
 }
 
-/** Node prints its warnings in words of its own, which nothing can read that reads our log. */
+/** Node prints warnings in its own format, which log parsers cannot read. */
 function logNodeWarnings(log: Log): void {
   process.removeAllListeners('warning');
   process.on('warning', ({ name, message, stack, ...more }) => {

@@ -13,10 +13,10 @@ import {
   workerReplicasSchema,
 } from './schema/spec-fields.ts';
 
-/** A cluster owner may say less by a patch than a platform team. */
+/** The patches of a cluster owner may set less than those of a platform team. */
 const ownerPatchesSchema = (whom: string) => patchesSchema(whom, 'What they may set is listed in docs/security.md. ');
 
-/** A pool of the ProviderConfig, by name, or one more. What is left out stays as it is there. */
+/** A pool of the ProviderConfig, by name, or an additional one. A field that is left out keeps its value from there. */
 const WorkerPoolOverrides = z.strictObject({
   name: workerPoolNameSchema,
   replicas: workerReplicasSchema
@@ -59,7 +59,7 @@ export const ClusterConfigSpec = z.strictObject({
 });
 export type ClusterConfigSpec = z.infer<typeof ClusterConfigSpec>;
 
-/** What is different from the ProviderConfig for the Clusters that name it, in their namespace. */
+/** Overrides of the ProviderConfig for the Clusters in its namespace that name it. */
 export interface ClusterConfig extends KubeObject {
   spec: ClusterConfigSpec;
 }

@@ -2,8 +2,8 @@ import type { ObjectMeta } from '../kube/resource.ts';
 import { annotations } from './names.ts';
 
 /**
- * A Cluster, told apart from every other one: from those whose names have the same hash, and, by its UID, from one that had its
- * name before. Extra fields, as those of an object's metadata, mean nothing.
+ * Identifies one Cluster. The names tell it apart from Clusters whose names have the same hash, the UID from an earlier
+ * Cluster of the same name. Extra fields, as in an object's metadata, are ignored.
  */
 export interface ClusterIdentity {
   readonly namespace: string;
@@ -12,16 +12,19 @@ export interface ClusterIdentity {
 }
 
 /**
- * Whether two of them are the same Cluster. Everything that is found, adopted, changed or deleted for a Cluster is decided by this
- * function; hashes in names and labels are for selection only. A Cluster without a UID is the same as no other.
+ * Whether both identities are the same Cluster. This function decides about everything that is found, adopted, changed
+ * or deleted for a Cluster; hashes in names and labels only select. A Cluster without a UID equals no other.
  */
 export const isSameCluster = (a: ClusterIdentity | undefined, b: ClusterIdentity): boolean =>
   a !== undefined && a.uid !== '' && a.uid === b.uid && a.name === b.name && a.namespace === b.namespace;
 
-/** As a key of a map: parts of names hold no slash. */
+/** The identity as a map key. Names contain no slash. */
 export const clusterIdentityKey = ({ namespace, name, uid }: ClusterIdentity): string => `${namespace}/${name}/${uid}`;
 
-/** Keys of a map, as {@link clusterIdentityKey} makes them, of one Cluster; without a UID of every one that has or had the name. */
+/**
+ * The map keys made by {@link clusterIdentityKey} that belong to one Cluster. Without a UID: of every Cluster that has
+ * or had the name.
+ */
 export const filterClusterIdentityKeys = (
   keys: Iterable<string>,
   { namespace, name, uid }: Omit<ClusterIdentity, 'uid'> & { readonly uid?: string },
@@ -30,14 +33,14 @@ export const filterClusterIdentityKeys = (
     uid === undefined ? key.startsWith(`${namespace}/${name}/`) : key === clusterIdentityKey({ namespace, name, uid }),
   );
 
-/** The annotations of everything that we make for a Cluster. */
+/** The annotations of every object that the provider creates for a Cluster. */
 export const clusterIdentityAnnotations = ({ namespace, name, uid }: ClusterIdentity): Record<string, string> => ({
   [annotations.clusterNamespace]: namespace,
   [annotations.clusterName]: name,
   [annotations.clusterUid]: uid,
 });
 
-/** The Cluster that an object names in its annotations; undefined when it does not name one completely. */
+/** The Cluster that an object names in its annotations; undefined when the annotations are incomplete. */
 export function readClusterIdentity({
   annotations: notes = {},
 }: Pick<ObjectMeta, 'annotations'>): ClusterIdentity | undefined {
@@ -50,6 +53,6 @@ export function readClusterIdentity({
 export const belongsToCluster = (metadata: Pick<ObjectMeta, 'annotations'>, cluster: ClusterIdentity): boolean =>
   isSameCluster(readClusterIdentity(metadata), cluster);
 
-/** Whose an object is, for a sentence; `undefined` stands for an object that does not say so. */
+/** The owner of an object, for use in a sentence; `undefined` means that the object names no owner. */
 export const describeClusterOwner = (owner: ClusterIdentity | undefined): string =>
   owner ? `Cluster ${owner.namespace}/${owner.name} with UID ${owner.uid}` : 'no Cluster that it names';

@@ -1,4 +1,4 @@
-/** A Kubernetes condition. All of ours have positive polarity: `True` is good. */
+/** A Kubernetes condition. All conditions of this provider have positive polarity: `True` is good. */
 export interface Condition {
   type: string;
   status: 'True' | 'False' | 'Unknown';
@@ -8,7 +8,7 @@ export interface Condition {
   observedGeneration?: number | undefined;
 }
 
-/** What a controller says; time and generation are stamped by {@link mergeConditions}. */
+/** A condition as a controller reports it; {@link mergeConditions} stamps time and generation. */
 export interface ConditionState {
   readonly type: ConditionType;
   readonly status: Condition['status'];
@@ -42,7 +42,7 @@ export const conditionTypes = {
 } as const;
 export type ConditionType = keyof typeof conditionTypes;
 
-/** Every reason we give. Stable: people alert on them. */
+/** Every reason that the provider sets. Reasons are stable because alerts depend on them. */
 export const conditionReasons = {
   AsExpected: 'All is well.',
   InvalidConfig: 'A field of the spec is wrong; the message names it.',
@@ -102,11 +102,13 @@ export const conditionReasons = {
 } as const;
 export type ConditionReason = keyof typeof conditionReasons;
 
-/** Steps and looks of platforms have reasons of their own, and errors their codes: both are listed where they are made. */
+/**
+ * Steps and observations of platforms have their own reasons, and errors have codes: both are listed where they are
+ * defined.
+ */
 export const toStepReason = (reason: string): ConditionReason =>
   /^[A-Za-z][A-Za-z0-9_]*$/.test(reason) ? (reason as ConditionReason) : 'StepFailed';
 
-/** Shorthands. */
 export const conditionTrue = (type: ConditionType, message = ''): ConditionState => ({
   type,
   status: 'True',
@@ -129,8 +131,9 @@ export const conditionUnknown = (type: ConditionType, reason: ConditionReason, m
 const maxMessageLength = 4096;
 
 /**
- * The new condition list: old ones stay unless restated or listed in `drop`; `lastTransitionTime` moves only when the
- * status does; types that this version does not write any more are left out; sorted by type, because the list is a map keyed by type and order must not cause writes.
+ * The new condition list. Old conditions stay unless they are restated or listed in `drop`. `lastTransitionTime`
+ * changes only when the status does. Types that this version no longer writes are removed. The list is sorted by type:
+ * it is a map keyed by type, and order must not cause writes.
  */
 export function mergeConditions(
   old: readonly Condition[],
@@ -155,7 +158,7 @@ export function mergeConditions(
   return [...merged.values()].sort((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-/** `Ready` as the sum of the others: the first that is not True gives its reason and message. */
+/** `Ready` as the summary of the others: the first condition that is not True gives its reason and message. */
 export function summarizeReady(states: readonly ConditionState[]): ConditionState {
   const blocking = states.find((state) => state.status !== 'True');
   return blocking
@@ -163,7 +166,7 @@ export function summarizeReady(states: readonly ConditionState[]): ConditionStat
     : conditionTrue('Ready');
 }
 
-/** A condition that says no, if there is one. */
+/** The first condition that is False, if any. */
 export const findFalseCondition = (
   conditions: readonly Condition[] | undefined,
   type: ConditionType,

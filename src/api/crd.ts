@@ -9,7 +9,7 @@ import { ProviderConfig, ProviderConfigStatus } from './provider-config.ts';
 import { ProviderConfigSpec } from './provider-config-spec.ts';
 import { toStructuralSchema } from './schema/structural-schema.ts';
 
-/** One column of `kubectl get`. Those with a priority above 0 only show with `-o wide`. */
+/** One column of `kubectl get`. Columns with a priority above 0 only show with `-o wide`. */
 interface PrinterColumn {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'boolean' | 'date';
@@ -23,7 +23,7 @@ interface CrdDefinition {
   readonly shortName: string;
   readonly description: string;
   readonly spec: z.ZodType;
-  /** Of what is only read: none. */
+  /** Absent for kinds that are only read. */
   readonly status?: z.ZodType;
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields: readonly string[];
@@ -141,7 +141,7 @@ const crdDefinitions: readonly CrdDefinition[] = [
 ];
 
 /**
- * The CustomResourceDefinitions of this provider, made from the schemas that its code parses with. `init` applies
+ * The CustomResourceDefinitions of this provider, built from the schemas that its code parses with. `init` applies
  * them; `config/crd` holds the same as files.
  */
 export function buildCrds(): readonly CustomResourceDefinition[] {
@@ -185,7 +185,7 @@ function buildCrd(kind: CrdDefinition): CustomResourceDefinition {
   };
 }
 
-/** Names of what all namespaces share become label values of other objects, which end at 63. */
+/** Names of cluster-scoped objects become label values of other objects, which have at most 63 characters. */
 const nameLengthRule = {
   rule: 'self.metadata.name.size() <= 63',
   message: 'metadata.name must have at most 63 characters: it is used as a label value',

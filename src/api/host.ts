@@ -52,7 +52,7 @@ const RootDiskSchema = z
   .prefault({})
   .describe('Which disk Talos is installed to. Default: the smallest that may be written to.');
 
-/** Named as root disk or member of its array, and protected as well: one of the two is a mistake. */
+/** A disk that is both named as root disk or array member and protected is a mistake in one of the two fields. */
 const rootDiskNotProtectedRule = [
   '!(has(self.rootDisk.serial) && self.rootDisk.serial in self.protectedDisks)',
   '!(has(self.rootDisk.wwn) && self.rootDisk.wwn in self.protectedDisks)',
@@ -126,7 +126,7 @@ export type HostStatus = Omit<z.infer<typeof HostStatusSchema>, 'server' | 'hard
   hardware?: HostHardware | undefined;
 };
 
-/** One physical server that may be used. A server without a Host is never touched. */
+/** One physical server that the provider may use. A server without a Host is never touched. */
 export interface Host extends KubeObject {
   spec: HostSpec;
   status?: HostStatus;

@@ -12,8 +12,8 @@ const annotationsPath = 'oldObject.metadata.annotations';
 const approvalReason = 'LastControlPlane';
 
 /**
- * Refuses to delete the only control plane of a cluster. A finalizer would be too late: a deletion that has begun cannot be
- * taken back, so the name of the machine would be taken until somebody gives the cluster up.
+ * Refuses to delete the only control plane of a cluster. A finalizer would be too late: a deletion cannot be undone
+ * once it has begun, so the name of the Machine would stay taken until the cluster is given up.
  */
 const policy: AdmissionPolicy = {
   apiVersion: apiVersionOf(Policy),
@@ -47,7 +47,7 @@ const binding: AdmissionPolicy = {
   spec: { policyName: metadata.name, validationActions: ['Deny'] },
 };
 
-/** The policy before its binding: a binding without a policy is an error to whatever it would match. */
+/** The policy comes before its binding: a binding without a policy is an error for every request that it matches. */
 export const machineDeletionPolicy = [
   { type: Policy, object: policy },
   { type: PolicyBinding, object: binding },

@@ -85,7 +85,7 @@ export type MachineSpec = z.infer<typeof MachineSpecSchema>;
 export const MachineStatus = MachineStatusSchema;
 export type MachineStatus = z.infer<typeof MachineStatusSchema>;
 
-/** One Talos node and the record of its steps. Made, changed and deleted by the provider alone. */
+/** One Talos node and the record of its steps. Only the provider creates, changes and deletes Machines. */
 export interface Machine extends KubeObject {
   spec: MachineSpec;
   status?: MachineStatus;

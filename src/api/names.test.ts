@@ -16,7 +16,7 @@ const others: readonly ProviderInstance[] = [
 ];
 const part = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$/);
 
-it('instances have Leases of their own, whatever their names put together are', async () => {
+it('instances have separate Leases, whatever their names concatenate to', async () => {
   expect(leaseName('dev', 'eu-talos')).not.toBe(leaseName('dev-eu', 'talos'));
   await fc.assert(
     fc.property(part, part, part, part, (a, b, c, d) => {
@@ -26,11 +26,11 @@ it('instances have Leases of their own, whatever their names put together are', 
   );
 });
 
-it.each(['providerConfig', 'cluster', 'accessRequest'] as const)('an instance knows its finalizer of a %s', (kind) => {
+it.each(['providerConfig', 'cluster', 'accessRequest'] as const)('recognizes its own finalizer of a %s', (kind) => {
   const own = instanceFinalizers(instance)[kind];
   const theirs = others.map((other) => instanceFinalizers(other)[kind]);
   expect(new Set([own, ...theirs]).size).toBe(4);
-  // The API server takes up to 63 characters behind the slash.
+  // The API server allows up to 63 characters after the slash.
   expect(own.split('/')[1]?.length).toBeLessThanOrEqual(63);
   for (const name of [own, ...theirs]) expect(isProviderFinalizer(name)).toBe(true);
   for (const name of theirs) {

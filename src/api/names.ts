@@ -1,42 +1,45 @@
 import { hashNames, shortenName } from '../lib/hash.ts';
 
-/** Our API group; finalizers, labels and annotations follow it. */
+/** The provider's API group; finalizers, labels and annotations are prefixed with it. */
 export const group = 'talos.clusters.openmcp.cloud';
 export const version = 'v1alpha1';
 /** The openMCP group of Cluster, ClusterProfile and AccessRequest. */
 export const openmcpGroup = 'clusters.openmcp.cloud';
 
-/** Characters that the value of a label holds. */
+/** Kubernetes allows label values of up to 63 characters. */
 export const maxLabelLength = 63;
 
-/** Who owns the fields that we write. */
+/** The field manager of server-side apply. */
 export const fieldManager = 'cluster-provider-talos';
 
-/** Finalizers that all instances share: the object itself, or the Machine that holds it, says which one may act on it. */
+/**
+ * Finalizers that all instances share: the object itself, or the Machine that holds it, names the instance that may act
+ * on it.
+ */
 export const finalizers = {
   machine: `${group}/machine`,
   host: `${group}/host`,
 } as const;
 
 /**
- * One running provider. Several may share an API server, even with the same name: in another environment, or by mistake in another
- * namespace.
+ * One running provider. Several can share an API server, even with the same name: in different environments, or by
+ * mistake in different namespaces.
  */
 export interface ProviderInstance {
   readonly environment: string;
   /** `--provider-name`. */
   readonly provider: string;
-  /** The provider's own namespace, where the secrets of its clusters lie. */
+  /** The provider's own namespace, which holds the secrets of its clusters. */
   readonly namespace: string;
 }
 
-/** Eight characters for an instance. Platform teams alone choose what it is made of. */
+/** Eight characters that identify an instance. Only platform teams choose the names that go into it. */
 const instanceId = ({ environment, provider, namespace }: ProviderInstance): string =>
   hashNames(environment, provider, namespace);
 
 /**
- * Finalizers of one instance on objects that do not name it otherwise. Its own one proves that it has served the object; that of
- * another instance says that the other one does.
+ * Finalizers of one instance on objects that do not name it otherwise. The instance's own finalizer proves that it has
+ * reconciled the object; another instance's finalizer means that the other instance owns it.
  */
 export function instanceFinalizers(instance: ProviderInstance) {
   const id = instanceId(instance);
@@ -47,93 +50,109 @@ export function instanceFinalizers(instance: ProviderInstance) {
   };
 }
 
-/** Any of {@link instanceFinalizers} or {@link finalizers}, of whichever instance. */
+/** Any of {@link instanceFinalizers} or {@link finalizers}, of any instance. */
 export const isProviderFinalizer = (name: string): boolean =>
   /^(providerconfig|cluster|access)-[a-z2-7]{8}$|^(machine|host)$/.test(name.slice(group.length + 1)) &&
   name.startsWith(`${group}/`);
 
-/** Whether another instance holds an object by its finalizer, and this one, whose finalizer is `own`, does not. */
+/** Whether another instance holds an object by its finalizer and this one, whose finalizer is `own`, does not. */
 export function isHeldByOtherInstance(held: readonly string[] | undefined, own: string): boolean {
   const kind = own.slice(0, own.lastIndexOf('-') + 1);
   return !held?.includes(own) && (held ?? []).some((name) => name.startsWith(kind) && isProviderFinalizer(name));
 }
 
-/** The Lease that one process of an instance leads under. The hash keeps (`dev`, `eu-talos`) and (`dev-eu`, `talos`) apart. */
+/**
+ * The Lease for leader election among the processes of one instance. The hash tells (`dev`, `eu-talos`) and (`dev-eu`,
+ * `talos`) apart.
+ */
 export const leaseName = (environment: string, provider: string): string =>
   `${shortenName(`cluster-provider-talos-${environment}-${provider}`, 54)}-${hashNames(environment, provider)}`;
 
 export const labels = {
-  /** On everything we make on the platform cluster: the `--provider-name`. */
+  /** The `--provider-name`, on every object that the provider creates on the platform cluster. */
   provider: `${group}/provider`,
-  /** {@link clusterId} of the Cluster that an object belongs to; names can be too long for a label. */
+  /** {@link clusterId} of the Cluster that an object belongs to, because names can be too long for a label. */
   cluster: `${group}/cluster`,
   role: `${group}/role`,
   pool: `${group}/pool`,
   /** On objects in target clusters: {@link accessRequestId} of the AccessRequest that they belong to. */
   access: `${group}/access`,
-  /** The same as the openMCP peers write it: name and namespace of the AccessRequest, shortened where a label is too short. */
+  /** Name and namespace of the AccessRequest as the openMCP peers write them, shortened to the length of a label. */
   managedByName: `${group}/managed-by-name`,
   managedByNamespace: `${group}/managed-by-namespace`,
-  /** On Hosts that were listed: what was ordered, and where it stands. */
+  /** On Hosts created from an inventory: the ordered product and the server's location. */
   product: `${group}/product`,
   location: `${group}/location`,
   /** Marks a Lease as a claim on one address. */
   address: `${group}/address`,
-  /** On the Secret with the key of a Machine's disks: the name of the Machine. */
+  /** On the Secret with the disk key of a Machine: the name of the Machine. */
   diskKey: `${group}/disk-key`,
 } as const;
 
-/** On what `init` installs for every provider on the API server: the tools of the field show it. */
+/** On everything that `init` installs for all providers on the API server. Common tools display this label. */
 export const managedByLabels = { 'app.kubernetes.io/managed-by': fieldManager } as const;
 
 export const annotations = {
   clusterNamespace: `${group}/cluster-namespace`,
   clusterName: `${group}/cluster-name`,
-  /** With the two before it: a Cluster that is made again under its name is another one. */
+  /** Besides the two above: a Cluster that is recreated under the same name has another UID. */
   clusterUid: `${group}/cluster-uid`,
-  /** On the secrets of a cluster: the Machine that etcd is or was bootstrapped on. Written before the call is made. */
+  /** On the secrets of a cluster: the Machine that etcd is or was bootstrapped on. Written before the call. */
   bootstrapMachine: `${group}/bootstrap-machine`,
-  /** On the secrets of a cluster: boot and state of the service etcd on that Machine right before the last call. */
+  /** On the secrets of a cluster: boot and state of the etcd service on that Machine right before the last call. */
   bootstrapRequest: `${group}/bootstrap-request`,
-  /** On the secrets of a cluster: when etcd was seen with members after that call. */
+  /** On the secrets of a cluster: when etcd was observed with members after that call. */
   bootstrappedAt: `${group}/bootstrapped-at`,
   kubernetesVersion: `${group}/kubernetes-version`,
-  /** On the secrets of a cluster: URL of the API server, where it follows from the address of a control plane. */
+  /** On the secrets of a cluster: URL of the API server, when it is derived from the address of a control plane. */
   endpoint: `${group}/endpoint`,
-  /** On a Cluster: what the names of its nodes begin with, instead of its own name. Kept on its secrets. */
+  /** On a Cluster: prefix of its node names, instead of its own name. Stored on its secrets. */
   nodePrefix: `${group}/node-prefix`,
   talosVersion: `${group}/talos-version`,
   requestNamespace: `${group}/request-namespace`,
   requestName: `${group}/request-name`,
-  /** With the two before it: of two requests whose {@link accessRequestId} is the same each has its own objects. */
+  /** Besides the two above: two requests with the same {@link accessRequestId} have separate objects. */
   requestUid: `${group}/request-uid`,
-  /** On a granted Secret: a hash of the server, authority and account that its kubeconfig is for. */
+  /** On a granted Secret: hash of the server, certificate authority and account of its kubeconfig. */
   server: `${group}/server`,
-  /** On a granted Secret: id of the key that its token is signed with. */
+  /** On a granted Secret: id of the key that signed its token. */
   signingKey: `${group}/signing-key`,
-  /** On a Host, by people: find out what is in the server, which reboots it. Taken off when that has begun. */
+  /**
+   * On a Host, set by a user: inspect the server's hardware, which reboots it. Removed when the inspection has begun.
+   */
   inspect: `${group}/inspect`,
-  /** On a Host, by people: reboot the server. Taken off when that has begun. */
+  /** On a Host, set by a user: reboot the server. Removed when the reboot has begun. */
   reboot: `${group}/reboot`,
-  /** On a Machine, by people: put this right, by its reasons with commas between them. Taken off when that is done. */
+  /**
+   * On a Machine, set by a user: approved repairs, as a comma-separated list of reasons. Removed when they are done.
+   */
   mend: `${group}/mend`,
-  /** On a Machine, by us, `true`: the only control plane of its cluster, which the API server refuses to delete. */
+  /**
+   * On a Machine, set by the provider, `true`: the only control plane of its cluster, which the API server refuses to
+   * delete.
+   */
   onlyControlPlane: `${group}/only-control-plane`,
-  /** On a Machine, by people, `true`: leave it as it is, switched off too. */
+  /** On a Machine, set by a user, `true`: leave it as it is, even when it is switched off. */
   maintenance: `${group}/maintenance`,
-  /** On the key and the address of a Machine, by us: the system that it is made on, as its facts name it. */
+  /**
+   * On the disk key and the address of a Machine, set by the provider: the system that the Machine is created on, as
+   * its facts name it.
+   */
   madeOn: `${group}/made-on`,
-  /** On the key of a Machine, by us: what it opens there, with commas between. */
+  /** On the disk key of a Machine, set by the provider: the storage that the key opens, comma-separated. */
   opens: `${group}/opens`,
-  /** On a Machine that is to go, by people, `true`: the place that it was made at is gone for good. */
+  /** On a Machine that is being deleted, set by a user, `true`: its failure domain is permanently lost. */
   placeLost: `${group}/place-lost`,
-  /** On a Host, by us: why only a person can decide what becomes of it. People take it off, and thereby decide. */
+  /** On a Host, set by the provider: why only a person can decide how to continue. A user removes it to decide. */
   permanentError: `${group}/permanent-error`,
-  /** On a ProviderConfig, by people: names of Machines whose orphans are to be removed. Taken off when that has begun. */
+  /**
+   * On a ProviderConfig, set by a user: names of Machines whose orphans are to be removed. Removed when the removal has
+   * begun.
+   */
   removeOrphans: `${group}/remove-orphans`,
 } as const;
 
-/** Labels and annotations of the openMCP contract that we read or write. */
+/** Labels and annotations of the openMCP contract that the provider reads or writes. */
 export const openmcpKeys = {
   provider: `${openmcpGroup}/provider`,
   profile: `${openmcpGroup}/profile`,
@@ -141,7 +160,7 @@ export const openmcpKeys = {
   providerInfo: `${openmcpGroup}/providerinfo`,
   operation: 'openmcp.cloud/operation',
   crdCluster: 'openmcp.cloud/cluster',
-  /** Labels and annotations with this prefix are handed down to what we make. */
+  /** Labels and annotations with this prefix are propagated to the objects that the provider creates. */
   metadataPrefix: 'metadata.open-control-plane.io/',
 } as const;
 
@@ -155,34 +174,43 @@ export const clusterProfileName = (environment: string, provider: string, config
   `${environment}.${provider}.${config}`;
 
 /**
- * Eight characters for a Cluster: fits where its namespace and name together would not. For names and selection only: whether
- * something belongs to a Cluster is decided by `isSameCluster`.
+ * Eight characters that identify a Cluster where its namespace and name together are too long. For names and selection
+ * only: `isSameCluster` decides whether something belongs to a Cluster.
  */
 export const clusterId = (cluster: NamespacedName): string => hashNames(cluster.namespace, cluster.name);
 
-/** Prefix of everything named after a Cluster, `called` so instead of by its name. At most 39 characters. */
+/** Prefix of every name derived from a Cluster; `called` replaces the Cluster's own name. At most 39 characters. */
 export const clusterPrefix = (cluster: NamespacedName, called = cluster.name): string =>
   `${called
     .slice(0, 30)
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/-$/, '')}-${clusterId(cluster)}`;
 
-/** Name of the pool that control planes belong to. Worker pools may not be called so. */
+/** Name of the control plane pool. Worker pools must not use it. */
 export const controlPlanePool = 'cp';
 
-/** A Machine is named by its slot, so that it can always be looked for. At most 63 characters (pool names have 16). */
+/**
+ * A Machine is named after its slot, so that its name can always be computed. At most 63 characters (pool names have
+ * 16).
+ */
 export const machineName = (cluster: NamespacedName, pool: string, slot: number, called?: string): string =>
   `${clusterPrefix(cluster, called)}-${pool}-${slot}`;
 
 /** The Secret with the Talos secrets bundle of a cluster, in the provider's namespace. */
 export const clusterSecretsName = (cluster: NamespacedName): string => `${clusterPrefix(cluster)}-talos`;
 
-/** The Secret with the key that the disks of a Machine are encrypted with, in the provider's namespace. */
+/** The Secret with the disk encryption key of a Machine, in the provider's namespace. */
 export const diskKeySecretName = (machine: string): string => `${machine}-disk-key`;
 
-/** Eight characters for an AccessRequest, also the name of its ServiceAccount: the same hash as the openMCP peers use. */
+/**
+ * Eight characters that identify an AccessRequest, also the name of its ServiceAccount. The openMCP peers use the same
+ * hash.
+ */
 export const accessRequestId = (environment: string, provider: string, request: NamespacedName): string =>
   hashNames(environment, provider, request.namespace, request.name);
 
-/** The Secret with the granted kubeconfig, beside the AccessRequest. The peers' scheme; at most 63 characters. */
+/**
+ * The Secret with the granted kubeconfig, next to the AccessRequest. Named like the peers name it; at most 63
+ * characters.
+ */
 export const accessSecretName = (request: NamespacedName): string => `${shortenName(request.name, 52)}.kubeconfig`;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { progressSchema } from './schema/progress-schema.ts';
 
-/** So many are listed. */
+/** The status lists at most this many orphans. */
 export const maxListedOrphans = 50;
 
 const timestampSchema = z.string().meta({ format: 'date-time' });
 
-/** What is left of a Machine that does not exist, as the status of a ProviderConfig tells it. */
+/** Resources left over from a Machine that no longer exists, as the status of a ProviderConfig lists them. */
 export const OrphanEntry = z.strictObject({
   machine: z.string().max(63).describe('The Machine that its mark names.'),
   site: z.string().max(32).optional().describe('The place where it is, where the platform section names several.'),
@@ -25,12 +25,12 @@ export const OrphanEntry = z.strictObject({
     .optional()
     .describe('Where its removal is in its list of steps, once that has begun.'),
 });
-/** How the last look for orphans went. */
+/** The result of the last search for orphans. */
 export const orphanSearchResults = ['NoneFound', 'OrphansFound', 'PlatformUnreachable', 'PlatformRefused'] as const;
 
 /**
- * No condition, since all conditions of an object together say whether it is ready, and a ProviderConfig serves Clusters
- * whatever is left of others.
+ * Not a condition: all conditions of an object together determine its readiness, and orphans do not keep a
+ * ProviderConfig from serving Clusters.
  */
 export const OrphanSearch = z.strictObject({
   result: z.enum(orphanSearchResults).describe(`One of ${orphanSearchResults.join(', ')}.`),

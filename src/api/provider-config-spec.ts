@@ -15,7 +15,7 @@ import {
   workerReplicasSchema,
 } from './schema/spec-fields.ts';
 
-/** What every node of a cluster has to agree on, and new nodes get from here. */
+/** All nodes of a cluster must agree on these fields, and new nodes get them from here. */
 const immutableRule = (field: string) =>
   celValidation(
     'self == oldSelf',
@@ -228,7 +228,7 @@ const Access = z
   .prefault({})
   .describe('What access to the clusters may be based on.');
 
-/** For platforms whose nodes have no other addresses; what others need follows from their section. */
+/** For platforms whose nodes have no other addresses. The rules of other platforms follow from their section. */
 function addressPoolRules() {
   const pooled = platforms
     .filter((platform) => platform.alwaysNeedsPool)
@@ -253,7 +253,7 @@ function addressPoolRules() {
 
 const usesDhcp = "(has(self.network.addressAssignment) && self.network.addressAssignment == 'DHCP')";
 
-/** The rescue system of a server fetches its image by itself: what comes in the clear has to be known beforehand. */
+/** The rescue system of a server downloads the image itself, so an image served without TLS needs a known checksum. */
 const imageChecksumRule = {
   rule: "!has(self.hetznerRobot) || self.talos.factoryUrl.startsWith('https:') || (has(self.hetznerRobot.image) && has(self.hetznerRobot.image.sha256))",
   message:
@@ -297,13 +297,13 @@ const Spec = z
     ],
   });
 
-/** The spec as users write it, with defaults filled in. Platform sections are parsed by their platform. */
+/** The spec as users write it, with defaults filled in. Each platform parses its own section. */
 export const ProviderConfigSpec = Spec;
 export type ProviderConfigSpec = z.infer<typeof Spec>;
 export type WorkerPool = z.infer<typeof WorkerPool>;
 export type NetworkSpec = z.infer<typeof Network>;
 
-/** The platform whose section is given, with the raw section; undefined when none or several are. */
+/** The platform whose section is given, with the raw section; undefined when there is none or more than one. */
 export function findPlatformSection(spec: ProviderConfigSpec): { name: string; section: unknown } | undefined {
   const sections: Record<string, unknown> = { ...spec };
   const given = platformNames.filter((name) => sections[name] !== undefined && sections[name] !== null);

@@ -23,9 +23,9 @@ export const ProviderConfigStatus = z.strictObject({
   conditions: conditionListSchema('Ready, ConfigValid, CredentialsValid, ProfilePublished; in deletion NotInUse.'),
 });
 export type ProviderConfigStatus = CommonStatus & {
-  /** The ClusterProfile that was published. */
+  /** The published ClusterProfile. */
   profile?: string;
-  /** Number of Clusters that use it. */
+  /** Number of Clusters that use this ProviderConfig. */
   clusters?: number;
   orphanSearch?: OrphanSearch;
   orphanCount?: number;

@@ -23,7 +23,9 @@ import {
 } from './read-only/read-only-session.ts';
 import { selectProviderConfig } from './read-only/select-provider-config.ts';
 
-/** Prints what is wrong with a ProviderConfig, by field. Whether nothing is. Throws when it could not be found out. */
+/**
+ * Prints the problems of a ProviderConfig by field. Returns whether there are none. Throws when the check cannot run.
+ */
 export async function runCheck(options: CheckSettings & ReadOnlyCommandContext): Promise<boolean> {
   const { name, findings } = await withReadOnlySession(options, (at) => collectDiagnostics(at, options.providerConfig));
   for (const { field, message } of findings) options.print(`${field}: ${message}`);
@@ -47,7 +49,7 @@ async function collectDiagnostics(at: ReadOnlySession, wanted: string | undefine
   return { name, findings: parsed.success ? await checkSites(at, looked.chosen, name, parsed.data) : [] };
 }
 
-/** What a change would mend is a finding; that nobody answers is none, and thrown. */
+/** A problem that a change would solve is a Diagnostic. An unreachable platform is not one: it is thrown. */
 async function checkSites(
   at: ReadOnlySession,
   { platform, config }: ChosenPlatform,
@@ -63,12 +65,12 @@ async function checkSites(
       const credentials = await at.credentials(platform.credentialsRef(config, site));
       const here = machines.filter((machine) => machine.site === site);
       found.push(...(await platform.check({ ...at, config, site, credentials })));
-      // With a platform cluster around it, the ProviderConfig may have the clusters that it is for.
+      // A file has no platform cluster around it, so the clusters of the ProviderConfig are not known.
       if (at.isFile)
         found.push(...(await runPreflight(at, { platform, config }, { site, credentials, machines: here }, spec)));
     } catch (error) {
       if (!(error instanceof ProviderError) || error.retry !== 'after-change') throw error;
-      // What keeps the second look from going on has been found by the first.
+      // The first check has already reported what keeps the second from running.
       if (found.every(isAdvisory)) found.push({ field, reason: error.code, message: error.message });
     }
     return found;
@@ -85,7 +87,7 @@ async function checkSites(
   ];
 }
 
-/** The machines of a cluster, each with where it would be made. */
+/** The machines of a cluster, each with its failure domain. */
 function assignSlotsToSites(names: readonly string[], name: string, spec: ProviderConfigSpec): MachineSlot[] {
   const slots = listDesiredSlots({ ref: { namespace: 'default', name }, spec, secrets: undefined });
   const made: MachineSlot[] = [];
@@ -93,7 +95,7 @@ function assignSlotsToSites(names: readonly string[], name: string, spec: Provid
   return made;
 }
 
-/** What one cluster would lack. */
+/** What the platform lacks for one cluster. */
 async function runPreflight(
   at: ReadOnlySession,
   { platform, config }: Pick<ChosenPlatform, 'platform' | 'config'>,

@@ -13,7 +13,7 @@ function capture(settings: Partial<LogSettings> = {}) {
   return { log, lines };
 }
 
-test.each(['json', 'text'] as const)('a secret never shows in %s, however deep it lies', (format) => {
+test.each(['json', 'text'] as const)('a secret never shows in %s, at any depth', (format) => {
   const { log, lines } = capture({ format });
   const secret = new SecretString('hunter2');
   log.child({ secret }).info({ secret, nested: { list: [secret] } }, 'credentials read');
@@ -33,20 +33,20 @@ test('json lines hold the level as a word, the message and the fields', () => {
   });
 });
 
-test('below the asked level nothing is written', () => {
+test('nothing below the configured level is written', () => {
   const { log, lines } = capture({ verbosity: 'error' });
   log.info({}, 'x');
   log.warn({}, 'x');
   expect(lines).toEqual([]);
 });
 
-test('text reads like a sentence with its circumstances', () => {
+test('text output reads like a sentence with its fields', () => {
   const { log, lines } = capture({ format: 'text' });
   log.info({ machine: 'a-cp-0', why: 'two words' }, 'step waits');
   expect(lines).toEqual(['INFO  step waits  machine=a-cp-0 why="two words"\n']);
 });
 
-test('what is only told of an error stays a sentence', () => {
+test('a reported error message stays a sentence', () => {
   for (const format of ['json', 'text'] as const) {
     const { log, lines } = capture({ format });
     log.warn({ error: 'no connection' }, 'watching is interrupted');
@@ -54,7 +54,7 @@ test('what is only told of an error stays a sentence', () => {
   }
 });
 
-test('an error with a code needs no stack, a bug of ours does', () => {
+test('an error with a code has no stack, an unexpected error has one', () => {
   const { log, lines } = capture({ format: 'text' });
   log.error({ error: new ProviderError('CONFIG_INVALID', 'Say so.') }, 'failed');
   log.error({ error: new TypeError('oops') }, 'failed');

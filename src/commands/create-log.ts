@@ -3,20 +3,20 @@ import { retryPolicyOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { LogSettings } from './flags/flag-values.ts';
 
-/** Where finished lines go, e.g. `process.stderr`. */
+/** The target of finished lines, e.g. `process.stderr`. */
 export interface LogSink {
   write(line: string): unknown;
 }
 
 /**
- * The log of the process: one line for each thing that happened, as JSON or as text. Levels are words and times are
- * RFC 3339. A `Secret` prints as `[secret]`, because it turns itself into that.
+ * The log of the process: one line per event, as JSON or as text. Levels are words and times are RFC 3339. A
+ * `SecretString` prints as `[secret]`, because it serializes itself that way.
  */
 export function createLog(settings: LogSettings, sink: LogSink): Log {
   const describeError = (error: unknown) => {
     if (!(error instanceof Error)) return error;
     const { stack, ...rest } = stdSerializers.err(error);
-    // Where it was thrown only helps with what we did not expect.
+    // The stack only helps with unexpected errors.
     return settings.stacks && retryPolicyOf(error) === 'bug' ? { ...rest, stack } : rest;
   };
   return pino(
@@ -32,7 +32,7 @@ export function createLog(settings: LogSettings, sink: LogSink): Log {
   );
 }
 
-/** `TIME LEVEL message  key=value …`, with a stack on lines of its own. */
+/** `TIME LEVEL message  key=value …`, with a stack on separate lines. */
 function formatTextLine(line: string): string {
   const { time, level, message, error, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const { stack, ...about } = isRecord(error) ? error : {};
@@ -45,6 +45,6 @@ function formatTextLine(line: string): string {
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** Plain where it can be read unambiguously, JSON elsewhere. */
+/** Plain where the value is unambiguous, JSON elsewhere. */
 const formatValue = (value: unknown): string =>
   typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);

@@ -7,10 +7,12 @@ import type { HostsSettings } from './flags/read-only-settings.ts';
 import { formatHostManifests } from './output/host-manifests.ts';
 import { type ReadOnlyCommandContext, withReadOnlySession } from './read-only/read-only-session.ts';
 
-/** Prints a Host for every server of an account that has none. One call to whose servers they are, and nothing is changed. */
+/**
+ * Prints a Host for every server of an account that has none. Makes one call to the account's API and changes nothing.
+ */
 export async function runHosts(options: HostsSettings & ReadOnlyCommandContext): Promise<void> {
   const { account, url } = options;
-  // One platform has servers that are people's own; with a second one a flag would have to say which.
+  // Only one platform has an inventory of user-owned servers; with a second one a flag would have to select it.
   const inventory = platforms.find((platform) => platform.inventory)?.inventory;
   if (!inventory) throw new ProviderError('INTERNAL', 'No platform has servers to list.');
   await withReadOnlySession(options, async (at) => {

@@ -9,12 +9,12 @@ import { installCrds } from './install/install-crds.ts';
 import { installOpenmcpCrds, warnAboutMissingOpenmcpCrds } from './install/install-openmcp-crds.ts';
 import { installPolicies } from './install/install-policies.ts';
 
-/** Time for the whole of `init`. The operator starts a failed Job again, so patience has an end. */
+/** Timeout of the whole `init`. The operator restarts a failed Job. */
 const initTimeoutSeconds = 120;
 
 /**
- * Installs or updates our CustomResourceDefinitions and admission policy on the platform cluster, and where it is told to the
- * CustomResourceDefinitions of openMCP that are missing. May run any number of times, also at once.
+ * Installs or updates the provider's CustomResourceDefinitions and admission policy on the platform cluster and, if
+ * requested, the missing openMCP CustomResourceDefinitions. Idempotent and safe to run concurrently.
  */
 export async function runInit(options: InitOptions): Promise<void> {
   const { kubeconfig: path, log, signal } = options;

@@ -28,7 +28,7 @@ import {
 } from './read-only/read-only-session.ts';
 import { selectProviderConfig } from './read-only/select-provider-config.ts';
 
-/** Prints what would become of the machines of a cluster. Whether all of them would get somewhere. */
+/** Prints the effects of creating the machines of a cluster. Returns whether all of them can be placed. */
 export async function runPlan(options: PlanSettings & ReadOnlyCommandContext): Promise<boolean> {
   const made = await withReadOnlySession(options, (at) => buildPlan(at, options));
   options.print(describePlan(made));
@@ -46,7 +46,7 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   const chosen = choosePlatform(platforms, spec);
   if (!chosen) throw invalidProviderConfig(at, template.metadata.name);
   const { platform, config } = chosen;
-  // Before there is a Cluster no Machine is its own, whatever its name.
+  // Without a Cluster no existing Machine is its own, whatever its name.
   const identity = cluster ? clusterIdentityOf(cluster) : { ...ref, uid: '' };
   const isOwn = (machine: Machine): boolean => isSameCluster(clusterOfMachine(machine), identity);
   const prefix = cluster && readDesiredNodePrefix({ cluster });
@@ -77,7 +77,7 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   });
 }
 
-/** All that were made from a template, for whatever cluster. */
+/** All Machines that were created from a template, of any cluster. */
 async function listMachineSpecs(
   { kube, signal }: ReadOnlySession,
   { metadata, spec }: ProviderConfig,
@@ -88,7 +88,7 @@ async function listMachineSpecs(
     .filter(({ providerConfigRef }) => providerConfigRef.name === metadata.name);
 }
 
-/** Those who look at a file may have none yet, and most of a plan can be told without. */
+/** A plan from a file may have no credentials yet, and most of the plan works without them. */
 async function findCredentials({ credentials, isFile }: ReadOnlySession, name: string): Promise<SecretStrings> {
   try {
     return await credentials(name);
@@ -98,7 +98,7 @@ async function findCredentials({ credentials, isFile }: ReadOnlySession, name: s
   }
 }
 
-/** Who may be where, as far as somebody knows it who looks once. */
+/** The fixed endpoint, the reserved addresses and the claims on addresses, as a plan needs them. */
 function addressAssignments(
   { leasesOf, signal }: ReadOnlySession,
   template: ProviderConfig,
@@ -146,7 +146,7 @@ async function findProviderConfigName(
   );
 }
 
-/** What the Cluster is to be like. Throws CONFIG_INVALID. */
+/** The desired spec of the Cluster. Throws CONFIG_INVALID. */
 async function buildDesiredSpec(
   at: ReadOnlySession,
   template: ProviderConfig,

@@ -15,8 +15,8 @@ import {
 } from './read-only/read-only-session.ts';
 
 /**
- * Prints what a DHCP server has to reserve for the nodes of a ProviderConfig: each address of its pool with the card of whichever
- * node is given it. No machine has to be there for that, and the platform is not asked.
+ * Prints the DHCP reservations for the nodes of a ProviderConfig: each address of its pool with the MAC address of the
+ * node that gets it. The machines need not exist, and the platform is not called.
  */
 export async function runReservations(options: ReservationsSettings & ReadOnlyCommandContext): Promise<void> {
   const all = await withReadOnlySession(options, async (at) => await listReservations(at, options.providerConfig));

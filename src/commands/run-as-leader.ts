@@ -23,12 +23,12 @@ interface LeaderContext {
   readonly identity: string;
   /** Ends all work. */
   readonly signal: AbortSignal;
-  /** Ends with the Lease: what is to be said at the end is said under it. */
+  /** Ends with the Lease: final writes are made while the Lease is held. */
   readonly tenure: AbortSignal;
   readonly log: Log;
 }
 
-/** What only the leader does. */
+/** Starts the work that only the leader does. */
 export async function runAsLeader({
   options,
   kube,

@@ -12,9 +12,9 @@ import type { RunOptions } from './flags/parse-command-line.ts';
 import { startServers } from './start-servers.ts';
 
 /**
- * Runs the controllers until the signal ends. Watches start at once, work only under the Lease: two processes overlap
- * in every roll-out, and the second one is warm when it takes over. Throws when the Lease was lost, so that the process
- * ends and starts clean.
+ * Runs the controllers until the signal ends. Watches start at once, reconciles only run under the Lease: two processes
+ * overlap in every roll-out, and the second one has warm caches when it takes over. Throws when the Lease is lost, so
+ * that the process ends and restarts clean.
  */
 export async function runProvider(options: RunOptions): Promise<void> {
   const { signal, log, watchClock = systemClock } = options;
@@ -33,7 +33,7 @@ export async function runProvider(options: RunOptions): Promise<void> {
     log,
     observer: metrics.reflector,
   });
-  // One connection of its own: a renewal neither waits behind others nor meets more than one that is dead.
+  // A separate connection: a renewal neither waits behind other requests nor tries more than one dead connection.
   const leaseTransport = new Transport(connection, { observer: metrics.transport('lease'), connections: 1 });
   const leadership = new Leadership({
     client: new KubeClient(leaseTransport, { fieldManager, log }),
@@ -49,7 +49,7 @@ export async function runProvider(options: RunOptions): Promise<void> {
   const watches = Object.values(stores).map((store) => store.start(watching.signal));
   try {
     const end = await leadership.run(signal, async (reign, tenure) => {
-      // Most of the program is read only now: the first lists are on their way meanwhile.
+      // Most of the program is loaded only now, while the first lists are on their way.
       const { runAsLeader: lead } = await import('./run-as-leader.ts');
       await lead({ options, kube, stores, metrics, identity, signal: reign, tenure, log });
     });

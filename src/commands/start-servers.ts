@@ -16,7 +16,7 @@ import { PathAuthorizer } from '../server/path-authorizer.ts';
 import { loadServingCertificate } from '../server/serving-certificate.ts';
 import type { RunSettings } from './flags/parse-command-line.ts';
 
-/** Starts what probes and scrapers talk to, as far as it was asked for. Returns how to end it. */
+/** Starts the health and metrics servers that are configured. Returns a function that stops them. */
 export async function startServers(
   settings: Pick<RunSettings, 'health' | 'metrics'>,
   parts: { kube: KubeClient; stores: Stores; leadership: Leadership; metrics: Metrics; log: Log },

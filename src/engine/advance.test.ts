@@ -7,26 +7,26 @@ import { done, type Facts, fail, returnToStep, type Step, wait, waitWithReason }
 
 class Crash extends Error {}
 
-/** A world in which each effect can be counted, and which can end the process at any moment. */
+/** A platform that counts each effect and can end the process at any moment. */
 class Lab {
   saved: Progress | undefined;
   readonly made = new Map<string, number>();
   time = Date.parse('2026-11-21T09:00:00Z');
   crashAt = Number.POSITIVE_INFINITY;
   moments = 0;
-  /** Nothing more comes out of a process that has died, not even the count of a failed step. */
+  /** A process that has died writes nothing more, not even the count of a failed step. */
   dead = false;
 
   readonly clock: Clock = { now: () => new Date(this.time), monotonic: () => this.time, sleep: async () => {} };
 
-  /** Something that the process may not live to see the end of. */
+  /** A point at which the process may die. */
   moment(): void {
     this.moments += 1;
     this.dead ||= this.moments === this.crashAt;
     if (this.dead) throw new Crash();
   }
 
-  /** Looks before it makes; the process may die before and after the making. */
+  /** Checks before it creates; the process may die before and after the creation. */
   ensure(thing: string): void {
     this.moment();
     if (!this.made.has(thing)) this.made.set(thing, (this.made.get(thing) ?? 0) + 1);
@@ -61,7 +61,7 @@ class Lab {
     });
   }
 
-  /** Walks like a process that is restarted whenever it died. */
+  /** Runs the steps like a process that restarts whenever it has died. */
   async untilFinished(plan: StepPlanName, steps: readonly Step<Facts>[], patience = 200): Promise<AdvanceResult> {
     for (let tries = 0; tries < patience; tries += 1) {
       try {
@@ -86,8 +86,8 @@ const maker = (lab: Lab, name: string, more: Partial<Step<Facts>> = {}): Step<Fa
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `step-${i}`);
 
-describe('the walk', () => {
-  it('makes everything once and in order when nothing goes wrong', async () => {
+describe('advance', () => {
+  it('creates everything once and in order when nothing fails', async () => {
     const lab = new Lab();
     const verdict = await lab.walk(
       'provision',
@@ -98,7 +98,7 @@ describe('the walk', () => {
     expect(lab.saved?.facts).toEqual({ 'step-0': 1, 'step-1': 1, 'step-2': 1, 'step-3': 1 });
   });
 
-  it('does nothing for a record that says finished', async () => {
+  it('does nothing for a finished record', async () => {
     const lab = new Lab();
     await lab.walk('provision', [maker(lab, 'a')]);
     const before = lab.moments;
@@ -106,7 +106,7 @@ describe('the walk', () => {
     expect(lab.moments).toBe(before);
   });
 
-  it('ends the same wherever the process dies, with nothing made twice', async () => {
+  it('ends the same wherever the process dies, and creates nothing twice', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 8 }),
@@ -130,7 +130,7 @@ describe('the walk', () => {
     );
   });
 
-  it('takes everything down from any half-made state', async () => {
+  it('releases everything from any partial state', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 8 }),
@@ -161,7 +161,7 @@ describe('the walk', () => {
     );
   });
 
-  it('keeps its place when a step was renamed and starts from the top when it was removed', async () => {
+  it('keeps its position when a step was renamed and restarts at the first step when it was removed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 2, max: 6 }), fc.nat(5), fc.boolean(), async (count, at, renamed) => {
         const lab = new Lab();
@@ -240,7 +240,7 @@ describe('the walk', () => {
     expect(lab.made.size).toBe(0);
   });
 
-  it('G15: counts errors in the record, so that a restart does not forget the back-off', async () => {
+  it('G15: counts errors in the record, so that a restart does not reset the backoff', async () => {
     const lab = new Lab();
     const steps: Step<Facts>[] = [{ name: 'a', run: async () => Promise.reject(new ProviderError('UNREACHABLE')) }];
     const seconds: number[] = [];
@@ -253,7 +253,7 @@ describe('the walk', () => {
     expect(Math.max(...seconds)).toBe(300);
   });
 
-  it('throws on what is wrong with the place of the record, and counts it nowhere', async () => {
+  it('throws errors of the record itself and does not count them', async () => {
     const lab = new Lab();
     const away = new Error('the API server is away');
     const step = { name: 'one', run: async () => Promise.reject(away) };
@@ -264,14 +264,14 @@ describe('the walk', () => {
     expect(lab.saved).toMatchObject({ step: 'one', failures: 1 });
   });
 
-  it('honours the wait that the other side asked for', async () => {
+  it('honours the wait that the remote side requests', async () => {
     const lab = new Lab();
     const slow = new ProviderError('UNREACHABLE', '', { retryAfterSeconds: 900 });
     const verdict = await lab.walk('provision', [{ name: 'a', run: async () => Promise.reject(slow) }]);
     expect(verdict).toMatchObject({ kind: 'error', seconds: 900 });
   });
 
-  it('parks what needs a change, whether said or thrown, without counting', async () => {
+  it('stops on a permanent failure, returned or thrown, without counting it', async () => {
     const lab = new Lab();
     expect(
       await lab.walk('provision', [{ name: 'a', run: async () => fail('PoolFull', 'Free some space.') }]),
@@ -287,7 +287,7 @@ describe('the walk', () => {
     expect(lab.saved?.failures).toBe(0);
   });
 
-  it('S13: says when a step is overdue and tries on', async () => {
+  it('S13: reports when a step is overdue and keeps retrying', async () => {
     const lab = new Lab();
     const steps: Step<Facts>[] = [{ name: 'a', deadlineMinutes: 10, run: async () => wait(5, 'booting') }];
     expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: false });
@@ -295,7 +295,7 @@ describe('the walk', () => {
     expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: true, seconds: 5 });
   });
 
-  it('passes on the reason of a step that waits for something with a name', async () => {
+  it('passes on the reason of a step that waits', async () => {
     const lab = new Lab();
     const steps: Step<Facts>[] = [{ name: 'a', run: async () => waitWithReason('MemoryShort', 30, 'Too little.') }];
     expect(await lab.walk('provision', steps)).toMatchObject({
@@ -305,8 +305,8 @@ describe('the walk', () => {
   });
 });
 
-describe('a step that finds what an earlier one had reached gone', () => {
-  it('sends the walk back to that one, which makes it again, also when the process dies anywhere', async () => {
+describe('a step that finds the effect of an earlier one gone', () => {
+  it('moves back to that step, which creates it again, wherever the process dies', async () => {
     for (let crashAt = 1; crashAt < 40; crashAt += 1) {
       const lab = new Lab();
       lab.crashAt = crashAt;
@@ -330,7 +330,7 @@ describe('a step that finds what an earlier one had reached gone', () => {
     }
   });
 
-  it('is told as a wait at the step that comes next, and forgets the failures of the other', async () => {
+  it('is reported as a wait at the step that runs next, and resets the failures of the other', async () => {
     const lab = new Lab();
     const steps = [maker(lab, 'a'), { name: 'b', run: async () => returnToStep('a', 7, 'It is gone.') }];
     expect(await lab.walk('provision', steps)).toMatchObject({
@@ -340,7 +340,7 @@ describe('a step that finds what an earlier one had reached gone', () => {
     expect(lab.saved?.step).toBe('a');
   });
 
-  it('cannot send it forward, nor anywhere else', async () => {
+  it('cannot move forward, nor to an unknown step', async () => {
     const lab = new Lab();
     const to = (name: string) => [{ name: 'a', run: async () => returnToStep(name, 1, 'Odd.') }, maker(lab, 'b')];
     await expect(lab.walk('provision', to('b'))).rejects.toThrow(RangeError);

@@ -6,21 +6,21 @@ import { stepBackoffSeconds } from './step-backoff.ts';
 
 export type StepPlanName = 'provision' | 'release' | 'mend';
 
-/** Where something is in its list of steps. This record, saved in its status, is the whole state machine. */
+/** The position in a list of steps. This record, saved in the status, is the whole state machine. */
 export interface Progress<P extends string = StepPlanName> {
   readonly plan: P;
-  /** The step that runs next or is running; empty when the last was done. */
+  /** The step that runs next or is running; empty when the last one is done. */
   readonly step: string;
-  /** RFC 3339; when it became current. Deadlines count from here. */
+  /** RFC 3339; when the step became current. Deadlines count from here. */
   readonly since: string;
   /** Errors thrown in this step so far. */
   readonly failures: number;
-  /** RFC 3339; set when the last step was done. */
+  /** RFC 3339; set when the last step is done. */
   readonly finishedAt?: string;
   readonly facts: Facts;
 }
 
-/** How a walk ended for now. `seconds` is when to walk again. */
+/** The result of one run of the steps. `seconds` is the delay until the next run. */
 export type AdvanceResult<P extends string = StepPlanName> =
   | { readonly kind: 'finished'; readonly progress: Progress<P> }
   | {
@@ -29,7 +29,7 @@ export type AdvanceResult<P extends string = StepPlanName> =
       readonly seconds: number;
       readonly message: string;
       readonly overdue: boolean;
-      /** Of the step's own, where it gave one. */
+      /** The step's own reason, if it gave one. */
       readonly reason?: string;
     }
   | {
@@ -50,33 +50,34 @@ export type AdvanceResult<P extends string = StepPlanName> =
 export interface AdvanceOptions<Context, P extends string = StepPlanName> {
   readonly plan: P;
   readonly steps: readonly Step<Context>[];
-  /** What was saved last; undefined for a machine that has never been worked on. */
+  /** The last saved record; undefined for a machine without one. */
   readonly progress: Progress<P> | undefined;
-  /** Makes the context of one step from what is known by then. */
+  /** Creates the context of one step from the facts known so far. */
   context(facts: Facts, step: Step<Context>): Context;
-  /** Writes the record down durably, or throws. */
+  /** Saves the record durably, or throws. */
   save(progress: Progress<P>): Promise<void>;
   /**
-   * Whether an error that came out of a step is no failure of the step, but of whatever the record is kept in: it is
-   * thrown on as those of `save` are, and counted nowhere. Default: none is.
+   * Whether an error from a step concerns the storage of the record and not the step: it is rethrown like errors of
+   * `save`, and not counted. Default: never.
    */
   concernsRecord?(error: unknown): boolean;
   readonly clock: Clock;
   readonly random?: () => number;
-  /** Learns how each run of a step ended. It must not throw. */
+  /** Called with the result of each step. It must not throw. */
   readonly observer?: (step: string, end: StepRunResult, seconds: number) => void;
-  /** When it aborts, the walk throws the signal's reason; nothing is counted as a failure. */
+  /** When it aborts, the run throws the signal's reason; nothing is counted as a failure. */
   readonly signal?: AbortSignal;
 }
 
-/** What needs a change is looked at again after so long even if nothing changed. */
+/** A step that needs a change by a user is retried after this time even if nothing changed. */
 const failedRequeueSeconds = 600;
 
 /**
- * Walks the steps from where the record stands until one waits, fails or throws, or the last is done.
+ * Runs the steps from the current position until one waits, fails or throws, or the last is done.
  *
  * The record is saved before a step runs and again, with its facts, after it: a crash anywhere costs one repeated step.
- * A step name that no longer exists sends the walk back to the top, where each step finds its effect already there.
+ * If the name of the current step no longer exists, the run restarts at the first step, and each step finds its effect
+ * already present.
  */
 export async function advance<Context, P extends string = StepPlanName>(
   walk: AdvanceOptions<Context, P>,
@@ -137,7 +138,7 @@ async function runStep<Context, P extends string>(
   return { verdict: { kind: 'waiting', progress: learned, seconds, message, ...told } };
 }
 
-/** What an earlier step had reached is gone: the walk goes on from there, where each step looks before it acts. */
+/** The effect of an earlier step is gone: the run continues from that step, and each step checks before it acts. */
 async function moveBack<Context, P extends string>(
   walk: AdvanceOptions<Context, P>,
   progress: Progress<P>,
@@ -169,7 +170,10 @@ async function countFailure<Context, P extends string>(
   return { kind: 'error', progress: counted, seconds, error, overdue: isOverdue(walk, step, progress) };
 }
 
-/** The record to go on from: as saved, or the top of the list where the saved one does not fit. Facts are never lost. */
+/**
+ * The record to resume from: the saved one, or the first step of the list if the saved one does not match. Facts are
+ * kept.
+ */
 function resumeProgress<Context, P extends string>(walk: AdvanceOptions<Context, P>): Progress<P> {
   const saved = walk.progress;
   const top = (): Progress<P> => ({

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { LruMap } from '../lib/lru-map.ts';
 import { fingerprintPattern } from '../lib/net/certificate-pin.ts';
 
-// What the sections of platforms have in common, so that operators find the same fields under the same rules.
+// The schemas that the sections of platforms share, so that users find the same fields under the same rules.
 
-/** CEL rules of the CRD: the API server refuses what does not hold, with that sentence. */
+/** CEL rules of the CRD. The API server rejects a violation with the message. */
 export const celValidations = (...all: readonly (readonly [expression: string, message: string])[]) => ({
   'x-kubernetes-validations': all.map(([rule, message]) => ({ rule, message })),
 });
 
-/** The Secret with the credentials; `holds` says what has to be in it. */
+/** The Secret with the credentials; `holds` describes its keys. */
 export const credentialsRefSchema = (holds: string) =>
   z
     .strictObject({
@@ -23,7 +23,7 @@ export const credentialsRefSchema = (holds: string) =>
     })
     .describe(holds);
 
-/** Authorities for whoever is spoken to, in place of the public ones. */
+/** Certificate authorities for the named server, instead of the public ones. */
 export const caBundleSchema = (whom: string) =>
   z
     .string()
@@ -32,7 +32,7 @@ export const caBundleSchema = (whom: string) =>
     .describe(`Certificates (PEM) to trust for ${whom}. Default: the public ones.`)
     .optional();
 
-/** The certificate itself, in place of those who vouch for it. */
+/** The fingerprint of the certificate itself, instead of its certificate authority. */
 export const tlsFingerprintSchema = (whose: string) =>
   z
     .string()
@@ -49,7 +49,7 @@ export const sizeNameSchema = z
   .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
   .describe('Name that controlPlane.size and workerPools[].size refer to.');
 
-/** What machines may be like, by name. */
+/** The machine sizes, by name. */
 export const sizesSchema = <T extends z.ZodType<{ readonly name: string }>>(size: T, about: string) =>
   z
     .array(size)
@@ -58,7 +58,7 @@ export const sizesSchema = <T extends z.ZodType<{ readonly name: string }>>(size
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
     .describe(about);
 
-/** Sections are parsed whenever somebody looks at them, and hold the same few bundles each time. */
+/** Sections are parsed often, each time with the same few bundles. */
 const knownBundles = new LruMap<string, boolean>(64);
 
 function isCertificate(pem: string): boolean {

@@ -1,7 +1,7 @@
 import { type CallObserver, noopCallObserver } from '../lib/observers.ts';
 import type { Closable, ConnectionCache } from './platform.ts';
 
-/** The connections of one process: made when first asked for, closed together. */
+/** The connections of one process: opened on first use, closed together. */
 export class ProcessConnectionCache implements ConnectionCache {
   readonly signal: AbortSignal;
   readonly observer: CallObserver;
@@ -14,7 +14,7 @@ export class ProcessConnectionCache implements ConnectionCache {
 
   get<T extends Closable>(key: string, open: () => T): T {
     const known = this.#open.get(key);
-    // The key names the kind of connection too, so what lies under it is what `open` would make.
+    // The key includes the kind of connection, so the cached value has the type that `open` returns.
     if (known) return known as T;
     const made = open();
     this.#open.set(key, made);

@@ -17,7 +17,7 @@ import type {
 const noFailover = Promise.resolve(undefined);
 const defaultAddressing: Addressing = { pool: 'main', endpoint: 'virtual-address' };
 
-/** As much of any context as says whose section it is. */
+/** The part of a context that names the section. */
 interface FailureDomainScoped {
   readonly config: unknown;
   readonly site?: string | undefined;
@@ -26,12 +26,12 @@ interface FailureDomainScoped {
 }
 
 /**
- * Closes over the types of the configuration: every entry point parses the raw section again, so a step never sees one
- * that its schema would refuse, nor more of it than its own place.
+ * Closes over the types of the configuration. Every entry point parses the raw section again, so a step never sees an
+ * invalid section, and only its own failure domain of it.
  */
 export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
   const parse = (section: unknown): S => spec.config.parse(section);
-  // Without places a section is what steps see.
+  // Without failure domains the steps see the section itself.
   const {
     names = () => [],
     at = (section) => section as unknown as C,

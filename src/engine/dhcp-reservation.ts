@@ -1,11 +1,14 @@
 import type { Facts } from './platform.ts';
 
-/** Whether the address of a machine comes from a DHCP server. Those that were made before there was a choice do not say. */
+/**
+ * Whether a DHCP server assigns the address of a machine. Machines that were created before this was a choice do not
+ * record it.
+ */
 export const hasDhcpReservation = (facts: Facts): boolean => facts['assignment'] === 'DHCP';
 
 /**
- * What has to be so for a node to be found that a DHCP server gives its address, in sentences; undefined where none does. Which
- * address it has instead nobody can tell who does not reach it.
+ * Sentences on the requirements for reaching a node whose address comes from a DHCP server; undefined when it does not.
+ * The actual address of an unreachable node is unknown.
  */
 export function describeDhcpReservation(facts: Facts): string | undefined {
   if (!hasDhcpReservation(facts)) return undefined;

@@ -1,25 +1,31 @@
 import type { SecretString } from '../lib/secret-string.ts';
 
-/** What a key opens, as it is noted beside it: without its Machine nobody could tell. */
+/** What a disk key opens, recorded next to it: without its Machine it would be unknown. */
 export interface EncryptedStorage {
   readonly system: string;
-  /** What holds all of a machine there, as the platform finds it again. Without commas. Empty: nobody can ever tell that it is gone. */
+  /**
+   * The resources that contain all storage of a machine, as the platform identifies them. Without commas. Empty: it can
+   * never be proven that the storage is gone.
+   */
   readonly roots: readonly string[];
 }
 
 /**
- * What the disks of a machine are encrypted with. The platform cluster keeps it; a platform is handed it for a call, and keeps it
- * nowhere: not in facts, not beside what it protects.
+ * The disk encryption key of a machine. The platform cluster stores it. A platform gets it for a call and stores it
+ * nowhere: not in facts, not next to the encrypted storage.
  */
 export interface MachineDiskKey {
-  /** Where it is kept, for people, e.g. `Secret shop-cp-0-disk-key in namespace openmcp-system`. */
+  /** Where it is stored, for people, e.g. `Secret shop-cp-0-disk-key in namespace openmcp-system`. */
   readonly place: string;
-  /** As far as is known without asking. */
+  /** Whether it is stored, as far as the cache knows. */
   isKept(): boolean;
-  /** The one that is kept, or one drawn now, which is kept for good when this returns. Only for what is not encrypted yet. */
+  /**
+   * The stored key, or a new one, which is stored durably when this returns. Only for storage that is not encrypted
+   * yet.
+   */
   ensure(opens: EncryptedStorage): Promise<SecretString>;
-  /** The one that is kept. Throws DISK_KEY_MISSING where there is none: another one would open nothing. */
+  /** The stored key. Throws DISK_KEY_MISSING when there is none: a new key would open nothing. */
   read(): Promise<SecretString>;
-  /** Once nothing is left that it opens. Success when there is none. */
+  /** Deletes the key once no storage is left that it opens. Success when there is none. */
   forget(): Promise<void>;
 }

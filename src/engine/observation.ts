@@ -1,56 +1,56 @@
 import type { InFailureDomain } from './capabilities/failure-domains.ts';
 import type { PlatformContext, StepContext } from './platform.ts';
 
-/** What a platform sees of a machine right now. */
+/** The state of a machine on its platform right now. */
 export interface Observation {
   readonly exists: boolean;
-  /** It does not exist, and neither do the disks that its system was on: the platform answered, and shows none of them. */
+  /** The machine and its system disks do not exist: the platform answered, and shows none of them. */
   readonly lost?: true;
-  /** Undefined where the platform cannot tell. */
+  /** Undefined when the platform cannot tell. */
   readonly runs?: boolean;
   /**
-   * Names the time since it was switched on last: another value means that it was off in between. Undefined where the platform
-   * cannot tell.
+   * Identifies the time since the last power-on: a different value means that it was off in between. Undefined when the
+   * platform cannot tell.
    */
   readonly run?: string;
-  /** What differs from what was made, what matters most first. */
+  /** The differences from the desired state, most important first. */
   readonly drift: readonly Drift[];
-  /** All that this was judged by, as {@link ObserveAllFunction} has it. */
+  /** The fingerprint of everything that this observation is based on, as {@link ObserveAllFunction} returns it. */
   readonly trace?: string;
 }
 
-/** One look for all machines of a place that are at rest. */
+/** One observation of all ready machines of a failure domain. */
 export type ObserveAllContext<C = unknown> = PlatformContext<C> &
   InFailureDomain & { readonly machines: readonly Pick<StepContext, 'owner' | 'facts'>[] };
 
 /**
- * What can be seen of each, in their order, in so few letters that many can be remembered: as long as the trace of a machine is the
- * same, there is nothing new to be observed of it. Throws a ProviderError where nobody can look.
+ * A short fingerprint of each machine, in their order, so that many can be cached: while the fingerprint of a machine
+ * is unchanged, observing it again shows nothing new. Throws a ProviderError when the platform cannot be observed.
  */
 export type ObserveAllFunction<C = unknown> = (context: ObserveAllContext<C>) => Promise<readonly string[]>;
 
-/** One thing that is not as it was made. */
+/** One difference from the desired state. */
 export interface Drift {
-  /** UpperCamelCase, stable; the guide of the platform says what to do about each. */
+  /** UpperCamelCase, stable; the platform's guide documents the action for each reason. */
   readonly reason: string;
-  /** What is, and what becomes of it or what to do, in sentences for people. */
+  /** The current state, and the consequence or the action to take, in sentences. */
   readonly message: string;
   /**
-   * It differs from what the ProviderConfig says now, and not from how it was made. Told only while the platform accepts that
-   * ProviderConfig: what is a typing mistake there is no reason to change a machine.
+   * It differs from the current ProviderConfig, but not from how the machine was created. Reported only while the
+   * platform accepts the ProviderConfig: a typing mistake is no reason to change a machine.
    */
   readonly byConfig?: true;
-  /** The machine serves as before: it is told, and stands in nobody's way. */
+  /** The machine still works: the drift is reported, and blocks nothing. */
   readonly minor?: true;
-  /** How it can be put right, if it can. */
+  /** How it can be repaired, if it can. */
   readonly mend?: {
-    /** `by-itself`: nothing can be lost by it. `when-agreed`: a person has to say so first. */
+    /** `by-itself`: the repair cannot lose anything. `when-agreed`: the repair needs approval. */
     readonly when: 'by-itself' | 'when-agreed';
     /** Completes a sentence, e.g. `it is started again`. */
     readonly how: string;
-    /** It is the end of something that people agreed to and that has begun: it is done in maintenance, too. */
+    /** It is the end of an approved repair that has begun: it is done in maintenance, too. */
     readonly begun?: true;
-    /** It was tried a while ago in vain, as the message tells: not again for now. */
+    /** An earlier repair failed, as the message reports: it is not retried for now. */
     readonly later?: true;
   };
 }

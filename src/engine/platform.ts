@@ -16,12 +16,13 @@ import type { NodeVolume } from './node-volume.ts';
 import type { Observation, ObserveAllFunction } from './observation.ts';
 import type { ClusterNodeClient, MaintenanceClient } from './talos-clients.ts';
 
-/** What a step learned: ids, names and addresses. Saved in the Machine's status, so never a secret. */
+/** What a step learned: ids, names and addresses. Saved in the Machine's status, so it never contains a secret. */
 export type Facts = Readonly<Record<string, string | number | boolean>>;
 
 /**
- * What a step says when it returns. `back`: what an earlier step had reached is gone; walk on from that one, after `seconds`. `done`: its effect is there. `wait`: not yet; run me again after `seconds`.
- * `fail`: somebody has to change something; `message` is a sentence that says what. A thrown error means "try again".
+ * The result of a step. `back`: the effect of an earlier step is gone; continue from that step after `seconds`. `done`:
+ * its effect is there. `wait`: not yet; run the step again after `seconds`. `fail`: a user has to change something;
+ * `message` is a sentence that says what. A thrown error means a retry.
  */
 export type StepOutcome =
   | { readonly kind: 'done'; readonly facts?: Facts }
@@ -30,7 +31,7 @@ export type StepOutcome =
       readonly seconds: number;
       readonly message: string;
       readonly facts?: Facts;
-      /** UpperCamelCase, stable: where people may want to do something about it. */
+      /** UpperCamelCase, stable; set where users may want to act on it. */
       readonly reason?: string;
     }
   | {
@@ -45,7 +46,7 @@ export type StepOutcome =
 export const done = (facts?: Facts): StepOutcome => (facts ? { kind: 'done', facts } : { kind: 'done' });
 export const wait = (seconds: number, message: string, facts?: Facts): StepOutcome =>
   facts ? { kind: 'wait', seconds, message, facts } : { kind: 'wait', seconds, message };
-/** It goes on by itself, and sooner if somebody does something about it. */
+/** The step continues by itself, and sooner when a user acts on the reason. */
 export const waitWithReason = (reason: string, seconds: number, message: string): StepOutcome => ({
   ...{ kind: 'wait', reason, seconds, message },
 });
@@ -55,21 +56,23 @@ export const returnToStep = (to: string, seconds: number, message: string, facts
 export const fail = (reason: string, message: string): StepOutcome => ({ kind: 'fail', reason, message });
 
 /**
- * One effect, named by the state it reaches. It looks before it acts, may run any number of times, and never sleeps.
+ * One effect, named by the state it reaches. It checks before it acts, may run any number of times, and never sleeps.
  */
 export interface Step<Context> {
-  /** kebab-case; stored in status and therefore part of our API. */
+  /** kebab-case; stored in status and therefore part of the API. */
   readonly name: string;
-  /** Earlier names of this step, so that a rename keeps its place. */
+  /** Earlier names of this step, so that a rename keeps the position. */
   readonly formerly?: readonly string[];
-  /** It can destroy data: never run again once the machine has joined a cluster. */
+  /** It can destroy data: it never runs again once the machine has joined a cluster. */
   readonly erases?: boolean;
-  /** After so many minutes in this step the Machine says that it is overdue. It is still tried. */
+  /** After this many minutes in the step the Machine is reported as overdue. The step is still retried. */
   readonly deadlineMinutes?: number;
   run(context: Context): Promise<StepOutcome>;
 }
 
-/** Our mark on every outside object. Nothing that carries another mark, or none, is ever changed or deleted. */
+/**
+ * The ownership mark on every external resource. A resource with another mark, or none, is never changed or deleted.
+ */
 export interface Owner {
   /** UID of the platform cluster's `kube-system` namespace. */
   readonly installation: string;
@@ -78,8 +81,8 @@ export interface Owner {
   /** Name of the Machine. */
   readonly machine: string;
   /**
-   * UID of its Cluster. What a Machine of the same name in another Cluster has left, e.g. in one that was made before under the same
-   * name, is not its own. Undefined where the Cluster is not known: then it does not count.
+   * UID of its Cluster. Resources of a Machine of the same name in another Cluster, e.g. in an earlier one of the same
+   * name, have another owner. Undefined when the Cluster is unknown: then it is not compared.
    */
   readonly cluster?: string | undefined;
 }
@@ -93,21 +96,21 @@ export interface NodeSpec {
   readonly pool: string;
   /** One of the sizes of the platform's section. */
   readonly size: string;
-  /** One of its places, where it names several. */
+  /** One of the platform's failure domains, if it has several. */
   readonly site?: string | undefined;
   readonly cluster: { readonly namespace: string; readonly name: string };
   readonly talos: { readonly version: string; readonly schematic: Schematic; readonly factoryUrl: string };
-  /** Labels and annotations of the Cluster that are handed down for people: shown in descriptions, never interpreted. */
+  /** Propagated labels and annotations of the Cluster: shown in descriptions, never interpreted. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** An image factory schematic: what is baked into the image. Order of extensions and arguments matters for its id. */
+/** An image factory schematic: the extensions and arguments built into the image. Their order matters for its id. */
 export interface Schematic {
   readonly extensions: readonly string[];
   readonly kernelArguments: readonly string[];
 }
 
-/** What the platform found or decided about the hardware; the machine configuration is rendered from it. */
+/** The hardware that the platform found or chose; the machine configuration is rendered from it. */
 export interface NodeHardware {
   /** Device to install to, e.g. `/dev/vda`. */
   readonly installDisk: string;
@@ -117,9 +120,9 @@ export interface NodeHardware {
   readonly links: readonly NodeLink[];
   /** `spec.providerID` of the Kubernetes Node. */
   readonly providerId: string;
-  /** File systems on disks of their own. */
+  /** File systems on separate disks. */
   readonly volumes?: readonly NodeVolume[];
-  /** Addresses that every control plane has for itself, and that are led to one of them from outside. */
+  /** Addresses that every control plane configures and the platform routes to one of them. */
   readonly floatingAddresses?: readonly string[];
 }
 
@@ -129,16 +132,16 @@ export interface NodeLink {
   /** Addresses with prefix length, e.g. `192.168.10.21/24`. */
   readonly addresses: readonly string[];
   readonly gateway?: string;
-  /** The gateway lies outside the prefix and is reached on-link (bare metal with a /32). */
+  /** The gateway is outside the prefix and reached on-link (bare metal with a /32). */
   readonly onLinkGateway?: boolean;
-  /** Default gateway for IPv6, where one of the addresses is of that kind; a link-local one needs nothing more. */
+  /** Default gateway for IPv6, if one of the addresses is IPv6; a link-local gateway needs nothing more. */
   readonly gateway6?: string;
-  /** Where it has no addresses: how little the routes count that it is told of, or that it asks for nothing. */
+  /** For a link without addresses: the metric of its DHCP routes, or `false` for no DHCP. */
   readonly dhcp?: false | { readonly routeMetric: number };
-  /** Where it has no addresses: the one, with prefix length, that its DHCP server is to give it, and others know it by. */
+  /** For a link without addresses: the address, with prefix length, that the DHCP server reserves for it. */
   readonly reserved?: string;
   readonly mtu?: number;
-  /** A private network on this card, tagged. Where there is one, nodes talk to each other and hold the VIP over it. */
+  /** A tagged private network on this card. With one, nodes talk to each other and hold the VIP over it. */
   readonly vlan?: NodeVlan;
 }
 
@@ -149,35 +152,35 @@ export interface NodeVlan {
   readonly mtu?: number;
 }
 
-/** What a platform does with `network` and with an endpoint that `controlPlane.endpoint` does not name. */
+/** How a platform uses `network`, and its endpoint when `controlPlane.endpoint` is not set. */
 export interface Addressing {
   /**
-   * What `network.addressPool`, `prefix` and `gateway` are for: the nodes' main network, a private one without a way out, or
-   * nothing, since nodes have addresses already.
+   * The purpose of `network.addressPool`, `prefix` and `gateway`: the nodes' main network, a private one without a
+   * route to the outside, or nothing, because nodes already have addresses.
    */
   readonly pool: 'main' | 'private' | 'none';
   /**
-   * Where the API server is reached: at an address of the pool that control planes hand around, at the first control plane's
-   * own, or at one that is led to them from outside.
+   * The address of the API server: a VIP from the pool that control planes share, the first control plane's own, or one
+   * that the platform routes to a control plane.
    */
   readonly endpoint: 'virtual-address' | 'first-node' | ConfiguredHost;
 }
 
-/** Something held open between steps: a socket, a pool, a cache. */
+/** A resource that stays open between steps: a socket, a pool, a cache. */
 export interface Closable {
   close(): void | Promise<void>;
 }
 
-/** One open connection for each key, shared by all steps of the process and closed with it. */
+/** One open connection per key, shared by all steps of the process and closed with it. */
 export interface ConnectionCache {
-  /** Ends when all of them have to. What goes on beside the steps goes on under it. */
+  /** Aborts when all connections have to end. Background work uses this signal. */
   readonly signal: AbortSignal;
-  /** Whoever calls something outside tells it here. */
+  /** Observes every call to an external system. */
   readonly observer: CallObserver;
   get<T extends Closable>(key: string, open: () => T): T;
 }
 
-/** Everything a step may know. */
+/** The context of a step. */
 export interface StepContext<C = unknown> {
   /** The platform's section of the ProviderConfig, parsed. */
   readonly config: C;
@@ -185,25 +188,25 @@ export interface StepContext<C = unknown> {
   readonly credentials: SecretStrings;
   readonly owner: Owner;
   readonly node: NodeSpec;
-  /** What earlier steps learned. */
+  /** The facts of earlier steps. */
   readonly facts: Facts;
   readonly addresses: AddressClaim;
   readonly hosts: HostClaim;
   readonly diskKey: MachineDiskKey;
   readonly connections: ConnectionCache;
-  /** The node's complete machine configuration for this hardware. Throws a ProviderError when it cannot be made. */
+  /** The node's complete machine configuration for this hardware. Throws a ProviderError when it cannot be rendered. */
   machineConfig(hardware: NodeHardware): Promise<SecretString>;
-  /** Talks to a machine that has no configuration yet. Connects with the first call; the caller closes it. */
+  /** A client of a machine that has no configuration yet. Connects with the first call; the caller closes it. */
   maintenance(address: string): MaintenanceClient;
-  /** Talks to the machine as a node of its cluster. Each call connects anew. */
+  /** A client of the machine as a node of its cluster. Each call opens a new connection. */
   ownNode(address: string): ClusterNodeClient;
   readonly log: Log;
   readonly clock: Clock;
-  /** Ends every call in time; aborted on shutdown and on lost leadership. */
+  /** Bounds every call; aborted on shutdown and on lost leadership. */
   readonly signal: AbortSignal;
 }
 
-/** One thing that a ProviderConfig gets wrong, or that its platform lacks. */
+/** One problem of a ProviderConfig, or one thing that its platform lacks. */
 export interface Diagnostic {
   /** Path below `spec`, e.g. `truenas.pool`. */
   readonly field: string;
@@ -211,11 +214,11 @@ export interface Diagnostic {
   readonly reason: string;
   /** A sentence that says what to do. */
   readonly message: string;
-  /** Nothing is wrong; it is only something to know. */
+  /** Information only: nothing is wrong. */
   readonly advice?: true;
 }
 
-/** A host that belongs to somebody else, and the field that names it, e.g. `truenas.url`. */
+/** A host with another owner, and the field that names it, e.g. `truenas.url`. */
 export interface ConfiguredHost {
   readonly field: string;
   /** Name or address, without a port and without brackets. */
@@ -228,87 +231,95 @@ export type PlatformContext<C = unknown> = Pick<
   'config' | 'credentials' | 'connections' | 'log' | 'clock' | 'signal'
 >;
 
-/** What a cluster would be made of, were it made now. */
+/** The machines of a cluster, if it were created now. */
 export type PreflightContext<C = unknown> = PlatformContext<C> & {
-  /** In the order in which they would be made. */
+  /** In the order of creation. */
   readonly machines: readonly Pick<NodeSpec, 'name' | 'role' | 'size'>[];
   readonly talos: NodeSpec['talos'];
-  /** Whether an address is one of the pool that nodes and endpoints get theirs from. */
+  /** Whether an address belongs to the pool of nodes and endpoints. */
   mayBeGiven(address: string): boolean;
 };
 
-/** What a platform has to bring. `S` is its section of the ProviderConfig, `C` that section for one of its places. */
+/** The contract of a platform. `S` is its section of the ProviderConfig, `C` that section for one failure domain. */
 export interface PlatformSpec<C, S = C> {
   /** The key in `ProviderConfig.spec`. */
   readonly name: string;
   readonly config: z.ZodType<S>;
-  /** Default: there is but one, and `C` is `S`. */
+  /** Default: a single failure domain, and `C` is `S`. */
   readonly sites?: FailureDomains<S, C>;
   /** Name of the Secret with the credentials, in the provider's namespace. */
   credentialsRef(config: C): string;
   /** Names that `controlPlane.size` and `workerPools[].size` may use. */
   sizes(section: S): readonly string[];
-  /** What the section names beside the nodes: its addresses may not be given to nodes. */
+  /** Other hosts that the section names: their addresses must not be given to nodes. */
   hosts(section: S): readonly ConfiguredHost[];
   /** Default: nodes on the main network, and a virtual address. */
   addressing?(section: S): Addressing;
-  /** Read-only: do the credentials work, do the named pool, network, servers exist? Empty when all is well. */
+  /** Read-only: whether the credentials work and the named pool, network and servers exist. Empty when all is well. */
   check(context: PlatformContext<C>): Promise<readonly Diagnostic[]>;
   /**
-   * Read-only: what would be missing for one more cluster, beside what `check` finds: room, memory, the image. What there
-   * is for those that run is not asked, so this is no part of `check`. Default: nothing.
+   * Read-only: what is missing for one more cluster besides the findings of `check`: space, memory, the image. Existing
+   * clusters do not need it, so it is not part of `check`. Default: nothing.
    */
   foresee?(context: PreflightContext<C>): Promise<readonly Diagnostic[]>;
   /** From nothing to a machine that boots Talos with its configuration. */
   readonly provision: readonly Step<StepContext<C>>[];
   /**
-   * What is put right once the node is a member of its cluster, and not a moment earlier. The machine serves meanwhile, and
-   * whatever becomes of these steps. Default: nothing.
+   * Steps that run only after the node is a member of its cluster. The machine is in use meanwhile, whatever the result
+   * of these steps. Default: none.
    */
   readonly settle?: readonly Step<StepContext<C>>[];
-  /** Back to nothing, from any state in between. Missing is success. */
+  /** Back to nothing, from any state in between. A missing resource is success. */
   readonly release: readonly Step<StepContext<C>>[];
   /**
-   * Reasons and codes with which taking down a machine stops when the place that it was made at does not answer, is not named any
-   * more, or is another one. A person may say then that it is gone for good. Default: places do not get lost.
+   * Reasons and codes with which the release of a machine stops when its failure domain does not answer, is no longer
+   * configured, or is a different one. A user may then declare it permanently lost. Default: failure domains do not get
+   * lost.
    */
   readonly lostWhen?: readonly string[];
   /**
-   * Reasons with which taking down a machine stops because nothing proves that it does not run any more. A person may vouch for that:
-   * the fact `agreed` has the reason then, the step counts as done, and nothing more is done to the machine. Default: none.
+   * Reasons with which the release of a machine stops because nothing proves that it no longer runs. A user may
+   * approve: then the fact `agreed` has the reason, the step counts as done, and nothing more is done to the machine.
+   * Default: none.
    */
   readonly unproven?: readonly string[];
   /** Read-only. */
   observe(context: StepContext<C>): Promise<Observation>;
-  /** Read-only. Where all machines of a place can be seen at once: then each is observed only when its trace has changed. */
+  /**
+   * Read-only. For a platform that can observe all machines of a failure domain at once: each is then observed only
+   * when its fingerprint has changed.
+   */
   readonly glance?: ObserveAllFunction<C>;
   /**
-   * Where a place tells of changes to its machines, by and by: has `listener` called after each, which must not throw. What is
-   * returned ends it. Nothing is promised: whoever relies on it looks after a while all the same.
+   * For a failure domain that reports changes to its machines: calls `listener`, which must not throw, after each
+   * change. Returns a function that ends it. Delivery is not guaranteed: callers also observe periodically.
    */
   listen?(context: PlatformContext<C>, listener: () => void): () => void;
-  /** Read-only: what would become of what there is, were a machine made now. Where there is none, nothing can be said. */
+  /** Read-only: the effects on existing resources if a machine were created now. Absent: no preview. */
   preview?(context: PreviewContext<C>): Promise<readonly PreviewLine[]>;
-  /** What a machine's configuration would be made for. Default, and undefined: that is not known before it is made. */
+  /**
+   * The hardware that a machine's configuration would be rendered for. Default, and undefined: unknown before the
+   * machine is created.
+   */
   hardware?(context: PreviewContext<C>): NodeHardware | undefined;
-  /** Read-only: the same of what the machines of a cluster share. Default: nothing. */
+  /** Read-only: the same for the resources that the machines of a cluster share. Default: nothing. */
   previewShared?(context: ClusterPreviewContext<C>): Promise<readonly PreviewLine[]>;
   /**
-   * MAC address of the first card of whichever machine a DHCP server is to give an address of the pool. Undefined where nodes get
-   * none from there.
+   * MAC address of the first card of the machine that gets an address of the pool from a DHCP server. Undefined when
+   * nodes do not use DHCP.
    */
   reservedMac?(owner: Omit<Owner, 'machine'>, address: string): string;
-  /** Where machines are people's own servers, which Host objects describe. */
+  /** For machines that are user-owned servers, which Host objects describe. */
   readonly inventory?: HostInventory<C>;
-  /** Where machines can be put right that were made. */
+  /** For platforms that can repair existing machines. */
   readonly mending?: RepairCapability<C>;
-  /** Where something could be left that nobody knows of any more. */
+  /** For platforms where resources can be left without a Machine. */
   readonly orphans?: OrphanCapability<C>;
-  /** Removes what nobody needs any more of what machines share. In a sentence each, what was removed. */
+  /** Garbage collection of resources that machines share. Returns a sentence for each removed resource. */
   tidy?(context: GarbageContext<C>): Promise<readonly string[]>;
   /**
-   * Leads the endpoint of a cluster to a control plane that works, unless it leads to one. Called while it does not answer.
-   * A sentence that says what is being done about it, if anything. It does not wait for it.
+   * Endpoint failover: routes the endpoint of a cluster to a working control plane, unless it already is. Called while
+   * the endpoint does not answer. Returns a sentence on the action taken, if any. Does not wait for its completion.
    */
   leadEndpoint?(context: EndpointFailoverContext<C>): Promise<string | undefined>;
 }
@@ -318,7 +329,7 @@ export type Platform = Omit<PlatformSpec<unknown>, 'check' | 'credentialsRef' | 
   listen?(context: PlatformContext & InFailureDomain, listener: () => void): () => void;
   readonly settle: readonly Step<StepContext>[];
   readonly sites: FailureDomains<unknown, unknown>;
-  /** That of one place; `facts` are those of the machine that is there. */
+  /** The Secret of one failure domain; `facts` are those of the existing machine. */
   credentialsRef(section: unknown, site: string | undefined, facts?: Facts): string;
   check(context: PlatformContext & InFailureDomain): Promise<readonly Diagnostic[]>;
   addressing(config: unknown): Addressing;
@@ -326,6 +337,6 @@ export type Platform = Omit<PlatformSpec<unknown>, 'check' | 'credentialsRef' | 
   preview(context: PreviewContext): Promise<readonly PreviewLine[]>;
   hardware(context: PreviewContext): NodeHardware | undefined;
   previewShared(context: ClusterPreviewContext): Promise<readonly PreviewLine[]>;
-  /** Whether all of its ProviderConfigs need a pool on the main network: the API server can then demand one. */
+  /** Whether all of its ProviderConfigs need a pool on the main network: the API server can then require one. */
   readonly alwaysNeedsPool: boolean;
 };

@@ -2,32 +2,35 @@ import type { SecretString } from '../lib/secret-string.ts';
 import type { Closable } from './platform.ts';
 
 /**
- * The Talos API of a machine that waits for its configuration, and proves nothing about itself: whoever hands it one has to
- * know by other means that nobody else can answer under the address. Every call throws TALOS_UNREACHABLE while nothing answers.
+ * The Talos API of a machine that waits for its configuration. The machine proves nothing about its identity: the
+ * caller has to know by other means that no other machine can answer at the address. Every call throws
+ * TALOS_UNREACHABLE while nothing answers.
  */
 export interface MaintenanceClient extends Closable {
   /**
-   * Where the node is in its life: `maintenance` when it waits, `configured` once it only answers those who have a
-   * certificate of the machine's own cluster, else as Talos names it. Throws TALOS_FOREIGN_NODE when it belongs to another.
+   * The machine's stage: `maintenance` while it waits, `configured` once it only answers clients with a certificate of
+   * its own cluster, else as Talos names it. Throws TALOS_FOREIGN_NODE when it belongs to another cluster.
    */
   stage(): Promise<string>;
   /** MAC addresses of its network cards, in lower case with colons. */
   macs(): Promise<readonly string[]>;
   /**
-   * Hands in the machine configuration. Throws TALOS_CONFIG_REFUSED when it is not valid there, and TALOS_PERMISSION_DENIED
-   * when the node has taken one already and is about to close. A node that was written as an image goes on without a reboot;
-   * a worker then answers nobody until a control plane has signed its certificate.
+   * Applies the machine configuration. Throws TALOS_CONFIG_REFUSED when it is invalid there, and
+   * TALOS_PERMISSION_DENIED when the node already has a configuration and is about to close the maintenance API. A node
+   * that was written as an image continues without a reboot; a worker then answers no client until a control plane has
+   * signed its certificate.
    */
   apply(config: SecretString): Promise<void>;
 }
 
-/** A machine that may be a node of its cluster by now; both prove so to each other by their certificates. */
+/** A machine that may have joined its cluster. Client and machine authenticate each other by certificate. */
 export interface ClusterNodeClient {
-  /** Whether it answers as one. */
+  /** Whether the machine answers as a node of its cluster. */
   answers(): Promise<boolean>;
   /**
-   * Ends what it runs, in order, and starts anew through its firmware, which is free to boot something else. It only agrees
-   * to that here: minutes may pass until it goes down. Throws a ProviderError when it does not agree, or does not answer.
+   * Stops its services in order and reboots through the firmware, which is free to boot something else. The call only
+   * accepts the request: minutes may pass until the machine goes down. Throws a ProviderError when the machine refuses
+   * or does not answer.
    */
   restart(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ContentTooLargeError, readBounded } from './bounded-read.ts';
 
-/** Counts what is taken of an answer without end. */
+/** A response body without end that counts the chunks taken of it. */
 function endless(piece: Uint8Array) {
   const taken = { pieces: 0, isEnded: false };
   async function* pieces() {
@@ -17,12 +17,12 @@ function endless(piece: Uint8Array) {
   return { taken, pieces };
 }
 
-describe('an answer of another system', () => {
+describe('the response of another system', () => {
   const of = async function* (...texts: string[]) {
     for (const text of texts) yield Buffer.from(text);
   };
 
-  it('is read as a whole up to its limit', async () => {
+  it('is read whole up to its limit', async () => {
     expect((await readBounded(of('ab', 'c'), 200)).toString()).toBe('abc');
     expect((await readBounded(of('x'.repeat(200)), 200)).length).toBe(200);
     await expect(readBounded(of('x'.repeat(201)), 200)).rejects.toThrow(ContentTooLargeError);
@@ -30,10 +30,10 @@ describe('an answer of another system', () => {
 
   it.each([
     ['long pieces', 100_000, 11],
-    // Each of them costs some memory, however little is in it.
+    // Every chunk costs some memory, however few bytes it has.
     ['pieces of one byte', 1, 16_140],
     ['empty pieces', 0, 16_400],
-  ])('is not read on when it never ends, in %s', async (_, size, most) => {
+  ])('is not read further when it never ends, in %s', async (_, size, most) => {
     const { taken, pieces } = endless(new Uint8Array(size));
     await expect(readBounded(pieces(), 2 ** 20)).rejects.toThrow('the answer is longer than 1048576 bytes');
     expect(taken.isEnded).toBe(true);

@@ -1,7 +1,7 @@
-/** What each piece costs beside its bytes: an answer of many small pieces fills the memory as well as a long one. */
+/** The memory of each chunk besides its bytes: a response of many small chunks fills the memory like a long one. */
 const chunkOverheadBytes = 64;
 
-/** Another system sent more than is read of it. */
+/** Another system sent more bytes than the limit allows. */
 export class ContentTooLargeError extends RangeError {
   constructor(most: number, whose = 'the answer') {
     super(`${whose} is longer than ${most} bytes`);
@@ -9,7 +9,7 @@ export class ContentTooLargeError extends RangeError {
   }
 }
 
-/** Counts what comes in of one answer. */
+/** Counts the bytes of one response. */
 export class BoundedByteCounter {
   readonly #most: number;
   readonly #whose: string | undefined;
@@ -20,7 +20,7 @@ export class BoundedByteCounter {
     this.#whose = whose;
   }
 
-  /** Throws {@link ContentTooLargeError} once that is too much. */
+  /** Throws {@link ContentTooLargeError} when the limit is exceeded. */
   add(piece: Uint8Array): void {
     this.#cost += piece.length + chunkOverheadBytes;
     if (this.#cost > this.#most + chunkOverheadBytes) throw new ContentTooLargeError(this.#most, this.#whose);
@@ -31,7 +31,10 @@ export class BoundedByteCounter {
   }
 }
 
-/** All pieces in one, read no further than `most` bytes. Throws {@link ContentTooLargeError}, and ends the source then. */
+/**
+ * All chunks concatenated, limited to `most` bytes. Beyond that it throws {@link ContentTooLargeError} and ends the
+ * source.
+ */
 export async function readBounded(pieces: AsyncIterable<unknown>, most: number, whose?: string): Promise<Buffer> {
   const count = new BoundedByteCounter(most, whose);
   const parts: Uint8Array[] = [];

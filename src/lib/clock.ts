@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time, passed in wherever it matters, so that tests own it. */
+/** The source of time, injected so that tests control it. */
 export interface Clock {
   /** Wall-clock time. It may jump. */
   now(): Date;
-  /** Milliseconds that only ever grow: for durations, never for dates. */
+  /** Monotonic milliseconds: for durations, never for dates. */
   monotonic(): number;
   /** Resolves after `ms`, or rejects with the signal's reason as soon as it aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

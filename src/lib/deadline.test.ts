@@ -13,7 +13,7 @@ const ended = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
 
 describe('a deadline', () => {
-  it('ends with a TimeoutError, and the parent lets go of it, so that a long life leaks nothing', async () => {
+  it('ends with a TimeoutError and is removed from its parent, so that a long-lived parent leaks nothing', async () => {
     const parent = new AbortController();
     const signal = deadlineSignal(0.001, parent.signal);
     expect(getEventListeners(parent.signal, 'abort')).toHaveLength(1);
@@ -21,7 +21,7 @@ describe('a deadline', () => {
     expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
   });
 
-  it('ends with the reason of its parent, before or after it was made', () => {
+  it('ends with the reason of its parent, before or after its creation', () => {
     const parent = new AbortController();
     const before = deadlineSignal(60, parent.signal);
     const reason = new Error('shutting down');
@@ -33,7 +33,7 @@ describe('a deadline', () => {
 });
 
 describe('work within a deadline', () => {
-  it('leaves nothing behind when it is done, in whatever way', async () => {
+  it('leaves nothing behind when it ends, with any result', async () => {
     const parent = new AbortController();
     let seen: AbortSignal | undefined;
     const work = async (signal: AbortSignal): Promise<string> => {
@@ -47,14 +47,14 @@ describe('work within a deadline', () => {
     expect(seen?.aborted).toBe(false);
   });
 
-  it('is told when the time is over', async () => {
+  it('gets an aborted signal at the timeout', async () => {
     const tooLong = withDeadline(0.001, undefined, (signal) => ended(signal).then((reason) => Promise.reject(reason)));
     await expect(tooLong).rejects.toSatisfy(isDeadlineError);
   });
 });
 
-describe('a guarded signal', () => {
-  /** Over as soon as `isTime`, whether or not a timer has run. */
+describe('a signal with an expiry check', () => {
+  /** A signal that ends as soon as `isTime`, whether or not a timer has run. */
   function guarded() {
     const life = new AbortController();
     const state = { isTime: false };
@@ -65,7 +65,7 @@ describe('a guarded signal', () => {
     return { signal: life.signal, state, over };
   }
 
-  it('is looked at before each beginning, also far down, because timers are late when a process stood still', () => {
+  it('is checked before each start, also in derived deadlines, because timers fire late after a pause', () => {
     const { signal, state, over } = guarded();
     const call = deadlineSignal(60, deadlineSignal(60, createLinkedController(signal).signal));
     assertActive(call);
@@ -75,7 +75,7 @@ describe('a guarded signal', () => {
     expect([call.reason, signal.reason]).toEqual([over, over]);
   });
 
-  it('lets no new deadline begin', () => {
+  it('lets no new deadline start', () => {
     const { signal, state, over } = guarded();
     const parent = deadlineSignal(60, signal);
     state.isTime = true;
@@ -83,7 +83,7 @@ describe('a guarded signal', () => {
     expect(createLinkedController(parent).signal.reason).toBe(over);
   });
 
-  it('is no hindrance where there is none', () => {
+  it('allows everything without a check', () => {
     assertActive(undefined);
     assertActive(new AbortController().signal);
     const ended = AbortSignal.abort(new Error('ended'));

@@ -1,17 +1,20 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * A signal that ends with `parent`, or after `seconds`, whichever comes first. Every call to the outside world runs
+ * A signal that ends with `parent`, or after `seconds`, whichever comes first. Every call to an external system runs
  * under one. The reason of an expired deadline is a `TimeoutError` (DOMException).
  *
- * Made by hand, because on Node 20 what `AbortSignal.any` makes is never collected once something listens to it: some
- * 2 kB for each call, for ever (nodejs/node#54614). Here the parent lets go when the time is up.
+ * Implemented without `AbortSignal.any`: on Node 20 its signals are never collected once they have a listener, which
+ * leaks some 2 kB per call (nodejs/node#54614). Here the listener on the parent is removed at the timeout.
  */
 export function deadlineSignal(seconds: number, parent?: AbortSignal): AbortSignal {
   return startDeadline(seconds, parent).signal;
 }
 
-/** Does the work under a deadline that ends with it: of a thousand calls a second no thousand timers are left behind. */
+/**
+ * Runs the work under a deadline that is released when the work ends: a thousand calls a second leave no thousand
+ * timers behind.
+ */
 export async function withDeadline<T>(
   seconds: number,
   parent: AbortSignal | undefined,
@@ -27,7 +30,7 @@ export async function withDeadline<T>(
 
 interface Deadline {
   readonly signal: AbortSignal;
-  /** Nothing will end it any more. */
+  /** Removes the timer and the listener on the parent. */
   release(): void;
 }
 
@@ -59,26 +62,31 @@ function startDeadline(seconds: number, parent?: AbortSignal): Deadline {
   return { signal: own.signal, release };
 }
 
-/** What to look at before something is begun under a signal. */
+/** The expiry checks by signal, called before something starts under it. */
 const expiryChecks = new WeakMap<AbortSignal, () => void>();
 
 /**
- * Has `look` called right before anything is begun under the signal, or under one made from it here: it may end the
- * signal. For ends that are a matter of time. Timers alone come too late after a process stood still (SIGSTOP, a paused
- * machine): what arrived meanwhile is worked on before them.
+ * Calls `look` right before anything starts under the signal, or under a signal derived from it here; `look` may abort
+ * the signal. For deadlines that depend on time. Timers alone fire too late after a process was stopped (SIGSTOP, a
+ * paused machine): data that arrived meanwhile is processed before them.
  */
 export function addExpiryCheck(signal: AbortSignal, look: () => void): void {
   expiryChecks.set(signal, look);
 }
 
-/** Looks whether the signal has ended, and throws its reason. To be called in the moment before something is sent. */
+/**
+ * Runs the expiry check of the signal, and throws the reason of an aborted signal. Call it right before something is
+ * sent.
+ */
 export function assertActive(signal: AbortSignal | undefined): void {
   if (!signal) return;
   expiryChecks.get(signal)?.();
   signal.throwIfAborted();
 }
 
-/** A controller whose signal ends with `parent` too. For what lives as long as that, and not for every call. */
+/**
+ * A controller whose signal also ends with `parent`. For objects that live as long as the parent, not for every call.
+ */
 export function createLinkedController(parent: AbortSignal): AbortController {
   const own = new AbortController();
   inheritExpiryCheck(own.signal, parent);
@@ -95,12 +103,12 @@ function inheritExpiryCheck(signal: AbortSignal, parent: AbortSignal | undefined
   expiryChecks.set(signal, look);
 }
 
-/** True for the reason an expired deadline leaves behind. */
+/** Whether the reason is that of an expired deadline. */
 export function isDeadlineError(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** Waits for shared work for as long as the signal allows; the work itself goes on. */
+/** Waits for shared work for as long as the signal allows; the work itself continues after an abort. */
 export async function waitOrAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let onAbort = () => {};

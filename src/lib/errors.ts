@@ -1,12 +1,12 @@
 /**
- * How a failure is treated. `backoff`: try again, later each time. `after-change`: a person or the spec has to change
- * something; look again on a new generation and every ten minutes. `bug`: ours; logged with its stack.
+ * How a failure is treated. `backoff`: retry with growing delays. `after-change`: a user or the spec has to change
+ * something; retry on a new generation and every ten minutes. `bug`: a bug of the provider; logged with its stack.
  */
 export type RetryPolicy = 'backoff' | 'after-change' | 'bug';
 
 export interface ErrorCodeInfo {
   readonly retry: RetryPolicy;
-  /** One sentence for people. What varies is added by the place that throws. */
+  /** One sentence for users. The code that throws adds the details. */
   readonly message: string;
 }
 
@@ -325,8 +325,8 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes;
 
 /**
- * A failure with a code. `detail` completes the code's sentence and is shown to people: it names the field or object
- * and what to do, and never holds a credential. `retryAfterSeconds` is the other side's own wish.
+ * A failure with a code. `detail` completes the code's sentence and is shown to users: it names the field or object and
+ * what to do, and never contains a credential. `retryAfterSeconds` is the delay that the remote side requests.
  */
 export class ProviderError extends Error {
   readonly code: ErrorCode;
@@ -343,13 +343,13 @@ export class ProviderError extends Error {
     return errorCodes[this.code].retry;
   }
 
-  /** What completes the code's sentence. */
+  /** The text that completes the code's sentence. */
   get detail(): string {
     return this.message.slice(errorCodes[this.code].message.length).trim();
   }
 }
 
-/** How to treat anything that was thrown. What has no code is our own bug. */
+/** How to treat any thrown value. An error without a code is a bug of the provider. */
 export function retryPolicyOf(error: unknown): RetryPolicy {
   return error instanceof ProviderError ? error.retry : 'bug';
 }

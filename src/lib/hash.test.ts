@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hashNames, shortenName, uuidFromNames } from './hash.ts';
 
-describe('names as openMCP makes them', () => {
+describe('names in the scheme of openMCP', () => {
   it.each([
     [['example'], 'epgccknc'],
     [['default', 'example'], 'fphxsdub'],
@@ -17,7 +17,7 @@ describe('names as openMCP makes them', () => {
     expect(uuidFromNames('default', 'example')).toBe('2bcf790e-815e-8ea9-857b-15be429583a5');
   });
 
-  it('keeps what fits and cuts the rest at a clean place', () => {
+  it('keeps short names, and truncates longer ones without trailing dashes', () => {
     expect(shortenName('short', 52)).toBe('short');
     expect(shortenName('a'.repeat(53), 52)).toBe(`${'a'.repeat(42)}--mb4igvco`);
     expect(shortenName('my-very-long-access-request-name-with-dashes-------------and-more', 52)).toBe(

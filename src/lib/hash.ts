@@ -4,8 +4,9 @@ import { trimTrailing } from './text.ts';
 const base32Alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
- * Eight characters that stand for a list of names: SHAKE128 over the names joined by `/`, 5 bytes, base32 in lower case.
- * The same function as openMCP's controller-utils (`pkg/controller/hash.go`), so that names are the ones people know.
+ * Eight characters that represent a list of names: SHAKE128 over the names joined by `/`, 5 bytes, base32 in lower
+ * case. The same function as in openMCP's controller-utils (`pkg/controller/hash.go`), so that names match those of
+ * other providers.
  */
 export function hashNames(...names: string[]): string {
   let bits = 0n;
@@ -13,7 +14,7 @@ export function hashNames(...names: string[]): string {
   return Array.from({ length: 8 }, (_, i) => base32Alphabet[Number((bits >> BigInt(35 - 5 * i)) & 31n)]).join('');
 }
 
-/** A UUID (version 8) that stands for a list of names. Same source as {@link hashNames}. */
+/** A UUID (version 8) that represents a list of names. Same source as {@link hashNames}. */
 export function uuidFromNames(...names: string[]): string {
   const bytes = hashBytes(names, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
@@ -22,8 +23,8 @@ export function uuidFromNames(...names: string[]): string {
 }
 
 /**
- * `name` when it fits into `max` characters, else its beginning with `--` and {@link hashNames} of the whole behind it.
- * Throws a RangeError when `max` leaves no room for the hash.
+ * `name` when it fits into `max` characters, else its beginning followed by `--` and {@link hashNames} of the whole
+ * name. Throws a RangeError when `max` is too small for the hash.
  */
 export function shortenName(name: string, max = 63): string {
   if (max <= 10) throw new RangeError(`a shortened name needs more than 10 characters, not ${max}`);

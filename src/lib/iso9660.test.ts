@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildIso } from './iso9660.ts';
 
-/** An independent little reader: it shares no code with the writer. */
+/** A small independent reader that shares no code with the writer. */
 function read(image: Buffer) {
   const descriptor = (type: number) => {
     for (let sector = 16; ; sector += 1) {
@@ -74,7 +74,7 @@ const seed = {
 };
 
 describe('a disc image', () => {
-  it('gives every file back under its exact name, through Rock Ridge and through Joliet', async () => {
+  it('returns every file under its exact name, through Rock Ridge and through Joliet', async () => {
     await fc.assert(
       fc.property(files, (input) => {
         const disc = read(buildIso({ label: 'cidata', files: input }));
@@ -86,7 +86,7 @@ describe('a disc image', () => {
     );
   });
 
-  it('has unique 8.3 names for readers that know no extension', async () => {
+  it('has unique 8.3 names for readers without extensions', async () => {
     await fc.assert(
       fc.property(files, (input) => {
         const names = Object.keys(read(buildIso({ label: 'x', files: input })).short);
@@ -96,7 +96,7 @@ describe('a disc image', () => {
     );
   });
 
-  it('says its own size and label, the latter in the case it was given', () => {
+  it('contains its own size, and its label in the given case', () => {
     const image = buildIso(seed);
     const disc = read(image);
     expect(disc.sectors * 2048).toBe(image.length);
@@ -109,7 +109,7 @@ describe('a disc image', () => {
     expect(buildIso({ ...seed, modifiedAt: new Date('2026-11-21T09:30:00Z') }).equals(buildIso(seed))).toBe(false);
   });
 
-  it('refuses what it could not carry instead of cutting it', () => {
+  it('rejects content that it cannot represent instead of truncating it', () => {
     expect(() => buildIso({ label: 'seventeen_letters', files: {} })).toThrow(/1 to 16/);
     expect(() => buildIso({ label: '', files: {} })).toThrow(RangeError);
     for (const bad of ['', 'a/b', '../x', 'x'.repeat(65), 'ü', '.hidden']) {

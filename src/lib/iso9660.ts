@@ -1,10 +1,10 @@
-/** What goes onto a disc image: a volume label and files in its root folder. */
+/** The content of a disc image: a volume label and files in its root folder. */
 export interface IsoContent {
-  /** Volume label: 1 to 16 characters of `A-Z a-z 0-9 _ -`. Kept as written, so `cidata` stays lower-case. */
+  /** Volume label: 1 to 16 characters of `A-Z a-z 0-9 _ -`. Its case is kept, so `cidata` stays lower-case. */
   readonly label: string;
   /** Content by name. Names: 1 to 64 characters of `A-Z a-z 0-9 . _ -`, beginning with a letter or digit. */
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** The volume is padded with zeros to so many bytes where it is smaller. */
+  /** A smaller volume is padded with zeros to this many bytes. */
   readonly leastBytes?: number;
   /** Date of the volume and of every file. A fixed date by default: equal input gives equal bytes. */
   readonly modifiedAt?: Date;
@@ -15,14 +15,14 @@ const systemAreaSectors = 16;
 const fixedDate = new Date('2000-01-01T00:00:00Z');
 
 interface IsoFile {
-  /** As given; what Linux shows, by Rock Ridge and by Joliet. */
+  /** The given name; Linux shows it, through Rock Ridge and through Joliet. */
   readonly name: string;
-  /** The 8.3 name of ISO 9660 level 1, for readers that know neither extension. */
+  /** The 8.3 name of ISO 9660 level 1, for readers without either extension. */
   readonly shortName: string;
   readonly content: Uint8Array;
 }
 
-/** Where everything lies, in sectors. */
+/** The positions of all parts, in sectors. */
 interface Layout {
   readonly pathTables: { readonly primary: [number, number]; readonly joliet: [number, number] };
   readonly primaryRoot: Extent;
@@ -41,7 +41,7 @@ interface Extent {
  * NoCloud. Throws a RangeError when the label or a name does not fit.
  *
  * ECMA-119 (ISO 9660), the Joliet specification, IEEE P1281 (SUSP) and P1282 (Rock Ridge). Linux prefers Rock Ridge and
- * needs no build option for it, while Joliet is one.
+ * always supports it, while Joliet is a build option.
  */
 export function buildIso({ label, files, leastBytes = 0, modifiedAt = fixedDate }: IsoContent): Buffer {
   if (!/^[A-Za-z0-9_-]{1,16}$/.test(label)) {
@@ -81,7 +81,7 @@ function toFiles(files: IsoContent['files']): readonly IsoFile[] {
     });
 }
 
-/** `user-data` → `USER_DAT.;1`. Names that would fall together get a number. */
+/** `user-data` → `USER_DAT.;1`. Names that would collide get a number. */
 function shortNameOf(name: string, taken: Set<string>): string {
   const clean = (text: string) => text.toUpperCase().replace(/[^A-Z0-9_]/g, '_');
   const dot = name.lastIndexOf('.');
@@ -198,7 +198,7 @@ function directory(
   return inSectors([own(0, [sharingProtocol(), folderMode, rockRidge()]), own(1, [folderMode]), ...entries]);
 }
 
-/** A record never crosses the border of a sector (ECMA-119 §6.8.1.1). */
+/** A record never crosses a sector boundary (ECMA-119 §6.8.1.1). */
 function inSectors(records: readonly Buffer[]): Buffer {
   const sectors: Buffer[][] = [[]];
   let used = 0;
@@ -247,7 +247,7 @@ const rockRidge = () => Buffer.concat([Buffer.from([0x45, 0x52, 18, 1, 10, 0, 0,
 const posix = (mode: number) =>
   Buffer.concat([Buffer.from([0x50, 0x58, 36, 1]), both32(mode), both32(1), both32(0), both32(0)]);
 
-/** Rock Ridge `NM`: the name as given. */
+/** Rock Ridge `NM`: the given name. */
 const alternateName = (name: string) =>
   Buffer.concat([Buffer.from([0x4e, 0x4d, 5 + name.length, 1, 0]), Buffer.from(name)]);
 
@@ -281,7 +281,7 @@ function shortDate(date: Date): Buffer {
   ]);
 }
 
-/** `YYYYMMDDHHMMSScc` and a zone byte; sixteen zeros where no date is meant. */
+/** `YYYYMMDDHHMMSScc` and a zone byte; sixteen zeros for an absent date. */
 function longDate(date: Date | undefined): Buffer {
   const digits = date ? `${date.toISOString().replace(/\D/g, '').slice(0, 14)}00` : '0'.repeat(16);
   return Buffer.concat([Buffer.from(digits), Buffer.alloc(1)]);

@@ -1,8 +1,8 @@
-/** Fields of one log line. Values are printed as JSON; a {@link Secret} prints as `[secret]`. */
+/** Fields of one log line. Values are printed as JSON; a {@link SecretString} prints as `[secret]`. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * The part of pino that we use. Messages are constant; what varies goes into fields.
+ * The subset of pino's interface that the provider uses. Messages are constant; variable values go into fields:
  * `log.info({ machine, step, seconds }, 'step waits')`
  */
 export interface Log {
@@ -15,5 +15,5 @@ export interface Log {
 
 const noop = () => {};
 
-/** A log that says nothing, for tests and for callers that have none. */
+/** A log that writes nothing, for tests and for callers without a log. */
 export const noLog: Log = { debug: noop, info: noop, warn: noop, error: noop, child: () => noLog };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LruMap } from './lru-map.ts';
 
-describe('a bounded map', () => {
-  it('lets go of what was used longest ago', () => {
+describe('an LRU map', () => {
+  it('evicts the least recently used entry', () => {
     const map = new LruMap<string, number>(3);
     for (const [i, key] of ['a', 'b', 'c'].entries()) map.set(key, i);
     expect(map.get('a')).toBe(0);
@@ -12,7 +12,7 @@ describe('a bounded map', () => {
     expect([map.size, map.get('c')]).toEqual([3, 7]);
   });
 
-  it('holds no more than it may, whatever comes', () => {
+  it('never exceeds its capacity', () => {
     const map = new LruMap<number, number>(100);
     for (let i = 0; i < 10_000; i += 1) map.set(i, i);
     expect(map.size).toBe(100);

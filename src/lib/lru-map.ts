@@ -1,5 +1,6 @@
 /**
- * A map of so many entries at most: what was used longest ago goes first. For what others name, and what can be found out anew.
+ * A map with a limited number of entries: the least recently used entry is evicted first. For keys that come from
+ * outside, and values that can be computed again.
  */
 export class LruMap<Key, Value> {
   readonly #most: number;
@@ -33,7 +34,7 @@ export class LruMap<Key, Value> {
     return this.#entries.delete(key);
   }
 
-  /** Drops all for which that is so. */
+  /** Drops all values for which the predicate holds. */
   drop(isOver: (value: Value) => boolean): void {
     for (const [key, value] of this.#entries) if (isOver(value)) this.#entries.delete(key);
   }

@@ -23,7 +23,7 @@ const plain = fc.letrec((tie) => ({
 })).node as fc.Arbitrary<Record<string, unknown>>;
 
 describe('the difference between two statuses', () => {
-  it('turns the one into the other', () => {
+  it('turns the first into the second', () => {
     fc.assert(
       fc.property(plain, plain, (before, after) => {
         expect(applyPatch(before, createMergePatch(before, after) ?? {})).toEqual(after);
@@ -31,7 +31,7 @@ describe('the difference between two statuses', () => {
     );
   });
 
-  it('is nothing when nothing changed', () => {
+  it('is undefined when nothing changed', () => {
     fc.assert(
       fc.property(plain, (value) => {
         expect(createMergePatch(value, structuredClone(value))).toBeUndefined();

@@ -6,8 +6,8 @@ const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * The JSON merge patch (RFC 7396) that turns `before` into `after`, or undefined when they are equal: then there is
- * nothing to write. Keys that are gone become null; lists are replaced whole. Undefined counts as absent.
+ * The JSON merge patch (RFC 7396) that turns `before` into `after`, or undefined when they are equal and nothing has to
+ * be written. Removed keys become null; lists are replaced whole. Undefined counts as absent.
  */
 export function createMergePatch(before: JsonObject, after: JsonObject): JsonObject | undefined {
   const patch: Record<string, unknown> = {};
@@ -18,7 +18,7 @@ export function createMergePatch(before: JsonObject, after: JsonObject): JsonObj
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-/** What to write for one key: undefined for nothing, null to remove it. */
+/** The patch value of one key: undefined for no change, null to remove it. */
 function patchValue(old: unknown, now: unknown): unknown {
   if (isJsonObject(old) && isJsonObject(now)) return createMergePatch(old, now);
   if (now === undefined || now === null) return old === undefined || old === null ? undefined : null;

@@ -12,14 +12,14 @@ it.each([
     'TRUENAS_UNREACHABLE',
   ],
   ['any other error', () => Promise.reject(new Error('host name and port')), 'error'],
-])('a call that ends with %s is counted so, and ends so', async (_, work, result) => {
+])('a call that ends with %s is counted with that result, and ends the same way', async (_, work, result) => {
   const told: CompletedCall[] = [];
   const [mine, theirs] = await Promise.allSettled([observeCall((call) => told.push(call), about, work), work()]);
   expect(told).toEqual([{ ...about, result, seconds: expect.any(Number) }]);
   expect(mine).toEqual(theirs);
 });
 
-it('a call that was given up is not counted as a failure of the other side', async () => {
+it('a call that the caller aborts is not counted as a failure of the remote side', async () => {
   const told: CompletedCall[] = [];
   const signal = AbortSignal.abort(new Error('shutdown'));
   const call = observeCall(

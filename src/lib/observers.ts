@@ -1,52 +1,52 @@
 import { ProviderError } from './errors.ts';
 
-/** A call to something outside that has ended. */
+/** A finished call to an external system. */
 export interface CompletedCall {
-  /** Whom was asked, e.g. `truenas` or `talos`: a kind of system, not one of them. */
+  /** The kind of system that was called, e.g. `truenas` or `talos`, not a single instance. */
   readonly system: string;
-  /** What for, by its name in that system's API. */
+  /** Name of the operation in that system's API. */
   readonly name: string;
   /** `ok`, the code of a ProviderError, `cancelled`, or `error`. */
   readonly result: string;
   readonly seconds: number;
-  /** What it drew on, where calls are limited. */
+  /** The quota that it used, if calls are limited. */
   readonly allowance?: CallQuota | undefined;
 }
 
-/** So many calls that somebody may make in an hour. */
+/** A limited number of calls per hour. */
 export interface CallQuota {
-  /** Whose it is, as people know it: never a login. */
+  /** The owner as users know it: never a login. */
   readonly owner: string;
-  /** Which calls share it. */
+  /** The group of calls that shares the quota. */
   readonly name: string;
-  /** How many are left at this moment. */
+  /** How many calls are left at this moment. */
   remaining(): number;
 }
 
-/** Learns of every call that has ended. It must not throw. */
+/** Called after every finished call. It must not throw. */
 export type CallObserver = (call: CompletedCall) => void;
 
-/** How the run of a step ended: as it said, or because it threw. */
+/** The result of a step: its outcome, or `error` when it threw. */
 export type StepRunResult = 'done' | 'wait' | 'back' | 'fail' | 'error';
 
-/** A step, as metrics tell one from another. */
+/** The labels of a step in metrics. */
 export interface StepLabels {
   readonly platform: string;
   readonly plan: 'provision' | 'release' | 'mend' | 'inspect' | 'reboot';
   readonly step: string;
 }
 
-/** Learns what the controllers did. It must not throw. */
+/** Called with the results of the controllers. It must not throw. */
 export interface ProviderObserver {
   step(names: StepLabels, end: StepRunResult, seconds: number): void;
-  /** An AccessRequest was given what it asked for, or its Secret was written anew. */
+  /** Access was granted to an AccessRequest, or its Secret was renewed. */
   granted(kind: 'token' | 'oidc', occasion: 'new' | 'renewal'): void;
 }
 
-/** For those whom nobody watches. */
+/** For callers without metrics. */
 export const noopCallObserver: CallObserver = () => {};
 
-/** Does a call and tells how it ended. */
+/** Makes a call and reports its result. */
 export async function observeCall<T>(
   observer: CallObserver,
   {

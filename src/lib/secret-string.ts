@@ -3,8 +3,8 @@ import { inspect } from 'node:util';
 const redacted = '[secret]';
 
 /**
- * A value that must never be printed. String conversion, JSON and `console.log` show `[secret]`; only `reveal()` gives
- * the text, so that every place that lets a secret out can be found by searching for that word.
+ * A value that must never be printed. String conversion, JSON and `console.log` show `[secret]`; only `reveal()`
+ * returns the text, so that a search for that word finds every place that uses it.
  */
 export class SecretString {
   readonly #text: string;
@@ -13,7 +13,7 @@ export class SecretString {
     this.#text = text;
   }
 
-  /** The text itself. Use it at the last moment, in the call that needs it. */
+  /** The text itself. Call it as late as possible, in the call that needs it. */
   reveal(): string {
     return this.#text;
   }

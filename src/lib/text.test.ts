@@ -8,7 +8,7 @@ describe('the end of a text', () => {
     ['---', /-/, ''],
     ['', /-/, ''],
     ['a-b', /-/, 'a-b'],
-  ])('of %j is cut off where it fits %s', (text, tail, left) => {
+  ])('of %j is cut off where it matches %s', (text, tail, left) => {
     expect(trimTrailing(text, tail)).toBe(left);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A text without the characters at its end that fit `tail`, a pattern of one character. In linear time, which a pattern
- * that ends with `+$` does not take: it begins anew at each character.
+ * A text without the trailing characters that match `tail`, a pattern of one character. Takes linear time; a pattern
+ * that ends with `+$` does not, because it restarts at each character.
  */
 export function trimTrailing(text: string, tail: RegExp): string {
   let end = text.length;

@@ -2,14 +2,14 @@ import { expect, it } from 'vitest';
 import { isReclaimed } from '../../test/support/is-reclaimed.ts';
 import { createWeakCache } from './weak-cache.ts';
 
-it('is the same for as long as somebody holds it', async () => {
+it('a cached value is the same as long as a caller holds it', async () => {
   const get = createWeakCache(() => ({ name: 'large' }));
   const held = get();
   expect(await isReclaimed(new WeakRef(held))).toBe(false);
   expect(get()).toBe(held);
 });
 
-it('is made anew when nobody has held it for a while', async () => {
+it('a cached value is created again when no caller has held it for a while', async () => {
   let made = 0;
   const get = createWeakCache(() => {
     made += 1;

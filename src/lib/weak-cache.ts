@@ -1,6 +1,6 @@
 /**
- * What `make` makes: the same again while somebody uses it or memory is plenty, and made anew after that. For what is large, and
- * cheap to make where it lies at rest most of the time.
+ * The value that `make` creates: cached while a caller uses it or memory is plenty, and created again after that. For
+ * large values that are cheap to create and unused most of the time.
  */
 export function createWeakCache<T extends object>(make: () => T): () => T {
   let kept: WeakRef<T> | undefined;

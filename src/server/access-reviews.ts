@@ -1,7 +1,7 @@
 import type { KubeClient } from '../kube/client/client.ts';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 
-/** Who a token belongs to, as the API server says. */
+/** The user of a token, as the API server reports it. */
 export interface TokenUser {
   readonly username?: string;
   readonly uid?: string;
@@ -39,7 +39,7 @@ const SubjectAccessReview: ResourceType<SubjectAccessReview> = {
   namespaced: false,
 };
 
-/** What is asked for at a path of our own, e.g. `get` at `/metrics`. */
+/** A request to one of the provider's own paths, e.g. `get` at `/metrics`. */
 export interface PathRequest {
   readonly path: string;
   readonly verb: string;
@@ -53,7 +53,7 @@ const reviewHeader = <T extends KubeObject>({ kind, group, version }: ResourceTy
   metadata: {} as T['metadata'],
 });
 
-/** Whose token it is; undefined when it is nobody's. */
+/** The user of the token; undefined when the token is invalid. */
 export async function reviewToken(
   client: ReviewClient,
   token: string,

@@ -1,27 +1,27 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { ReflectorHealth } from '../kube/reflector/reflector.ts';
 
-/** One thing that has to be well. `trouble` is a sentence, or `undefined` while all is well. */
+/** A health check. `trouble` is a sentence, or `undefined` while all is well. */
 export interface HealthCheck {
-  /** kebab-case; shown to people. */
+  /** kebab-case; shown to users. */
   readonly name: string;
   trouble(): string | undefined;
 }
 
 export interface HealthOptions {
-  /** The process should be restarted when one of these fails. */
+  /** The process should be restarted when one of these checks fails. */
   readonly live: readonly HealthCheck[];
-  /** The process should not count as available while one of these fails. */
+  /** The process should not count as ready while one of these checks fails. */
   readonly ready: readonly HealthCheck[];
 }
 
-/** The part of a reflector that probes look at. */
+/** The state of a reflector that probes use. */
 export interface ObservedReflector {
   readonly name: string;
   readonly health: ReflectorHealth;
 }
 
-/** `/healthz` and `/readyz` in the form of the API server's own: one line for each check, 200 or 503. */
+/** `/healthz` and `/readyz` in the API server's format: one line per check, 200 or 503. */
 export function createHealthServer(options: HealthOptions): FastifyInstance {
   const app = fastify();
   for (const path of ['/healthz', '/livez']) app.get(path, (_, reply) => replyWithChecks(reply, options.live));
@@ -30,8 +30,8 @@ export function createHealthServer(options: HealthOptions): FastifyInstance {
 }
 
 /**
- * A reflector that has heard nothing for so long watches nothing, whatever it believes: only a restart is left.
- * One that was never started (another process leads) is well.
+ * A reflector that has received nothing for this long has a dead watch, whatever its state: only a restart helps. A
+ * reflector that was never started (another process leads) is healthy.
  */
 export function createWatchAliveCheck(reflector: ObservedReflector, limitSeconds = 900): HealthCheck {
   return {
@@ -44,7 +44,7 @@ export function createWatchAliveCheck(reflector: ObservedReflector, limitSeconds
   };
 }
 
-/** A controller must not be believed before its caches are complete. */
+/** A controller is not ready before its caches have synced. */
 export function createCacheSyncedCheck(reflector: ObservedReflector): HealthCheck {
   return {
     name: `cache-${reflector.name}`,
@@ -56,7 +56,7 @@ export function createCacheSyncedCheck(reflector: ObservedReflector): HealthChec
   };
 }
 
-/** Somebody leads, and we know who: otherwise the API server has not even answered once. */
+/** A leader exists and its name is known: otherwise the API server has not answered even once. */
 export function createLeaderKnownCheck(leadership: {
   readonly isLeader: boolean;
   readonly holder: string | undefined;

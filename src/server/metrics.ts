@@ -10,25 +10,28 @@ import type { PathAuthorizer } from './path-authorizer.ts';
 import { createTimedCounter, shortDurationBuckets } from './timed-counter.ts';
 import { createCallMetrics, createWorkMetrics } from './work-metrics.ts';
 
-/** Everything that is counted. Names are those of controller-runtime and client-go, so that known dashboards work. */
+/** All metrics. Names are those of controller-runtime and client-go, so that existing dashboards work. */
 export interface Metrics {
   readonly registry: Registry;
-  /** For requests to one kind of API server: the platform's, that of a cluster, or the platform's for the Lease. */
+  /**
+   * For requests to one kind of API server: the platform cluster's, a target cluster's, or the platform cluster's for
+   * the Lease.
+   */
   transport(server: 'platform' | 'lease' | 'cluster'): TransportObserver;
   readonly controller: ControllerObserver;
   readonly reflector: ReflectorObserver;
   readonly work: ProviderObserver;
   readonly calls: CallObserver;
-  /** Shows how a reflector is doing each time somebody asks. */
+  /** Exports the state of a reflector at each scrape. */
   show(reflector: ObservedReflector): void;
-  /** Shows whether we lead. */
+  /** Exports whether this process leads. */
   showLease(name: string, leadership: { readonly isLeader: boolean }): void;
 }
 
-/** A registry of our own, so that two of these never meet in one process. */
+/** A separate registry, so that two instances in one process do not share metrics. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  // At the usual precision the loop is woken a hundred times a second for it.
+  // At the default precision the timer wakes the event loop a hundred times a second.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 250 });
   return {
     registry,
@@ -42,7 +45,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** What keeps metrics from those that are not to read them. */
+/** Authorization and TLS of the metrics endpoint. */
 export interface MetricsSecurity {
   readonly tls: { readonly cert: string; readonly key: string };
   readonly access: Pick<PathAuthorizer, 'judge'>;
@@ -54,7 +57,7 @@ const rejections = {
   unavailable: { code: 503, text: 'The platform cluster does not say now who may read metrics.' },
 } as const;
 
-/** Serves `/metrics`: over HTTPS and to those who may, or over HTTP to everybody. */
+/** Serves `/metrics`: over HTTPS to authorized clients, or over HTTP to every client. */
 export function createMetricsServer(registry: Registry, protection?: MetricsSecurity): FastifyInstance {
   const app: FastifyInstance = protection
     ? (fastify({ https: protection.tls }) as unknown as FastifyInstance)
@@ -122,7 +125,7 @@ function createControllerMetrics(registry: Registry): ControllerObserver {
   const queues = createQueueMetrics(registry);
   return {
     queue: (controller) => {
-      // So that a controller that never failed shows a zero, and not a hole.
+      // A controller that never failed has the value zero instead of no value.
       for (const result of ['success', 'requeue_after', 'requeue', 'error']) total.inc({ controller, result }, 0);
       errors.inc({ controller }, 0);
       return queues(controller);

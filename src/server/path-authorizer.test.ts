@@ -12,7 +12,7 @@ interface Review {
 
 const request = { path: '/metrics', verb: 'get' };
 
-/** The API server's part: tokens `good` and `known` are somebody's, and `good` may read. */
+/** The API server's part: tokens `good` and `known` belong to users, and `good` may read. */
 function scene() {
   const reviews: Review[] = [];
   const state = { isDown: false, mayRead: true, hold: undefined as Promise<void> | undefined };
@@ -35,8 +35,8 @@ function scene() {
   return { reviews, state, clock, judge };
 }
 
-describe('who may read a path', () => {
-  it('is asked of the platform cluster: whose token it is, and whether that user may', async () => {
+describe('authorization for a path', () => {
+  it('asks the platform cluster for the user of the token, and whether that user may read the path', async () => {
     const { judge, reviews } = scene();
     expect(await judge('Bearer good')).toBe('allowed');
     expect(reviews.map(({ kind, spec }) => [kind, spec])).toEqual([
@@ -57,7 +57,7 @@ describe('who may read a path', () => {
     expect(await judge('Bearer empty')).toBe('unauthenticated');
   });
 
-  it('is nobody without one token of reasonable length, and nobody is asked then', async () => {
+  it('rejects anything but one token of acceptable length, without asking', async () => {
     const { judge, reviews } = scene();
     const headers = [
       undefined,
@@ -72,7 +72,7 @@ describe('who may read a path', () => {
     expect(reviews).toEqual([]);
   });
 
-  it('is remembered for a minute, and a refusal for ten seconds', async () => {
+  it('caches an approval for a minute, and a rejection for ten seconds', async () => {
     const { judge, reviews, state, clock } = scene();
     await judge('Bearer good');
     state.mayRead = false;
@@ -88,7 +88,7 @@ describe('who may read a path', () => {
     expect(await judge('Bearer good')).toBe('allowed');
   });
 
-  it('is asked once for all that ask at the same time, and for few at a time', async () => {
+  it('reviews simultaneous requests with the same token once, and limits concurrent reviews', async () => {
     const { judge, reviews, state } = scene();
     let go = (): void => {};
     state.hold = new Promise((resolve) => {
@@ -104,7 +104,7 @@ describe('who may read a path', () => {
     expect(reviews).toHaveLength(2 + 7);
   });
 
-  it('is asked again where the platform cluster did not answer', async () => {
+  it('asks again after the platform cluster did not answer', async () => {
     const { judge, state } = scene();
     state.isDown = true;
     expect(await judge('Bearer good')).toBe('unavailable');
@@ -114,7 +114,7 @@ describe('who may read a path', () => {
     expect(await judge('Bearer good')).toBe('allowed');
   });
 
-  it('is forgotten, the oldest first, when many invented tokens come', async () => {
+  it('evicts the oldest results when many invented tokens arrive', async () => {
     const { judge, reviews } = scene();
     await judge('Bearer good');
     for (let i = 0; i < 256; i += 1) await judge(`Bearer invented${i}`);

@@ -5,18 +5,21 @@ import type { Log } from '../lib/log.ts';
 import { LruMap } from '../lib/lru-map.ts';
 import { type PathRequest, type ReviewClient, reviewPathAccess, reviewToken } from './access-reviews.ts';
 
-/** `unavailable`: the API server did not say; the question may be asked again. */
+/** `unavailable`: the API server did not answer; the request may be retried. */
 export type AuthorizationResult = 'allowed' | 'unauthenticated' | 'forbidden' | 'unavailable';
 
-/** How long a verdict is kept: so long a right that was taken away still holds. */
+/** How long an approval is cached: a revoked right stays effective for this long. */
 const allowedCacheSeconds = 60;
-/** A right that was just given is seen after so long. */
+/** A newly granted right takes effect after this time. */
 const rejectedCacheSeconds = 10;
-/** Scrapers are few. Beyond that the verdict unused for longest goes, so that invented tokens fill no memory. */
+/**
+ * Scrapers are few. Beyond this the least recently used result is evicted, so that invented tokens do not fill the
+ * memory.
+ */
 const maxCachedResults = 256;
-/** Reviews under way at a time. Beyond that nothing is asked, so that invented tokens load no API server. */
+/** Concurrent reviews. Beyond this no review is made, so that invented tokens do not load the API server. */
 const maxConcurrentReviews = 8;
-/** The API server takes no longer ones. */
+/** The API server accepts no longer tokens. */
 const maxTokenLength = 8192;
 const reviewTimeoutSeconds = 10;
 
@@ -33,12 +36,13 @@ interface CachedResult {
 }
 
 /**
- * Who may read a path of ours: those whose bearer token the platform cluster knows (TokenReview) and lets get it
- * (SubjectAccessReview), as controller-runtime's `WithAuthenticationAndAuthorization` asks.
+ * Authorizes requests to the provider's own paths: the platform cluster must know the bearer token (TokenReview) and
+ * allow its user to get the path (SubjectAccessReview), as in controller-runtime's
+ * `WithAuthenticationAndAuthorization`.
  */
 export class PathAuthorizer {
   readonly #options: PathAuthorizerOptions;
-  /** By a hash of token and request: the token itself is not kept. */
+  /** By a hash of token and request: the token itself is not stored. */
   readonly #verdicts = new LruMap<string, CachedResult>(maxCachedResults);
   readonly #reviews = new Map<string, Promise<AuthorizationResult>>();
   #isTroubled = false;
@@ -47,7 +51,7 @@ export class PathAuthorizer {
     this.#options = options;
   }
 
-  /** `authorization`: the header as it came. */
+  /** `authorization`: the header as received. */
   async judge(authorization: string | undefined, request: PathRequest): Promise<AuthorizationResult> {
     const token = parseBearerToken(authorization);
     if (token === undefined) return 'unauthenticated';
@@ -85,7 +89,7 @@ export class PathAuthorizer {
       this.#isTroubled = false;
       return verdict;
     } catch (error) {
-      // Once for each time of trouble: scrapers come again and again.
+      // Logged once per outage: scrapers retry again and again.
       if (!this.#isTroubled) log.warn({ error }, 'it cannot be found out who may read metrics');
       this.#isTroubled = true;
       return 'unavailable';

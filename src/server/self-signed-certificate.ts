@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
-/** For a year, for nobody but who asks on the same machine; in PEM. */
+/** In PEM, valid for a year, for clients on the same machine only. */
 export async function createSelfSignedCertificate(now: Date): Promise<{ cert: string; key: string }> {
   x509.cryptoProvider.set(webcrypto);
   const signingAlgorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };

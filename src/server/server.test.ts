@@ -23,7 +23,7 @@ const health: ReflectorHealth = {
 const watched = (more: Partial<ReflectorHealth>) => ({ name: 'clusters', health: { ...health, ...more } });
 
 describe('probes', () => {
-  it('T50, S28: say ok only when every part is well, and otherwise which one is not and why', async () => {
+  it('T50, S28: return ok only when every check passes, and otherwise name the failed check and why', async () => {
     const leadership = { isLeader: false, holder: undefined as string | undefined };
     const reflector = watched({ isSynced: false, lastError: 'GET /x: 403 Forbidden' });
     const app = createHealthServer({
@@ -41,7 +41,7 @@ describe('probes', () => {
     expect((await app.inject('/readyz')).statusCode).toBe(200);
   });
 
-  it('ask for a restart when a watch has been silent for a quarter of an hour, unless it was never started', () => {
+  it('request a restart when a watch has been silent for a quarter of an hour, unless it was never started', () => {
     expect(createWatchAliveCheck(watched({ silentSeconds: 900 })).trouble()).toBeUndefined();
     expect(createWatchAliveCheck(watched({ silentSeconds: 901 })).trouble()).toBe('nothing heard for 901 s');
     expect(createWatchAliveCheck(watched({ silentSeconds: 901, isStarted: false })).trouble()).toBeUndefined();
@@ -50,7 +50,7 @@ describe('probes', () => {
 });
 
 describe('metrics', () => {
-  it('T51: appear under the names that dashboards know', async () => {
+  it('T51: use the names that dashboards know', async () => {
     const metrics = createMetrics();
     const clock = new ManualClock();
     const controller = new Controller({
@@ -107,7 +107,7 @@ describe('metrics', () => {
     ['unauthenticated', 401, /bearer token/],
     ['forbidden', 403, /bind a ClusterRole/],
     ['unavailable', 503, /platform cluster/],
-  ] as const)('are kept from those who are %s, whatever they ask for', async (verdict, code, text) => {
+  ] as const)('are not shown to clients that are %s, at any path', async (verdict, code, text) => {
     const asked: PathRequest[] = [];
     const judge = async (_: unknown, request: PathRequest) => {
       asked.push(request);
@@ -131,7 +131,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('are served over HTTPS with a certificate made on the spot', async () => {
+  it('are served over HTTPS with a self-signed certificate', async () => {
     const tls = await loadServingCertificate({}, new Date());
     const app = createMetricsServer(createMetrics().registry, { tls, access: { judge: async () => 'allowed' } });
     const url = await listen(app, { host: '127.0.0.1', port: 0 });

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface CertificateFiles {
-  /** Folder; without it a self-signed certificate is made. */
+  /** Folder; absent: a self-signed certificate is created. */
   readonly path?: string;
   /** File in the folder; default `tls.crt`. */
   readonly certName?: string;
@@ -12,14 +12,14 @@ export interface CertificateFiles {
 
 /**
  * The serving certificate for metrics, in PEM: from the files that `--metrics-cert-path`, `-name` and `-key` name, or
- * self-signed for a year, as controller-runtime does it. Throws when a named file cannot be read.
+ * self-signed for a year, as in controller-runtime. Throws when a named file cannot be read.
  */
 export async function loadServingCertificate(
   files: CertificateFiles,
   now: Date,
 ): Promise<{ cert: string; key: string }> {
   if (!files.path) {
-    // Who starts with files of its own does not wait for all that makes certificates to be read.
+    // Loaded on demand: with certificate files the libraries for creating certificates are not needed.
     const { createSelfSignedCertificate: selfSigned } = await import('./self-signed-certificate.ts');
     return await selfSigned(now);
   }

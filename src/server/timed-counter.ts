@@ -1,8 +1,8 @@
 import { Counter, Histogram, type LabelValues, type Registry } from 'prom-client';
 
-/** In seconds, for what is usually quick. */
+/** In seconds, for operations that are usually quick. */
 export const shortDurationBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-/** Steps wait for machines to boot, calls for arrays of disks: what takes longer than this is stuck. */
+/** In seconds. Steps wait for machines to boot, calls for arrays of disks: a longer operation is stuck. */
 export const longDurationBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 interface MetricDescription<L extends string> {
@@ -11,7 +11,7 @@ interface MetricDescription<L extends string> {
   readonly labelNames: readonly L[];
 }
 
-/** How often something was done, and how many seconds it took: a counter and a histogram that are fed together. */
+/** The number of operations, and their duration in seconds: a counter and a histogram that are updated together. */
 export function createTimedCounter<C extends string, T extends string>(
   registry: Registry,
   { total, time, buckets }: { total: MetricDescription<C>; time: MetricDescription<T>; buckets: number[] },

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { CallObserver, CallQuota, ProviderObserver } from '../lib/observers.ts';
 import { createTimedCounter, longDurationBuckets } from './timed-counter.ts';
 
-/** What only this provider counts: its steps, and whom it asked what. */
+/** Metrics that are specific to this provider: its steps, and its calls to other systems. */
 export function createWorkMetrics(registry: Registry): ProviderObserver {
   const steps = createTimedCounter(registry, {
     total: {
@@ -23,7 +23,7 @@ export function createWorkMetrics(registry: Registry): ProviderObserver {
     labelNames: ['kind', 'occasion'],
     registers: [registry],
   });
-  // So that what never happened shows a zero, and not a hole.
+  // An event that never happened has the value zero instead of no value.
   for (const kind of ['token', 'oidc']) for (const occasion of ['new', 'renewal']) grants.inc({ kind, occasion }, 0);
   return {
     step: (about, end, seconds) => steps({ ...about, end }, { ...about }, seconds),
@@ -53,7 +53,7 @@ export function createCallMetrics(registry: Registry): CallObserver {
   };
 }
 
-/** What is left of limited calls, as it is in the moment of the question. */
+/** The remaining calls of each quota, at the time of the scrape. */
 function createRemainingCallsGauge(registry: Registry): (system: string, allowance: CallQuota) => void {
   const shown = new Map<string, { readonly system: string; readonly allowance: CallQuota }>();
   new Gauge({

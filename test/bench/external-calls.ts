@@ -8,14 +8,14 @@ import type { Benchmark, Measurement } from './measurement.ts';
 
 const permission = { rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }] };
 
-/** How often each call was made, e.g. `vm.query ×3`. */
+/** The number of each call, e.g. `vm.query ×3`. */
 function formatCounts(calls: readonly InterceptedCall[], nameOf = (call: InterceptedCall) => call.name): string {
   const counts = new Map<string, number>();
   for (const call of calls) counts.set(nameOf(call), (counts.get(nameOf(call)) ?? 0) + 1);
   return [...counts].map(([name, count]) => (count === 1 ? `\`${name}\`` : `\`${name}\` ×${count}`)).join(', ');
 }
 
-/** Method and kind of object; names differ from run to run. */
+/** Method and kind of object; names differ between runs. */
 const requestKind = ({ name }: InterceptedCall): string =>
   name
     .replace(/\/namespaces\/[^/]+\/(?=[a-z])/, '/')
@@ -53,7 +53,7 @@ async function createGrantedRequest(
   });
 }
 
-/** What is asked of the TrueNAS system for one machine when its image is there already, and of API servers for one grant. */
+/** The calls to TrueNAS for one machine whose image exists already, and the calls to API servers for one grant. */
 export const externalCallsBenchmark: Benchmark = {
   name: 'Calls to the outside',
   async measure(say) {

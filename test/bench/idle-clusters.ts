@@ -20,7 +20,7 @@ async function createReadyClusters({ things, recorder }: Testbed, say: (line: st
   say(`${count} Clusters are ready after ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
 }
 
-/** What the provider does while nothing is to be done. */
+/** The provider's work while nothing changes. */
 async function measureIdle(stage: Testbed): Promise<Measurement[]> {
   const pid = stage.provider.pid ?? 0;
   const [writes, before] = [countProviderWrites(stage), await cpuSeconds(pid)];
@@ -34,7 +34,7 @@ async function measureIdle(stage: Testbed): Promise<Measurement[]> {
   ];
 }
 
-/** What it writes after a restart, until it has looked at every cluster. */
+/** The provider's writes after a restart, until it has reconciled every cluster. */
 async function measureRestart(stage: Testbed): Promise<Measurement> {
   const [start, writes] = [stage.calls.length, countProviderWrites(stage)];
   await stage.provider.restart();
@@ -46,13 +46,14 @@ async function measureRestart(stage: Testbed): Promise<Measurement> {
   return zeroMeasurement('Writes after a restart', writes());
 }
 
-/** Many Clusters that are ready, and nothing to do. */
+/** Many ready Clusters, and nothing to do. */
 export const idleClustersBenchmark: Benchmark = {
   name: `${count} Clusters`,
   async measure(say) {
     const seeds = { truenas: { memoryMiB: 1_048_576, pools: [{ name: 'tank', sizeBytes: 2 ** 44 }] } };
     const provider = { asProgram: { speed: 1, verbosity: 'info' } } as const;
-    // A hundred nodes that look around each second of theirs: at the usual pace they would need a core for themselves.
+    // A hundred nodes that poll each second of simulated time: at the default speed they would need a core for
+    // themselves.
     const stage = await Testbed.open({ subnet: '127.42.202', timeScale: 0.05, seeds, provider });
     try {
       stage.provider.start();

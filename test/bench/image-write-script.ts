@@ -1,6 +1,7 @@
 /**
- * How long each way needs to put an image on the same disk, in turns, as one line of JSON; arguments: the file of the private
- * key, the image, the file behind the disk, and how often. Started beside a rescue system of real tools.
+ * Measures how long each method needs to write an image to the same disk, alternately, and prints one line of JSON.
+ * Arguments: the file of the private key, the image, the file behind the disk, and the number of rounds. Runs next to a
+ * rescue system with real tools.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +14,7 @@ import { SecretString } from '../../src/lib/secret-string.ts';
 import { openRescue } from '../../src/platforms/hetzner-robot/rescue/connect.ts';
 import { elapsedMs } from './measurement.ts';
 
-/** Seconds of each way. */
+/** Seconds of each method. */
 export interface ImageWriteTimes {
   readonly ours: number;
   readonly plain: number;
@@ -46,7 +47,7 @@ async function write(operation: string): Promise<void> {
   }
 }
 
-/** As the known way does it, and with what is written on the disk in the end. */
+/** The usual pipe, including the final flush to the disk (fsync). */
 const pipeImage = (flags: string): Promise<unknown> =>
   run('bash', [
     '-c',
@@ -55,7 +56,7 @@ const pipeImage = (flags: string): Promise<unknown> =>
     url,
     device,
   ]);
-/** What a turn left to be written is not the next one's business. */
+/** Syncs first, so that the writes of one measurement do not slow down the next. */
 const measureAfterSync = async (work: () => Promise<unknown>): Promise<number> => {
   await run('sync');
   return Math.round(await elapsedMs(work)) / 1000;
@@ -66,7 +67,7 @@ for (let turn = 0; turn <= Number(turns); turn += 1) {
   const plain = await measureAfterSync(() => pipeImage(''));
   const direct = await measureAfterSync(() => pipeImage('oflag=direct'));
   const ours = await measureAfterSync(() => write(`turn-${turn}`));
-  // In the first turn the file behind the disk grows.
+  // The first round is not counted: the file behind the disk grows.
   if (turn > 0) results.push({ ours, plain, direct });
 }
 rescue.close();

@@ -8,11 +8,14 @@ import type { ImageWriteTimes } from './image-write-script.ts';
 import { type Benchmark, median, ratioMeasurement } from './measurement.ts';
 
 const imageMiB = 1280;
-/** Of it so much does not shrink: about as in an image of Talos. The rest is zeros. */
+/** The part of the image that does not compress: about as much as in a Talos image. The rest is zeros. */
 const incompressibleMiB = 160;
 const turns = 5;
 
-/** An image onto a loop device of this machine, by our commands over OpenSSH and by the plain pipe, in turns. */
+/**
+ * Writes an image to a loop device of this machine, with the provider's commands over OpenSSH and with the plain pipe,
+ * alternately.
+ */
 export const imageWriteBenchmark: Benchmark = {
   name: 'Writing an image',
   missing: missingForRealRescue(),
@@ -46,7 +49,7 @@ export const imageWriteBenchmark: Benchmark = {
   },
 };
 
-/** Runs the visit beside a rescue system that has one disk; returns what it printed. */
+/** Runs the script next to a rescue system that has one disk; returns its output. */
 async function runInRescue(folder: string): Promise<string> {
   const raw = makeRawImage(imageMiB, undefined, incompressibleMiB);
   const image = join(folder, 'image.zst');

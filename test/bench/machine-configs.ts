@@ -15,7 +15,7 @@ async function renderInProcess(): Promise<void> {
     renderMachineConfig(exampleConfigInput(bundle, { role, hostname: `n-${i}` }));
 }
 
-/** The same by processes. Its documents know neither addresses nor disks: it does less. */
+/** The same with talosctl processes. Their documents contain neither addresses nor disks, so they do less. */
 function renderWithTalosctl(): void {
   const program = talosctl ?? '';
   const secrets = runTalosctl(program, ['gen', 'secrets', '-o', 's.yaml'], {}, 's.yaml');

@@ -62,7 +62,7 @@ function formatMeasurements(name: string, about: string, figures: readonly Measu
   return [`## ${name}`, '', about, '', '| What | Measured | Goal |', '| --- | --- | --- |', ...rows, ''].join('\n');
 }
 
-/** What was measured on, and when. */
+/** The machine and the time of the measurement. */
 async function describeMachine(): Promise<string> {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const [cpu] = cpus();

@@ -1,15 +1,15 @@
-/** One line of the table: what was measured, against what, and what it should be. */
+/** One line of the table: the measured value, its reference, and its goal. */
 export interface Measurement {
   readonly what: string;
-  /** What came out, in words with units: medians and ratios of this one run. */
+  /** The result, with units: medians and ratios of this one run. */
   readonly measured: string;
-  /** What we want it to be; empty where there is no goal. */
+  /** The goal; empty when there is none. */
   readonly goal: string;
-  /** Undefined where there is no goal. */
+  /** Undefined without a goal. */
   readonly reached?: boolean;
 }
 
-/** A group of figures. `missing`: why it cannot be measured on this machine, in one sentence. */
+/** A group of measurements. `missing`: why it cannot run on this machine, in one sentence. */
 export interface Benchmark {
   readonly name: string;
   readonly missing?: string | undefined;
@@ -23,14 +23,14 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** Milliseconds that the work takes. */
+/** The duration of the work in milliseconds. */
 export async function elapsedMs(work: () => unknown): Promise<number> {
   const startedAt = performance.now();
   await work();
   return performance.now() - startedAt;
 }
 
-/** The figure of a ratio that should not be above `most`. */
+/** The measurement of a ratio with the upper limit `most`. */
 export function ratioMeasurement(what: string, ours: number, theirs: number, most: number, words: string): Measurement {
   const value = ours / theirs;
   return { what, measured: `${value.toFixed(2)} (${words})`, goal: `≤ ${most}`, reached: value <= most };

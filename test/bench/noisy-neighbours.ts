@@ -13,7 +13,7 @@ import { type Benchmark, formatMs, median, ratioMeasurement } from './measuremen
 
 const count = 20;
 const rounds = 3;
-/** How often the worst neighbour writes its objects anew. */
+/** How often the worst neighbour updates its objects. */
 const busyIntervalMs = 100;
 
 const tenantClusters = Array.from(
@@ -30,7 +30,7 @@ interface PhaseTimes {
   readonly requests: readonly number[];
 }
 
-/** Takes connections and never says a word: an API server at its most silent. */
+/** Accepts connections and never responds: the worst unresponsive API server. */
 async function startSilentServer(): Promise<{ readonly port: number; close(): void }> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -48,7 +48,7 @@ async function startSilentServer(): Promise<{ readonly port: number; close(): vo
   };
 }
 
-/** As many values in as many characters as one patch may have. */
+/** The maximum number of values and characters in one patch. */
 function largestPatch(turn: number): Record<string, unknown> {
   const keys = Math.floor(patchLimits.values / 2);
   const text = 'x'.repeat(Math.floor(patchLimits.characters / keys) - 24);
@@ -59,7 +59,10 @@ function largestPatch(turn: number): Record<string, unknown> {
   return { machine: { nodeLabels: Object.fromEntries(labels) } };
 }
 
-/** One of each kind at its worst, until it is told to end: silent, large, refused, and written anew all the time. */
+/**
+ * One object of each kind in its worst form, until it is stopped: unresponsive, large, rejected, and updated all the
+ * time.
+ */
 async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>> {
   const { things, platform } = stage;
   const silence = await startSilentServer();
@@ -77,7 +80,7 @@ async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>>
   } as never);
   const clusterConfigs = [{ name: busyCluster.name }];
   await things.cluster(busyCluster, { config: 'restless', clusterConfigs });
-  // The target refuses it: what a role grants nobody may grant who does not have it.
+  // The target rejects it: RBAC does not allow a user to grant rights that the user does not have.
   const rules = Array.from({ length: 64 }, (_, i) => ({ apiGroups: ['*'], resources: [`r${i}`], verbs: ['bad verb'] }));
   await things.request(busyCluster, { clusterRef: busyCluster, token: { permissions: [{ rules }] } });
   let isOver = false;
@@ -101,7 +104,7 @@ async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>>
   };
 }
 
-/** Milliseconds since creation at which each object was first seen in that phase. */
+/** Milliseconds from the creation of each object until it was first observed in that phase. */
 async function measureTimesToPhase(
   stage: Testbed,
   kind: string,
@@ -167,7 +170,7 @@ async function measureRound(hasWorst: boolean): Promise<PhaseTimes> {
   }
 }
 
-/** Twenty tenants beside one whose Cluster, ClusterConfig and AccessRequest are the worst that one can write. */
+/** Twenty tenants next to one whose Cluster, ClusterConfig and AccessRequest are the worst possible. */
 export const noisyNeighbourBenchmark: Benchmark = {
   name: 'Neighbours',
   async measure(say) {

@@ -1,6 +1,6 @@
 import { request } from 'undici';
 
-/** What a provider that serves its metrics at `address` has asked of API servers, its Lease left aside. */
+/** The requests to API servers by the provider whose metrics are at `address`, without its Lease. */
 export async function countApiRequests(address: string): Promise<{ readonly reads: number; readonly writes: number }> {
   const { body } = await request(`http://${address}/metrics`);
   const counted = { reads: 0, writes: 0 };
@@ -11,6 +11,6 @@ export async function countApiRequests(address: string): Promise<{ readonly read
   return counted;
 }
 
-/** How many calls there are, of all kinds. */
+/** The number of calls of all kinds. */
 export const sumCounts = (calls: Readonly<Record<string, number>>): number =>
   Object.values(calls).reduce((sum, n) => sum + n, 0);

@@ -2,22 +2,25 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A part of the world in a process of its own, so that what the provider needs is told apart from what its world does. */
+/**
+ * A simulator in a separate process, so that the resources of the provider are measured without those of the
+ * simulators.
+ */
 export class SimulatorProcess<Ready, Told> {
   readonly #process: ChildProcess;
   readonly ready: Promise<Ready>;
 
-  /** The program at `file` ends in {@link runSimulatorProcess}. */
+  /** The program at `file` calls {@link runSimulatorProcess}. */
   constructor(file: URL, input: unknown) {
     this.#process = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(file), JSON.stringify(input)], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.ready = this.#answer<Ready>();
-    // Whoever asks next learns of it.
+    // The next call reports the error.
     this.ready.catch(() => {});
   }
 
-  /** What it has counted since it was asked the last time. */
+  /** The counts since the last report. */
   async ask(): Promise<Told> {
     const answer = this.#answer<Told>();
     this.#process.send('tell');
@@ -46,7 +49,7 @@ export class SimulatorProcess<Ready, Told> {
   }
 }
 
-/** The other side: says what it is ready with, and then what it tells whenever it is asked. Ends with the bench. */
+/** The child process: sends its ready message, and a report for each request. Ends with the benchmark. */
 export async function runSimulatorProcess<Input>(
   start: (input: Input) => Promise<{ ready: unknown; tell(): unknown }>,
 ): Promise<void> {
@@ -56,7 +59,7 @@ export async function runSimulatorProcess<Input>(
   process.send?.(ready);
 }
 
-/** Counts by name until somebody asks. */
+/** Counts by name until the counts are taken. */
 export class CallCounter {
   #counts: Record<string, number> = {};
 

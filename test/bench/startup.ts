@@ -47,7 +47,7 @@ async function isReadyzOk(probes: string): Promise<boolean> {
     await body.dump();
     return statusCode === 200;
   } catch {
-    // Nobody listens yet: that is what is being waited for.
+    // The server does not listen yet: the measurement waits for that.
     return false;
   }
 }
@@ -56,7 +56,7 @@ interface Lockfile {
   readonly packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean }>;
 }
 
-/** Packages that are there when the program runs. */
+/** Packages that the installed program consists of. */
 async function runtimePackages(): Promise<string[]> {
   const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8')) as Lockfile;
   return Object.entries(packages)
@@ -69,7 +69,7 @@ function sizeMiB(paths: readonly string[]): number {
   return Number(/([0-9]+)\s+total\s*$/.exec(total)?.[1] ?? 0) / 1024;
 }
 
-/** The openMCP kinds and the namespace, as the operator has them. */
+/** The openMCP kinds and the namespace, as the operator creates them. */
 async function installOpenmcp(kubeconfig: string): Promise<void> {
   const { client } = await ClusterSession.fromFile(kubeconfig);
   await installOpenmcpKinds(client, noLog, deadlineSignal(60));

@@ -4,10 +4,10 @@ import type { Testbed } from '../e2e/support/testbed/testbed.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Measurement } from './measurement.ts';
 
-/** How much has been written so far. */
+/** The number of writes so far. */
 export type WriteCounter = () => number | Promise<number>;
 
-/** Begins to count what the provider writes anywhere in the world. Real API servers do not tell. */
+/** Starts to count the provider's writes to all simulators. Real API servers do not report them. */
 export function countProviderWrites(stage: Testbed): () => number {
   const start = stage.calls.length;
   return () => {
@@ -16,7 +16,7 @@ export function countProviderWrites(stage: Testbed): () => number {
   };
 }
 
-/** Until nothing has been written for ten seconds: what was left to say about the things before. */
+/** Waits until nothing has been written for ten seconds, so that earlier changes do not count. */
 export async function awaitNoWrites(writes: WriteCounter): Promise<void> {
   const isQuiet = async (): Promise<boolean> => {
     const before = await writes();

@@ -38,7 +38,7 @@ async function ensureNamespace(session: ClusterSession, name: string): Promise<v
   }
 }
 
-/** Until every applied Cluster is ready and every applied AccessRequest granted. */
+/** Waits until every applied Cluster is ready and every applied AccessRequest granted. */
 export async function awaitReadyAndGranted(stage: DemoContext, objects: readonly KubeObject[]): Promise<void> {
   const { session } = stage;
   const all = async (
@@ -56,7 +56,10 @@ export async function awaitReadyAndGranted(stage: DemoContext, objects: readonly
   await writeTalosconfig(session);
 }
 
-/** Uses each granted kubeconfig and returns them. What may be done with those of the samples is known; of others, who one is. */
+/**
+ * Uses each granted kubeconfig and returns them. The rights of the samples' kubeconfigs are known; for others only the
+ * user is shown.
+ */
 export async function tryAccess(
   { session, screen }: DemoContext,
   objects: readonly KubeObject[],
@@ -104,7 +107,7 @@ const printedKinds = [
   ['Who holds which address', `/apis/coordination.k8s.io/v1/namespaces/${providerNamespace}/leases`],
 ] as const;
 
-/** What exists, as kubectl prints it. */
+/** Prints the objects in the format of kubectl. */
 export async function printObjects({ session, screen }: DemoContext): Promise<void> {
   screen.chapter('What kubectl shows on the platform cluster');
   for (const [title, path] of printedKinds) {
@@ -113,7 +116,7 @@ export async function printObjects({ session, screen }: DemoContext): Promise<vo
   }
 }
 
-/** How somebody else can look around. */
+/** Prints how a user can inspect the demo. */
 export function printInstructions({ screen }: DemoContext): void {
   screen.chapter('Everything stays up until Ctrl-C. Look around in another terminal:');
   screen.say(`
@@ -124,7 +127,7 @@ export function printInstructions({ screen }: DemoContext): void {
   tail -f ${demoFolder}/run.log`);
 }
 
-/** Deletes everything, latest first, and proves that nothing is left. */
+/** Deletes everything, latest first, and verifies that nothing is left. */
 export async function deleteAll(
   stage: DemoContext,
   objects: readonly KubeObject[],
@@ -152,7 +155,7 @@ export async function deleteAll(
   screen.step('run has ended in order');
 }
 
-/** Shows how everything stands until `look` answers. */
+/** Shows the progress of all objects until `look` returns a value. */
 export async function waitWithProgress<T>(
   stage: DemoContext,
   what: string,

@@ -3,13 +3,13 @@ import { parseArgs } from 'node:util';
 const platforms = ['truenas', 'hetzner-robot'] as const;
 
 export interface DemoArguments {
-  /** What the cluster is made of. */
+  /** The platform of the cluster's machines. */
   readonly platform: (typeof platforms)[number];
   /** Leave everything running until Ctrl-C. */
   readonly keep: boolean;
-  /** An API server to use as the platform cluster in place of the world's. */
+  /** An API server to use as the platform cluster instead of the simulated one. */
   readonly platformKubeconfig: string | undefined;
-  /** The user's own objects in place of the samples. */
+  /** The user's own objects instead of the samples. */
   readonly apply: string | undefined;
 }
 
@@ -24,7 +24,7 @@ Makes a Talos cluster on simulated machines with the shipped program, uses it, a
   --help                      this text
 `;
 
-/** Reads the words behind `npm run demo --`. Throws an Error with a sentence on anything unknown. */
+/** Parses the arguments after `npm run demo --`. Throws an Error with a sentence on an unknown argument. */
 export function parseDemoArguments(words: readonly string[]): DemoArguments | 'help' {
   const { values } = parseArgs({
     args: [...words],

@@ -8,7 +8,7 @@ import { Transport } from '../../src/kube/transport/transport.ts';
 import { SecretString } from '../../src/lib/secret-string.ts';
 import { formatTable, type PrintedTable } from './output/format-table.ts';
 
-/** A person with a kubeconfig at an API server. */
+/** A user with a kubeconfig at an API server. */
 export class ClusterSession {
   readonly client: KubeClient;
   readonly #connection: ApiServerConnection;
@@ -23,7 +23,7 @@ export class ClusterSession {
     return new ClusterSession(await readFile(path, 'utf8'));
   }
 
-  /** What `kubectl get` would print for a path like `/apis/GROUP/VERSION/machines`. */
+  /** The output of `kubectl get` for a path like `/apis/GROUP/VERSION/machines`. */
   async table(path: string): Promise<string> {
     const { tls, headers } = await this.#connection.credentials();
     this.#agent ??= new Agent({ connect: { ...tls } });
@@ -35,7 +35,7 @@ export class ClusterSession {
     return formatTable((await reply.body.json()) as PrintedTable);
   }
 
-  /** Applies objects in order, as `kubectl apply --server-side` would. */
+  /** Applies objects in order, like `kubectl apply --server-side`. */
   async apply(objects: readonly KubeObject[]): Promise<void> {
     for (const object of objects) await this.client.apply(await this.#typeOf(object), object, { force: true });
   }

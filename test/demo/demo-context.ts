@@ -12,27 +12,30 @@ import { DemoFailed } from './wait-for-result.ts';
 
 /** Namespace of the provider, as under the openMCP operator. */
 export const providerNamespace = 'openmcp-system';
-/** Fifty times faster than life: what takes minutes there takes seconds here, and nothing is left out. */
+/** Fifty times faster than real time: minutes take seconds here, and nothing is skipped. */
 const timeScale = 0.02;
 const flags = ['--environment=demo', '--provider-name=talos', '--verbosity=INFO'];
 
-/** All that the demo plays with. */
+/** The state of a running demo. */
 export interface DemoContext {
   readonly world: RunningWorld;
   readonly session: ClusterSession;
   readonly program: ProviderProgram;
-  /** The NAS and the servers before anything was asked for. */
+  /** The resources on the NAS and the servers before the demo created anything. */
   readonly before: ResourceSnapshot;
   readonly story: DemoScenario;
-  /** Moments of the story that were told. */
+  /** Milestones that have been printed. */
   readonly told: Set<string>;
   readonly screen: Screen;
 }
 
-/** Ends what was started, last first. */
+/** Cleanup functions, called in reverse order. */
 export type CleanupStack = (() => Promise<unknown>)[];
 
-/** Builds the world and starts the program in it. What was started is put on `closers`, also when the rest fails. */
+/**
+ * Starts the simulators and the program. Everything that was started is added to `closers`, also when a later part
+ * fails.
+ */
 export async function startDemo(
   platformKubeconfig: string | undefined,
   story: DemoScenario,

@@ -6,22 +6,25 @@ import type { DemoContext } from './demo-context.ts';
 import { robotScenario } from './robot/robot-scenario.ts';
 import { truenasScenario } from './truenas-scenario.ts';
 
-/** What is different from platform to platform. */
+/** The parts of the demo that differ between platforms. */
 export interface DemoScenario {
-  /** Names the parts of the world. */
+  /** Introduces the simulators. */
   readonly opening: string;
-  /** Over the objects that are applied. */
+  /** Heading of the applied objects. */
   readonly heading: string;
-  /** Seeds of the world's rooms. */
+  /** Seeds of the simulators. */
   readonly seeds: Readonly<Record<string, unknown>>;
   objects(world: RunningWorld): Promise<KubeObject[]>;
-  /** What is worth a line of its own while machines are made, each told once: a sentence from when it has come about. */
+  /**
+   * Milestones in the creation of a machine, each printed once: a function returns its sentence once the milestone is
+   * reached.
+   */
   readonly moments: readonly ((machine: Machine) => string | undefined)[];
-  /** Played with the samples alone, while the cluster works. */
+  /** Runs with the samples only, while the cluster is ready. */
   interlude(stage: DemoContext, objects: readonly KubeObject[]): Promise<void>;
-  /** What can be seen when the last Cluster is gone and everything else is there yet. */
+  /** Runs when the last Cluster is deleted and everything else still exists. */
   whenGone(stage: DemoContext): Promise<void>;
-  /** What stays, in a sentence. */
+  /** The remaining resources, in a sentence. */
   readonly remains: string;
 }
 

@@ -12,7 +12,7 @@ import { type CleanupStack, startDemo } from './demo-context.ts';
 import { demoScenarios } from './demo-scenario.ts';
 import type { Screen } from './output/screen.ts';
 
-/** The whole story. `untilInterrupted` is waited for where somebody wants to look around. */
+/** The whole demo. Waits for `untilInterrupted` if the user wants to keep it running. */
 export async function runDemo(
   words: DemoArguments,
   screen: Screen,

@@ -2,11 +2,14 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DemoFailed } from './wait-for-result.ts';
 
-/** Where the demo leaves what people want to look at; ignored by git. */
+/** The folder for the demo's output; ignored by git. */
 export const demoFolder = '.demo';
 const pidFile = join(demoFolder, 'pid');
 
-/** Empties the folder for this run. Two demos at once would share it and the machines' addresses, so one waits. */
+/**
+ * Empties the folder for this run. Two concurrent demos would share it and the machines' addresses, so the second one
+ * waits.
+ */
 export async function lockFolder(): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
   if (pid > 0 && isAlive(pid))
@@ -16,7 +19,7 @@ export async function lockFolder(): Promise<void> {
   await writeFile(pidFile, String(process.pid));
 }
 
-/** The next run may begin. Everything else stays to be looked at. */
+/** Allows the next run. The output stays in the folder. */
 export async function unlockFolder(): Promise<void> {
   await rm(pidFile, { force: true });
 }

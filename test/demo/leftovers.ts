@@ -6,7 +6,7 @@ import type { ResourceType } from '../../src/kube/resource.ts';
 import type { RunningWorld } from '../world/world.ts';
 import type { ClusterSession } from './cluster-session.ts';
 
-/** What is still there after everything was deleted; empty when nothing is. */
+/** Resources that still exist after the deletion of everything; empty when there are none. */
 export async function findLeftovers(
   session: ClusterSession,
   world: RunningWorld,
@@ -29,10 +29,10 @@ export async function findLeftovers(
   return found;
 }
 
-/** What is on the NAS and known of the servers, by kind. */
+/** The resources on the NAS and the state of the servers, by kind. */
 export type ResourceSnapshot = ReadonlyMap<string, readonly string[]>;
 
-/** The image cache is not counted: it is kept for the next cluster, and the demo says so. */
+/** The image cache is not counted: it is retained for the next cluster, and the demo prints that. */
 export function snapshotResources(world: RunningWorld): ResourceSnapshot {
   const dump = world.truenas.dump();
   const caches = dump.datasets.map(idOf).filter((id) => id.endsWith('/images'));

@@ -1,17 +1,17 @@
 import { createServer } from 'node:net';
 
-/** Addresses that the demo's machines live on. */
+/** Addresses of the demo's machines. */
 export const demoNetwork = {
   gateway: '127.42.1.1',
   prefix: 24,
   pool: '127.42.1.10-127.42.1.29',
-  /** Bare servers have these and one more digit. */
+  /** The addresses of bare servers have this prefix and one more digit. */
   servers: '127.42.1.4',
 } as const;
 
 /**
- * Whether the machines' addresses can be used here. Linux answers on all of 127.0.0.0/8; where only 127.0.0.1 is there
- * (macOS), the sentence says which command adds the others.
+ * Whether the machines' addresses are usable on this machine. Linux answers on all of 127.0.0.0/8; where only 127.0.0.1
+ * exists (macOS), the sentence names the command that adds the others.
  */
 export async function loopbackProblem(): Promise<string | undefined> {
   if (await canListen('127.42.1.10')) return undefined;

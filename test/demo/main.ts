@@ -4,7 +4,7 @@ import type { CleanupStack } from './demo-context.ts';
 import { loopbackProblem } from './loopback.ts';
 import { Screen } from './output/screen.ts';
 
-/** `npm run demo`. Exit code 0 when everything went as it should, 1 when not, 2 for unknown flags. */
+/** `npm run demo`. Exit code 0 on success, 1 on failure, 2 for unknown flags. */
 async function main(): Promise<number> {
   let words: ReturnType<typeof parseDemoArguments>;
   try {
@@ -53,7 +53,7 @@ function listenForInterrupt(): { once(): Promise<void>; abort: Promise<never> } 
     }
   });
   abort.catch(() => {
-    // Raced above; a late one has nobody left to tell.
+    // The race above handles it; a late rejection has no handler.
   });
   const once = (): Promise<void> =>
     new Promise((resolve) => {

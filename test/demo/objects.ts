@@ -14,8 +14,8 @@ export type RawConfig = KubeObject & { spec: RawSections };
 export type RawSecret = KubeObject & { stringData?: Record<string, string> };
 
 /**
- * The objects of `config/samples`, with what differs between their example network and the demo's put in place: where
- * the NAS and the image factory are, authorities and keys, and the addresses. Everything else is as it stands there.
+ * The objects of `config/samples`, adapted from their example network to the demo's: URLs of the NAS and the image
+ * factory, certificate authorities, keys and addresses. All other fields are unchanged.
  */
 export async function sampleObjects(world: RunningWorld): Promise<KubeObject[]> {
   const objects = await readSamples('truenas', 'cluster', 'accessrequest');
@@ -41,7 +41,7 @@ async function adaptConfig(spec: RawSections, world: RunningWorld): Promise<void
   });
 }
 
-/** What every platform needs of the demo's world. */
+/** The fields of the simulated environment that every platform needs. */
 export function adaptTalosSection(spec: RawSections, { factory, oidc }: RunningWorld): void {
   Object.assign(spec['talos'] ?? {}, { factoryUrl: factory.line.url });
   Object.assign(spec['network'] ?? {}, { nameServers: [demoNetwork.gateway] });

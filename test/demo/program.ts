@@ -3,13 +3,13 @@ import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
 export interface ProviderProgramOptions {
-  /** Default: the built one of this tree. */
+  /** Default: the build of this tree. */
   readonly main?: string;
-  /** As whom it runs, by numbers; only an administrator may say so. Default: whoever we are. */
+  /** The numeric user id of the process; only root may set it. Default: the current user. */
   readonly user?: number;
 }
 
-/** The shipped program, started as a user would start it: the built file, flags, and an environment. */
+/** The shipped program, started like in production: the built file, flags, and an environment. */
 export class ProviderProgram {
   readonly #child: ChildProcess;
   readonly #logFile: string;
@@ -48,7 +48,7 @@ export class ProviderProgram {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Asks it to end in order, and makes it end when it does not. Resolves with the exit code. */
+  /** Terminates the process, and kills it after the grace period. Resolves with the exit code. */
   async stop(graceMs = 15_000): Promise<number> {
     if (!this.isRunning) return await this.exited;
     this.#child.kill('SIGTERM');
@@ -60,7 +60,7 @@ export class ProviderProgram {
     }
   }
 
-  /** The last lines that it wrote. */
+  /** The last lines of its log. */
   async tail(lines = 15): Promise<string> {
     const text = await readFile(this.#logFile, 'utf8').catch(() => '');
     return text.trimEnd().split('\n').slice(-lines).join('\n');

@@ -2,7 +2,7 @@ import type { DemoScenario } from './demo-scenario.ts';
 import { sampleObjects } from './objects.ts';
 import { demonstrateHosts, previewSeed } from './robot/hosts-preview.ts';
 
-/** Virtual machines on a TrueNAS system, and a glimpse of bare servers. */
+/** Virtual machines on a TrueNAS system, and a preview of bare servers. */
 export const truenasScenario: DemoScenario = {
   opening: 'The world: a platform cluster, a TrueNAS system, an image factory, the operator, a few bare servers',
   heading: 'A ProviderConfig, a Cluster and an AccessRequest: config/samples',

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What is being waited for did not come, or something made it impossible. The message is for people. */
+/** An expected result did not occur, or has become impossible. The message is for users. */
 export class DemoFailed extends Error {}
 
 /**
- * Asks again and again until `look` answers something, at most `seconds`. `hopeless` may end the wait early with a
- * sentence, e.g. because a process died.
+ * Polls until `look` returns a value, at most `seconds`. `hopeless` may end the wait early with a sentence, e.g.
+ * because a process has exited.
  */
 export async function waitForResult<T>(
   what: string,

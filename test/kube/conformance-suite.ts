@@ -30,7 +30,7 @@ import type { ApiServerTarget } from './support/api-servers.ts';
 import { ServerUnderTest } from './support/server-under-test.ts';
 
 const allTests = [
-  // Some servers take seconds over these. They stand side by side because they run at the same time.
+  // Some servers take seconds for these. They are siblings so that they run concurrently.
   testWatchEnds,
   testGarbageCollection,
   testCrdLifecycle,
@@ -57,11 +57,11 @@ const allTests = [
   testOwnCrds,
   testGeneratedObjects,
   testOwnCelRules,
-  // Last: some servers are away for a moment when they are told to forget.
+  // Last: some servers are unavailable for a moment while they compact.
   testExpiredVersions,
 ];
 
-/** Everything that is asked of a Kubernetes API server, under one started platform. */
+/** The complete conformance suite of a Kubernetes API server, on one started platform. */
 export function defineConformanceSuite(platform: ApiServerTarget): void {
   if (platform.missing) {
     it(`a Kubernetes API server (${platform.name})`, ({ skip }) => skip(platform.missing));
@@ -71,7 +71,7 @@ export function defineConformanceSuite(platform: ApiServerTarget): void {
     let started: ServerUnderTest;
     beforeAll(async () => {
       started = await ServerUnderTest.start(platform);
-      // An image may have to be fetched.
+      // An image may have to be pulled.
     }, 300_000);
     afterAll(async () => {
       await started?.close();

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Answers to `/_ping` as an engine does, or with another status. */
+/** Replies to `/_ping` like an engine, or with another status. */
 async function startEngine(at: string | number, status = 200): Promise<Server> {
   const server = createServer((request, reply) => {
     reply.writeHead(request.url === '/_ping' ? status : 404).end('OK');
@@ -27,19 +27,19 @@ async function startEngine(at: string | number, status = 200): Promise<Server> {
   return server;
 }
 
-describe('whether a Docker engine answers', () => {
-  it('is seen at the socket that DOCKER_HOST names', async () => {
+describe('the detection of a Docker engine', () => {
+  it('finds it at the socket that DOCKER_HOST names', async () => {
     const socket = join(folder, 'one.sock');
     await startEngine(socket);
     expect(await missingDocker({ DOCKER_HOST: `unix://${socket}` })).toBeUndefined();
   });
 
-  it('is seen at an address', async () => {
+  it('finds it at an address', async () => {
     const { port } = (await startEngine(0)).address() as AddressInfo;
     expect(await missingDocker({ DOCKER_HOST: `tcp://127.0.0.1:${port}` })).toBeUndefined();
   });
 
-  it('is seen at the socket of a user', async () => {
+  it('finds it at the socket of a user', async () => {
     const socket = join(folder, 'docker.sock');
     await startEngine(socket);
     expect(await missingDocker({}, ['/nowhere/docker.sock', socket])).toBeUndefined();
@@ -50,17 +50,17 @@ describe('whether a Docker engine answers', () => {
     ['nobody listens', 'unix:///nowhere/docker.sock'],
     ['it is no address', 'somewhere'],
     ['nobody listens at a port', 'tcp://127.0.0.1:9'],
-  ])('is said to be missing when %s', async (_, address) => {
+  ])('reports it as missing when %s', async (_, address) => {
     expect(await missingDocker({ DOCKER_HOST: address }, [])).toMatch(/^No Docker engine answers at .*DOCKER_HOST\.$/);
   });
 
-  it('is said to be missing when something else answers', async () => {
+  it('reports it as missing when another server answers', async () => {
     const socket = join(folder, 'other.sock');
     await startEngine(socket, 503);
     expect(await missingDocker({ DOCKER_HOST: `unix://${socket}` }, [])).toContain(socket);
   });
 
-  it('is said to be missing when nothing is said, within seconds', async () => {
+  it('reports it as missing within seconds when there is no response', async () => {
     const socket = join(folder, 'silent.sock');
     const server = createSilentServer();
     open.push(server);
@@ -69,9 +69,9 @@ describe('whether a Docker engine answers', () => {
   });
 });
 
-it('an authority that was read signs as the one that was made', async () => {
+it('a loaded certificate authority signs like the created one', async () => {
   const own = await createTestAuthority('clients');
-  // What k3s keeps has the same form: a certificate and the key of it, both PEM.
+  // k3s stores the same format: a certificate and its key, both PEM.
   const { cert, key } = await own.client('ca', []);
   const loaded = await loadTestAuthority(cert, key);
   const leaf = new X509Certificate((await loaded.client('jane', ['testers'])).cert);

@@ -128,7 +128,7 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
     await place?.close();
   }, 60_000);
 
-  it('creates, reads, replaces and removes, and knows each refusal by name', async () => {
+  it('creates, reads, replaces and deletes, and reports each rejection by name', async () => {
     const key = { namespace, name: 'crud' };
     expect(await kube.find(Secret, key)).toBeUndefined();
     const made = await kube.create(Secret, secret('crud', { a: 'MQ==' }));
@@ -153,12 +153,12 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
     expect(isNotFound(await failure(kube.create(Secret, nowhere)))).toBe(true);
   });
 
-  it('calls a kind that is not served an error, and never "not there"', async () => {
+  it('reports a kind that is not served as an error, and never as a missing object', async () => {
     const type = { group: 'no.such.group', version: 'v1', kind: 'Nothing', plural: 'nothings', namespaced: true };
     expect(isNotFound(await failure(kube.find(type, { namespace, name: 'x' })))).toBe(true);
   });
 
-  it('applies only its own fields: a second manager conflicts, force takes over, and what is not named any more goes', async () => {
+  it('applies only its own fields: another manager conflicts, force wins, omitted fields are removed', async () => {
     const second = connect(place.admin, 'second');
     const metadata = { namespace, name: 'applied' };
     await kube.apply(Secret, { metadata, data: { a: 'MQ==', b: 'Mg==' } });
@@ -186,7 +186,7 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
     expect(list.resourceVersion).toMatch(/^\d+$/);
   }, 60_000);
 
-  it('gets tokens that work, and is refused in the name of others', async () => {
+  it('gets valid tokens, and its impersonation is rejected', async () => {
     const account = { namespace, name: 'worker' };
     await kube.create(ServiceAccount, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account });
     const { token, expiration } = await kube.requestToken(account, { expirationSeconds: 600 });
@@ -206,17 +206,17 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
     expect(isUnauthorized(await failure(stranger.list(Secret)))).toBe(true);
   });
 
-  it('shows a client certificate', async () => {
+  it('authenticates with a client certificate', async () => {
     const { username, groups } = await connect(await place.as('jane', ['devs'])).reviewSelf();
     expect([username, groups.includes('devs')]).toEqual(['jane', true]);
   });
 
-  it('reads what is not an object: JSON and text', async () => {
+  it('reads responses that are not objects: JSON and text', async () => {
     expect(await kube.raw('GET', '/version')).toMatchObject({ major: '1' });
     expect(await kube.raw('GET', '/readyz')).toBe('ok');
   });
 
-  it('follows everything that happens to the objects of a selection', async () => {
+  it('reports all changes of the selected objects', async () => {
     const stop = stopSignal();
     const reflector = new Reflector(kube, Secret, {
       namespace,
@@ -241,7 +241,7 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
     await done;
   });
 
-  it('is told that a version is forgotten or nonsense instead of waiting in vain', async () => {
+  it('reports an expired or invalid version instead of waiting forever', async () => {
     const options = { namespace, timeoutSeconds: 5, idleSeconds: 5 };
     const firstOf = (resourceVersion: string): Promise<unknown> =>
       new Promise((resolve) => {
@@ -249,13 +249,13 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
         void failure(kube.watch(Secret, { ...options, resourceVersion }, take, stopSignal().signal)).then(resolve);
       });
     const first = await firstOf('1');
-    // Version 1 is forgotten only where the server compacts; where it is not, its events come.
+    // Version 1 is expired only on servers that compact; others send its events.
     expect(first === 'no failure' || isGone(first)).toBe(true);
-    // A real server answers 500 here.
+    // A real server returns 500 here.
     expect(await firstOf('x')).toMatchObject({ status: expect.any(Number), name: 'KubeError' });
   });
 
-  it('leads, hands over at its end, and its Lease is one that the server accepts', async () => {
+  it('leads, hands over at its end, and writes a Lease that the server accepts', async () => {
     const candidate = (identity: string, client: KubeClient) => {
       const stop = stopSignal();
       const leadership = new Leadership({
@@ -291,7 +291,7 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
     expect(await b.ended).toBe('ended');
   });
 
-  it('writes Events that the server accepts, and counts them up', async () => {
+  it('writes Events that the server accepts, and increments their count', async () => {
     const object = await kube.create(Secret, secret('eventful'));
     const recorder = () => new EventRecorder({ client: kube, clock: systemClock, log: noLog, component: 'test' });
     for (const one of [recorder(), recorder()]) {
@@ -303,8 +303,8 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
   });
 });
 
-describe('the reflector on our own API server', () => {
-  it('misses nothing although replies are lost, connections drop and versions are forgotten', async () => {
+describe('the reflector on the simulated API server', () => {
+  it('misses no event despite lost responses, dropped connections and expired versions', async () => {
     const place = await startSimulated();
     const kube = new KubeClient(new Transport(place.admin), { fieldManager: 'first' });
     const namespace = 'default';

@@ -28,14 +28,14 @@ const kubeconfigOf = ({ url, ca = '', token }: RawKubeOptions): string =>
     contexts: [{ name: 'only', context: { cluster: 'only', user: 'only' } }],
   });
 
-/** A table's lines as lists of words. */
+/** The lines of a table as lists of cells. */
 const rows = (text: string): string[][] =>
   text
     .trimEnd()
     .split('\n')
     .map((line) => line.trim().split(/ {2,}/));
 
-/** What `get` shows of a kind by its definition; `wide` shows all. */
+/** The columns of a kind in `get`, from its definition; `wide` includes all. */
 function columnsOf(kind: string, wide = false): string[] {
   const [, definition] = shippedCrds.find(([, one]) => one.spec.names.kind === kind) ?? [];
   const columns = definition.spec.versions[0].additionalPrinterColumns;
@@ -43,7 +43,7 @@ function columnsOf(kind: string, wide = false): string[] {
   return ['NAME', ...shown.map(({ name }: { name: string }) => name.toUpperCase())];
 }
 
-/** Without controllers: nothing here waits for one, and it is there sooner. */
+/** Without controllers, which no test needs here: it starts faster. */
 const bare: ApiServerTarget = {
   ...{ name: realApiServer.name, missing: realApiServer.missing },
   async start() {
@@ -53,11 +53,11 @@ const bare: ApiServerTarget = {
   },
 };
 
-/** The commands that people and scripts use on our kinds, with the files that we ship. */
-describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($name)', (platform) => {
+/** Common commands of users and scripts on the provider's kinds, with the shipped files. */
+describe.each([simulatedApiServer, bare])("the real kubectl with the provider's kinds ($name)", (platform) => {
   const missing = platform.missing ?? missingPeers('kubectl');
   if (missing) {
-    it('does what people use', ({ skip }) => skip(missing));
+    it('supports the commands in use', ({ skip }) => skip(missing));
     return;
   }
   let started: StartedApiServer;
@@ -86,7 +86,7 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     kubectl = await openKubectlRunner(kubeconfigOf(started.admin));
     const { out, error } = await run(`apply --server-side -f ${join(config, 'crd')}`);
     expect(out.match(/serverside-applied/g)).toHaveLength(shippedCrds.length);
-    // Warnings of a server come on this stream.
+    // Warnings of a server are printed to this stream.
     expect(error).toBe('');
     const names = shippedCrds.map(([, { metadata }]) => `crd/${metadata.name}`).join(' ');
     await says(`wait --for=condition=Established ${names} --timeout=20s`);
@@ -98,7 +98,7 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     await started?.close();
   }, 60_000);
 
-  it('apply takes the sample, and changes nothing the second time', async () => {
+  it('apply accepts the sample, and changes nothing the second time', async () => {
     const sample = `apply -f ${join(config, 'samples/truenas.yaml')}`;
     const seen = () => says('get tpc small -o jsonpath={.metadata.generation}/{.metadata.resourceVersion}');
     expect(await says(sample)).toContain(`providerconfig.${group}/small created`);
@@ -107,7 +107,7 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     expect(await seen()).toBe(before);
   });
 
-  it('apply --server-side writes our fields, and says who is in the way', async () => {
+  it('apply --server-side writes its fields, and reports the conflicting manager', async () => {
     const wanted = { ...object('ProviderConfig', 'served'), spec: exampleSpecs['ProviderConfig'] };
     expect(await says('apply --server-side --field-manager=one -f -', wanted)).toContain('serverside-applied');
     const changed = { ...wanted, spec: { ...wanted.spec, talos: { version: '1.13.8' } } };
@@ -117,7 +117,7 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     expect(await says('get tpc served -o jsonpath={.spec.talos.version}')).toBe('1.13.8');
   });
 
-  it('get shows the columns of our kinds, by their short names, and all of them when it is asked for', async () => {
+  it('get shows the columns of the kinds by their short names, and all columns with -o wide', async () => {
     await patchStatus('tm one', {
       ...{ observedGeneration: 1, phase: 'Ready', message: 'Well.', address: '192.168.10.21' },
       progress: { plan: 'provision', step: 'await-talos', since: '2026-11-21T09:00:00Z', failures: 0, facts: {} },
@@ -145,14 +145,14 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     expect(await says('get tpc --field-selector spec.providerRef.name=talos -o name')).toContain('/small');
   });
 
-  it('describe tells what was asked for', async () => {
+  it('describe shows the spec', async () => {
     const text = await says('describe tpc small');
     expect(text).toMatch(/Spec:\n(?: .*\n)* +Control Plane:\n(?: .*\n)* +Replicas: +3\n/);
     expect(text).toMatch(/Truenas:\n(?: .*\n)* +Pool: +tank\n/);
     expect(text).toMatch(/Events: +<none>/);
   });
 
-  it('patch changes what may be changed, and is refused with our sentence where it may not', async () => {
+  it("patch changes mutable fields, and is rejected with the rule's message for immutable ones", async () => {
     expect(await says('patch tpc small --type=merge -p {"spec":{"controlPlane":{"replicas":5}}}')).toContain('patched');
     const immutable = await fails('patch tpc small --type=merge -p {"spec":{"network":{"dnsDomain":"b.local"}}}');
     expect(immutable).toContain('network.dnsDomain cannot be changed, running clusters depend on it');
@@ -160,7 +160,7 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     expect(await fails(`patch tpc small --type=json -p ${even}`)).toContain('controlPlane.replicas must be 1, 3 or 5');
   });
 
-  it('wait ends when our condition holds', async () => {
+  it('wait ends when the condition holds', async () => {
     const waiting = run('wait --for=condition=Ready tpc/small --timeout=20s');
     const status = (ready: string) => ({ observedGeneration: 2, phase: 'Ready', conditions: [readyCondition(ready)] });
     await patchStatus('tpc small', status('False'));
@@ -169,7 +169,7 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     expect(rows(await says('get tpc small'))[1]?.slice(0, 2)).toEqual(['small', 'True']);
   });
 
-  it('delete --wait waits for our finalizer', async () => {
+  it('delete --wait waits for the finalizer', async () => {
     await says('create -f -', object('Host', 'held', { finalizers: ['talos.clusters.openmcp.cloud/host'] }));
     const deleting = run('delete th held --wait --timeout=20s');
     await expect
@@ -180,7 +180,7 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     expect(await fails('get th held')).toContain('NotFound');
   });
 
-  it('auth can-i knows the rights that our roles give, and no more', async () => {
+  it('auth can-i reports exactly the rights of the shipped roles', async () => {
     await says(`apply -f ${join(config, 'rbac')}`);
     const can = (what: string) =>
       run(`auth can-i ${what} --as=system:serviceaccount:openmcp-system:cluster-provider-talos`);
@@ -191,7 +191,7 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     expect(await can('create clusterrolebindings.rbac.authorization.k8s.io')).toMatchObject({ code: 1, out: 'no\n' });
   });
 
-  it('api-resources lists our kinds with their short names', async () => {
+  it('api-resources lists the kinds with their short names', async () => {
     expect(rows(await says(`api-resources --api-group=${group}`))).toEqual([
       ['NAME', 'SHORTNAMES', 'APIVERSION', 'NAMESPACED', 'KIND'],
       ['clusterconfigs', 'tcc', version, 'true', 'ClusterConfig'],
@@ -202,7 +202,7 @@ describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($nam
     expect((await says('api-resources --categories=talos -o name')).trim().split('\n')).toHaveLength(4);
   });
 
-  it('explain tells what our fields mean', async () => {
+  it('explain shows the descriptions of the fields', async () => {
     const text = await says('explain tpc.spec.truenas');
     expect(text).toMatch(/KIND: +ProviderConfig\nVERSION: +v1alpha1/);
     expect(text).toMatch(/FIELD: truenas <Object>/);

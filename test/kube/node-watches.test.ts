@@ -45,9 +45,9 @@ const servers: [string, () => Promise<ServerUnderTest>, string | undefined][] = 
 const shop = { namespace: 'team', name: 'shop', uid: 'shop-uid' };
 const { signal } = new AbortController();
 
-describe.each(servers)('nodes that are watched at %s', (_, start, missing) => {
+describe.each(servers)('watches of nodes at %s', (_, start, missing) => {
   if (missing) {
-    it('tell of themselves', ({ skip }) => skip(missing));
+    it('report the state of nodes', ({ skip }) => skip(missing));
     return;
   }
   let place: ServerUnderTest;
@@ -93,13 +93,13 @@ describe.each(servers)('nodes that are watched at %s', (_, start, missing) => {
     news.length = 0;
   }
 
-  it('are ready when it says so, and only then', async () => {
+  it('report ready nodes only when their condition is True', async () => {
     await follow();
     expect(['one', 'two', 'none'].map((name) => watches.isReady(shop, name))).toEqual([true, false, false]);
     expect(watches.isReady({ ...shop, name: 'other', uid: 'u' }, 'one')).toBe(false);
   });
 
-  it('are told of when they turn, come or go, and not for each sign of life', async () => {
+  it('report when nodes change, appear or disappear, and not for each heartbeat', async () => {
     await follow();
     await say('one', 'True', new Date(Date.now() + 300_000));
     await say('two', 'Unknown');
@@ -119,7 +119,7 @@ describe.each(servers)('nodes that are watched at %s', (_, start, missing) => {
     expect(['one', 'two'].map((name) => watches.isReady(shop, name))).toEqual([true, false]);
   });
 
-  it('are watched with another client from then on, without a word about it', async () => {
+  it('continue with another client, without an event', async () => {
     await follow();
     await watches.follow(shop, connect(), signal);
     await waitForCondition(() => watches.isReady(shop, 'one'), 'one is ready');
@@ -130,13 +130,13 @@ describe.each(servers)('nodes that are watched at %s', (_, start, missing) => {
     await waitForCondition(() => watches.isReady(shop, 'one'), 'one is ready');
   });
 
-  it('are forgotten with their cluster', async () => {
+  it('end with their cluster', async () => {
     await follow();
     await watches.forget(shop);
     expect([watches.isHeard(shop), watches.isReady(shop, 'one')]).toEqual([false, false]);
   });
 
-  it('are not ready for all that is known when their API server is not heard of any more, which is told once', async () => {
+  it('report all nodes as not ready when their API server is silent, once', async () => {
     await follow();
     await place.close();
     await waitForCondition(() => !watches.isHeard(shop), 'it is silent');

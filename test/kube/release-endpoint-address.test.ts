@@ -48,14 +48,14 @@ async function releaseAfterClaims(...machines: readonly AddressHolder[]): Promis
   return await addresses.find(shared, signal);
 }
 
-it('the shared address of a Cluster is let go when no control plane has kept its own', async () => {
-  // A Cluster that had the same name before has Machines of the same names.
+it('the shared address of a Cluster is released when no control plane has retained its own', async () => {
+  // An earlier Cluster of the same name has Machines of the same names.
   const others = machineHolder(machineName(ref, 'cp', 0), otherCluster);
   expect(await releaseAfterClaims(others, machineHolder(machineName(ref, 'work', 0)))).toBeUndefined();
   expect(events).toEqual([]);
 });
 
-it('it stays claimed while a control plane may still hold it, which an Event tells', async () => {
+it('the shared address stays claimed while a control plane may still hold it, and an Event reports that', async () => {
   const lost = machineName(ref, 'cp', 1);
   expect(await releaseAfterClaims(machineHolder(lost))).toBe('192.168.10.20');
   expect(events).toEqual([expect.stringMatching(new RegExp(`^AddressKept: .*192\\.168\\.10\\.20.*${lost}`))]);
@@ -63,7 +63,7 @@ it('it stays claimed while a control plane may still hold it, which an Event tel
   expect(await releaseAfterClaims()).toBeUndefined();
 });
 
-it('a Cluster without a shared address has nothing to let go', async () => {
+it('a Cluster without a shared address has nothing to release', async () => {
   await addresses.release(shared, signal);
   expect(await releaseAfterClaims(machineHolder(machineName(ref, 'cp', 0)))).toBeUndefined();
   expect(events).toEqual([]);

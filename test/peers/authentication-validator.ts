@@ -6,21 +6,21 @@ import { join } from 'node:path';
 import { findPeer, missingPeers } from './find-peer.ts';
 import { freePort } from './peer-process.ts';
 
-/** Why no real kube-apiserver can judge here, in one sentence; undefined when it can. */
+/** Why a real kube-apiserver cannot validate here, in one sentence; undefined when it can. */
 export const missingForAuthenticationValidator = (): string | undefined => missingPeers('kube-apiserver');
 
-/** kube-apiserver takes no more at once; one place is for what makes sure that it never starts. */
+/** kube-apiserver accepts no more authenticators; one slot is used by the entry that prevents its start. */
 export const maxAuthenticatorsAtOnce = 63;
 
-/** What it says of one that it could not start with. */
+/** The error for an entry that prevents the start. */
 const canary = {
   issuer: { url: 'http://canary.example.org', audiences: ['any'] },
   claimMappings: { username: { claim: 'sub', prefix: '' } },
 };
 
 /**
- * What a real kube-apiserver has against authenticators of an AuthenticationConfiguration, by their place; undefined for one
- * that it would start with. It names all that it refuses at once and ends before it asks etcd, so a call takes 0.2 s.
+ * The errors of a real kube-apiserver for authenticators of an AuthenticationConfiguration, by their index; undefined
+ * for a valid one. The server reports all errors at once and exits before it connects to etcd, so a call takes 0.2 s.
  */
 export async function validateAuthenticators(authenticators: readonly object[]): Promise<(string | undefined)[]> {
   if (authenticators.length > maxAuthenticatorsAtOnce) throw new Error(`at most ${maxAuthenticatorsAtOnce} at once`);
@@ -41,15 +41,15 @@ export async function validateAuthenticators(authenticators: readonly object[]):
 }
 
 /**
- * What a real kube-apiserver has against these arguments; undefined when it makes an authenticator of them.
- * An issuer that it would take has to be on loopback, because it is asked at once.
+ * The error of a real kube-apiserver for these arguments; undefined when it creates an authenticator from them. A valid
+ * issuer has to be on loopback, because it is contacted at once.
  */
 export async function validateAuthenticationArguments(args: readonly string[]): Promise<string | undefined> {
   const said = await runOnce(() => args);
   return /"command failed" err="?<?\s*([^\n]*)/.exec(said)?.[1];
 }
 
-/** Starts it where there is no etcd, with the flags that it needs to come to what is judged. */
+/** Starts it without an etcd, with the flags that it needs to reach the validation. */
 async function runOnce(describe: (folder: string) => readonly string[]): Promise<string> {
   const path = findPeer('kube-apiserver');
   if (!path) throw new Error(missingForAuthenticationValidator());
@@ -81,11 +81,11 @@ async function runOnce(describe: (folder: string) => readonly string[]): Promise
   }
 }
 
-/** It comes when an authenticator was made, after everything that it could be refused for. */
+/** Logged after an authenticator was created, when no rejection is possible any more. */
 const authenticatorCreated = /OIDC: No x509 certificates provided/;
 const patienceMs = 60_000;
 
-/** What a program writes until it ends, or until it has made an authenticator. */
+/** The output of a program until it exits, or until it has created an authenticator. */
 async function outputOf(path: string, args: readonly string[]): Promise<string> {
   const child = spawn(path, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: patienceMs, killSignal: 'SIGKILL' });
   let said = '';

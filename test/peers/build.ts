@@ -1,10 +1,10 @@
 /**
- * Builds the real programs that the tests are held against into the cache, or finds them, and prints where each is.
+ * Builds the real programs that the tests compare with into the cache, or finds them, and prints the path of each.
  *
  *     npx tsx test/peers/build.ts [--required-only]
  *
- * Cold it takes some five minutes on two cores; with the programs in the cache it is done at once. It ends with 1 when
- * kube-apiserver, kube-controller-manager or etcd are not there in the end; everything else is a matter of luck.
+ * A cold build takes some five minutes on two cores; with a warm cache it ends at once. Exits with 1 when
+ * kube-apiserver, kube-controller-manager or etcd are missing in the end; all other programs are optional.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ interface Recipe {
 const kubernetesVersion = goModuleVersion('k8s.io/kubernetes');
 const [major, minor] = kubernetesVersion.split('.');
 const versionPackage = 'k8s.io/component-base/version';
-/** Without these the server calls itself v0.0.0, and clients that look at its version lose their way. */
+/** Without these the server reports version v0.0.0, which confuses clients that check its version. */
 const kubernetesFlags = [
   '-s -w',
   `-X ${versionPackage}.gitVersion=v${kubernetesVersion}`,
@@ -83,7 +83,7 @@ function countPackages({ folder, packagePath }: Recipe): number {
   return answer.status === 0 ? answer.stdout.split('\n').filter(Boolean).length : 0;
 }
 
-/** Runs `go build -v`, whose every line is one package that had to be compiled, and tells how far it is. */
+/** Runs `go build -v`, which prints one line for each compiled package, and reports the progress. */
 async function compile(recipe: Recipe): Promise<void> {
   const target = cachePath(recipe.name);
   const part = `${target}.${process.pid}.part`;

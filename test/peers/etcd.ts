@@ -4,24 +4,24 @@ import { findPeer, missingPeers } from './find-peer.ts';
 import { awaitPeerReady, freePort, type PeerProcess, startPeerProcess } from './peer-process.ts';
 import { respondsOk } from './responds-ok.ts';
 
-/** Where an etcd listens and keeps its data: the same again makes it the same etcd again. */
+/** Addresses and data folder of an etcd: the same settings restart the same etcd. */
 export interface EtcdSettings {
   /** `http://host:port` for clients. */
   readonly url: string;
   readonly peerUrl: string;
-  /** It makes its data folder in here. */
+  /** The parent of its data folder. */
   readonly folder: string;
 }
 
 const patienceSeconds = 60;
 
-/** A place with ports that were free a moment ago. */
+/** Settings with ports that are currently free. */
 export async function chooseEtcdSettings(host: string, folder: string): Promise<EtcdSettings> {
   const url = `http://${host}:${await freePort(host)}`;
   return { url, peerUrl: `http://${host}:${await freePort(host)}`, folder };
 }
 
-/** Starts etcd with one member, in plain HTTP and with no regard for power cuts. Resolves when it is healthy. */
+/** Starts etcd with one member, in plain HTTP and without fsync. Resolves when it is healthy. */
 export async function startEtcd({ url, peerUrl, folder }: EtcdSettings): Promise<PeerProcess> {
   const path = findPeer('etcd');
   if (!path) throw new Error(missingPeers('etcd'));
@@ -46,7 +46,7 @@ export async function startEtcd({ url, peerUrl, folder }: EtcdSettings): Promise
   }
 }
 
-/** Makes it forget every version of every object but the newest. It serves its calls as JSON too; int64 values are strings there. */
+/** Compacts all old versions of every object. etcd also accepts its calls as JSON; int64 values are strings there. */
 export async function compactEtcd(url: string): Promise<void> {
   const post = async (path: string, body: object) => {
     const response = await request(`${url}${path}`, {

@@ -2,22 +2,22 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** A real program that the tests use where it is there. */
+/** A real program that the tests use if it is available. */
 export interface PeerProgram {
   /** Name of the executable. */
   readonly program: string;
-  /** The environment variable that names its path. It wins over the cache and over PATH. */
+  /** The environment variable with its path. It takes precedence over the cache and PATH. */
   readonly variable: string;
-  /** Folder below the cache, keyed by version, that `build.ts` fills or a person may. */
+  /** Folder below the cache, keyed by version. `build.ts` or a user fills it. */
   readonly folder: string;
-  /** How to come by it, as the end of a sentence. */
+  /** How to get it, as the end of a sentence. */
   readonly remedy: string;
 }
 
 const here = import.meta.dirname;
 const machine = `${process.platform}-${process.arch}`;
 
-/** The version that a `go.mod` of this folder asks of `module`, e.g. `1.36.3`: the one place where versions are written. */
+/** The version of `module` that a `go.mod` of this folder requires, e.g. `1.36.3`: the single source of versions. */
 export function goModuleVersion(module: string, goMod = 'go.mod'): string {
   const text = readFileSync(join(here, goMod), 'utf8');
   const line = text.split('\n').find((candidate) =>
@@ -88,18 +88,23 @@ export const peers = {
 export type PeerName = keyof typeof peers;
 export const peerNames = Object.keys(peers) as PeerName[];
 
-/** Where peers are kept between runs: outside the tree, so that a clean checkout on a warm machine pays nothing. */
+/**
+ * The cache of peers between runs: outside of the tree, so that a clean checkout on a prepared machine builds nothing.
+ */
 export function cacheFolder(): string {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
   return join(cache, 'cluster-provider-talos', 'peers');
 }
 
-/** The place in the cache that belongs to `name`, whether or not something is there. */
+/** The path of `name` in the cache, whether or not it exists. */
 export function cachePath(name: PeerName): string {
   return join(cacheFolder(), peers[name].folder, peers[name].program);
 }
 
-/** The path of a peer, or undefined when this machine has none. Throws when its variable names something that cannot be run. */
+/**
+ * The path of a peer, or undefined when this machine has none. Throws when its variable names a file that is not
+ * executable.
+ */
 export function findPeer(name: PeerName): string | undefined {
   const { program, variable } = peers[name];
   const named = process.env[variable];
@@ -111,7 +116,7 @@ export function findPeer(name: PeerName): string | undefined {
   return [cachePath(name), ...inPath.map((folder) => join(folder, program))].find(isProgram);
 }
 
-/** One sentence for a test that is skipped because these peers are not there; undefined when all are. */
+/** One sentence for a test that is skipped because these peers are missing; undefined when all are available. */
 export function missingPeers(...names: PeerName[]): string | undefined {
   const missing = names.filter((name) => findPeer(name) === undefined);
   if (missing.length === 0) return undefined;

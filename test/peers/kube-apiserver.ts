@@ -14,26 +14,29 @@ export interface RealKubeOptions {
   readonly controllers?: boolean;
   /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string;
-  /** Words added to the command line of kube-apiserver. A flag given twice counts as given last. */
+  /** Additional arguments of kube-apiserver. The last occurrence of a flag wins. */
   readonly apiServerArguments?: readonly string[];
 }
 
 /** A real kube-apiserver with its own etcd, on loopback, with RBAC. */
 export interface RealKube {
   readonly url: string;
-  /** PEM of the authority that signed the serving certificate. */
+  /** PEM of the certificate authority that signed the serving certificate. */
   readonly ca: string;
   /** Bearer token of a member of system:masters. */
   readonly token: string;
-  /** Of that member. Lies in `folder`. */
+  /** Of that member. In `folder`. */
   readonly kubeconfigPath: string;
-  /** Temporary folder with everything the programs keep; gone after `close`. */
+  /** Temporary folder with all data of the programs; removed by `close`. */
   readonly folder: string;
   /** Signs client certificates that the server accepts. */
   readonly clients: TestAuthority;
-  /** Makes etcd forget every version of every object but the newest. The server still knows what is in its watch cache. */
+  /** Compacts all old versions of every object in etcd. The watch cache of the server still has them. */
   compact(): Promise<void>;
-  /** Stops kube-apiserver, as an upgrade does or, with no time left to it, a crash, and starts it again on the same port. */
+  /**
+   * Stops kube-apiserver and starts it again on the same port: like an upgrade or, with a grace period of 0, like a
+   * crash.
+   */
   restart(graceSeconds?: number): Promise<void>;
   /** The last lines of each program, for an error message. */
   logs(): string;
@@ -47,7 +50,7 @@ export function missingForRealKube(controllers = false): string | undefined {
 
 const patienceSeconds = 60;
 
-/** Starts etcd, kube-apiserver and, if asked for, the controller-manager. Resolves when requests are served (some 3 s). */
+/** Starts etcd, kube-apiserver and optionally the controller-manager. Resolves when requests are served (some 3 s). */
 export async function startRealKube(options: RealKubeOptions = {}): Promise<RealKube> {
   const host = options.host ?? '127.0.0.1';
   const folder = mkdtempSync(join(tmpdir(), 'real-kube-'));
@@ -97,7 +100,7 @@ interface ApiServerPlan {
   readonly start: Start;
 }
 
-/** Writes everything a kube-apiserver needs; `serve` starts it and resolves when it answers. */
+/** Writes all files that a kube-apiserver needs; `serve` starts it and resolves when it answers. */
 async function prepareApiServer({ options, host, folder, etcdUrl, start }: ApiServerPlan) {
   const port = await freePort(host);
   const url = `https://${host}:${port}`;
@@ -140,7 +143,7 @@ async function prepareApiServer({ options, host, folder, etcdUrl, start }: ApiSe
     '--service-account-issuer=https://kubernetes.default.svc',
     '--service-cluster-ip-range=10.96.0.0/16',
     '--authorization-mode=RBAC',
-    // The admission plug-in waits for the `default` ServiceAccount, which only the controller-manager makes.
+    // The admission plug-in waits for the `default` ServiceAccount, which only the controller-manager creates.
     ...(options.controllers ? [] : ['--disable-admission-plugins=ServiceAccount']),
     ...(options.apiServerArguments ?? []),
   ];

@@ -5,30 +5,30 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { findPeer, missingPeers, type PeerName } from './find-peer.ts';
 
-/** How a command ended, and where somebody had to go with a browser meanwhile. */
+/** The result of a command, and the addresses that the browser visited meanwhile. */
 export interface LoginResult {
   readonly code: number | null;
   readonly out: string;
   readonly error: string;
-  /** Every address that the browser came by, in order. */
+  /** Every address that the browser visited, in order. */
   readonly visited: readonly string[];
 }
 
-/** The machine of somebody who logs in: kubectl, its plug-in kubelogin, a home folder, a browser, and nothing else. */
+/** The machine of a user who logs in: kubectl, its plug-in kubelogin, a home folder, a browser, and nothing else. */
 export interface Workstation {
-  /** Runs kubectl. Ends within 30 s, whatever happens. */
+  /** Runs kubectl. Ends within 30 s. */
   kubectl(...args: readonly string[]): Promise<LoginResult>;
-  /** Runs the plug-in by itself, likewise. */
+  /** Runs the plug-in directly, also within 30 s. */
   kubelogin(...args: readonly string[]): Promise<LoginResult>;
-  /** The plug-in forgets all logins. */
+  /** Removes all cached logins of the plug-in. */
   logOut(): void;
   close(): Promise<void>;
 }
 
-/** Why there can be no workstation, in one sentence; undefined when there can. */
+/** Why no workstation is available, in one sentence; undefined when one is. */
 export const missingForKubelogin = (): string | undefined => missingPeers('kubectl', 'kubelogin');
 
-/** A workstation with this kubeconfig whose browser trusts this authority (PEM). */
+/** A workstation with this kubeconfig whose browser trusts this certificate authority (PEM). */
 export function openWorkstation(kubeconfig: string, ca: string): Workstation {
   const home = mkdtempSync(join(tmpdir(), 'workstation-'));
   const tools = join(home, 'bin');
@@ -40,7 +40,7 @@ export function openWorkstation(kubeconfig: string, ca: string): Workstation {
   }
   const path = join(home, 'kubeconfig');
   writeFileSync(path, kubeconfig, { mode: 0o600 });
-  // Without any browser in PATH the plug-in asks people to visit an address.
+  // Without a browser in PATH the plug-in prints the address to visit.
   const env = { PATH: tools, HOME: home, KUBECONFIG: path };
   const agent = new Agent({ connect: { ca, family: 4 } });
   return {
@@ -68,7 +68,7 @@ function run(path: string, args: readonly string[], env: NodeJS.ProcessEnv, agen
     const invited = [...said.error.matchAll(loginUrlPattern)].map(([, url = '']) => url);
     for (const url of invited.slice(visits.length)) {
       const visiting = followRedirects(url, agent);
-      // What goes wrong is told when the program has ended.
+      // The error is reported when the program has ended.
       visiting.catch(() => undefined);
       visits.push(visiting);
     }
@@ -81,7 +81,7 @@ function run(path: string, args: readonly string[], env: NodeJS.ProcessEnv, agen
   });
 }
 
-/** Goes wherever it is sent, as a browser does. */
+/** Follows redirects like a browser. */
 async function followRedirects(url: string, dispatcher: Agent): Promise<string[]> {
   const visited: string[] = [];
   for (let next: string | undefined = url; next !== undefined && visited.length < 10; ) {

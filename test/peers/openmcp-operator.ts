@@ -8,19 +8,22 @@ import { awaitPeerReady, freePort, startPeerProcess } from './peer-process.ts';
 import { respondsOk } from './responds-ok.ts';
 
 export interface RealOperatorOptions {
-  /** Path of a kubeconfig of the platform cluster, where the openMCP kinds and `namespace` are there already. */
+  /** Path of a kubeconfig of the platform cluster, in which the openMCP kinds and `namespace` already exist. */
   readonly kubeconfig: string;
-  /** In the operator's own format. With its scheduler running, `scheduler` has to be there. */
+  /** In the operator's own format. If its scheduler runs, `scheduler` is required. */
   readonly config: unknown;
   /** `POD_NAMESPACE`. */
   readonly namespace: string;
   /** Default `test`. */
   readonly environment?: string;
-  /** Whether it deploys providers, too: for that the cluster needs controllers, and somebody who starts Pods. Default false. */
+  /**
+   * Whether it also deploys providers: then the cluster needs controllers, and a component that starts Pods. Default
+   * false.
+   */
   readonly isDeploying?: boolean;
 }
 
-/** A real openmcp-operator with the controllers that a cluster provider meets. */
+/** A real openmcp-operator with the controllers that a cluster provider interacts with. */
 export interface RealOperator {
   /** Its last lines, for an error message. */
   logs(): string;
@@ -32,7 +35,7 @@ const patienceSeconds = 60;
 /** Why `startRealOperator` cannot work here, in one sentence; undefined when it can. */
 export const missingForRealOperator = (): string | undefined => missingPeers('openmcp-operator');
 
-/** Resolves once it says that it is ready. */
+/** Resolves once it reports that it is ready. */
 export async function startRealOperator(options: RealOperatorOptions): Promise<RealOperator> {
   const path = findPeer('openmcp-operator');
   if (!path) throw new Error(missingForRealOperator());

@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A program that runs beside the tests. It is ended by its own process id, also when the test process dies early. */
+/** A program that runs next to the tests. It is ended by its own process id, also when the test process dies early. */
 export interface PeerProcess {
   readonly pid: number;
-  /** The last lines it wrote, for an error message. */
+  /** Its last lines, for an error message. */
   tail(): string;
   /** Resolves when it has ended. */
   readonly exited: Promise<void>;
-  /** SIGTERM, and SIGKILL if it is still there after `graceSeconds` (5). */
+  /** SIGTERM, and SIGKILL if it still runs after `graceSeconds` (5). */
   stop(graceSeconds?: number): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface PeerProcessOptions {
   readonly path: string;
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
-  /** Folder that it runs in. */
+  /** Its working directory. */
   readonly folder?: string;
 }
 
@@ -66,7 +66,7 @@ async function stop(child: ChildProcess, exited: Promise<void>, graceSeconds: nu
   await exited;
 }
 
-/** Asks until `ready` says yes. Ends at once, with the program's last words, when the program dies or time is up. */
+/** Polls until `ready` returns true. Fails with the program's last lines when the program exits or at the timeout. */
 export async function awaitPeerReady(
   name: string,
   program: PeerProcess,
@@ -85,7 +85,7 @@ export async function awaitPeerReady(
   }
 }
 
-/** A port of `host` that was free a moment ago. */
+/** A port of `host` that is currently free. */
 export async function freePort(host: string): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

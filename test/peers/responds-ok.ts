@@ -1,6 +1,6 @@
 import { type Agent, request } from 'undici';
 
-/** True when the address answers 200 within two seconds; a refused connection is a no, not an error. */
+/** True when the address answers 200 within two seconds; false for a refused connection. */
 export async function respondsOk(
   url: string,
   options: { agent?: Agent; headers?: Record<string, string> } = {},

@@ -43,7 +43,7 @@ async function keyPem(key: webcrypto.CryptoKey): Promise<string> {
 
 const validity = () => ({ notBefore: new Date(Date.now() - hour), notAfter: new Date(Date.now() + 48 * hour) });
 
-/** Makes an authority that is valid for two days. */
+/** Creates a certificate authority that is valid for two days. */
 export async function createTestAuthority(commonName: string): Promise<TestAuthority> {
   const keys = await webcrypto.subtle.generateKey(curve, true, ['sign', 'verify']);
   const name: DistinguishedName = [{ CN: [commonName] }];
@@ -64,7 +64,7 @@ export async function createTestAuthority(commonName: string): Promise<TestAutho
   return authorityOf(certificate, keys.privateKey);
 }
 
-/** The authority of somebody else, out of its certificate and its key (ECDSA P-256), both PEM. */
+/** An existing certificate authority from its certificate and key (ECDSA P-256), both PEM. */
 export async function loadTestAuthority(ca: string, key: string): Promise<TestAuthority> {
   const pkcs8 = createPrivateKey(key).export({ format: 'der', type: 'pkcs8' });
   const signingKey = await webcrypto.subtle.importKey('pkcs8', pkcs8, curve, false, ['sign']);
@@ -111,7 +111,7 @@ function authorityOf(authority: X509Certificate, signingKey: webcrypto.CryptoKey
   };
 }
 
-/** Positive and unlike any other. */
+/** Positive and unique. */
 function serialNumber(): string {
   return `01${randomBytes(15).toString('hex')}`;
 }

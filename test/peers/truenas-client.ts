@@ -3,26 +3,26 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { cacheFolder } from './find-peer.ts';
 
-/** What the official Python client is told to do. */
+/** The input of the official Python client. */
 export interface TrueNasClientInput {
   /** `wss://…/api/current`, or `wss://…/websocket` for the older protocol. */
   readonly uri: string;
-  /** File of the authority that it trusts. */
+  /** File with the certificate authority that it trusts. */
   readonly ca: string;
   readonly login?: {
     readonly username: string;
     readonly api_key: string;
-    /** Default: SCRAM, and never anything else by itself. */
+    /** Default: SCRAM, without a fallback. */
     readonly auth_mechanism?: 'SCRAM' | 'PLAIN';
     readonly channel_binding?: boolean;
   };
   /** Events that it subscribes to before the calls. */
   readonly listen?: readonly string[];
-  /** `job`: it waits for the end of the job that the call starts. */
+  /** `job`: wait for the end of the job that the call starts. */
   readonly calls: readonly { readonly method: string; readonly params?: readonly unknown[]; readonly job?: boolean }[];
 }
 
-/** What came of one call: a result, refused arguments, or an error. */
+/** The outcome of one call: a result, rejected arguments, or an error. */
 export interface TrueNasClientResult {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came back
   readonly result?: any;
@@ -30,7 +30,7 @@ export interface TrueNasClientResult {
   readonly error?: { readonly errno: number | null; readonly text: string };
 }
 
-/** All that came back. */
+/** The output of the client. */
 export interface TrueNasClientOutput {
   readonly login: TrueNasClientResult | null;
   readonly calls: readonly TrueNasClientResult[];
@@ -61,7 +61,7 @@ export function missingTrueNasClient(): string | undefined {
   );
 }
 
-/** Runs the client once. Ends within 60 s, whatever happens. */
+/** Runs the client once. Ends within 60 s. */
 export async function runTrueNasClient({ ca, ...order }: TrueNasClientInput): Promise<TrueNasClientOutput> {
   const child = spawn(findPython() ?? 'python3', [join(import.meta.dirname, 'truenas-client.py')], {
     env: {

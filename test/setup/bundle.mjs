@@ -1,6 +1,6 @@
-// Builds the program into `dist/`: our source and what it needs of each package, in a few files. Node then opens 5 files
-// instead of 1,400, which is most of the time that `run` needs until it is ready, and no package manager is shipped.
-// Types are judged by `npm run check`, not here.
+// Builds the program into `dist/`: the source and the used parts of each package, in a few files. Node then opens 5
+// files instead of 1,400, which takes most of the startup time of `run`, and no package manager is shipped. `npm run
+// check` checks the types.
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -8,8 +8,8 @@ import { build } from 'esbuild';
 import { listOfParts, partsFile } from './sbom.mjs';
 
 /**
- * Packages of the older module system ask for Node's own modules by `require`, and where they lie by `__dirname`: such files
- * have neither by themselves.
+ * CommonJS packages load Node's modules with `require`, and their own location with `__dirname`: ES modules have
+ * neither.
  */
 const banner = [
   "import { createRequire } from 'node:module';",
@@ -18,9 +18,10 @@ const banner = [
 ].join('\n');
 
 /**
- * client-node brings node-fetch for requests of its own, which we never make; with it come packages that ask for Node's deprecated
- * `punycode`, and Node says so on the error stream, in words that are no JSON. What takes its place refuses to be used. It must not name
- * Node's own `Headers` either: that loads Node's own undici, which then puts its dispatcher in the place of ours.
+ * client-node depends on node-fetch, which the provider never uses; it loads packages that use Node's deprecated
+ * `punycode`, for which Node prints a warning to stderr that is not JSON. The replacement throws when it is called. It
+ * must not refer to Node's own `Headers` either: that loads Node's built-in undici, which then replaces the provider's
+ * dispatcher.
  */
 const noFetch = {
   name: 'no-fetch',
@@ -43,19 +44,20 @@ const { metafile } = await build({
   entryPoints: ['src/main.ts'],
   outdir: 'dist',
   bundle: true,
-  // What only `run` needs is not read by `init`.
+  // `init` does not load code that only `run` needs.
   splitting: true,
   chunkNames: 'parts/[name]-[hash]',
   format: 'esm',
   platform: 'node',
-  // ssh2 is quicker with code that was compiled where it was installed, and does without.
+  // Native code makes ssh2 faster, but it also works without.
   external: ['*.node', 'cpu-features'],
   target: 'node20.19',
   // Names of classes and functions appear in errors.
   keepNames: true,
-  // A process keeps the text of its program in memory: twice as much of it as soon as one comment has a letter beyond Latin-1.
+  // A process keeps the text of its program in memory: twice as much of it as soon as one comment has a character
+  // outside of Latin-1.
   minifyWhitespace: true,
-  // An error that nobody caught is printed with the line that it comes from.
+  // An uncaught error is printed with its line of code.
   lineLimit: 160,
   legalComments: 'none',
   banner: { js: banner },
@@ -68,7 +70,7 @@ const folders = packagesIn(metafile);
 writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(folders));
 writeFileSync(`dist/${partsFile}`, listOfParts(folders.map(manifestOf)));
 
-/** Folders of the packages that something was taken from, in alphabetical order. */
+/** Folders of the bundled packages, in alphabetical order. */
 function packagesIn({ outputs }) {
   const used = Object.values(outputs).flatMap(({ inputs }) =>
     Object.keys(inputs).filter((path) => inputs[path].bytesInOutput > 0),
@@ -77,7 +79,7 @@ function packagesIn({ outputs }) {
   return [...new Set(folders)].sort();
 }
 
-/** Whoever gives the program on owes these texts to the authors of what is in it. */
+/** The licences require that these texts are distributed with the program. */
 function notices(folders) {
   return folders
     .map((folder) => {

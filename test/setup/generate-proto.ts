@@ -5,13 +5,13 @@ import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where the `.proto` files of the Talos API lie, and where the client made from them goes. */
+/** The `.proto` files of the Talos API, and the client generated from them. */
 export const protoFolder = join(root, 'src/talos/proto');
 export const generatedFolder = join(root, 'src/talos/gen');
 
 /**
- * Makes the Talos client from `src/talos/proto`, by `buf` with the local plugin: nothing is fetched. `into` is for the
- * check that the committed files are fresh; it gets the same tree.
+ * Generates the Talos client from `src/talos/proto`, with `buf` and the local plugin: nothing is downloaded. `into` is
+ * for the check that the committed files are up to date; it gets the same tree.
  */
 export async function generateProto(into: string = generatedFolder): Promise<void> {
   const bin = join(root, 'node_modules/.bin');

@@ -10,7 +10,7 @@ import { referencePages } from './reference-pages.ts';
 
 export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Every file that is made from the code or from other files, but the Talos client, by its path below the root, with its right content. */
+/** Every generated file except for the Talos client, by its path below the root, with its current content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   const text = (path: string): string => readFileSync(join(projectRoot, path), 'utf8');
   return new Map([

@@ -1,19 +1,19 @@
 /**
- * `npm run tree -- FOLDER`: the files that the Dockerfile adds to its base image, without Docker. For a look at what is
- * shipped, and for tests that run the program from it.
+ * `npm run tree -- FOLDER`: creates the files that the Dockerfile adds to its base image, without Docker. For
+ * inspecting the shipped files, and for tests that run the program from them.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { projectRoot } from './generated-files.ts';
 
-/** A COPY of the last stage: from where in this tree or in the machine to where in the image. */
+/** A COPY of the last stage: the source in this tree or machine, and the target in the image. */
 interface Copy {
   readonly from: string;
   readonly to: string;
 }
 
-/** What the last stage of the Dockerfile copies. Node itself is the base image's business and is left out. */
+/** The copies of the last stage of the Dockerfile. Node itself is part of the base image and left out. */
 export function copiesOf(dockerfile: string): Copy[] {
   const lastStage = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
   return [...lastStage.matchAll(/^COPY (?:--from=(\S+) )?(\S+) (\S+)$/gm)].flatMap(([, stage, from = '', to = '']) => {
@@ -22,7 +22,7 @@ export function copiesOf(dockerfile: string): Copy[] {
   });
 }
 
-/** Makes that tree in an empty or new folder. The program has to be built. */
+/** Creates that tree in an empty or new folder. The program has to be built. */
 export function makeImageTree(folder: string): void {
   mkdirSync(folder, { recursive: true });
   if (readdirSync(folder).length > 0) throw new Error(`${folder} is not empty.`);

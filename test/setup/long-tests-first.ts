@@ -2,8 +2,8 @@ import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
 /**
- * What takes most of a minute or more, so that nobody waits for it alone at the end. Most sweeps
- * want a core each: between them stands what waits for other programs.
+ * Tests that take most of a minute or more. They start first, so that the run does not wait for one of them at the end.
+ * Most sweeps need a full core each; tests that wait for other programs are placed between them.
  */
 const longTests = [
   /e2e\/fault-sweep\/faults/,
@@ -24,7 +24,10 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return index < 0 ? longTests.length : index;
 };
 
-/** Of each project the long ones first, the rest as vitest has it. A worker that changes to another project begins anew. */
+/**
+ * Starts the long tests of each project first, and keeps vitest's order for the rest. A worker that changes to another
+ * project restarts.
+ */
 export class LongTestsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -7,7 +7,7 @@ type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => 
 
 const code = (text: string): string => `\`${text}\``;
 
-/** One row for each reason, with all that it is the reason for. */
+/** One row for each reason, with all fields that it applies to. */
 function rowsOf(rights: readonly PatchPermission[]): string[][] {
   const reasons = [...new Set(rights.map(({ because }) => because))];
   return reasons.map((reason) => {

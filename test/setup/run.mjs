@@ -1,5 +1,5 @@
-// The one command of everything: `node test/setup/run.mjs setup|demo|test|lint|check|bench [words]`.
-// It needs Node and npm alone and sets up what is missing: packages from the lockfile, and the built program.
+// The entry point of all tasks: `node test/setup/run.mjs setup|demo|test|lint|check|bench [words]`. It only requires
+// Node and npm, and installs what is missing: packages from the lockfile, and the built program.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ if (!Object.hasOwn(tasks, task ?? '')) fail(`Say what to run: ${Object.keys(task
 checkNode();
 await install();
 await build();
-// Tests that run a command of the program need not load its source.
+// Tests that run a command of the program then use the build, which loads faster than the source.
 process.env.BUILT_PROGRAM = 'dist/main.js';
 for (const command of tasks[task](words)) await run(command, 'inherit');
 
@@ -38,7 +38,10 @@ function checkNode() {
   fail(`Node ${process.versions.node} is too old: 20.19 or newer is needed.`);
 }
 
-/** Packages as the lockfile says, unless they are there already. The stamp holds the lockfile they were installed from. */
+/**
+ * Installs the packages of the lockfile, unless they are already installed. The stamp is the lockfile of the last
+ * installation.
+ */
 async function install() {
   const stamp = join(root, 'node_modules', '.installed-from');
   const wanted = createHash('sha256')
@@ -49,7 +52,7 @@ async function install() {
   writeFileSync(stamp, wanted);
 }
 
-/** The program is built when a source, or what builds it, is newer than the last build. */
+/** Builds the program when a source, or the build itself, is newer than the last build. */
 async function build() {
   const built = join(root, 'dist', '.built');
   const others = ['package-lock.json', 'test/setup/bundle.mjs', 'test/setup/sbom.mjs'];
@@ -68,7 +71,7 @@ function newestIn(folder) {
   return newest;
 }
 
-/** npm as it came with this Node: its script where it is known, else the command. */
+/** The npm of this Node: its script if the path is known, else the command. */
 function npm(words) {
   const script = process.env.npm_execpath;
   return script?.endsWith('.js') ? [node, script, ...words] : ['npm', ...words];
@@ -89,10 +92,10 @@ async function timed(what, command) {
   process.stderr.write(`${what}: done in ${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);
 }
 
-/** Runs a command in the root folder, hands signals on, and ends with its exit code when it fails. */
+/** Runs a command in the root folder, forwards signals, and ends with its exit code when it fails. */
 async function run([command, ...args], stdio) {
   const child = spawn(command, args, { cwd: root, stdio });
-  // At a terminal Ctrl-C reaches the whole group by itself; a second signal would end the child at once.
+  // On a terminal Ctrl-C reaches the whole process group; a second signal would end the child at once.
   const pass = (signal) => (signal === 'SIGINT' && process.stdin.isTTY ? undefined : child.kill(signal));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, pass);
   const code = await new Promise((resolve) => {

@@ -1,15 +1,15 @@
-// The list of parts of the program (CycloneDX 1.5), as `npm sbom` knows them from the lockfile: name, version, licence and
-// hash of each package that something was taken from. The same tree gives the same bytes.
+// The software bill of materials of the program (CycloneDX 1.5), from the data of `npm sbom` in the lockfile: name,
+// version, licence and hash of each bundled package. The same tree gives the same bytes.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
-/** Where it lies in `dist`, and so in the image. */
+/** Its path in `dist`, and so in the image. */
 export const partsFile = 'parts.cdx.json';
 
 /**
- * The list as text. `packages`: their manifests. Throws for one that the lockfile does not have: then what was
- * bundled is not what was locked.
+ * The SBOM as text. `packages`: the bundled manifests. Throws for a package that is not in the lockfile: then the
+ * bundle differs from the lockfile.
  */
 export function listOfParts(packages) {
   const all = askNpm();
@@ -17,7 +17,7 @@ export function listOfParts(packages) {
   const known = new Set(all.components.map((part) => `${part.name}@${part.version}`));
   const unknown = [...wanted.keys()].filter((part) => !known.has(part));
   if (unknown.length > 0) throw new Error(`Not in package-lock.json: ${unknown.join(', ')}. Run npm ci.`);
-  // A package may lie in several folders: it is one part.
+  // A package may be installed in several folders: it is one component.
   const parts = new Map();
   for (const part of all.components) {
     const key = `${part.name}@${part.version}`;
@@ -36,8 +36,8 @@ export function listOfParts(packages) {
 }
 
 /**
- * What stays the same from one run and one npm to the next: no date, no number, nothing of where it was fetched from. A manifest of
- * the older form has a list of licences, which npm passes over.
+ * The fields that do not depend on the run or on the version of npm: no date, no serial number, no download URL.
+ * Manifests of the older format have a list of licences, which npm ignores.
  */
 function describe({ type, name, version, purl, hashes, licenses }, manifest) {
   const older = (manifest.licenses ?? []).map(({ type: id }) => ({ license: { id } }));
@@ -51,8 +51,8 @@ function program() {
 }
 
 /**
- * Everything that the lockfile has: with `--omit=dev` npm 11 also leaves out what is needed by us and by a tool of the tests, too.
- * npm as it came with this Node: its script where it is known, else the command.
+ * All packages of the lockfile: with `--omit=dev` npm 11 also leaves out packages that both the program and a test tool
+ * need. The npm of this Node: its script if the path is known, else the command.
  */
 function askNpm() {
   const script = process.env.npm_execpath;

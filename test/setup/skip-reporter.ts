@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import type { SerializedError } from 'vitest';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
-/** Says at the end why tests were skipped, and adds the counts of this run to the file that TEST_COUNTS names. */
+/** Prints at the end why tests were skipped, and adds the counts of this run to the file that TEST_COUNTS names. */
 export class SkipReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);

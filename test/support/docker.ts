@@ -4,18 +4,18 @@ import { request as requestTls } from 'node:https';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 
-/** Long enough for an engine that is busy, short enough for those who have none. */
+/** Long enough for a busy engine, short enough for machines without one. */
 const patienceMilliseconds = 2_000;
 
-/** Where an engine may listen, as its address and as what a request needs. */
+/** An address at which an engine may listen, as text and as request options. */
 interface DockerEndpoint {
   readonly address: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Why no container can be started here, in one sentence; undefined when an engine answers. It is looked for where
- * testcontainers looks: at the named place, and at the sockets of the system and of the user.
+ * Why no container can be started here, in one sentence; undefined when an engine answers. It is searched at the same
+ * addresses as by testcontainers: the configured address, and the sockets of the system and of the user.
  */
 export async function missingDocker(env = process.env, sockets = socketsOf(env)): Promise<string | undefined> {
   const named = env['DOCKER_HOST'];
@@ -52,7 +52,7 @@ function endpointAt(address: string, env: NodeJS.ProcessEnv): DockerEndpoint {
   return { address, options: { hostname, port, ...tls } };
 }
 
-/** The engine's own question for this. Whatever goes wrong means no. */
+/** Calls the engine's ping endpoint. Every error means false. */
 function isAnswering({ options }: DockerEndpoint): Promise<boolean> {
   if (Object.keys(options).length === 0) return Promise.resolve(false);
   const request = 'ca' in options ? requestTls : requestPlain;

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Looks again and again until `look` holds, at most `seconds`. It holds when it neither throws nor answers `undefined`
- * or `false`, so that expectations can be put into it. Fails with the last trouble.
+ * Polls until `look` holds, at most `seconds`. It holds when it neither throws nor returns `undefined` or `false`, so
+ * that it can contain expectations. Fails with the last error.
  */
 export async function eventually<T>(
   what: string,
@@ -26,7 +26,7 @@ export async function eventually<T>(
   throw new Error(`after ${seconds} s it is still not so that ${what}${why}`, { cause: trouble });
 }
 
-/** Holds for the whole time, looked at many times. */
+/** Checks repeatedly that the condition holds for the whole time. */
 export async function consistently(seconds: number, look: () => void | Promise<void>): Promise<void> {
   const end = performance.now() + seconds * 1000;
   while (performance.now() < end) {

@@ -4,30 +4,30 @@ import { join } from 'node:path';
 import type { StartedK3sContainer } from '@testcontainers/k3s';
 import { loadTestAuthority, type TestAuthority } from '../peers/test-authority.ts';
 
-/** A k3s server in a container: a whole Kubernetes with controllers. */
+/** A k3s server in a container: a complete Kubernetes with controllers. */
 export interface K3sServer {
-  /** Of a member of system:masters; gone after `close`. */
+  /** Of a member of system:masters; removed by `close`. */
   readonly kubeconfigPath: string;
   /** Signs client certificates that the server accepts. */
   readonly clients: TestAuthority;
-  /** What it printed last. */
+  /** Its last log lines. */
   logs(): string;
-  /** Cannot be done: a container that is started again gets another port. */
+  /** Not supported: a restarted container gets another port. */
   restart(): Promise<never>;
   close(): Promise<void>;
 }
 
 /** `K3S_IMAGE` names another release. */
 const image = process.env['K3S_IMAGE'] || 'rancher/k3s:v1.34.1-k3s1';
-/** The image may have to be fetched first. */
+/** The image may have to be pulled first. */
 const patienceMilliseconds = 240_000;
-/** Nothing that the tests would only wait for. */
+/** Components that the tests do not need. */
 const disabledComponents = ['traefik', 'servicelb', 'metrics-server', 'local-storage'];
 const clientAuthority = '/var/lib/rancher/k3s/server/tls/client-ca';
 
-/** Needs a Docker engine: see `missingDocker`. */
+/** Requires a Docker engine: see `missingDocker`. */
 export async function startK3s(): Promise<K3sServer> {
-  // Loaded where it is needed alone: without an engine it is of no use, and it is large.
+  // Loaded on demand: it is large, and useless without an engine.
   const { K3sContainer } = await import('@testcontainers/k3s');
   const printed: string[] = [];
   const container = await new K3sContainer(image)

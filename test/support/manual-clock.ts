@@ -5,10 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/**
- * A clock that stands still until it is told to move. Wall time moves along with the monotonic time and can be made to
- * jump by itself.
- */
+/** A clock that only moves when it is told to. Wall time advances with the monotonic time and can jump separately. */
 export class ManualClock implements Clock {
   #monotonic = 0;
   #wall: number;
@@ -41,18 +38,18 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** How many sleep. */
+  /** Number of sleepers. */
   get sleeping(): number {
     return this.#sleepers.size;
   }
 
-  /** Milliseconds until the next one wakes, or `undefined` when nobody sleeps. */
+  /** Milliseconds until the next sleeper wakes; `undefined` without sleepers. */
   get nextDueMs(): number | undefined {
     const dues = [...this.#sleepers].map((sleeper) => sleeper.due - this.#monotonic);
     return dues.length > 0 ? Math.max(0, Math.min(...dues)) : undefined;
   }
 
-  /** Moves on by `ms`. Whoever is due on the way wakes in order, and gets to run before the clock moves further. */
+  /** Advances by `ms`. Sleepers that are due on the way wake in order, and run before the clock advances further. */
   async advance(ms: number): Promise<void> {
     const target = this.#monotonic + ms;
     await this.settle();
@@ -67,7 +64,7 @@ export class ManualClock implements Clock {
     await this.settle();
   }
 
-  /** Jumps to the next due sleeper and wakes it. Returns false when nobody sleeps. */
+  /** Advances to the next due sleeper and wakes it. Returns false without sleepers. */
   async advanceToNext(): Promise<boolean> {
     const ms = this.nextDueMs;
     if (ms === undefined) return false;
@@ -75,17 +72,17 @@ export class ManualClock implements Clock {
     return true;
   }
 
-  /** Time passes and nobody wakes, as in a process that stands still. They wake with the next {@link advance}. */
+  /** Advances without waking any sleeper, like a process that is stopped. They wake with the next {@link advance}. */
   standStill(ms: number): void {
     this.#moveTo(this.#monotonic + ms);
   }
 
-  /** Moves the wall clock alone, as NTP or a person would. */
+  /** Moves the wall clock alone, like NTP or an administrator. */
   jump(ms: number): void {
     this.#wall += ms;
   }
 
-  /** Lets everything run that waits for nothing but its turn. */
+  /** Runs all callbacks that are ready. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { projectRoot } from '../setup/generated-files.ts';
 
-/** As `npm test` has built it just now; a test that is run by itself takes the source, which is longer to load. */
+/** Set by `npm test` to its fresh build; a test that runs alone uses the source, which loads more slowly. */
 const built = process.env['BUILT_PROGRAM'];
 const program = built === undefined ? ['--import', 'tsx', 'src/main.ts'] : [built];
 
@@ -13,7 +13,7 @@ export interface ProgramResult {
   readonly err: string;
 }
 
-/** Runs a command of the program to its end, as a process that knows nothing of our environment but the path. */
+/** Runs a command of the program to its end, in a process whose environment only has PATH. */
 export async function runProgram(...words: readonly string[]): Promise<ProgramResult> {
   const child = spawn(process.execPath, [...program, ...words], {
     cwd: projectRoot,

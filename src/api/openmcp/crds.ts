@@ -17,9 +17,9 @@ import {
 } from './openapi-schema.ts';
 
 /**
- * CRDs of the openMCP kinds that a cluster provider uses, written from the contract in our own words. They accept and reject
- * the same objects as the operator's CRDs (`test/world/operator/crds.test.ts` compares). `init --with-openmcp-crds` installs
- * those that are missing; existing ones are never changed.
+ * CRDs of the openMCP kinds that a cluster provider uses, written from the contract and not copied. They accept and
+ * reject the same objects as the operator's CRDs (`test/world/operator/crds.test.ts` compares). `init
+ * --with-openmcp-crds` installs missing CRDs and never changes existing ones.
  */
 export const openmcpCrds: readonly CustomResourceDefinition[] = [
   buildOpenmcpCrd({
@@ -247,7 +247,7 @@ function buildOpenmcpCrd({
   };
 }
 
-/** The kinds this provider reads and writes. ClusterRequests are served by the openMCP operator. */
+/** The kinds that this provider reads and writes. The openMCP operator reconciles ClusterRequests. */
 export const requiredOpenmcpCrds: readonly CustomResourceDefinition[] = openmcpCrds.filter(
   ({ metadata }) => metadata.name !== `clusterrequests.${openmcpGroup}`,
 );

@@ -1,4 +1,4 @@
-/** A few words to write structural schemas with. Everything is a plain object that the API server understands. */
+/** Helpers for structural schemas. Every schema is a plain object that the API server accepts. */
 export type OpenApiSchema = Readonly<Record<string, unknown>>;
 
 export const stringSchema = (extra: OpenApiSchema = {}): OpenApiSchema => ({ type: 'string', ...extra });
@@ -8,7 +8,7 @@ export const arraySchema = (items: OpenApiSchema, extra: OpenApiSchema = {}): Op
   items,
   ...extra,
 });
-/** With what it means, for `kubectl explain`. */
+/** Adds a description for `kubectl explain`. */
 export const withDescription = (description: string, schema: OpenApiSchema): OpenApiSchema => ({
   description,
   ...schema,
@@ -32,12 +32,12 @@ export function objectSchema(
   };
 }
 
-/** CEL rules with what is said when they do not hold. */
+/** CEL rules, each with the message for a violation. */
 export const withCelRules = (...pairs: readonly (readonly [rule: string, message: string])[]): OpenApiSchema => ({
   'x-kubernetes-validations': pairs.map(([rule, message]) => ({ rule, message })),
 });
 
-/** A reference by name alone. An empty name is let through, as the core API does. */
+/** A reference by name alone. An empty name is accepted, as in the core API. */
 export const localReferenceSchema: OpenApiSchema = objectSchema(
   { name: stringSchema({ default: '' }) },
   { 'x-kubernetes-map-type': 'atomic' },
@@ -50,7 +50,7 @@ const dnsLabelPattern = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 /** A DNS subdomain. */
 export const dnsSubdomainPattern = `^${dnsLabelPattern}(\\.${dnsLabelPattern})*$`;
 
-/** What all status objects of openMCP begin with. */
+/** The fields that all openMCP status objects share. */
 export const statusSchema = (
   properties: Readonly<Record<string, OpenApiSchema>>,
   extra: OpenApiSchema = {},

@@ -3,7 +3,7 @@ import type { KubeObject, ResourceType } from '../../kube/resource.ts';
 import type { Condition } from '../conditions.ts';
 import { openmcpGroup } from '../names.ts';
 
-/** What all openMCP status objects share. `phase` and `observedGeneration` are required by the CRDs. */
+/** The fields that all openMCP status objects share. The CRDs require `phase` and `observedGeneration`. */
 export interface CommonStatus {
   observedGeneration: number;
   phase: string;
@@ -43,7 +43,7 @@ export interface Cluster extends KubeObject {
     tenancy: 'Exclusive' | 'Shared';
   };
   status?: CommonStatus & {
-    /** Deprecated in favour of `endpoints`; still written for old readers. */
+    /** Deprecated in favour of `endpoints`; still written for older clients. */
     apiServer?: string;
     endpoints?: { name: string; url: string }[];
     providerStatus?: Record<string, unknown>;
@@ -77,7 +77,7 @@ export interface RoleRef {
 
 /** Access for the users of an OIDC issuer. The API server fills in the claims. */
 export interface OidcAccess {
-  /** Also the prefix of users and groups, with a colon, where none is given. */
+  /** Also the default prefix of users and groups, followed by a colon. */
   name: string;
   issuer: string;
   clientID: string;
@@ -89,7 +89,7 @@ export interface OidcAccess {
   groupsPrefix?: string | null;
   extraScopes?: string[];
   roleBindings?: { subjects: Subject[]; roleRefs: RoleRef[] }[];
-  /** Not bound to anybody by themselves. */
+  /** Roles that are created without a binding. */
   roles?: Permission[];
 }
 
@@ -119,6 +119,6 @@ export const openmcpPhases = {
   denied: 'Denied',
 } as const;
 
-/** Where the API server of a Cluster is reached, as it was published once it had answered. */
+/** The published external URL of a Cluster's API server. It is published once the API server has answered. */
 export const externalEndpointUrl = (cluster: Cluster | undefined): string | undefined =>
   cluster?.status?.endpoints?.find(({ name }) => name === endpointNames.external)?.url;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The schema of a condition in our CRDs: that of `metav1.Condition`. */
+/** The schema of a condition in the provider's CRDs, equal to that of `metav1.Condition`. */
 const ConditionSchema = z.strictObject({
   type: z.string().max(316).describe('What is spoken of.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('True is good.'),
@@ -15,7 +15,7 @@ const ConditionSchema = z.strictObject({
   observedGeneration: z.int().min(0).optional().meta({ format: 'int64' }).describe('Generation that this speaks of.'),
 });
 
-/** The list of conditions in a status; `which` says for people what is spoken of. */
+/** The list of conditions in a status; `which` names the subject in the description. */
 export const conditionListSchema = (which: string) =>
   z
     .array(ConditionSchema)
@@ -23,7 +23,7 @@ export const conditionListSchema = (which: string) =>
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
     .describe(which);
 
-/** In every status. */
+/** Part of every status. */
 export const observedGenerationSchema = z
   .int()
   .min(0)

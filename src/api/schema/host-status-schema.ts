@@ -5,7 +5,7 @@ const textSchema = z.string();
 /** Counts and sizes: more than 2³¹ bytes are usual. */
 const countSchema = z.int().min(0);
 
-/** What its provider says of the server. */
+/** The server as its provider's API describes it. */
 export const HostServerSchema = z
   .strictObject({
     address: textSchema.describe('Main address.'),
@@ -42,7 +42,7 @@ const HostNicSchema = z.strictObject({
   speedMbps: countSchema.describe('Speed of the link; 0: no cable.'),
 });
 
-/** What was found in the server. */
+/** The hardware that the inspection found in the server. */
 export const HostHardwareSchema = z
   .strictObject({
     cpu: z
@@ -59,7 +59,7 @@ export const HostHardwareSchema = z
   })
   .describe('What was found in the server.');
 
-/** Something that a person asked for by an annotation, while it is going on. */
+/** A running task that a user requested with an annotation. */
 export const HostTaskSchema = progressSchema(['inspect', 'reboot']).describe(
   'What a person asked for by an annotation, while it is going on.',
 );

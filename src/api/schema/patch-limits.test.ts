@@ -5,7 +5,7 @@ const nested = (levels: number): unknown => (levels === 0 ? 'x' : { a: nested(le
 const list = (length: number) => ({ list: Array.from({ length }, () => 1) });
 
 describe('the size of a patch', () => {
-  it('is what is in it, at any depth', () => {
+  it('counts the content at any depth', () => {
     expect(measurePatch({ a: 'xyz', b: { c: [1, 'q'] } })).toEqual({ values: 5, characters: 9 });
     expect(measurePatch(nested(patchLimits.depth))).toMatchObject({ values: patchLimits.depth });
     expect(measurePatch(list(patchLimits.values - 1))).toMatchObject({ values: patchLimits.values });

@@ -1,17 +1,17 @@
 /**
- * How much there may be in patches. To look at them takes time, and all Clusters wait for it meanwhile. Whole manifests, which
- * are texts, fit in.
+ * Limits on the size of patches. Processing patches takes time, and all Clusters wait meanwhile. Whole manifests, which
+ * are strings, fit within the limits.
  */
 export const patchLimits = {
-  /** Characters of all keys and texts of one patch. */
+  /** Characters of all keys and strings of one patch. */
   characters: 256 * 1024,
-  /** Keys and elements of lists of one patch, at any depth. */
+  /** Keys and list elements of one patch, at any depth. */
   values: 2500,
-  /** Maps and lists in one another. */
+  /** Nesting depth of maps and lists. */
   depth: 20,
-  /** Of one key: the longest key of an annotation. */
+  /** Characters of one key: the longest key of an annotation. */
   keyCharacters: 317,
-  /** The same of all patches of a ProviderConfig with those of the ClusterConfigs of a Cluster, for all kinds of its nodes. */
+  /** Characters of all patches of a ProviderConfig and the ClusterConfigs of a Cluster, for all roles of its nodes. */
   charactersInAll: 8 * 1024 * 1024,
   valuesInAll: 30_000,
 } as const;
@@ -21,7 +21,7 @@ export interface PatchSize {
   readonly values: number;
 }
 
-/** How much there is in a patch, or why that is too much: the end of a sentence. */
+/** The size of a patch, or why it is too large, as the end of a sentence. */
 export function measurePatch(patch: unknown): PatchSize | { readonly tooMuch: string } {
   const size = { characters: 0, values: 0 };
   const open: PatchPart[] = [{ value: patch, depth: 0 }];
@@ -34,7 +34,7 @@ export function measurePatch(patch: unknown): PatchSize | { readonly tooMuch: st
 
 interface PatchPart {
   readonly value: unknown;
-  /** Maps and lists around it. */
+  /** Number of enclosing maps and lists. */
   readonly depth: number;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The record of a walk through the steps of one of these plans, as a status keeps it. */
+/** The record of the steps of one of these plans, as a status stores it. */
 export const progressSchema = <const P extends readonly string[]>(plans: P) =>
   z.strictObject({
     plan: z.enum(plans).describe('Which list of steps is walked.'),

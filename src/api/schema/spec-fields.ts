@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { measurePatch, patchLimits } from './patch-limits.ts';
 
-/** A CEL rule of the CRD: the API server refuses what does not hold, with this sentence. */
+/** A CEL rule of the CRD. The API server rejects a violation with this message. */
 export const celValidation = (expression: string, message: string) => ({
   'x-kubernetes-validations': [{ rule: expression, message }],
 });
 
-/** A CEL rule of the CRD that reads like a field that is required, `path` below the object that it stands at. */
+/**
+ * A CEL rule of the CRD for a field that is required under a condition. `path` is relative to the object that the rule
+ * belongs to.
+ */
 export const requiredWhenRule = (condition: string, path: string) => ({
   rule: `!(${condition}) || has(self.${path})`,
   message: `${path} must be given`,
@@ -27,10 +30,10 @@ const PatchSchema = z
   .meta({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
   .describe('One document of a strategic-merge patch, written as it would stand in a Talos machine configuration.');
 
-/** How large one patch may be, for descriptions. */
+/** The size limit of one patch, for descriptions. */
 const patchLimitsText = `${patchLimits.characters / 1024} KiB of text, ${patchLimits.values} keys and elements and ${patchLimits.depth} levels`;
 
-/** `rights`: a sentence on what they may set, where that is not everything. */
+/** `rights`: a sentence on the fields that the patches may set, if they are restricted. */
 export const patchesSchema = (whom: string, rights = '') =>
   z
     .array(PatchSchema)
@@ -41,7 +44,7 @@ export const patchesSchema = (whom: string, rights = '') =>
     );
 
 export const controlPlaneReplicasSchema = z.int().min(1).max(5);
-/** Has to stand on the outermost schema of the field. */
+/** Must be set on the outermost schema of the field. */
 export const oddReplicasRule = celValidation(
   'self in [1, 3, 5]',
   'controlPlane.replicas must be 1, 3 or 5: etcd needs an odd number of members to survive the loss of one',
@@ -56,7 +59,7 @@ export const workerPoolNameSchema = z
   .meta(celValidation("self != 'cp'", 'a worker pool cannot be called cp: that is the name of the control planes'))
   .describe('Name of the pool; part of the names of its nodes.');
 export const workerReplicasSchema = z.int().min(0).max(500);
-/** As many as people give; each is looked at for every kind of node. */
+/** More labels than users set; every label is checked for every kind of node. */
 const maxLabels = 128;
 export const nodeLabelsSchema = z
   .record(z.string().max(316), z.string().max(63))

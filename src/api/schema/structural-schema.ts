@@ -1,11 +1,14 @@
 import { z } from 'zod';
 
-/** A node of an OpenAPI v3 schema as a CustomResourceDefinition may hold it. */
+/** A node of an OpenAPI v3 schema in the form that a CustomResourceDefinition accepts. */
 export type StructuralSchema = Readonly<Record<string, unknown>>;
 
 type JsonSchema = Record<string, unknown>;
 
-/** What may stand in a structural schema of ours, in the order that reads best. Anything else is a mistake of ours. */
+/**
+ * The keywords that the provider's structural schemas may use, in the order of output. Any other keyword is a
+ * programming error.
+ */
 const allowedKeywords = [
   'description',
   'type',
@@ -33,9 +36,9 @@ const allowedKeywords = [
 ] as const;
 
 /**
- * The schema that the API server enforces, made from the schema that our code parses with: one source for both.
- * Throws an Error that names the path when the zod schema holds something that a structural schema cannot say
- * (unions of objects, transforms without an input type, custom checks do not show and are left out).
+ * The schema that the API server enforces, built from the schema that the code parses with: one source for both. Throws
+ * an Error with the path when the zod schema contains something that a structural schema cannot express, such as unions
+ * of objects or transforms without an input type. Custom checks are not visible and are left out.
  */
 export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
   return toStructuralNode(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }) as JsonSchema, '');
@@ -55,7 +58,10 @@ function toStructuralNode(schema: JsonSchema, path: string): JsonSchema {
   );
 }
 
-/** Drops what zod says and a CRD must not: closedness is pruning, and free-form objects have no properties. */
+/**
+ * Drops keywords that zod emits and a CRD must not contain: closedness is pruning, and free-form objects have no
+ * properties.
+ */
 function withoutUnsupportedKeywords({ $schema: _dialect, ...schema }: JsonSchema): JsonSchema {
   const { additionalProperties, propertyNames: _names, ...rest } = schema;
   if (rest['x-kubernetes-preserve-unknown-fields'] === true) {
@@ -65,7 +71,7 @@ function withoutUnsupportedKeywords({ $schema: _dialect, ...schema }: JsonSchema
   return typeof additionalProperties === 'object' ? { ...rest, additionalProperties } : rest;
 }
 
-/** zod bounds every integer by what a JavaScript number holds; a CRD says `int64` instead. */
+/** zod bounds every integer by the range of a JavaScript number; a CRD uses `int64` instead. */
 function withoutSafeIntegerBounds({ minimum, maximum, ...rest }: JsonSchema): JsonSchema {
   const kept = (bound: unknown) => (Math.abs(Number(bound)) === Number.MAX_SAFE_INTEGER ? undefined : bound);
   const format = rest['format'] ?? (Number(maximum) > 2 ** 31 - 1 ? 'int64' : undefined);
@@ -76,7 +82,7 @@ function withStructuralChildren(schema: JsonSchema, path: string): JsonSchema {
   const { properties, additionalProperties, items, pattern } = schema;
   return {
     ...schema,
-    // A slash needs no escape outside of JavaScript.
+    // Outside of JavaScript a slash needs no escape.
     ...(typeof pattern === 'string' && { pattern: pattern.replaceAll('\\/', '/') }),
     ...(isSchema(properties) && {
       properties: Object.fromEntries(

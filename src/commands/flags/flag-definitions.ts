@@ -1,4 +1,7 @@
-/** The sub-commands of the program. The openMCP operator starts `init` as a Job and then `run` as a Deployment; people start the others. */
+/**
+ * The sub-commands of the program. The openMCP operator starts `init` as a Job and then `run` as a Deployment; users
+ * start the others.
+ */
 export const commandDescriptions = {
   init: 'Install or update the CustomResourceDefinitions of this provider, then exit.',
   run: 'Run the controllers until SIGTERM or SIGINT.',
@@ -13,13 +16,13 @@ export type CommandName = keyof typeof commandDescriptions;
 export interface FlagDefinition {
   readonly short?: string;
   readonly commands: readonly CommandName[];
-  /** What its value is called; a flag without one is a switch and takes true or false. */
+  /** The placeholder of its value; a flag without one is a switch that takes true or false. */
   readonly value?: string;
-  /** The words it takes, in lower case; compared without regard to case. */
+  /** The allowed values in lower case; compared case-insensitively. */
   readonly words?: readonly string[];
-  /** Absent: there is none and the flag may be left out, unless `required`. */
+  /** The default. Absent: the flag has none and may be left out, unless `required`. */
   readonly fallback?: string;
-  /** By these commands. */
+  /** The commands that require it. */
   readonly required?: readonly CommandName[];
   readonly about: string;
 }
@@ -29,7 +32,9 @@ const allCommands: readonly CommandName[] = ['init', 'run', 'hosts', 'plan', 'ch
 const runCommandOnly: readonly CommandName[] = ['run'];
 const webhookDescription = 'Taken and not used: this provider has no webhooks.';
 
-/** Every flag, by name. The set is that of the openMCP providers, so that any operator may pass any of theirs. */
+/**
+ * Every flag, by name. The set equals that of the openMCP providers, so that an operator can pass any of their flags.
+ */
 export const flagDefinitions = {
   environment: {
     commands: operatorCommands,
@@ -206,18 +211,18 @@ export const flagDefinitions = {
 } as const satisfies Record<string, FlagDefinition>;
 export type FlagName = keyof typeof flagDefinitions;
 
-/** What the controllers are called on the command line. */
+/** The names of the controllers on the command line. */
 export const controllerFlagValues = ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'] as const;
 export type ControllerFlagValue = (typeof controllerFlagValues)[number];
 
-/** One variable of the environment. */
+/** One environment variable. */
 export interface EnvironmentVariable {
   readonly commands: readonly CommandName[];
   readonly fallback: string;
   readonly about: string;
 }
 
-/** Every variable that is read. The operator sets the POD_ ones. */
+/** Every environment variable that is read. The operator sets the POD_ ones. */
 export const environmentVariables = {
   POD_NAMESPACE: {
     commands: ['run', 'hosts', 'plan', 'check', 'reservations'],

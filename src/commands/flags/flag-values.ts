@@ -5,7 +5,6 @@ import {
   flagDefinitions,
 } from './flag-definitions.ts';
 
-/** How to log. */
 export interface LogSettings {
   readonly verbosity: 'error' | 'info' | 'debug';
   readonly format: 'json' | 'text';
@@ -13,7 +12,7 @@ export interface LogSettings {
   readonly stacks: boolean;
 }
 
-/** The command line cannot be followed. The message is one sentence for people; the exit code is 2. */
+/** An invalid command line. The message is one sentence for users; the exit code is 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -24,7 +23,7 @@ export class UsageError extends Error {
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 export type FlagValues = ReadonlyMap<FlagName, string>;
 
-/** What was given, or the fallback; empty: neither. */
+/** The given value, or else the fallback, or else an empty string. */
 export const readFlag = (values: FlagValues, name: FlagName): string => {
   const flag: FlagDefinition = flagDefinitions[name];
   return values.get(name) ?? flag.fallback ?? '';
@@ -34,7 +33,7 @@ export const isFlagOn = (values: FlagValues, name: FlagName): boolean => readFla
 export const readEnvironmentVariable = (environment: ProcessEnvironment, name: EnvironmentVariableName): string =>
   environment[name] ?? '';
 
-/** People who start a command themselves read what it logs. */
+/** Users who start a command themselves read its log, so its default format differs. */
 function toLogSettings(values: FlagValues, startedBy: 'operator' | 'people'): LogSettings {
   const dev = isFlagOn(values, 'dev');
   const cli = isFlagOn(values, 'cli') || (startedBy === 'people' && !values.has('cli') && !dev);
@@ -48,9 +47,9 @@ function toLogSettings(values: FlagValues, startedBy: 'operator' | 'people'): Lo
   };
 }
 
-/** What every command is told. */
+/** Settings of every command. */
 export interface CommonSettings {
-  /** Path of a file or folder; absent: the ServiceAccount of the Pod. */
+  /** Path of a file or folder. Absent: the ServiceAccount of the Pod. */
   readonly kubeconfig?: string;
   readonly logging: LogSettings;
   readonly dryRun: boolean;
@@ -65,7 +64,10 @@ export function toCommonSettings(values: FlagValues, startedBy: 'operator' | 'pe
   };
 }
 
-/** Inside a Pod it must be told: guessing would look for secrets in the wrong place. Outside, the usual name serves. */
+/**
+ * Required inside a Pod: a guess would search for secrets in the wrong namespace. Outside, the usual name is the
+ * default.
+ */
 export function readPodNamespace(
   settings: Pick<CommonSettings, 'kubeconfig'>,
   environment: ProcessEnvironment,

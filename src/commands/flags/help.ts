@@ -11,7 +11,7 @@ const program = 'cluster-provider-talos';
 const lineWidth = 100;
 const indent = 6;
 
-/** What `--help` prints: for the program, or for one of its commands. */
+/** The output of `--help` for the program, or for one of its commands. */
 export function describeHelp(topic?: CommandName): string {
   return topic ? describeCommand(topic) : describeProgram();
 }

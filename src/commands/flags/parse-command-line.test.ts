@@ -23,7 +23,7 @@ const complaint = (argv: string[], environment: Record<string, string> = inPod):
   return '';
 };
 
-describe('what the openMCP operator passes is taken', () => {
+describe('accepts the arguments of the openMCP operator', () => {
   test('init with its three flags', () => {
     const argv = ['init', '--environment=dev', '--verbosity=INFO', '--provider-name=talos'];
     expect(parseCommandLine(argv, {})).toEqual({
@@ -38,7 +38,7 @@ describe('what the openMCP operator passes is taken', () => {
     });
   });
 
-  test('init that is to bring the kinds of openMCP too, and no other command', () => {
+  test('init that also installs the openMCP kinds, and no other command', () => {
     const names = ['--environment=dev', '--provider-name=talos', '--with-openmcp-crds'];
     expect(parseCommandLine(['init', ...names], {})).toHaveProperty('settings.withOpenmcpCrds', true);
     expect(() => parseCommandLine(['run', ...names], { POD_NAMESPACE: 'x' })).toThrow(/with-openmcp-crds/);
@@ -66,7 +66,7 @@ describe('what the openMCP operator passes is taken', () => {
     expect(run().metrics).toBeUndefined();
   });
 
-  test('every flag that another provider knows is taken, so that no switch of providers crash-loops a Pod', () => {
+  test('every flag of the other providers, so that switching providers does not crash-loop a Pod', () => {
     for (const [name, flag] of Object.entries<FlagDefinition>(flagDefinitions)) {
       if (flag.required || !flag.commands.includes('run')) continue;
       const value = flag.value ? (flag.words?.[0] ?? flag.fallback ?? '0') : 'true';
@@ -75,7 +75,7 @@ describe('what the openMCP operator passes is taken', () => {
   });
 });
 
-describe('the forms that people type', () => {
+describe('the notations that people type', () => {
   test.each([
     [['--verbosity', 'debug'], 'debug'],
     [['-v', 'debug'], 'debug'],
@@ -107,11 +107,11 @@ describe('the forms that people type', () => {
     expect(settings.metrics?.certificate).toEqual({ folder: '/certs', certFile: 'tls.crt', keyFile: 'key.pem' });
   });
 
-  test('controllers by name, in one order whatever the order given', () => {
+  test('controllers by name, in a fixed order', () => {
     expect(run('--controllers=machine,cluster').controllers).toEqual(['cluster', 'machine']);
   });
 
-  test('outside of a Pod the usual namespace serves, inside it has to be told', () => {
+  test('the usual namespace is the default outside of a Pod and required inside', () => {
     const line = parseCommandLine(['run', ...named, '--kubeconfig', 'x'], {});
     expect(line).toMatchObject({ settings: { podNamespace: 'openmcp-system', kubeconfig: 'x' } });
     expect(complaint(['run', ...named], { KUBERNETES_SERVICE_HOST: '10.96.0.1' })).toContain('POD_NAMESPACE');
@@ -119,7 +119,7 @@ describe('the forms that people type', () => {
   });
 });
 
-describe('commands that people start', () => {
+describe('commands that users start', () => {
   const at = ['--kubeconfig', 'x'];
 
   test.each([
@@ -138,12 +138,12 @@ describe('commands that people start', () => {
   test.each([
     [['check', '--config=a.yaml'], { config: 'a.yaml' }],
     [['plan', '--config=a.yaml', '--credentials-file=b'], { config: 'a.yaml', credentials: 'b' }],
-  ])('%j looks at files, without a platform cluster', (argv, files) => {
+  ])('%j reads files, without a platform cluster', (argv, files) => {
     const line = parseCommandLine(argv, {});
     expect(line).toMatchObject({ command: argv[0], settings: { files, podNamespace: 'openmcp-system' } });
   });
 
-  test('log for people, unless told otherwise', () => {
+  test('use the text log by default', () => {
     const logging = (...words: string[]) => {
       const line = parseCommandLine(['check', '--provider-config=metal', ...at, ...words], {});
       return 'settings' in line ? line.settings.logging : undefined;
@@ -155,7 +155,7 @@ describe('commands that people start', () => {
   });
 });
 
-describe('what is wrong is said in one sentence that names it', () => {
+describe('reports an invalid command line in one sentence that names the argument', () => {
   test.each([
     [[], 'init or run or hosts'],
     [['start'], 'start'],
@@ -208,7 +208,7 @@ describe('help', () => {
     expect(describeHelp('init')).not.toContain('--metrics-bind-address');
   });
 
-  test('fits a terminal', () => {
+  test('fits the width of a terminal', () => {
     for (const topic of [undefined, ...(Object.keys(commandDescriptions) as (keyof typeof commandDescriptions)[])]) {
       for (const line of describeHelp(topic).split('\n')) expect(line.length, line).toBeLessThanOrEqual(110);
     }

@@ -33,56 +33,59 @@ import {
   toReservationsSettings,
 } from './read-only-settings.ts';
 
-/** What `init` is told. */
+/** Settings of `init`. */
 export interface InitSettings extends InstanceSettings {
-  /** Whether kinds of openMCP that are missing are installed, too. */
+  /** Whether missing openMCP kinds are installed, too. */
   readonly withOpenmcpCrds: boolean;
 }
 
-/** Who the provider is. */
+/** The identity of the provider instance. */
 export interface InstanceSettings extends CommonSettings {
   readonly environment: string;
   readonly providerName: string;
 }
 
-/** What `run` is told beyond that. */
+/** Settings of `run`. */
 export interface RunSettings extends InstanceSettings {
   /** Absent: no metrics. */
   readonly metrics?: {
     readonly address: BindAddress;
     readonly secure: boolean;
-    /** Absent: a certificate is made at the start. */
+    /** Absent: a self-signed certificate is created at startup. */
     readonly certificate?: { readonly folder: string; readonly certFile: string; readonly keyFile: string };
   };
   /** Absent: no probes. */
   readonly health?: BindAddress;
   readonly controllers: readonly ControllerFlagValue[];
   readonly podNamespace: string;
-  /** Absent: the host name serves. */
+  /** Absent: the host name is used. */
   readonly podName?: string;
   /** Namespace for ServiceAccounts in the clusters. */
   readonly accessNamespace: string;
 }
 
-/** What a command gets from the process that it runs in. The signal aborts on SIGTERM and SIGINT. */
+/** What a command gets from its process. The signal aborts on SIGTERM and SIGINT. */
 export interface ProcessContext {
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
-/** Everything that `run` is given. */
+/** Settings and process context of `run`. */
 export interface RunOptions extends RunSettings, ProcessContext {
-  /** The time that controllers wait by; default: the system's. Leases are agreed with other processes and keep real time. */
+  /**
+   * The clock of the controllers; default: the system's. Leases are shared with other processes and always use real
+   * time.
+   */
   readonly clock?: Clock;
-  /** The time that watches wait by; default: the system's. */
+  /** The clock of the watches; default: the system's. */
   readonly watchClock?: Clock;
-  /** How long a Lease lasts that is not renewed; default: 15 seconds. All processes of one provider have to agree. */
+  /** Duration of a Lease without renewal; default: 15 seconds. All processes of one provider have to agree. */
   readonly leaseSeconds?: number;
 }
-/** Everything that `init` is given. */
+/** Settings and process context of `init`. */
 export interface InitOptions extends InitSettings, ProcessContext {}
 
-/** What the command line asks for. */
+/** The parsed command line. */
 export type CommandLine =
   | { readonly command: 'help'; readonly topic?: CommandName }
   | { readonly command: 'version' }
@@ -93,7 +96,7 @@ export type CommandLine =
   | { readonly command: 'check'; readonly settings: CheckSettings }
   | { readonly command: 'reservations'; readonly settings: ReservationsSettings };
 
-/** Reads the words after the program's name. Throws a {@link UsageError}. */
+/** Parses the arguments after the program's name. Throws a {@link UsageError}. */
 export function parseCommandLine(argv: readonly string[], environment: ProcessEnvironment): CommandLine {
   const { words, values, asked } = tokenizeArguments(argv);
   const [command, ...more] = words;
@@ -136,7 +139,7 @@ const isFlagName = (word: string): word is FlagName => Object.hasOwn(flagDefinit
 const toHelpCommandLine = (topic: string | undefined): CommandLine =>
   topic !== undefined && isCommandName(topic) ? { command: 'help', topic } : { command: 'help' };
 
-/** Splits words from flags. A later flag wins over an earlier one of the same name, as with the other providers. */
+/** Splits positional arguments from flags. The last flag of a name wins, as in the other providers. */
 function tokenizeArguments(argv: readonly string[]) {
   const options = Object.fromEntries(
     Object.entries<FlagDefinition>(flagDefinitions).map(([name, { short, value }]) => [
@@ -167,7 +170,7 @@ function parseFlagValue(name: string, rawName: string, given: string | undefined
   if (!isFlagName(name)) throw new UsageError(`There is no flag ${rawName}. See --help.`);
   const flag: FlagDefinition = flagDefinitions[name];
   if (!flag.value) return [name, parseBoolean(rawName, given)];
-  // `-v=debug`: the parser takes everything behind a short flag as its value.
+  // `-v=debug`: the parser takes everything after a short flag as its value, including `=`.
   const value = rawName.startsWith('--') ? given : given?.replace(/^=/, '');
   if (value === undefined || (value === '' && flag.required)) {
     throw new UsageError(`${rawName} needs a value: ${rawName} ${flag.value}.`);
@@ -178,7 +181,7 @@ function parseFlagValue(name: string, rawName: string, given: string | undefined
   return [name, word];
 }
 
-/** The spellings that Go's flag packages take, because that is what the peers are started with. */
+/** The spellings that Go's flag packages accept, because the peers are started with them. */
 function parseBoolean(rawName: string, given = 'true'): string {
   const word = given.toLowerCase();
   if (['1', 't', 'true'].includes(word)) return 'true';
@@ -217,10 +220,10 @@ function toInstanceSettings(values: FlagValues): InstanceSettings {
   return { environment, providerName, ...toCommonSettings(values, 'operator') };
 }
 
-/** Length that a label value may have. */
+/** Maximum length of a label value. */
 const maxNameLength = 63;
 
-/** Both names become part of a ClusterProfile's name and of label values, so both rules hold for them. */
+/** Both names become part of a ClusterProfile's name and of label values, so both rules apply. */
 function assertName(name: FlagName, value: string): string {
   if (
     value.length <= maxNameLength &&
@@ -272,7 +275,7 @@ function parseControllers(list: string): readonly ControllerFlagValue[] {
   );
 }
 
-/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` or nothing turns it off. */
+/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` or an empty value disables it. */
 function parseBindAddress(name: FlagName, value: string): BindAddress | undefined {
   if (value === '' || value === '0') return undefined;
   const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:]*)):([0-9]{1,5})$/.exec(value) ?? [];

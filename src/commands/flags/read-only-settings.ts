@@ -11,14 +11,14 @@ import {
   UsageError,
 } from './flag-values.ts';
 
-/** What every command is told that only looks. */
+/** Settings of every read-only command. */
 export interface ReadOnlySettings extends CommonSettings {
-  /** The provider's own. */
+  /** The provider's own namespace. */
   readonly podNamespace: string;
-  /** Files that stand in for a platform cluster. */
+  /** Files that replace a platform cluster. */
   readonly files?: {
     readonly config: string;
-    /** Absent: the environment, or the Secret in the other file. */
+    /** Absent: from environment variables, or from the Secret in the other file. */
     readonly credentials?: string;
   };
 }
@@ -31,11 +31,11 @@ export interface HostsSettings extends ReadOnlySettings {
 }
 
 export interface PlanSettings extends ReadOnlySettings {
-  /** Absent: one that is made up, of the only ProviderConfig of a file. */
+  /** Absent: an example Cluster for the only ProviderConfig of a file. */
   readonly cluster?: { readonly namespace: string; readonly name: string };
-  /** Absent: that of the Cluster, which has to exist then, or the only one of a file. */
+  /** Absent: the ProviderConfig of the Cluster, which has to exist then, or the only one of a file. */
   readonly providerConfig?: string;
-  /** The configuration of each machine is wanted, too. */
+  /** Also prints the configuration of each machine. */
   readonly documents: boolean;
 }
 
@@ -108,7 +108,7 @@ export function toReservationsSettings(values: FlagValues, environment: ProcessE
   return {
     ...toReadOnlySettings(values, environment),
     providerConfig: readFlag(values, 'provider-config'),
-    // The parser lets no other word pass.
+    // The parser accepts no other value.
     dhcpServer: readFlag(values, 'dhcp-server') as ReservationFormat,
   };
 }

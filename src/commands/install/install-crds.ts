@@ -24,9 +24,9 @@ const toOwnedCrd = (object: CustomResourceDefinition): OwnedObject => ({
 });
 
 /**
- * Makes every CRD so and waits until all are served. Looks first at all of them: if one belongs to somebody else,
- * nothing is changed and a `CRD_OWNED_BY_OTHERS` is thrown. Two of these at once do no harm: each writes only over
- * the version that it looked at, and looks again when it lost. Throws `CRD_NOT_ESTABLISHED` when patience ends.
+ * Applies every CRD and waits until all are established. All CRDs are read first: if one has another owner, nothing is
+ * changed and `CRD_OWNED_BY_OTHERS` is thrown. Concurrent runs are safe: each writes only over the version that it has
+ * read, and retries after a conflict. Throws `CRD_NOT_ESTABLISHED` at the deadline.
  */
 export async function installCrds(options: InstallCrdsOptions): Promise<void> {
   const endsAt = installDeadline(options);
@@ -36,7 +36,7 @@ export async function installCrds(options: InstallCrdsOptions): Promise<void> {
   await waitForCrds(options, endsAt);
 }
 
-/** Waits until all are served. Throws `CRD_NOT_ESTABLISHED` when patience ends. */
+/** Waits until all CRDs are established. Throws `CRD_NOT_ESTABLISHED` at the deadline. */
 export async function waitForCrds(options: InstallCrdsOptions, endsAt = installDeadline(options)): Promise<void> {
   const persist = createRetry(options, endsAt);
   for (const crd of options.crds) await waitForCrd(crd, endsAt, options, persist);

@@ -5,8 +5,8 @@ import { waitForCrds } from './install-crds.ts';
 import { createRetry, type InstallContext } from './owned-object.ts';
 
 /**
- * Makes the kinds of openMCP that are missing, and waits until they are served. One that exists is never written: the
- * operator's own, of whatever version, are better than ours.
+ * Creates the missing openMCP CRDs and waits until they are established. An existing CRD is never written: the
+ * operator's own version takes precedence.
  */
 export async function installOpenmcpCrds(options: InstallContext): Promise<void> {
   const { client, log, signal } = options;
@@ -22,7 +22,7 @@ export async function installOpenmcpCrds(options: InstallContext): Promise<void>
         await client.create(CustomResourceDefinition, crd, signal);
         return true;
       } catch (error) {
-        // An operator was faster, or an answer was lost.
+        // An operator created it first, or the response to an earlier try was lost.
         if (isAlreadyExists(error)) return false;
         throw error;
       }
@@ -33,7 +33,7 @@ export async function installOpenmcpCrds(options: InstallContext): Promise<void>
   await waitForCrds({ ...options, crds: requiredOpenmcpCrds });
 }
 
-/** Says which of them are missing: without them `run` waits for ever. */
+/** Logs which of them are missing: without them `run` waits forever. */
 export async function warnAboutMissingOpenmcpCrds(options: InstallContext): Promise<void> {
   const missing = await createRetry(options)(() => findMissingCrds(options));
   for (const { metadata } of missing) {

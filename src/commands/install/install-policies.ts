@@ -15,8 +15,9 @@ const ownedPolicies = machineDeletionPolicy.map(
 );
 
 /**
- * Has the API server refuse what could not be taken back. Looks first at both objects: if one belongs to somebody else, nothing is
- * changed and a `POLICY_OWNED_BY_OTHERS` is thrown. One that has no such kinds (before Kubernetes 1.30) is warned of.
+ * Installs the admission policy that makes the API server refuse irreversible deletions. Both objects are read first:
+ * if one has another owner, nothing is changed and `POLICY_OWNED_BY_OTHERS` is thrown. An API server without these
+ * kinds (before Kubernetes 1.30) only causes a warning.
  */
 export async function installPolicies(context: InstallContext): Promise<void> {
   const persist = createRetry(context);

@@ -11,17 +11,20 @@ export interface InstallContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** For everything together. */
+  /** The timeout of all objects together. */
   readonly patienceSeconds: number;
 }
 
-/** What `init` keeps so on the API server. What exists with another value of the label, or without it, is somebody else's. */
+/**
+ * An object that `init` maintains on the API server. An existing object without the label, or with another value of it,
+ * has another owner.
+ */
 export interface OwnedObject {
   readonly type: ResourceType<InstallableObject>;
   readonly object: InstallableObject;
   readonly label: string;
   readonly refusal: ErrorCode;
-  /** What it is called in the log. */
+  /** Its name in the log. */
   readonly called: string;
 }
 
@@ -36,12 +39,12 @@ export const installDeadline = ({
 
 export type RetryUntilDeadline = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Tries again, as long as patience lasts, what lost a race or met an API server that is not up. */
+/** Retries after a conflict or while the API server is unavailable, until the deadline. */
 export function createRetry(context: InstallContext, endsAt = installDeadline(context)): RetryUntilDeadline {
   return (work) => retryUntil(endsAt, context, work);
 }
 
-/** The object as it is, once it is sure that it may be changed. Throws the refusal where it may not. */
+/** The existing object, once it is known that it may be changed. Throws the ownership error otherwise. */
 export async function findOwnedObject(
   { type, object, label, refusal }: OwnedObject,
   { client, signal }: InstallContext,
@@ -58,8 +61,8 @@ export async function findOwnedObject(
 }
 
 /**
- * What was seen to be ours is taken over with force, but only at the version that was seen. What was not there is
- * applied without force: should somebody else be faster, that is a conflict, and we look again.
+ * An object that was read as owned is applied with force, but only at that resourceVersion. A missing object is applied
+ * without force: if another client creates it first, that is a conflict, and the object is read again.
  */
 export async function applyOwnedObject(owned: OwnedObject, context: InstallContext): Promise<void> {
   const { type, object, called } = owned;
@@ -79,7 +82,7 @@ export async function applyOwnedObject(owned: OwnedObject, context: InstallConte
   log.info({ object: name }, `${called} ${what}`);
 }
 
-/** Tries again what lost a race or met an API server that is not up, until time ends. */
+/** Retries after a conflict or while the API server is unavailable, until `endsAt`. */
 async function retryUntil<T>(
   endsAt: number,
   { log, signal, clock }: InstallContext,

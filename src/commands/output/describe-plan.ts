@@ -1,6 +1,6 @@
 import type { ClusterPlan, PlannedMachine, UnassignedHosts } from '../../controllers/plan/plan-cluster.ts';
 
-/** A plan as text for a terminal: each machine with what becomes of what lies under it, then the Hosts that are left. */
+/** A plan as text for a terminal: each machine with the effects on its resources, then the unassigned Hosts. */
 export function describePlan({ machines, shared, left, endpoint, isMarked }: ClusterPlan): string {
   const parts = machines.map(describeMachine);
   if (endpoint !== undefined) parts.push(`The API server is reached at ${endpoint}.`);
@@ -20,7 +20,7 @@ export function describePlan({ machines, shared, left, endpoint, isMarked }: Clu
   return [...parts, `${end.join(', ')}. Nothing was changed.${unmarked}`].join('\n\n');
 }
 
-/** The configurations of a plan, each with the machine that it is for. */
+/** The configurations of a plan, each with the name of its machine. */
 export const describeMachineConfigs = ({ machines }: ClusterPlan): string[] =>
   machines.flatMap(({ seat, document }) => (document === undefined ? [] : [`# ${seat.slot.name}\n${document.trim()}`]));
 

@@ -19,7 +19,7 @@ const read = (text: string): Host[] =>
   });
 
 describe('servers as Hosts', () => {
-  it('are in maintenance, expect what they are, and can be selected by it', () => {
+  it('are in maintenance, contain their expected properties, and can be selected by label', () => {
     expect(read(formatHostManifests([server(7)], []))).toEqual([
       {
         apiVersion: 'talos.clusters.openmcp.cloud/v1alpha1',
@@ -41,7 +41,7 @@ describe('servers as Hosts', () => {
     ]);
   });
 
-  it('say in a line before them what is odd, whatever they are called', () => {
+  it('precede a Host with a comment about oddities, whatever the server is called', () => {
     const text = formatHostManifests(
       [server(7, { oddities: ['It is called a\n---\nb: c.', 'It was cancelled.'] })],
       [],
@@ -50,14 +50,14 @@ describe('servers as Hosts', () => {
     expect(read(text)).toHaveLength(1);
   });
 
-  it.each([' ', '\u00a0', '\n', '\ufeff'])('that are called %j are described by nothing', (blank) => {
+  it.each([' ', '\u00a0', '\n', '\ufeff'])('omit blank values: %j', (blank) => {
     const [host] = read(formatHostManifests([server(7, { name: blank, product: blank })], []));
     expect(host?.spec).toEqual({ serverNumber: 7, expect: { address: '203.0.113.41' }, maintenance: true });
     const [called] = read(formatHostManifests([server(7, { name: `${blank}rack-7${blank}` })], []));
     expect(called?.spec.description).toBe('rack-7');
   });
 
-  it('are left out and counted where they have a Host, or where nothing is told of them', () => {
+  it('are left out and counted when a Host exists or the server has no properties', () => {
     const vague = server(9, { address: undefined, product: '' });
     const text = formatHostManifests([server(7), server(8), vague], [known('mine', 7)]);
     expect(read(text).map(({ metadata }) => metadata.name)).toEqual(['server-8']);
@@ -70,11 +70,11 @@ describe('servers as Hosts', () => {
     expect(read(formatHostManifests([server(7)], taken))[0]?.metadata.name).toBe('server-7-3');
   });
 
-  it('are told to be none where there are none', () => {
+  it('are reported as none when there are none', () => {
     expect(formatHostManifests([], [])).toBe('# The account has no servers.');
   });
 
-  it('are what the kind accepts, whatever Robot tells', () => {
+  it('are valid Hosts, whatever Robot returns', () => {
     const any = fc.record({
       ...{ number: fc.integer({ min: 1, max: 2 ** 31 - 1 }), name: fc.string({ unit: 'binary', maxLength: 1100 }) },
       ...{

@@ -7,12 +7,12 @@ import { trimTrailing } from '../../lib/text.ts';
 
 type ExistingHost = Pick<Host, 'metadata' | 'spec'>;
 
-/** Longest values that the kind Host takes, in characters. */
+/** Maximum lengths of values in the Host schema, in characters. */
 const maxLengths = { address: 45, product: 64, description: 1024 } as const;
 
 /**
- * Servers as documents of YAML, each a Host in maintenance that can be applied as it is. One that has a Host already, and one
- * that nothing but its number is told of, are left out and counted at the end.
+ * Servers as YAML documents, each a Host in maintenance that can be applied as it is. A server that already has a Host,
+ * or of which only the number is known, is left out and counted at the end.
  */
 export function formatHostManifests(servers: readonly AccountServer[], known: readonly ExistingHost[]): string {
   const isKnown = ({ number }: AccountServer) => known.some(({ spec }) => spec.serverNumber === number);
@@ -34,10 +34,10 @@ export function formatHostManifests(servers: readonly AccountServer[], known: re
 const describeOmitted = (number: number, what: string): string[] =>
   number === 0 ? [] : [`# Left out: ${number} ${number === 1 ? 'server that has' : 'servers that have'} ${what}.`];
 
-/** A number alone is mistyped too easily, so a Host has to say more. */
+/** A number alone is mistyped too easily, so a Host must name another property. */
 const hasExpectation = (server: AccountServer): boolean => Object.keys(toExpectation(server)).length > 0;
 
-/** One that is too long for a Host is left out: half of it would be another one. */
+/** A value that is too long for a Host is left out: a truncated one would be a different value. */
 function toExpectation({ address, product }: AccountServer): { address?: string; product?: string } {
   return {
     ...(address && address.length <= maxLengths.address ? { address } : {}),
@@ -67,7 +67,7 @@ function formatHostManifest(server: AccountServer, names: ReadonlySet<string>): 
   return `${odd}${stringify(object, { lineWidth: 0 }).trimEnd()}`;
 }
 
-/** A Host of that name for another server cannot become one for this. */
+/** An existing Host of that name for another server cannot be reused. */
 function findFreeName(wanted: string, names: ReadonlySet<string>): string {
   let name = wanted;
   for (let suffix = 2; names.has(name); suffix += 1) name = `${wanted}-${suffix}`;
@@ -84,5 +84,5 @@ const toLabelValue = (text: string): string =>
     /[^A-Za-z0-9]/,
   );
 
-/** What people called a server may end a comment and begin a document. */
+/** The name of a server could end the comment and begin a document. */
 const toCommentLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');

@@ -6,7 +6,7 @@ const two = [
   { mac: '02:aa:00:00:00:02', address: '192.168.10.121' },
 ];
 
-it('T39: reservations are written as each DHCP server reads them', () => {
+it('T39: reservations are written in the format of each DHCP server', () => {
   expect(reservationFormats.text(two)).toBe('192.168.10.20    02:aa:00:00:00:01\n192.168.10.121   02:aa:00:00:00:02');
   expect(reservationFormats.dnsmasq(two).split('\n')).toEqual([
     'dhcp-host=02:aa:00:00:00:01,192.168.10.20',

@@ -1,11 +1,11 @@
-/** An address that a DHCP server is to give to one card, and to no other. */
+/** An address that a DHCP server reserves for one network card. */
 export interface DhcpReservation {
   /** Lower-case, colon-separated. */
   readonly mac: string;
   readonly address: string;
 }
 
-/** In lines as the configuration of a DHCP server takes them, by its name; `text` is for people. */
+/** Reservations in the configuration format of a DHCP server, by its name; `text` is for people. */
 export const reservationFormats = {
   text: (all) => all.map(({ mac, address }) => `${address.padEnd(15)}  ${mac}`).join('\n'),
   dnsmasq: (all) => all.map(({ mac, address }) => `dhcp-host=${mac},${address}`).join('\n'),
@@ -23,5 +23,5 @@ export const reservationFormats = {
 } as const satisfies Record<string, (all: readonly DhcpReservation[]) => string>;
 export type ReservationFormat = keyof typeof reservationFormats;
 
-/** Names of declarations are unique in all of the configuration. */
+/** Names of declarations are unique in the whole configuration. */
 const dhcpHostName = (address: string): string => `talos-${address.replaceAll('.', '-')}`;

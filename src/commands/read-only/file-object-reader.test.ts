@@ -33,7 +33,7 @@ stringData: {password: plain}
 `;
 
 describe('objects of a file', () => {
-  it('are asked for like those of a platform cluster', async () => {
+  it('are read like those of a platform cluster', async () => {
     const objects = await readObjectFile(
       await file(`${secret}---\n# nothing\n---\n${secret.replace('nas', 'other')}`),
       '--config',
@@ -52,11 +52,11 @@ describe('objects of a file', () => {
     ['kind: Secret\n', /document 1 of .* has no apiVersion/],
     ['just words', /document 1/],
     ['', /is empty/],
-  ])('are none in %j', async (text, message) => {
+  ])('are rejected for %j', async (text, message) => {
     await expect(readObjectFile(await file(text), '--config')).rejects.toThrow(message);
   });
 
-  it('of a file that holds a secret in the wrong place are not shown with it', async () => {
+  it('of a file with a secret in the wrong place are reported without the secret', async () => {
     const error = await readObjectFile(await file(`${secret}password: hunter2\n  wrong: : :\n`), '--config').catch(
       String,
     );
@@ -64,13 +64,13 @@ describe('objects of a file', () => {
     expect(error).not.toContain('hunter2');
   });
 
-  it('are none where there is no file', async () => {
+  it('are empty without a file', async () => {
     await expect(readObjectFile(join(folder, 'gone'), '--config')).rejects.toThrow(/--config: .*gone cannot be read/);
   });
 });
 
 describe('credentials', () => {
-  it('come out of a Secret, encoded or not', async () => {
+  it('come from a Secret, encoded or not', async () => {
     expect(revealed(await readCredentialsFromPath(await file(secret)))).toEqual({
       username: 'talos',
       apiKey: '1-encoded',
@@ -78,18 +78,18 @@ describe('credentials', () => {
     });
   });
 
-  it('come out of a folder, as a volume of a Secret has them', async () => {
+  it('come from a folder, as a mounted Secret volume has them', async () => {
     await mkdir(join(folder, '..data'));
     await file('talos\n', join('..data', 'username'));
     await symlink(join('..data', 'username'), join(folder, 'username'));
     expect(revealed(await readCredentialsFromPath(folder))).toEqual({ username: 'talos' });
   });
 
-  it('are refused where there are two', async () => {
+  it('are rejected when both are given', async () => {
     await expect(readCredentialsFromPath(await file(`${secret}---\n${secret}`))).rejects.toThrow(/one Secret/);
   });
 
-  it('come out of the environment, by the names of their keys', () => {
+  it('come from environment variables named after their keys', () => {
     const environment = {
       CREDENTIALS_USERNAME: 'talos',
       CREDENTIALS_API_KEY: '1-x',

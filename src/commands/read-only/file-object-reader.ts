@@ -8,7 +8,9 @@ import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from
 import { ProviderError } from '../../lib/errors.ts';
 import { SecretString, type SecretStrings } from '../../lib/secret-string.ts';
 
-/** Objects of a file, asked for like those of a platform cluster. What the file does not hold is not there. */
+/**
+ * Objects of a file, with the read API of a platform cluster. An object that the file does not contain does not exist.
+ */
 export class FileObjectReader {
   readonly #objects: readonly KubeObject[];
 
@@ -21,7 +23,7 @@ export class FileObjectReader {
     return items.find(({ metadata }) => metadata.name === name);
   }
 
-  /** Of selectors it knows `label=value`. */
+  /** Selectors support `label=value` only. */
   async list<T extends KubeObject>(
     type: ResourceType<T>,
     { namespace, labelSelector }: ListOptions = {},
@@ -44,7 +46,7 @@ export async function readObjectFile(path: string, flag: string): Promise<readon
   if ('empty' in documents) throw configInvalid(`${flag}: ${path} is empty.`);
   return documents.flatMap((document, i) => {
     const [error] = document.errors;
-    // Only the first line of it: what follows shows a part of the file.
+    // Only its first line: the rest quotes a part of the file.
     if (error) throw configInvalid(`${flag}: ${path} is no YAML: ${error.message.split('\n')[0]}`);
     const object: unknown = document.toJS();
     if (object === null) return [];
@@ -89,7 +91,7 @@ const toSecretKey = (words: string): string =>
     .replace(/_{2,}/g, '_')
     .replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** What a Secret holds that people wrote: encoded, in plain text, or both. */
+/** The values of a Secret that users wrote: encoded, in plain text, or both. */
 export function credentialsFromSecret(
   object: KubeSecret & { readonly stringData?: Readonly<Record<string, unknown>> },
 ): SecretStrings {
@@ -101,7 +103,10 @@ export function credentialsFromSecret(
   return { ...decodeSecretData({ data: Object.fromEntries(encoded) }), ...Object.fromEntries(plain) };
 }
 
-/** The keys of a Secret, as a file with the Secret or as a folder with a file for each key, like a volume of it. */
+/**
+ * The keys of a Secret, from a file with the Secret or from a folder with a file for each key, like a mounted Secret
+ * volume.
+ */
 export async function readCredentialsFromPath(path: string): Promise<SecretStrings> {
   const flag = '--credentials-file';
   const isFolder = await stat(path).then(
@@ -109,7 +114,7 @@ export async function readCredentialsFromPath(path: string): Promise<SecretStrin
     () => false,
   );
   if (isFolder) {
-    // A volume has folders and links of its own beside the keys: ..data.
+    // A mounted volume has folders and links of its own next to the keys: ..data.
     const names = (await readdir(path)).filter((name) => !name.startsWith('.'));
     const read = async (name: string) =>
       [name, new SecretString((await readTextFile(join(path, name), flag)).trim())] as const;

@@ -20,13 +20,13 @@ import {
   readObjectFile,
 } from './file-object-reader.ts';
 
-/** What a command gets that looks, and says what it saw. */
+/** The context of a read-only command. */
 export interface ReadOnlyCommandContext extends ProcessContext {
-  /** To standard output; the log goes elsewhere. */
+  /** Prints to standard output; the log goes elsewhere. */
   print(text: string): void;
 }
 
-/** Where they look who look once and leave. No verb that writes is within reach. */
+/** The data source of the read-only commands. It offers no verb that writes. */
 interface ReadOnlySource {
   readonly kube: Pick<KubeClient, 'find' | 'list'>;
   leasesOf(provider: string): Pick<AddressLeases, 'holderOf'>;
@@ -35,18 +35,18 @@ interface ReadOnlySource {
   close(): Promise<void>;
 }
 
-/** What those work with. */
+/** What the read-only commands work with. */
 export interface ReadOnlySession
   extends Omit<ReadOnlySource, 'close'>,
     Pick<PlatformContext, 'connections' | 'log' | 'clock' | 'signal'> {
-  /** Nothing is known of what there is, only of what somebody wrote into a file. */
+  /** The objects come from a file, so the state of the platform cluster is unknown. */
   readonly isFile: boolean;
 }
 
-/** Time for everything together: somebody sits before it. */
+/** Timeout of the whole command: a user waits for it. */
 const sessionTimeoutSeconds = 120;
 
-/** Looks at the platform cluster as whoever the kubeconfig is of, or at files, and closes everything behind itself. */
+/** Reads the platform cluster with the user's kubeconfig, or files, and closes all connections at the end. */
 export async function withReadOnlySession<T>(
   options: ReadOnlySettings & ReadOnlyCommandContext,
   look: (at: ReadOnlySession) => Promise<T>,

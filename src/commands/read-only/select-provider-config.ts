@@ -1,7 +1,7 @@
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import { ProviderError } from '../../lib/errors.ts';
 
-/** The ProviderConfig of a name; without one, the only one that there is. Throws CONFIG_INVALID. */
+/** The ProviderConfig of the given name; without a name, the only one that exists. Throws CONFIG_INVALID. */
 export function selectProviderConfig(configs: readonly ProviderConfig[], name: string | undefined): ProviderConfig {
   const [found, ...more] = configs.filter(({ metadata }) => name === undefined || metadata.name === name);
   if (found && more.length === 0) return found;

@@ -1,16 +1,18 @@
 import type { Facts, PlatformContext } from '../platform.ts';
 
-/** A control plane of a cluster whose endpoint is led to it from outside. */
+/** A control plane of a cluster whose endpoint address is routed to it by the platform. */
 export interface ControlPlaneCandidate {
-  /** What its steps learned. */
+  /** The facts of its steps. */
   readonly facts: Facts;
-  /** Its API server can be expected to answer. */
+  /** Its API server is expected to answer. */
   readonly works: boolean;
 }
 
-/** What is known when an endpoint does not answer that is led to control planes from outside. */
+/**
+ * The context of an endpoint failover: the endpoint is routed to a control plane by the platform and does not answer.
+ */
 export type EndpointFailoverContext<C = unknown> = PlatformContext<C> & {
-  /** The most trusted first. */
+  /** Ordered by trust, highest first. */
   readonly planes: readonly ControlPlaneCandidate[];
   /** Numbers of all servers that have a Host. */
   servers(): ReadonlySet<number>;

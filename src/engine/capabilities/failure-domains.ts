@@ -1,27 +1,28 @@
 import type { Facts } from '../platform.ts';
 
 /**
- * Where the section of a platform describes several places that machines can be made at, each with credentials of its own.
- * Whoever works at one of them sees the section as if it described that one alone.
+ * For a platform whose section describes several failure domains with separate credentials. Code that works in one of
+ * them gets the section as if it described that one alone.
  */
 export interface FailureDomains<S, C> {
-  /** In the order of the section. Empty: it describes a single place, which has no name. */
+  /** In the order of the section. Empty: the section describes a single failure domain without a name. */
   names(section: S): readonly string[];
   /**
-   * The section as it is for one of them. `facts` are those of the machine that is there: of one that was made before places
-   * had names they tell which it is. Throws a ProviderError when the section has no such place any more.
+   * The section reduced to one failure domain. `facts` are those of the existing machine: they identify the failure
+   * domain of a machine that was created before failure domains had names. Throws a ProviderError when the section no
+   * longer has this failure domain.
    */
   at(section: S, site: string | undefined, facts: Facts): C;
-  /** What a field of that is called in the section as people write it, e.g. `truenas.systems[1].pool`. */
+  /** The path of its field in the section as users write it, e.g. `truenas.systems[1].pool`. */
   fieldAt(section: S, site: string | undefined, field: string): string;
 }
 
-/** Where somebody looks who looks at no machine. */
+/** The failure domain of a context that has no machine. */
 export interface InFailureDomain {
-  /** Undefined: the platform has but one place. */
+  /** Undefined: the platform has a single failure domain. */
   readonly site: string | undefined;
 }
 
-/** All places of a section, for whoever goes round them: a single one has no name. */
+/** All failure domains of a section, for iteration: a single one has no name. */
 export const failureDomainsOrDefault = (names: readonly string[]): readonly (string | undefined)[] =>
   names.length > 0 ? names : [undefined];

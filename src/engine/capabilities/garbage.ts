@@ -1,36 +1,43 @@
 import type { Facts, NodeSpec, Owner, PlatformContext } from '../platform.ts';
 import type { InFailureDomain } from './failure-domains.ts';
 
-/** What is kept for many machines together, and may not be taken from any of them. */
+/** Resources that many machines share and that must not be removed while one of them needs them. */
 export interface ResourcesInUse {
-  /** What ProviderConfigs name, and what Machines that have not joined are made for: it may be booted at any moment. */
+  /**
+   * The Talos images that ProviderConfigs name, and those of Machines that have not joined and can boot at any moment.
+   */
   readonly talos: readonly NodeSpec['talos'][];
-  /** What the steps of all Machines have written down. */
+  /** The facts of all Machines. */
   readonly facts: readonly Facts[];
 }
 
 /**
- * What is kept on the platform cluster for a Machine that does not exist, and that nothing there needs: its Machine was deleted by
- * force. As it was noted when it was made.
+ * A resource retained on the platform cluster for a Machine that was deleted by force, and that no object there refers
+ * to. The fields are those recorded when it was created.
  */
 export interface RetainedResource {
   readonly machine: string;
-  /** In words, e.g. `the address 192.168.10.21`. */
+  /** A description, e.g. `the address 192.168.10.21`. */
   readonly what: string;
-  /** Where the machine was made. */
+  /** The system that the machine was created on. */
   readonly system: string;
-  /** What lies there of the machine, as its platform names it. Without any nothing proves that it is gone. */
+  /**
+   * The resources of the machine on that system, as its platform names them. Without any, nothing proves that the
+   * machine is gone.
+   */
   readonly roots?: readonly string[];
-  /** Nothing of the machine is there: when that has been so for a day, it goes. Whether it has gone. */
+  /**
+   * Deletes the retained resource once nothing of the machine has existed for a day. Returns whether it was deleted.
+   */
   letGo(): Promise<boolean>;
 }
 
 export type GarbageContext<C = unknown> = PlatformContext<C> &
   InFailureDomain & {
-    /** The mark that counts, but for the Machine. */
+    /** The ownership mark, except for the Machine. */
     readonly ours: Omit<Owner, 'machine'>;
-    /** As it is right now. Undefined: it cannot be told, so nothing may go. */
+    /** The resources in use right now. Undefined: unknown, so nothing may be removed. */
     needed(): Promise<ResourcesInUse | undefined>;
-    /** What may be let go where nothing is left of the machine that it was for. */
+    /** The retained resources that may be deleted once nothing of their machine exists. */
     keepsakes(): Promise<readonly RetainedResource[]>;
   };

@@ -3,29 +3,29 @@ import type { MachineDiskKey } from '../machine-disk-key.ts';
 import type { Facts, Owner, PlatformContext, Step, StepContext } from '../platform.ts';
 import type { InFailureDomain } from './failure-domains.ts';
 
-/** What is outside, carries our mark, and names a Machine that is not known. */
+/** A resource on the platform that carries the ownership mark and names a Machine that does not exist. */
 export interface Orphan {
-  /** Name of the Machine, as the mark has it. */
+  /** Name of the Machine, as the mark records it. */
   readonly machine: string;
-  /** What there is of it, in words, e.g. `virtual machine shop_cp_0_abcdefgh (STOPPED)`. */
+  /** Descriptions of its resources, e.g. `virtual machine shop_cp_0_abcdefgh (STOPPED)`. */
   readonly what: readonly string[];
-  /** Something of it runs, or nobody can tell that nothing does. */
+  /** A resource of it runs, or it cannot be proven that none does. */
   readonly runs: boolean;
-  /** Why it may be something else than what was made for the Machine, in a sentence. It is never removed then. */
+  /** Why it may not be the resource created for the Machine, in a sentence. It is never removed then. */
   readonly doubt?: string;
-  /** What the steps that made it had written down, as far as those need it that remove it. */
+  /** The facts of the steps that created it, as far as the removal needs them. */
   readonly facts: Facts;
 }
 
 export type OrphanContext<C = unknown> = PlatformContext<C> &
   InFailureDomain & {
-    /** The mark that counts, but for the Machine. */
+    /** The ownership mark, except for the Machine. */
     readonly ours: Omit<Owner, 'machine'>;
-    /** Whether a Machine of that name is known: what carries its name is none. */
+    /** Whether a Machine of that name exists: a resource that carries its name is no orphan. */
     isKnown(machine: string): boolean;
   };
 
-/** What steps may know of a machine without a Machine. */
+/** The context of steps that remove resources without a Machine. */
 export type OrphanRemovalContext<C = unknown> = PlatformContext<C> &
   Partial<InFailureDomain> &
   Pick<StepContext<C>, 'owner' | 'facts'> & {
@@ -33,10 +33,13 @@ export type OrphanRemovalContext<C = unknown> = PlatformContext<C> &
     readonly diskKey: Pick<MachineDiskKey, 'forget'>;
   };
 
-/** Where machines are made and not only lent, some may outlive their Machine: one deleted by force, or lost with a backup. */
+/**
+ * For platforms that create machines. Resources may outlive their Machine after a forced deletion or the restore of a
+ * backup.
+ */
 export interface OrphanCapability<C> {
-  /** Read-only: those that this ProviderConfig would have made. */
+  /** Read-only: the orphans that this ProviderConfig would have created. */
   find(context: OrphanContext<C>): Promise<readonly Orphan[]>;
-  /** Back to nothing, from any state in between. Each looks for the mark again right before it changes anything. */
+  /** Back to nothing, from any state in between. Each step checks the mark again right before it changes anything. */
   readonly remove: readonly Step<OrphanRemovalContext<C>>[];
 }

@@ -1,26 +1,26 @@
 import type { Step, StepContext, StepOutcome } from '../platform.ts';
 
-/** What the steps that put a machine right are told beside the rest. */
+/** The context of the repair steps of a machine. */
 export type RepairContext<C = unknown> = StepContext<C> & {
-  /** The reasons of what is to be put right: all else stays as it is. */
+  /** The drift reasons to repair: everything else stays as it is. */
   readonly reasons: readonly string[];
 };
 
-/** Where machines that were made can be put right again. */
+/** For platforms that can repair existing machines. */
 export interface RepairCapability<C = unknown> {
   /**
-   * Walked while an observation shows something that `mend` of its drift says can be put right, by itself or since a person
-   * agreed. A walk may end early or begin anew at any step: each looks, and does nothing where nothing is to be done.
+   * Run while an observation shows drift whose `mend` allows a repair, by itself or with approval. A run may end early
+   * or restart at any step: each step checks first, and does nothing when nothing has to be repaired.
    */
   readonly mend: readonly Step<RepairContext<C>>[];
   /**
-   * Called while a machine that was started waits to join its cluster: what is to be done in place of waiting, such as going
-   * back to the step that makes what is gone.
+   * Called while a started machine waits to join its cluster: an action to take instead of waiting, such as going back
+   * to the step that recreates a missing resource.
    */
   recover(context: StepContext<C>): Promise<StepOutcome | undefined>;
   /**
-   * Called for a machine that was started and whose node has not answered for minutes: takes the power away, and goes back to the step
-   * that starts it. Undefined where it does not run.
+   * Called for a started machine whose node has not answered for minutes: powers it off, and goes back to the step that
+   * starts it. Undefined when it does not run.
    */
   cutPower?(context: StepContext<C>): Promise<StepOutcome | undefined>;
 }

@@ -18,7 +18,7 @@ describe('a fingerprint', () => {
     ['as Chrome shows it', bytes.join('').toLowerCase()],
     ['as Windows shows it', bytes.join(' ')],
     ['with its kind', `SHA256:${bytes.join('')}`],
-  ])('is read %s', (_, text) => {
+  ])('is parsed: %s', (_, text) => {
     expect(fingerprintPattern.test(text)).toBe(true);
     expect(normalizeFingerprint(text)).toBe(spelled);
   });
@@ -29,12 +29,12 @@ describe('a fingerprint', () => {
     ['too long', `${spelled}:00`],
     ['cut short', spelled.slice(0, -1)],
     ['empty', ''],
-  ])('is none: %s', (_, text) => {
+  ])('is rejected: %s', (_, text) => {
     expect(fingerprintPattern.test(text)).toBe(false);
   });
 });
 
-describe('a server whose certificate nobody vouches for and whose name is another', () => {
+describe('a server with an untrusted certificate for another name', () => {
   let server: ReturnType<typeof createServer>;
   let host: string;
   let own: string;
@@ -59,7 +59,7 @@ describe('a server whose certificate nobody vouches for and whose name is anothe
     const agent = createHttpAgent({ pin });
     try {
       const signal = deadlineSignal(10);
-      // Twice: the second connection could have taken up the session of the first.
+      // Twice: the second connection could resume the session of the first.
       for (const _ of [1, 2]) {
         const reply = await sendHttpRequest(`https://${host}`, {
           agent,
@@ -81,14 +81,14 @@ describe('a server whose certificate nobody vouches for and whose name is anothe
     expect(heard).toEqual(['k', 'k']);
   });
 
-  it('hears nothing when it shows another, which is named', async () => {
+  it('receives nothing when it presents another certificate, which the error names', async () => {
     heard.length = 0;
     const error = await ask(new CertificatePin(spelled));
     expect(error).toMatchObject({ code: 'TLS_FINGERPRINT_DIFFERS', detail: `It is ${own}, not ${spelled}.` });
     expect(heard).toEqual([]);
   });
 
-  it('tells its fingerprint to who asks', async () => {
+  it('presents its fingerprint to a client that asks for it', async () => {
     expect(await fetchFingerprint(host, deadlineSignal(10))).toBe(own);
   });
 });

@@ -6,27 +6,27 @@ import { waitOrAbort } from '../deadline.ts';
 import { ProviderError } from '../errors.ts';
 
 /**
- * SHA-256 of a certificate as people copy it: `openssl x509 -fingerprint -sha256` and Firefox with colons, Chrome in one
- * piece, Windows with spaces; in letters of either case.
+ * SHA-256 of a certificate as common tools print it: `openssl x509 -fingerprint -sha256` and Firefox with colons,
+ * Chrome without separators, Windows with spaces; in letters of either case.
  */
 export const fingerprintPattern =
   /^([Ss][Hh][Aa]-?256( [Ff]ingerprint)?[=:] ?)?[0-9A-Fa-f]{2}([: ]?[0-9A-Fa-f]{2}){31}$/;
 
-/** The one spelling that fingerprints are compared and shown in: capitals with colons. */
+/** The canonical form for comparison and output: capitals with colons. */
 export const normalizeFingerprint = (text: string): string =>
   formatFingerprint(text.replace(/^sha-?256( fingerprint)?[=:] ?/i, '').replace(/[: ]/g, ''));
 
 const formatFingerprint = (hex: string): string => hex.toUpperCase().match(/../g)?.join(':') ?? '';
 
-/** That of the certificate which the other side showed; empty when it showed none. */
+/** The fingerprint of the peer's certificate; empty when it presented none. */
 function peerFingerprint(socket: TLSSocket): string {
   const certificate = socket.getPeerX509Certificate();
   return certificate ? formatFingerprint(createHash('sha256').update(certificate.raw).digest('hex')) : '';
 }
 
 /**
- * What a certificate has to be, in place of an authority that vouches for it: then neither its name nor its dates count.
- * Nothing is sent before {@link refuse} has looked.
+ * Trust in one certificate instead of a certificate authority: neither its name nor its dates count then. Nothing is
+ * sent before {@link refuse} has checked it.
  */
 export class CertificatePin {
   readonly fingerprint: string;
@@ -36,17 +36,17 @@ export class CertificatePin {
     this.fingerprint = normalizeFingerprint(text);
   }
 
-  /** For `tls.connect`: the certificate is not judged there, since {@link refuse} does. */
+  /** For `tls.connect`: no verification by Node, because {@link refuse} verifies the certificate. */
   readonly tls = { rejectUnauthorized: false } as const;
 
-  /** Why the other side of a connection whose handshake is over is not the right one: TLS_FINGERPRINT_DIFFERS. */
+  /** The error of a connection whose peer presented another certificate in its handshake: TLS_FINGERPRINT_DIFFERS. */
   refuse(socket: TLSSocket): ProviderError | undefined {
     const shown = peerFingerprint(socket);
     if (shown === this.fingerprint) return undefined;
     return new ProviderError('TLS_FINGERPRINT_DIFFERS', `It is ${shown || 'none'}, not ${this.fingerprint}.`);
   }
 
-  /** For undici. A session that is taken up again shows no certificate everywhere: none is kept. */
+  /** For undici. Sessions are not cached, because a resumed session does not always show the certificate. */
   connector(timeout: number): buildConnector.connector {
     const open = buildConnector({ ...this.tls, timeout, maxCachedSessions: 0 });
     return (options, callback) =>
@@ -60,7 +60,10 @@ export class CertificatePin {
   }
 }
 
-/** What the server at `host` (with an optional port) shows. Nothing is sent. Throws what the socket or TLS threw. */
+/**
+ * The fingerprint that the server at `host` (with an optional port) presents. Sends nothing. Throws the error of the
+ * socket or TLS.
+ */
 export async function fetchFingerprint(host: string, signal: AbortSignal): Promise<string> {
   const { hostname, port } = new URL(`https://${host}`);
   const name = hostname.replace(/^\[(.*)\]$/, '$1');

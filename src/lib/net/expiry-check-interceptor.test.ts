@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A server that writes down what arrives, and a dispatcher whose connections are made one `connected` later. */
+/** A server that records its requests, and a dispatcher that calls `connected` for each new connection. */
 async function scene(connected: () => void) {
   const arrived: string[] = [];
   const server = createServer((request, response) => {
@@ -27,7 +27,7 @@ async function scene(connected: () => void) {
   return { arrived, dispatcher: pool.compose(expiryCheckInterceptor) };
 }
 
-it('does not send what changes something when the time was over before there was a connection', async () => {
+it('does not send a request that changes something when its signal expires before there is a connection', async () => {
   const tenure = new AbortController();
   let isOver = false;
   addExpiryCheck(tenure.signal, () => {
@@ -44,7 +44,7 @@ it('does not send what changes something when the time was over before there was
   expect(arrived).toEqual([]);
 });
 
-it('sends everything else, with or without a signal, and hands the answer on', async () => {
+it('sends all other requests, with or without a signal, and passes the response on', async () => {
   const { arrived, dispatcher } = await scene(() => {});
   const { signal } = new AbortController();
   for (const options of [{ method: 'GET' as const }, { method: 'PATCH' as const, body: 'x' }]) {

@@ -5,8 +5,8 @@ type Handler = Dispatcher.DispatchHandler;
 type RequestStart = NonNullable<Handler['onRequestStart']>;
 
 /**
- * Makes a dispatcher look at the signal of a request that changes something in the moment in which that is written: it may
- * have waited for its connection until long after the signal's time (see `guard` in deadline.ts).
+ * Makes a dispatcher check the signal of a request that changes something right before it is written: the request may
+ * have waited for its connection until long after the signal's deadline (see `addExpiryCheck` in deadline.ts).
  */
 export const expiryCheckInterceptor: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const { signal } = options as { readonly signal?: AbortSignal | null };

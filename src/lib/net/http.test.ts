@@ -31,13 +31,13 @@ const codeOf = async (promise: Promise<unknown>) => {
 };
 
 describe('an HTTP exchange', () => {
-  it('gives any status back, so that one place decides what it means', async () => {
+  it('returns any status, so that one place decides what it means', async () => {
     const base = await serve((_, response) => response.writeHead(503, { 'Retry-After': '7' }).end('later'));
     const reply = await sendHttpRequest(base, { signal: deadlineSignal(5) });
     expect([reply.status, reply.headers['retry-after'], await reply.text()]).toEqual([503, '7', 'later']);
   });
 
-  it('names a refused connection, a passed deadline, and leaves a shutdown what it is', async () => {
+  it('reports a refused connection and an expired deadline, and passes an abort through', async () => {
     const silent = await serve(() => {});
     expect(await codeOf(sendHttpRequest('http://127.0.0.1:1/', { signal: deadlineSignal(5) }))).toBe('UNREACHABLE');
     expect(await codeOf(sendHttpRequest(silent, { signal: deadlineSignal(0.05) }))).toBe('DEADLINE_EXCEEDED');
@@ -45,7 +45,7 @@ describe('an HTTP exchange', () => {
     expect(await codeOf(sendHttpRequest(silent, { signal: AbortSignal.abort(reason) }))).toBe(reason);
   });
 
-  it('S27: follows no redirect unless told to, and then leaves credentials behind at another origin', async () => {
+  it('S27: follows no redirect by default, and otherwise sends no credentials to another origin', async () => {
     let seen: string | undefined = 'nothing yet';
     const other = await serve((request, response) => {
       seen = request.headers.authorization;
@@ -60,7 +60,7 @@ describe('an HTTP exchange', () => {
     expect([second.status, await second.text(), seen]).toEqual([200, 'image', undefined]);
   });
 
-  describe('that began with https', () => {
+  describe('that started with https', () => {
     let authority: KubeAuthority;
     beforeAll(async () => {
       authority = await createKubeAuthority('http-test-ca');
@@ -76,7 +76,7 @@ describe('an HTTP exchange', () => {
     const redirect = (location: string) =>
       serveSecurely((_, response) => response.writeHead(302, { Location: location }).end());
 
-    it('goes on with https alone, however many redirects there are', async () => {
+    it('continues with https only, through all redirects', async () => {
       let requests = 0;
       const plain = await serve((_, response) => {
         requests += 1;
@@ -94,7 +94,7 @@ describe('an HTTP exchange', () => {
       await agent.destroy();
     });
 
-    it('gives back a redirect that leads nowhere', async () => {
+    it('returns a redirect with an invalid location', async () => {
       const agent = createHttpAgent({ ca: authority.cert });
       const reply = await sendHttpRequest(await redirect('http://['), {
         redirects: 5,
@@ -107,13 +107,13 @@ describe('an HTTP exchange', () => {
     });
   });
 
-  it('refuses a body that is longer than was bargained for', async () => {
+  it('rejects a body that exceeds the limit', async () => {
     const base = await serve((_, response) => response.end('x'.repeat(100)));
     await expect((await sendHttpRequest(base, { signal: deadlineSignal(5) })).text(99)).rejects.toThrow(RangeError);
   });
 });
 
-describe('what a network throws', () => {
+describe('an error of the network', () => {
   const coded = (code: string) => Object.assign(new Error('text'), { code });
   it.each([
     [coded('ECONNREFUSED'), 'UNREACHABLE'],

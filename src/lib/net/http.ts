@@ -11,20 +11,20 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   /** Ends the request and the reading of its body. See `lib/deadline.ts`. */
   readonly signal: AbortSignal;
-  /** From {@link createHttpAgent}; without one, the process's own connections and trusted roots are used. */
+  /** From {@link createHttpAgent}. Absent: the process's shared connections and the public certificate authorities. */
   readonly agent?: Dispatcher;
   /**
-   * How many redirects to follow, for GET and HEAD. 0 by default: a credential must not travel by redirect. Never from https to
-   * anything else: REDIRECT_INSECURE.
+   * How many redirects to follow, for GET and HEAD. 0 by default: a credential must not be sent through a redirect.
+   * Redirects from https to another scheme fail with REDIRECT_INSECURE.
    */
   readonly redirects?: number;
 }
 
 export interface HttpResponse {
   readonly status: number;
-  /** Names in lower case; of a repeated header the first. */
+  /** Names in lower case; the first value of a repeated header. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body in pieces. Read it, or call `discard`, or the connection stays taken. */
+  /** The body in chunks. Read it or call `discard`, otherwise the connection stays in use. */
   readonly body: AsyncIterable<Uint8Array>;
   /** The whole body. Throws a RangeError beyond `maxBytes` (1 MiB by default). */
   text(maxBytes?: number): Promise<string>;
@@ -33,7 +33,10 @@ export interface HttpResponse {
 
 const connectTimeoutMs = 10_000;
 
-/** Connections of one's own, with a CA or one certificate to trust beside nothing else. Close it when it is no longer needed. */
+/**
+ * Separate connections that trust one CA or one certificate and nothing else. Close the agent when it is no longer
+ * needed.
+ */
 export function createHttpAgent(options: { ca?: string; pin?: CertificatePin; connections?: number } = {}): Agent {
   const { ca, pin, connections = 8 } = options;
   return new Agent({
@@ -44,8 +47,8 @@ export function createHttpAgent(options: { ca?: string; pin?: CertificatePin; co
 }
 
 /**
- * One HTTP exchange. Any status is a reply; what never became one is thrown as {@link toNetworkError} has it. An abort of
- * the caller's own signal is thrown as it is.
+ * One HTTP exchange. Any status is a reply; a failure without a reply is thrown as {@link toNetworkError} converts it.
+ * An abort of the caller's own signal is thrown unchanged.
  */
 export async function sendHttpRequest(url: string | URL, options: HttpRequest): Promise<HttpResponse> {
   let target = new URL(url);
@@ -54,7 +57,7 @@ export async function sendHttpRequest(url: string | URL, options: HttpRequest): 
     const reply = await sendOnce(target, { ...options, ...(headers ? { headers } : {}) });
     const location = reply.headers['location'];
     if (left <= 0 || location === undefined || ![301, 302, 303, 307, 308].includes(reply.status)) return reply;
-    // One that leads nowhere is an answer like any other.
+    // A redirect with an invalid location is returned like any other reply.
     if (!URL.canParse(location, target.href)) return reply;
     await reply.discard();
     const next = new URL(location, target);
@@ -64,7 +67,7 @@ export async function sendHttpRequest(url: string | URL, options: HttpRequest): 
   }
 }
 
-/** What was asked for over TLS must not come from whoever sits on the way. */
+/** The content of an https request must not come from an attacker on the network path. */
 function rejectInsecureRedirect(from: URL, to: URL): void {
   if (from.protocol !== 'https:' || to.protocol === 'https:') return;
   throw new ProviderError('REDIRECT_INSECURE', `${from.host} leads to ${to.protocol}//${to.host}.`);
@@ -116,19 +119,19 @@ function withoutCredentials(headers: HttpRequest['headers']): HttpRequest['heade
   );
 }
 
-/** The caller's abort stays what it is, so that a shutdown is not taken for a broken network. */
+/** The caller's abort is thrown unchanged, so that a shutdown is not taken for a network failure. */
 function toAbortOrNetworkError(error: unknown, target: string, signal: AbortSignal): unknown {
   if (signal.aborted && !isDeadlineError(signal.reason)) return signal.reason;
   return toNetworkError(signal.aborted ? signal.reason : error, target);
 }
 
-/** OpenSSL's and Node's names for "this certificate proves nothing". */
+/** The codes of OpenSSL and Node for an untrusted certificate. */
 const untrustedCertificateCodes =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)|ERR_TLS_CERT_|HOSTNAME_MISMATCH$|INVALID_(CA|PURPOSE)$)/;
 
 /**
- * Turns what a socket, TLS or undici threw into a ProviderError: DEADLINE_EXCEEDED, TLS_UNTRUSTED or UNREACHABLE.
- * `target` is shown to people: a host and port, never a URL with credentials.
+ * Converts an error of a socket, TLS or undici into a ProviderError: DEADLINE_EXCEEDED, TLS_UNTRUSTED or UNREACHABLE.
+ * `target` is shown to users: a host and port, never a URL with credentials.
  */
 export function toNetworkError(error: unknown, target: string): ProviderError {
   if (error instanceof ProviderError) return error;

@@ -21,7 +21,7 @@ describe('an address', () => {
     },
   );
 
-  it('is the same however an IPv6 address is written', () => {
+  it('is equal in every notation of IPv6', () => {
     fc.assert(
       fc.property(
         fc.ipV6().filter((text) => !text.includes('.')),
@@ -52,7 +52,7 @@ describe('a subnet', () => {
     },
   );
 
-  it('overlaps what shares an address with it, and nothing of the other family', () => {
+  it('overlaps a subnet with common addresses, and none of the other family', () => {
     const overlap = (a: string, b: string) => ipRangesOverlap(parseSubnet(a)!, parseSubnet(b)!);
     expect(overlap('10.0.0.0/8', '10.9.0.0/16')).toBe(true);
     expect(overlap('10.9.0.0/16', '10.10.0.0/16')).toBe(false);

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Addresses of one family that follow each other, as numbers. */
+/** Consecutive addresses of one family, as numbers. */
 export interface IpRange {
   readonly family: 4 | 6;
   readonly first: bigint;
@@ -10,11 +10,11 @@ export interface IpRange {
 /** `10.244.0.0/16` or `fd00::/56`. */
 export interface IpSubnet extends IpRange {
   readonly prefix: number;
-  /** Whether it was written with its first address, as subnets are. */
+  /** Whether it was written with its first address, as usual for subnets. */
   readonly exact: boolean;
 }
 
-/** The one address that a text says, in either family; undefined when it says none. */
+/** The single address in a text, of either family; undefined when the text is no address. */
 export function parseIp(text: string): IpRange | undefined {
   const value = isIPv4(text)
     ? numberOf(text.split('.').map(Number), 8n)
@@ -37,7 +37,7 @@ export function parseSubnet(text: string): IpSubnet | undefined {
   return { family: host.family, first, last, prefix, exact: host.first === first };
 }
 
-/** `host:port` as it stands in a URL: an IPv6 address goes into brackets. */
+/** `host:port` for a URL, with brackets around an IPv6 address. */
 export const toAuthority = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 export const ipRangesOverlap = (a: IpRange, b: IpRange): boolean =>
@@ -46,7 +46,10 @@ export const ipRangesOverlap = (a: IpRange, b: IpRange): boolean =>
 const numberOf = (parts: readonly number[], bits: bigint): bigint =>
   parts.reduce((value, part) => (value << bits) + BigInt(part), 0n);
 
-/** Groups around `::`, the last two of which may be written as an IPv4 address. A zone means nothing elsewhere. */
+/**
+ * Groups around `::`, the last two of which may be written as an IPv4 address. A zone is rejected: it only has a
+ * meaning on its own host.
+ */
 function ipv6NumberOf(text: string): bigint | undefined {
   if (text.includes('%')) return undefined;
   const [left = [], right] = text.split('::').map(groupsOf);

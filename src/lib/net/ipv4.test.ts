@@ -14,7 +14,7 @@ import {
 const address = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
 describe('IPv4 addresses', () => {
-  it('survive being written and read', () => {
+  it('survive parsing and formatting', () => {
     fc.assert(
       fc.property(address, (value) => {
         expect(parseIpv4(formatIpv4(value))).toBe(value);
@@ -23,13 +23,13 @@ describe('IPv4 addresses', () => {
   });
 
   it.each(['', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '1.2.3.-4', 'a.b.c.d', '1.2.3.4 '])(
-    'refuses %j',
+    'rejects %j',
     (text) => {
       expect(parseIpv4(text)).toBeUndefined();
     },
   );
 
-  it('reads single addresses and ranges, and refuses those that run backwards', () => {
+  it('reads single addresses and ranges, and rejects descending ranges', () => {
     expect([...listIpv4Addresses([parseIpv4Range('10.0.0.254-10.0.1.1')!])]).toEqual([
       '10.0.0.254',
       '10.0.0.255',
@@ -52,7 +52,7 @@ describe('IPv4 addresses', () => {
     );
   });
 
-  it('counts an address once even where ranges overlap', () => {
+  it('counts an address once when ranges overlap', () => {
     const small = fc.tuple(fc.nat(60), fc.nat(20)).map(([first, more]) => ({ first, last: first + more }));
     fc.assert(
       fc.property(fc.array(small, { maxLength: 6 }), (ranges) => {

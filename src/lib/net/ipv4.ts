@@ -4,7 +4,7 @@ export interface Ipv4Range {
   readonly last: number;
 }
 
-/** The number behind `192.168.10.20`; undefined when it is no IPv4 address. */
+/** The number of `192.168.10.20`; undefined when it is no IPv4 address. */
 export function parseIpv4(text: string): number | undefined {
   const parts = text.split('.');
   if (parts.length !== 4) return undefined;
@@ -19,7 +19,7 @@ export function parseIpv4(text: string): number | undefined {
 export const formatIpv4 = (value: number): string =>
   [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255].join('.');
 
-/** `192.168.10.20` or `192.168.10.20-192.168.10.60`; undefined when it is neither or runs backwards. */
+/** `192.168.10.20` or `192.168.10.20-192.168.10.60`; undefined when it is neither or descending. */
 export function parseIpv4Range(text: string): Ipv4Range | undefined {
   const [from = '', to = from, ...rest] = text.split('-');
   const first = parseIpv4(from);
@@ -28,7 +28,7 @@ export function parseIpv4Range(text: string): Ipv4Range | undefined {
   return { first, last };
 }
 
-/** The addresses of the subnet that `address` lies in, network and broadcast address included. */
+/** The addresses of the subnet of `address`, network and broadcast address included. */
 export function ipv4SubnetOf(address: number, prefix: number): Ipv4Range {
   const size = 2 ** (32 - prefix);
   const first = Math.floor(address / size) * size;
@@ -40,7 +40,7 @@ export const ipv4RangeContains = (range: Ipv4Range, address: number): boolean =>
 
 export const ipv4RangesOverlap = (a: Ipv4Range, b: Ipv4Range): boolean => a.first <= b.last && b.first <= a.last;
 
-/** How many addresses the ranges hold; one that lies in two of them counts once. */
+/** Number of addresses in the ranges; an address in two ranges counts once. */
 export function countIpv4Addresses(ranges: readonly Ipv4Range[]): number {
   let count = 0;
   let covered = -1;
@@ -53,7 +53,7 @@ export function countIpv4Addresses(ranges: readonly Ipv4Range[]): number {
   return count;
 }
 
-/** Every address of the ranges in order, as text. Endless for nobody: ranges are bounded by 2^32. */
+/** Every address of the ranges in order, as text. Finite: ranges are bounded by 2^32. */
 export function* listIpv4Addresses(ranges: readonly Ipv4Range[]): Generator<string> {
   for (const range of ranges) for (let value = range.first; value <= range.last; value += 1) yield formatIpv4(value);
 }

@@ -4,7 +4,7 @@ interface Waiter {
   enter(): void;
 }
 
-/** Lets so many in at a time, first come first served; how many may change from call to call. */
+/** Limits concurrency in first-come, first-served order; the limit may change from call to call. */
 export class AdaptiveConcurrencyLimit {
   readonly #clock: Clock;
   readonly #most: () => number;
@@ -21,8 +21,8 @@ export class AdaptiveConcurrencyLimit {
   }
 
   /**
-   * Waits for its turn and gives what ends it. Throws the signal's reason, or `late()` when its turn has not come by
-   * `until`, in the clock's monotonic milliseconds.
+   * Waits for a free slot and returns the function that frees it. Throws the signal's reason, or `late()` when no slot
+   * is free by `until`, in the clock's monotonic milliseconds.
    */
   async enter(until: number, signal: AbortSignal, late: () => unknown): Promise<() => void> {
     signal.throwIfAborted();
@@ -46,14 +46,14 @@ export class AdaptiveConcurrencyLimit {
     });
     const leave = (reason: unknown): void => {
       const at = waiter ? this.#line.indexOf(waiter) : -1;
-      // Its turn has come in the same moment: then it has to be ended by whoever got it.
+      // A slot was assigned at the same moment: the caller that got it has to free it.
       if (at < 0) return;
       this.#line.splice(at, 1);
       throw reason;
     };
     const onAbort = (): void => over.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    // It ends by an abort when the turn has come, and nobody listens any more.
+    // When a slot is assigned, the sleep ends with an abort that has no listener any more.
     const tooLate = this.#clock.sleep(Math.max(0, until - this.#clock.monotonic()), over.signal).then(
       () => leave(late()),
       () => (signal.aborted ? leave(signal.reason) : undefined),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Batcher, type BatcherOptions } from './batcher.ts';
 
-/** A batch whose calls end when they are told to. */
+/** A batcher whose calls end under the control of the test. */
 function slow(most?: number, patience?: BatcherOptions['patience'], atOnce = 1) {
   const calls: { questions: readonly string[]; end: () => void; fail: (error: Error) => void }[] = [];
   const batch = new Batcher<string, string>(
@@ -17,7 +17,7 @@ function slow(most?: number, patience?: BatcherOptions['patience'], atOnce = 1) 
 const { signal } = new AbortController();
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('questions that are asked at the same time', () => {
+describe('simultaneous questions', () => {
   it('share calls, but none is answered by a call that began before it was asked', async () => {
     const { batch, calls } = slow();
     const first = batch.ask('a', signal);
@@ -32,7 +32,7 @@ describe('questions that are asked at the same time', () => {
     expect(await Promise.all(others)).toEqual(['it is b', undefined, 'it is a']);
   });
 
-  it('do not wait for the call before where two may be under way, and the third does', async () => {
+  it('do not wait for the previous call when two may run at a time, except the third', async () => {
     const { batch, calls } = slow(undefined, undefined, 2);
     const answers: Promise<unknown>[] = [];
     for (const one of ['a', 'b', 'c', 'd']) {
@@ -48,7 +48,7 @@ describe('questions that are asked at the same time', () => {
     expect(await Promise.all(answers)).toEqual(['it is a', 'it is b', 'it is c', 'it is d']);
   });
 
-  it('make a second call when they are too many for one', async () => {
+  it('make a second call when they exceed the size of a batch', async () => {
     const { batch, calls } = slow(2);
     const answers = ['a', 'b', 'c'].map((one) => batch.ask(one, signal));
     await turn();
@@ -60,7 +60,7 @@ describe('questions that are asked at the same time', () => {
   });
 });
 
-it('an answer that takes too long is not waited for by those who ask afterwards', async () => {
+it('a slow response does not delay later questions', async () => {
   let lose = (): void => undefined;
   const patience = () =>
     new Promise<void>((resolve) => {
@@ -80,8 +80,8 @@ it('an answer that takes too long is not waited for by those who ask afterwards'
   expect(await first).toBe('it is a');
 });
 
-describe('trouble', () => {
-  it('of a call is told to those who waited for it; whoever asks next is not concerned', async () => {
+describe('failures and aborts', () => {
+  it('a failed call fails the questions of its batch, but not later ones', async () => {
     const { batch, calls } = slow();
     const unlucky = batch.ask('a', signal);
     await turn();
@@ -93,7 +93,7 @@ describe('trouble', () => {
     expect(await lucky).toBe('it is b');
   });
 
-  it('somebody who does not wait any longer disturbs nobody', async () => {
+  it('an aborted question does not affect the others', async () => {
     const { batch, calls } = slow();
     const gone = new AbortController();
     const left = batch.ask('a', gone.signal);
@@ -105,7 +105,7 @@ describe('trouble', () => {
     expect(await stays).toBe('it is b');
   });
 
-  it('are not answered when all who asked have gone, and are asked anew by who comes then', async () => {
+  it('the call ends when all askers have aborted, and the question is asked again for the next asker', async () => {
     const over: AbortSignal[] = [];
     const batch = new Batcher<string, string>(async (questions, given) => {
       over.push(given);
@@ -124,7 +124,7 @@ describe('trouble', () => {
     expect(await batch.ask('c', signal)).toBe('it is c');
   });
 
-  it('have an answer that fails end by itself: its parts tell something of the other side', async () => {
+  it('a failed call ends by itself, because its parts may still report on the remote side', async () => {
     const over: AbortSignal[] = [];
     const batch = new Batcher<string, string>(async (_, life) => {
       over.push(life);
@@ -134,7 +134,7 @@ describe('trouble', () => {
     expect(over[0]?.aborted).toBe(false);
   });
 
-  it('are not asked at all when they waited for their turn and all have gone', async () => {
+  it('a batch is not asked when all askers abort before its turn', async () => {
     const { batch, calls } = slow();
     const first = batch.ask('a', signal);
     const gone = new AbortController();

@@ -1,19 +1,19 @@
 import { waitOrAbort } from '../deadline.ts';
 
 export interface BatcherOptions {
-  /** Questions that are asked together at most; default 50. */
+  /** Maximum number of questions in a batch; default 50. */
   readonly most?: number;
-  /** Calls that are under way at the same time at most; default 1. */
+  /** Maximum number of concurrent calls; default 1. */
   readonly atOnce?: number;
-  /** Resolves when those who come at the same time have come, too. Default: at once. */
+  /** Resolves when all simultaneous questions have been asked. Default: at once. */
   readonly linger?: () => Promise<void>;
-  /** Resolves when an answer takes so long that those who asked meanwhile wait for it no longer. Default: never. */
+  /** Resolves when a response is so slow that later questions no longer wait for it. Default: never. */
   readonly patience?: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Answers many questions with few calls: what is asked while as many calls are under way as may be is asked together, as soon as an
- * answer has come. No answer is older than its question.
+ * Answers many questions with few calls: questions that are asked while the maximum number of calls is running form a
+ * batch, which starts as soon as a call has ended. No answer is older than its question.
  */
 export class Batcher<Question, Answer> {
   readonly #answer: BatchResolver<Question, Answer>;
@@ -21,12 +21,12 @@ export class Batcher<Question, Answer> {
   readonly #linger: BatcherOptions['linger'];
   readonly #patience: BatcherOptions['patience'];
   #waiting: PendingBatch<Question, Answer> | undefined;
-  /** When the next calls may begin, one for each that may be under way. */
+  /** When the next calls may start, one entry for each concurrent call. */
   readonly #turns: Promise<unknown>[];
 
   /**
-   * `answer` brings its own deadline: no one of those who ask can end it, because others wait for it as well. Its signal ends
-   * when all of them have given up.
+   * `answer` sets its own deadline: a single caller cannot abort it, because others wait for it as well. Its signal
+   * aborts when all of them have given up.
    */
   constructor(answer: BatchResolver<Question, Answer>, options: BatcherOptions = {}) {
     this.#answer = answer;
@@ -36,7 +36,9 @@ export class Batcher<Question, Answer> {
     this.#patience = options.patience;
   }
 
-  /** The answer to one question; `undefined` when there is none. Throws what the call threw, or the signal's reason. */
+  /**
+   * The answer to one question; `undefined` when there is none. Throws the error of the call, or the signal's reason.
+   */
   async ask(question: Question, signal: AbortSignal): Promise<Answer | undefined> {
     signal.throwIfAborted();
     const round = this.#join(question);
@@ -45,7 +47,7 @@ export class Batcher<Question, Answer> {
       const answers = await waitOrAbort(round.answers, signal);
       return answers.get(question);
     } catch (error) {
-      // Of an answer that failed, parts may still be under way that tell something of the other side.
+      // After a failure, parts of the call may still be running that report on the remote side.
       if (round.asking === 1 && signal.aborted) round.over.abort(error);
       throw error;
     } finally {
@@ -74,7 +76,7 @@ export class Batcher<Question, Answer> {
     return round;
   }
 
-  /** When the next ones are asked: after the answer, or when it takes too long. */
+  /** When the next batch starts: after the answer, or when it is too slow. */
   async #untilNext(begun: Promise<unknown>, answered: Promise<unknown>): Promise<void> {
     const patience = this.#patience;
     if (!patience) return void (await answered);
@@ -85,13 +87,13 @@ export class Batcher<Question, Answer> {
   }
 }
 
-/** Questions that are asked together. */
+/** A batch of questions. */
 interface PendingBatch<Question, Answer> {
   readonly questions: Set<Question>;
   readonly answers: Promise<ReadonlyMap<Question, Answer>>;
-  /** Ends the call when nobody waits for its answer any more. */
+  /** Aborts the call when no caller waits for its answer any more. */
   readonly over: AbortController;
-  /** How many wait. */
+  /** How many callers wait. */
   asking: number;
 }
 

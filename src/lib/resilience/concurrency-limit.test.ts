@@ -5,7 +5,7 @@ const never = new AbortController().signal;
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a limit', () => {
-  it('lets in so many at a time, in the order in which they came', async () => {
+  it('runs up to the limit at a time, in the order of arrival', async () => {
     const limit = createConcurrencyLimit(2);
     const started: number[] = [];
     const end: (() => void)[] = [];
@@ -29,7 +29,7 @@ describe('a limit', () => {
     expect(started).toEqual([0, 1, 2, 3]);
   });
 
-  it('gives the place on when work throws, and when somebody leaves the line', async () => {
+  it('passes the slot on when work throws, and when a waiter aborts', async () => {
     const limit = createConcurrencyLimit(1);
     const stop = new AbortController();
     let release = () => {};

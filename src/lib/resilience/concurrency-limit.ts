@@ -1,4 +1,4 @@
-/** Runs work, at most so many at a time; the rest waits in line, or leaves it when its signal aborts. */
+/** Runs work, limited to a maximum at a time; the rest waits in a queue, and leaves it when its signal aborts. */
 export type ConcurrencyLimit = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /** A {@link ConcurrencyLimit} of `most`. First come, first served. */
@@ -25,7 +25,7 @@ export function createConcurrencyLimit(most: number): ConcurrencyLimit {
       line.push(turn);
     });
 
-  // The place of whoever leaves goes to the next in line, so `running` changes only when the line is empty.
+  // A freed slot goes to the next waiter, so `running` changes only when the queue is empty.
   const exit = () => {
     const next = line.shift();
     if (next) next();

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** Whoever sends on after that is held up again. */
+/** A longer debt is paused for again when more data arrives. */
 const maxPauseSeconds = 60;
 
 export interface RateLimit {
@@ -10,8 +10,8 @@ export interface RateLimit {
 }
 
 /**
- * How fast is read what another system sends by itself. One that sends more is not refused but read later: TCP holds it up, and
- * the event loop stays free for others.
+ * Limits how fast data is read that another system sends unasked. Excess data is not rejected but read later: TCP slows
+ * the sender down, and the event loop stays free for others.
  */
 export class ReadThrottle {
   readonly #clock: Clock;
@@ -25,12 +25,12 @@ export class ReadThrottle {
     this.#messages = new TokenBucket(clock, messages.burst, messages.perSecond);
   }
 
-  /** Counts what came in. Returns for how many seconds nothing more is to be read. */
+  /** Counts received data. Returns the seconds during which nothing more may be read. */
   spend(bytes: number, messages: number): number {
     return Math.min(maxPauseSeconds, Math.max(this.#bytes.spend(bytes), this.#messages.spend(messages)));
   }
 
-  /** The same. Undefined: go on; else resolves when to go on, or with the end of the signal. */
+  /** Like `spend`. Undefined: continue; otherwise resolves when to continue, or with the end of the signal. */
   rest(bytes: number, messages: number, signal: AbortSignal): Promise<void> | undefined {
     const seconds = this.spend(bytes, messages);
     if (seconds <= 0) return undefined;

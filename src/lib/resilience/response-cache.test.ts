@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => over.abort());
 
-/** Asks, and holds the answer no stronger than those it was asked of. */
+/** Asks, and keeps only a weak reference to the answer. */
 async function ask(maxAgeSeconds: number): Promise<WeakRef<object>> {
   const call = async () => {
     calls += 1;
@@ -23,8 +23,8 @@ async function ask(maxAgeSeconds: number): Promise<WeakRef<object>> {
   return new WeakRef(await shared.get('all of them', { maxAgeSeconds }, call, over.signal));
 }
 
-describe('what many ask alike', () => {
-  it('is asked once for those who come within the time, and anew after it', async () => {
+describe('a response cache', () => {
+  it('asks once for all callers within the maximum age, and again after it', async () => {
     await Promise.all([ask(15), ask(15)]);
     await clock.advance(14_000);
     await ask(15);
@@ -34,7 +34,7 @@ describe('what many ask alike', () => {
     expect(calls).toBe(2);
   });
 
-  it('is held until nobody would make do with it any more, and no longer', async () => {
+  it('keeps an answer as long as a caller may accept its age, and no longer', async () => {
     const answer = await ask(15);
     await clock.advance(44_000);
     expect(await isReclaimed(answer)).toBe(false);
@@ -42,7 +42,7 @@ describe('what many ask alike', () => {
     expect(await isReclaimed(answer)).toBe(true);
   });
 
-  it('is let go of at once when a newer answer takes its place, or it is forgotten', async () => {
+  it('releases an answer at once when a newer one replaces it, or when it is forgotten', async () => {
     const replaced = await ask(15);
     await clock.advance(20_000);
     const forgotten = await ask(15);
@@ -52,7 +52,7 @@ describe('what many ask alike', () => {
     expect(await isReclaimed(forgotten)).toBe(true);
   });
 
-  it('outlives the end of the time of what it replaced', async () => {
+  it('keeps an answer beyond the expiry of the one that it replaced', async () => {
     await ask(15);
     await clock.advance(30_000);
     await ask(15);

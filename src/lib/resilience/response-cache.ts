@@ -5,41 +5,41 @@ import { LruMap } from '../lru-map.ts';
 interface CacheEntry {
   readonly at: number;
   readonly answer: Promise<unknown>;
-  /** What was changed in it since, by number. */
+  /** The numbers whose part of the answer has been amended since. */
   readonly amended: ReadonlySet<number>;
 }
 
-/** How old an answer may be, and of what it has to tell as it was asked for. */
+/** The maximum age of an answer, and the part of it that must be as it was received. */
 export interface Freshness {
   readonly maxAgeSeconds: number;
   readonly unamended?: number | undefined;
 }
 
-/** Where answers are large and nobody makes do with old ones. */
+/** For large answers that are only accepted while they are fresh. */
 interface Retention {
   readonly seconds: number;
-  /** Ends when nobody asks any more. */
+  /** Aborts when no caller is left. */
   readonly over: AbortSignal;
 }
 
-/** More questions than the largest account has things to ask about; what is forgotten is asked again. */
+/** More questions than the largest account has resources; an evicted question is asked again. */
 const maxEntries = 5000;
 
-/** Answers that several may use for a while, so that many who ask for the same cost one call. Failures are not kept. */
+/** A cache of answers, so that many callers with the same question cost one call. Failures are not cached. */
 export class ResponseCache {
   readonly #clock: Clock;
   readonly #keeping: Retention | undefined;
   readonly #known = new LruMap<string, CacheEntry>(maxEntries);
 
-  /** Without `keeping` answers are kept until they are replaced or forgotten. */
+  /** Without `keeping`, answers are cached until they are replaced or forgotten. */
   constructor(clock: Clock, keeping?: Retention) {
     this.#clock = clock;
     this.#keeping = keeping;
   }
 
   /**
-   * The answer to `question`, asked for at most `maxAgeSeconds` ago, or now; also now when what it says of `unamended` is our own
-   * word. `ask` must bring a deadline of its own: others may wait for it when this caller has gone.
+   * The answer to `question`, asked at most `maxAgeSeconds` ago, or now; also now when its part on `unamended` was
+   * amended locally. `ask` must set its own deadline: others may wait for it after this caller has aborted.
    */
   async get<T>(question: string, freshness: Freshness, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { maxAgeSeconds, unamended } = freshness;
@@ -55,8 +55,8 @@ export class ResponseCache {
   }
 
   /**
-   * What was answered, or is being answered, about `number` has changed since, and it is known how. It does not become younger
-   * by that.
+   * Applies a known change to the answer about `number`, received or pending. The answer does not become fresher by
+   * that.
    */
   amend<T>(question: string, number: number, change: (answer: T) => T): void {
     const known = this.#known.get(question);
@@ -65,7 +65,7 @@ export class ResponseCache {
     this.#keep(question, { at: known.at, answer, amended: new Set([...known.amended, number]) });
   }
 
-  /** What was answered to it, or to all that was asked, may have changed. */
+  /** Invalidates the answer to one question, or all answers, because it may have changed. */
   forget(question?: string): void {
     if (question === undefined) this.#known.clear();
     else this.#known.delete(question);
@@ -73,7 +73,7 @@ export class ResponseCache {
 
   #keep(question: string, asked: CacheEntry): void {
     this.#known.set(question, asked);
-    // A timer must not hold what was replaced or forgotten meanwhile.
+    // A timer must not keep a replaced or forgotten answer alive.
     const kept = new WeakRef(asked);
     const drop = (): void => {
       if (this.#known.get(question) === kept.deref()) this.#known.delete(question);

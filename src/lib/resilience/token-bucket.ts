@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** So many at once, and then so many in a second. */
+/** Allows a burst, and then a fixed rate per second. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #burst: number;
@@ -16,7 +16,7 @@ export class TokenBucket {
     this.#filledAt = clock.monotonic();
   }
 
-  /** Takes one, if there is one. */
+  /** Takes a token, if there is one. */
   take(): boolean {
     this.#fill();
     if (this.#tokens < 1) return false;
@@ -24,14 +24,14 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes so many, which may be more than there are. Returns after how many seconds nothing is owed any more. */
+  /** Takes this many tokens, which may be more than there are. Returns the seconds until the debt is paid. */
   spend(amount: number): number {
     this.#fill();
     this.#tokens -= amount;
     return this.#tokens >= 0 ? 0 : -this.#tokens / this.#perSecond;
   }
 
-  /** 0 when there is one now. */
+  /** 0 when a token is available now. */
   secondsUntilNext(): number {
     this.#fill();
     return this.#tokens >= 1 ? 0 : (1 - this.#tokens) / this.#perSecond;

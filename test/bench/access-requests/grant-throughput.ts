@@ -16,24 +16,27 @@ import {
   targetCluster,
 } from './requests.ts';
 
-/** How many AccessRequests are made in one go, and how often: in turns, so that a machine that is slow for a while is so for both. */
+/**
+ * The number of AccessRequests per burst, and the number of bursts. Provider and minimal loop alternate, so that a slow
+ * phase of the machine affects both.
+ */
 const bursts = [
   { count: 100, turns: 4 },
   { count: 1000, turns: 2 },
   { count: 5000, turns: 1 },
 ];
-/** Made before, by either side: what has just been started is not yet compiled. */
+/** Created first by both: new processes have not compiled their code yet. */
 const warmUp = 50;
-/** Nodes have addresses of this subnet. */
+/** The subnet of the nodes. */
 const testbedOptions = { subnet: '127.42.201' };
 
-/** The calls that nobody can do without, and nothing else: no look, no cache, no event. */
+/** Only the calls that every implementation needs: no checks, no cache, no events. */
 async function runMinimalLoop(stage: Testbed, admin: KubeClient, count: number, prefix = 'bare'): Promise<number> {
   const startedAt = performance.now();
   await inParallel(count, async (i) => {
     const name = `${prefix}-${i}`;
     const ref = { namespace: 'bench', name };
-    // Nobody's, so that the provider, which runs beside it, leaves it alone.
+    // Of another provider, so that the provider under test ignores it.
     const { metadata } = await createPendingRequest(stage, name, 'nobody');
     await stage.platform.merge(AccessRequest, ref, { metadata: { finalizers: ['bench.example.org/held'] } });
     await admin.create(ServiceAccount, {
@@ -62,7 +65,7 @@ async function runMinimalLoop(stage: Testbed, admin: KubeClient, count: number, 
   return performance.now() - startedAt;
 }
 
-/** So many at once, on API servers of their own: the bare calls, then the provider. */
+/** A burst of this size on separate API servers: first the minimal calls, then the provider. */
 async function compareBurst(
   { count, turns }: (typeof bursts)[number],
   say: (line: string) => void,
@@ -95,7 +98,7 @@ async function compareBurst(
   }
 }
 
-/** Access for many at once, on real API servers, against the bare calls on the same. */
+/** Many simultaneous grants on real API servers, compared with the minimal calls on the same servers. */
 export const grantBenchmark: Benchmark = {
   name: 'Granting access',
   missing: missingForRealKube(true) ?? missingForRealWorkload(),

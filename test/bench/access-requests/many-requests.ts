@@ -22,7 +22,7 @@ const count = 1000;
 const metricsAddress = '127.42.203.250:8080';
 const countWrites: WriteCounter = async () => (await countApiRequests(metricsAddress)).writes;
 const restSeconds = 120;
-/** How often the provider looks at each request. */
+/** How often the provider reconciles each request. */
 const resyncSeconds = 600;
 /** New requests, one after the other. */
 const samples = 15;
@@ -45,7 +45,7 @@ async function measureLatencies(stage: Testbed, prefix: string, goesOn: (i: numb
 
 const names = (prefix: string): string[] => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
 
-/** Makes every token look as if five sixths of its time were over. */
+/** Makes every token look as if five sixths of its lifetime were over. */
 async function ageTokens(stage: Testbed, prefix: string): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
   const encode = (seconds: number): string => Buffer.from(String(now + seconds)).toString('base64');
@@ -56,7 +56,7 @@ async function ageTokens(stage: Testbed, prefix: string): Promise<void> {
   });
 }
 
-/** What it does while nothing is to be done, but for the looks that come every ten minutes. */
+/** The provider's work while nothing changes, except for the resync every ten minutes. */
 async function measureIdle(
   stage: Testbed,
 ): Promise<{ readonly share: number; readonly figures: readonly Measurement[] }> {
@@ -73,7 +73,7 @@ async function measureIdle(
   return { share, figures };
 }
 
-/** All are looked at after a restart, and nothing is written. What that takes is what it takes every ten minutes. */
+/** A restart reconciles all requests and writes nothing. Its cost equals that of the resync every ten minutes. */
 async function measureRestart(stage: Testbed, idle: number): Promise<Measurement[]> {
   await stage.provider.stop();
   const logged = stage.provider.lines.length;
@@ -119,7 +119,7 @@ async function measureRenewal(stage: Testbed, say: (line: string) => void): Prom
   return ratioMeasurement(what, median(busy), idle, 2, `${formatMs(median(busy))} ÷ ${formatMs(idle)}, medians`);
 }
 
-/** A thousand granted requests on real API servers, and little or nothing to do. */
+/** A thousand granted requests on real API servers, with little or nothing to do. */
 export const manyRequestsBenchmark: Benchmark = {
   name: `${count} AccessRequests`,
   missing: missingForRealKube(true) ?? missingForRealWorkload(),

@@ -4,13 +4,13 @@ import type { RecordedVersion } from '../../e2e/support/observation/object-recor
 import type { Testbed } from '../../e2e/support/testbed/testbed.ts';
 import { eventually } from '../../support/eventually.ts';
 
-/** As many as the controller works on at a time. */
+/** The number of requests that the controller reconciles at a time. */
 const concurrency = 16;
 export const configMapReadRules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];
-/** The one that access is asked for. */
+/** The Cluster of the requests. */
 export const targetCluster: NamespacedRef = { namespace: 'bench', name: 'target' };
 
-/** Does `work` for each number below `count`, a few at a time. */
+/** Runs `work` for each number below `count`, a few at a time. */
 export async function inParallel(count: number, work: (i: number) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {
@@ -19,7 +19,7 @@ export async function inParallel(count: number, work: (i: number) => Promise<voi
   await Promise.all(Array.from({ length: concurrency }, lane));
 }
 
-/** A request in the state in which the operator hands it over: the real one hands over fewer than two a second. */
+/** A request in the state in which the operator leaves it: the real operator handles fewer than two a second. */
 export async function createPendingRequest(
   { platform, things }: Testbed,
   name: string,
@@ -36,7 +36,7 @@ export async function createPendingRequest(
   return await platform.merge(AccessRequest, ref, { status }, { subresource: 'status' });
 }
 
-/** Makes so many requests and waits until all are granted. Milliseconds. */
+/** Creates this many requests and waits until all are granted. Returns milliseconds. */
 export async function createAndAwaitGrants(stage: Testbed, count: number, prefix: string): Promise<number> {
   const { sightings } = stage.recorder;
   let read = sightings.length;
@@ -44,7 +44,7 @@ export async function createAndAwaitGrants(stage: Testbed, count: number, prefix
   await inParallel(count, async (i) => {
     await createPendingRequest(stage, `${prefix}-${i}`);
   });
-  // What was written down is asked, not the API server, which has enough to do.
+  // Reads the recorded requests instead of loading the API server.
   const granted = new Set<string>();
   const allGranted = (): boolean => {
     for (const { object } of sightings.slice(read) as RecordedVersion<AccessRequest>[]) {
@@ -58,7 +58,7 @@ export async function createAndAwaitGrants(stage: Testbed, count: number, prefix
   return performance.now() - startedAt;
 }
 
-/** Makes the cluster, with a provider that runs. */
+/** Creates the cluster with a running provider. */
 export async function createTargetCluster({ things, platform }: Testbed): Promise<void> {
   await things.credentials();
   await things.config('home');
@@ -67,6 +67,6 @@ export async function createTargetCluster({ things, platform }: Testbed): Promis
   await eventually('it is ready', isReady, 120);
 }
 
-/** Whether it works, by what it has logged since then. */
+/** Whether its controllers run, according to its log since then. */
 export const hasStartedControllers = ({ provider }: Testbed, since: number): boolean =>
   provider.lines.slice(since).some((line) => line.includes('controller starts'));

@@ -11,14 +11,16 @@ import { Fleet, type FleetOptions } from './fleet.ts';
 import { machinesPerCluster } from './fleet-layout.ts';
 import { createSecretsBundles } from './seed-fleet.ts';
 
-/** Numbers of machines, each measured with a fleet of its own; `FLEET_SIZES=99,3000` measures others. */
+/** Numbers of machines, each measured with a separate fleet; `FLEET_SIZES=99,3000` measures others. */
 const sizes = (process.env['FLEET_SIZES'] ?? '100,1000,3000').split(',').map(Number);
-/** How long the largest fleet is watched; the others, which only tell how it grows, a third less. */
+/** How long the largest fleet is measured; the smaller ones, which only show the growth, two thirds of that. */
 const restSeconds = Number(process.env['FLEET_REST_SECONDS'] ?? 120);
-/** After the last write, so that what comes once a minute has found its pace, and V8 has cleared up what the start has left. */
+/**
+ * Delay after the last write, so that periodic work is in its rhythm, and V8 has collected the garbage of the start.
+ */
 const warmSeconds = 120;
 
-/** What one fleet came to. */
+/** The result of one fleet. */
 interface FleetResult {
   readonly machines: number;
   readonly seconds: number;
@@ -27,7 +29,7 @@ interface FleetResult {
   readonly share: number;
   readonly memory: number;
   readonly writesAfterRestart: number;
-  /** Clusters and Machines that are not ready in the end. */
+  /** Clusters and Machines that are not ready at the end. */
   readonly unready: number;
   /** Milliseconds. */
   readonly lists: number;
@@ -98,7 +100,7 @@ async function measureFleet(options: FleetOptions, seconds: number, say: (line: 
 
 const formatSeconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;
 
-/** Clusters that are all ready, of three machines each, on ten NAS: laid out as the provider leaves them. */
+/** Ready clusters of three machines each, on ten NAS, in the state in which the provider leaves them. */
 export const fleetBenchmark: Benchmark = {
   name: 'A fleet at rest',
   missing: missingForRealKube(),
@@ -122,7 +124,7 @@ export const fleetBenchmark: Benchmark = {
   },
 };
 
-/** Those of the largest fleet, and how they have grown from the one before. */
+/** The values of the largest fleet, and their growth from the next smaller one. */
 function fleetMeasurements(all: readonly FleetResult[]): Measurement[] {
   const [one, before] = [all.at(-1), all.at(-2)];
   if (!one) return [];
@@ -152,7 +154,7 @@ const belowMeasurement = (what: string, value: number, most: number, unit: strin
   reached: value < most,
 });
 
-/** Nothing may grow faster than the number of machines. */
+/** No value may grow faster than the number of machines. */
 function growthMeasurements(before: FleetResult, after: FleetResult): Measurement[] {
   const times = after.machines / before.machines;
   const from = `from ${before.machines} to ${after.machines} Machines (× ${times.toFixed(1)})`;

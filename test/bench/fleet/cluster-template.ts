@@ -15,9 +15,12 @@ import type { Backup } from '../../world/truenas/test-controls/backup.ts';
 import { awaitNoWrites, countProviderWrites } from '../write-counts.ts';
 import { derivedNames, machinesPerCluster } from './fleet-layout.ts';
 
-/** One cluster as the provider has made it, with all that there is of it anywhere. Plain data. */
+/** One cluster created by the provider, with all of its objects and resources. Plain data. */
 export interface ClusterTemplate {
-  /** What was derived from its name, in the order of {@link derivedNames}, and then its addresses, that of the endpoint first. */
+  /**
+   * The names derived from its name, in the order of {@link derivedNames}, and then its addresses, that of the endpoint
+   * first.
+   */
   readonly names: readonly string[];
   readonly factoryUrl: string;
   readonly config: ProviderConfig;
@@ -35,16 +38,16 @@ export interface ClusterTemplate {
       readonly userProperties: Readonly<Record<string, string>>;
     })[];
     readonly marks: readonly (readonly [string, { mode: number; uid: number; gid: number }])[];
-    /** Its files lie in there by their full paths. */
+    /** Its files in this folder, by their full paths. */
     readonly files: string;
   };
 }
 
-/** Of names that no other text holds. */
+/** Names that occur in no other text. */
 const templateRef: NamespacedRef = { namespace: 'pattern-space', name: 'pattern-cluster' };
 const templateConfigName = 'pattern-config';
 
-/** Has the provider make one cluster in the world, and writes down what came of it: `pattern.json` in the folder. */
+/** Lets the provider create one cluster on the simulators, and writes the result to `pattern.json` in the folder. */
 export async function createClusterTemplate(folder: string): Promise<ClusterTemplate> {
   const seeds = { truenas: { pools: [{ name: 'tank', sizeBytes: 2 ** 44 }] } };
   const stage = await Testbed.open({ subnet: '127.42.207', seeds });
@@ -108,7 +111,9 @@ async function readClusterTemplate(stage: Testbed, folder: string): Promise<Clus
   };
 }
 
-/** Marks that name no Cluster: its UID is given by an API server that is not there yet when copies are laid out on a NAS. */
+/**
+ * Marks without a Cluster: its UID comes from an API server that does not exist yet when copies are placed on a NAS.
+ */
 const withoutClusterMarks = (nas: ClusterTemplate['nas']): ClusterTemplate['nas'] => ({
   ...nas,
   vms: JSON.parse(JSON.stringify(nas.vms).replaceAll(/ cluster=[0-9a-f-]+/g, '')),
@@ -126,7 +131,7 @@ const withoutClusterMark = (values: Readonly<Record<string, string>>): Record<st
       .map(([key, value]) => [key, value.replace(/ cluster=[0-9a-f-]+$/, '')]),
   );
 
-/** Without what an API server gives to each object. */
+/** Removes the fields that an API server sets. */
 function withoutServerFields<T extends KubeObject>(object: T): T {
   const { name, namespace, labels, annotations, finalizers } = object.metadata;
   const metadata = { name, namespace, labels, annotations, finalizers };

@@ -24,13 +24,13 @@ export interface ClustersInput {
 export interface ClustersReport {
   /** Calls by name. */
   readonly calls: Readonly<Record<string, number>>;
-  /** The numbers of those clusters that were asked anything. */
+  /** The numbers of the clusters that received a call. */
   readonly asked: readonly number[];
-  /** How often kubelets reported. */
+  /** The number of kubelet reports. */
   readonly reports: number;
 }
 
-/** The API servers of all clusters, each with its own authority at its own address, and their kubelets. */
+/** The API servers of all clusters, each with its own certificate authority and address, and their kubelets. */
 await runSimulatorProcess(async ({ folder, installation, clusters }: ClustersInput) => {
   const pattern = JSON.parse(await readFile(join(folder, 'pattern.json'), 'utf8')) as ClusterTemplate;
   const bundles = JSON.parse(await readFile(join(folder, 'bundles.json'), 'utf8')) as string[];
@@ -53,7 +53,7 @@ await runSimulatorProcess(async ({ folder, installation, clusters }: ClustersInp
       nodes.push({ server, name: node.metadata.name });
     }
   }
-  // Each at its own time, one after the other.
+  // Spread over time, one after the other.
   let next = 0;
   setInterval(
     () => {

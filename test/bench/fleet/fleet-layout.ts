@@ -5,13 +5,13 @@ import type { Owner } from '../../../src/engine/platform.ts';
 import { hashNames } from '../../../src/lib/hash.ts';
 import { vmIdentityOf } from '../../../src/platforms/truenas/resources/identity.ts';
 
-/** How many NAS the clusters are spread over, each with a ProviderConfig of its own. */
+/** The number of NAS that the clusters are spread over, each with its own ProviderConfig. */
 export const systemCount = 10;
 /** Control planes of each cluster. */
 export const machinesPerCluster = 3;
 export const fleetProviderName = 'talos';
 
-/** Where the fleet's NAS of that number listens. */
+/** The address of the NAS with this number. */
 export const systemAddress = (system: number): string => `127.47.0.${10 + system}`;
 export const systemPort = 8443;
 export const configName = (system: number): string => `nas-${system}`;
@@ -21,7 +21,7 @@ const blockSize = 4096;
 const firstAddress = 16;
 const addressAt = (index: number): string => `127.${44 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`;
 
-/** Of a ProviderConfig. */
+/** The network section of a ProviderConfig. */
 export function networkSectionOf(system: number) {
   const at = (offset: number) => addressAt(system * blockSize + offset);
   return {
@@ -32,17 +32,17 @@ export function networkSectionOf(system: number) {
   };
 }
 
-/** One cluster: what it is called, and where it is. */
+/** The name, system and addresses of one cluster. */
 export interface ClusterPlacement {
   readonly ref: NamespacedRef;
   readonly system: number;
-  /** Which of its NAS's it is. */
+  /** Its index among the clusters of its NAS. */
   readonly index: number;
   /** That of the API server first, then those of the machines. */
   readonly addresses: readonly string[];
 }
 
-/** The cluster of that number. */
+/** The placement of the cluster with this number. */
 export function placementOf(number: number): ClusterPlacement {
   const system = number % systemCount;
   const index = Math.floor(number / systemCount);
@@ -55,11 +55,11 @@ export function placementOf(number: number): ClusterPlacement {
   };
 }
 
-/** How many of so many clusters lie on a NAS. */
+/** How many of all clusters are on this NAS. */
 export const clustersOnSystem = (system: number, clusters: number): number =>
   Math.ceil((clusters - system) / systemCount);
 
-/** Everything that the provider derives from the name of a cluster, in a fixed order. */
+/** Every name that the provider derives from the name of a cluster, in a fixed order. */
 export function derivedNames(ref: NamespacedRef, installation: string, config: string, host: string): string[] {
   const machines = Array.from({ length: machinesPerCluster }, (_, slot) => machineName(ref, 'cp', slot));
   return [
@@ -74,7 +74,7 @@ export function derivedNames(ref: NamespacedRef, installation: string, config: s
   ];
 }
 
-/** The number of a cluster's machine on its NAS, by that of the pattern's. */
+/** The number of a cluster's machine on its NAS, computed from that of the template. */
 export const vmIdMapper =
   (pattern: readonly number[], index: number) =>
   (id: number): number =>

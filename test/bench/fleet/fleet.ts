@@ -35,13 +35,13 @@ const environment = 'test';
 
 export interface FleetOptions {
   readonly pattern: ClusterTemplate;
-  /** Where `pattern.json` and `bundles.json` lie. */
+  /** The folder of `pattern.json` and `bundles.json`. */
   readonly folder: string;
   readonly bundles: readonly string[];
   readonly clusters: number;
 }
 
-/** So many clusters at rest, and the provider as a program that knows them. */
+/** Ready clusters, and the provider as a separate program. */
 export class Fleet {
   readonly provider: Provider;
   readonly #options: FleetOptions;
@@ -69,7 +69,7 @@ export class Fleet {
     this.provider = new Provider({ ...common, name: providerName, asProgram });
   }
 
-  /** Everything is there, but the provider does not run. */
+  /** Starts everything except for the provider. */
   static async open(options: FleetOptions): Promise<Fleet> {
     const folder = await mkdtemp(join(tmpdir(), 'fleet-'));
     const kube = await startRealKube({ apiServerArguments: await auditArguments(folder, systemNamespace) });
@@ -103,13 +103,13 @@ export class Fleet {
     await this.#clusters.ready;
   }
 
-  /** Everything that was called so far, at NAS and at API servers of clusters, each with how often. */
+  /** All calls so far to NAS and API servers of clusters, with the number of each. */
   async calls(): Promise<ReadonlyMap<string, number>> {
     await this.#listen();
     return new Map(this.#calls);
   }
 
-  /** What the provider has written so far, anywhere; its Lease left aside. */
+  /** All writes of the provider so far, to any system, without its Lease. */
   async writes(): Promise<readonly string[]> {
     const outside = [...(await this.calls())].filter(([name]) => isWrite(name));
     return [
@@ -127,7 +127,7 @@ export class Fleet {
       .map(({ verb, resource, namespace, name }) => `platform ${verb} ${resource} ${namespace}/${name}`);
   }
 
-  /** Clusters and Machines that are not ready, in words. */
+  /** Descriptions of the Clusters and Machines that are not ready. */
   async unready(): Promise<string[]> {
     const all = [...(await this.#admin.list(Cluster)).items, ...(await this.#admin.list(Machine)).items];
     return all
@@ -135,7 +135,7 @@ export class Fleet {
       .map(({ kind, metadata, status }) => `${kind} ${metadata.name}: ${JSON.stringify(status?.conditions)}`);
   }
 
-  /** Adds up what was called since the last time. Answers with the clusters that were asked. */
+  /** Adds up the calls since the last time. Returns the clusters that received calls. */
   async #listen(): Promise<readonly number[]> {
     if (!this.#systems || !this.#clusters) throw new Error('the fleet is not complete');
     const [systems, { calls, asked }] = [await this.#systems.ask(), await this.#clusters.ask()];
@@ -148,7 +148,7 @@ export class Fleet {
     this.#calls.set(name, (this.#calls.get(name) ?? 0) + count);
   }
 
-  /** Milliseconds that a new process of Node needs to list what the provider keeps a copy of. */
+  /** Milliseconds that a new Node process needs to list the objects that the provider caches. */
   async bareLists(): Promise<number> {
     const { url: server, ca, token } = this.#kube;
     const input = JSON.stringify({ server, ca, token, paths: initialLists.map(listPath), pageSize: 500 });
@@ -158,7 +158,7 @@ export class Fleet {
     return performance.now() - startedAt;
   }
 
-  /** Starts the provider. Milliseconds until its controllers work. */
+  /** Starts the provider. Returns the milliseconds until its controllers run. */
   async start(): Promise<number> {
     const { provider } = this;
     await this.#listen();
@@ -171,7 +171,7 @@ export class Fleet {
     return performance.now() - this.#startedAt;
   }
 
-  /** Milliseconds from its start until it has asked every cluster. */
+  /** Milliseconds from its start until it has called every cluster. */
   async untilAsked(): Promise<number> {
     const seen = new Set<number>();
     const all = async (): Promise<boolean> => {
@@ -192,15 +192,15 @@ export class Fleet {
   }
 }
 
-/** Of calls at NAS and API servers of clusters, as the world names them. */
+/** Whether a call to a NAS or to the API server of a cluster writes, by its name in the simulators. */
 const isWrite = (name: string): boolean =>
   /^workload (?!GET )/.test(name) ||
   /^truenas (POST |.*\.(create|update|delete|start|stop|poweroff|restart|resume|suspend|put)$)/.test(name);
 
-/** As many as `run` starts. */
+/** The number of controllers that `run` starts. */
 const controllerCount = 5;
 
-/** The lists that the stores of the provider begin with (controllers/shared/stores.ts). */
+/** The initial lists of the provider's stores (controllers/shared/stores.ts). */
 const initialLists: readonly { type: ResourceType; namespace?: string; labelSelector?: string }[] = [
   ...[ProviderConfig, ClusterProfile, ClusterConfig, Cluster, Host, AccessRequest].map((type) => ({ type })),
   { type: Machine, labelSelector: `${labels.provider}=${providerName}` },

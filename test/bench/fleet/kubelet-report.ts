@@ -1,11 +1,11 @@
 import type { KubeNode } from '../../support/fixtures/kube-node.ts';
 
-/** As many images as on the disks of a small cluster; a kubelet reports up to fifty (`nodeStatusMaxImages`). */
+/** The number of images on the disks of a small cluster; a kubelet reports up to fifty (`nodeStatusMaxImages`). */
 const imageCount = 25;
 const bytesOf = (index: number): number => 20_000_000 + index * 3_141_593;
 const digest = (index: number): string => `${index}`.padStart(2, '0').repeat(32);
 
-/** A Node as large as those of clusters that people work in: with the images on its disk and the managers of its fields. */
+/** Makes a Node as large as in clusters in use: with the images on its disk and its managed fields. */
 export function withKubeletReport(node: KubeNode): KubeNode {
   const { metadata, status } = node;
   const images = Array.from({ length: imageCount }, (_, index) => ({

@@ -1,5 +1,5 @@
-// What nobody can do without who keeps a copy of everything: `node minimal-lists.mjs` reads where from its environment, lists each
-// kind in pages, takes the answers apart, keeps them, and ends.
+// The minimal work of a process that caches everything: `node minimal-lists.mjs` reads the URL from its environment,
+// lists each kind in pages, parses the responses, keeps them, and ends.
 import process from 'node:process';
 import { Agent, request } from 'undici';
 

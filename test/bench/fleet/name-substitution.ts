@@ -1,6 +1,6 @@
 /**
- * Puts other names into plain data, wherever they stand in a text. Of names that begin alike the longest counts, and a number
- * is never taken for the beginning of a longer one.
+ * Replaces names in plain data, anywhere in a string. The longest name wins among names with a common prefix, and a
+ * number never matches the beginning of a longer one.
  */
 export class NameSubstitution {
   readonly #names: ReadonlyMap<string, string>;
@@ -16,7 +16,7 @@ export class NameSubstitution {
     return text.replace(this.#pattern, (name) => this.#names.get(name) ?? name);
   }
 
-  /** A copy of plain data. */
+  /** A copy of plain data with the replacements. */
   of<T>(value: T): T {
     return JSON.parse(this.text(JSON.stringify(value))) as T;
   }

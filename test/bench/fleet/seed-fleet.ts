@@ -41,8 +41,9 @@ export interface FleetSeed {
 }
 
 /**
- * Secrets of so many clusters, `bundles.json` in the folder. Each has authorities and tokens of its own; the key that signs
- * tokens of service accounts is the same for all, as an RSA key takes a second to find and nobody looks at more than its form.
+ * Secrets bundles of this many clusters, in `bundles.json` in the folder. Each has its own certificate authorities and
+ * tokens. The service account signing key is the same for all, because generating an RSA key takes a second and only
+ * its form matters.
  */
 export async function createSecretsBundles(folder: string, clusters: number): Promise<readonly string[]> {
   const now = new Date();
@@ -57,7 +58,7 @@ export async function createSecretsBundles(folder: string, clusters: number): Pr
   return bundles;
 }
 
-/** Writes every object that the provider and people would have written, as they stand when all is done. */
+/** Writes every object that the provider and users would have written, in its final state. */
 export async function seedFleet(kubeconfig: string, ground: FleetSeed): Promise<void> {
   const connection = loadApiServerConnection({ path: kubeconfig });
   const provider = new KubeClient(new Transport(connection), { fieldManager });
@@ -125,7 +126,7 @@ async function seedCluster(people: KubeClient, provider: KubeClient, ground: Fle
   }
 }
 
-/** Made by somebody, and given its status by the provider. Returns it as it was made. */
+/** Creates an object with the status that the provider would write. Returns the created object. */
 async function createWithStatus<T extends KubeObject & { status?: object }>(
   maker: KubeClient,
   provider: KubeClient,

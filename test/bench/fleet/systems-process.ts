@@ -24,15 +24,15 @@ import {
 import { NameSubstitution } from './name-substitution.ts';
 
 export interface SystemsInput {
-  /** Where the pattern lies. */
+  /** The folder of the template. */
   readonly folder: string;
-  /** For what the systems keep. */
+  /** For the data of the systems. */
   readonly home: string;
   readonly installation: string;
   readonly clusters: number;
 }
 
-/** Of each NAS: how it is reached, and the times of its boot image in seconds since 1970. */
+/** The connection of each NAS, and the times of its boot image in seconds since 1970. */
 export interface SystemsReady {
   readonly factoryUrl: string;
   readonly systems: readonly {
@@ -44,7 +44,7 @@ export interface SystemsReady {
   }[];
 }
 
-/** Machines that are switched on, and no more: nobody asks them anything. */
+/** Machines that are switched on without a running system: they receive no calls. */
 const idleMachineRunner: MachineRunner = {
   start: () => {
     let off = (): void => {};
@@ -55,7 +55,7 @@ const idleMachineRunner: MachineRunner = {
   },
 };
 
-/** The NAS of the fleet with everything on them, and the image factory. */
+/** The NAS of the fleet with all their resources, and the image factory. */
 await runSimulatorProcess(async ({ folder, home, installation, clusters }: SystemsInput) => {
   const pattern = JSON.parse(await readFile(join(folder, 'pattern.json'), 'utf8')) as ClusterTemplate;
   const counts = new CallCounter();
@@ -95,7 +95,7 @@ interface SystemShare {
   readonly system: number;
 }
 
-/** Puts onto a NAS what the provider has made there: once what all share, and the rest for each cluster. */
+/** Creates the provider's resources on a NAS: first the shared ones, then those of each cluster. */
 async function fillNas({ nas }: TrueNasSimulator, pattern: ClusterTemplate, share: SystemShare): Promise<void> {
   for (let index = 0; index < clustersOnSystem(share.system, share.clusters); index += 1) {
     const { ref, addresses } = placementOf(index * systemCount + share.system);

@@ -2,7 +2,7 @@ import type { Benchmark } from '../measurement.ts';
 import { measureNasCalls } from './call-counts.ts';
 import { measureParallelMachines } from './parallel-machines.ts';
 
-/** What virtual machines cost at TrueNAS. */
+/** The cost of virtual machines on TrueNAS. */
 export const virtualMachineBenchmark: Benchmark = {
   name: 'Virtual machines',
   async measure(say) {

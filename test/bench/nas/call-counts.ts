@@ -11,16 +11,19 @@ import type { InterceptedCall } from '../../world/faults/call-interceptor.ts';
 import { type Measurement, ratioMeasurement } from '../measurement.ts';
 import { prepareReferenceProvider, runReferenceProvider } from './reference-provider.ts';
 
-/** A NAS with room for all that is measured on it. */
+/** A NAS that is large enough for all measurements. */
 export const largeNasSeed = { memoryMiB: 524_288, pools: [{ name: 'tank', sizeBytes: 2 ** 43 }] };
 
-/** What every call of the NAS takes, in real time. */
+/** The duration of every call to the NAS, in real time. */
 export const nasLatencyMs = 100;
 
-/** Machines that are made at the same time. */
+/** Numbers of machines that are created at the same time. */
 const machineCounts = [1, 3, 6];
 
-/** Calls that each machine costs, from nothing to a member and back, with its image there, ÷ those of the known way. */
+/**
+ * Calls per machine from nothing to a cluster member and back, with an existing image, ÷ those of the reference
+ * provider.
+ */
 export async function measureNasCalls(say: (line: string) => void): Promise<readonly Measurement[]> {
   const theirs = await referenceCalls();
   say(`the known way: ${theirs.join(', ')}`);
@@ -65,7 +68,7 @@ async function referenceCalls(): Promise<readonly string[]> {
   }
 }
 
-/** Names of the calls at the NAS meanwhile, but for logins, signs of life, and questions about jobs that last. */
+/** Names of the calls to the NAS meanwhile, except for logins, heartbeats, and polls of running jobs. */
 async function callsDuring(work: () => Promise<void>): Promise<readonly string[]> {
   const calls: InterceptedCall[] = [];
   const hush = nasFixture.switchboard.onCall((call) => void calls.push(call));

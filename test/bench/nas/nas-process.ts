@@ -6,7 +6,7 @@ import {
 import { runSimulatorProcess } from '../simulator-process.ts';
 import { largeNasSeed, nasLatencyMs } from './call-counts.ts';
 
-/** A NAS that has nothing yet. It answers at once until it is asked for the first time, and from then on each call takes its time. */
+/** An empty NAS. It answers at once until the first request for its report, and with latency after that. */
 await runSimulatorProcess(async () => {
   await startTrueNasPlatformFixture({ seed: largeNasSeed });
   const tell = (): object => {

@@ -7,7 +7,7 @@ import { nasLatencyMs } from './call-counts.ts';
 const count = 20;
 const rounds = 3;
 
-/** Twenty machines at once ÷ one alone: how far they stand in each other's way. */
+/** Time of twenty machines in parallel ÷ time of one: how much they slow each other down. */
 export async function measureParallelMachines(): Promise<Measurement> {
   const taken: { readonly alone: number; readonly together: number }[] = [];
   while (taken.length < rounds) taken.push(await measureRound());
@@ -16,7 +16,7 @@ export async function measureParallelMachines(): Promise<Measurement> {
   return ratioMeasurement(what, all, one, 1.5, `${formatMs(all)} ÷ ${formatMs(one)}, each the median of ${rounds}`);
 }
 
-/** On a system that has nothing but the boot image, in a process of its own, as it is. */
+/** On a system that only has the boot image, in a separate process. */
 async function measureRound(): Promise<{ alone: number; together: number }> {
   const nas = new SimulatorProcess<NasLocation, object>(new URL('./nas-process.ts', import.meta.url), {});
   try {

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RawClient, TrueNasFixture } from '../../world/truenas/testing/true-nas-fixture.ts';
 
-/** Where the known provider for TrueNAS keeps everything. */
+/** The parent of all resources of the reference TrueNAS provider. */
 const baseDataset = 'tank/known';
 const isoPath = `/mnt/${baseDataset}/talos-iso/image.iso`;
 
-/** It makes these two without a look, each time anew: that they are there already counts as done. */
+/** It creates these two without a check: an existing dataset counts as success. */
 async function ensureDataset(client: RawClient, name: string): Promise<void> {
   const { error } = await client.ask('pool.dataset.create', { name, type: 'FILESYSTEM' });
   if (error && !/already exists/.test(JSON.stringify(error))) throw new Error(JSON.stringify(error));
 }
 
-/** What is there from the first machine on: the folder with the boot image. */
+/** The resources that exist before the first machine: the folder with the boot image. */
 export async function prepareReferenceProvider(client: RawClient, upload: TrueNasFixture['upload']): Promise<void> {
   await ensureDataset(client, baseDataset);
   await ensureDataset(client, `${baseDataset}/talos-iso`);
@@ -20,8 +20,8 @@ export async function prepareReferenceProvider(client: RawClient, upload: TrueNa
 }
 
 /**
- * The sequence of calls by which the known provider makes one machine, its image being there, and takes it away again: as
- * its source has it, with one disk, one card and no patches.
+ * The calls with which the reference provider creates one machine with an existing image, and deletes it again: taken
+ * from its source, for one disk, one card and no patches.
  */
 export async function runReferenceProvider(client: RawClient, name: string): Promise<void> {
   const datasetOf = (id: string) => client.call('pool.dataset.query', [['id', '=', id]]);
@@ -29,14 +29,14 @@ export async function runReferenceProvider(client: RawClient, name: string): Pro
   const vms = `${baseDataset}/omni-vms`;
   const zvol = `${vms}/${name}`;
 
-  // The image, the machine's name, room, and memory are looked at.
+  // Checks of the image, the machine's name, the free space and the memory.
   await client.call('filesystem.stat', isoPath);
   await datasetOf(`${baseDataset}/talos-iso`);
   await client.call('vm.query', [['name', '=', name]]);
   await datasetOf('tank');
   await client.call('system.info');
   await client.call('vm.query', [['status.state', '=', 'RUNNING']]);
-  // Disk and machine, and the image once more before it is attached.
+  // Disk and machine, and a second check of the image before it is attached.
   await ensureDataset(client, baseDataset);
   await ensureDataset(client, vms);
   await client.call('pool.dataset.create', { name: zvol, type: 'VOLUME', volsize: 20 * 2 ** 30 });
@@ -46,11 +46,11 @@ export async function runReferenceProvider(client: RawClient, name: string): Pro
   const attach = (order: number, attributes: object) => client.call('vm.device.create', { vm: id, order, attributes });
   await attach(1500, { dtype: 'CDROM', path: isoPath });
   await attach(1000, { dtype: 'DISK', path: `/dev/zvol/${zvol}`, type: 'VIRTIO' });
-  // Whether another card has the address that was reckoned.
+  // Checks whether another card has the computed MAC address.
   await client.call('vm.device.query');
   await attach(2001, { dtype: 'NIC', type: 'VIRTIO', nic_attach: 'br0' });
   await client.call('vm.start', id);
-  // A quarter of a minute later it is looked at, and once more in the step that follows.
+  // The check a quarter of a minute later, and the one of the next step.
   await vmOf(id);
   await vmOf(id);
 

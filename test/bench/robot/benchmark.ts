@@ -4,7 +4,7 @@ import { measureIdleHosts } from './idle-hosts.ts';
 import { measureParallelRescue } from './parallel-rescue.ts';
 import { measureServerProvisionTime } from './provision-time.ts';
 
-/** What bare servers cost at Robot. */
+/** The cost of bare servers at Robot. */
 export const bareServerBenchmark: Benchmark = {
   name: 'Bare servers',
   async measure(say) {

@@ -7,8 +7,8 @@ import { type Measurement, ratioMeasurement } from '../measurement.ts';
 import { sumCounts } from '../request-metrics.ts';
 
 /**
- * What a clean installation by the existing provider asks of Robot: the transcript of one, in which a key is stored and rescue is
- * looked at once, and the two calls with which it lets a server go.
+ * The calls to Robot in a clean installation by the existing provider, from a transcript in which a key is stored and
+ * the rescue state is checked once, and its two calls to release a server.
  */
 const referenceCalls = [
   'GET /server',
@@ -31,14 +31,14 @@ const formatCounts = (calls: Readonly<Record<string, number>>): string =>
     .map(([name, count]) => `\`${name}\` ×${count}`)
     .join(', ');
 
-/** So many control planes, and servers in all: one list tells of all machines that ask at the same time. */
+/** Numbers of control planes, and of servers in all: one list call serves all machines that ask at the same time. */
 const clusterSizes = [
   { controlPlanes: 1, servers: 1 },
   { controlPlanes: 3, servers: 3 },
   { controlPlanes: 3, servers: 6 },
 ];
 
-/** What Robot is asked for servers from free to a ready cluster and back. */
+/** Calls to Robot for servers from free to a ready cluster and back. */
 export async function measureRobotCalls(say: (line: string) => void): Promise<readonly Measurement[]> {
   const servers = Array.from({ length: 6 }, (_, i) => ({ number: 3140601 + i }));
   const seeds = { robot: { network: '127.42.201', servers } };
@@ -66,7 +66,7 @@ export async function measureRobotCalls(say: (line: string) => void): Promise<re
       const made = countsSince(before, stage.world.robot.calls());
       say(`${count} up and back: ${formatCounts(made)}`);
       figures.push(callMeasurement(count, made));
-      // Each one is looked at every ten minutes, and the next figure is not about this one.
+      // Each ProviderConfig is reconciled every ten minutes, which would count towards the next measurement.
       await stage.things.remove(ProviderConfig, { name: config });
     }
     return figures;
@@ -78,7 +78,7 @@ export async function measureRobotCalls(say: (line: string) => void): Promise<re
 const countsSince = (before: Readonly<Record<string, number>>, after: Readonly<Record<string, number>>) =>
   Object.fromEntries(Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)] as const));
 
-/** One server alone has nobody to share lists with, and no goal. */
+/** A single server has no other to share list calls with, and no goal. */
 function callMeasurement(count: number, made: Readonly<Record<string, number>>): Measurement {
   const ours = sumCounts(made) / count;
   const what = `Robot calls for each of ${count === 1 ? 'one server' : `${count} servers`} from free to joined and back, ÷ those of the known way`;

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import type { Measurement } from '../measurement.ts';
 import { sumCounts } from '../request-metrics.ts';
 
-/** A thousand Hosts that nobody uses, for an hour of the controllers' time. */
+/** A thousand unused Hosts, for an hour of the controllers' time. */
 export async function measureIdleHosts(say: (line: string) => void): Promise<readonly Measurement[]> {
   const count = 1000;
   const servers = Array.from({ length: count }, (_, i) => ({

@@ -1,7 +1,7 @@
 import { describeVerdict, openRobotPlatformFixture } from '../../platforms/hetzner-robot/robot-platform-fixture.ts';
 import { type Measurement, ratioMeasurement } from '../measurement.ts';
 
-/** A hundred servers at once, with fifty resets an hour. */
+/** A hundred servers in parallel, with a limit of fifty resets an hour. */
 export async function measureParallelRescue(): Promise<Measurement> {
   const numbers = Array.from({ length: 100 }, (_, i) => 3141000 + i);
   const scene = await openRobotPlatformFixture(
@@ -25,7 +25,7 @@ export async function measureParallelRescue(): Promise<Measurement> {
       }),
     );
     const took = (scene.clock.now().getTime() - begun) / 1000;
-    // The second fifty have to wait for an hour, and each needs a minute of self test, network boot and loading.
+    // The second fifty have to wait for an hour, and each needs a minute for self test, network boot and loading.
     const bound = 3600 + 160;
     return ratioMeasurement(
       '100 servers into rescue at once, with 50 resets an hour ÷ the least possible',

@@ -1,7 +1,7 @@
 import { describeVerdict, openRobotPlatformFixture } from '../../platforms/hetzner-robot/robot-platform-fixture.ts';
 import type { Measurement } from '../measurement.ts';
 
-/** One server alone, with the delays that boards have: what the program adds to them is little. */
+/** A single server with realistic hardware delays: the program adds little to them. */
 export async function measureServerProvisionTime(): Promise<Measurement> {
   const number = 3140700;
   const scene = await openRobotPlatformFixture({ network: '127.42.206', servers: [{ number }] }, 0.05);

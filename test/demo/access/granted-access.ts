@@ -16,10 +16,10 @@ export const ConfigMap: ResourceType<ConfigMap> = {
   namespaced: true,
 };
 
-/** Where the samples' AccessRequest may write. */
+/** The namespace in which the samples' AccessRequest may write. */
 export const sampleNamespace = 'hello';
 
-/** Does with the granted kubeconfig what it allows, and is refused what it does not. */
+/** Uses the granted kubeconfig for allowed requests, and verifies that others are rejected. */
 export async function demonstrateAccess(kubeconfig: string, screen: Screen): Promise<void> {
   const session = new ClusterSession(kubeconfig);
   try {
@@ -48,7 +48,7 @@ async function expectForbidden(session: ClusterSession): Promise<string> {
   throw new DemoFailed('The granted token may read the Secrets of kube-system: that was not asked for.');
 }
 
-/** Who one is with a kubeconfig, as the cluster sees it. */
+/** Shows the user of a kubeconfig, as the cluster sees it. */
 export async function showIdentity(kubeconfig: string, screen: Screen): Promise<void> {
   const session = new ClusterSession(kubeconfig);
   try {
@@ -59,7 +59,7 @@ export async function showIdentity(kubeconfig: string, screen: Screen): Promise<
   }
 }
 
-/** The token that was granted must be worth nothing now. A real API server may remember a good one for ten seconds. */
+/** Verifies that the granted token is rejected. A real API server may cache a valid token for ten seconds. */
 export async function proveRevoked(kubeconfig: string, screen: Screen): Promise<void> {
   const session = new ClusterSession(kubeconfig);
   try {

@@ -14,7 +14,7 @@ import { ConfigMap, sampleNamespace } from './granted-access.ts';
 
 const clientID = 'first-app';
 
-/** The users of the world's OIDC issuer are let into the cluster of a token request, and one of them comes. */
+/** Grants the users of the simulated OIDC issuer access to the cluster of a token request, and logs one of them in. */
 export async function demonstrateOidcLogin(stage: DemoContext, tokenRequest: KubeObject): Promise<KubeObject> {
   const { session, world, screen } = stage;
   screen.chapter('The same cluster for people: a login by OIDC');
@@ -55,7 +55,7 @@ async function readGrantedKubeconfig(session: ClusterSession, request: AccessReq
   return Buffer.from(secret.data?.['kubeconfig'] ?? '', 'base64').toString('utf8');
 }
 
-/** Alice has logged in: what the plug-in would have brought stands in her kubeconfig. */
+/** Alice has logged in: her kubeconfig contains the token that the plug-in would have fetched. */
 async function useAsAlice({ world, screen }: DemoContext, kubeconfig: string): Promise<void> {
   const token = world.oidc.issue({ subject: 'alice', groups: ['developers'], audience: clientID });
   const config = parse(kubeconfig);

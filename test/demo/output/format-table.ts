@@ -1,10 +1,10 @@
-/** What an API server answers when it is asked for a table. */
+/** The API server's response to a request for a table. */
 export interface PrintedTable {
   columnDefinitions: { name: string; priority?: number }[];
   rows: { cells: unknown[] }[];
 }
 
-/** A table as `kubectl get` prints it: columns and cells come from the API server. */
+/** A table in the format of `kubectl get`: columns and cells come from the API server. */
 export function formatTable(table: PrintedTable): string {
   const columns = table.columnDefinitions
     .map(({ name, priority }, i) => ({ name: name.toUpperCase(), i, priority: priority ?? 0 }))

@@ -14,7 +14,7 @@ interface ObjectWithStatus extends KubeObject {
   };
 }
 
-/** How everything stands: one line for each object, with what it waits for. */
+/** The state of all objects: one line per object, with what it waits for. */
 export async function describeAll(session: ClusterSession): Promise<Map<string, string>> {
   const lines = new Map<string, string>();
   await addLines(lines, session, ProviderConfig);
@@ -34,17 +34,17 @@ async function addLines(lines: Map<string, string>, session: ClusterSession, typ
     );
 }
 
-/** Machines are told apart by the end of their names. */
+/** Machines are distinguished by the end of their names. */
 const shortName = (name: string): string => name.replace(/^.*-[a-z2-7]{8}-/, '');
 
-/** A server, what it is used for, and by which Machine. */
+/** A server, its state, and the Machine that uses it. */
 function describeHost({ spec, status }: Host): string {
   const holder = status?.machineRef ? shortName(status.machineRef.name) : '';
   const words = `${(status?.state ?? 'Pending').padEnd(14)} ${spec.serverNumber}  ${holder}`;
   return (holder ? words : `${words} ${status?.message ?? ''}`).trimEnd();
 }
 
-/** What has come about since it was last asked for, each moment of each Machine once. */
+/** The milestones reached since the last call, each of each Machine once. */
 export async function newMilestones({
   session,
   story,
@@ -62,7 +62,7 @@ function describeObject({ kind, status, metadata }: ObjectWithStatus): string {
   const phase = metadata.deletionTimestamp ? 'Terminating' : status?.phase || 'Pending';
   const why = status?.message ?? conditionOf(status, 'Ready')?.message ?? '';
   const isReady = conditionOf(status, 'Ready')?.status === 'True';
-  // A Cluster repeats what its Machines say; the first sentence is its own.
+  // A Cluster repeats the messages of its Machines; the first sentence is its own.
   const shown = isReady ? '' : kind === 'Cluster' ? (why.split(/(?<=\.)\s/)[0] ?? '') : why;
   return `${phase.padEnd(13)} ${shown}`.trimEnd();
 }
@@ -70,7 +70,7 @@ function describeObject({ kind, status, metadata }: ObjectWithStatus): string {
 const conditionOf = (status: ObjectWithStatus['status'], type: string) =>
   status?.conditions?.find((condition) => condition.type === type);
 
-/** Why there is no use in waiting any longer: something that was applied is wrong, and says so itself. */
+/** Why waiting is pointless: the condition of an applied object reports that it is invalid. */
 export async function findConfigProblem(session: ClusterSession): Promise<string | undefined> {
   const { items } = await session.client.list<ObjectWithStatus>(ProviderConfig as ResourceType<ObjectWithStatus>);
   for (const { metadata, status } of items) {

@@ -1,4 +1,4 @@
-/** What the demo shows. On a terminal the last block is redrawn in place; elsewhere each change is a line. */
+/** The output of the demo. On a terminal the last block is redrawn in place; elsewhere each change is a line. */
 export class Screen {
   readonly #startedAt = performance.now();
   readonly #live = process.stdout.isTTY === true && !process.env['CI'];
@@ -15,7 +15,7 @@ export class Screen {
     process.stdout.write(`${text}\n`);
   }
 
-  /** A heading with the time. */
+  /** Prints a heading with the time. */
   chapter(text: string): void {
     this.say();
     this.say(`${this.#stamp()} ${bold(text)}`);
@@ -25,13 +25,13 @@ export class Screen {
     this.say(`${this.#stamp()}   ${text}`);
   }
 
-  /** A line that stays, above the block that changes. */
+  /** Prints a permanent line above the changing block. */
   event(text: string): void {
     if (this.#live) this.#erase();
     process.stdout.write(`${this.#stamp()} ${bold('*')} ${text}\n`);
   }
 
-  /** A block of lines by name that changes while one waits. */
+  /** Updates the block of lines by name. */
   progress(lines: ReadonlyMap<string, string>): void {
     if (!this.#live) {
       for (const [name, text] of lines)
@@ -46,7 +46,7 @@ export class Screen {
     this.#drawn = drawn.length;
   }
 
-  /** What was drawn last stays. */
+  /** Makes the last block permanent. */
   settle(): void {
     this.#drawn = 0;
     this.#last.clear();

@@ -11,12 +11,12 @@ import { describeHostObject, robotConfigObjects } from './robot-objects.ts';
 const [first, second] = [3140011, 3140012] as const;
 const addressOf = (place: number): string => `${demoNetwork.servers}${place}`;
 
-/** Two servers in a Robot account, for a glimpse. */
+/** Two servers in a Robot account, for a preview. */
 export const previewSeed = {
   servers: [first, second].map((number, at) => ({ number, address: addressOf(at + 1), gateway: demoNetwork.gateway })),
 };
 
-/** Two Hosts beside the virtual machines: one as it is, and one with a number that was mistyped. */
+/** Two Hosts next to the virtual machines: a correct one, and one with a mistyped number. */
 export async function demonstrateHosts({ session, world, screen }: DemoContext): Promise<void> {
   screen.chapter('Bare servers on the same platform cluster: one Host each, or they are never touched');
   const hosts = [

@@ -2,7 +2,7 @@ import type { Machine } from '../../../src/api/machine.ts';
 
 const factText = ({ status }: Machine, fact: string): string => String(status?.progress?.facts[fact] ?? '');
 
-/** A sentence from when this can be said of the server of a machine that is being made. */
+/** A sentence that is printed once the condition holds for the server of a machine that is being created. */
 const milestone =
   (say: (machine: Machine) => string | undefined) =>
   (machine: Machine): string | undefined => {
@@ -13,7 +13,7 @@ const milestone =
 
 const isPast = ({ status }: Machine, steps: readonly string[]): boolean => steps.includes(status?.progress?.step ?? '');
 
-/** From a server that somebody has to a node of a cluster. */
+/** From a rented server to a node of a cluster. */
 export const milestones = [
   milestone((machine) => {
     const boot = factText(machine, 'rescueBootId');

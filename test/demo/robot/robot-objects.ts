@@ -13,7 +13,7 @@ interface TalosSection {
   readonly kernelArguments: readonly string[];
 }
 
-/** `config/samples/hetzner-robot.yaml`, with the demo's account and addresses put in place. */
+/** `config/samples/hetzner-robot.yaml`, with the demo's account and addresses. */
 export async function robotConfigObjects(world: RunningWorld): Promise<KubeObject[]> {
   const objects = await readSamples('hetzner-robot');
   const { user = '', password = '' } = world.robot.line.credentials;
@@ -43,7 +43,7 @@ export async function robotClusterObjects(): Promise<KubeObject[]> {
   return objects;
 }
 
-/** A Host as a person writes it. */
+/** A Host as a user writes it. */
 export function describeHostObject(
   name: string,
   spec: Partial<Host['spec']> & Pick<Host['spec'], 'serverNumber' | 'expect'>,

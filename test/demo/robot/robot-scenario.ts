@@ -11,7 +11,7 @@ import { milestones } from './milestones.ts';
 import { robotClusterObjects, robotConfigObjects } from './robot-objects.ts';
 import { demoHosts, demoServers, fileServer } from './servers.ts';
 
-/** Bare servers, as somebody has them who ordered them at Hetzner. */
+/** Bare servers, as rented from Hetzner. */
 export const robotScenario: DemoScenario = {
   opening: 'The world: a platform cluster, five bare servers behind Robot, an image factory, the operator',
   heading: 'Five Hosts, a ProviderConfig, a Cluster and an AccessRequest',
@@ -23,7 +23,7 @@ export const robotScenario: DemoScenario = {
   remains: 'the public key of the provider stays in the Robot account for the next cluster',
 };
 
-/** A second cluster is asked for, and the one server that is left holds what nobody may erase. */
+/** Requests a second cluster while the only free server has data that must not be erased. */
 async function demonstrateUnusableHost(stage: DemoContext, objects: readonly KubeObject[]): Promise<void> {
   const { session, screen } = stage;
   const first = objects.find((object): object is Cluster => object.kind === Cluster.kind);
@@ -55,7 +55,7 @@ async function demonstrateUnusableHost(stage: DemoContext, objects: readonly Kub
 const usableCondition = ({ status }: Host): Condition | undefined =>
   status?.conditions.find(({ type }) => type === 'Usable');
 
-/** The servers are free, blank and called as before; what is not ours was never written to. */
+/** The servers are free, blank and have their old names; foreign disks were never written to. */
 async function proveHostsReleased({ session, world: { robot }, screen }: DemoContext): Promise<void> {
   screen.say(`\n# Hosts\n${await session.table(`/apis/${group}/v1alpha1/hosts`)}\n`);
   const { items } = await session.client.list(Host);

@@ -6,11 +6,11 @@ import { describeHostObject } from './robot-objects.ts';
 const addressOf = (place: number): string => `${demoNetwork.servers}${place}`;
 const gateway = demoNetwork.gateway;
 
-/** Somebody's file server: a Linux that runs, and data beside it. */
+/** A user's file server: a running Linux with data next to it. */
 export const fileServer = { number: 3140015, disk: 'S64GNX0R401733', host: { name: 'rack-a-5' } } as const;
 const idleServer = { number: 3140014 } as const;
 
-/** Four servers for us, one of them with an old Linux that nobody needs, and one that is not for us. */
+/** Four servers for the provider, one of them with an old Linux, and one server that it must not use. */
 export const demoServers = {
   servers: [
     ...[1, 2, 3].map((place) => ({
@@ -31,7 +31,7 @@ export const demoServers = {
   ],
 };
 
-/** Their Hosts, as the people write them who know what is on them. */
+/** Their Hosts, as written by users who know the contents of the disks. */
 export const demoHosts = (): KubeObject[] => [
   ...[1, 2, 3].map((place) =>
     describeHostObject(`rack-a-${place}`, {

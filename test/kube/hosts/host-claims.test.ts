@@ -29,7 +29,7 @@ const holders = async () =>
 const nameOf = (answer: HostView | { rejected: unknown }) => ('rejected' in answer ? undefined : answer.name);
 
 describe('a claim', () => {
-  test('takes the first that fits, by name, and says so in its status', async () => {
+  test('selects the first suitable Host by name, and records itself in its status', async () => {
     for (const name of ['c', 'a', 'b']) await scene.host(name, { status: free });
     const hosts = await hostsOfMachine(0);
     expect(nameOf(await hosts.claim(({ name }) => (name === 'a' ? 'are called a' : undefined)))).toBe('b');
@@ -41,18 +41,18 @@ describe('a claim', () => {
     expect(scene.said).toContain('Normal Claimed');
   });
 
-  test('P41: made by a process that died before it could write down so is found again, and no second one is made', async () => {
+  test('P41: is found again after the process died before recording it, and no second one is made', async () => {
     for (const name of ['a', 'b']) await scene.host(name, { status: free });
     const before = await hostsOfMachine(0);
     await before.claim(any);
-    // The same store: it does not know of the claim yet.
+    // The same store: it does not contain the claim yet.
     expect(nameOf(await before.claim(any))).toBe('a');
     expect(nameOf(await (await hostsOfMachine(0)).claim(any))).toBe('a');
     expect(await (await hostsOfMachine(0)).held()).toMatchObject({ name: 'a', state: 'Claimed' });
     expect(await holders()).toHaveLength(1);
   });
 
-  test('H11: counts what stands against each, first what is true of the Host itself', async () => {
+  test('H11: counts the rejection reasons of each Host, starting with those of the Host itself', async () => {
     const holder = { name: 'other', uid: 'other-uid', since: '2026-11-21T09:00:00Z' };
     await scene.host('a', { status: { state: 'Provisioned', machineRef: holder } });
     await scene.host('b', { status: { state: 'Claimed', machineRef: holder } });
@@ -78,7 +78,7 @@ describe('a claim', () => {
     expect(await holders()).toHaveLength(2);
   });
 
-  test('is judged by how the Host is now, not by how the store shows it', async () => {
+  test('is decided by the current state of the Host, not by the cached one', async () => {
     await scene.host('a', { status: free });
     const hosts = await hostsOfMachine(0);
     await scene.kube.merge(Host, { name: 'a' }, { spec: { maintenance: true } });
@@ -86,7 +86,7 @@ describe('a claim', () => {
     expect(await holders()).toEqual([]);
   });
 
-  test('never takes one of two Hosts for the same server while the other one counts', async () => {
+  test('never selects one of two Hosts for the same server while the other one exists', async () => {
     await scene.host('a', { spec: { serverNumber: 5 }, status: free });
     await scene.host('b', { spec: { serverNumber: 5 }, status: free });
     expect(nameOf(await (await hostsOfMachine(0)).claim(any))).toBe('a');
@@ -97,7 +97,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('goes on to the next when somebody else was faster', async () => {
+  test('continues with the next Host when another machine was faster', async () => {
     for (const name of ['a', 'b']) await scene.host(name, { status: free });
     const late = beforeEachWrite(scene.kube, async () => {
       await scene.kube.merge(Host, { name: 'a' }, { status: { message: 'x' } }, { subresource: 'status' });
@@ -105,7 +105,7 @@ describe('a claim', () => {
     expect(nameOf(await (await hostsOfMachine(0, late)).claim(any))).toBe('b');
   });
 
-  test('by many machines at once costs nobody a try that somebody else wins', async () => {
+  test('by many machines at once costs none of them a failed try', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await scene.host(name, { status: free });
     const writes: number[] = [];
     const services = await scene.services(beforeEachWrite(scene.kube, async () => void writes.push(1)));
@@ -116,7 +116,7 @@ describe('a claim', () => {
     expect(writes).toHaveLength(6);
   });
 
-  test('P42: is never made for a machine that is being deleted, nor by looking or letting go', async () => {
+  test('P42: is never made for a machine that is being deleted, nor by reading or releasing', async () => {
     await scene.host('a', { status: free });
     const gone = {
       ...machineInSlot(0),
@@ -138,7 +138,7 @@ describe('a Machine that holds a Host', () => {
     return hosts;
   };
 
-  test('writes down what it found, over whatever the controller of Hosts writes meanwhile', async () => {
+  test('records its results, despite concurrent writes of the Host controller', async () => {
     await claimed();
     let times = 0;
     const disturbed = beforeEachWrite(scene.kube, async () => {
@@ -155,7 +155,7 @@ describe('a Machine that holds a Host', () => {
     });
   });
 
-  test('is told when it holds none any more', async () => {
+  test('gets an error when it no longer holds a Host', async () => {
     const hosts = await claimed();
     await scene.kube.merge(Host, { name: 'a' }, { status: { machineRef: null } }, { subresource: 'status' });
     await expect(hosts.note({ state: 'Provisioned' })).rejects.toMatchObject({ code: 'HOST_LOST' });
@@ -173,7 +173,7 @@ describe('a Machine that holds a Host', () => {
     ],
     ['Failed', 'Another product.', {}, { conditions: [identified('False', 'Another product.')] }],
     ['Pending', '', {}, {}],
-  ] as const)('leaves it %s, and says so in the same write', async (state, message, spec, status) => {
+  ] as const)('releases it in state %s, and records that in the same write', async (state, message, spec, status) => {
     const hosts = await claimed(status);
     await scene.kube.merge(Host, { name: 'a' }, { spec });
     await hosts.note({ state: 'Deprovisioning' });
@@ -186,7 +186,7 @@ describe('a Machine that holds a Host', () => {
     expect(left?.machineRef).toBeUndefined();
   });
 
-  test('calls off what a person asked for when it is taken down', async () => {
+  test('cancels a requested task when it is deleted', async () => {
     const hosts = await claimed();
     const task = { plan: 'reboot', step: 'x', since: '2026-11-21T09:00:00Z' };
     await scene.kube.merge(Host, { name: 'a' }, { status: { task } }, { subresource: 'status' });
@@ -196,14 +196,14 @@ describe('a Machine that holds a Host', () => {
     expect((await scene.get('a')).status?.task).toBeUndefined();
   });
 
-  test('may name every server that has a Host, and no other', async () => {
+  test('may address every server that has a Host, and no other', async () => {
     await scene.host('a', { spec: { serverNumber: 17 } });
     await scene.host('b', { spec: { serverNumber: 18 } });
     expect([...(await hostsOfMachine(0)).servers()].sort()).toEqual([17, 18]);
   });
 });
 
-/** A client that does something right before each write, or dies. */
+/** A client that runs a function right before each write, or dies. */
 function beforeEachWrite(kube: KubeClient, before: () => Promise<void>): KubeClient {
   return wrapClient(kube, async (name, call) => {
     if (name === 'merge') await before();
@@ -229,7 +229,7 @@ function identified(status: 'True' | 'False', message = '') {
   return { type: 'Identified', status, reason: 'AsExpected', message, lastTransitionTime } as const;
 }
 
-/** A life of a process that ends at its n-th call, right before the call or right after it took effect. */
+/** A process that dies at its n-th call, right before the call or right after it took effect. */
 function dieAtCall(kube: KubeClient, calls: number, after: boolean): KubeClient {
   let left = calls;
   return wrapClient(kube, async (_, call) => {
@@ -241,7 +241,7 @@ function dieAtCall(kube: KubeClient, calls: number, after: boolean): KubeClient 
   });
 }
 
-describe('whoever claims, and wherever they die', () => {
+describe('concurrent claims with crashes at any call', () => {
   const life = fc.record({
     calls: fc.integer({ min: 1, max: 40 }),
     after: fc.boolean(),
@@ -266,7 +266,7 @@ describe('whoever claims, and wherever they die', () => {
             told.set(name, slot);
           };
           for (const lives of generations) {
-            // Two processes at once have Machines of their own: even ones and odd ones.
+            // Two concurrent processes have separate Machines: even and odd ones.
             const work = lives.map(async ({ calls, after, machines, isBlind }, half) => {
               const known = isBlind ? atFirst : undefined;
               const { hosts } = await scene.services(dieAtCall(scene.kube, calls, after), known);
@@ -279,7 +279,7 @@ describe('whoever claims, and wherever they die', () => {
             const held = await holders();
             expect(new Set(held.map(({ uid }) => uid)).size).toBe(held.length);
           }
-          // And in the end everything that can be had is had.
+          // In the end every available Host is claimed.
           const { hosts } = await scene.services();
           await Promise.all([0, 1, 2, 3, 4].map((slot) => attempt(slot, hosts.of(machineInSlot(slot), signal))));
           expect(await holders()).toHaveLength(count);

@@ -22,7 +22,7 @@ const heldByDeletedMachine = (state: HostStatus['state']) =>
   statusHeldBy({ metadata: { name: 'gone', uid: 'gone-uid' } } as Machine, state);
 
 describe('a free Host', () => {
-  test('is available when its provider shows the server that is meant, and then causes no write', async () => {
+  test('is available when its inventory returns the expected server, and then causes no write', async () => {
     await scene.host('a');
     const { host, result } = await scene.look();
     expect(host.status).toMatchObject({
@@ -39,7 +39,7 @@ describe('a free Host', () => {
     expect(again.metadata.resourceVersion).toBe(host.metadata.resourceVersion);
   });
 
-  test('H28: fails with the words of the platform when it is another server, and recovers by itself', async () => {
+  test("H28: fails with the platform's message for another server, and recovers by itself", async () => {
     await scene.host('a');
     scene.inventory.identify = async () => ({ refused: 'It is an EX44.' });
     const { host } = await scene.look();
@@ -50,7 +50,7 @@ describe('a free Host', () => {
     expect((await scene.look()).host.status?.state).toBe('Available');
   });
 
-  test('is not available while none of its disks may be used, and says what would change that', async () => {
+  test('is not available without a usable disk, and reports what would change that', async () => {
     await scene.host('a');
     scene.inventory.whyUnusable = () => 'sda holds photos. Set spec.wipe.';
     const { host } = await scene.look();
@@ -61,7 +61,7 @@ describe('a free Host', () => {
     expect((await scene.look()).host.status?.state).toBe('Available');
   });
 
-  test('waits when nobody can be asked, and stays available if it was already', async () => {
+  test('waits when the inventory is unreachable, and stays available if it was already', async () => {
     await scene.host('a');
     scene.inventory.identify = throwUnreachable;
     const { host, result } = await scene.look();
@@ -74,7 +74,7 @@ describe('a free Host', () => {
     expect((await scene.look()).host.metadata.resourceVersion).toBe(known.metadata.resourceVersion);
   });
 
-  test('is not available while it is not known whether what is expected now is there', async () => {
+  test('is not available before a changed expectation is verified', async () => {
     await scene.host('a');
     await scene.look();
     await scene.kube.merge(Host, { name: 'a' }, { spec: { expect: { product: 'EX44' } } });
@@ -82,7 +82,7 @@ describe('a free Host', () => {
     expect((await scene.look()).host.status?.state).toBe('Pending');
   });
 
-  test('H9: is kept out of use while it is in maintenance', async () => {
+  test('H9: is not available in maintenance', async () => {
     await scene.host('a', { spec: { maintenance: true } });
     const { host } = await scene.look();
     expect(host.status?.state).toBe('Maintenance');
@@ -91,7 +91,7 @@ describe('a free Host', () => {
     expect((await scene.look()).host.status?.state).toBe('Available');
   });
 
-  test('that no ProviderConfig uses says so, and nobody is asked for it', async () => {
+  test('without a ProviderConfig that uses it reports that, and causes no inventory call', async () => {
     await scene.host('a', { metadata: { labels: { for: 'nobody' } } });
     scene.inventory.identify = async () => {
       throw new Error('asked');
@@ -102,14 +102,14 @@ describe('a free Host', () => {
     expect(host.metadata.finalizers).toBeUndefined();
   });
 
-  test('of another provider is left alone', async () => {
+  test('of another provider is ignored', async () => {
     const before = await scene.host('a');
     const services = { ...(await scene.services()), provider: 'other' };
     await scene.reconcile('a', services);
     expect((await scene.get('a')).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
   });
 
-  test('P52: for a server that has another Host is of no use', async () => {
+  test('P52: for a server that has another Host is not available', async () => {
     await scene.host('a', { spec: { serverNumber: 7 } });
     await scene.host('b', { spec: { serverNumber: 7 } });
     const { host } = await scene.look('b');
@@ -121,7 +121,7 @@ describe('a free Host', () => {
     expect((await scene.look('a')).host.status?.state).toBe('Available');
   });
 
-  test('goes at once when it is deleted', async () => {
+  test('is deleted at once', async () => {
     await scene.host('a');
     await scene.look();
     await scene.kube.remove(Host, { name: 'a' });
@@ -129,7 +129,7 @@ describe('a free Host', () => {
     expect(await scene.kube.find(Host, { name: 'a' })).toBeUndefined();
   });
 
-  test('H10: with a permanent error is of no use until a person takes that off', async () => {
+  test('H10: with a permanent error is not available until a user removes the error', async () => {
     await scene.host('a', { metadata: { annotations: { [annotations.permanentError]: 'Its fan is broken.' } } });
     const { host } = await scene.look();
     expect(host.status).toMatchObject({ state: 'Failed', message: 'Its fan is broken.' });
@@ -140,7 +140,7 @@ describe('a free Host', () => {
 });
 
 describe('a Host that a Machine holds', () => {
-  test('keeps the state that its Machine wrote, even in maintenance, which it is told of', async () => {
+  test('keeps the state that its Machine wrote, even in maintenance, and reports the maintenance', async () => {
     const machine = await scene.machine();
     await scene.host('a', { spec: { maintenance: true }, status: statusHeldBy(machine) });
     const { host } = await scene.look();
@@ -151,7 +151,7 @@ describe('a Host that a Machine holds', () => {
     });
   });
 
-  test('is not deleted, and says who holds it', async () => {
+  test('is not deleted, and reports its holder', async () => {
     const machine = await scene.machine();
     await scene.host('a', { status: statusHeldBy(machine) });
     await scene.look();
@@ -161,7 +161,7 @@ describe('a Host that a Machine holds', () => {
     expect(hostCondition(host, 'Ready')?.status).toBe('False');
   });
 
-  test('is free again at once when its Machine is gone before anything was written', async () => {
+  test('is free again at once when its Machine is gone before any write to its disks', async () => {
     await scene.host('a', { status: heldByDeletedMachine('Claimed') });
     const meanwhile: unknown[] = [];
     scene.inventory.identify = async () => {
@@ -169,14 +169,14 @@ describe('a Host that a Machine holds', () => {
       return { server: seenServer };
     };
     const { host } = await scene.look();
-    // Nobody has it before it was looked at.
+    // It is not available before its identity is verified.
     expect(meanwhile).toEqual(['Pending']);
     expect(host.status?.state).toBe('Available');
     expect(host.status?.machineRef).toBeUndefined();
   });
 
   test.each(['Provisioned', 'Deprovisioning'] as const)(
-    'is left to a person when its Machine is gone: %s',
+    'needs a decision by a user when its Machine is gone: %s',
     async (state) => {
       await scene.host('a', { status: heldByDeletedMachine(state) });
       const { host } = await scene.look();
@@ -191,7 +191,7 @@ describe('a Host that a Machine holds', () => {
     },
   );
 
-  test('is not taken from a Machine that only the watch does not show', async () => {
+  test('is not released while its Machine is only missing from the watch', async () => {
     const services = await scene.services();
     const machine = await scene.machine();
     await scene.host('a', { status: statusHeldBy(machine, 'Claimed') });
@@ -200,7 +200,7 @@ describe('a Host that a Machine holds', () => {
     expect((await scene.get('a')).status).toMatchObject(statusHeldBy(machine, 'Claimed'));
   });
 
-  test('whose Machine is gone goes when a person deletes it', async () => {
+  test("whose Machine is gone is deleted on a user's request", async () => {
     await scene.host('a', { metadata: { finalizers: [finalizers.host] }, status: heldByDeletedMachine('Provisioned') });
     await scene.kube.remove(Host, { name: 'a' });
     await scene.reconcile('a');
@@ -217,7 +217,7 @@ describe('a Host that a Machine holds', () => {
   });
 });
 
-test('a fleet of 1,000 at rest is looked at without a single call to the API server', async () => {
+test('a fleet of 1,000 ready Hosts is reconciled without a single call to the API server', async () => {
   const machine = await scene.machine(0, true);
   await scene.host('a');
   const free = (await scene.look()).host;
@@ -237,7 +237,7 @@ test('a fleet of 1,000 at rest is looked at without a single call to the API ser
     expect(await scene.reconcile(metadata.name, services)).toEqual({ againInSeconds: 600 });
 });
 
-test('D7: a Host that is to be ignored is left alone', async () => {
+test('D7: a Host with the ignore annotation is not reconciled', async () => {
   const before = await scene.host('a', { metadata: { annotations: { 'openmcp.cloud/operation': 'ignore' } } });
   await scene.look();
   expect((await scene.get('a')).metadata.resourceVersion).toBe(before.metadata.resourceVersion);

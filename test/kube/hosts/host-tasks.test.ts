@@ -32,7 +32,7 @@ const hardware: HostHardware = {
 };
 
 describe('an inspection', () => {
-  test('H29: begins when a person asks, holds claims off, and writes down what it found', async () => {
+  test("H29: starts on a user's request, blocks claims, and records its results", async () => {
     await scene.host('a', withTaskAnnotation('inspect'));
     const during: (Host | string[])[] = [];
     scene.inventory.inspect = [
@@ -57,7 +57,7 @@ describe('an inspection', () => {
     expect(scene.said).toEqual(expect.arrayContaining(['Normal HardwareFound', 'Normal Inspected']));
   });
 
-  test('knows what the provider says of the server from the beginning, and may add to it', async () => {
+  test("starts with the inventory's data of the server, and may add to it", async () => {
     const addresses: unknown[] = [];
     scene.inventory.inspect = [
       taskStep('first', async ({ host, note }) => {
@@ -71,7 +71,7 @@ describe('an inspection', () => {
     expect(host.status?.server?.resetTypes).toEqual(['hw', 'sw']);
   });
 
-  test('H30: goes on where it was when the process died, and is not begun anew', async () => {
+  test('H30: continues where it was when the process died, and does not restart', async () => {
     const runs: string[] = [];
     let dies = true;
     scene.inventory.inspect = [
@@ -90,7 +90,7 @@ describe('an inspection', () => {
     expect(hostCondition(host, 'Ready')?.status).toBe('True');
   });
 
-  test('goes on from what was written down last, whatever the watch shows', async () => {
+  test('continues from the last saved record, whatever the watch contains', async () => {
     const task = { plan: 'inspect', step: 'first', since: '2026-11-21T09:00:00Z', failures: 0, facts: {} } as const;
     const runs: string[] = [];
     scene.inventory.inspect = ['first', 'second'].map((name) => taskStep(name, async () => void runs.push(name)));
@@ -102,7 +102,7 @@ describe('an inspection', () => {
     expect(runs).toEqual(['second']);
   });
 
-  test('that waits says for what, and Ready is not True meanwhile', async () => {
+  test('that waits reports the reason, and Ready is not True meanwhile', async () => {
     scene.inventory.inspect = [taskStep('slow', async () => wait(15, 'It boots.'))];
     await scene.host('a', withTaskAnnotation('inspect'));
     const { host, result } = await scene.look();
@@ -119,7 +119,7 @@ describe('an inspection', () => {
       'Overdue',
       'slow: It boots.',
     ],
-  ] as const)('is over when %s, and the Host can be had again', async (_, make, reason, message) => {
+  ] as const)('is over when %s, and the Host is available again', async (_, make, reason, message) => {
     scene.inventory.inspect = [make()];
     await scene.host('a', withTaskAnnotation('inspect'));
     const { host } = await scene.look();
@@ -129,7 +129,7 @@ describe('an inspection', () => {
     expect(scene.said).toContain('Warning InspectFailed');
   });
 
-  test('is refused while a Machine holds the server', async () => {
+  test('is rejected while a Machine holds the server', async () => {
     const machine = await scene.machine(0, true);
     await scene.host('a', { ...withTaskAnnotation('inspect'), status: statusHeldBy(machine) });
     scene.inventory.inspect = [taskStep('never', async () => expect.unreachable())];
@@ -139,7 +139,7 @@ describe('an inspection', () => {
     expect(scene.said).toContain('Warning InspectRefused');
   });
 
-  test('is not begun when a Machine claims the server at the same moment', async () => {
+  test('does not start when a Machine claims the server at the same moment', async () => {
     await scene.host('a', withTaskAnnotation('inspect'));
     await scene.look('a').catch(() => undefined);
     await scene.kube.merge(Host, { name: 'a' }, withTaskAnnotation('inspect'));
@@ -158,14 +158,14 @@ describe('an inspection', () => {
     expect(host.status?.state).toBe('Claimed');
   });
 
-  test('of a server in maintenance is done: it is how one looks before it is used', async () => {
+  test('of a server in maintenance runs: it is the way to check a server before its use', async () => {
     scene.inventory.inspect = [taskStep('look', ({ note }) => note({ hardware }))];
     await scene.host('a', { ...withTaskAnnotation('inspect'), spec: { maintenance: true } });
     const { host } = await scene.look();
     expect(host.status).toMatchObject({ state: 'Maintenance', hardware });
   });
 
-  test('is refused when the server is not the one that is meant', async () => {
+  test('is rejected for a server other than the expected one', async () => {
     scene.inventory.inspect = [taskStep('never', async () => expect.unreachable())];
     scene.inventory.identify = async () => ({ refused: 'It is an EX44.' });
     await scene.host('a', withTaskAnnotation('inspect'));
@@ -173,7 +173,7 @@ describe('an inspection', () => {
     expect(hostCondition(host, 'Inspected')).toMatchObject({ reason: 'NotIdentified', message: 'It is an EX44.' });
   });
 
-  test('waits while nobody can be asked whether it is', async () => {
+  test("waits while the server's identity cannot be verified", async () => {
     scene.inventory.inspect = [taskStep('never', async () => expect.unreachable())];
     scene.inventory.identify = throwUnreachable;
     await scene.host('a', withTaskAnnotation('inspect'));
@@ -185,7 +185,7 @@ describe('an inspection', () => {
 });
 
 describe('a reboot', () => {
-  test('of a server that serves is done, and says so', async () => {
+  test('of a server in use runs, and reports that', async () => {
     const machine = await scene.machine(0, true);
     const owners: string[] = [];
     scene.inventory.reboot = [taskStep('reset', async ({ owner }) => void owners.push(owner.machine))];
@@ -197,7 +197,7 @@ describe('a reboot', () => {
     expect(scene.said).toContain('Normal Rebooted');
   });
 
-  test('waits until the Machine is made: it would break what is being written', async () => {
+  test('waits until the Machine is provisioned: it would interrupt the writes', async () => {
     const machine = await scene.machine(0, false);
     scene.inventory.reboot = [taskStep('never', async () => expect.unreachable())];
     await scene.host('a', { ...withTaskAnnotation('reboot'), status: statusHeldBy(machine) });
@@ -206,7 +206,7 @@ describe('a reboot', () => {
     expect(host.metadata.annotations).toHaveProperty([annotations.reboot]);
   });
 
-  test('is refused while the Machine is taken down', async () => {
+  test('is rejected while the Machine is being released', async () => {
     const machine = await scene.machine(0, true);
     await scene.kube.merge(
       Machine,
@@ -220,7 +220,7 @@ describe('a reboot', () => {
     expect(hostCondition(host, 'Rebooted')?.reason).toBe('Releasing');
   });
 
-  test('of a free server is done', async () => {
+  test('of a free server runs', async () => {
     const runs: string[] = [];
     scene.inventory.reboot = [taskStep('reset', async () => void runs.push('reset'))];
     await scene.host('a', withTaskAnnotation('reboot'));

@@ -7,43 +7,43 @@ import { missingDocker } from '../../support/docker.ts';
 import { startK3s } from '../../support/k3s.ts';
 import type { RawKubeOptions } from './raw-kube-client.ts';
 
-/** What a started API server offers the suite. Everything optional makes some tests skip, and nothing else. */
+/** The interface of a started API server to the suite. A missing optional part only skips some tests. */
 export interface StartedApiServer {
-  /** A member of system:masters, or as near as one gets. */
+  /** A member of system:masters, or a similar user. */
   readonly admin: RawKubeOptions;
   /** Garbage collection and namespace deletion run. */
   readonly controllers: boolean;
   /** Signs a client certificate that the server accepts. */
   readonly clientCertificate?: (user: string, groups: readonly string[]) => Promise<PemKeyPair>;
-  /** Makes the server forget all old versions, as it does in time. It may be away for some seconds meanwhile. */
+  /** Makes the server compact all old versions. It may be unavailable for some seconds meanwhile. */
   readonly forget?: () => Promise<void>;
-  /** What to print when a test failed for no visible reason. */
+  /** Log lines to print when a test fails for no visible reason. */
   readonly logs?: () => string;
   close(): Promise<void>;
 }
 
-/** An API server that the suite can be put under. */
+/** An API server that the suite can run against. */
 export interface ApiServerTarget {
   /** As in `KUBE_SUITE=real,world`. */
   readonly name: 'world' | 'real' | 'k3s' | 'given';
-  /** In one sentence why it does not take part; undefined when it does. */
+  /** Why it is skipped, in one sentence; undefined when it is used. */
   readonly missing: string | undefined;
   start(): Promise<StartedApiServer>;
 }
 
-/** `KUBE_SUITE=real,world` names the platforms that take part; by default all that this machine has. */
+/** `KUBE_SUITE=real,world` selects the platforms; by default all that this machine has. */
 function whyNotSelected(name: ApiServerTarget['name']): string | undefined {
   const choice = process.env['KUBE_SUITE'];
   if (!choice || choice.split(',').includes(name)) return undefined;
   return `KUBE_SUITE=${choice} leaves it out.`;
 }
 
-/** Our own API server, in this process. */
+/** The simulated API server, in this process. */
 export const simulatedApiServer: ApiServerTarget = {
   name: 'world',
   missing: whyNotSelected('world'),
   async start() {
-    // Loaded when it is needed, so that the other platforms do not stand or fall with it.
+    // Loaded on demand, so that the other platforms do not depend on it.
     const { createKubeStore, startKubeServer: startKube } = await import('../../world/kube/server.ts');
     const [serving, clients] = await Promise.all([createTestAuthority('world'), createTestAuthority('world-clients')]);
     const account = generateKeyPairSync('rsa', {
@@ -61,7 +61,7 @@ export const simulatedApiServer: ApiServerTarget = {
       clientCa: clients.ca,
       serviceAccount: { privateKey: account.privateKey, issuer: 'https://kubernetes.default.svc' },
       tokens: { [token]: { user: 'admin', groups: ['system:masters'] } },
-      // As the real one by default: without it a probe of /version or /healthz needs credentials.
+      // Like the real one by default: without it a probe of /version or /healthz needs credentials.
       anonymousAuth: true,
     });
     return {
@@ -74,7 +74,7 @@ export const simulatedApiServer: ApiServerTarget = {
   },
 };
 
-/** kube-apiserver, kube-controller-manager and etcd, where this machine has them. */
+/** kube-apiserver, kube-controller-manager and etcd, if this machine has them. */
 export const realApiServer: ApiServerTarget = {
   name: 'real',
   missing: whyNotSelected('real') ?? missingForRealKube(true),
@@ -84,7 +84,7 @@ export const realApiServer: ApiServerTarget = {
       admin: { url: server.url, ca: server.ca, token: server.token },
       controllers: true,
       clientCertificate: server.clients.client,
-      // What etcd has forgotten is still in the watch cache; that goes with the process.
+      // The watch cache still has the compacted versions; a restart of the process clears it.
       forget: async () => {
         await server.compact();
         await server.restart();
@@ -95,7 +95,7 @@ export const realApiServer: ApiServerTarget = {
   },
 };
 
-/** k3s in a container, where a Docker engine answers. */
+/** k3s in a container, if a Docker engine answers. */
 export async function k3sApiServer(): Promise<ApiServerTarget> {
   return {
     name: 'k3s',
@@ -115,7 +115,7 @@ export async function k3sApiServer(): Promise<ApiServerTarget> {
 
 const externalKubeconfig = process.env['KUBECONFIG_UNDER_TEST'];
 
-/** Whatever `KUBECONFIG_UNDER_TEST` points at. The tests leave nothing behind there. */
+/** The API server of `KUBECONFIG_UNDER_TEST`. The tests leave nothing behind there. */
 export const externalApiServer: ApiServerTarget = {
   name: 'given',
   missing:

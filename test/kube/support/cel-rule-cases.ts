@@ -4,9 +4,9 @@ import { parseAllDocuments } from 'yaml';
 import type { CelRule } from './own-crds.ts';
 import type { Body } from './raw-kube-client.ts';
 
-/** What is tried on a rule: an object as it is created, or one that is accepted and then changed. */
+/** A test of a rule: an object at its creation, or an accepted one with a later change. */
 export interface CelRuleAttempt {
-  /** Laid over the example of the kind; `undefined` takes a field away. */
+  /** Merged over the example of the kind; `undefined` removes a field. */
   readonly spec?: Body;
   /** A merge patch of `spec`, sent afterwards. */
   readonly change?: Body;
@@ -14,9 +14,9 @@ export interface CelRuleAttempt {
   readonly nameLength?: number;
 }
 
-/** A rule by its place, with an attempt that it lets pass and one that it does not. */
+/** A rule by its path, with an accepted and a rejected attempt. */
 export interface CelRuleCase extends Pick<CelRule, 'kind' | 'path'> {
-  /** Words of its message, where several rules have the same place. */
+  /** Text of its message, if several rules have the same path. */
   readonly says?: string;
   readonly accepts: CelRuleAttempt;
   readonly refuses: CelRuleAttempt;
@@ -26,7 +26,7 @@ const sample = parseAllDocuments(
   readFileSync(join(import.meta.dirname, '../../../config/samples/truenas.yaml'), 'utf8'),
 ).map((document) => document.toJS())[1].spec;
 
-/** A whole and good spec of each kind. */
+/** A complete, valid spec of each kind. */
 export const exampleSpecs: Readonly<Record<string, Body>> = {
   Host: { serverNumber: 4711, expect: { product: 'AX42' } },
   Machine: {
@@ -46,7 +46,7 @@ export const exampleSpecs: Readonly<Record<string, Body>> = {
   ClusterConfig: { controlPlane: { replicas: 1 } },
 };
 
-/** The name is used as the value of a label. */
+/** The name is used as a label value. */
 const nameCase = (kind: string): CelRuleCase => ({
   ...{ kind, path: '' },
   accepts: { nameLength: 63 },
@@ -62,7 +62,7 @@ const onConfig = (path: string, accepts: CelRuleAttempt, refuses: CelRuleAttempt
 const pool = (name: string) => ({ spec: { workerPools: [{ name, replicas: 1, size: 'medium' }] } });
 const network = (values: Body): CelRuleAttempt => ({ spec: { network: { ...sample.network, ...values } } });
 const byDhcp = { addressAssignment: 'DHCP', gateway: undefined, nameServers: undefined };
-/** A spec with the other platform, whose nodes have addresses already. */
+/** A spec with the other platform, whose nodes already have addresses. */
 const robot = (values: Body = {}, ofNetwork: Body = {}): CelRuleAttempt => ({
   spec: {
     truenas: undefined,
@@ -85,7 +85,7 @@ const tlsFingerprint = Array(32).fill('A7').join(':');
 const size = (values: Body) => ({
   spec: { truenas: { ...sample.truenas, sizes: [{ ...sample.truenas.sizes[0], ...values }] } },
 });
-/** A spec with a list of systems; the first is as said, and something stands beside the list. */
+/** A spec with a list of systems; `values` changes the first system, and `beside` adds fields next to the list. */
 const systems = (values: Body = {}, beside: Body = {}): CelRuleAttempt => {
   const { url, credentialsRef, pool, bridge, sizes } = sample.truenas;
   const one = { url, credentialsRef, pool, bridge };

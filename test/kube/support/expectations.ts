@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import type { Body, RawResponse } from './raw-kube-client.ts';
 
-/** The body of an answer that has to succeed with this status; a failure shows what came instead. */
+/** The body of a response that must have this status; a failure shows the actual response. */
 export function expectSuccess(answer: RawResponse, status = 200): Body {
   if (answer.status !== status)
     throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 2000)}`);
   return answer.body;
 }
 
-/** The `Status` object of an answer that has to be a refusal of this shape. */
+/** The `Status` object of a response that must be this rejection. */
 export function expectRejection(answer: RawResponse, status: number, reason: string): Body {
   if (answer.status !== status)
     throw new Error(`expected ${status} ${reason}, got ${answer.status}: ${answer.text.slice(0, 2000)}`);
@@ -23,12 +23,12 @@ export function expectRejection(answer: RawResponse, status: number, reason: str
   return answer.body;
 }
 
-/** Causes of a refusal as `field: message`, sorted: the order on the wire is not promised. */
+/** Causes of a rejection as `field: message`, sorted: their order in the response is not guaranteed. */
 export function causesOf(status: Body): string[] {
   return (status.details?.causes ?? []).map((cause: Body) => `${cause.field}: ${cause.message}`).sort();
 }
 
-/** Messages of the `Warning` headers of an answer (RFC 7234: code, agent, quoted text). */
+/** Messages of the `Warning` headers of a response (RFC 7234: code, agent, quoted text). */
 export function warningsOf(answer: RawResponse): string[] {
   const header = answer.headers['warning'];
   const lines = header === undefined ? [] : Array.isArray(header) ? header : [header];

@@ -7,14 +7,14 @@ import { installCrd } from './widgets.ts';
 
 const folder = join(import.meta.dirname, '../../../config/crd');
 
-/** The definitions that this project ships, with the files they lie in. */
+/** The definitions that this project ships, with their files. */
 export const shippedCrds: readonly (readonly [file: string, definition: Body])[] = readdirSync(folder)
   .filter((file) => file.endsWith('.yaml'))
   .map((file) => [`config/crd/${file}`, parse(readFileSync(join(folder, file), 'utf8'))]);
 
 const copies = new WeakMap<ServerUnderTest, Map<string, Promise<string>>>();
 
-/** Installs a copy of a definition in the group of this suite, once. Gives the path of its collection. */
+/** Installs a copy of a definition in the group of this suite, once. Returns the path of its collection. */
 export function installCrdCopy(server: ServerUnderTest, definition: Body): Promise<string> {
   const known = copies.get(server) ?? new Map<string, Promise<string>>();
   copies.set(server, known);
@@ -24,7 +24,7 @@ export function installCrdCopy(server: ServerUnderTest, definition: Body): Promi
   return path;
 }
 
-/** Under the group of this suite: a foreign server may well have the same kinds, in use. */
+/** In the group of this suite: an external server may have the same kinds in use. */
 export function copyCrd(server: ServerUnderTest, definition: Body): Body {
   const { shortNames: _short, categories: _categories, ...names } = definition.spec.names;
   return {
@@ -38,7 +38,7 @@ export function copyCrd(server: ServerUnderTest, definition: Body): Body {
 /** One CEL rule of a definition. */
 export interface CelRule {
   readonly kind: string;
-  /** Where it stands, e.g. `.spec.talos.version`; items are `[]`, values of maps `.*`, and the root is empty. */
+  /** Its path, e.g. `.spec.talos.version`; items are `[]`, values of maps `.*`, and the root is empty. */
   readonly path: string;
   readonly rule: string;
   readonly message: string;

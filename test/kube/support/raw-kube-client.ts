@@ -1,9 +1,9 @@
 import { Agent, type Dispatcher } from 'undici';
 
-/** JSON as it came. The suite looks into it with `at`. */
+/** Unmodified JSON. The suite reads it with `at`. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** An object as it travels. Deliberately loose: the suite judges servers, so nothing about an answer is taken for granted. */
+/** An object as transmitted. Deliberately loose: the suite tests servers, so it assumes nothing about a response. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of a server under test are unknown by nature, and paths into them are the tests.
 export type Body = any;
 
@@ -11,7 +11,7 @@ export interface RawResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Body;
-  /** The body as text, for answers that are no JSON. */
+  /** The body as text, for responses that are no JSON. */
   readonly text: string;
 }
 
@@ -28,7 +28,7 @@ export interface RawWatchEvent {
   readonly object: Body;
 }
 
-/** How to reach a server as one user. */
+/** The address and credentials of one user. */
 export interface RawKubeOptions {
   readonly url: string;
   readonly ca?: string | undefined;
@@ -39,9 +39,7 @@ export interface RawKubeOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/**
- * A Kubernetes API on the wire, with nothing between a test and HTTP: no retries, no types, no opinion about status codes.
- */
+/** A Kubernetes API client directly on HTTP: no retries, no types, no interpretation of status codes. */
 export class RawKubeClient {
   readonly options: RawKubeOptions;
   readonly #agent: Agent;
@@ -65,7 +63,7 @@ export class RawKubeClient {
   /** The same credentials, acting for `user` by impersonation. */
   impersonating(user: string, groups: readonly string[] = []): RawKubeClient {
     const headers: Record<string, string> = { 'impersonate-user': user };
-    // One header per group is what Kubernetes reads; a test needs at most one.
+    // Kubernetes reads one header per group; a test needs at most one.
     if (groups[0]) headers['impersonate-group'] = groups[0];
     return this.as({ headers });
   }
@@ -118,7 +116,7 @@ export class RawKubeClient {
     });
   }
 
-  /** Opens a watch. The answer may also be a refusal: then `status` is not 200 and `refusal` holds the body. */
+  /** Opens a watch. The response may be a rejection: then `status` is not 200 and `refusal` has the body. */
   async watch(path: string, query: RequestOptions['query'] = {}, options: RequestOptions = {}): Promise<RawWatch> {
     const abort = new AbortController();
     const response = await this.#send(
@@ -160,13 +158,13 @@ export class RawKubeClient {
   }
 }
 
-/** An open watch. Events are kept in order until a test takes them. */
+/** An open watch. Events are queued in order until a test takes them. */
 export class RawWatch {
   readonly status: number;
   readonly headers: RawResponse['headers'];
-  /** Body of the answer when the watch was refused. */
+  /** Body of the response when the watch was rejected. */
   readonly refusal: Body;
-  /** Everything received so far, also what was taken. */
+  /** Everything received so far, including taken events. */
   readonly seen: RawWatchEvent[] = [];
   ended = false;
   #taken = 0;
@@ -205,7 +203,9 @@ export class RawWatch {
     for (const wake of this.#wake.splice(0)) wake();
   }
 
-  /** The next event that is no bookmark, or any that `wanted` accepts. Fails when the stream ends or time is up. */
+  /**
+   * The next event that is no bookmark, or any that `wanted` accepts. Fails at the end of the stream or at the timeout.
+   */
   async next(
     seconds = 10,
     wanted: (event: RawWatchEvent) => boolean = (event) => event.type !== 'BOOKMARK',

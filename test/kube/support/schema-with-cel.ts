@@ -8,7 +8,10 @@ export const celRule = (expression: string, more: Body = {}): Body => ({ rule: e
 /** The part of a schema that holds CEL rules. */
 export const celRules = (...list: Body[]): Body => ({ 'x-kubernetes-validations': list });
 
-/** A kind with one CEL rule of every sort that definitions use, and bounds that keep all of them within the budget. */
+/**
+ * A schema with one CEL rule of every kind that definitions use, and bounds that keep all of them within the cost
+ * budget.
+ */
 export const schemaWithCel: Body = {
   type: 'object',
   ...celRules(
@@ -23,7 +26,7 @@ export const schemaWithCel: Body = {
           message: 'name at most one platform',
         }),
         celRule('!has(self.min) || !has(self.max) || self.min <= self.max', {
-          // No string(self.min) here: the length of what string() makes has no bound, so the whole rule would be refused.
+          // No string(self.min) here: the result of string() has no length bound, so the whole rule would be rejected.
           messageExpression: "has(self.secret) ? 'min is above max for ' + self.secret : 'min is above max'",
           fieldPath: '.max',
           reason: 'FieldValueForbidden',

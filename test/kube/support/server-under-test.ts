@@ -4,8 +4,8 @@ import type { ApiServerTarget, StartedApiServer } from './api-servers.ts';
 import { RawKubeClient, type RawKubeOptions, type RawResponse } from './raw-kube-client.ts';
 
 /**
- * One API server while the suite runs against it, and the list of what has to be taken away again: namespaces,
- * definitions and cluster-wide objects all carry `suffix`, so that two suites on one server do not meet.
+ * One API server while the suite runs against it, and the list of its cleanups: namespaces, definitions and
+ * cluster-scoped objects all have `suffix`, so that two suites on one server do not collide.
  */
 export class ServerUnderTest {
   readonly platform: StartedApiServer;
@@ -31,25 +31,25 @@ export class ServerUnderTest {
     return new ServerUnderTest(platform.name, await platform.start());
   }
 
-  /** A name that nobody else has. */
+  /** A unique name. */
   unique(word: string): string {
     this.#count += 1;
     return `${word}-${this.suffix}-${this.#count}`;
   }
 
-  /** Remembers to undo something. Undone in reverse order. */
+  /** Registers a cleanup. Cleanups run in reverse order. */
   later(undo: () => Promise<unknown>): void {
     this.#clean.push(undo);
   }
 
-  /** Remembers to delete an object that is not inside one of the suite's namespaces. */
+  /** Registers the deletion of an object outside of the suite's namespaces. */
   deleteLater(path: string): void {
     this.later(() => this.admin.delete(path, { propagationPolicy: 'Background' }));
   }
 
   /**
-   * A fresh namespace, settled: whatever controllers put into each new one is there, so that no test counts or watches
-   * it by accident.
+   * A new namespace, after controllers have created their default objects in it, so that no test counts or watches them
+   * by accident.
    */
   async namespace(word = 'suite'): Promise<string> {
     const name = this.unique(word);
@@ -62,7 +62,10 @@ export class ServerUnderTest {
     return name;
   }
 
-  /** What controllers put into a namespace. Learned from the first one: not every server has every controller. */
+  /**
+   * The objects that controllers create in a namespace. Determined from the first one: not every server has every
+   * controller.
+   */
   #leftInside(first: string): Promise<string[]> {
     this.#left ??= (async () => {
       const left: string[] = [];
@@ -107,7 +110,7 @@ export class ServerUnderTest {
 
 const isOk = ({ status }: RawResponse): boolean => status === 200;
 
-/** Asks until `wanted` holds for the answer. The last answer is in the error, so that a failure explains itself. */
+/** Polls until `wanted` holds for the response. The error contains the last response. */
 export async function eventuallyResponds(
   what: string,
   ask: () => Promise<RawResponse>,

@@ -3,7 +3,7 @@ import type { Body, RawKubeClient, RawResponse } from './raw-kube-client.ts';
 import type { ServerUnderTest } from './server-under-test.ts';
 import { randomName } from './widgets.ts';
 
-/** Where a server is asked who somebody is and what he may do. */
+/** The paths of identity and access reviews. */
 export const reviewPaths = {
   self: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
   token: '/apis/authentication.k8s.io/v1/tokenreviews',
@@ -12,23 +12,23 @@ export const reviewPaths = {
   subject: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
 };
 
-/** Who the server takes one for. */
+/** The user of the client's requests, as the server reports it. */
 export const getUserInfo = async (wire: RawKubeClient): Promise<Body> =>
   expectSuccess(await wire.post(reviewPaths.self, {}), 201).status.userInfo;
 
 const decodeTokenPart = (token: string, index: number): Body =>
   JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString());
 
-/** What a token says about itself, and what it states. */
+/** The header and the claims of a token. */
 export const tokenHeader = (token: string): Body => decodeTokenPart(token, 0);
 export const tokenClaims = (token: string): Body => decodeTokenPart(token, 1);
 
-/** ServiceAccounts of one namespace, which may be known later. */
+/** ServiceAccounts of one namespace, whose name is read at each call. */
 export interface ServiceAccounts {
   path(name?: string): string;
-  /** A new one. */
+  /** Creates an account. */
   make(): Promise<Body>;
-  /** Asks for a token. */
+  /** Requests a token. */
   request(name: string, spec?: Body): Promise<RawResponse>;
 }
 

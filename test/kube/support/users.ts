@@ -4,21 +4,21 @@ import { eventuallyResponds, type ServerUnderTest } from './server-under-test.ts
 /** Base path of the RBAC kinds. */
 export const rbacPath = '/apis/rbac.authorization.k8s.io/v1';
 
-/** What a binding binds. */
+/** The role reference of a binding. */
 export const roleRef = (kind: 'Role' | 'ClusterRole', name: string) => ({
   apiGroup: 'rbac.authorization.k8s.io',
   kind,
   name,
 });
 
-/** What a user may do: `rules` in one namespace, `everywhere` in all. */
+/** The rights of a user: `rules` in one namespace, `everywhere` in all. */
 export interface UserRights {
   readonly namespace: string;
   readonly rules: readonly Body[];
   readonly everywhere?: readonly Body[];
 }
 
-/** A new user with these rights, by impersonation. Resolves when the server has seen them. */
+/** A new user with these rights, by impersonation. Resolves when the server applies them. */
 export async function createUserWithRights(
   server: ServerUnderTest,
   { namespace, rules, everywhere }: UserRights,

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Body } from './raw-kube-client.ts';
 import { eventuallyResponds, type ServerUnderTest } from './server-under-test.ts';
 
-/** A definition of the suite's own group. `schema` is the whole OpenAPI schema; `change` may add anything to the one version. */
+/**
+ * A definition of the suite's own group. `schema` is the whole OpenAPI schema; `change` may add fields to the single
+ * version.
+ */
 export function describeSuiteCrd(
   server: ServerUnderTest,
   names: { kind: string; plural: string; shortNames?: string[]; categories?: string[] },
@@ -48,7 +51,7 @@ export async function installCrd(server: ServerUnderTest, body: Body): Promise<s
 export const hasTrueCondition = (object: Body, type: string): boolean =>
   object.status?.conditions?.some((condition: Body) => condition.type === type && condition.status === 'True') ?? false;
 
-/** The schema of a kind that has one field of nearly every sort. */
+/** The schema of a kind with one field of nearly every type. */
 const widgetSchema: Body = {
   type: 'object',
   required: ['spec'],
@@ -115,11 +118,11 @@ const widgetSchema: Body = {
   },
 };
 
-/** A kind of the suite, and how to make and reach its objects. */
+/** A kind of the suite, with functions to create and address its objects. */
 export interface WidgetKind {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Of all namespaces. */
+  /** In all namespaces. */
   readonly all: string;
   path(namespace: string, name?: string, subresource?: string): string;
   make(name: string, spec?: Body, more?: Body): Body;
@@ -127,7 +130,9 @@ export interface WidgetKind {
 
 const installed = new WeakMap<ServerUnderTest, Promise<WidgetKind>>();
 
-/** The suite's main kind: namespaced, with status sub-resource, columns, short names, a selectable field. Made once. */
+/**
+ * The suite's main kind: namespaced, with status sub-resource, columns, short names, a selectable field. Created once.
+ */
 export function ensureWidgetKind(server: ServerUnderTest): Promise<WidgetKind> {
   let made = installed.get(server);
   if (!made) {

@@ -30,10 +30,10 @@ const anyUrlRule: fc.Arbitrary<PermissionRule> = fc.record({
   verbs: nonEmptySubset('get', 'post'),
 });
 
-/** Names of roles are nearly free. */
+/** Names of roles are hardly restricted. */
 const roleName = fc.oneof(dnsLabel(12), fc.constantFrom('team:Reader', 'With Space', 'ünï', 'x'.repeat(200)));
 
-/** `n` goes into names, so that no two of one request are the same. */
+/** `n` becomes part of names, so that the names within one request are unique. */
 const anyPermission = fc
   .record({
     name: optional(roleName),
@@ -56,7 +56,7 @@ const anyRoleRef: fc.Arbitrary<RoleRef> = fc.oneof(
   fc.record({ kind: fc.constant('Role' as const), name: roleName, namespace: fc.constant('default') }),
 );
 
-/** As much as some controller asks for that lists every kind it knows. */
+/** As large as the request of a controller that lists every kind it knows. */
 const hugeToken: fc.Arbitrary<Token> = fc.integer({ min: 20, max: 40 }).map((count) => ({
   permissions: Array.from({ length: count }, (_, n) => ({
     ...(n % 2 ? { namespace: 'made-for-it' } : {}),
@@ -79,7 +79,7 @@ const smallToken: fc.Arbitrary<Token> = fc
   }));
 const anyToken = fc.oneof({ arbitrary: smallToken, weight: 40 }, { arbitrary: hugeToken, weight: 1 });
 
-/** One that has to be granted on that Cluster. */
+/** An AccessRequest that must be granted on that Cluster. */
 export const anyAccessRequest = (clusterRef: NamespacedRef): fc.Arbitrary<Spec> =>
   fc.record({ token: anyToken, ttl: optional(fc.constantFrom('24h', '1h30m')) }).map(({ token, ttl }) => ({
     clusterRef,
@@ -96,7 +96,7 @@ interface Mistake {
 const pickOne = <T>(pick: number, ...all: T[]): T => all[pick % all.length] as T;
 const rule: PermissionRule = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] };
 
-/** Puts a wrong permission before all others. */
+/** Prepends an invalid permission. */
 const permission = (what: string, field: string, wrong: (pick: number) => Partial<Permission>): Mistake => ({
   what,
   field: `spec.token.permissions[0]${field}: `,
@@ -158,7 +158,7 @@ const mistakes: readonly Mistake[] = [
   },
 ];
 
-/** One that the API server takes and the provider has to refuse. */
+/** An AccessRequest that the API server accepts and the provider must reject. */
 export const invalidAccessRequest = (clusterRef: NamespacedRef): fc.Arbitrary<InvalidValue<Spec>> =>
   fc
     .tuple(anyAccessRequest(clusterRef), fc.nat(), fc.constantFrom(...mistakes))

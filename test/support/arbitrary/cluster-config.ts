@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { anyPatches, clusterOwnerPatches, type PatchesByTarget } from './patches.ts';
 import { dnsLabel, labelKey, labelValue } from './strings.ts';
 
-/** As people write it, right and wrong: sizes and pools that are there and that are not, numbers that fit and that do not. */
+/** Valid and invalid values: existing and unknown sizes and pools, numbers inside and outside of their ranges. */
 export const validOrInvalidClusterConfig: fc.Arbitrary<Record<string, unknown>> = fc.record(
   {
     controlPlane: fc.record(
@@ -44,7 +44,7 @@ function sizeName(): fc.Arbitrary<string> {
   return fc.constantFrom('small', 'small', 'large', 'huge', '');
 }
 
-/** Those that people write, and now and then nonsense. */
+/** Realistic patches, and sometimes invalid ones. */
 function validOrInvalidPatches(where: keyof PatchesByTarget): fc.Arbitrary<readonly object[]> {
   const good = clusterOwnerPatches.map((patches) => patches[where](13).slice(0, 2));
   const unentitled = anyPatches.map((patches) => patches[where](13).slice(0, 2));

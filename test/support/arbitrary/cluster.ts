@@ -3,13 +3,13 @@ import type { ObjectMeta } from '../../../src/kube/resource.ts';
 import type { InvalidValue } from './schema-violations.ts';
 import { dnsLabel, labelValue } from './strings.ts';
 
-/** A Cluster as people write it, without its namespace; without a name it takes any. */
+/** A Cluster as users write it, without its namespace; without a name it can get any. */
 export interface RawCluster {
   readonly metadata: Partial<Pick<ObjectMeta, 'name' | 'labels' | 'annotations'>>;
   readonly spec: Record<string, unknown>;
 }
 
-/** What there is to ask for. */
+/** The versions that a Cluster can choose. */
 export interface OfferedVersions {
   readonly profile: string;
   readonly versions: readonly string[];
@@ -18,7 +18,7 @@ export interface OfferedVersions {
 const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined });
 
-/** Short ones, ones with dots, and ones that are as long as a name may be. */
+/** Short names, names with dots, and names of maximum length. */
 const anyName = fc.oneof(
   dnsLabel(20),
   fc.tuple(dnsLabel(8), dnsLabel(8)).map(([a, b]) => `${a}.${b}`),
@@ -40,7 +40,7 @@ const propagatedMetadata = (value: fc.Arbitrary<string>) =>
     },
   );
 
-/** One that has to be served with that offer. */
+/** A Cluster that must become ready with those versions. */
 export const anyCluster = ({ profile, versions }: OfferedVersions): fc.Arbitrary<RawCluster> =>
   fc
     .record({
@@ -66,7 +66,7 @@ export const anyCluster = ({ profile, versions }: OfferedVersions): fc.Arbitrary
 interface Mistake {
   readonly what: string;
   readonly field: string;
-  /** What takes the place of something in the spec. */
+  /** Replaces fields of the spec. */
   readonly values: fc.Arbitrary<Record<string, unknown>>;
 }
 
@@ -101,7 +101,7 @@ const mistakes = ({ versions }: OfferedVersions): readonly Mistake[] => [
   },
 ];
 
-/** One that the API server takes and the provider has to refuse. */
+/** A Cluster that the API server accepts and the provider must reject. */
 export const invalidCluster = (offer: OfferedVersions): fc.Arbitrary<InvalidValue<RawCluster>> =>
   fc.oneof(
     ...mistakes(offer).map(({ what, field, values }) =>

@@ -14,7 +14,7 @@ type ExampleNode = Pick<NodeConfigSources, 'name' | 'machine' | 'endpoint' | 'ha
 
 const clusterRef = { namespace: 'team', name: 'prod', uid: 'cluster-uid' };
 
-/** The first node of each kind that a ProviderConfig gives: a control plane, and a worker of each pool. */
+/** The first node of each kind of a ProviderConfig: a control plane, and a worker of each pool. */
 export function exampleNodesOf(spec: ProviderConfigSpec): ExampleNode[] {
   const pools = spec.workerPools.map((pool) => ({ role: 'worker' as const, pool: pool.name, size: pool.size }));
   const kinds = [{ role: 'controlplane' as const, pool: controlPlanePool, size: spec.controlPlane.size }, ...pools];
@@ -41,7 +41,7 @@ function machineOf({ talos, kubernetes, controlPlane }: ProviderConfigSpec): Omi
   };
 }
 
-/** What the first system of the section would be asked for. */
+/** The hardware on the first system of the section. */
 function hardwareOf(spec: ProviderConfigSpec, { pool, size }: { readonly pool: string; readonly size: string }) {
   const [system] = systemsOf(TrueNasSection.parse((spec as { truenas?: unknown }).truenas));
   if (!system) throw new Error('the section names no system');

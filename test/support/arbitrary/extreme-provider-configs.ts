@@ -11,8 +11,8 @@ import {
 type Release = (typeof supportedReleases)[number];
 
 /**
- * For each minor of Talos one that makes use of every field, one with a list of systems, and one that says the opposite or
- * nothing: no luck needed.
+ * For each Talos minor: a config that uses every field, one with a list of systems, and one with the opposite or no
+ * values. Deterministic.
  */
 export const extremeProviderConfigs = (): RawProviderConfigSpec[] =>
   supportedReleases.flatMap((release) => [

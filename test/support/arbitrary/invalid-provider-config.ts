@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import type { RawProviderConfigSpec, RawSection } from './provider-config.ts';
 import type { InvalidValue } from './schema-violations.ts';
 
-/** A mistake that the schema lets through. */
+/** A mistake that the schema accepts. */
 interface Mistake {
   readonly what: string;
-  /** How the sentence about it begins. */
+  /** The beginning of its error message. */
   readonly field: string;
-  /** Makes it. `pick` chooses among several ways. */
+  /** Makes the mistake. `pick` chooses among several variants. */
   spoil(spec: RawProviderConfigSpec, pick: number): void;
 }
 
@@ -19,11 +19,11 @@ const set = (section: RawSection, key: string, value: unknown): void => {
 };
 const mistake = (what: string, field: string, spoil: Mistake['spoil']): Mistake => ({ what, field, spoil });
 
-/** In the place of all workers one pool with `values`. */
+/** Replaces all worker pools by one pool with `values`. */
 const pool = (spec: RawProviderConfigSpec, values: RawSection): void => {
   spec.workerPools = [{ name: 'work', replicas: 0, size: spec.controlPlane['size'], ...values }];
 };
-/** In the place of all patches these. */
+/** Replaces all patches. */
 const patch = (spec: RawProviderConfigSpec, where: 'talos' | 'controlPlane', ...patches: unknown[]): void => {
   for (const { patches: _, ...rest } of spec.workerPools ?? []) pool(spec, rest);
   delete spec.talos['patches'];
@@ -251,7 +251,7 @@ const patches: readonly Mistake[] = [
 
 const mistakes = [...versions, ...addresses, ...urls, ...ranges, ...workers, ...patches];
 
-/** A ProviderConfig that the API server takes and the provider has to refuse. */
+/** A ProviderConfig that the API server accepts and the provider must reject. */
 export const invalidProviderConfig = (
   good: fc.Arbitrary<RawProviderConfigSpec>,
 ): fc.Arbitrary<InvalidValue<RawProviderConfigSpec>> =>

@@ -3,13 +3,13 @@ import { subsetOf } from './strings.ts';
 
 type Document = Record<string, unknown>;
 
-/** Something that platform teams do by patches. */
+/** A change that platform teams make with patches. */
 interface PatchExample {
   readonly what: string;
-  /** The first Talos minor that can. */
+  /** The first Talos minor that supports it. */
   readonly since: number;
   readonly documents: readonly Document[];
-  /** The same from Talos 1.14 on, where it is said otherwise. */
+  /** The same for Talos 1.14 and later, where the format differs. */
   readonly modern?: readonly Document[];
 }
 
@@ -20,13 +20,13 @@ const patchExample = (what: string, documents: readonly Document[], since = 12):
   since,
   documents,
 });
-/** Of the API server, which has documents of its own since Talos 1.14. */
+/** For the API server, which has separate documents since Talos 1.14. */
 const apiServerPatchExample = (what: string, apiServer: Document, modern: Document): PatchExample => ({
   ...patchExample(what, [{ cluster: { apiServer } }]),
   modern: [modern],
 });
 
-/** On every node. */
+/** For every node. */
 const allNodeExamples: readonly PatchExample[] = [
   patchExample('sysctls', [{ machine: { sysctls: { 'vm.max_map_count': '262144' } } }]),
   patchExample('kernel modules', [
@@ -79,7 +79,7 @@ const allNodeExamples: readonly PatchExample[] = [
   patchExample('a blackhole route', [document('BlackholeRouteConfig', { name: '203.0.113.0/24' })], 13),
 ];
 
-/** On control planes. */
+/** For control planes. */
 const controlPlaneExamples: readonly PatchExample[] = [
   patchExample('another CNI', [
     { cluster: { network: { cni: { name: 'none' } }, proxy: { disabled: true }, coreDNS: { disabled: true } } },
@@ -151,7 +151,7 @@ const controlPlaneExamples: readonly PatchExample[] = [
   ),
 ];
 
-/** On workers. */
+/** For workers. */
 const workerExamples: readonly PatchExample[] = [
   patchExample('user volumes', [
     document('UserVolumeConfig', {
@@ -163,9 +163,9 @@ const workerExamples: readonly PatchExample[] = [
   patchExample('more labels', [{ machine: { nodeLabels: { 'example.org/disk': 'fast' } } }]),
 ];
 
-/** The patches that were chosen, to be put in once the Talos version is known. */
+/** The chosen patches. They are rendered once the Talos version is known. */
 export interface PatchesByTarget {
-  /** Of `talos.patches`, `controlPlane.patches` and `workerPools[].patches` for a Talos minor such as 13. */
+  /** The values of `talos.patches`, `controlPlane.patches` and `workerPools[].patches` for a Talos minor such as 13. */
   readonly talos: (minor: number) => Document[];
   readonly controlPlane: (minor: number) => Document[];
   readonly workers: (minor: number) => Document[];
@@ -188,7 +188,7 @@ export const anyPatches: fc.Arbitrary<PatchesByTarget> = fc
     workers: patchesFor(workers),
   }));
 
-/** What cluster owners may say, too. */
+/** Patches that cluster owners may use, too. */
 const ownerExampleNames = new Set([
   'sysctls',
   'kernel modules',
@@ -213,7 +213,7 @@ export const clusterOwnerPatches: fc.Arbitrary<PatchesByTarget> = fc
     workers: patchesFor(workers),
   }));
 
-/** All of them. Those that cannot stand together are never on the same kind of node. */
+/** All examples. Conflicting patches are never used for the same kind of node. */
 export const allPatches: PatchesByTarget = {
   talos: patchesFor(allNodeExamples),
   controlPlane: patchesFor(controlPlaneExamples),

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** Parameters of a property, as fast-check takes them. */
+/** Parameters of a property, in the format of fast-check. */
 interface PropertyParameters {
   readonly seed: number;
   readonly numRuns: number;
@@ -9,9 +9,10 @@ interface PropertyParameters {
 }
 
 /**
- * How often a property is tried, and from which seed: a new one each time, told on the screen. `PROPERTY_SEED` repeats a
- * run, with `PROPERTY_PATH` (told by fast-check when a property fails) only its smallest counterexample, and
- * `PROPERTY_RUNS` tries more. It ends before the test would be ended: a counterexample is worth more than the smallest one.
+ * The number of runs of a property, and its seed: random and printed by default. `PROPERTY_SEED` repeats a run, with
+ * `PROPERTY_PATH` (printed by fast-check when a property fails) only its smallest counterexample, and `PROPERTY_RUNS`
+ * changes the number of runs. The property ends before the test's timeout: any counterexample is more useful than no
+ * result while fast-check searches for the smallest one.
  */
 export function propertyParameters(title: string, numRuns: number): PropertyParameters {
   const { PROPERTY_SEED: seed, PROPERTY_PATH: path, PROPERTY_RUNS: runs } = process.env;

@@ -4,7 +4,7 @@ import { arbitraryHostName, dnsLabel, documentationAddress, labelKey, labelValue
 
 export type RawSection = Record<string, unknown>;
 
-/** The spec of a ProviderConfig as people write it, right or wrong. */
+/** The spec of a ProviderConfig as users write it, valid or not. */
 export interface RawProviderConfigSpec {
   providerRef: RawSection;
   talos: RawSection;
@@ -16,22 +16,22 @@ export interface RawProviderConfigSpec {
   hetznerRobot?: RawSection;
 }
 
-/** Where the nodes would be. */
+/** The environment of the nodes. */
 export interface ConfigEnvironment {
   /** The first three numbers of a /24. */
   readonly subnet: string;
   readonly factoryUrl: string;
   /** The platform section with one system, without its sizes. */
   readonly truenas: RawSection;
-  /** Pools of the system beside the one that the section names. */
+  /** Pools of the system besides the one that the section names. */
   readonly pools: readonly string[];
-  /** Bridges of the system, which carry packets of 1500 bytes. */
+  /** Bridges of the system, with an MTU of 1500 bytes. */
   readonly bridges: readonly string[];
-  /** Nodes may be told their addresses there. */
+  /** A DHCP server may assign the addresses of nodes. */
   readonly hasDhcp?: true;
 }
 
-/** Nowhere: for what asks nobody. */
+/** An environment that does not exist: for tests without connections. */
 export const offlineEnvironment: ConfigEnvironment = {
   subnet: '192.168.10',
   factoryUrl: 'https://factory.example.org',
@@ -43,14 +43,14 @@ export const offlineEnvironment: ConfigEnvironment = {
 /** The same, with a DHCP server. */
 export const offlineDhcpEnvironment: ConfigEnvironment = { ...offlineEnvironment, hasDhcp: true };
 
-/** The Kubernetes minors that each Talos minor runs, by the support matrix of Talos. */
+/** The Kubernetes minors that each Talos minor supports, from the support matrix of Talos. */
 export const supportedReleases = [
   { talos: '1.12', oldest: 30, newest: 35 },
   { talos: '1.13', oldest: 31, newest: 36 },
   { talos: '1.14', oldest: 32, newest: 37 },
 ] as const;
 
-/** Leaves out what is undefined: a field that nobody wrote. */
+/** Removes undefined values: fields that were not written. */
 const withoutUndefined = (section: RawSection): RawSection =>
   Object.fromEntries(Object.entries(section).filter(([, value]) => value !== undefined));
 const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
@@ -74,7 +74,7 @@ const anyTalos = fc.record({
   ),
 });
 
-/** Minors counted from the oldest that the Talos version runs. */
+/** Minors counted from the oldest that the Talos version supports. */
 const anyOffer = fc.uniqueArray(
   fc.record({
     minor: fc.integer({ min: 0, max: 5 }),
@@ -126,15 +126,15 @@ const anyNetwork = fc.record({
     maxLength: 3,
   }),
   timeServers: optional(fc.uniqueArray(fc.oneof(arbitraryHostName, documentationAddress), { maxLength: 2 })),
-  /** By DHCP, where there is one; with name servers of one's own or without. */
+  /** By DHCP, where available; with or without explicit name servers. */
   told: fc.constantFrom('no', 'all', 'but-name-servers'),
   /** Addresses beyond those that one cluster needs. */
   spare: fc.integer({ min: 0, max: 20 }),
-  /** Whether the first address stands alone, before a range with the rest. */
+  /** Whether the first address is separate from the range with the rest. */
   split: fc.boolean(),
 });
 
-/** Which of what the surroundings have: a number that is counted on from the first again. */
+/** Selects an item of the environment, modulo the number of items. */
 const anyIndex = fc.nat(7);
 const anyMtu = fc.integer({ min: 1280, max: 1500 });
 
@@ -172,17 +172,17 @@ const anySizes = fc.uniqueArray(
 
 const anyPrefix = optional(fc.constantFrom<string[]>('talos', 'apps/talos', 'a.b_c'));
 
-/** What a system says of itself beside where it is. */
+/** Options of a system besides its address. */
 const anySystem = fc.record({ furtherPools: optional(fc.boolean()), mtu: optional(anyMtu) });
 
-/** A list in place of a single one. */
+/** A list instead of a single system. */
 const anySystems = fc.uniqueArray(fc.record({ name: dnsLabel(12), datasetPrefix: anyPrefix, system: anySystem }), {
   minLength: 1,
   maxLength: 3,
   selector: ({ name }) => name,
 });
 
-/** What a ProviderConfig is put together from. */
+/** The parts of a ProviderConfig. */
 const anyParts = fc.record({
   release: fc.constantFrom(...supportedReleases),
   talosPatch: fc.integer({ min: 0, max: 20 }),
@@ -205,7 +205,7 @@ const anyParts = fc.record({
 });
 export type ProviderConfigParts = typeof anyParts extends fc.Arbitrary<infer T> ? T : never;
 
-/** A ProviderConfig that has to be served there. */
+/** A ProviderConfig that must be accepted in that environment. */
 export const anyProviderConfig = (at: ConfigEnvironment = offlineEnvironment): fc.Arbitrary<RawProviderConfigSpec> =>
   anyParts.map((parts) => assembleProviderConfig(parts, at));
 
@@ -281,7 +281,7 @@ function networkSection(
   const last = 20 + nodes + spare;
   const addressPool = split ? [`${subnet}.20`, `${subnet}.21-${subnet}.${last}`] : [`${subnet}.20-${subnet}.${last}`];
   if (!hasDhcp || told === 'no') return withoutUndefined({ ...rest, addressPool, gateway: `${subnet}.1` });
-  // A patch may take away what then has to be there.
+  // A patch may remove values that are required then.
   const nameServers = told === 'all' && !patches ? undefined : rest.nameServers;
   return withoutUndefined({ ...rest, addressPool, nameServers, addressAssignment: 'DHCP' });
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { CustomResourceDefinition } from '../../../src/kube/core-types.ts';
 import type { ObjectSchema } from '../../world/kube/schema/schema.ts';
 
-/** The schema of the spec of a kind, out of its definition. */
+/** The schema of a kind's spec, from its CRD. */
 export function specSchema(crds: readonly CustomResourceDefinition[], kind: string): ObjectSchema {
   const crd = crds.find(({ spec }) => (spec['names'] as { kind: string }).kind === kind);
   if (!crd) throw new Error(`there is no definition of ${kind}`);
@@ -10,23 +10,26 @@ export function specSchema(crds: readonly CustomResourceDefinition[], kind: stri
   return version?.schema.openAPIV3Schema.properties?.['spec'] ?? {};
 }
 
-/** Something that was right, with one mistake in it. */
+/** A valid value with one mistake. */
 export interface InvalidValue<T> {
   readonly value: T;
-  /** What was done, e.g. `a text in place of a list`. */
+  /** The mistake, e.g. `a text in place of a list`. */
   readonly what: string;
-  /** Where, as people are told it, e.g. `spec.workerPools[0].taints`. */
+  /** Its path as error messages show it, e.g. `spec.workerPools[0].taints`. */
   readonly field: string;
 }
 
 interface Mistake {
   readonly what: string;
   readonly path: readonly (string | number)[];
-  /** Undefined: it is taken away. */
+  /** Undefined: the field is removed. */
   readonly value: unknown;
 }
 
-/** Values that a schema has to refuse, each made of a good one by one mistake. `root` is how people call the whole. */
+/**
+ * Values that a schema must reject, each made from a valid one by a single mistake. `root` is the name of the whole
+ * value in messages.
+ */
 export const invalidBySchema = <T extends object>(
   good: fc.Arbitrary<T>,
   schema: ObjectSchema,
@@ -49,7 +52,7 @@ function replaceAt(value: unknown, [key, ...rest]: readonly (string | number)[],
   return now === undefined ? others : { ...others, [key]: now };
 }
 
-/** All that can be done wrong with a value and what is in it. */
+/** All possible mistakes in a value and its content. */
 function* mistakesIn(value: unknown, schema: ObjectSchema, path: readonly (string | number)[]): Generator<Mistake> {
   const at = (what: string, wrong: unknown): Mistake => ({ what, path, value: wrong });
   if (path.length > 0) yield* typeMistakes(schema).map(([what, wrong]) => at(what, wrong));

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 
-/** Lower-case letters, digits and dashes, as names of most things may be. */
+/** Lower-case letters, digits and dashes, as in most names. */
 export const dnsLabel = (longest = 12): fc.Arbitrary<string> =>
   fc.stringMatching(new RegExp(`^[a-z]([a-z0-9-]{0,${longest - 2}}[a-z0-9])?$`));
 
 /** `a.example.org` */
 export const arbitraryHostName = dnsLabel(8).map((label) => `${label}.example.org`);
 
-/** Of the documentation ranges, which lie in nobody's network. */
+/** Of the documentation ranges, which no network uses. */
 export const documentationAddress = fc.integer({ min: 1, max: 254 }).map((last) => `198.51.100.${last}`);
 
 /** `example.org/disk`, or without the prefix. */
@@ -20,6 +20,6 @@ export const labelValue = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9]([A-Za-z0-9_.-]{0,8}[A-Za-z0-9])?$/),
 );
 
-/** A list out of `all` in which nothing comes twice, in the order of `all`. */
+/** A list of distinct items of `all`, in the order of `all`. */
 export const subsetOf = <T>(all: readonly T[], most = all.length): fc.Arbitrary<T[]> =>
   fc.subarray([...all], { maxLength: Math.min(most, all.length) });

@@ -1,12 +1,12 @@
 import type { RawProviderConfigSpec } from './provider-config.ts';
 
-/** Values of these say more than that something was given. */
+/** Fields whose values are distinguished, and not only their presence. */
 const isDistinctValue = (value: unknown): boolean =>
   typeof value === 'boolean' || value === 'NoSchedule' || value === 'PreferNoSchedule' || value === 'NoExecute';
 
 /**
- * What a spec makes use of, e.g. `network.timeServers[]` or `workerPools[].taints[].effect=NoExecute`. A patch counts as one
- * thing, whatever it says; so do maps.
+ * The fields that a spec uses, e.g. `network.timeServers[]` or `workerPools[].taints[].effect=NoExecute`. A patch
+ * counts as one field, whatever its content; so do maps.
  */
 export function usedFieldsOf(spec: RawProviderConfigSpec): Set<string> {
   const found = new Set<string>();

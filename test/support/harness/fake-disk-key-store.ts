@@ -4,12 +4,12 @@ import type { MachineDiskKey } from '../../../src/engine/machine-disk-key.ts';
 import type { Secret } from '../../../src/kube/core-types.ts';
 import { KubeError } from '../../../src/kube/errors.ts';
 
-/** A platform cluster as far as it keeps the keys of disks. It outlives a process. */
+/** The part of a platform cluster that stores disk keys. It outlives a process. */
 export class FakeDiskKeyStore {
   readonly secrets = new Map<string, Secret>();
-  /** What was asked of it, e.g. `create shop-cp-0-disk-key`. */
+  /** The calls, e.g. `create shop-cp-0-disk-key`. */
   readonly calls: string[] = [];
-  /** Comes right before one is made. */
+  /** Called right before a key is created. */
   meanwhile: () => unknown = () => undefined;
 
   of(machine: string, signal = new AbortController().signal, cluster?: ClusterIdentity): MachineDiskKey {

@@ -28,18 +28,18 @@ export const seenServer = {
 };
 
 /**
- * Hosts on an API server of the world, and a provider of servers that a test plays. What the stores show is what was there
- * when they were last filled: a test has them as old as it likes.
+ * Hosts on a simulated API server, and a server inventory that the test controls. The stores contain the state of their
+ * last refresh: a test controls their age.
  */
 export class HostHarness {
   readonly clock = new ManualClock();
-  /** What was said in Events, e.g. `Normal Claimed`. */
+  /** The Events, e.g. `Normal Claimed`. */
   readonly said: string[] = [];
-  /** PATCHes and the like since the last look. */
+  /** Number of PATCH and other write requests since the last reset. */
   writes = 0;
   readonly #server: KubeWithCrds;
   readonly kube: KubeClient;
-  /** What the provider of the servers answers. */
+  /** The responses of the simulated server inventory. */
   readonly inventory: { -readonly [K in keyof HostInventory<unknown>]: HostInventory<unknown>[K] } = {
     uses: (_, labels) => labels['for'] !== 'nobody',
     refuses: () => undefined,
@@ -63,7 +63,7 @@ export class HostHarness {
     await this.#server.close();
   }
 
-  /** Nothing is there, nothing was said, and the provider of the servers shows what is meant. */
+  /** Deletes everything, and resets the events and the inventory to the expected server. */
   async reset(): Promise<void> {
     await this.clear();
     this.said.splice(0);
@@ -79,7 +79,7 @@ export class HostHarness {
     }
   }
 
-  /** A Host as people write it, with the status that it is to have. */
+  /** Creates a Host as users write it, with the given status. */
   async host(
     name: string,
     words: { spec?: object; metadata?: object; status?: Partial<HostStatus> } = {},
@@ -93,7 +93,7 @@ export class HostHarness {
     return await this.kube.merge(Host, objectKeyOf(made), { status: words.status }, { subresource: 'status' });
   }
 
-  /** A Machine that there is. */
+  /** Creates a Machine. */
   async machine(slot = 0, finished = false): Promise<Machine> {
     const { status: _, ...drawn } = aMachine(slot);
     const made = await this.kube.create(Machine, { ...drawn, metadata: { name: drawn.metadata.name } });
@@ -106,7 +106,10 @@ export class HostHarness {
     return await this.kube.get(Host, { name });
   }
 
-  /** The provider as it would be after a start at this moment. `kube`: in place of the client; `known`: what it has seen. */
+  /**
+   * The services of a provider that starts at this moment. `kube`: instead of the client; `known`: the Hosts in its
+   * cache.
+   */
   async services(kube: KubeClient = this.kube, known?: readonly Host[]): Promise<Services> {
     const hosts = new ObjectStore<Host>(hostIndexes);
     const machines = new ObjectStore<Machine>();
@@ -131,13 +134,13 @@ export class HostHarness {
     } as unknown as Services;
   }
 
-  /** What is done for a Host when everything is known, once. */
+  /** Reconciles a Host once, with complete caches. */
   async reconcile(name: string, services?: Services): Promise<ReconcileResult> {
     const { signal } = new AbortController();
     return await reconcileHost(services ?? (await this.services()), { name }, { signal, log: noLog });
   }
 
-  /** The same, and the Host as it is then. */
+  /** The same, and the resulting Host. */
   async look(name = 'a'): Promise<{ result: ReconcileResult; host: Host }> {
     const result = await this.reconcile(name);
     return { result, host: await this.get(name) };
@@ -152,12 +155,12 @@ export const statusHeldBy = ({ metadata }: Machine, state: HostStatus['state'] =
   machineRef: { name: metadata.name, uid: metadata.uid ?? '', since: '2026-11-21T09:00:00Z' },
 });
 
-/** Of a provider of servers that does not answer. */
+/** For a server inventory that does not answer. */
 export const throwUnreachable = async () => {
   throw new ProviderError('UNREACHABLE', 'No answer.');
 };
 
-/** A step of a task that does what it is told, and is then done. */
+/** A step of a task that runs the given function and is then done. */
 export const taskStep = (name: string, run: (context: HostContext) => Promise<unknown> = async () => {}) => ({
   name,
   run: async (context: HostContext) => {

@@ -18,7 +18,7 @@ export interface KubeWithCrds {
   close(): Promise<void>;
 }
 
-/** An API server of the world that serves our kinds, and `others` beside them. */
+/** A simulated API server with the provider's CRDs, and `others`. */
 export async function startKubeWithCrds(others: ReturnType<typeof buildCrds> = []): Promise<KubeWithCrds> {
   const { ca, ...serving } = await issueTestServingCertificate(host);
   const server = await startKubeServer({

@@ -22,7 +22,7 @@ export const secretObject = (name: string, resourceVersion: string, uid = `uid-$
   metadata: { name, namespace: 'n', uid, resourceVersion, labels: { app: name.slice(0, 1) } },
 });
 
-/** Behaviour of one request to the API server. */
+/** Handles one request to the API server. */
 export type Responder = (response: ServerResponse, received: ReceivedRequest) => void;
 
 export const listResponse =
@@ -34,7 +34,7 @@ export const eventLine = (type: string, body: unknown) => `${JSON.stringify({ ty
 export const bookmarkLine = (version: string) =>
   eventLine('BOOKMARK', { kind: 'Secret', metadata: { resourceVersion: version } });
 
-/** A watch that says these things and then stays silent. */
+/** A watch that sends these events and then stays silent. */
 export const watchResponse =
   (...lines: string[]): Responder =>
   (response) => {
@@ -43,7 +43,7 @@ export const watchResponse =
     for (const text of lines) response.write(text);
   };
 
-/** A watch that says these things and ends. */
+/** A watch that sends these events and ends. */
 export const endedWatchResponse =
   (...lines: string[]): Responder =>
   (response) => {
@@ -61,19 +61,19 @@ export interface ReflectorHarness {
   readonly server: ScriptedHttpServer;
   readonly clock: ManualClock;
   readonly reflector: Reflector<Secret>;
-  /** What listeners heard, e.g. `added a`. */
+  /** The calls of the listener, e.g. `added a`. */
   readonly heard: string[];
   readonly end: AbortController;
   readonly done: Promise<void>;
-  /** `list` and `watch <version>`, in the order in which they came. */
+  /** `list` and `watch <version>`, in the order of the requests. */
   asked(): string[];
-  /** How many requests got an answer, or at least its beginning. */
+  /** How many requests got a response, or at least its beginning. */
   answered(): number;
-  /** Lets the reflector sleep through its pause. */
+  /** Advances the clock past the reflector's pause. */
   sleepOn(): Promise<void>;
 }
 
-/** A reflector against a server that plays `lists` and `watches` one after the other, the last of each for ever. */
+/** A reflector against a server that replies with `lists` and `watches` in order, and repeats the last of each. */
 export async function startReflectorHarness(
   lists: Responder[],
   watches: Responder[],

@@ -12,11 +12,11 @@ import { RobotConfig } from '../../../src/platforms/hetzner-robot/config.ts';
 import type { RobotContext } from '../../../src/platforms/hetzner-robot/context.ts';
 import { type RobotFixture, type RobotSeedInput, startRobotFixture } from '../../world/robot/robot-fixture.ts';
 
-/** The numbers of the servers in the room's usual seed. */
+/** The numbers of the servers in the simulator's default seed. */
 export const [firstServer, secondServer, thirdServer, foreignServer] = [3140011, 3140012, 3140013, 3140014] as const;
 
 export interface RobotHarness extends RobotFixture {
-  /** With the right password, unless told otherwise. */
+  /** With the correct password by default. */
   connect(given?: {
     readonly user?: string;
     readonly password?: string;
@@ -24,18 +24,18 @@ export interface RobotHarness extends RobotFixture {
     readonly failovers?: readonly string[];
     readonly scope?: RobotScope;
   }): RobotClient;
-  /** What checks and steps get, with the right password. `section` completes a section of a ProviderConfig. */
+  /** The context of checks and steps, with the correct password. `section` overrides fields of the platform section. */
   ground(section?: object): RobotContext;
-  /** What the client's own clock shows is that of the world. */
+  /** The clock of the client equals that of the simulator. */
   readonly time: Clock;
-  /** Every call that was sent, as the metrics learn of it. */
+  /** Every call that was sent, as reported to the metrics. */
   readonly ended: CompletedCall[];
   readonly options: { readonly signal: AbortSignal };
   /** Calls that reached the webservice, by name. */
   names(): readonly string[];
 }
 
-/** The real client and the simulated webservice, with HTTPS between them and one clock that a test moves. */
+/** The real client and the simulated webservice, connected by HTTPS, with one clock that the test controls. */
 export async function openRobotHarness(seed: RobotSeedInput = {}): Promise<RobotHarness> {
   const world = await startRobotFixture(seed);
   const { clock, room } = world;
@@ -47,7 +47,7 @@ export async function openRobotHarness(seed: RobotSeedInput = {}): Promise<Robot
   const ended: CompletedCall[] = [];
   const connections = new ProcessConnectionCache(new AbortController().signal, (call) => ended.push(call));
   const { user = '', password = '' } = room.line.credentials;
-  // A test asks a thousand things under one.
+  // A test makes a thousand calls under one signal.
   const { signal } = new AbortController();
   setMaxListeners(0, signal);
   const numbers = room.servers().map(({ number }) => number);
@@ -80,7 +80,7 @@ export async function openRobotHarness(seed: RobotSeedInput = {}): Promise<Robot
   };
 }
 
-/** A scene for each test that asks, and all of them closed by `closeAll`. */
+/** Creates a harness per test; `closeAll` closes all of them. */
 export function robotHarnesses(): { enter(seed?: RobotSeedInput): Promise<RobotHarness>; closeAll(): Promise<void> } {
   const open: RobotHarness[] = [];
   return {
@@ -95,14 +95,14 @@ export function robotHarnesses(): { enter(seed?: RobotSeedInput): Promise<RobotH
   };
 }
 
-/** The code a call ends with, or `ok`. */
+/** The error code of a call, or `ok`. */
 export const outcomeCode = (call: Promise<unknown>): Promise<string> =>
   call.then(
     () => 'ok',
     (error: unknown) => (error instanceof ProviderError ? error.code : `${error}`),
   );
 
-/** What a call throws. */
+/** The error of a call. */
 export const thrownError = (call: Promise<unknown>): Promise<ProviderError> =>
   call.then(
     () => {

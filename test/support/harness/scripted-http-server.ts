@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** What came in, as far as tests look at it. */
+/** A received request, as far as tests check it. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
-  /** Tells connections apart. */
+  /** Identifies the connection. */
   readonly socket: Socket;
 }
 
@@ -20,7 +20,7 @@ export interface ScriptedHttpServer {
   close(): Promise<void>;
 }
 
-/** An HTTP server on loopback that behaves as badly as `handle` wants, and writes down what it was asked. */
+/** An HTTP server on loopback whose responses `handle` controls. It records its requests. */
 export async function startScriptedHttpServer(
   handle: (received: ReceivedRequest, response: ServerResponse, nth: number) => void,
   make: (listener: (request: IncomingMessage, response: ServerResponse) => void) => Server = createServer,
@@ -58,7 +58,7 @@ export async function startScriptedHttpServer(
   };
 }
 
-/** Answers with JSON. */
+/** Replies with JSON. */
 export function replyJson(
   response: ServerResponse,
   body: unknown,
@@ -69,7 +69,7 @@ export function replyJson(
   response.end(JSON.stringify(body));
 }
 
-/** Answers with a `Status` object, as the API server refuses. */
+/** Replies with a `Status` object, like a rejection by the API server. */
 export function replyStatus(
   response: ServerResponse,
   code: number,
@@ -83,7 +83,7 @@ export function replyStatus(
   );
 }
 
-/** Waits for a condition, for at most half a minute: no more than that it comes is said. */
+/** Waits for a condition, for at most half a minute. It does not assert how fast the condition holds. */
 export async function waitForCondition(condition: () => boolean, what: string): Promise<void> {
   const end = performance.now() + 30_000;
   while (!condition()) {

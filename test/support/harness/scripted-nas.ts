@@ -16,16 +16,16 @@ import { ManualClock } from '../manual-clock.ts';
 export type ScriptedReply = { result: unknown } | { error: unknown } | 'silence' | 'hang-up';
 type NasScript = (method: string, params: unknown[], socket: WebSocket) => ScriptedReply | Promise<ScriptedReply>;
 
-/** A system that answers what the test tells it to. */
+/** A TrueNAS system whose responses the test controls. */
 export class ScriptedNas {
   /** `connection`: the first is 1. */
   readonly calls: { method: string; params: unknown[]; connection: number }[] = [];
-  /** Connections whose login was answered. */
+  /** Connections whose login has been answered. */
   readonly loggedIn = new Set<number>();
-  /** Where it sends those who want to upgrade, if anywhere. */
+  /** The target of redirected upgrade requests, if any. */
   redirect: string | undefined;
   connections = 0;
-  /** Whether the number of the call comes after its answer, as TrueNAS has it. */
+  /** Whether the id of the call comes after its result, as in TrueNAS. */
   idLast = false;
   script: NasScript = () => ({ result: null });
   login: () => unknown = () => ({
@@ -39,7 +39,7 @@ export class ScriptedNas {
   constructor(certificate: ServingCertificate) {
     this.#server = createServer({ cert: certificate.cert, key: certificate.key });
     this.#ws = new WebSocketServer({ server: this.#server, path: '/api/current' });
-    // The first listener's words are those that count.
+    // The response of the first listener wins.
     this.#server.prependListener('upgrade', (_request, socket) => {
       if (this.redirect) socket.end(`HTTP/1.1 302 Found\r\nLocation: ${this.redirect}\r\nConnection: close\r\n\r\n`);
     });
@@ -89,20 +89,20 @@ export class ScriptedNas {
   }
 }
 
-/** What every test of a file has anew: a scripted system, a client of it, and the time that both have. */
+/** The fixtures that every test of a file gets: a scripted system, a client of it, and their shared clock. */
 export interface ScriptedNasHarness {
   readonly server: ScriptedNas;
   readonly clock: ManualClock;
   nas: TrueNasClient;
-  /** Another client; an empty `ca` trusts those that this machine trusts. */
+  /** Another client; an empty `ca` trusts the certificate authorities of this machine. */
   open(ca?: string, pin?: CertificatePin): TrueNasClient;
-  /** Moves the system to another certificate, on another port. */
+  /** Restarts the system with another certificate, on another port. */
   present(certificate: ServingCertificate): Promise<void>;
   read(method?: string, seconds?: number): Promise<unknown>;
   change(method?: string): Promise<unknown>;
 }
 
-/** To be called once in a file. */
+/** Call it once per file. */
 export function useScriptedNas(): ScriptedNasHarness {
   let certificate: ServingCertificate;
   let url: string;
@@ -145,7 +145,7 @@ export function useScriptedNas(): ScriptedNasHarness {
 
 export const tenSecondSignal = (): AbortSignal => deadlineSignal(10);
 
-/** The code that a call fails with, or what came of it instead. */
+/** The error code of a call, or its result if it succeeds. */
 export async function errorCodeOf(promise: Promise<unknown>): Promise<unknown> {
   const thrown = await promise.then(
     (value) => ({ value }),

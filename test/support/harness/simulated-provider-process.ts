@@ -7,31 +7,31 @@ import { ProviderError } from '../../../src/lib/errors.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { FakeDiskKeyStore } from './fake-disk-key-store.ts';
 
-/** Where keys of disks are kept, in the lives of all processes of a test file. */
+/** The disk keys, shared by all simulated processes of a test file. */
 export const diskKeyStore = new FakeDiskKeyStore();
 
-/** What outlives a crash of the process: the record of one Machine. */
+/** The state that survives a crash of the process: the record of one Machine. */
 export interface MachineRecord {
   progress: Progress | undefined;
 }
 
-/** One walk of a Machine's steps. */
+/** Options for one run of a Machine's steps. */
 export interface StepRunOptions {
   readonly plan: StepPlanName;
   readonly steps: readonly Step<StepContext>[];
   readonly machine: string;
   readonly durable: MachineRecord;
   context(facts: Facts): StepContext;
-  /** Seconds until it is walked again, where it asks for `seconds`. */
+  /** Seconds until the next run, when a step asks for `seconds`. */
   pause(seconds: number): number;
-  /** Where it ends beside its end. */
+  /** A condition that ends the run early. */
   until?(verdict: AdvanceResult): boolean;
 }
 
-/** So often a machine is walked until something has to come of it. */
+/** After this many runs a Machine has to be finished. */
 const maxRounds = 400;
 
-/** One life of the provider's process, as far as a platform sees of it. */
+/** One simulated process of the provider, as far as a platform sees it. */
 export class SimulatedProviderProcess {
   readonly connections = new ProcessConnectionCache();
   readonly stop = new AbortController();
@@ -39,7 +39,7 @@ export class SimulatedProviderProcess {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    // A controller gives each Machine one of its own; here a hundred of them listen to the same.
+    // A controller gives each Machine its own signal; here a hundred Machines listen to the same one.
     setMaxListeners(0, this.stop.signal);
   }
 
@@ -56,7 +56,7 @@ export class SimulatedProviderProcess {
     };
   }
 
-  /** Walks until the list is finished or somebody has to change something; what passes by itself is waited for. */
+  /** Runs the steps until they are finished or a user has to change something; temporary failures are retried. */
   protected async follow({
     plan,
     steps,
@@ -83,7 +83,7 @@ export class SimulatedProviderProcess {
     throw new Error(`${machine} does not get through ${durable.progress?.step}`);
   }
 
-  /** As `kill -9` would: sockets end, nothing is written any more. */
+  /** Like `kill -9`: sockets close, and nothing is written any more. */
   async kill(): Promise<void> {
     this.stop.abort(new Error('killed'));
     await this.connections.close();

@@ -8,7 +8,7 @@ import { Transport } from '../../../src/kube/transport/transport.ts';
 import { SecretString } from '../../../src/lib/secret-string.ts';
 import { type ScriptedHttpServer, startScriptedHttpServer } from './scripted-http-server.ts';
 
-/** A server that answers as it is told, until the test is over. */
+/** A server with the given responses, which closes at the end of the test. */
 export async function startTestServer(
   handle: Parameters<typeof startScriptedHttpServer>[0],
 ): Promise<ScriptedHttpServer> {
@@ -17,7 +17,7 @@ export async function startTestServer(
   return server;
 }
 
-/** A transport, until the test is over. */
+/** A transport, which closes at the end of the test. */
 export function openTransport(
   connection: ApiServerConnection,
   options: ConstructorParameters<typeof Transport>[1] = {},
@@ -30,7 +30,7 @@ export function openTransport(
 export const connectionToUrl = (url: string) =>
   createApiServerConnection({ server: url, token: new SecretString('t0p-secret') });
 
-/** The error of a call that has to fail, and not to show the token. */
+/** The error of a call that must fail without revealing the token. */
 export async function kubeErrorOf(call: Promise<unknown>): Promise<KubeError> {
   const error = await call.then(
     () => undefined,

@@ -1,13 +1,13 @@
 import { parsePattern, type RegexNode } from './parse-pattern.ts';
 
-/** For each character of a text; more are not counted. */
+/** Limit for each character of a text; the count stops there. */
 const maxStepsPerCharacter = 300;
 
 class TooManySteps extends Error {}
 
 /**
- * Counts the steps that a backtracking engine takes to search a text, without what V8 leaves out on good days. Time would
- * say the same, but not each time.
+ * Counts the steps that a backtracking engine takes to search a text, without V8's optimizations. Unlike measured time,
+ * the count is deterministic.
  */
 export class BacktrackCounter {
   readonly tree: RegexNode;
@@ -22,7 +22,7 @@ export class BacktrackCounter {
     this.#flags = flags;
   }
 
-  /** Of one search through the whole text, from each place of it until one fits. */
+  /** Of one search through the whole text, from each position until a match. */
   count(text: string): { readonly steps: number; readonly found: string | undefined; readonly isTooMuch: boolean } {
     this.#text = text;
     this.#most = maxStepsPerCharacter * (text.length + 1);
@@ -44,7 +44,7 @@ export class BacktrackCounter {
     return { steps: this.#steps, found: undefined, isTooMuch: false };
   }
 
-  /** Whether one character fits. */
+  /** Whether one character matches. */
   fits(source: string, character: string): boolean {
     const key = `${source}\0${character}`;
     const known = this.#known.get(key);

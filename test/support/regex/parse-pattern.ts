@@ -1,4 +1,4 @@
-/** A regular expression as a backtracking engine walks through it. */
+/** A regular expression as a backtracking engine evaluates it. */
 export type RegexNode =
   /** One character; `source` is a pattern of one character. */
   | { readonly is: 'character'; readonly source: string }
@@ -14,7 +14,7 @@ export type RegexNode =
       readonly isLazy: boolean;
     };
 
-/** Throws for what it does not know, so that nothing is judged that was not understood. */
+/** Throws for unknown syntax, so that no pattern is judged by a wrong parse. */
 export function parsePattern(pattern: string): RegexNode {
   const reader = new PatternReader(pattern);
   const node = readChoice(reader);
@@ -38,7 +38,7 @@ class PatternReader {
     return this.#text.slice(this.#at);
   }
 
-  /** What matches here, and goes on behind it. */
+  /** The match at the current position, which is consumed. */
   take(pattern: RegExp): string | undefined {
     const sticky = new RegExp(pattern.source, 'y');
     sticky.lastIndex = this.#at;

@@ -1,14 +1,14 @@
 import { BacktrackCounter } from './backtrack-counter.ts';
 import type { RegexNode } from './parse-pattern.ts';
 
-/** Candidates for what a class takes: those that patterns name, and what hardly any takes. */
+/** Candidates that a class may match: characters that patterns name, and some that hardly any pattern matches. */
 const characters = [
   ...'a0A1fvxz',
   ...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)),
   ...['\n', '\t', '\u0000', 'é', '\u2028'],
 ];
 
-/** As many characters of a pattern are combined. */
+/** Up to this many characters of a pattern are combined. */
 const maxCharacters = 9;
 
 export interface SlowText {
@@ -17,8 +17,9 @@ export interface SlowText {
 }
 
 /**
- * A text that the pattern takes more than linear time for, if one is found: built of what the pattern itself repeats and of
- * pairs of its characters, behind what it begins with, before what makes it fail.
+ * A text that the pattern takes more than linear time for, if one is found. It consists of a prefix that the pattern
+ * begins with, repetitions of parts of the pattern and of pairs of its characters, and a suffix that makes the match
+ * fail.
  */
 export function findSlowText(pattern: Pick<RegExp, 'source' | 'flags'>): SlowText | undefined {
   const counter = new BacktrackCounter(pattern);
@@ -48,12 +49,12 @@ export function findSlowText(pattern: Pick<RegExp, 'source' | 'flags'>): SlowTex
 
 const isRepeatable = (text: string): boolean => text !== '' && text.length <= 24;
 
-/** Characters of the shortest text, and how often it repeats something at least. */
+/** Minimum length of a text, and minimum number of repetitions. */
 const minLength = 60;
 const minRepeats = 16;
-/** Fewer steps for each character, and it is not looked at closer. */
+/** With fewer steps per character a text is not examined further. */
 const linearSteps = 10;
-/** Twice the text, and linear time doubles; quadratic time makes four of it. */
+/** Doubling the text doubles linear time, and quadruples quadratic time. */
 const maxGrowth = 2.7;
 
 function measureGrowth(counter: BacktrackCounter, textOf: (times: number) => string): SlowText | undefined {
@@ -77,14 +78,14 @@ function childrenOf(node: RegexNode): readonly RegexNode[] {
   return node.is === 'repeat' || node.is === 'look' ? [node.of] : [];
 }
 
-/** What may be there more than once: what is repeated, and each way of a choice. */
+/** The parts that can occur more than once: the content of repeats, and each alternative of a choice. */
 const repeatableParts = (node: RegexNode): readonly RegexNode[] => [
   ...(node.is === 'repeat' ? [node.of] : []),
   ...(node.is === 'choice' ? node.ways : []),
   ...childrenOf(node).flatMap(repeatableParts),
 ];
 
-/** What a pattern takes before each of its repeats. */
+/** A text that the pattern matches before each of its repeats. */
 function prefixesBeforeRepeats(node: RegexNode, sample: (node: RegexNode) => string): string[] {
   if (node.is !== 'sequence') return childrenOf(node).flatMap((child) => prefixesBeforeRepeats(child, sample));
   return node.parts.flatMap((part, i) => {
@@ -98,13 +99,13 @@ const matchingCharacter = (source: string, counter: BacktrackCounter): string[] 
   return found === undefined ? [] : [found];
 };
 
-/** A character that does not fit. */
+/** A character that does not match. */
 const nonMatchingCharacter = (source: string, counter: BacktrackCounter): string[] => {
   const found = characters.find((one) => !counter.fits(source, one));
   return found === undefined ? [] : [found];
 };
 
-/** A text that fits: the first way, as often as it has to be, once at least. */
+/** A matching text: the first alternative, with the minimum number of repeats, at least one. */
 function sampleOf(node: RegexNode, counter: BacktrackCounter): string {
   if (node.is === 'character') return matchingCharacter(node.source, counter)[0] ?? '';
   if (node.is === 'assertion' || node.is === 'look') return '';

@@ -10,7 +10,7 @@ const kinds = '/apis/admissionregistration.k8s.io/v1';
 const { onlyControlPlane, mend } = annotations;
 const plural = 'guarded';
 
-/** Our admission policy, over a kind of the suite's own. */
+/** The provider's admission policy, applied to a kind of this suite. */
 export function testAdmissionPolicy(server: () => ServerUnderTest): void {
   describe('the policy for Machines', () => {
     let machines: string;
@@ -23,7 +23,7 @@ export function testAdmissionPolicy(server: () => ServerUnderTest): void {
         query: { fieldValidation: 'Strict' },
       });
 
-    /** Makes an object with these annotations and returns its path. */
+    /** Creates an object with these annotations and returns its path. */
     async function made(notes: Record<string, string>): Promise<string> {
       const { group, admin } = server();
       const name = server().unique('machine');
@@ -53,7 +53,7 @@ export function testAdmissionPolicy(server: () => ServerUnderTest): void {
         expectSuccess(await put(paths.length - 1), 201);
       }
       const probe = await made({ [onlyControlPlane]: 'true' });
-      // A server looks for new policies once a second.
+      // A server checks for new policies once a second.
       await eventuallyResponds(
         'the policy is in force',
         () => admin.delete(`${probe}`, { dryRun: ['All'] }),
@@ -61,19 +61,19 @@ export function testAdmissionPolicy(server: () => ServerUnderTest): void {
       );
     });
 
-    it('is filled in, and is as it was when it is applied again', async () => {
+    it('gets defaults, and does not change when it is applied again', async () => {
       const before = await Promise.all(paths.map(async (path) => expectSuccess(await server().admin.get(path))));
       expect(before[0].spec).toMatchObject({
         failurePolicy: 'Fail',
         matchConstraints: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} },
       });
       expect(before.map(({ metadata }) => metadata.generation)).toEqual([1, 1]);
-      // Its controller may write a status meanwhile: the version of the object proves nothing.
+      // Its controller may write a status meanwhile, so the resourceVersion proves nothing.
       for (const [index, { metadata, spec }] of before.entries())
         expect(expectSuccess(await put(index))).toMatchObject({ spec, metadata: { generation: metadata.generation } });
     });
 
-    it('refuses to delete the only control plane, alone and with all others, in words that help', async () => {
+    it('rejects the deletion of the only control plane, alone and in a collection, with a useful message', async () => {
       const { admin, group } = server();
       const path = await made({ [onlyControlPlane]: 'true' });
       const status = expectRejection(await admin.delete(path), 403, 'Forbidden');
@@ -90,13 +90,13 @@ export function testAdmissionPolicy(server: () => ServerUnderTest): void {
       ['that is one of several', { [mend]: 'EtcdAtRisk' }],
       ['whose loss was agreed to', { [onlyControlPlane]: 'true', [mend]: 'LastControlPlane' }],
       ['whose loss was agreed to among others', { [onlyControlPlane]: 'true', [mend]: 'VmOff, LastControlPlane' }],
-    ])('lets one go %s', async (_, notes) => {
+    ])('allows the deletion of an object %s', async (_, notes) => {
       const path = await made(notes as Record<string, string>);
       expectSuccess(await server().admin.delete(path));
       expect((await server().admin.get(path)).status).toBe(404);
     });
 
-    it('is not satisfied by another agreement', async () => {
+    it('does not accept another approval', async () => {
       const path = await made({ [onlyControlPlane]: 'true', [mend]: 'EtcdSilent,LastControlPlaneX' });
       expectRejection(await server().admin.delete(path), 403, 'Forbidden');
     });

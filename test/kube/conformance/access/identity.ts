@@ -4,7 +4,7 @@ import type { Body, RawKubeClient } from '../../support/raw-kube-client.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { getUserInfo, reviewPaths, serviceAccountsIn, tokenClaims } from '../../support/service-accounts.ts';
 
-/** Who one is, by token, certificate or impersonation, and what a ServiceAccount token holds. */
+/** User identity by token, certificate or impersonation, and the content of a ServiceAccount token. */
 export function testIdentity(server: () => ServerUnderTest): void {
   describe('identity', () => {
     let namespace: string;
@@ -15,14 +15,14 @@ export function testIdentity(server: () => ServerUnderTest): void {
     });
 
     describe('requests', () => {
-      it('with a token that nobody knows end in 401, whatever they ask for', async () => {
+      it('with an unknown token end in 401 on every path', async () => {
         const wire = server().as({ token: 'nonsense', cert: undefined, key: undefined });
         const status = expectRejection(await wire.get('/api/v1/namespaces'), 401, 'Unauthorized');
         expect(status.message).toBe('Unauthorized');
         expectRejection(await wire.get('/nothing'), 401, 'Unauthorized');
       });
 
-      it('without credentials are those of system:anonymous, or refused altogether', async () => {
+      it('without credentials are those of system:anonymous, or rejected', async () => {
         const answer = await server().anonymous().get('/api/v1/namespaces');
         expect([401, 403]).toContain(answer.status);
         if (answer.status === 403)
@@ -51,7 +51,7 @@ export function testIdentity(server: () => ServerUnderTest): void {
         expectSuccess(await wire.get('/api/v1/secrets'));
       });
 
-      it('with a client certificate of a stranger count as without', async () => {
+      it('with a client certificate of another authority count as anonymous', async () => {
         const { createTestAuthority: createAuthority } = await import('../../../peers/test-authority.ts');
         const pair = await (await createAuthority('strangers')).client('root', ['system:masters']);
         const answer = await server()
@@ -62,13 +62,13 @@ export function testIdentity(server: () => ServerUnderTest): void {
     });
 
     describe('impersonation', () => {
-      it('makes a request that of another user, with the groups that were named', async () => {
+      it('makes a request that of another user, with the given groups', async () => {
         const user = await getUserInfo(server().impersonating('jane', ['testers']));
         expect(user.username).toBe('jane');
         expect([...user.groups].sort()).toEqual(['system:authenticated', 'testers']);
       });
 
-      it('of a ServiceAccount brings its groups along', async () => {
+      it('of a ServiceAccount includes its groups', async () => {
         const user = await getUserInfo(server().impersonating(`system:serviceaccount:${namespace}:default`));
         expect(user.username).toBe(`system:serviceaccount:${namespace}:default`);
         expect([...user.groups].sort()).toEqual([
@@ -78,29 +78,29 @@ export function testIdentity(server: () => ServerUnderTest): void {
         ]);
       });
 
-      it('is a right of its own', async () => {
+      it('requires its own right', async () => {
         const { token } = expectSuccess(await request((await account()).metadata.name), 201).status;
         const wire = server().as({ token, cert: undefined, key: undefined }).impersonating('jane');
         server().later(() => wire.close());
         const status = expectRejection(await wire.get('/api/v1/secrets'), 403, 'Forbidden');
-        // Before 1.36 it is the user that may not be impersonated, since then the single action.
+        // Before 1.36 the message names the user that may not be impersonated, since then the single action.
         expect(status.message).toMatch(/ is forbidden: User "system:serviceaccount:.*" cannot impersonate/);
       });
 
-      it('of groups without a user is refused', async () => {
+      it('of groups without a user is rejected', async () => {
         const answer = await server().admin.get('/api/v1/namespaces', { headers: { 'impersonate-group': 'x' } });
         expect(answer.status).toBeGreaterThanOrEqual(400);
       });
     });
 
     describe('reviews', () => {
-      it('SelfSubjectReview says who one is', async () => {
+      it('SelfSubjectReview returns the user of the request', async () => {
         const body = expectSuccess(await server().admin.post(reviewPaths.self, {}), 201);
         expect(body).toMatchObject({ kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1' });
         expect(body.status.userInfo.groups).toContain('system:authenticated');
       });
 
-      it('TokenReview says whose token that is, and that a wrong one is nobody’s', async () => {
+      it('TokenReview returns the user of a token, and none for an invalid one', async () => {
         const { metadata } = await account();
         const { token } = expectSuccess(await request(metadata.name), 201).status;
         const good = expectSuccess(await server().admin.post(reviewPaths.token, { spec: { token } }), 201);
@@ -114,7 +114,7 @@ export function testIdentity(server: () => ServerUnderTest): void {
         expect(bad.status.error).toBeTruthy();
       });
 
-      it('SelfSubjectAccessReview answers before one tries', async () => {
+      it('SelfSubjectAccessReview predicts the decision of a request', async () => {
         const ask = async (wire: RawKubeClient, resourceAttributes: Body) =>
           expectSuccess(await wire.post(reviewPaths.access, { spec: { resourceAttributes } }), 201).status;
         const attributes = { namespace, verb: 'get', resource: 'secrets' };
@@ -124,7 +124,7 @@ export function testIdentity(server: () => ServerUnderTest): void {
         );
       });
 
-      it('SelfSubjectAccessReview knows paths, and refuses both or neither', async () => {
+      it('SelfSubjectAccessReview accepts a resource or a path, and rejects both or neither', async () => {
         const ask = (spec: Body) => server().admin.post(reviewPaths.access, { spec });
         expect(
           expectSuccess(await ask({ nonResourceAttributes: { path: '/metrics', verb: 'get' } }), 201).status.allowed,
@@ -137,7 +137,7 @@ export function testIdentity(server: () => ServerUnderTest): void {
         expectRejection(await ask(both), 422, 'Invalid');
       });
 
-      it('SubjectAccessReview answers for another', async () => {
+      it('SubjectAccessReview answers for another user', async () => {
         const spec = {
           user: `system:serviceaccount:${namespace}:default`,
           resourceAttributes: { namespace, verb: 'get', resource: 'secrets' },
@@ -150,7 +150,7 @@ export function testIdentity(server: () => ServerUnderTest): void {
         ).toBe(true);
       });
 
-      it('SelfSubjectRulesReview lists what one may do in a namespace', async () => {
+      it("SelfSubjectRulesReview lists the user's rights in a namespace", async () => {
         const body = expectSuccess(await server().admin.post(reviewPaths.rules, { spec: { namespace } }), 201);
         expect(body.status.incomplete).toBe(false);
         expect(body.status.resourceRules).toEqual(

@@ -5,7 +5,7 @@ import { eventuallyResponds, type ServerUnderTest } from '../../support/server-u
 import { createUserWithRights, rbacPath, roleRef } from '../../support/users.ts';
 import { ensureWidgetKind, randomName, type WidgetKind } from '../../support/widgets.ts';
 
-/** RBAC: who may do what, in which words it is refused, and that nobody can hand out more than he has. */
+/** RBAC decisions, the messages of rejections, and the prevention of privilege escalation. */
 export function testRbacDecisions(server: () => ServerUnderTest): void {
   describe('RBAC', () => {
     let namespace: string;
@@ -23,10 +23,10 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
     const roles = (kind: 'roles' | 'rolebindings', name?: string) =>
       `${rbacPath}/namespaces/${namespace}/${kind}${name ? `/${name}` : ''}`;
 
-    describe('refusals', () => {
+    describe('rejections', () => {
       const stranger = () => server().impersonating('stranger');
 
-      it('say user, verb, resource, group and namespace in one sentence', async () => {
+      it('contain user, verb, resource, group and namespace in one sentence', async () => {
         const status = expectRejection(await stranger().get(inside('secrets')), 403, 'Forbidden');
         expect(status.message).toBe(
           `secrets is forbidden: User "stranger" cannot list resource "secrets" in API group "" in the namespace "${namespace}"`,
@@ -34,7 +34,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         expect(status.details).toEqual({ kind: 'secrets' });
       });
 
-      it('name the object when one was asked for', async () => {
+      it('contain the name of a single object', async () => {
         const status = expectRejection(await stranger().get(inside('secrets', 'hidden')), 403, 'Forbidden');
         expect(status.message).toBe(
           `secrets "hidden" is forbidden: User "stranger" cannot get resource "secrets" in API group "" in the namespace "${namespace}"`,
@@ -42,7 +42,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         expect(status.details).toEqual({ name: 'hidden', kind: 'secrets' });
       });
 
-      it('come before it is told whether the object exists', async () => {
+      it('do not reveal whether the object exists', async () => {
         expectRejection(await stranger().get(inside('configmaps', 'nothing')), 403, 'Forbidden');
         expectRejection(
           await stranger().get(`/api/v1/namespaces/${server().unique('no')}/configmaps/x`),
@@ -51,7 +51,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         );
       });
 
-      it('say "at the cluster scope" where there is no namespace', async () => {
+      it('contain "at the cluster scope" without a namespace', async () => {
         expect(expectRejection(await stranger().get('/api/v1/nodes'), 403, 'Forbidden').message).toBe(
           'nodes is forbidden: User "stranger" cannot list resource "nodes" in API group "" at the cluster scope',
         );
@@ -60,7 +60,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         );
       });
 
-      it('name the group of a custom kind and the sub-resource', async () => {
+      it('contain the group of a custom kind and the sub-resource', async () => {
         const { group } = server();
         const kind = expectRejection(await stranger().get(widget.path(namespace, 'x')), 403, 'Forbidden');
         expect(kind.message).toBe(
@@ -84,7 +84,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         );
       });
 
-      it('of a path that is no resource name the path', async () => {
+      it('of a non-resource path contain the path', async () => {
         const status = expectRejection(await stranger().get('/metrics'), 403, 'Forbidden');
         expect(status.message).toBe('forbidden: User "stranger" cannot get path "/metrics"');
       });
@@ -96,7 +96,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         ['a DELETE of one', 'delete', (wire) => wire.delete(inside('configmaps', 'x'))],
         ['a DELETE of all', 'deletecollection', (wire) => wire.delete(inside('configmaps'))],
         ['a GET of all with watch', 'watch', (wire) => wire.get(inside('configmaps'), { query: { watch: true } })],
-      ])('call %s %s', async (_, verb, call) => {
+      ])('name the verb of %s: %s', async (_, verb, call) => {
         expect(expectRejection(await call(stranger()), 403, 'Forbidden').message).toContain(
           `cannot ${verb} resource "configmaps"`,
         );
@@ -117,7 +117,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         expectRejection(await wire.get(inside('configmaps', 'mine', other)), 403, 'Forbidden');
       });
 
-      it('with resourceNames allow those names only, and a list that asks for one of them', async () => {
+      it('with resourceNames allow those names only, and a list that selects one of them', async () => {
         const { wire } = await createUserWithRights(server(), {
           namespace,
           rules: [
@@ -131,7 +131,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         expectSuccess(await wire.get(inside('configmaps'), { query: { fieldSelector: 'metadata.name=named' } }));
       });
 
-      it('on a kind say nothing about its sub-resources, and the other way round', async () => {
+      it('on a kind do not include its sub-resources, nor the reverse', async () => {
         const { group, admin } = server();
         const name = randomName();
         expectSuccess(await admin.post(widget.path(namespace), widget.make(name)), 201);
@@ -143,7 +143,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         expectRejection(await wire.merge(widget.path(namespace, name), { spec: { size: 2 } }), 403, 'Forbidden');
       });
 
-      it('with stars allow everything of that sort', async () => {
+      it('with wildcards allow everything of that category', async () => {
         const { wire } = await createUserWithRights(server(), {
           namespace,
           rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
@@ -153,7 +153,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         expectRejection(await wire.get(inside('secrets', undefined, other)), 403, 'Forbidden');
       });
 
-      it('of a ClusterRole bound by a RoleBinding count in that namespace only', async () => {
+      it('of a ClusterRole bound by a RoleBinding apply in that namespace only', async () => {
         const { admin } = server();
         const user = server().unique('viewer');
         const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }];
@@ -175,7 +175,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         expectRejection(await wire.get(inside('configmaps', undefined, other)), 403, 'Forbidden');
       });
 
-      it('bound to a group count for its members', async () => {
+      it('bound to a group apply to its members', async () => {
         const { admin } = server();
         const group = server().unique('group');
         const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: group }];

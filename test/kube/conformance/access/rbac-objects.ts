@@ -5,7 +5,7 @@ import { eventuallyResponds, type ServerUnderTest } from '../../support/server-u
 import { createUserWithRights, rbacPath, roleRef } from '../../support/users.ts';
 import { randomName } from '../../support/widgets.ts';
 
-/** Roles and bindings as objects, and that nobody can hand out more than he has. */
+/** Roles and bindings as objects, and the prevention of privilege escalation. */
 export function testRbacObjects(server: () => ServerUnderTest): void {
   describe('RBAC', () => {
     let namespace: string;
@@ -18,7 +18,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
       `${rbacPath}/namespaces/${namespace}/${kind}${name ? `/${name}` : ''}`;
 
     describe('objects', () => {
-      it('of a binding keep their roleRef for ever', async () => {
+      it('of a binding kind have an immutable roleRef', async () => {
         const name = randomName();
         const body = { metadata: { name }, subjects: [], roleRef: roleRef('ClusterRole', 'view') };
         expectSuccess(await server().admin.post(roles('rolebindings'), body), 201);
@@ -29,7 +29,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         ]);
       });
 
-      it('refuse a rule without verbs, and a subject of a kind that does not exist', async () => {
+      it('reject a rule without verbs, and a subject of an unknown kind', async () => {
         const rules = [{ apiGroups: [''], resources: ['pods'], verbs: [] }];
         const role = expectRejection(
           await server().admin.post(roles('roles'), { metadata: { name: randomName() }, rules }),
@@ -42,7 +42,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         expectRejection(await server().admin.post(roles('rolebindings'), body), 422, 'Invalid');
       });
 
-      it('fill in the apiGroup of a subject by its kind, and at cluster scope need the namespace of a ServiceAccount', async () => {
+      it('default the apiGroup of a subject, and reject a cluster-wide ServiceAccount without namespace', async () => {
         const subjects = [
           { kind: 'User', name: 'u' },
           { kind: 'ServiceAccount', name: 's', namespace },
@@ -71,7 +71,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         expectSuccess(await server().admin.post(roles('rolebindings'), body), 201);
       });
 
-      it('have names that may hold a colon', async () => {
+      it('may have names with a colon', async () => {
         const name = `system:${randomName()}`;
         expectSuccess(await server().admin.post(roles('roles'), { metadata: { name }, rules: [] }), 201);
         expect(expectSuccess(await server().admin.get(roles('roles', encodeURIComponent(name)))).metadata.name).toBe(
@@ -79,7 +79,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         );
       });
 
-      it('of the bootstrap are there: cluster-admin, admin, edit, view and discovery for everybody', async () => {
+      it('of the bootstrap policy exist: cluster-admin, admin, edit, view and discovery for all users', async () => {
         const { admin } = server();
         for (const name of ['cluster-admin', 'admin', 'edit', 'view', 'system:discovery', 'system:basic-user'])
           expectSuccess(await admin.get(`${rbacPath}/clusterroles/${name}`));
@@ -95,14 +95,14 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
       });
     });
 
-    describe('nobody hands out more than he has', () => {
+    describe('privilege escalation is prevented', () => {
       const writer = {
         apiGroups: ['rbac.authorization.k8s.io'],
         resources: ['roles', 'rolebindings'],
         verbs: ['create', 'update', 'patch', 'get'],
       };
 
-      it('a role with rights that its writer lacks is refused, and the missing rules are named', async () => {
+      it('a role with rights that its writer lacks is rejected, and the missing rules are named', async () => {
         const { user, wire } = await createUserWithRights(server(), {
           namespace,
           rules: [writer, { apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
@@ -133,7 +133,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         expectRejection(await wire.merge(roles('roles', name), { rules }), 403, 'Forbidden');
       });
 
-      it('a binding to a role with rights that its writer lacks is refused', async () => {
+      it('a binding to a role with rights that its writer lacks is rejected', async () => {
         const { user, wire } = await createUserWithRights(server(), { namespace, rules: [writer] });
         const name = randomName();
         const body = {
@@ -148,7 +148,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         expect(status.message).toContain('is attempting to grant RBAC permissions not currently held:');
       });
 
-      it('the verb escalate lifts the first rule', async () => {
+      it('the verb escalate permits such a role', async () => {
         const { wire } = await createUserWithRights(server(), {
           namespace,
           rules: [writer, { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], verbs: ['escalate'] }],
@@ -157,7 +157,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         expectSuccess(await wire.post(roles('roles'), { metadata: { name: randomName() }, rules }), 201);
       });
 
-      it('the verb bind on the role lifts the second, for that role', async () => {
+      it('the verb bind on the role permits such a binding, for that role', async () => {
         const { wire } = await createUserWithRights(server(), {
           namespace,
           rules: [writer],
@@ -183,7 +183,7 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
         expectRejection(await wire.post(roles('rolebindings'), body('edit')), 403, 'Forbidden');
       });
 
-      it('a binding to a role that is not there is refused to all but those who may bind', async () => {
+      it('a binding to a role that does not exist is rejected without the verb bind', async () => {
         const { wire } = await createUserWithRights(server(), { namespace, rules: [writer] });
         const body = { metadata: { name: randomName() }, subjects: [], roleRef: roleRef('Role', 'not-there') };
         expectRejection(await wire.post(roles('rolebindings'), body), 404, 'NotFound');

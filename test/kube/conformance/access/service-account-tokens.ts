@@ -4,7 +4,7 @@ import type { Body } from '../../support/raw-kube-client.ts';
 import { eventuallyResponds, type ServerUnderTest } from '../../support/server-under-test.ts';
 import { getUserInfo, serviceAccountsIn, tokenClaims, tokenHeader } from '../../support/service-accounts.ts';
 
-/** Tokens of a ServiceAccount: what they say, for how long, and when they end. */
+/** Tokens of a ServiceAccount: their claims, their lifetime, and their expiry. */
 export function testServiceAccountTokens(server: () => ServerUnderTest): void {
   describe.concurrent('identity', () => {
     let namespace: string;
@@ -15,7 +15,7 @@ export function testServiceAccountTokens(server: () => ServerUnderTest): void {
     });
 
     describe('tokens of a ServiceAccount', () => {
-      it('are signed statements about who, where, for whom and until when', async () => {
+      it('are signed claims with subject, issuer, audience and expiry', async () => {
         const made = await account();
         const { name, uid } = made.metadata;
         const before = Math.floor(Date.now() / 1000);
@@ -45,7 +45,7 @@ export function testServiceAccountTokens(server: () => ServerUnderTest): void {
         expect(body.spec.audiences).toEqual(claims.aud);
       });
 
-      it('let one in as the ServiceAccount', async () => {
+      it('authenticate the ServiceAccount', async () => {
         const { metadata } = await account();
         const { token } = expectSuccess(await request(metadata.name), 201).status;
         const user = await getUserInfo(server().as({ token, cert: undefined, key: undefined }));
@@ -58,12 +58,12 @@ export function testServiceAccountTokens(server: () => ServerUnderTest): void {
         ]);
       });
 
-      it('last an hour when nothing else is said', async () => {
+      it('last an hour by default', async () => {
         const claims = tokenClaims(expectSuccess(await request((await account()).metadata.name), 201).status.token);
         expect(claims.exp - claims.iat).toBe(3600);
       });
 
-      it('last no less than ten minutes', async () => {
+      it('last at least ten minutes', async () => {
         const { name } = (await account()).metadata;
         const status = expectRejection(await request(name, { expirationSeconds: 599 }), 422, 'Invalid');
         expect(status.details.causes).toEqual([
@@ -76,7 +76,7 @@ export function testServiceAccountTokens(server: () => ServerUnderTest): void {
         expectSuccess(await request(name, { expirationSeconds: 600 }), 201);
       });
 
-      it('for another audience do not let one in here', async () => {
+      it('for another audience do not authenticate here', async () => {
         const { token } = expectSuccess(
           await request((await account()).metadata.name, { audiences: ['elsewhere'] }),
           201,
@@ -85,19 +85,19 @@ export function testServiceAccountTokens(server: () => ServerUnderTest): void {
         expectRejection(await server().as({ token, cert: undefined, key: undefined }).get('/api'), 401, 'Unauthorized');
       });
 
-      it('are not given for an account that is not there (404)', async () => {
+      it('of an account that does not exist end in 404', async () => {
         const status = expectRejection(await request('nobody'), 404, 'NotFound');
         expect(status.message).toBe('serviceaccounts "nobody" not found');
       });
 
-      it('are void when the account is gone, and stay so when one of the same name comes', async () => {
+      it('are invalid when the account is deleted, also after one of the same name is created', async () => {
         const { admin } = server();
         const { name } = (await account()).metadata;
         const { token } = expectSuccess(await request(name), 201).status;
         const wire = server().as({ token, cert: undefined, key: undefined });
         expectSuccess(await wire.get('/api'));
         expectSuccess(await admin.delete(accounts(name)));
-        // A server may keep what it knows of a good token for ten seconds.
+        // A server may cache a valid token for ten seconds.
         await eventuallyResponds(
           'void',
           () => wire.get('/api'),
@@ -108,7 +108,7 @@ export function testServiceAccountTokens(server: () => ServerUnderTest): void {
         expectRejection(await wire.get('/api'), 401, 'Unauthorized');
       }, 40_000);
 
-      it('can be bound to a Secret, and are void when that is gone', async () => {
+      it('can be bound to a Secret, and are invalid when it is deleted', async () => {
         const { admin } = server();
         const { name } = (await account()).metadata;
         const secrets = `/api/v1/namespaces/${namespace}/secrets`;
@@ -127,7 +127,7 @@ export function testServiceAccountTokens(server: () => ServerUnderTest): void {
         );
       }, 40_000);
 
-      it('with one changed letter are worth nothing', async () => {
+      it('with one changed letter are invalid', async () => {
         const { token } = expectSuccess(await request((await account()).metadata.name), 201).status;
         const [header, payload, signature] = token.split('.');
         const forged = { ...tokenClaims(token), sub: 'system:serviceaccount:kube-system:default' };
@@ -141,7 +141,7 @@ export function testServiceAccountTokens(server: () => ServerUnderTest): void {
           );
       });
 
-      it('can be checked by others through the issuer: discovery and keys', async () => {
+      it('can be verified by others through the issuer: discovery and keys', async () => {
         const { token } = expectSuccess(await request((await account()).metadata.name), 201).status;
         const discovery = expectSuccess(await server().admin.get('/.well-known/openid-configuration'));
         expect(discovery).toMatchObject({

@@ -5,7 +5,7 @@ import { celRule, celRules, schemaWithCel } from '../../support/schema-with-cel.
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { crdsPath, describeSuiteCrd, installCrd, randomName } from '../../support/widgets.ts';
 
-/** Rules in CEL: when they are asked, what they see, and what a refusal says. */
+/** CEL rules: when they are evaluated, their variables, and the messages of rejections. */
 export function testCel(server: () => ServerUnderTest): void {
   describe('CEL rules', () => {
     let path: string;
@@ -33,24 +33,24 @@ export function testCel(server: () => ServerUnderTest): void {
     const changeRefusal = async (target: string, spec: Body) =>
       causesOf(expectRejection(await change(target, spec), 422, 'Invalid'));
 
-    it('refuse with their message at the field that they stand on', async () => {
+    it('reject with their message at their field', async () => {
       expect(await refusal({ replicas: 2 })).toEqual(['spec.replicas: Invalid value: 2: 1, 3 or 5']);
       await create({ replicas: 3 });
     });
 
-    it('without a message say which rule failed', async () => {
+    it('without a message report the failed rule', async () => {
       expect(await refusal({ bare: 'b' })).toEqual([
         `spec.bare: Invalid value: "b": failed rule: self.startsWith('a')`,
       ]);
     });
 
-    it('on an object say "object" for the value', async () => {
+    it('on an object report "object" as the value', async () => {
       expect(await refusal({ truenas: {}, hetznerRobot: {} })).toEqual([
         'spec: Invalid value: name at most one platform',
       ]);
     });
 
-    it('may compute the message, name a field below, and give a reason', async () => {
+    it('may compute the message, name a field below, and set a reason', async () => {
       const answer = await server().admin.post(path, make(randomName(), { min: 5, max: 2, secret: 'me' }));
       const status = expectRejection(answer, 422, 'Invalid');
       expect(status.details.causes).toEqual([
@@ -60,40 +60,40 @@ export function testCel(server: () => ServerUnderTest): void {
       await create({ min: 5, max: 5 });
     });
 
-    it('at the root see the name, and nothing else of the metadata', async () => {
+    it('at the root see the name, and no other metadata', async () => {
       const answer = await server().admin.post(path, make('forbidden', {}));
       expect(causesOf(expectRejection(answer, 422, 'Invalid'))).toEqual(['<nil>: Invalid value: this name is taken']);
     });
 
-    it('with oldSelf are asked on a change only, and only where the field was and is', async () => {
+    it('with oldSelf are evaluated on updates only, and only if the field existed before and after', async () => {
       const target = await create({ profile: 'a' });
       expect(await changeRefusal(target, { profile: 'b' })).toEqual([
         'spec.profile: Invalid value: "b": profile is immutable',
       ]);
       expectSuccess(await change(target, { profile: 'a', min: 1 }));
-      // Taken away and set again: a rule on the field itself does not see that.
+      // Removed and set again: a rule on the field itself does not detect that.
       expectSuccess(await change(target, { profile: null }));
       expectSuccess(await change(target, { profile: 'b' }));
     });
 
-    it('on the parent do see that a field was taken away', async () => {
+    it('on the parent detect that a field was removed', async () => {
       const target = await create({ secret: 'x' });
       expect(await changeRefusal(target, { secret: null })).toEqual(['spec: Invalid value: secret may not be removed']);
     });
 
-    it('with optionalOldSelf are asked on creation too', async () => {
+    it('with optionalOldSelf are also evaluated on creation', async () => {
       expect(await refusal({ once: 'second' })).toEqual(['spec.once: Invalid value: "second": begin with first']);
       const target = await create({ once: 'first' });
       expectSuccess(await change(target, { once: 'second' }));
     });
 
-    it('are asked for each item, at the index of the item', async () => {
+    it('are evaluated for each item, at the index of the item', async () => {
       expect(await refusal({ pools: [{ name: 'main' }, { name: 'b', size: 0 }] })).toEqual([
         'spec.pools[1].size: Invalid value: size must be positive',
       ]);
     });
 
-    it('with oldSelf inside a list of type map compare items by key, wherever they moved', async () => {
+    it('with oldSelf inside a list of type map match items by key, at any position', async () => {
       const target = await create({
         pools: [
           { name: 'main', size: 3 },
@@ -121,7 +121,7 @@ export function testCel(server: () => ServerUnderTest): void {
       ]);
     });
 
-    it('know all, exists_one, size, in and maps', async () => {
+    it('support all, exists_one, size, in and maps', async () => {
       expect(await refusal({ pools: [{ name: 'b' }] })).toEqual(['spec.pools: Invalid value: exactly one pool main']);
       await create({ pools: [], labels: { xa: '1' } });
       expect(await refusal({ labels: { a: '1' } })).toEqual(['spec.labels: Invalid value: keys begin with x']);
@@ -167,12 +167,12 @@ export function testCel(server: () => ServerUnderTest): void {
         { numbers: [2, 1] },
         'spec.numbers: Invalid value: sorted, and below 100 together',
       ],
-    ])('know %s', async (_, good, bad, expected) => {
+    ])('support %s', async (_, good, bad, expected) => {
       await create(good);
       expect(await refusal(bad)).toEqual([expected]);
     });
 
-    it('on the status are asked when the status is written', async () => {
+    it('on the status are evaluated when the status is written', async () => {
       const target = await create({});
       const write = (status: Body) => server().admin.merge(`${target}/status`, { status });
       expectSuccess(await write({ cluster: 'a' }));
@@ -185,14 +185,14 @@ export function testCel(server: () => ServerUnderTest): void {
       expectSuccess(await write({ phase: 'x' }));
     });
 
-    it('are not asked when the schema itself refuses', async () => {
+    it('are not evaluated when the schema rejects the object', async () => {
       expect(await refusal({ replicas: 'two' })).toEqual([
         '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
         'spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string"',
       ]);
     });
 
-    it('hold for apply and for JSON patch as well', async () => {
+    it('apply to server-side apply and to JSON patch as well', async () => {
       const target = await create({ profile: 'a' });
       const patch = [{ op: 'replace', path: '/spec/profile', value: 'b' }];
       expectRejection(await server().admin.jsonPatch(target, patch), 422, 'Invalid');
@@ -204,7 +204,7 @@ export function testCel(server: () => ServerUnderTest): void {
       );
     });
 
-    describe('are refused in a definition', () => {
+    describe('are rejected in a definition', () => {
       const propose = (schema: Body) => {
         const plural = randomName();
         const body = describeSuiteCrd(
@@ -234,7 +234,7 @@ export function testCel(server: () => ServerUnderTest): void {
         expect(others).toEqual([]);
       });
 
-      it('when they do not come out as true or false', async () => {
+      it('when they are not boolean', async () => {
         const causes = await refused(withRule('self.a'));
         expect(causes[0]).toContain('must evaluate to a bool');
       });
@@ -243,16 +243,16 @@ export function testCel(server: () => ServerUnderTest): void {
         expect((await refused(withRule('')))[0]).toBe(`${at}.rule: Required value: rule is not specified`);
       });
 
-      it('when their message is of more than one line, or their reason does not exist', async () => {
+      it('when their message has more than one line, or their reason is unknown', async () => {
         expect((await refused(withRule('true', { message: 'a\nb' })))[0]).toContain('must not contain line breaks');
         expect((await refused(withRule('true', { reason: 'Because' })))[0]).toContain('Unsupported value: "Because"');
       });
 
-      it('when their fieldPath leads nowhere', async () => {
+      it('when their fieldPath does not exist', async () => {
         expect((await refused(withRule('true', { message: 'x', fieldPath: '.zzz' })))[0]).toContain('fieldPath');
       });
 
-      it('when they might cost too much, because something has no bound', async () => {
+      it('when their estimated cost is too high for an unbounded value', async () => {
         const unbounded = {
           type: 'object',
           properties: {

@@ -11,7 +11,7 @@ import {
   randomName,
 } from '../../support/widgets.ts';
 
-/** The life of a CustomResourceDefinition, and what makes it be refused. */
+/** The lifecycle of a CustomResourceDefinition, and the reasons for its rejection. */
 export function testCrdLifecycle(server: () => ServerUnderTest): void {
   describe.concurrent('definitions', () => {
     const object = (properties: Body, more: Body = {}): Body => ({ type: 'object', properties, ...more });
@@ -21,8 +21,8 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
       return { plural, kind: plural.charAt(0).toUpperCase() + plural.slice(1) };
     };
 
-    describe('life', () => {
-      it('ends in NamesAccepted and Established, with the accepted names and stored versions in the status', async () => {
+    describe('lifecycle', () => {
+      it('ends in NamesAccepted and Established, with accepted names and stored versions in the status', async () => {
         const { admin } = server();
         const body = describeSuiteCrd(server(), names(), spec({}));
         await installCrd(server(), body);
@@ -47,7 +47,7 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
         );
       });
 
-      it('shows in discovery with verbs, short names, categories and the status sub-resource', async () => {
+      it('appears in discovery with verbs, short names, categories and the status sub-resource', async () => {
         const { admin, group, suffix } = server();
         await ensureWidgetKind(server());
         const list = await eventuallyResponds(
@@ -113,7 +113,7 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
         expect((await admin.get(`${path('v0')}/x`)).status).toBe(404);
       });
 
-      it('takes its objects along when it is deleted, and is gone only then', async () => {
+      it('deletes its objects first when it is deleted', async () => {
         const { admin, group } = server();
         const body = describeSuiteCrd(server(), names(), spec({}), { scope: 'Cluster' });
         const path = await installCrd(server(), body);
@@ -151,7 +151,7 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
         );
       }, 60_000);
 
-      it('takes a changed schema into use for objects that are written from then on', async () => {
+      it('applies a changed schema to objects that are written after the change', async () => {
         const { admin, group } = server();
         const body = describeSuiteCrd(server(), names(), spec({ a: { type: 'string' } }), { scope: 'Cluster' });
         const path = await installCrd(server(), body);
@@ -173,7 +173,7 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
         });
       });
 
-      it('lets an object with an old fault be changed elsewhere (ratcheting)', async () => {
+      it('allows changes elsewhere in an object with an old violation (ratcheting)', async () => {
         const { admin, group } = server();
         const body = describeSuiteCrd(server(), names(), spec({ a: { type: 'string' }, b: { type: 'string' } }), {
           scope: 'Cluster',
@@ -207,7 +207,7 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
         expectRejection(await admin.merge(`${path}/old`, { spec: { a: 'still too long' } }), 422, 'Invalid');
       });
 
-      it('is not accepted under a plural or kind that another definition of the group has', async () => {
+      it('is not accepted under a plural or kind of another definition of the group', async () => {
         const { admin } = server();
         await ensureWidgetKind(server());
         const body = describeSuiteCrd(server(), { kind: 'Widget', plural: `${randomName()}s` }, spec({}));
@@ -224,7 +224,7 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
         expect(condition.reason).toMatch(/KindConflict$/);
       });
 
-      it('keeps its scope, group and plural for ever', async () => {
+      it('has an immutable scope, group and plural', async () => {
         const { admin } = server();
         const body = describeSuiteCrd(server(), names(), spec({}));
         await installCrd(server(), body);
@@ -234,7 +234,7 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
         expectRejection(await admin.merge(path, { spec: { group: 'other.example.com' } }), 422, 'Invalid');
       });
 
-      it('raises its generation when its spec changes', async () => {
+      it('increments its generation when its spec changes', async () => {
         const { admin } = server();
         const body = describeSuiteCrd(server(), names(), spec({}));
         await installCrd(server(), body);
@@ -245,7 +245,7 @@ export function testCrdLifecycle(server: () => ServerUnderTest): void {
         expect(expectSuccess(await admin.get(path)).metadata.generation).toBe(2);
       });
 
-      it('can be applied again and again by a field manager without a change', async () => {
+      it('can be applied repeatedly by a field manager without a change', async () => {
         const { admin } = server();
         const body = describeSuiteCrd(server(), names(), spec({ a: { type: 'string', default: 'x' } }));
         const path = `${crdsPath}/${body.metadata.name}`;

@@ -4,7 +4,7 @@ import type { Body, RawResponse } from '../../support/raw-kube-client.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { crdsPath, describeSuiteCrd, randomName } from '../../support/widgets.ts';
 
-/** What makes a CustomResourceDefinition be refused, or taken with a warning. */
+/** Why a CustomResourceDefinition is rejected, or accepted with a warning. */
 export function testCrdValidation(server: () => ServerUnderTest): void {
   describe('definitions', () => {
     const object = (properties: Body, more: Body = {}): Body => ({ type: 'object', properties, ...more });
@@ -13,16 +13,17 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
       const plural = `${randomName()}s`;
       return { plural, kind: plural.charAt(0).toUpperCase() + plural.slice(1) };
     };
-    /** Asks for a definition without keeping it. */
+    /** Creates a definition as a dry run. */
     const propose = (schema: Body, change: Parameters<typeof describeSuiteCrd>[3] = {}): Promise<RawResponse> =>
       server().admin.post(crdsPath, describeSuiteCrd(server(), names(), schema, change), { query: { dryRun: 'All' } });
     const refusal = async (schema: Body, change: Parameters<typeof describeSuiteCrd>[3] = {}) =>
       causesOf(expectRejection(await propose(schema, change), 422, 'Invalid'));
-    // A schema, columns and fields that all versions share are spoken of as if they stood at the top, where v1beta1 had them.
+    // Errors in a schema, columns and fields that all versions share have a path at the top level, where v1beta1 had
+    // them.
     const at = (path: string) => `spec.validation.openAPIV3Schema${path}`;
 
-    describe('are refused', () => {
-      it('under a name that is not <plural>.<group>', async () => {
+    describe('are rejected', () => {
+      it('with a name that is not <plural>.<group>', async () => {
         const body = describeSuiteCrd(server(), names(), spec({}));
         body.metadata.name = 'something.else';
         const status = expectRejection(await server().admin.post(crdsPath, body), 422, 'Invalid');
@@ -43,7 +44,7 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
         expect(causes.join('\n')).toContain('must have exactly one version marked as storage version');
       });
 
-      it('with a scope, conversion or version name that does not exist', async () => {
+      it('with an unknown scope, conversion or version name', async () => {
         const scope = await refusal(spec({}), { spec: { scope: 'Galaxy' } });
         expect(scope).toEqual(['spec.scope: Unsupported value: "Galaxy": supported values: "Cluster", "Namespaced"']);
       });
@@ -141,7 +142,7 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
         expect(causes.join('\n')).toContain(expected(at));
       });
 
-      it('for a printer column with a path that cannot be read', async () => {
+      it('for a printer column with an invalid path', async () => {
         const columns = [{ name: 'X', type: 'string', jsonPath: 'spec.a' }];
         const causes = await refusal(spec({}), { version: { additionalPrinterColumns: columns } });
         expect(causes[0]).toMatch(
@@ -149,7 +150,7 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
         );
       });
 
-      it('for a printer column of a type that does not exist', async () => {
+      it('for a printer column of an unknown type', async () => {
         const columns = [{ name: 'X', type: 'text', jsonPath: '.spec.a' }];
         const causes = await refusal(spec({}), { version: { additionalPrinterColumns: columns } });
         expect(causes[0]).toMatch(
@@ -178,7 +179,7 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
       });
     });
 
-    it('with unknown fields are taken with a warning that names each', async () => {
+    it('with unknown fields are accepted with a warning for each', async () => {
       const answer = await propose(spec({ a: { type: 'string', deskription: 'x' } }));
       expectSuccess(answer, 201);
       expect(warningsOf(answer)).toEqual([
@@ -186,7 +187,7 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
       ]);
     });
 
-    it('with a format that nobody knows are taken, with a warning', async () => {
+    it('with an unknown format are accepted with a warning', async () => {
       const answer = await propose(spec({ a: { type: 'string', format: 'moon-phase' } }));
       expectSuccess(answer, 201);
       expect(warningsOf(answer)).toEqual(['unrecognized format "moon-phase"']);

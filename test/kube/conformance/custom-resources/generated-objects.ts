@@ -16,7 +16,7 @@ import { randomName } from '../../support/widgets.ts';
 const clusterRef = { namespace: 'shop', name: 'main' };
 const offer = { profile: 'test.talos.home', versions: ['1.35.4'] };
 
-/** Kinds that people write, and specs of them that are right. */
+/** The kinds that users write, with valid specs. */
 const kinds: readonly { readonly kind: string; readonly good: fc.Arbitrary<object> }[] = [
   { kind: 'ProviderConfig', good: anyProviderConfig(offlineDhcpEnvironment) },
   { kind: 'Cluster', good: anyCluster(offer).map(({ spec }) => spec) },
@@ -27,7 +27,7 @@ const definitions = [...buildCrds(), ...openmcpCrds];
 const definitionOf = (kind: string): Body =>
   definitions.find(({ spec }) => (spec['names'] as Body).kind === kind) as Body;
 
-/** What the definitions of the kinds that people write take and refuse. */
+/** What the definitions of the user-written kinds accept and reject. */
 export function testGeneratedObjects(server: () => ServerUnderTest): void {
   describe.each(kinds)('a generated $kind', ({ kind, good }) => {
     let namespace: string;
@@ -47,7 +47,7 @@ export function testGeneratedObjects(server: () => ServerUnderTest): void {
       return server().admin.post(collection, object, { query: { dryRun: 'All' } });
     };
 
-    it('that is right is taken as it was written, but for what was left out', async () => {
+    it('that is valid is accepted unchanged, except for defaults', async () => {
       await fc.assert(
         fc.asyncProperty(good, async (spec) => {
           expect(expectSuccess(await create(spec), 201).spec).toMatchObject(spec);
@@ -56,7 +56,7 @@ export function testGeneratedObjects(server: () => ServerUnderTest): void {
       );
     });
 
-    it('that does not fit the schema is refused with the field', async () => {
+    it('that violates the schema is rejected with the field', async () => {
       await fc.assert(
         fc.asyncProperty(invalidBySchema(good, specSchema(definitions, kind)), async ({ value, field }) => {
           const { status, body: refusal } = await create(value);

@@ -10,9 +10,12 @@ const ownCelRules: readonly CelRule[] = shippedCrds.flatMap(([, definition]) => 
 const casesOf = ({ kind, path, message }: CelRule): readonly CelRuleCase[] =>
   celRuleCases.filter((one) => one.kind === kind && one.path === path && message.includes(one.says ?? ''));
 
-/** The CEL rules of our own kinds: each lets pass what it should, and refuses with its own sentence what it should not. */
+/**
+ * The CEL rules of the provider's own kinds: each accepts its valid case, and rejects its invalid case with its own
+ * message.
+ */
 export function testOwnCelRules(server: () => ServerUnderTest): void {
-  describe('the CEL rules of our own kinds', () => {
+  describe("the CEL rules of the provider's own kinds", () => {
     const paths = new Map<string, string>();
 
     beforeAll(async () => {
@@ -23,12 +26,12 @@ export function testOwnCelRules(server: () => ServerUnderTest): void {
       }
     });
 
-    it('have a case each, and no case is without a rule', () => {
+    it('have one case each, and every case has a rule', () => {
       const known = ({ kind, path }: Pick<CelRule, 'kind' | 'path'>) => `${kind}${path}`;
       expect(celRuleCases.map(known).sort()).toEqual(ownCelRules.map(known).sort());
     });
 
-    /** Creates what is asked for, changes it if that is asked for, and gives the last answer. */
+    /** Creates an object, optionally changes it, and returns the last response. */
     async function attempt(kind: string, { spec = {}, change, nameLength }: CelRuleAttempt): Promise<RawResponse> {
       const { admin, group } = server();
       const path = paths.get(kind) ?? '';

@@ -8,11 +8,11 @@ import { crdsPath } from '../../support/widgets.ts';
 
 const simulatedCrds = openmcpCrds.map((body): [string, Body] => [`the world's ${body.metadata.name}`, body]);
 
-/** The definitions that this project ships or stands on: a server has to take them as they are. */
+/** The definitions that this project ships or requires: a server has to accept them unchanged. */
 export function testOwnCrds(server: () => ServerUnderTest): void {
-  describe('our own definitions', () => {
-    it.each([...shippedCrds, ...simulatedCrds])('%s is taken without a warning', async (_, body) => {
-      // Nothing is kept: a foreign server may well have the same kinds, in use.
+  describe("the provider's own definitions", () => {
+    it.each([...shippedCrds, ...simulatedCrds])('%s is accepted without a warning', async (_, body) => {
+      // A dry run: an external server may have the same kinds in use.
       const query = { dryRun: 'All', fieldValidation: 'Strict' };
       const path = `${crdsPath}/${body.metadata.name}`;
       const answer = await server().admin.apply(path, body, 'kube-suite', { force: true, query });

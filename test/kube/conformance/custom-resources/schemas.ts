@@ -4,7 +4,7 @@ import type { Body } from '../../support/raw-kube-client.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { describeSuiteCrd, ensureWidgetKind, installCrd, randomName, type WidgetKind } from '../../support/widgets.ts';
 
-/** What a schema does to objects: defaults, pruning, and refusals in their exact words. */
+/** The effects of a schema on objects: defaults, pruning, and rejections with their exact messages. */
 export function testSchemas(server: () => ServerUnderTest): void {
   describe('schemas', () => {
     let namespace: string;
@@ -22,7 +22,7 @@ export function testSchemas(server: () => ServerUnderTest): void {
     };
     const accepted = async (spec: Body) => expectSuccess(await create(spec), 201).spec;
 
-    describe('fill in defaults', () => {
+    describe('set defaults', () => {
       it('for absent fields, also inside list items and inside an object that was itself a default', async () => {
         const spec = await accepted({ parts: [{ name: 'a' }, { name: 'b', count: 7 }] });
         expect(spec).toMatchObject({
@@ -36,7 +36,7 @@ export function testSchemas(server: () => ServerUnderTest): void {
         });
       });
 
-      it('inside an object that is there, without inventing objects that are not', async () => {
+      it('inside an existing object, without creating missing objects', async () => {
         expect((await accepted({ nested: { other: 'x' } })).nested).toEqual({ level: 'low', other: 'x' });
         expect(await accepted({})).not.toHaveProperty('parts');
       });
@@ -51,13 +51,13 @@ export function testSchemas(server: () => ServerUnderTest): void {
         expect(await accepted({ name: null })).not.toHaveProperty('name');
       });
 
-      it('but never overwrite false, 0 or an empty text', async () => {
+      it('but never overwrite false, 0 or an empty string', async () => {
         expect((await accepted({ enabled: false })).enabled).toBe(false);
       });
     });
 
     describe('prune', () => {
-      it('fields that they do not know, at every depth, silently under fieldValidation=Ignore', async () => {
+      it('unknown fields, at every depth, silently under fieldValidation=Ignore', async () => {
         const spec = await accepted({ odd: 1, nested: { odd: 1 }, parts: [{ name: 'a', odd: 1 }] });
         expect(spec).not.toHaveProperty('odd');
         expect(spec.nested).not.toHaveProperty('odd');
@@ -69,7 +69,7 @@ export function testSchemas(server: () => ServerUnderTest): void {
         expect((await accepted({ free })).free).toEqual(free);
       });
 
-      it('keys beside spec and status, and unknown metadata', async () => {
+      it('unknown keys at the root and in the metadata', async () => {
         const metadata = { name: randomName(), odd: 1 };
         const body = expectSuccess(await create({}, { metadata, odd: 1 }), 201);
         expect(body).not.toHaveProperty('odd');
@@ -77,7 +77,7 @@ export function testSchemas(server: () => ServerUnderTest): void {
       });
     });
 
-    describe('refuse with 422, the field, and these words:', () => {
+    describe('reject with 422, the field, and this message:', () => {
       it.each<[string, Body, string]>([
         ['a missing field', { size: undefined }, 'spec.size: Required value'],
         [
@@ -168,13 +168,13 @@ export function testSchemas(server: () => ServerUnderTest): void {
         expect(status.details).toMatchObject({ group: server().group, kind: 'Widget' });
       });
 
-      it('all faults at once, one cause each', async () => {
+      it('all violations at once, one cause each', async () => {
         const status = expectRejection(await create({ size: 0, color: 'pink', name: 'ABC' }), 422, 'Invalid');
         expect(causesOf(status).map((cause) => cause.split(':')[0])).toEqual(['spec.color', 'spec.name', 'spec.size']);
         expect(status.message).toMatch(/ is invalid: \[.*, .*\]$/);
       });
 
-      it('reasons a program can tell apart', async () => {
+      it('reasons that a program can distinguish', async () => {
         const reasons = async (spec: Body) =>
           expectRejection(await create(spec), 422, 'Invalid').details.causes.map((c: Body) => c.reason);
         expect(await reasons({ size: undefined })).toEqual(['FieldValueRequired']);
@@ -186,7 +186,7 @@ export function testSchemas(server: () => ServerUnderTest): void {
         expect(await reasons({ tags: ['a', 'b', 'c', 'd'] })).toEqual(['FieldValueTooMany']);
       });
 
-      it('a spec that is missing altogether', async () => {
+      it('a missing spec', async () => {
         const status = expectRejection(await create({}, { spec: undefined }), 422, 'Invalid');
         expect(causesOf(status)).toEqual(['spec: Required value']);
       });
@@ -198,13 +198,13 @@ export function testSchemas(server: () => ServerUnderTest): void {
       expect((await accepted({ port: 'http' })).port).toBe('http');
     });
 
-    it('keep numbers and dates as they were written', async () => {
+    it('keep the notation of numbers and dates', async () => {
       const spec = await accepted({ ratio: 1.5, when: '2026-11-21T09:30:00+02:00' });
       expect(spec.ratio).toBe(1.5);
       expect(spec.when).toBe('2026-11-21T09:30:00+02:00');
     });
 
-    it('of a built-in kind refuse a wrong type with 400 and the Go path', async () => {
+    it('of a built-in kind reject a wrong type with 400 and the Go path', async () => {
       const path = `/api/v1/namespaces/${namespace}/configmaps`;
       const status = expectRejection(
         await server().admin.post(path, { metadata: { name: 'x' }, data: { a: 1 } }),
@@ -216,7 +216,7 @@ export function testSchemas(server: () => ServerUnderTest): void {
       );
     });
 
-    it('with allOf, anyOf, oneOf and not are judged as a whole', async () => {
+    it('with allOf, anyOf, oneOf and not are evaluated as a whole', async () => {
       const schema = {
         type: 'object',
         properties: {

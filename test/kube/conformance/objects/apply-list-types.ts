@@ -4,7 +4,7 @@ import type { Body } from '../../support/raw-kube-client.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind, type WidgetKind } from '../../support/widgets.ts';
 
-/** Server-side apply where the schema decides what is one value and what is many. */
+/** Server-side apply where the schema decides between atomic and granular fields. */
 export function testApplyListTypes(server: () => ServerUnderTest): void {
   describe('server-side apply', () => {
     let namespace: string;
@@ -45,7 +45,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         expect(gone.spec.parts).toEqual([{ name: 'b', count: 1, note: 'x' }]);
       });
 
-      it('conflicts inside an element of such a list name the key', async () => {
+      it('reports conflicts inside an element of such a list with the key', async () => {
         const { admin } = server();
         const path = widget.path(namespace, 'elements');
         expectSuccess(await admin.apply(path, make('elements', { parts: [{ name: 'a', note: 'x' }] }), 'one'), 201);
@@ -84,7 +84,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         expect(forced.spec.atom).toEqual({ b: '2' });
       });
 
-      it('on the status sub-resource touches the status only and is counted separately', async () => {
+      it('on the status sub-resource changes the status only and is tracked separately', async () => {
         const { admin } = server();
         const path = widget.path(namespace, 'stated');
         expectSuccess(await admin.apply(path, make('stated', { size: 3 }), 'one'), 201);
@@ -102,7 +102,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         expect(both.status.conditions.map((condition: Body) => condition.type)).toEqual(['A', 'B']);
       });
 
-      it('on the status of an object that is not there is 404', async () => {
+      it('on the status of a missing object ends in 404', async () => {
         const intent = { apiVersion: widget.apiVersion, kind: widget.kind, status: { phase: 'x' } };
         expectRejection(
           await server().admin.apply(widget.path(namespace, 'unborn', 'status'), intent, 'one'),
@@ -111,7 +111,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         );
       });
 
-      it('on the main resource keeps the status out', async () => {
+      it('on the main resource ignores the status', async () => {
         const { admin } = server();
         const path = widget.path(namespace, 'stateless');
         const body = expectSuccess(
@@ -121,7 +121,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         expect(body).not.toHaveProperty('status');
       });
 
-      it('does not let an applier own a default', async () => {
+      it('does not make an applier the owner of a default', async () => {
         const { admin } = server();
         const body = expectSuccess(
           await admin.apply(widget.path(namespace, 'defaults'), make('defaults', { size: 2 }), 'one'),
@@ -131,20 +131,20 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         expect(entryOf(body, 'one').fieldsV1).toEqual({ 'f:spec': { 'f:size': {} } });
       });
 
-      it('refuses a field that the schema does not know', async () => {
+      it('rejects a field that the schema does not have', async () => {
         const answer = await server().admin.apply(widget.path(namespace, 'odd'), make('odd', { sizes: 2 }), 'one');
         expect(answer.status).toBe(500);
         expect(answer.body.message).toContain('.spec.sizes: field not declared in schema');
       });
 
-      it('refuses duplicate keys in a list of type map', async () => {
+      it('rejects duplicate keys in a list of type map', async () => {
         const parts = [{ name: 'a' }, { name: 'a' }];
         const answer = await server().admin.apply(widget.path(namespace, 'odd'), make('odd', { parts }), 'one');
         expect(answer.status).toBe(500);
         expect(answer.body.message).toContain('duplicate entries for key [name="a"]');
       });
 
-      it('moves the generation when the spec changes', async () => {
+      it('increments the generation when the spec changes', async () => {
         const { admin } = server();
         const path = widget.path(namespace, 'generation');
         expectSuccess(await admin.apply(path, make('generation', { size: 1 }), 'one'), 201);
@@ -161,7 +161,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
       const rbac = () => `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
       const causes = (status: Body) => status.details.causes.map((cause: Body) => cause.field);
 
-      it('has the keys of a secret owned one by one, and drops the one its manager leaves out', async () => {
+      it('tracks the keys of a secret one by one, and removes a key that its manager leaves out', async () => {
         const { admin } = server();
         const path = `/api/v1/namespaces/${namespace}/secrets/keys`;
         const secret = (data: Body) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'keys' }, data });
@@ -173,7 +173,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         });
       });
 
-      it('takes the rules of a role as one value', async () => {
+      it('treats the rules of a role as one value', async () => {
         const { admin } = server();
         const role = (...resources: string[]) => ({
           apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -194,7 +194,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         expect(forced.rules.length).toBe(2);
       });
 
-      it('takes the subjects of a binding as one value', async () => {
+      it('treats the subjects of a binding as one value', async () => {
         const { admin } = server();
         const apiGroup = 'rbac.authorization.k8s.io';
         const binding = (name: string) => ({
@@ -225,7 +225,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         expect(body.secrets).toEqual([{ name: 'a' }, { name: 'b' }]);
       });
 
-      it('lets a namespace be labelled by one and annotated by another', async () => {
+      it('allows labels and annotations of a namespace by different managers', async () => {
         const { admin } = server();
         const name = await server().namespace('labelled');
         const intent = (metadata: Body) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, ...metadata } });
@@ -236,7 +236,7 @@ export function testApplyListTypes(server: () => ServerUnderTest): void {
         expect(body.metadata.annotations).toEqual({ c: 'd' });
       });
 
-      it('refuses a field that the kind does not have', async () => {
+      it('rejects a field that the kind does not have', async () => {
         const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'odd' }, datas: {} };
         const answer = await server().admin.apply(mapPath('odd'), body, 'one');
         expect(answer.status).toBe(500);

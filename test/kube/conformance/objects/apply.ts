@@ -3,7 +3,7 @@ import { causesOf, expectRejection, expectSuccess } from '../../support/expectat
 import type { Body } from '../../support/raw-kube-client.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 
-/** Server-side apply: who owns which field, and what happens when two want the same one. */
+/** Server-side apply: field ownership, and conflicts between managers. */
 export function testApply(server: () => ServerUnderTest): void {
   describe('server-side apply', () => {
     let namespace: string;
@@ -23,14 +23,14 @@ export function testApply(server: () => ServerUnderTest): void {
       namespace = await server().namespace('apply');
     });
 
-    it('creates an object that is not there with 201, and says 200 from then on', async () => {
+    it('creates a missing object with 201, and returns 200 after that', async () => {
       const { admin } = server();
       const made = expectSuccess(await admin.apply(mapPath('made'), map('made', { a: '1' }), 'one'), 201);
       expect(made.metadata.uid).toBeTruthy();
       expectSuccess(await admin.apply(mapPath('made'), map('made', { a: '2' }), 'one'), 200);
     });
 
-    it('writes down manager, operation, version, time and the fields in the FieldsV1 form', async () => {
+    it('records manager, operation, version, time and the fields in the FieldsV1 format', async () => {
       const body = expectSuccess(
         await server().admin.apply(mapPath('fields'), map('fields', { a: '1' }, { labels: { x: 'y' } }), 'one'),
         201,
@@ -47,7 +47,7 @@ export function testApply(server: () => ServerUnderTest): void {
       ]);
     });
 
-    it('needs a field manager', async () => {
+    it('requires a field manager', async () => {
       const answer = await server().admin.request('PATCH', mapPath('x'), map('x'), {
         contentType: 'application/apply-patch+yaml',
       });
@@ -55,7 +55,7 @@ export function testApply(server: () => ServerUnderTest): void {
       expect(causesOf(status)).toEqual(['fieldManager: Required value: is required for apply patch']);
     });
 
-    it('needs apiVersion and kind in the body, and the name that the path says', async () => {
+    it('requires apiVersion and kind in the body, and the name in the path', async () => {
       const { admin } = server();
       expect((await admin.apply(mapPath('x'), { metadata: { name: 'x' } }, 'one')).status).toBe(400);
       expectRejection(await admin.apply(mapPath('x'), map('other'), 'one'), 400, 'BadRequest');
@@ -66,7 +66,7 @@ export function testApply(server: () => ServerUnderTest): void {
       );
     });
 
-    it('refuses managedFields in the body', async () => {
+    it('rejects managedFields in the body', async () => {
       const body = map('x', { a: '1' }, { managedFields: [] as Body });
       body.metadata.managedFields = [
         { manager: 'x', operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {} },
@@ -76,7 +76,7 @@ export function testApply(server: () => ServerUnderTest): void {
       expect(answer.body.message).toContain('metadata.managedFields must be nil');
     });
 
-    it('takes JSON as well as YAML', async () => {
+    it('accepts JSON as well as YAML', async () => {
       const yaml = `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yaml\ndata:\n  a: "1"\n`;
       expect(expectSuccess(await server().admin.apply(mapPath('yaml'), yaml, 'one'), 201).data).toEqual({ a: '1' });
     });
@@ -96,7 +96,7 @@ export function testApply(server: () => ServerUnderTest): void {
       expect(body.data).toEqual({ a: '1', b: '2' });
     });
 
-    it('keeps what other people wrote with PUT or PATCH', async () => {
+    it('keeps fields written by others with PUT or PATCH', async () => {
       const { admin } = server();
       expectSuccess(await admin.apply(mapPath('mixed'), map('mixed', { a: '1' }), 'one'), 201);
       expectSuccess(
@@ -110,7 +110,7 @@ export function testApply(server: () => ServerUnderTest): void {
       ]);
     });
 
-    it('refuses a value that another manager holds with 409, and names field and manager', async () => {
+    it("rejects a change of another manager's value with 409, and names field and manager", async () => {
       const { admin } = server();
       expectSuccess(await admin.apply(mapPath('fought'), map('fought', { a: '1', b: '1' }), 'one'), 201);
       const status = expectRejection(
@@ -131,7 +131,7 @@ export function testApply(server: () => ServerUnderTest): void {
       expect(expectSuccess(await admin.get(mapPath('fought'))).data).toEqual({ a: '1', b: '1' });
     });
 
-    it('tells how the other manager wrote when that was no apply', async () => {
+    it("reports the other manager's operation when it was not apply", async () => {
       const { admin } = server();
       const body = map('updated', { a: '1' });
       expectSuccess(
@@ -146,7 +146,7 @@ export function testApply(server: () => ServerUnderTest): void {
       expect(status.message).toMatch(/^Apply failed with 1 conflict: conflict with "hand" using v1: \.data\.a$/);
     });
 
-    it('takes the field away from the other with force', async () => {
+    it('takes the field from the other manager with force', async () => {
       const { admin } = server();
       expectSuccess(await admin.apply(mapPath('forced'), map('forced', { a: '1', b: '1' }), 'one'), 201);
       const body = expectSuccess(
@@ -157,14 +157,14 @@ export function testApply(server: () => ServerUnderTest): void {
       expect(entryOf(body, 'two').fieldsV1).toEqual({ 'f:data': { 'f:a': {} } });
     });
 
-    it('sees no conflict where both want the same value', async () => {
+    it('reports no conflict when both apply the same value', async () => {
       const { admin } = server();
       expectSuccess(await admin.apply(mapPath('agreed'), map('agreed', { a: '1' }), 'one'), 201);
       const body = expectSuccess(await admin.apply(mapPath('agreed'), map('agreed', { a: '1' }), 'two'));
       expect(managers(body).length).toBe(2);
     });
 
-    it('takes ownership away from an applier whose value someone overwrote', async () => {
+    it('removes the ownership of an applier whose value was overwritten', async () => {
       const { admin } = server();
       expectSuccess(await admin.apply(mapPath('lost'), map('lost', { a: '1' }), 'one'), 201);
       expectSuccess(await admin.merge(mapPath('lost'), { data: { a: '2' } }, { query: { fieldManager: 'hand' } }));
@@ -184,7 +184,7 @@ export function testApply(server: () => ServerUnderTest): void {
       expect(again.metadata.managedFields).toEqual(made.metadata.managedFields);
     });
 
-    it('refuses an old resourceVersion with 409', async () => {
+    it('rejects an old resourceVersion with 409', async () => {
       const { admin } = server();
       const made = expectSuccess(await admin.apply(mapPath('old'), map('old', { a: '1' }), 'one'), 201);
       expectSuccess(await admin.apply(mapPath('old'), map('old', { a: '2' }), 'one'));
@@ -192,14 +192,14 @@ export function testApply(server: () => ServerUnderTest): void {
       expectRejection(await admin.apply(mapPath('old'), stale, 'one'), 409, 'Conflict');
     });
 
-    it('refuses an object that is another life of the same name (uid)', async () => {
+    it('rejects the uid of another object of the same name', async () => {
       const { admin } = server();
       const body = map('reborn', {}, { uid: '00000000-0000-0000-0000-000000000000' });
       const status = expectRejection(await admin.apply(mapPath('reborn'), body, 'one'), 409, 'Conflict');
       expect(status.message).toContain('uid mismatch');
     });
 
-    it('keeps nothing under dryRun=All', async () => {
+    it('stores nothing under dryRun=All', async () => {
       const { admin } = server();
       expectSuccess(
         await admin.apply(mapPath('dry'), map('dry', { a: '1' }), 'one', { query: { dryRun: 'All' } }),
@@ -208,7 +208,7 @@ export function testApply(server: () => ServerUnderTest): void {
       expectRejection(await admin.get(mapPath('dry')), 404, 'NotFound');
     });
 
-    it('remembers finalizers and owner references by their own keys', async () => {
+    it('tracks finalizers and owner references by their own keys', async () => {
       const { admin } = server();
       const first = map('sets', {}, { finalizers: ['example.com/one'] });
       expectSuccess(await admin.apply(mapPath('sets'), first, 'one'), 201);
@@ -224,7 +224,7 @@ export function testApply(server: () => ServerUnderTest): void {
     });
 
     describe('and plain writes', () => {
-      it('writes down the first part of the user agent as manager when none is named', async () => {
+      it('record the first part of the user agent as manager by default', async () => {
         const body = expectSuccess(
           await server().admin.post(`/api/v1/namespaces/${namespace}/configmaps`, map('agent', { a: '1' }), {
             headers: { 'user-agent': 'my-tool/1.2 (x)' },
@@ -234,14 +234,14 @@ export function testApply(server: () => ServerUnderTest): void {
         expect(managers(body)).toEqual([['my-tool', 'Update']]);
       });
 
-      it('refuses a manager name over 128 characters or not printable', async () => {
+      it('reject a manager name over 128 characters or with unprintable characters', async () => {
         const query = { fieldManager: 'x'.repeat(129) };
         const answer = await server().admin.merge(mapPath('agent'), { data: { b: '1' } }, { query });
         const status = expectRejection(answer, 422, 'Invalid');
         expect(status.details.causes[0].field).toBe('fieldManager');
       });
 
-      it('empties managedFields when asked with a list of one empty entry', async () => {
+      it('empty managedFields on a list with one empty entry', async () => {
         const { admin } = server();
         expectSuccess(await admin.apply(mapPath('reset'), map('reset', { a: '1' }), 'one'), 201);
         const body = expectSuccess(await admin.merge(mapPath('reset'), { metadata: { managedFields: [{}] } }));

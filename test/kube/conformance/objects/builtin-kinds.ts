@@ -4,7 +4,7 @@ import type { Body } from '../../support/raw-kube-client.ts';
 import { eventuallyResponds, type ServerUnderTest } from '../../support/server-under-test.ts';
 import { randomName } from '../../support/widgets.ts';
 
-/** What single built-in kinds insist on. */
+/** Validation and behaviour of single built-in kinds. */
 export function testBuiltinKinds(server: () => ServerUnderTest): void {
   describe('kinds', () => {
     let namespace: string;
@@ -17,7 +17,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases${name ? `/${name}` : ''}`;
       const lease = (spec: Body) => ({ metadata: { name: randomName() }, spec });
 
-      it('keeps times with six digits', async () => {
+      it('stores times with six digits', async () => {
         const spec = {
           holderIdentity: 'me',
           leaseDurationSeconds: 15,
@@ -30,14 +30,14 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
       });
 
       it.each(['2026-11-21T09:30:00Z', '2026-11-21T09:30:00.123Z', '2026-11-21T09:30:00.123456789Z', 'yesterday'])(
-        'refuses the time %s with 400',
+        'rejects the time %s with 400',
         async (renewTime) => {
           const status = expectRejection(await server().admin.post(leases(), lease({ renewTime })), 400, 'BadRequest');
           expect(status.message).toMatch(/^Lease in version "v1" cannot be handled as a Lease: parsing time /);
         },
       );
 
-      it('refuses a duration that is not positive', async () => {
+      it('rejects a duration that is not positive', async () => {
         const status = expectRejection(
           await server().admin.post(leases(), lease({ leaseDurationSeconds: 0 })),
           422,
@@ -46,7 +46,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         expect(causesOf(status)).toEqual(['spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0']);
       });
 
-      it('is won by one of two who both saw it free', async () => {
+      it('is acquired by only one of two clients that read it as free', async () => {
         const made = expectSuccess(await server().admin.post(leases(), lease({ holderIdentity: '' })), 201);
         const take = (holderIdentity: string) =>
           server().admin.put(leases(made.metadata.name), { ...made, spec: { ...made.spec, holderIdentity } });
@@ -54,7 +54,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
       });
 
-      it('emptied of its holder is free', async () => {
+      it('is free without a holder', async () => {
         const made = expectSuccess(await server().admin.post(leases(), lease({ holderIdentity: 'a' })), 201);
         const body = expectSuccess(
           await server().admin.merge(leases(made.metadata.name), { spec: { holderIdentity: '' } }),
@@ -69,7 +69,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         `/apis/events.k8s.io/v1/namespaces/${namespace}/events${name ? `/${name}` : ''}`;
       const involvedObject = () => ({ apiVersion: 'v1', kind: 'ConfigMap', namespace, name: 'x', uid: 'u' });
 
-      it('is one thing in both groups', async () => {
+      it('is the same object in both groups', async () => {
         const name = randomName();
         const body = {
           metadata: { name },
@@ -96,7 +96,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         });
       });
 
-      it('of the newer group needs time, controller, instance, action and reason', async () => {
+      it('of the newer group requires time, controller, instance, action and reason', async () => {
         const good = {
           metadata: { name: randomName() },
           regarding: involvedObject(),
@@ -123,7 +123,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         expect(fields).toEqual(new Set(['action', 'reportingController']));
       });
 
-      it('must lie in the namespace of what it is about; of a cluster-wide object in default', async () => {
+      it('must be in the namespace of the object it refers to, or in default for a cluster-scoped object', async () => {
         const elsewhere = { ...involvedObject(), namespace: 'elsewhere' };
         const status = expectRejection(
           await server().admin.post(core(), {
@@ -152,7 +152,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         server().deleteLater(`/api/v1/namespaces/default/events/${body.metadata.name}`);
       });
 
-      it('can be found by what it is about', async () => {
+      it('can be selected by the object it refers to', async () => {
         const name = randomName();
         const about = { ...involvedObject(), name };
         expectSuccess(
@@ -173,7 +173,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
     });
 
     describe('Node', () => {
-      it('shows status, roles, age and version as a Table', async () => {
+      it('has a Table with status, roles, age and version', async () => {
         const name = server().unique('node');
         const metadata = { name, labels: { 'node-role.kubernetes.io/control-plane': '' } };
         expectSuccess(await server().admin.post('/api/v1/nodes', { metadata, spec: { unschedulable: true } }), 201);
@@ -194,7 +194,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         expect(cell('Internal-IP')).toBe('10.0.0.1');
       });
 
-      it('keeps its provider id and pod range once they are set', async () => {
+      it('has an immutable provider id and pod range once they are set', async () => {
         const name = server().unique('node');
         const spec = { providerID: 'talos://one' };
         expectSuccess(await server().admin.post('/api/v1/nodes', { metadata: { name }, spec }), 201);
@@ -206,7 +206,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
     });
 
     describe('ServiceAccount', () => {
-      it('comes without a Secret of its own', async () => {
+      it('is created without a Secret', async () => {
         const body = expectSuccess(
           await server().admin.post(`/api/v1/namespaces/${namespace}/serviceaccounts`, {
             metadata: { name: randomName() },
@@ -216,7 +216,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         expect(body).not.toHaveProperty('secrets');
       });
 
-      it('whose token Secret is asked for gets one filled in by the controller', async () => {
+      it('has its token filled in by the controller when a token Secret is created', async () => {
         const { admin } = server();
         const name = randomName();
         expectSuccess(await admin.post(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } }), 201);
@@ -239,7 +239,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
     });
 
     describe('Secret', () => {
-      it('of a well-known type must hold the keys of that type', async () => {
+      it('of a well-known type must have the keys of that type', async () => {
         const path = `/api/v1/namespaces/${namespace}/secrets`;
         const status = expectRejection(
           await server().admin.post(path, {
@@ -253,7 +253,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
         expect(causesOf(status)).toEqual(['data[tls.crt]: Required value', 'data[tls.key]: Required value']);
       });
 
-      it('is refused above one MiB of data', async () => {
+      it('is rejected above one MiB of data', async () => {
         const path = `/api/v1/namespaces/${namespace}/secrets`;
         const stringData = { a: 'x'.repeat(1024 * 1024 + 1) };
         const status = expectRejection(
@@ -265,7 +265,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
       });
     });
 
-    it('an annotation may not hold more than 256 KiB in all', async () => {
+    it('annotations are limited to 256 KiB in total', async () => {
       const path = `/api/v1/namespaces/${namespace}/configmaps`;
       const annotations = { a: 'x'.repeat(256 * 1024 + 1) };
       const status = expectRejection(
@@ -276,7 +276,7 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
       expect(causesOf(status)[0]).toMatch(/^metadata\.annotations: Too long: may not be more than 262144 bytes$/);
     });
 
-    it('a namespace called like no DNS label is refused', async () => {
+    it('a namespace whose name is no DNS label is rejected', async () => {
       const status = expectRejection(
         await server().admin.post('/api/v1/namespaces', { metadata: { name: 'a.b' } }),
         422,

@@ -3,9 +3,9 @@ import { causesOf, expectRejection, expectSuccess, warningsOf } from '../../supp
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind, type WidgetKind } from '../../support/widgets.ts';
 
-/** Creating: what the server adds, what it does not believe, and what it refuses. */
+/** Creation: fields that the server sets, fields that it ignores, and rejections. */
 export function testCreation(server: () => ServerUnderTest): void {
-  describe('creating', () => {
+  describe('creation', () => {
     let namespace: string;
     let widget: WidgetKind;
     const maps = (name?: string) => `/api/v1/namespaces/${namespace}/configmaps${name ? `/${name}` : ''}`;
@@ -15,7 +15,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       widget = await ensureWidgetKind(server());
     });
 
-    it('answers 201 with the object, its kind, and the metadata that only the server writes', async () => {
+    it('returns 201 with the object, its kind, and the metadata that only the server sets', async () => {
       const body = expectSuccess(
         await server().admin.post(maps(), { metadata: { name: 'made' }, data: { a: '1' } }),
         201,
@@ -29,7 +29,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(body.metadata, 'ConfigMaps have no generation').not.toHaveProperty('generation');
     });
 
-    it('does not believe a client about uid, creationTimestamp, generation or deletionTimestamp', async () => {
+    it('ignores uid, creationTimestamp, generation and deletionTimestamp from the client', async () => {
       const forged = {
         uid: '00000000-0000-0000-0000-000000000000',
         creationTimestamp: '2001-01-01T00:00:00Z',
@@ -52,7 +52,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(body.metadata).not.toHaveProperty('deletionGracePeriodSeconds');
     });
 
-    it('refuses a second object of the same name with 409 AlreadyExists and names kind and object', async () => {
+    it('rejects a second object of the same name with 409 AlreadyExists and names kind and object', async () => {
       expectSuccess(await server().admin.post(maps(), { metadata: { name: 'twice' } }), 201);
       const status = expectRejection(
         await server().admin.post(maps(), { metadata: { name: 'twice' } }),
@@ -63,7 +63,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(status.details).toEqual({ name: 'twice', kind: 'configmaps' });
     });
 
-    it('says group and plural in the AlreadyExists of a custom kind', async () => {
+    it('names group and plural in the AlreadyExists of a custom kind', async () => {
       expectSuccess(await server().admin.post(widget.path(namespace), widget.make('twice')), 201);
       const status = expectRejection(
         await server().admin.post(widget.path(namespace), widget.make('twice')),
@@ -74,7 +74,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(status.details).toEqual({ name: 'twice', group: server().group, kind: 'widgets' });
     });
 
-    it('makes a name out of generateName: the prefix and five characters, a new one each time', async () => {
+    it('generates a name from generateName: the prefix and five random characters', async () => {
       const make = async () =>
         expectSuccess(await server().admin.post(maps(), { metadata: { generateName: 'made-up-' } }), 201);
       const [one, two] = [await make(), await make()];
@@ -91,7 +91,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(body.metadata.name).toBe('both');
     });
 
-    it('refuses an object with neither name nor generateName as 422', async () => {
+    it('rejects an object with neither name nor generateName with 422', async () => {
       const status = expectRejection(await server().admin.post(maps(), { metadata: {} }), 422, 'Invalid');
       expect(status.message).toBe(
         'ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required',
@@ -105,7 +105,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       ]);
     });
 
-    it('refuses a name that is no DNS name as 422 with the rule in words', async () => {
+    it('rejects a name that is no DNS name with 422 and the rule', async () => {
       const status = expectRejection(
         await server().admin.post(maps(), { metadata: { name: 'Bad_Name' } }),
         422,
@@ -118,7 +118,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(status.details.causes[0]).toMatchObject({ reason: 'FieldValueInvalid', field: 'metadata.name' });
     });
 
-    it('refuses a bad name of a custom kind in the same words', async () => {
+    it('rejects an invalid name of a custom kind with the same message', async () => {
       const status = expectRejection(
         await server().admin.post(widget.path(namespace), widget.make('Bad_Name')),
         422,
@@ -132,7 +132,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(status.details).toMatchObject({ name: 'Bad_Name', group: server().group, kind: 'Widget' });
     });
 
-    it('refuses bad labels and annotations with the field that holds them', async () => {
+    it('rejects invalid labels and annotations with their field', async () => {
       const status = expectRejection(
         await server().admin.post(maps(), {
           metadata: { name: 'labels', labels: { ok: 'not ok!', 'bad key': 'x' }, annotations: { 'a/b/c': '' } },
@@ -144,7 +144,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(fields).toEqual(['metadata.annotations', 'metadata.labels', 'metadata.labels']);
     });
 
-    it('answers 404 for a namespace that is not there, naming the namespace', async () => {
+    it('returns 404 for a missing namespace, naming the namespace', async () => {
       const gone = server().unique('nowhere');
       const status = expectRejection(
         await server().admin.post(`/api/v1/namespaces/${gone}/configmaps`, { metadata: { name: 'x' } }),
@@ -155,7 +155,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(status.details).toEqual({ name: gone, kind: 'namespaces' });
     });
 
-    it('refuses a body that says another namespace than the path (400)', async () => {
+    it('rejects a body with a namespace other than the path (400)', async () => {
       const status = expectRejection(
         await server().admin.post(maps(), { metadata: { name: 'x', namespace: 'elsewhere' } }),
         400,
@@ -166,7 +166,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       );
     });
 
-    it('fills in kind and apiVersion of a built-in kind when they are absent, but not of a custom kind', async () => {
+    it('sets a missing kind and apiVersion of a built-in kind, but not of a custom kind', async () => {
       expect(expectSuccess(await server().admin.post(maps(), { metadata: { name: 'kindless' } }), 201).kind).toBe(
         'ConfigMap',
       );
@@ -177,7 +177,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       );
     });
 
-    it('refuses a body of another kind than the path: 400 for a built-in kind, 422 for a custom one', async () => {
+    it('rejects a body of another kind than the path: 400 for a built-in kind, 422 for a custom one', async () => {
       expectRejection(
         await server().admin.post(maps(), { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } }),
         400,
@@ -188,13 +188,13 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(causesOf(status)).toEqual(['kind: Invalid value: "Other": must be Widget']);
     });
 
-    it('refuses a resourceVersion on create', async () => {
+    it('rejects a resourceVersion', async () => {
       const answer = await server().admin.post(maps(), { metadata: { name: 'versioned', resourceVersion: '1' } });
       expect(answer.status).toBe(500);
       expect(answer.body.message).toBe('resourceVersion should not be set on objects to be created');
     });
 
-    it('refuses what is no JSON (400), and a media type it does not know (415)', async () => {
+    it('rejects invalid JSON (400), and an unknown media type (415)', async () => {
       expectRejection(await server().admin.post(maps(), '{"metadata":'), 400, 'BadRequest');
       const status = expectRejection(
         await server().admin.post(maps(), 'x', { contentType: 'text/csv' }),
@@ -206,7 +206,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       );
     });
 
-    it('reads YAML', async () => {
+    it('accepts YAML', async () => {
       const body = expectSuccess(
         await server().admin.post(maps(), 'metadata:\n  name: yaml\ndata:\n  a: "1"\n', {
           contentType: 'application/yaml',
@@ -216,7 +216,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       expect(body.data).toEqual({ a: '1' });
     });
 
-    it('with dryRun=All does everything but keep the object', async () => {
+    it('with dryRun=All does everything but store the object', async () => {
       const query = { dryRun: 'All' };
       const body = expectSuccess(await server().admin.post(maps(), { metadata: { name: 'dry' } }, { query }), 201);
       expect(body.metadata.uid).toBeTruthy();
@@ -228,7 +228,7 @@ export function testCreation(server: () => ServerUnderTest): void {
       );
     });
 
-    it('of more than three MiB are not even read (413)', async () => {
+    it('of more than three MiB is rejected unread (413)', async () => {
       const data = { a: 'x'.repeat(3 * 1024 * 1024) };
       const answer = await server().admin.post(maps(), { metadata: { name: 'huge' }, data });
       const status = expectRejection(answer, 413, 'RequestEntityTooLarge');
@@ -238,7 +238,7 @@ export function testCreation(server: () => ServerUnderTest): void {
     describe('field validation', () => {
       const odd = (name: string) => widget.make(name, { sizes: 3, nested: { unknown: true } });
 
-      it('Strict refuses unknown and duplicate fields and names each', async () => {
+      it('Strict rejects unknown and duplicate fields and names each', async () => {
         const query = { fieldValidation: 'Strict' };
         const status = expectRejection(
           await server().admin.post(widget.path(namespace), odd('strict'), { query }),
@@ -260,7 +260,7 @@ export function testCreation(server: () => ServerUnderTest): void {
         ).toContain('duplicate field "data"');
       });
 
-      it('Warn, the default, takes the object and warns about each', async () => {
+      it('Warn, the default, accepts the object and warns about each', async () => {
         const answer = await server().admin.post(widget.path(namespace), odd('warned'));
         expectSuccess(answer, 201);
         expect(warningsOf(answer).sort()).toEqual([
@@ -269,7 +269,7 @@ export function testCreation(server: () => ServerUnderTest): void {
         ]);
       });
 
-      it('Ignore takes it in silence', async () => {
+      it('Ignore accepts it silently', async () => {
         const answer = await server().admin.post(widget.path(namespace), odd('ignored'), {
           query: { fieldValidation: 'Ignore' },
         });
@@ -277,7 +277,7 @@ export function testCreation(server: () => ServerUnderTest): void {
         expect(warningsOf(answer)).toEqual([]);
       });
 
-      it('refuses any other word', async () => {
+      it('rejects any other value', async () => {
         const query = { fieldValidation: 'Loud' };
         const status = expectRejection(
           await server().admin.post(maps(), { metadata: { name: 'x' } }, { query }),

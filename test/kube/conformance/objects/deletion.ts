@@ -4,7 +4,7 @@ import type { Body } from '../../support/raw-kube-client.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind, type WidgetKind } from '../../support/widgets.ts';
 
-/** Taking away: finalizers, preconditions, owners, whole collections and namespaces. */
+/** Deletion: finalizers, preconditions, owners, collections and namespaces. */
 export function testDeletion(server: () => ServerUnderTest): void {
   describe('deletion', () => {
     let namespace: string;
@@ -18,7 +18,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
       widget = await ensureWidgetKind(server());
     });
 
-    it('of a plain object answers a Success status that names it, and it is gone at once', async () => {
+    it('of a plain object returns a Success status that names it, and takes effect at once', async () => {
       const made = await make('plain');
       const body = expectSuccess(await server().admin.delete(maps('plain')));
       expect(body).toEqual({
@@ -31,18 +31,18 @@ export function testDeletion(server: () => ServerUnderTest): void {
       expectRejection(await server().admin.get(maps('plain')), 404, 'NotFound');
     });
 
-    it('of what is not there is 404', async () => {
+    it('of a missing object ends in 404', async () => {
       expectRejection(await server().admin.delete(maps('nothing')), 404, 'NotFound');
     });
 
-    it('keeps nothing from being asked twice: the second is 404', async () => {
+    it('of an object that was already deleted ends in 404', async () => {
       await make('twice');
       expectSuccess(await server().admin.delete(maps('twice')));
       expectRejection(await server().admin.delete(maps('twice')), 404, 'NotFound');
     });
 
     describe('with finalizers', () => {
-      it('marks the object, answers it, and waits until the last finalizer is taken off', async () => {
+      it('marks the object, returns it, and waits until the last finalizer is removed', async () => {
         const { admin } = server();
         const path = widget.path(namespace, 'held');
         const metadata = { name: 'held', finalizers: ['example.com/a', 'example.com/b'] };
@@ -64,7 +64,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
         expectRejection(await admin.get(path), 404, 'NotFound');
       });
 
-      it('may be asked for again: the mark stays as it is', async () => {
+      it('may be repeated: the deletion timestamp does not change', async () => {
         const { admin } = server();
         await make('again', { finalizers: ['example.com/a'] });
         const first = expectSuccess(await admin.delete(maps('again')));
@@ -74,7 +74,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
         expectSuccess(await admin.merge(maps('again'), { metadata: { finalizers: null } }));
       });
 
-      it('lets no new finalizer be put on an object that is being deleted', async () => {
+      it('rejects a new finalizer on an object that is being deleted', async () => {
         const { admin } = server();
         await make('late', { finalizers: ['example.com/a'] });
         expectSuccess(await admin.delete(maps('late')));
@@ -89,7 +89,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
         expectSuccess(await admin.merge(maps('late'), { metadata: { finalizers: null } }));
       });
 
-      it('lets the rest of such an object still be changed', async () => {
+      it('allows other changes of such an object', async () => {
         const { admin } = server();
         const path = widget.path(namespace, 'alive');
         const metadata = { name: 'alive', finalizers: ['example.com/a'] };
@@ -102,7 +102,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
         expectSuccess(await admin.merge(path, { metadata: { finalizers: null } }));
       });
 
-      it('keeps the mark against a replace that leaves it out', async () => {
+      it('keeps the deletion timestamp when a replace leaves it out', async () => {
         const { admin } = server();
         await make('marked', { finalizers: ['example.com/a'] });
         const marked = expectSuccess(await admin.delete(maps('marked')));
@@ -112,7 +112,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
         expectSuccess(await admin.merge(maps('marked'), { metadata: { finalizers: null } }));
       });
 
-      it('refuses a finalizer without a domain on a core kind', async () => {
+      it('rejects a finalizer without a domain on a core kind', async () => {
         const status = expectRejection(
           await server().admin.post(maps(), { metadata: { name: 'x', finalizers: ['nodomain'] } }),
           422,
@@ -123,7 +123,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
     });
 
     describe('with preconditions', () => {
-      it('leaves an object with another uid alone (409)', async () => {
+      it('keeps an object with another uid (409)', async () => {
         const made = await make('uid');
         const uid = '00000000-0000-0000-0000-000000000000';
         const status = expectRejection(
@@ -137,7 +137,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
         expectSuccess(await server().admin.delete(maps('uid'), { preconditions: { uid: made.metadata.uid } }));
       });
 
-      it('leaves an object with another resourceVersion alone (409)', async () => {
+      it('keeps an object with another resourceVersion (409)', async () => {
         const made = await make('version');
         expectSuccess(await server().admin.merge(maps('version'), { data: { a: '1' } }));
         const preconditions = { resourceVersion: made.metadata.resourceVersion };
@@ -153,19 +153,19 @@ export function testDeletion(server: () => ServerUnderTest): void {
       });
     });
 
-    it('with dryRun keeps the object, asked for in the query or in the body', async () => {
+    it('with dryRun in the query or in the body keeps the object', async () => {
       await make('dry');
       expectSuccess(await server().admin.delete(maps('dry'), undefined, { query: { dryRun: 'All' } }));
       expectSuccess(await server().admin.delete(maps('dry'), { dryRun: ['All'] }));
       expectSuccess(await server().admin.get(maps('dry')));
     });
 
-    it('refuses a propagation policy that does not exist (422)', async () => {
+    it('rejects an unknown propagation policy (422)', async () => {
       await make('policy');
       expectRejection(await server().admin.delete(maps('policy'), { propagationPolicy: 'Sideways' }), 422, 'Invalid');
     });
 
-    it('of a collection takes what the selector names and nothing else', async () => {
+    it('of a collection deletes the selected objects and nothing else', async () => {
       const { admin } = server();
       await make('c1', { labels: { sweep: 'yes' } });
       await make('c2', { labels: { sweep: 'yes' } });
@@ -177,7 +177,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
       expectSuccess(await admin.get(maps('c3')));
     });
 
-    it('of a collection marks those that have finalizers', async () => {
+    it('of a collection marks objects with finalizers', async () => {
       const { admin } = server();
       await make('f1', { labels: { held: 'yes' }, finalizers: ['example.com/a'] });
       expectSuccess(await admin.delete(maps(), undefined, { query: { labelSelector: 'held=yes' } }));
@@ -185,7 +185,7 @@ export function testDeletion(server: () => ServerUnderTest): void {
       expectSuccess(await admin.merge(maps('f1'), { metadata: { finalizers: null } }));
     });
 
-    it('leaves room for a new object of the same name with another uid', async () => {
+    it('allows a new object of the same name with another uid', async () => {
       const first = await make('reborn');
       expectSuccess(await server().admin.delete(maps('reborn')));
       expect((await make('reborn')).metadata.uid).not.toBe(first.metadata.uid);

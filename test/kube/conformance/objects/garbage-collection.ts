@@ -4,7 +4,7 @@ import type { Body } from '../../support/raw-kube-client.ts';
 import { eventuallyResponds, type ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind, type WidgetKind } from '../../support/widgets.ts';
 
-/** What controllers take away: objects without their owners, and what is left in a namespace. They take their time. */
+/** Deletions by controllers: dependents without owners, and the content of a namespace. They are asynchronous. */
 export function testGarbageCollection(server: () => ServerUnderTest): void {
   describe.concurrent('deletion', () => {
     let namespace: string;
@@ -24,7 +24,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
       widget = await ensureWidgetKind(server());
     });
 
-    describe('of owners (where garbage is collected)', () => {
+    describe('of owners (with garbage collection)', () => {
       const ownerReference = (owner: Body, more: Body = {}) => ({
         apiVersion: 'v1',
         kind: 'ConfigMap',
@@ -33,7 +33,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         ...more,
       });
 
-      it('takes what they own with them', async () => {
+      it('deletes their dependents', async () => {
         const owner = await make('owner');
         await make('owned', { ownerReferences: [ownerReference(owner)] });
         await make('free');
@@ -48,7 +48,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         const reference = { apiVersion: widget.apiVersion, kind: widget.kind, name: 'parent', uid: owner.metadata.uid };
         await make('child', { ownerReferences: [reference] });
         expectSuccess(await admin.delete(widget.path(namespace, 'parent')));
-        // A collector learns of a new kind by asking for the list of kinds from time to time: the real one each 30 s.
+        // A garbage collector discovers a new kind by polling discovery: the real one every 30 s.
         await eventuallyResponds(
           'child gone',
           () => admin.get(maps('child')),
@@ -57,7 +57,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         );
       }, 90_000);
 
-      it('keeps what another owner still holds', async () => {
+      it('keeps a dependent that has another owner', async () => {
         const [one, two] = [await make('one'), await make('two')];
         await make('shared', { ownerReferences: [ownerReference(one), ownerReference(two)] });
         expectSuccess(await server().admin.delete(maps('one')));
@@ -70,7 +70,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         await gone(maps('shared'));
       });
 
-      it('with Orphan takes the reference off and leaves the rest', async () => {
+      it('with Orphan removes the reference and keeps the rest', async () => {
         const owner = await make('orphaner');
         await make('orphan', { ownerReferences: [ownerReference(owner)] });
         expectSuccess(await server().admin.delete(maps('orphaner'), { propagationPolicy: 'Orphan' }));
@@ -79,7 +79,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         expect(body.metadata).not.toHaveProperty('ownerReferences');
       });
 
-      it('with Foreground waits for those that block, marked by a finalizer of its own', async () => {
+      it('with Foreground waits for blocking dependents, marked by a finalizer', async () => {
         const { admin } = server();
         const owner = await make('front');
         await make('blocker', {
@@ -98,7 +98,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         await gone(maps('front'));
       });
 
-      it('takes an object whose owner was never there', async () => {
+      it('deletes an object whose owner never existed', async () => {
         await make('foundling', {
           ownerReferences: [
             { apiVersion: 'v1', kind: 'ConfigMap', name: 'never', uid: '11111111-2222-3333-4444-555555555555' },
@@ -107,7 +107,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         await gone(maps('foundling'));
       });
 
-      it('refuses an owner reference without a uid, and two controllers', async () => {
+      it('rejects an owner reference without a uid, and two controllers', async () => {
         const owner = await make('strict');
         const bare = { apiVersion: 'v1', kind: 'ConfigMap', name: 'strict' };
         expectRejection(
@@ -128,7 +128,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
     });
 
     describe('of namespaces', () => {
-      it('marks the namespace Terminating, takes everything in it, and then the namespace', async () => {
+      it('marks the namespace Terminating, deletes its content, and then the namespace', async () => {
         const { admin } = server();
         const name = await server().namespace('doomed');
         const inside = `/api/v1/namespaces/${name}/configmaps/inside`;
@@ -145,7 +145,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         expectRejection(await admin.get(inside), 404, 'NotFound');
       });
 
-      it('waits for finalizers inside, and refuses new objects meanwhile with 403 and the cause', async () => {
+      it('waits for finalizers inside, and rejects new objects meanwhile with 403 and the cause', async () => {
         const { admin } = server();
         const name = await server().namespace('lingering');
         const held = `/api/v1/namespaces/${name}/configmaps/held`;
@@ -184,7 +184,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         );
       }, 60_000);
 
-      it('keeps the finalizer kubernetes in the spec, where a PATCH of the metadata does not reach it', async () => {
+      it('keeps the finalizer kubernetes in the spec, which a PATCH of the metadata does not change', async () => {
         const name = await server().namespace('finalized');
         const body = expectSuccess(await server().admin.get(`/api/v1/namespaces/${name}`));
         expect(body.spec).toEqual({ finalizers: ['kubernetes'] });
@@ -192,7 +192,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         expect(body.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': name });
       });
 
-      it('refuses to delete default and kube-system', async () => {
+      it('rejects the deletion of default and kube-system', async () => {
         for (const name of ['default', 'kube-system']) {
           const status = expectRejection(
             await server().admin.delete(`/api/v1/namespaces/${name}`, { dryRun: ['All'] }),
@@ -203,7 +203,7 @@ export function testGarbageCollection(server: () => ServerUnderTest): void {
         }
       });
 
-      it('makes the ServiceAccount default and the ConfigMap kube-root-ca.crt in each new one', async () => {
+      it('creates the ServiceAccount default and the ConfigMap kube-root-ca.crt in each new one', async () => {
         const path = `/api/v1/namespaces/${await server().namespace('accounts')}`;
         expectSuccess(await server().admin.get(`${path}/serviceaccounts/default`));
         const { data } = expectSuccess(await server().admin.get(`${path}/configmaps/kube-root-ca.crt`));

@@ -3,7 +3,7 @@ import { causesOf, expectRejection, expectSuccess } from '../../support/expectat
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind, type WidgetKind } from '../../support/widgets.ts';
 
-/** The three older kinds of patch. Apply has rules of its own. */
+/** JSON patch, merge patch and strategic merge patch. Apply has its own tests. */
 export function testPatches(server: () => ServerUnderTest): void {
   describe('patches', () => {
     let namespace: string;
@@ -18,7 +18,7 @@ export function testPatches(server: () => ServerUnderTest): void {
     });
 
     describe('merge patch', () => {
-      it('sets what is given, keeps what is not, removes what is null', async () => {
+      it('sets given fields, keeps absent ones, removes null ones', async () => {
         await make('merge', { data: { a: '1', b: '2', c: '3' } });
         const body = expectSuccess(await server().admin.merge(maps('merge'), { data: { b: 'two', c: null, d: '4' } }));
         expect(body.data).toEqual({ a: '1', b: 'two', d: '4' });
@@ -32,7 +32,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(body.spec.parts).toEqual([{ name: 'c', count: 1 }]);
       });
 
-      it('with a resourceVersion is refused (409) when the object has moved on', async () => {
+      it('with an old resourceVersion is rejected (409)', async () => {
         const made = await make('locked', { data: { a: '1' } });
         expectSuccess(await server().admin.merge(maps('locked'), { data: { a: '2' } }));
         const patch = { metadata: { resourceVersion: made.metadata.resourceVersion }, data: { a: '3' } };
@@ -40,7 +40,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(status.details).toEqual({ name: 'locked', kind: 'configmaps' });
       });
 
-      it('with a null resourceVersion or none goes through whatever happened in between', async () => {
+      it('with a null resourceVersion or none succeeds after any change', async () => {
         await make('open');
         expectSuccess(
           await server().admin.merge(maps('open'), { metadata: { resourceVersion: null }, data: { a: '1' } }),
@@ -53,7 +53,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(body.metadata.resourceVersion).toBe(made.metadata.resourceVersion);
       });
 
-      it('cannot rename, move or re-identify an object', async () => {
+      it('cannot change the name, namespace or uid of an object', async () => {
         await make('identity');
         const uid = '00000000-0000-0000-0000-000000000000';
         expectRejection(
@@ -74,7 +74,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(causesOf(status)).toContain(`metadata.uid: Invalid value: "${uid}": field is immutable`);
       });
 
-      it('of an object that is not there is 404', async () => {
+      it('of a missing object ends in 404', async () => {
         const status = expectRejection(
           await server().admin.merge(maps('nothing'), { data: { a: '1' } }),
           404,
@@ -83,12 +83,12 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(status.message).toBe('configmaps "nothing" not found');
       });
 
-      it('that is no object is 400', async () => {
+      it('that is no object ends in 400', async () => {
         expectRejection(await server().admin.merge(maps('merge'), '[1]'), 400, 'BadRequest');
         expectRejection(await server().admin.merge(maps('merge'), '{'), 400, 'BadRequest');
       });
 
-      it('whose result is invalid is 422 with the field', async () => {
+      it('with an invalid result ends in 422 with the field', async () => {
         expectSuccess(await server().admin.post(widget.path(namespace), widget.make('invalid')), 201);
         const status = expectRejection(
           await server().admin.merge(widget.path(namespace, 'invalid'), { spec: { size: 11 } }),
@@ -100,7 +100,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         ]);
       });
 
-      it('of a defaulted field with null brings the default back', async () => {
+      it('with null for a defaulted field restores the default', async () => {
         expectSuccess(
           await server().admin.post(widget.path(namespace), widget.make('defaulted', { color: 'blue' })),
           201,
@@ -113,7 +113,7 @@ export function testPatches(server: () => ServerUnderTest): void {
     });
 
     describe('JSON patch', () => {
-      it('does its operations in order', async () => {
+      it('applies its operations in order', async () => {
         await make('json', { data: { a: '1', b: '2' } });
         const body = expectSuccess(
           await server().admin.jsonPatch(maps('json'), [
@@ -145,7 +145,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(body.spec.words).toEqual(['a', 'b', 'c']);
       });
 
-      it('does nothing at all when one test fails (422)', async () => {
+      it('changes nothing when one test fails (422)', async () => {
         await make('tested', { data: { a: '1' } });
         const status = expectRejection(
           await server().admin.jsonPatch(maps('tested'), [
@@ -159,7 +159,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(expectSuccess(await server().admin.get(maps('tested'))).data).toEqual({ a: '1' });
       });
 
-      it('refuses to remove what is not there (422), but replaces it', async () => {
+      it('rejects the removal of a missing value (422), but accepts its replacement', async () => {
         await make('missing', { data: { a: '1' } });
         expectRejection(
           await server().admin.jsonPatch(maps('missing'), [{ op: 'remove', path: '/data/z' }]),
@@ -170,7 +170,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(expectSuccess(await server().admin.jsonPatch(maps('missing'), patch)).data).toEqual({ a: '1', z: '26' });
       });
 
-      it('that is no list of operations is 400', async () => {
+      it('that is no list of operations ends in 400', async () => {
         expectRejection(
           await server().admin.jsonPatch(maps('json'), { op: 'remove', path: '/data/a' }),
           400,
@@ -182,13 +182,13 @@ export function testPatches(server: () => ServerUnderTest): void {
     describe('strategic merge patch', () => {
       const account = (name?: string) => `/api/v1/namespaces/${namespace}/serviceaccounts${name ? `/${name}` : ''}`;
 
-      it('merges maps as a merge patch does', async () => {
+      it('merges maps like a merge patch', async () => {
         await make('strategic', { data: { a: '1', b: '2' } });
         const body = expectSuccess(await server().admin.strategic(maps('strategic'), { data: { a: null, c: '3' } }));
         expect(body.data).toEqual({ b: '2', c: '3' });
       });
 
-      it('merges lists of a built-in kind by their key, and $patch: delete takes an element out', async () => {
+      it('merges lists of a built-in kind by their key, and $patch: delete removes an element', async () => {
         const name = 'accounts';
         expectSuccess(
           await server().admin.post(account(), { metadata: { name }, secrets: [{ name: 'a' }, { name: 'b' }] }),
@@ -202,7 +202,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expect(removed.secrets.map((secret: { name: string }) => secret.name).sort()).toEqual(['a', 'c']);
       });
 
-      it('adds finalizers to those that are there', async () => {
+      it('adds finalizers to the existing ones', async () => {
         const name = 'finalizers';
         await make(name, { metadata: { name, finalizers: ['example.com/a'] } });
         const body = expectSuccess(
@@ -212,7 +212,7 @@ export function testPatches(server: () => ServerUnderTest): void {
         expectSuccess(await server().admin.merge(maps(name), { metadata: { finalizers: null } }));
       });
 
-      it('is not known to custom kinds: 415 with the types that are', async () => {
+      it('is not supported by custom kinds: 415 with the supported types', async () => {
         expectSuccess(await server().admin.post(widget.path(namespace), widget.make('custom')), 201);
         const status = expectRejection(
           await server().admin.strategic(widget.path(namespace, 'custom'), { spec: { size: 2 } }),
@@ -225,7 +225,7 @@ export function testPatches(server: () => ServerUnderTest): void {
       });
     });
 
-    it('answer 415 to a content type that is no patch', async () => {
+    it('return 415 for a content type that is no patch', async () => {
       const status = expectRejection(
         await server().admin.request('PATCH', maps('merge'), { data: {} }, { contentType: 'application/json' }),
         415,
@@ -234,7 +234,7 @@ export function testPatches(server: () => ServerUnderTest): void {
       expect(status.message).toBe('415: Unsupported Media Type');
     });
 
-    it('refuse unknown fields under fieldValidation=Strict', async () => {
+    it('reject unknown fields under fieldValidation=Strict', async () => {
       expectSuccess(await server().admin.post(widget.path(namespace), widget.make('strict')), 201);
       const query = { fieldValidation: 'Strict' };
       const answer = await server().admin.merge(widget.path(namespace, 'strict'), { spec: { sizes: 2 } }, { query });
@@ -242,7 +242,7 @@ export function testPatches(server: () => ServerUnderTest): void {
       expect(answer.status).toBe(422);
     });
 
-    it('keep nothing under dryRun=All but show what would be', async () => {
+    it('store nothing under dryRun=All but return the result', async () => {
       await make('dry', { data: { a: '1' } });
       const body = expectSuccess(
         await server().admin.merge(maps('dry'), { data: { a: '2' } }, { query: { dryRun: 'All' } }),

@@ -3,7 +3,7 @@ import { causesOf, expectRejection, expectSuccess, namesOf } from '../../support
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind, type WidgetKind } from '../../support/widgets.ts';
 
-/** Creating, reading, replacing: what every object of every kind has in common. */
+/** Read, replace and concurrent writes: the behaviour that all kinds share. */
 export function testReadAndReplace(server: () => ServerUnderTest): void {
   describe('objects', () => {
     let namespace: string;
@@ -16,7 +16,7 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
     });
 
     describe('reading', () => {
-      it('answers 404 NotFound with kind and name for an object that is not there', async () => {
+      it('returns 404 NotFound with kind and name for a missing object', async () => {
         const status = expectRejection(await server().admin.get(maps('nothing')), 404, 'NotFound');
         expect(status.message).toBe('configmaps "nothing" not found');
         expect(status.details).toEqual({ name: 'nothing', kind: 'configmaps' });
@@ -24,22 +24,22 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
         expect(custom.message).toBe(`widgets.${server().group} "nothing" not found`);
       });
 
-      it('answers a list, empty, for a namespace that is not there', async () => {
+      it('returns an empty list for a missing namespace', async () => {
         const list = expectSuccess(await server().admin.get(`/api/v1/namespaces/${server().unique('no')}/configmaps`));
         expect(list).toMatchObject({ kind: 'ConfigMapList', apiVersion: 'v1', items: [] });
       });
 
-      it('answers 404 for a kind and for a group that nobody serves, without naming an object', async () => {
+      it('returns 404 for an unknown kind and group, without naming an object', async () => {
         const kind = expectRejection(await server().admin.get('/api/v1/gadgets'), 404, 'NotFound');
         expect(kind.message).toBe('the server could not find the requested resource');
         expect(kind.details).toEqual({});
-        // A group that no one has answers in plain text, from the router and not from an API group.
+        // The router answers for an unknown group in plain text, because no API group handles it.
         const group = await server().admin.get('/apis/nobody.example.com/v1/things');
         expect(group.status).toBe(404);
         expect(group.text).toBe('404 page not found\n');
       });
 
-      it('answers 405 for a method that the kind does not have', async () => {
+      it('returns 405 for a method that the kind does not support', async () => {
         const status = expectRejection(await server().admin.post(maps('made'), {}), 405, 'MethodNotAllowed');
         expect(status.message).toBe('the server does not allow this method on the requested resource');
       });
@@ -56,7 +56,7 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
       });
     });
 
-    it('of a custom kind come back with their fields in order, however they were sent', async () => {
+    it('returns the fields of a custom kind sorted, in whatever order they were sent', async () => {
       const made = widget.make('ordered');
       const spec = Object.fromEntries(
         Object.entries(made['spec'] as object)
@@ -71,7 +71,7 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
     });
 
     describe('replacing', () => {
-      it('refuses an old resourceVersion with 409 Conflict, and the object stays', async () => {
+      it('rejects an old resourceVersion with 409 Conflict, and keeps the object', async () => {
         const made = expectSuccess(
           await server().admin.post(maps(), { metadata: { name: 'raced' }, data: { a: '1' } }),
           201,
@@ -90,7 +90,7 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
         expect(expectSuccess(await server().admin.get(maps('raced'))).data).toEqual({ a: '2' });
       });
 
-      it('refuses the uid of another life of the object with 409', async () => {
+      it('rejects the uid of another object of the same name with 409', async () => {
         expectSuccess(await server().admin.post(maps(), { metadata: { name: 'reborn' } }), 201);
         const status = expectRejection(
           await server().admin.put(maps('reborn'), {
@@ -104,7 +104,7 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
         );
       });
 
-      it('lets a built-in kind be replaced without a resourceVersion, but not a custom kind', async () => {
+      it('requires a resourceVersion for a custom kind, but not for a built-in kind', async () => {
         expectSuccess(await server().admin.post(maps(), { metadata: { name: 'blind' } }), 201);
         expectSuccess(await server().admin.put(maps('blind'), { metadata: { name: 'blind' }, data: { b: '2' } }));
         expectSuccess(await server().admin.post(widget.path(namespace), widget.make('blind')), 201);
@@ -128,7 +128,7 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
         expect(again.metadata.managedFields).toEqual(made.metadata.managedFields);
       });
 
-      it('keeps uid and creationTimestamp whatever the body leaves out', async () => {
+      it('keeps uid and creationTimestamp when the body leaves them out', async () => {
         const made = expectSuccess(await server().admin.post(maps(), { metadata: { name: 'kept' } }), 201);
         const after = expectSuccess(
           await server().admin.put(maps('kept'), { metadata: { name: 'kept', labels: { a: 'b' } } }),
@@ -137,7 +137,7 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
         expect(after.metadata.creationTimestamp).toBe(made.metadata.creationTimestamp);
       });
 
-      it('refuses a name in the body that is not the name in the path (400)', async () => {
+      it('rejects a body whose name differs from the path (400)', async () => {
         expectSuccess(await server().admin.post(maps(), { metadata: { name: 'named' } }), 201);
         const status = expectRejection(
           await server().admin.put(maps('named'), { metadata: { name: 'other' } }),
@@ -147,12 +147,12 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
         expect(status.message).toBe('the name of the object (other) does not match the name on the URL (named)');
       });
 
-      it('answers 404 for an object that is not there: a PUT makes no custom object', async () => {
+      it('returns 404 for a missing object: a PUT creates no custom object', async () => {
         const body = widget.make('absent', {}, { metadata: { name: 'absent', resourceVersion: '1' } });
         expectRejection(await server().admin.put(widget.path(namespace, 'absent'), body), 404, 'NotFound');
       });
 
-      it('moves the generation of a custom kind with its spec, and with nothing else', async () => {
+      it('increments the generation of a custom kind with its spec only', async () => {
         const path = widget.path(namespace, 'generations');
         const made = expectSuccess(await server().admin.post(widget.path(namespace), widget.make('generations')), 201);
         expect(made.metadata.generation).toBe(1);
@@ -167,14 +167,14 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
       });
     });
 
-    describe('many at the same moment', () => {
-      it('get one winner where all create the same name', async () => {
+    describe('concurrent writes', () => {
+      it('have one winner when all create the same name', async () => {
         const create = () => server().admin.post(maps(), { metadata: { name: 'rush' } });
         const answers = await Promise.all(Array.from({ length: 8 }, create));
         expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 7 }, () => 409)]);
       });
 
-      it('get one winner where all replace the same version', async () => {
+      it('have one winner when all replace the same version', async () => {
         const made = expectSuccess(await server().admin.post(widget.path(namespace), widget.make('rush')), 201);
         const replace = (_: unknown, size: number) =>
           server().admin.put(widget.path(namespace, 'rush'), { ...made, spec: { size: size + 2 } });
@@ -183,7 +183,7 @@ export function testReadAndReplace(server: () => ServerUnderTest): void {
         expect(answers.filter(({ status }) => status === 409).length).toBe(7);
       });
 
-      it('lose nothing where each merges a field of its own without a version', async () => {
+      it('lose nothing when each merges a different field without a version', async () => {
         expectSuccess(await server().admin.post(maps(), { metadata: { name: 'merged' } }), 201);
         const merge = (_: unknown, index: number) =>
           server().admin.merge(maps('merged'), { data: { [`k${index}`]: 'x' } });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { causesOf, expectRejection, expectSuccess } from '../../support/expectations.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 
-/** Secrets and ConfigMaps: what they hold and what of it may change. */
+/** Secrets and ConfigMaps: their data, and its immutability. */
 export function testSecretsAndConfigMaps(server: () => ServerUnderTest): void {
   describe('secrets and config maps', () => {
     let namespace: string;
@@ -12,7 +12,7 @@ export function testSecretsAndConfigMaps(server: () => ServerUnderTest): void {
       namespace = await server().namespace('objects');
     });
 
-    it('turns stringData into data, which wins, and never shows it again', async () => {
+    it('convert stringData to data, with precedence, and never return it', async () => {
       const body = expectSuccess(
         await server().admin.post(secrets(), {
           metadata: { name: 'strings' },
@@ -32,7 +32,7 @@ export function testSecretsAndConfigMaps(server: () => ServerUnderTest): void {
       expect(Object.keys(merged.data).sort()).toEqual(['a', 'b', 'c', 'd']);
     });
 
-    it('refuses data that is no base64 (400)', async () => {
+    it('reject data that is no base64 (400)', async () => {
       const status = expectRejection(
         await server().admin.post(secrets(), { metadata: { name: 'x' }, data: { a: 'not base64!' } }),
         400,
@@ -41,7 +41,7 @@ export function testSecretsAndConfigMaps(server: () => ServerUnderTest): void {
       expect(status.message).toContain('illegal base64 data at input byte');
     });
 
-    it('refuses a data key outside [-._a-zA-Z0-9]', async () => {
+    it('reject a data key outside of [-._a-zA-Z0-9]', async () => {
       const status = expectRejection(
         await server().admin.post(secrets(), { metadata: { name: 'x' }, stringData: { 'a b': '' } }),
         422,
@@ -50,7 +50,7 @@ export function testSecretsAndConfigMaps(server: () => ServerUnderTest): void {
       expect(status.details.causes[0].field).toBe('data[a b]');
     });
 
-    it('refuses another type for a secret that is there', async () => {
+    it('reject a changed type of an existing secret', async () => {
       expectSuccess(
         await server().admin.post(secrets(), { metadata: { name: 'typed' }, type: 'example.com/one' }),
         201,
@@ -63,7 +63,7 @@ export function testSecretsAndConfigMaps(server: () => ServerUnderTest): void {
       expect(causesOf(status)).toEqual(['type: Invalid value: "example.com/two": field is immutable']);
     });
 
-    it('refuses any change to the data of an immutable secret, and to its immutability', async () => {
+    it('reject any change to the data of an immutable secret, and to its immutability', async () => {
       expectSuccess(
         await server().admin.post(secrets(), {
           metadata: { name: 'fixed' },

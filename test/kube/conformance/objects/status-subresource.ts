@@ -3,7 +3,7 @@ import { causesOf, expectRejection, expectSuccess } from '../../support/expectat
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { describeSuiteCrd, ensureWidgetKind, installCrd, type WidgetKind } from '../../support/widgets.ts';
 
-/** The status sub-resource: two halves of one object, each written through its own door. */
+/** The status sub-resource: spec and status are written through separate paths. */
 export function testStatusSubresource(server: () => ServerUnderTest): void {
   describe('the status sub-resource', () => {
     let namespace: string;
@@ -15,7 +15,7 @@ export function testStatusSubresource(server: () => ServerUnderTest): void {
       widget = await ensureWidgetKind(server());
     });
 
-    it('is dropped when an object is created or replaced through the main door', async () => {
+    it('is ignored on creation and replacement through the main resource', async () => {
       const { admin } = server();
       const made = expectSuccess(await admin.post(path(), widget.make('front', {}, { status: { phase: 'x' } })), 201);
       expect(made).not.toHaveProperty('status');
@@ -24,7 +24,7 @@ export function testStatusSubresource(server: () => ServerUnderTest): void {
       expect(put.metadata.generation).toBe(2);
     });
 
-    it('takes the status and leaves spec, labels, annotations, finalizers and generation alone', async () => {
+    it('changes the status and leaves spec, labels, annotations, finalizers and generation unchanged', async () => {
       const { admin } = server();
       const made = expectSuccess(await admin.post(path(), widget.make('back')), 201);
       const body = {
@@ -43,7 +43,7 @@ export function testStatusSubresource(server: () => ServerUnderTest): void {
       expect(put.metadata.resourceVersion).not.toBe(made.metadata.resourceVersion);
     });
 
-    it('survives a write through the main door', async () => {
+    it('is kept by a write to the main resource', async () => {
       const { admin } = server();
       expectSuccess(await admin.post(path(), widget.make('both')), 201);
       expectSuccess(await admin.merge(path('both', 'status'), { status: { phase: 'Ready' } }));
@@ -51,13 +51,13 @@ export function testStatusSubresource(server: () => ServerUnderTest): void {
       expect(body.status).toEqual({ phase: 'Ready' });
     });
 
-    it('can be read by itself and gives the whole object', async () => {
+    it('can be read and returns the whole object', async () => {
       const { admin } = server();
       expectSuccess(await admin.post(path(), widget.make('read')), 201);
       expect(expectSuccess(await admin.get(path('read', 'status'))).spec.size).toBe(1);
     });
 
-    it('refuses an old resourceVersion with 409', async () => {
+    it('rejects an old resourceVersion with 409', async () => {
       const { admin } = server();
       const made = expectSuccess(await admin.post(path(), widget.make('raced')), 201);
       expectSuccess(await admin.merge(path('raced', 'status'), { status: { phase: 'a' } }));
@@ -66,7 +66,7 @@ export function testStatusSubresource(server: () => ServerUnderTest): void {
       expectRejection(await admin.merge(path('raced', 'status'), patch), 409, 'Conflict');
     });
 
-    it('is checked against the schema like the rest', async () => {
+    it('is validated by the schema like the rest', async () => {
       const { admin } = server();
       expectSuccess(await admin.post(path(), widget.make('checked')), 201);
       const status = expectRejection(
@@ -79,14 +79,14 @@ export function testStatusSubresource(server: () => ServerUnderTest): void {
       ]);
     });
 
-    it('prunes what the schema does not know', async () => {
+    it('prunes unknown fields', async () => {
       const { admin } = server();
       expectSuccess(await admin.post(path(), widget.make('pruned')), 201);
       const body = expectSuccess(await admin.merge(path('pruned', 'status'), { status: { phase: 'a', odd: 1 } }));
       expect(body.status).toEqual({ phase: 'a' });
     });
 
-    it('knows no POST, and a kind has no other sub-resource than it declares', async () => {
+    it('supports no POST, and a kind has no undeclared sub-resources', async () => {
       const { admin } = server();
       expectSuccess(await admin.post(path(), widget.make('doors')), 201);
       expectRejection(await admin.post(path('doors', 'status'), {}), 405, 'MethodNotAllowed');
@@ -94,7 +94,7 @@ export function testStatusSubresource(server: () => ServerUnderTest): void {
       expect((await admin.get(path('doors', 'nonsense'))).status).toBe(404);
     });
 
-    it('is an ordinary field of a kind that does not declare it, and its generation moves with it', async () => {
+    it('is an ordinary field of a kind that does not declare it, and increments its generation', async () => {
       const { admin } = server();
       const schema = {
         type: 'object',
@@ -121,7 +121,7 @@ export function testStatusSubresource(server: () => ServerUnderTest): void {
       expect((await admin.get(`${all}/one/status`)).status).toBe(404);
     });
 
-    it('of a namespace and of a node is written the same way', async () => {
+    it('of a namespace and of a node behaves the same way', async () => {
       const { admin } = server();
       const name = server().unique('node');
       expectSuccess(await admin.post('/api/v1/nodes', { metadata: { name } }), 201);

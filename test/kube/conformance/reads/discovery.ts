@@ -4,12 +4,12 @@ import type { Body } from '../../support/raw-kube-client.ts';
 import { eventuallyResponds, type ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind } from '../../support/widgets.ts';
 
-/** What a server says about itself. */
+/** Discovery, versions and health endpoints of a server. */
 export function testDiscovery(server: () => ServerUnderTest): void {
   describe('discovery', () => {
     const find = (list: Body[], name: string): Body => list.find((one) => one.name === name || one.resource === name);
 
-    it('/version tells major, minor, gitVersion and platform', async () => {
+    it('/version returns major, minor, gitVersion and platform', async () => {
       const body = expectSuccess(await server().admin.get('/version'));
       expect(body.major).toMatch(/^\d+$/);
       expect(body.minor).toMatch(/^\d+\+?$/);
@@ -19,7 +19,7 @@ export function testDiscovery(server: () => ServerUnderTest): void {
       expect(body).toHaveProperty('goVersion');
     });
 
-    it.each(['/healthz', '/livez', '/readyz'])('%s answers ok as plain text', async (path) => {
+    it.each(['/healthz', '/livez', '/readyz'])('%s returns ok as plain text', async (path) => {
       const answer = await server().admin.get(path, { accept: '*/*' });
       expect([answer.status, answer.text]).toEqual([200, 'ok']);
       expect(answer.headers['content-type']).toMatch(/^text\/plain/);
@@ -37,7 +37,7 @@ export function testDiscovery(server: () => ServerUnderTest): void {
       expect(body.serverAddressByClientCIDRs.length).toBeGreaterThan(0);
     });
 
-    it('/apis lists groups, their versions and which one is preferred', async () => {
+    it('/apis lists groups, their versions and the preferred one', async () => {
       const body = expectSuccess(await server().admin.get('/apis'));
       expect(body).toMatchObject({ kind: 'APIGroupList', apiVersion: 'v1' });
       for (const name of [
@@ -95,7 +95,7 @@ export function testDiscovery(server: () => ServerUnderTest): void {
       expect(find(body.resources, 'pods').categories).toContain('all');
     });
 
-    it('/apis/<group> tells the versions of one group', async () => {
+    it('/apis/<group> returns the versions of one group', async () => {
       const body = expectSuccess(await server().admin.get('/apis/apps'));
       expect(body).toMatchObject({
         kind: 'APIGroup',
@@ -105,18 +105,18 @@ export function testDiscovery(server: () => ServerUnderTest): void {
       });
     });
 
-    it('/apis/<group>/<version> that nobody serves is 404', async () => {
+    it('an unknown /apis/<group>/<version> returns 404', async () => {
       expect((await server().admin.get('/apis/nobody.example.com/v1')).status).toBe(404);
       expect((await server().admin.get('/apis/apps/v0')).status).toBe(404);
     });
 
-    it('reviews can only be created', async () => {
+    it('reviews only support create', async () => {
       const body = expectSuccess(await server().admin.get('/apis/authorization.k8s.io/v1'));
       expect(find(body.resources, 'selfsubjectaccessreviews').verbs).toEqual(['create']);
       expect(find(body.resources, 'localsubjectaccessreviews').namespaced).toBe(true);
     });
 
-    it('in one go (aggregated) tells all groups with all their kinds', async () => {
+    it('aggregated returns all groups with all their kinds', async () => {
       await ensureWidgetKind(server());
       const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
       const core = expectSuccess(await server().admin.get('/api', { accept }));
@@ -124,7 +124,7 @@ export function testDiscovery(server: () => ServerUnderTest): void {
       const [v1] = core.items[0].versions;
       expect(find(v1.resources, 'secrets')).toMatchObject({
         resource: 'secrets',
-        // Empty where it is the group and version that one asked about.
+        // Empty when it is the requested group and version.
         responseKind: { group: '', version: '', kind: 'Secret' },
         scope: 'Namespaced',
         singularResource: 'secret',
@@ -146,7 +146,7 @@ export function testDiscovery(server: () => ServerUnderTest): void {
       expect(resource.subresources).toEqual([expect.objectContaining({ subresource: 'status' })]);
     });
 
-    it('aggregated says in the content type which form it is', async () => {
+    it('aggregated names its format in the content type', async () => {
       const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
       const answer = await server().admin.get('/apis', { accept });
       expect(String(answer.headers['content-type']).replace(/\s/g, '')).toBe(
@@ -154,7 +154,7 @@ export function testDiscovery(server: () => ServerUnderTest): void {
       );
     });
 
-    it('the OpenAPI v3 index leads to the schema of a custom kind', async () => {
+    it('the OpenAPI v3 index links to the schema of a custom kind', async () => {
       const { group } = server();
       await ensureWidgetKind(server());
       const { body } = await eventuallyResponds(

@@ -3,9 +3,9 @@ import { expectRejection, expectSuccess } from '../../support/expectations.ts';
 import { eventuallyResponds, type ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind, type WidgetKind } from '../../support/widgets.ts';
 
-/** What a client is told when it asks for a version that the server has forgotten: begin again, in so many words. */
+/** Requests for an expired resourceVersion: the response tells the client to list again. */
 export function testExpiredVersions(server: () => ServerUnderTest): void {
-  describe('a version that the server has forgotten', () => {
+  describe('an expired resourceVersion', () => {
     let namespace: string;
     let widget: WidgetKind;
     let version: string;
@@ -59,7 +59,7 @@ export function testExpiredVersions(server: () => ServerUnderTest): void {
       }
     });
 
-    it('refuses the next page with 410 Expired, and gives a token to go on without consistency', async (context) => {
+    it('rejects the next page with 410 Expired, and returns a token to continue inconsistently', async (context) => {
       if (!able) return context.skip(unable);
       const answer = await server().admin.get(widget.path(namespace), { query: { limit: 1, continue: token } });
       const status = expectExpired(answer);
@@ -72,14 +72,14 @@ export function testExpiredVersions(server: () => ServerUnderTest): void {
       expect(expectSuccess(on).items.length).toBe(1);
     });
 
-    it('refuses a list of exactly that version with 410 Expired', async (context) => {
+    it('rejects a list of exactly that version with 410 Expired', async (context) => {
       if (!able) return context.skip(unable);
       const query = { resourceVersion: version, resourceVersionMatch: 'Exact' };
       const status = expectRejection(await server().admin.get(widget.path(namespace), { query }), 410, 'Expired');
       expect(status.message).toBe('The resourceVersion for the provided list is too old.');
     });
 
-    it('is no obstacle to a list that asks for "not older than" it', async () => {
+    it('is valid for a list of at least that version', async () => {
       const query = { resourceVersion: version };
       expect(expectSuccess(await server().admin.get(widget.path(namespace), { query })).items.length).toBe(6);
     });

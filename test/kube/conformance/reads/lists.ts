@@ -4,7 +4,7 @@ import type { Body } from '../../support/raw-kube-client.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind, type WidgetKind } from '../../support/widgets.ts';
 
-/** Lists: selectors, pages, versions, and the other shapes a list can be asked for. */
+/** Lists: selectors, pages, versions, and other representations. */
 export function testLists(server: () => ServerUnderTest): void {
   describe('lists', () => {
     let namespace: string;
@@ -53,7 +53,7 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(await selected(selector)).toEqual(expected);
       });
 
-      it('that cannot be read are refused with 400', async () => {
+      it('that are invalid are rejected with 400', async () => {
         const status = expectRejection(await list({ labelSelector: 'a in b' }), 400, 'BadRequest');
         expect(status.message).toContain('unable to parse requirement');
         expectRejection(await list({ labelSelector: 'a=b=c' }), 400, 'BadRequest');
@@ -61,7 +61,7 @@ export function testLists(server: () => ServerUnderTest): void {
     });
 
     describe('field selectors', () => {
-      it('know metadata.name and metadata.namespace of every kind', async () => {
+      it('support metadata.name and metadata.namespace of every kind', async () => {
         expect(namesOf(expectSuccess(await list({ fieldSelector: 'metadata.name=a' })))).toEqual(['a']);
         expect(
           namesOf(expectSuccess(await list({ fieldSelector: 'metadata.name!=a', labelSelector: 'mine' }))),
@@ -72,14 +72,14 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(namesOf(expectSuccess(everywhere))).toEqual(['one', 'three', 'two']);
       });
 
-      it('know the selectableFields of a custom kind', async () => {
+      it('support the selectableFields of a custom kind', async () => {
         const answer = await server().admin.get(widget.path(namespace), {
           query: { fieldSelector: 'spec.color=blue' },
         });
         expect(namesOf(expectSuccess(answer))).toEqual(['three', 'two']);
       });
 
-      it('know type of secrets', async () => {
+      it('support the type of secrets', async () => {
         const { admin } = server();
         const path = `/api/v1/namespaces/${namespace}/secrets`;
         expectSuccess(await admin.post(path, { metadata: { name: 'typed' }, type: 'example.com/x' }), 201);
@@ -89,7 +89,7 @@ export function testLists(server: () => ServerUnderTest): void {
         ).toEqual(['typed']);
       });
 
-      it('refuse any other field with 400, naming it', async () => {
+      it('reject any other field with 400, naming it', async () => {
         const status = expectRejection(await list({ fieldSelector: 'data.a=1' }), 400, 'BadRequest');
         expect(status.message).toBe(
           '"data.a" is not a known field selector: only "metadata.name", "metadata.namespace"',
@@ -102,7 +102,7 @@ export function testLists(server: () => ServerUnderTest): void {
     describe('pages', () => {
       const page = (query: Record<string, string | number>) => list({ labelSelector: 'mine', limit: 2, ...query });
 
-      it('follow one another by continue and give everything exactly once', async () => {
+      it('are chained by continue and return everything exactly once', async () => {
         const seen: string[] = [];
         const versions = new Set<string>();
         let next = '';
@@ -120,14 +120,14 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(versions.size, 'all pages are of one version').toBe(1);
       });
 
-      it('tell how many remain, but not under a selector', async () => {
+      it('contain the remaining count, but not with a selector', async () => {
         const total = expectSuccess(await server().admin.get(maps())).items.length;
         const plain = expectSuccess(await server().admin.get(maps(), { query: { limit: 2 } }));
         expect(plain.metadata.remainingItemCount).toBe(total - 2);
         expect(expectSuccess(await page({})).metadata).not.toHaveProperty('remainingItemCount');
       });
 
-      it('are of the moment of the first: later objects do not appear, deleted ones still do', async () => {
+      it('are a snapshot of the first page: later objects do not appear, deleted ones still do', async () => {
         const { admin } = server();
         const label = { snapshot: 'yes' };
         const make = (name: string) => admin.post(maps(), { metadata: { name, labels: label } });
@@ -142,11 +142,11 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(second.metadata).not.toHaveProperty('continue');
       });
 
-      it('with a broken token are refused with 400', async () => {
+      it('with an invalid token are rejected with 400', async () => {
         expectRejection(await page({ continue: 'nonsense' }), 400, 'BadRequest');
       });
 
-      it('refuse a resourceVersion beside continue', async () => {
+      it('reject a resourceVersion together with continue', async () => {
         const first = expectSuccess(await page({}));
         const status = expectRejection(
           await page({ continue: first.metadata.continue, resourceVersion: '1' }),
@@ -161,7 +161,7 @@ export function testLists(server: () => ServerUnderTest): void {
       const version = async (query: Record<string, string>) =>
         expectSuccess(await list(query)).metadata.resourceVersion;
 
-      it('of a list is at least that of each object in it, and moves on', async () => {
+      it('of a list are at least those of its objects, and increase', async () => {
         const before = await version({});
         const made = expectSuccess(await server().admin.post(maps(), { metadata: { name: 'versions' } }), 201);
         const after = await version({});
@@ -169,13 +169,13 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(BigInt(after) > BigInt(before)).toBe(true);
       });
 
-      it('0 takes whatever is at hand, and ignores limit', async () => {
+      it('0 returns any available state, and ignores limit', async () => {
         const body = expectSuccess(await list({ resourceVersion: '0', limit: 1 }));
         expect(body.items.length).toBeGreaterThan(1);
         expect(body.metadata).not.toHaveProperty('continue');
       });
 
-      it('N is "not older than N"', async () => {
+      it('N means at least N', async () => {
         const made = expectSuccess(await server().admin.post(maps(), { metadata: { name: 'notolder' } }), 201);
         const body = expectSuccess(
           await list({ resourceVersion: made.metadata.resourceVersion, resourceVersionMatch: 'NotOlderThan' }),
@@ -183,7 +183,7 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(namesOf(body)).toContain('notolder');
       });
 
-      it('N with Exact is that very moment', async () => {
+      it('N with Exact means exactly N', async () => {
         const before = await version({});
         expectSuccess(await server().admin.post(maps(), { metadata: { name: 'exactly' } }), 201);
         const body = expectSuccess(await list({ resourceVersion: before, resourceVersionMatch: 'Exact' }));
@@ -191,18 +191,18 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(body.metadata.resourceVersion).toBe(before);
       });
 
-      it('that is no number is refused', async () => {
+      it('that are no numbers are rejected', async () => {
         const answer = await list({ resourceVersion: 'abc' });
         expect(answer.status).toBeGreaterThanOrEqual(400);
         expect(answer.status).toBeLessThan(500);
       });
 
-      it('match without a version is refused (422)', async () => {
+      it('match without a version is rejected (422)', async () => {
         const status = expectRejection(await list({ resourceVersionMatch: 'Exact' }), 422, 'Invalid');
         expect(status.message).toContain('resourceVersionMatch is forbidden unless resourceVersion is provided');
       });
 
-      it('in the far future end in 504 with the hint to come again', async () => {
+      it('in the far future end in 504 with a hint to retry', async () => {
         const answer = await list({ resourceVersion: String(10n ** 15n) });
         const status = expectRejection(answer, 504, 'Timeout');
         expect(status.message).toMatch(/^Timeout: Too large resource version: 1000000000000000, current: \d+$/);
@@ -210,7 +210,7 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(status.details.retryAfterSeconds).toBe(1);
       });
 
-      it('of a single object is that of its last change, whatever happens to others', async () => {
+      it('of a single object are those of its last change, independent of other objects', async () => {
         const before = expectSuccess(await server().admin.get(maps('a'))).metadata.resourceVersion;
         expectSuccess(await server().admin.merge(maps('b'), { data: { at: String(Date.now()) } }));
         expect(expectSuccess(await server().admin.get(maps('a'))).metadata.resourceVersion).toBe(before);
@@ -244,7 +244,7 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(body.metadata.resourceVersion).toMatch(/^\d+$/);
       });
 
-      it('brings the metadata of each object with it, or all, or nothing, as includeObject says', async () => {
+      it('includes the metadata of each object, the whole object, or nothing, according to includeObject', async () => {
         const rows = async (includeObject?: string) => {
           const query = includeObject ? { includeObject } : {};
           return expectSuccess(await server().admin.get(widget.path(namespace), { accept: table, query })).rows[0]
@@ -257,7 +257,7 @@ export function testLists(server: () => ServerUnderTest): void {
         expect(await rows('None')).toBeNull();
       });
 
-      it('of a built-in kind has columns of its own', async () => {
+      it('of a built-in kind has its own columns', async () => {
         const body = expectSuccess(await server().admin.get(maps(), { accept: table }));
         expect(body.columnDefinitions.map((column: Body) => column.name)).toEqual(['Name', 'Data', 'Age']);
       });
@@ -271,7 +271,7 @@ export function testLists(server: () => ServerUnderTest): void {
       });
     });
 
-    it('as PartialObjectMetadataList have metadata and nothing else', async () => {
+    it('as PartialObjectMetadataList contain metadata and nothing else', async () => {
       const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
       const body = expectSuccess(await server().admin.get(widget.path(namespace), { accept }));
       expect(body).toMatchObject({ kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1' });
@@ -282,11 +282,11 @@ export function testLists(server: () => ServerUnderTest): void {
       expect(expectSuccess(one).kind).toBe('PartialObjectMetadata');
     });
 
-    it('refuse a media type that the server cannot speak with 406', async () => {
+    it('reject an unsupported media type with 406', async () => {
       expectRejection(await server().admin.get(maps(), { accept: 'text/csv' }), 406, 'NotAcceptable');
     });
 
-    it('over all namespaces carry the namespace of each object', async () => {
+    it('over all namespaces contain the namespace of each object', async () => {
       const body = expectSuccess(await server().admin.get(widget.all));
       for (const item of body.items) expect(item.metadata.namespace).toBeTruthy();
     });

@@ -4,7 +4,7 @@ import type { RequestOptions } from '../../support/raw-kube-client.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { randomName } from '../../support/widgets.ts';
 
-/** How watches come to their end. Each of these waits for seconds, so they wait together. */
+/** The end of watches. Each of these tests waits for seconds, so they run concurrently. */
 export function testWatchEnds(server: () => ServerUnderTest): void {
   describe.concurrent('watches', () => {
     let namespace: string;
@@ -20,17 +20,17 @@ export function testWatchEnds(server: () => ServerUnderTest): void {
       namespace = await server().namespace('ends');
     });
 
-    it('end by themselves, cleanly, after timeoutSeconds', async (context) => {
+    it('end cleanly after timeoutSeconds', async (context) => {
       const events = await watch(context, { resourceVersion: await version(), timeoutSeconds: 1 });
       await events.end(10);
       expect(events.seen.every(({ type }) => type !== 'ERROR')).toBe(true);
     });
 
-    it('with allowWatchBookmarks send a bookmark with a version to go on from before they end', async (context) => {
+    it('with allowWatchBookmarks send a bookmark with a version to resume from before they end', async (context) => {
       const { admin } = server();
       const from = await version();
       const events = await watch(context, { resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: 4 });
-      // A change of another kind: only a bookmark can carry the version past it.
+      // A change of another kind: only a bookmark can advance the version past it.
       expectSuccess(
         await admin.post(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name: randomName() } }),
         201,

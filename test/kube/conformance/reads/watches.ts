@@ -4,7 +4,7 @@ import type { Body, RawWatch, RequestOptions } from '../../support/raw-kube-clie
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { ensureWidgetKind, randomName, type WidgetKind } from '../../support/widgets.ts';
 
-/** Watches: where they begin, what they tell, and how they end. */
+/** Watches: their start, their events, and their end. */
 export function testWatches(server: () => ServerUnderTest): void {
   describe('watches', () => {
     let namespace: string;
@@ -28,7 +28,7 @@ export function testWatches(server: () => ServerUnderTest): void {
       for (const one of open.splice(0)) one.close();
     });
 
-    it('from a version tell each later change once and in order: ADDED, MODIFIED, DELETED', async () => {
+    it('from a version report each later change once and in order: ADDED, MODIFIED, DELETED', async () => {
       const { admin } = server();
       const name = randomName();
       const events = await watch(maps(), { resourceVersion: await version() });
@@ -53,21 +53,21 @@ export function testWatches(server: () => ServerUnderTest): void {
       ).toBe(true);
     });
 
-    it('without a version begin with an ADDED for each object there is', async () => {
+    it('without a version start with an ADDED for each existing object', async () => {
       const name = randomName();
       await make(name);
       const events = await watch(maps());
       await events.next(10, ({ type, object }) => type === 'ADDED' && object.metadata.name === name);
     });
 
-    it('from version 0 begin with an ADDED for each object too', async () => {
+    it('from version 0 start with an ADDED for each existing object too', async () => {
       const name = randomName();
       await make(name);
       const events = await watch(maps(), { resourceVersion: '0' });
       await events.next(10, ({ type, object }) => type === 'ADDED' && object.metadata.name === name);
     });
 
-    it('from an old version replay what happened since', async () => {
+    it('from an old version replay the changes since then', async () => {
       const from = await version();
       const name = randomName();
       await make(name);
@@ -77,7 +77,7 @@ export function testWatches(server: () => ServerUnderTest): void {
       expect((await events.next()).type).toBe('DELETED');
     });
 
-    it('say MODIFIED when an object with finalizers is asked to go, and DELETED when it is gone', async () => {
+    it('report MODIFIED when an object with finalizers is deleted, and DELETED when it is gone', async () => {
       const { admin } = server();
       const name = randomName();
       expectSuccess(await admin.post(maps(), { metadata: { name, finalizers: ['example.com/wait'] } }), 201);
@@ -89,7 +89,7 @@ export function testWatches(server: () => ServerUnderTest): void {
       expect((await events.next()).type).toBe('DELETED');
     });
 
-    it('tell of custom objects as of built-in ones', async () => {
+    it('report custom objects like built-in ones', async () => {
       const { admin } = server();
       const from = expectSuccess(await admin.get(widget.path(namespace))).metadata.resourceVersion;
       const events = await watch(widget.path(namespace), { resourceVersion: from });
@@ -101,7 +101,7 @@ export function testWatches(server: () => ServerUnderTest): void {
       expect([modified.type, modified.object.status]).toEqual(['MODIFIED', { phase: 'a' }]);
     });
 
-    it('over all namespaces and of one namespace tell what belongs to them', async () => {
+    it('over all namespaces and of one namespace report the objects in their scope', async () => {
       const { admin } = server();
       const other = await server().namespace('elsewhere');
       const from = expectSuccess(await admin.get(widget.all)).metadata.resourceVersion;
@@ -117,7 +117,7 @@ export function testWatches(server: () => ServerUnderTest): void {
     });
 
     describe('with a selector', () => {
-      it('say ADDED when an object comes to match and DELETED when it no longer does', async () => {
+      it('report ADDED when an object starts to match and DELETED when it no longer does', async () => {
         const { admin } = server();
         const name = randomName();
         await make(name);
@@ -159,14 +159,14 @@ export function testWatches(server: () => ServerUnderTest): void {
         expect((await events.next()).type).toBe('DELETED');
       });
 
-      it('that cannot be read are refused before the stream begins', async () => {
+      it('that are invalid are rejected before the stream starts', async () => {
         const events = await watch(maps(), { labelSelector: 'a in b' });
         expect(events.status).toBe(400);
         expect(events.refusal.reason).toBe('BadRequest');
       });
     });
 
-    it('with sendInitialEvents mark the end of the beginning by an annotated bookmark', async () => {
+    it('with sendInitialEvents mark the end of the initial events by an annotated bookmark', async () => {
       const name = randomName();
       await make(name);
       const query = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: true };
@@ -176,17 +176,17 @@ export function testWatches(server: () => ServerUnderTest): void {
       expect(events.seen.some(({ type, object }) => type === 'ADDED' && object.metadata.name === name)).toBe(true);
     });
 
-    it('sendInitialEvents without resourceVersionMatch is refused', async () => {
+    it('with sendInitialEvents but without resourceVersionMatch are rejected', async () => {
       const events = await watch(maps(), { sendInitialEvents: true, allowWatchBookmarks: true });
       expect(events.status).toBe(422);
     });
 
-    it('from a version that is no number are refused', async () => {
+    it('from a version that is no number are rejected', async () => {
       const events = await watch(maps(), { resourceVersion: 'abc' });
       expect(events.status).toBeGreaterThanOrEqual(400);
     });
 
-    it('as Tables bring rows, with the columns in the first event only', async () => {
+    it('as Tables send rows, with the columns in the first event only', async () => {
       const { admin } = server();
       const from = expectSuccess(await admin.get(widget.path(namespace))).metadata.resourceVersion;
       const events = await watch(
@@ -205,7 +205,7 @@ export function testWatches(server: () => ServerUnderTest): void {
       expect(second.object.rows[0].cells[0]).toBe(two);
     });
 
-    it('tell, together with the list they began from, the same story as a later list', async () => {
+    it('together with the initial list give the same state as a later list', async () => {
       const { admin } = server();
       const first = expectSuccess(await admin.get(widget.path(namespace)));
       const seen = new Map<string, string>(
