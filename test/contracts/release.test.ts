@@ -126,7 +126,7 @@ describe('the release', () => {
     for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
-  test('T63: builds the architectures that the guide names, in one image of the tag that the chart asks for', () => {
+  test('T63: builds the architectures of the guide, in one image of the default tag of the chart', () => {
     const [build] = uses('docker/build-push-action');
     const { platforms, tags, provenance, sbom, push } = build?.with ?? {};
     for (const platform of String(platforms).split(',')) expect(guide).toContain(`\`${platform}\``);
@@ -146,7 +146,7 @@ describe('the release', () => {
     for (const stage of foreign) expect(stage).not.toMatch(/^RUN /m);
   });
 
-  test('T63: signs the list that the image brings, and everything by its digest', () => {
+  test('T63: signs the list of parts in the image, and everything by its digest', () => {
     const inImage = copiesOf(readProjectFile('Dockerfile')).find(({ from }) => from === 'dist')?.to;
     expect(commands.join('\n')).toContain(`:${inImage}/${partsFile}" ${partsFile}`);
     expect(commands.join('\n')).toContain(`--type cyclonedx --predicate ${partsFile} "$IMAGE"`);

@@ -13,9 +13,9 @@ interface RejectionCase {
   readonly title: string;
   readonly seed: object;
   readonly words?: Partial<HostSpecView>;
-  /** The reason and sentence with which it stops. */
+  /** The reason and message of the failure. */
   readonly says: RegExp;
-  /** It is found out before anything is rebooted. Default: true. */
+  /** Detected before any reboot. Default: true. */
   readonly early?: boolean;
 }
 
@@ -106,7 +106,7 @@ const cases: readonly RejectionCase[] = [
 const numberOf = (index: number): number => 3140101 + index;
 
 let scene: RobotPlatformFixture;
-/** What ran on the server before may write to its own disk. */
+/** Writes to the server, without those of its own Talos to its own disk. */
 const written = (number: number) => scene.room.writes(number).filter(({ by }) => by !== 'talos');
 
 beforeAll(async () => {
@@ -117,7 +117,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await scene?.close());
 
-describe('a server is let alone that', () => {
+describe('a server is not touched that', () => {
   it.each(cases.map((one, index) => [one.title, one, numberOf(index)] as const))('%s', async (_, one, number) => {
     scene.hosts = new InMemoryHosts();
     scene.hosts.add(number, one.words);
@@ -127,7 +127,7 @@ describe('a server is let alone that', () => {
     expect(written(number)).toEqual([]);
     const server = scene.room.servers().find((candidate) => candidate.number === number);
     if (one.early !== false) expect(server?.bootCount).toBe(1);
-    // And can be given up, as if nothing had been.
+    // It can be released without any trace.
     await scene.hosts.change(number, { maintenance: false });
     const given = await scene.start().walk('release', `shop-${number}`, durable);
     if (describeVerdict(given) === 'finished') {

@@ -14,11 +14,11 @@ interface FaultCase {
   readonly title: string;
   readonly seed?: object;
   readonly words?: Partial<HostSpecView>;
-  /** Before the walk. */
+  /** Runs before the steps. */
   readonly mischief?: (scene: RobotPlatformFixture, number: number) => void;
   /** In place of `finished`. */
   readonly says?: RegExp;
-  /** Resets that it took, if more than one. */
+  /** The number of resets, if more than one. */
   readonly resets?: number;
 }
 
@@ -28,7 +28,7 @@ const failing =
   ({ switchboard }: RobotPlatformFixture): void =>
     switchboard.fail(room, match, fault, times, skip);
 
-/** The next commands that carry these words get a fault, the first `times` of them. */
+/** The next commands with this text get a fault, the first `times` of them. */
 const failingCommand =
   (words: RegExp, fault: Fault, times = 1) =>
   ({ switchboard }: RobotPlatformFixture, number: number): void => {
@@ -156,7 +156,7 @@ it.each(cases.map((one, index) => [one.title, one, numberOf(index)] as const))('
   expect(describeVerdict(await scene.start().walk('provision', `shop-${number}`, durable))).toMatch(
     one.says ?? /^finished$/,
   );
-  // On a busy machine one more may seem to have had no effect.
+  // On a busy machine another reset may appear to have no effect.
   if (one.resets) expect(resets() - before).toBe(one.resets);
   else expect(resets() - before).toBeLessThanOrEqual(2);
   const server = scene.room.servers().find((candidate) => candidate.number === number);
