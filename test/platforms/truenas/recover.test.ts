@@ -28,11 +28,11 @@ const machineWith = (notes: Record<string, string>) =>
 
 interface RecoveryOptions {
   readonly notes?: Record<string, string>;
-  /** What happens while nobody looks. */
+  /** Runs between two reconciles. */
   between?(): Promise<void>;
 }
 
-/** A machine whose node comes up when `isUp` says so, walked until it has. */
+/** Runs the steps of a machine whose node is up when `isUp` returns true, until it is. */
 async function provisionWhileWaiting(
   process: TrueNasProviderProcess,
   durable: MachineRecord,
@@ -94,7 +94,7 @@ describe.each(testedReleases)('a machine that waits to join, on TrueNAS %s', (ve
 });
 
 it.each(testedReleases)(
-  'a machine on TrueNAS %s whose power is cut is off, and the way leads back to its start',
+  'a machine on TrueNAS %s that loses power is off, and returns to its start step',
   async (version) => {
     await startTrueNasPlatformFixture({ version });
     const durable: MachineRecord = { progress: undefined };
