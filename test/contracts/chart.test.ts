@@ -144,9 +144,9 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
   });
 
   test.each([
-    ['a value that nobody knows', 'metric={"enabled":true}', /metric/],
+    ['an unknown value', 'metric={"enabled":true}', /metric/],
     ['a port that is taken', 'metrics={"port":8081}', /metrics\/port|metrics\.port/],
-    ['a provider name that is none', 'providerName="Talos!"', /providerName/],
+    ['an invalid provider name', 'providerName="Talos!"', /providerName/],
     ['an unknown verbosity', 'verbosity="loud"', /verbosity/],
     ['a negative number of replicas', 'replicas=-1', /replicas/],
   ])('rejects %s, and names it', (_title, value, saying) => {

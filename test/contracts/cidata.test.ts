@@ -63,25 +63,22 @@ describe.each(seedSizes)('the seed of a machine with a configuration of %d bytes
   it.for([
     ['by Rock Ridge', 'ro,nojoliet'],
     ['by Joliet', 'ro,norock'],
-    ['as the kernel pleases', 'ro'],
-  ] as const)(
-    'is mounted by the kernel %s, with exactly the three files, byte for byte',
-    ([, options], { skip }) => {
-      const device = attachLoop(path);
-      if (typeof device !== 'string') return skip(device.missing);
-      const mounted = mkdtempSync(join(folder, 'mounted-'));
-      try {
-        execFileSync('mount', ['-t', 'iso9660', '-o', options, device, mounted]);
-        expect(readdirSync(mounted).sort()).toEqual(['meta-data', 'network-config', 'user-data']);
-        expect(readFileSync(join(mounted, 'user-data'), 'utf8') === machineConfig).toBe(true);
-        expect(readFileSync(join(mounted, 'meta-data'), 'utf8')).toBe(
-          'instance-id: "23cc2129-a257-8644-95e0-289d55c69704"\nlocal-hostname: "shop-cp-0"\n',
-        );
-        expect(readFileSync(join(mounted, 'network-config'), 'utf8')).toMatch(/^version: 2\nethernets:\n/);
-      } finally {
-        spawnSync('umount', [mounted]);
-        execFileSync('losetup', ['--detach', device]);
-      }
-    },
-  );
+    ['with its default options', 'ro'],
+  ] as const)('is mounted by the kernel %s, with exactly the three files, byte for byte', ([, options], { skip }) => {
+    const device = attachLoop(path);
+    if (typeof device !== 'string') return skip(device.missing);
+    const mounted = mkdtempSync(join(folder, 'mounted-'));
+    try {
+      execFileSync('mount', ['-t', 'iso9660', '-o', options, device, mounted]);
+      expect(readdirSync(mounted).sort()).toEqual(['meta-data', 'network-config', 'user-data']);
+      expect(readFileSync(join(mounted, 'user-data'), 'utf8') === machineConfig).toBe(true);
+      expect(readFileSync(join(mounted, 'meta-data'), 'utf8')).toBe(
+        'instance-id: "23cc2129-a257-8644-95e0-289d55c69704"\nlocal-hostname: "shop-cp-0"\n',
+      );
+      expect(readFileSync(join(mounted, 'network-config'), 'utf8')).toMatch(/^version: 2\nethernets:\n/);
+    } finally {
+      spawnSync('umount', [mounted]);
+      execFileSync('losetup', ['--detach', device]);
+    }
+  });
 });

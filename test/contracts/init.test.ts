@@ -56,12 +56,12 @@ const refused: readonly { title: string; over: Patch; saying: RegExp }[] = [
     saying: /cp/,
   },
   {
-    title: 'two pools of one name',
+    title: 'two pools with the same name',
     over: { workerPools: [1, 2].map((replicas) => ({ name: 'a', replicas, size: 'medium' })) },
     saying: /Duplicate/,
   },
   { title: 'a version with a v', over: { talos: { version: 'v1.13.9' } }, saying: /talos\.version/ },
-  { title: 'no versions to offer', over: { kubernetes: { versions: [] } }, saying: /kubernetes\.versions/ },
+  { title: 'no offered versions', over: { kubernetes: { versions: [] } }, saying: /kubernetes\.versions/ },
   {
     title: 'no address pool',
     over: { network: { prefix: 24, gateway: '10.0.0.1', nameServers: ['10.0.0.1'] } },

@@ -96,7 +96,7 @@ const waits: readonly Wait[] = [
     end: isGranted,
   },
   {
-    name: 'the NAS is away and the Cluster is not made yet',
+    name: 'the NAS is away and the Cluster is not created yet',
     on: 'b',
     begin: async () => {
       silence('truenas');
@@ -124,7 +124,7 @@ const waits: readonly Wait[] = [
     end: isGone,
   },
   {
-    name: 'the NAS is away and the Cluster is there: nobody waits',
+    name: 'the NAS is away and the Cluster exists: there is no wait',
     on: 'd',
     begin: async () => {
       silence('truenas');
@@ -133,7 +133,7 @@ const waits: readonly Wait[] = [
     end: isGranted,
   },
   {
-    name: 'the ClusterProfile was deleted by hand: nobody waits',
+    name: 'the ClusterProfile was deleted by hand: there is no wait',
     on: 'e',
     begin: async () => {
       await open().things.remove(ClusterProfile, { name: open().things.profileOf('home') });
@@ -142,7 +142,7 @@ const waits: readonly Wait[] = [
     end: isGranted,
   },
   {
-    name: 'the ProviderConfig is being deleted: nobody waits',
+    name: 'the ProviderConfig is being deleted: there is no wait',
     on: 'f',
     begin: async () => {
       await open().things.remove(ProviderConfig, { name: 'doomed' });
@@ -151,7 +151,7 @@ const waits: readonly Wait[] = [
     end: isGranted,
   },
   {
-    name: 'the Cluster goes with everything in it',
+    name: 'the Cluster is deleted with everything in it',
     on: 'f',
     begin: async () => {
       await open().things.remove(Cluster, inShop('doomed'));
@@ -190,7 +190,7 @@ const waits: readonly Wait[] = [
     end: isGone,
   },
   {
-    name: 'its machines were destroyed by hand with their disks, and the Cluster is left',
+    name: 'its machines were destroyed by hand with their disks, and the Cluster remains',
     on: 'j',
     begin: async () => {
       await ask('j', 'patient');
@@ -201,19 +201,19 @@ const waits: readonly Wait[] = [
     end: isGone,
   },
   {
-    name: 'it is handed to another provider',
+    name: 'it is assigned to another provider',
     on: own.name,
     begin: () => handTo(own.name, 'another'),
     end: isLetGo,
   },
   {
-    name: 'it is handed to us again',
+    name: 'it is assigned to us again',
     on: own.name,
     begin: () => handTo(own.name, 'talos'),
     end: isGranted,
   },
   {
-    name: 'it is handed to another provider while nobody is there to see it',
+    name: 'it is assigned to another provider while our provider is stopped',
     on: own.name,
     begin: async () => {
       await open().provider.stop();
@@ -223,7 +223,7 @@ const waits: readonly Wait[] = [
     end: isLetGo,
   },
   {
-    name: 'it was handed to another provider and is deleted',
+    name: 'it was assigned to another provider and is deleted',
     on: own.name,
     begin: () => remove(own.name),
     end: isGone,

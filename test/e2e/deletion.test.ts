@@ -172,12 +172,15 @@ describe('a ProviderConfig in use', () => {
 });
 
 describe('deletion of a ProviderConfig, its Cluster and an AccessRequest at once', () => {
-  it.each(orders.map((order, i) => ({ order: order.join(', '), i })))('leaves nothing behind: $order', async ({ i }) => {
-    const one = ordered[i] ?? trio('');
-    for (const member of orders[i] ?? []) await remove(member, one);
-    await eventually('all of it is gone', () => isGone(one));
-    expect(listNasLeftovers(open()).filter((trace) => trace.includes(`order_${i}_`))).toEqual([]);
-  });
+  it.each(orders.map((order, i) => ({ order: order.join(', '), i })))(
+    'leaves nothing behind: $order',
+    async ({ i }) => {
+      const one = ordered[i] ?? trio('');
+      for (const member of orders[i] ?? []) await remove(member, one);
+      await eventually('all of it is gone', () => isGone(one));
+      expect(listNasLeftovers(open()).filter((trace) => trace.includes(`order_${i}_`))).toEqual([]);
+    },
+  );
 });
 
 describe('deletion', () => {

@@ -63,9 +63,9 @@ function onNas(name: string, nth: number): (call: InterceptedCall) => boolean {
 
 it.each([
   // The second query is that of the image copy, which runs beside the steps. The next call would create a dataset.
-  { moment: 'it begins to copy the boot image', cluster: main, name: 'pool.dataset.query', nth: 2 },
+  { moment: 'it started the copy of the boot image', cluster: main, name: 'pool.dataset.query', nth: 2 },
   // The next call would write to the status of the Machine.
-  { moment: 'it makes a VM', cluster: more, name: 'vm.create', nth: 1 },
+  { moment: 'it created a VM', cluster: more, name: 'vm.create', nth: 1 },
 ])('a process that was frozen while $moment changes nothing after it thaws', async ({ cluster, name, nth }) => {
   const frozen = freeze(onNas(name, nth));
   await open().stage.things.cluster(cluster);

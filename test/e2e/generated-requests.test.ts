@@ -157,8 +157,8 @@ function workFor(calls: readonly InterceptedCall[], name: string): string[] {
 
 describe('a granted request that becomes invalid', () => {
   it.each([
-    ['by what the cluster says', { namespace: 'not-there', disableAutomaticNamespaceCreation: true, rules: [rule] }],
-    ['as it is written', { namespace: 'UPPER', rules: [rule] }],
+    ['by an error of the cluster', { namespace: 'not-there', disableAutomaticNamespaceCreation: true, rules: [rule] }],
+    ['by its own spec', { namespace: 'UPPER', rules: [rule] }],
   ])('keeps no right that it does not request any more: %s', async (_, wrong) => {
     await requests.serve(asking({ name: 'old', rules: [rule] }), async ({ metadata: { name } }) => {
       const { token } = asking({ name: 'new', ...wrong });

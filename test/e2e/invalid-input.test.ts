@@ -202,12 +202,12 @@ it.each<[string, RegExp, (spec: RawProviderConfigSpec) => void]>([
   ],
   ['no platform section', /exactly one platform section/, (s) => delete (s as Partial<RawProviderConfigSpec>).truenas],
   [
-    'a worker pool called like the control planes',
+    'a worker pool with the name of the control planes',
     /cannot be called cp/,
     (s) => set(s, { workerPools: [{ name: 'cp', replicas: 1, size: 'small' }] }),
   ],
   ['TrueNAS without TLS', /truenas\.url: use wss/, (s) => set(s.truenas, { url: 'ws://nas.example.org' })],
-  ['a version that is none', /spec\.talos\.version/, (s) => set(s.talos, { version: 'newest' })],
+  ['an invalid version', /spec\.talos\.version/, (s) => set(s.talos, { version: 'newest' })],
 ])('is rejected by the API server at once: %s', async (_, words, change) => {
   const refused = await open()
     .things.config('never', { change })

@@ -43,7 +43,7 @@ prepareTestbed(open, async ({ things }) => {
   await things.cluster(ref('good'));
 });
 
-it('reconciles the valid one among them', async () => {
+it('the valid ProviderConfig among them is reconciled', async () => {
   await eventually(
     'it is ready',
     async () => (await open().things.getCluster(ref('good'))).status?.phase === 'Ready',
@@ -51,7 +51,7 @@ it('reconciles the valid one among them', async () => {
   );
 });
 
-it.each(mistakes)('C35, T32: names the field to correct on the Cluster: %s', async (name, words) => {
+it.each(mistakes)('C35, T32: the Cluster names the field to correct: %s', async (name, words) => {
   const verdict = await eventually('it says so', async () => {
     const found = readRejection(await open().things.getCluster(ref(name)), 'MachinesReady');
     expect(found).toMatchObject({ message: expect.stringContaining(words) });
@@ -60,7 +60,7 @@ it.each(mistakes)('C35, T32: names the field to correct on the Cluster: %s', asy
   expectHelpfulMessage(verdict, words);
 });
 
-it('continues without help after the correction', async () => {
+it('the Cluster continues without help after the correction', async () => {
   const { things, platform } = open();
   await platform.merge(ProviderConfig, { name: 'unknown-extension' }, { spec: { talos: { extensions: [] } } });
   await eventually('it is ready', async () => {
@@ -68,7 +68,7 @@ it('continues without help after the correction', async () => {
   });
 });
 
-it('deletes all of it again, finished or not, and the provider logs no fault of its own', async () => {
+it('all of it is deleted again, finished or not, and the provider logs no fault of its own', async () => {
   const { things, platform } = open();
   for (const { metadata } of (await platform.list(Cluster)).items) await things.remove(Cluster, ref(metadata.name));
   await eventually('nothing is left but the ProviderConfigs', async () => {

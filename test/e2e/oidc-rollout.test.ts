@@ -115,9 +115,12 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     return Object.fromEntries(await Promise.all(answers));
   };
 
-  it.runIf(workload === 'real')('lets kubelets probe health anonymously, and allows no other anonymous request', async () => {
-    expect(await whoNeedsNoName()).toEqual(onlyProbes);
-  });
+  it.runIf(workload === 'real')(
+    'lets kubelets probe health anonymously, and allows no other anonymous request',
+    async () => {
+      expect(await whoNeedsNoName()).toEqual(onlyProbes);
+    },
+  );
 
   it('trusts two issuers at once, on every control plane, also when the provider is killed on the way', async () => {
     const maps = [{ name: 'look', rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }] }];

@@ -172,7 +172,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
       expect((await people.kubectl('get', 'configmaps')).code).toBe(0);
     });
 
-    it('get an error message when the login fails', async () => {
+    it('get an error message when the login is denied', async () => {
       come(undefined);
       const { code, error } = await people.kubectl('get', 'configmaps');
       expect([code, error]).toEqual([1, expect.stringContaining('access_denied')]);

@@ -108,9 +108,7 @@ it('erases and writes with the tools of a real Linux, over its own OpenSSH', { t
   expect(await hashOf(join(folder, '1.raw'))).toBe(inXz.rawSha256);
 });
 
-it('P13: keeps the network first with the efibootmgr of a real Linux, and removes stale entries', async ({
-  skip,
-}) => {
+it('P13: keeps the network first with the efibootmgr of a real Linux, and removes stale entries', async ({ skip }) => {
   const reason = missingForRealRescue(['efibootmgr']);
   if (reason !== undefined) return skip(reason);
   const place = join(folder, 'uefi');

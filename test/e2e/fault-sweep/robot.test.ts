@@ -28,13 +28,13 @@ const ways: readonly Way[] = [
   {
     name: 'kill',
     share: 4,
-    about: 'a provider that is killed when it was carried out and not yet answered',
+    about: 'a provider that is killed after its execution and before its reply',
     striker: (stage) => new KillInjector(stage, { between }),
   },
   {
     name: 'stop',
     share: 4,
-    about: 'a provider that is stopped in order meanwhile',
+    about: 'a provider that is stopped in order during it',
     striker: (stage) => new StopInjector(stage, between),
   },
   ...Array.from({ length: isFullSweep ? quick.length : 1 }, (_, round) => ({

@@ -77,10 +77,14 @@ describe('trust that is granted and withdrawn, three control planes', () => {
   const due = (name: string): boolean => changes.test(name) && isRolloutCall(name);
   const subnet = '127.42.162';
 
-  it('has the same result with a provider that is killed at each change, and never are two of them away', patience, async () => {
-    const reference = await runUndisturbed(subnet, script);
-    const struck = await expectSameResult(reference, { subnet, script, due, striker: killedAt(due) });
-    // Each node gets one update in each phase, and the holder of the shared address one more.
-    expect(struck).toBeGreaterThan(2 * (3 + 1));
-  });
+  it(
+    'has the same result with a provider that is killed at each change, and never are two of them away',
+    patience,
+    async () => {
+      const reference = await runUndisturbed(subnet, script);
+      const struck = await expectSameResult(reference, { subnet, script, due, striker: killedAt(due) });
+      // Each node gets one update in each phase, and the holder of the shared address one more.
+      expect(struck).toBeGreaterThan(2 * (3 + 1));
+    },
+  );
 });

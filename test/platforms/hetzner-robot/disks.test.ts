@@ -149,7 +149,7 @@ describe('an image', () => {
 
   it.each([
     ['whose connection is cut off', 'RESCUE_IMAGE_TRUNCATED', {}],
-    ['that stops coming', 'RESCUE_IMAGE_UNREACHABLE', { milliseconds: 60_000 }],
+    ['whose connection hangs', 'RESCUE_IMAGE_UNREACHABLE', { milliseconds: 60_000 }],
   ])('%s in the middle is downloaded again, and %s is reported', async (_what, code, stall) => {
     const number = nextNumber();
     const cut: Fault = { kind: 'cut', of: 'answer', bytes: Math.floor(image.length / 2), ...stall };

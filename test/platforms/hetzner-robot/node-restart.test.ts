@@ -144,8 +144,8 @@ async function killWhileRestarting(isHeard: boolean) {
 }
 
 it.each([
-  ['before the node heard of it', false],
-  ['before it wrote down that the node agreed', true],
+  ['before the call arrived at the node', false],
+  ['before it recorded the reply of the node', true],
 ])('P3: killed %s: another process continues, and no reset is needed', async (_, isHeard) => {
   const { held } = await killWhileRestarting(isHeard);
   expect(await release(held, scene.start())).toEqual([0, 1]);

@@ -87,7 +87,7 @@ describe('a server that the account does not list', () => {
 
   it.each([
     ['an empty list', empty],
-    ['a list that is not found', notFound],
+    ['a list with the answer 404', notFound],
   ])('is not released by %s', async (_, fault) => {
     const held = await newProvisionedServer();
     scene.switchboard.fail('robot', /^GET \/server$/, fault, 100);

@@ -39,7 +39,7 @@ const cases: readonly RejectionCase[] = [
   { title: 'was cancelled', seed: { cancelled: true }, says: /^ServerUnfit: .*was cancelled/ },
   { title: 'has no IPv4 address', seed: { address: null }, says: /^ServerUnfit: .*no IPv4 address/ },
   {
-    title: 'carries the mark of another installation',
+    title: 'carries the ownership mark of another installation',
     seed: { name: 'cpt.aaaaaaaa.shop-cp-0' },
     says: /^OwnedByOthers: .*cpt\.aaaaaaaa/,
   },
@@ -57,7 +57,7 @@ const cases: readonly RejectionCase[] = [
     says: /^NoReset: .*man.*spec\.resetTypes/,
   },
   {
-    title: 'H6: holds somebody’s Linux',
+    title: 'H6: holds a foreign Linux',
     seed: { disks: [{ content: linux }] },
     says: /^DiskRefused: .*holds .*spec\.wipe/,
     early: false,
@@ -89,7 +89,7 @@ const cases: readonly RejectionCase[] = [
     early: false,
   },
   {
-    title: 'has two disks of one name',
+    title: 'has two disks with the same serial number',
     seed: { disks: [{ serial: 'TWIN' }, { serial: 'TWIN' }] },
     says: /^DiskRefused: .*told apart/,
     early: false,

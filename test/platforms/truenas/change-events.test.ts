@@ -55,7 +55,7 @@ const off = async (facts: Facts) => await job('vm.stop', idOf(facts), { force: t
 const cases: [string, (facts: Facts) => unknown, before?: (facts: Facts) => unknown][] = [
   ['switched off by hand', (facts) => call('vm.poweroff', idOf(facts))],
   ['stopped by hand', off],
-  ['whose guest goes off', (facts) => nasFixture.room.powerOff(String(facts['vm']))],
+  ['powered off by its guest', (facts) => nasFixture.room.powerOff(String(facts['vm']))],
   ['switched on by hand', (facts) => call('vm.start', idOf(facts)), off],
   ['suspended by hand', (facts) => call('vm.suspend', idOf(facts))],
   ['renamed by hand', (facts) => call('vm.update', idOf(facts), { name: 'mine' }), off],

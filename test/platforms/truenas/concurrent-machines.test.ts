@@ -27,6 +27,6 @@ it('concurrent observations of machines share calls, and each machine observes i
   expect(dumpNas().vms.length).toBe(before + names.length);
   await Promise.all(records.map(([name, durable]) => process.walk('release', name, durable)));
   expect(dumpWithoutImageCache()).toEqual(empty);
-  // Separate walks need more calls for creation and release than the first one for its creation.
+  // Without sharing, the creation and release of each machine take more calls than the creation of the first one.
   expect(asked() - alone).toBeLessThan(names.length * alone);
 });

@@ -172,18 +172,15 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       ['image-factory', /^GET/, { kind: 'drop' }],
       ['image-factory', /^GET/, { kind: 'lose-reply' }],
       ['image-factory', /^GET/, { kind: 'error', status: 503 }],
-    ] as const)(
-      'an aborted copy (%s %s %j) is repeated and leaves no bootable image',
-      async (where, match, fault) => {
-        await startTrueNasPlatformFixture({ version });
-        nasFixture.switchboard.fail(where, match, fault, 1);
-        const durable: MachineRecord = { progress: undefined };
-        expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
-          kind: 'finished',
-        });
-        expect(imageDownloadCount()).toBe(2);
-      },
-    );
+    ] as const)('an aborted copy (%s %s %j) is repeated and leaves no bootable image', async (where, match, fault) => {
+      await startTrueNasPlatformFixture({ version });
+      nasFixture.switchboard.fail(where, match, fault, 1);
+      const durable: MachineRecord = { progress: undefined };
+      expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
+        kind: 'finished',
+      });
+      expect(imageDownloadCount()).toBe(2);
+    });
 
     it('T8, G9: a job that fails after its 200 is noticed', async () => {
       await startTrueNasPlatformFixture({ version });

@@ -260,7 +260,7 @@ describe('data disks', () => {
   it.each<[string, (zvol: string) => unknown, object]>([
     ['is gone', (zvol) => nasFixture.room.nas.datasets.delete(zvol), { reason: 'DiskGone', zvol: true }],
     [
-      'has lost our mark',
+      'has lost our ownership mark',
       (zvol) => {
         const dataset = nasFixture.room.nas.datasets.get(zvol);
         dataset?.userProperties.clear();
@@ -269,23 +269,26 @@ describe('data disks', () => {
       { reason: 'OwnedByOthers', zvol: true },
     ],
     [
-      'is on a pool that does not work',
+      'is on a faulted pool',
       () => Object.assign(nasFixture.room.nas.pools.get('fast')!, { status: 'FAULTED' }),
       { reason: 'PoolFaulted' },
     ],
     ['is on a pool that was exported', () => nasFixture.room.nas.pools.delete('fast'), { reason: 'PoolGone' }],
-  ])('T42: one that %s is reported with its reason', async (_, lose, { reason, zvol }: { reason?: string; zvol?: boolean }) => {
-    await startTrueNasPlatformFixture({ seed });
-    const durable = await makeMachine();
-    const [, , name = ''] = namesOf(durable);
-    const context = new TrueNasProviderProcess().context('shop-cp-0', durable.progress!.facts, change);
-    expect(await truenas.observe(context)).toMatchObject({ exists: true, drift: [] });
-    lose(name);
-    const later = new TrueNasProviderProcess().context('shop-cp-0', durable.progress!.facts, change);
-    expect((await truenas.observe(later)).drift).toMatchObject([
-      { reason, message: expect.stringContaining(zvol ? name : 'fast') },
-    ]);
-  });
+  ])(
+    'T42: one that %s is reported with its reason',
+    async (_, lose, { reason, zvol }: { reason?: string; zvol?: boolean }) => {
+      await startTrueNasPlatformFixture({ seed });
+      const durable = await makeMachine();
+      const [, , name = ''] = namesOf(durable);
+      const context = new TrueNasProviderProcess().context('shop-cp-0', durable.progress!.facts, change);
+      expect(await truenas.observe(context)).toMatchObject({ exists: true, drift: [] });
+      lose(name);
+      const later = new TrueNasProviderProcess().context('shop-cp-0', durable.progress!.facts, change);
+      expect((await truenas.observe(later)).drift).toMatchObject([
+        { reason, message: expect.stringContaining(zvol ? name : 'fast') },
+      ]);
+    },
+  );
 
   it('T24, T27: their pools are checked by field, and so are the objects there under the prefix', async () => {
     await startTrueNasPlatformFixture({ seed: { ...seed, datasets: [{ name: 'fast/talos', volumeBytes: gibibyte }] } });

@@ -29,7 +29,7 @@ const losses: [string, (durable: MachineRecord) => Promise<unknown>][] = [
   ['the virtual machine', (durable) => deleteVm(durable)],
   ['the virtual machine with its disk', (durable) => deleteVm(durable, true)],
   ['the disk', (durable) => deleteDataset(`${factOf(durable, 'dataset')}/boot`)],
-  ['the dataset with all in it', (durable) => deleteDataset(factOf(durable, 'dataset'))],
+  ['the dataset with all its content', (durable) => deleteDataset(factOf(durable, 'dataset'))],
   ['the seed', (durable) => removeFile(factOf(durable, 'seed'))],
   ['the cached image', (durable) => removeFile(factOf(durable, 'image'))],
   ['the dataset of the cached image', (durable) => deleteDataset(folderOf(factOf(durable, 'image')))],

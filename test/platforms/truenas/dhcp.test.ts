@@ -43,23 +43,26 @@ const startedMacs = () => nasFixture.runner.started.map(({ nics }) => nics[0]?.m
 const ownerOf = (process: TrueNasProviderProcess) => process.context('any', {}).owner;
 
 describe('a machine on TrueNAS whose address comes from a DHCP server', () => {
-  it.each(testedReleases)('T39: has a MAC address that follows from its address, and requests a lease, on TrueNAS %s', async (version) => {
-    await startTrueNasPlatformFixture({ version });
-    const process = new DhcpProcess();
-    const { verdict, durable } = await provisionMachine(process);
-    expect(verdict).toMatchObject({ kind: 'finished' });
-    const mac = reservedMac(ownerOf(process), '192.168.10.20');
-    expect(startedMacs()).toEqual([mac]);
-    expect(durable.progress?.facts).toMatchObject({ address: '192.168.10.20', prefix: 24, assignment: 'DHCP', mac });
-    expect(process.hardware.get('shop-cp-0')?.links).toEqual([
-      { mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '192.168.10.20/24' },
-    ]);
-    const told = { ...process.context('shop-cp-0', durable.progress!.facts), host: undefined };
-    const lines = await truenas.preview({ ...told, servers: () => new Set<number>() });
-    expect(lines.map(({ what }) => what)).toContain(
-      `network card ${mac} at br0, address 192.168.10.20/24 by DHCP, reserved for it`,
-    );
-  });
+  it.each(testedReleases)(
+    'T39: has a MAC address that follows from its address, and requests a lease, on TrueNAS %s',
+    async (version) => {
+      await startTrueNasPlatformFixture({ version });
+      const process = new DhcpProcess();
+      const { verdict, durable } = await provisionMachine(process);
+      expect(verdict).toMatchObject({ kind: 'finished' });
+      const mac = reservedMac(ownerOf(process), '192.168.10.20');
+      expect(startedMacs()).toEqual([mac]);
+      expect(durable.progress?.facts).toMatchObject({ address: '192.168.10.20', prefix: 24, assignment: 'DHCP', mac });
+      expect(process.hardware.get('shop-cp-0')?.links).toEqual([
+        { mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '192.168.10.20/24' },
+      ]);
+      const told = { ...process.context('shop-cp-0', durable.progress!.facts), host: undefined };
+      const lines = await truenas.preview({ ...told, servers: () => new Set<number>() });
+      expect(lines.map(({ what }) => what)).toContain(
+        `network card ${mac} at br0, address 192.168.10.20/24 by DHCP, reserved for it`,
+      );
+    },
+  );
 
   it('T39, T16: releases its MAC address to the next machine with its address, and to no other before', async () => {
     await startTrueNasPlatformFixture();

@@ -188,7 +188,7 @@ describe('an encrypted machine', () => {
 
   it.each([
     ['fails', { kind: 'error' }],
-    ['loses its answer', { kind: 'lose-reply' }],
+    ['loses its reply', { kind: 'lose-reply' }],
     ['loses its connection', { kind: 'drop' }],
   ] as const)('T26, G18: whose unlocking %s is unlocked all the same', async (_, fault) => {
     const keeping = await startMember();

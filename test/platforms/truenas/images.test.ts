@@ -96,18 +96,12 @@ describe('a cached image', () => {
   });
 
   it.each([
+    ['a failed job that its reply does not report', () => nasFixture.room.failNextJob('filesystem.get', 'it broke')],
     [
-      'a job that fails, of which the reply knows nothing',
-      () => nasFixture.room.failNextJob('filesystem.get', 'it broke'),
-    ],
-    [
-      'a reply that breaks',
+      'a broken reply',
       () => nasFixture.switchboard.fail('truenas', /_download$/, { kind: 'cut', of: 'answer', bytes: 1000 }, 1),
     ],
-    [
-      'a reply that is none',
-      () => nasFixture.switchboard.fail('truenas', /_download$/, { kind: 'error', status: 500 }, 1),
-    ],
+    ['an invalid reply', () => nasFixture.switchboard.fail('truenas', /_download$/, { kind: 'error', status: 500 }, 1)],
   ])('T31, G9: is not confused with another one by %s', async (_, strike) => {
     await startTrueNasPlatformFixture();
     strike();

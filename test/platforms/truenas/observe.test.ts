@@ -63,7 +63,7 @@ const cases: Case[] = [
   ],
   ['suspended', () => call('vm.suspend', 1), { exists: true, reasons: ['Suspended'] }, /suspended/],
   [
-    'in a state that nobody can tell',
+    'in an unknown state',
     () => Object.assign(nasFixture.room.nas, { hasKvm: false }),
     { exists: true, reasons: ['StateUnknown'] },
     /\(ERROR\)/,
@@ -112,7 +112,7 @@ const cases: Case[] = [
     /tank is DEGRADED/,
   ],
   [
-    'whose pool stands still',
+    'whose pool is suspended',
     () => nasFixture.room.setPoolStatus('tank', 'SUSPENDED'),
     { ...runningState, reasons: ['PoolFaulted'] },
     /tank is SUSPENDED/,
@@ -124,7 +124,7 @@ const cases: Case[] = [
     /tank is OFFLINE/,
   ],
   [
-    'whose pool was taken away',
+    'whose pool was removed',
     () => nasFixture.room.nas.pools.delete('tank'),
     { reasons: expect.arrayContaining(['PoolGone']) },
     /no pool tank/,
@@ -148,7 +148,7 @@ const cases: Case[] = [
     /Delete the Machine/,
   ],
   [
-    'whose dataset lost its mark',
+    'whose dataset lost its ownership mark',
     async ({ dataset }) => {
       const keys = ['installation', 'provider', 'machine'].map((key) => ({
         key: `openmcp.talos:${key}`,
@@ -160,13 +160,13 @@ const cases: Case[] = [
     /does not carry our mark/,
   ],
   [
-    'of which there are two',
+    'that exists twice',
     (facts) => call('vm.create', { name: 'copy', memory: 1024, uuid: facts['uuid'], autostart: false }),
     { exists: true, reasons: ['VmTwice'] },
     /shop_cp_0_\w+ \(1\) and copy \(2\)/,
   ],
   [
-    'whose name belongs to others by now',
+    'whose name a foreign machine has by now',
     async (facts) => {
       await nasFixture.room.loseVm(name(facts));
       await call('vm.create', { name: facts['vm'], memory: 1024, autostart: false });

@@ -58,7 +58,7 @@ describe.each(testedReleases)('on TrueNAS %s', (version) => {
   });
 });
 
-describe('the rest of a missing Machine', () => {
+describe('what remains of a missing Machine', () => {
   it.each([
     ['disk-created', ['dataset']],
     ['seed-written', ['dataset', 'zvol']],

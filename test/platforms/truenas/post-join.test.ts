@@ -45,7 +45,7 @@ async function postJoinCalls(process: TrueNasProviderProcess, durable: MachineRe
   return names.filter((name) => !/^(core\.(ping|get_jobs)|auth\.)/.test(name));
 }
 
-it('T34: of a machine that an earlier release created removes its configuration, once', async () => {
+it('T34: a machine that an earlier release created loses its configuration, once', async () => {
   await startTrueNasPlatformFixture();
   const durable = await provisioned();
   const { seedEmptied: _, ...facts } = durable.progress!.facts;
@@ -61,7 +61,7 @@ it('T34: of a machine that an earlier release created removes its configuration,
   expect(nasFixture.switchboard.calls.map(({ name }) => name)).not.toContain('filesystem.listdir');
 });
 
-it('T34: is suspended in maintenance, and reported', async () => {
+it('T34: the removal of the configuration is suspended in maintenance, and reported', async () => {
   await startTrueNasPlatformFixture();
   const durable = await provisioned();
   const { seedEmptied: _, ...facts } = durable.progress!.facts;

@@ -67,9 +67,9 @@ const started = () => nasFixture.runner.started.length;
 
 describe.each(testedReleases)('a machine that waits to join, on TrueNAS %s', (version) => {
   it.each<[string, (name: string, durable: MachineRecord) => Promise<unknown>, object]>([
-    ['whose virtual machine is gone is made anew', (name) => nasFixture.room.loseVm(name), { returns: 1 }],
+    ['without its virtual machine is created again', (name) => nasFixture.room.loseVm(name), { returns: 1 }],
     [
-      'of which all is gone is made anew',
+      'without any of its objects is created again',
       async (name, durable) => [await nasFixture.room.loseVm(name), await destroy(durable)],
       { returns: 1 },
     ],

@@ -222,12 +222,12 @@ describe('a member of a cluster', () => {
       },
     ],
     [
-      'its pool stands still',
+      'its pool is faulted',
       'PoolFaulted',
       async () => [await off(), await nasFixture.room.setPoolStatus('tank', 'FAULTED')],
     ],
     [
-      'somebody else has its name',
+      'a foreign machine has its name',
       'VmGone',
       async () => {
         const name = nameOf();
@@ -236,7 +236,7 @@ describe('a member of a cluster', () => {
       },
     ],
     [
-      'there are two of it',
+      'it exists twice',
       'VmTwice',
       async () => {
         await off();
@@ -244,7 +244,7 @@ describe('a member of a cluster', () => {
       },
     ],
     [
-      'a device of others would boot first',
+      'another device would boot first',
       'BootOrder',
       async () => {
         await off();
