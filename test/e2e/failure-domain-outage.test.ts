@@ -23,7 +23,7 @@ import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 const [speed, haste] = [10, 5];
 const inShop = (name: string): NamespacedRef => ({ namespace: 'shop', name });
 const [near, far] = [inShop('near'), inShop('far')];
-/** Concurrent reconciles of AccessRequests. */
+/** Concurrent reconciles of one controller. */
 const workers = 16;
 /** Seconds for the work itself, without waits. */
 const slackSeconds = 5;

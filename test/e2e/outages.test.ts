@@ -24,7 +24,7 @@ const leaseSeconds = 45;
 const outageSeconds = 4;
 /** Seconds for the work itself, without waits. */
 const slackSeconds = 5;
-/** Watches of the provider, and its concurrent reconciles of AccessRequests. */
+/** Watches of the provider, and the concurrent reconciles of one controller. */
 const [watches, workers] = [8, 16];
 const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];

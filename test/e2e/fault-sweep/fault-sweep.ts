@@ -119,9 +119,9 @@ const hasEffect = (fault: Fault | undefined): boolean =>
  * - The provider asks for the end of a job only when no event reported it.
  * - A report contains the changes since the last one.
  * - An idle machine is asked directly where its cluster does not report it. Its nodes are watched anew when a watch has
- * ended.
+ *   ended.
  * - A machine in repair may recover before any report, and is found ready with no step left when the answer to its
- * start came too late.
+ *   start came too late.
  * - A Host waits only when it is reconciled before its ProviderConfig.
  * - Access is checked again by the clock.
  * - Signing keys are cached for a minute, and Robot's list of servers for half a minute.
@@ -133,7 +133,7 @@ const nondeterministicCalls: readonly RegExp[] = [
   /^talos cosi\.resource\.State\/Get \(\S+\)$|^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
   / report$|\/machines\/\S+\/status (Degraded|begin old-seed-emptied)$|\/hosts\/\S+\/status Pending$/,
   / \(again\)$|\/events|\/openid\/v1\/jwks|^workload (GET|WATCH) \/api\/v1\/nodes /,
-  // A node's boot id is read only where a probe failed while its API server was away.
+  // A node's boot id is read only where the node was found missing while its API server was away.
   /^talos (\S+: )?machine\.MachineService\/Read |^workload (\S+: )?GET \/api\/v1\/nodes\/\S+( \(|$)/,
   // The etcd members prove the bootstrap only where no Machine has joined before the call.
   /^talos (\S+: )?machine\.MachineService\/EtcdMemberList \(\S+\)$/,

@@ -42,7 +42,7 @@ export async function claimServer(
   return { number, machine, durable: { progress: { plan: 'release', step: '', since, failures: 0, facts } } };
 }
 
-/** Applies a configuration of the scene's cluster to the Talos of a held server, which then answers as a node. */
+/** Applies a configuration of the fixture's cluster to the Talos of a held server, which then answers as a node. */
 export async function joinAsNode(
   scene: RobotPlatformFixture,
   life: RobotProviderProcess,

@@ -39,7 +39,7 @@ const clockAt = (scale: number): Clock => ({
 export const rescueKey = makeSshKey();
 const schematic = { extensions: [], kernelArguments: [] };
 
-/** An installation with Hosts of its own, other than the scene's default. */
+/** An installation with Hosts of its own, other than the fixture's default. */
 export interface InstallationHosts {
   readonly name: string;
   readonly hosts: InMemoryHosts;

@@ -71,7 +71,7 @@ describe('a machine on TrueNAS whose address comes from a DHCP server', () => {
     await provisionMachine(process, 'shop-cp-1');
     expect(new Set(startedMacs()).size).toBe(2);
     await process.walk('release', 'shop-cp-0', first.durable);
-    // The scene counts its claims: the next one is that of the only remaining machine.
+    // The fixture counts its claims: the next one is that of the only remaining machine.
     addressClaims.set('other-cp-0', '192.168.10.20');
     expect((await provisionMachine(process, 'other-cp-0')).verdict).toMatchObject({ kind: 'finished' });
     expect(startedMacs()[2]).toBe(startedMacs()[0]);

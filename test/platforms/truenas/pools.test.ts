@@ -88,7 +88,7 @@ describe('the pool of a machine', () => {
 
   it('is not chosen when there is but one: pools are queried once for all machines, for their guids', async () => {
     await startTrueNasPlatformFixture();
-    // By the scene's clock ten minutes are over soon.
+    // By the fixture's clock ten minutes pass quickly.
     const process = new TrueNasProviderProcess({ ...fixtureClock, monotonic: () => performance.now() });
     for (const machine of ['shop-cp-0', 'shop-cp-1']) await process.walk('provision', machine, { progress: undefined });
     expect(nasFixture.switchboard.calls.filter(({ name }) => name === 'pool.query')).toHaveLength(1);

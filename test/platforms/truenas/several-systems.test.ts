@@ -25,7 +25,7 @@ useTrueNasPlatformFixture();
 let secondNas: TrueNasFixture;
 afterEach(async () => await secondNas.close());
 
-/** Two systems of different releases: that of the scene, and one more. */
+/** Two systems of different releases: that of the fixture, and one more. */
 async function startBoth(): Promise<void> {
   await startTrueNasPlatformFixture({ version: '25.04.2' });
   secondNas = await startTrueNasFixture({
