@@ -1,10 +1,11 @@
-# Simulates the rescue system with the real tools of this machine: a root in RAM over its files, loop devices as disks, and
-# OpenSSH. Run it in namespaces of its own for mounts, network, processes and names:
+# Simulates the rescue system with the real tools of this machine: a root in RAM over its files, loop devices as disks,
+# and OpenSSH. Run it in namespaces of its own for mounts, network, processes and names:
 #
 #   unshare --mount --net --pid --uts --fork --kill-child --propagation private bash real-rescue.sh FOLDER COMMAND...
 #
-# FOLDER holds the contents of its disks (0.raw, 1.raw, …) and the public key that may log in (key). COMMAND runs beside it, in
-# the same network. Where the kernel does not scan partition tables, the script does; without udev it fills udev's database.
+# FOLDER holds the contents of its disks (0.raw, 1.raw, …) and the public key that may log in (key). COMMAND runs beside
+# it, in the same network. Where the kernel does not scan partition tables, the script does; without udev it fills
+# udev's database.
 set -eu
 folder=$1
 shift
