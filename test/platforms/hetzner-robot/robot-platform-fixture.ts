@@ -127,7 +127,7 @@ export class RobotProviderProcess extends SimulatedProviderProcess {
     upTo?: string,
   ): Promise<AdvanceResult> {
     const all = hetznerRobot[plan];
-    // The engine decides whether a configuration is in force, not this platform.
+    // This platform does not decide whether a configuration is in force.
     const last = all.findIndex(({ name }) => name === upTo);
     const steps = (last < 0 ? all : all.slice(0, last + 1)).filter(({ name }) => name !== 'config-applied');
     return await this.follow({

@@ -20,7 +20,7 @@ const rootDiskSerial = (number: number): string => `ROOT${number}`;
 const protectedDiskSerial = (number: number): string => `KEPT${number}`;
 const hostKey = (number: number) => ({ name: `server-${number}` });
 
-/** The backoff of a call here: servers are faster than timestamps otherwise, and rescue is over before it began. */
+/** As long as the backoff of a call: otherwise servers outrun the timestamps, and rescue ends before it began. */
 const postSeconds = 1500;
 /** A real hour: rescue that was armed before a kill is still armed in the next run. */
 const lapseSeconds = 3_600_000;

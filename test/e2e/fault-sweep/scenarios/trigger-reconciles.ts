@@ -8,7 +8,7 @@ import type { Testbed } from '../../support/testbed/testbed.ts';
 /** Changes with each trigger. */
 export const triggerAnnotation = 'example.org/nudged';
 
-/** Machines count their failures for each step, and a foreign write resets the count of a step. */
+/** Machines count their failures for each step, and a foreign write costs them a step. */
 const triggeredKinds: readonly ResourceType<KubeObject>[] = [ProviderConfig, Cluster, AccessRequest];
 const everyMs = 400;
 
