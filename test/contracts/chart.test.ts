@@ -8,11 +8,11 @@ import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
 import { readProjectFile } from './source-tree.ts';
 
 const chart = 'charts/cluster-provider-talos';
-// Whatever shape an object has, it is looked into.
+// The tests read any field of any kind.
 // biome-ignore lint/suspicious/noExplicitAny: rendered objects have no type of ours
 type Rendered = any;
 
-/** What helm answers, or the words with which it refuses. */
+/** The output of helm, or its error message. */
 function helm(...words: string[]): { text: string; refused: boolean } {
   try {
     const text = execFileSync(findPeer('helm') ?? 'helm', words, { encoding: 'utf8', stdio: 'pipe' });
@@ -44,7 +44,7 @@ const one = (list: readonly Rendered[], kind: string): Rendered => {
   return found[0];
 };
 
-/** Everything that can be switched on. */
+/** Values with every feature enabled. */
 const everything = [
   'withOpenmcpCrds=true',
   'metrics={"secure":true,"serviceMonitor":{"enabled":true,"labels":{"team":"infra"}}}',
@@ -61,7 +61,7 @@ const everything = [
 ];
 
 describeUnlessMissing('the chart', missingPeers('helm'), () => {
-  test('T63: is good in the eyes of helm lint', () => {
+  test('T63: passes helm lint', () => {
     const { text } = helm('lint', '--strict', chart);
     expect(text).toContain('0 chart(s) failed');
   });
@@ -95,7 +95,7 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
     expect(plain.args.join()).not.toContain('openmcp-crds');
   });
 
-  test('gives exactly the rights of config/rbac, to the account that the Pod has', () => {
+  test('gives exactly the rights of config/rbac, to the account of the Pod', () => {
     const list = objects().filter(({ metadata }) => !String(metadata.name).endsWith('-metrics-reader'));
     const rules = (all: readonly Rendered[]) => all.filter(({ rules }) => rules).map(({ rules }) => rules);
     const least = parseAllDocuments(readProjectFile('config/rbac/role.yaml')).map((document) => document.toJS());
@@ -107,7 +107,7 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
     }
   });
 
-  test('C3: serves metrics to those alone who are bound to its role for them, unless that is switched off', () => {
+  test('C3: exposes metrics only to holders of the metrics role, unless access control is disabled', () => {
     const [least] = parseAllDocuments(readProjectFile('config/rbac/metrics-reader.yaml')).map((document) =>
       document.toJS(),
     );
@@ -124,7 +124,7 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
     expect(endpoint).toMatchObject({ scheme: 'https', bearerTokenFile: expect.stringMatching(/\/token$/) });
   });
 
-  test('asks for nothing that a restricted namespace refuses', () => {
+  test('requests nothing that a restricted namespace rejects', () => {
     const { spec } = one(objects(), 'Deployment').spec.template;
     expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     for (const { securityContext } of [...spec.initContainers, ...spec.containers]) {
@@ -136,7 +136,7 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
     }
   });
 
-  test('makes ProviderConfigs of its own provider, and leaves them out while their kind is unknown', () => {
+  test('creates ProviderConfigs of its own provider, and omits them while their CRD is missing', () => {
     const home = one(objects(...everything), 'ProviderConfig');
     expect(home.spec).toEqual({ providerRef: { name: 'talos' }, talos: { version: '1.13.9' } });
     const early = helm('template', 'talos', chart, ...set(everything));
@@ -144,12 +144,12 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
   });
 
   test.each([
-    ['a value that nobody knows', 'metric={"enabled":true}', /metric/],
+    ['an unknown value', 'metric={"enabled":true}', /metric/],
     ['a port that is taken', 'metrics={"port":8081}', /metrics\/port|metrics\.port/],
-    ['a provider name that is none', 'providerName="Talos!"', /providerName/],
+    ['an invalid provider name', 'providerName="Talos!"', /providerName/],
     ['an unknown verbosity', 'verbosity="loud"', /verbosity/],
     ['a negative number of replicas', 'replicas=-1', /replicas/],
-  ])('refuses %s, and names it', (_title, value, saying) => {
+  ])('rejects %s, and names it', (_title, value, saying) => {
     const { text, refused } = render(value);
     expect(refused).toBe(true);
     expect(text).toMatch(saying);
@@ -157,7 +157,7 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
 });
 
 describeUnlessMissing('what the chart makes', missingPeers('helm', 'kubectl') ?? missingForRealKube(), () => {
-  test('is taken by a real API server without a warning', async () => {
+  test('is accepted by a real API server without a warning', async () => {
     const kube = await startRealKube();
     try {
       const kubectl = (words: readonly string[], input?: string): string =>
@@ -183,7 +183,7 @@ describeUnlessMissing('what the chart makes', missingPeers('helm', 'kubectl') ??
 });
 
 describe('the values', () => {
-  test('are all in the schema, so that nothing is told that helm would refuse', () => {
+  test('are all in the schema, so that the docs list nothing that helm rejects', () => {
     const [values] = parseAllDocuments(readProjectFile(`${chart}/values.yaml`)).map((document) => document.toJS());
     const schema = JSON.parse(readProjectFile(`${chart}/values.schema.json`)) as {
       properties: Record<string, unknown>;

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { projectRoot } from '../setup/generated-files.ts';
 
-it('a command whose reader has gone ends quietly, as a shell reports it', async () => {
+it('a command whose reader has closed the pipe ends quietly, as a shell reports it', async () => {
   const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', 'help'], {
     cwd: projectRoot,
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // As `| head` does when it has seen enough: nothing is read from now on.
+  // As `| head` does after its last line: the pipe has no reader from now on.
   child.stdout.destroy();
   let said = '';
   child.stderr.on('data', (chunk) => {

@@ -39,7 +39,7 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
     expect(crd.spec).toMatchObject({ names: { categories: ['openmcp', 'talos'] } });
   });
 
-  test('has a status of its own and is for the whole platform, unless people only write it for their Clusters', () => {
+  test('has a status of its own and is cluster-scoped, unless users only write it for their Clusters', () => {
     const isRead = crd.metadata.name.startsWith('clusterconfigs.');
     expect(crd.spec['scope']).toBe(isRead ? 'Namespaced' : 'Cluster');
     expect(version.subresources).toEqual(isRead ? undefined : { status: {} });
@@ -49,7 +49,7 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
     expect(paths(root, (node) => node['type'] === undefined)).toEqual([]);
   });
 
-  test('nothing stands in it that a structural schema may not have', () => {
+  test('the schema contains only keywords of a structural schema', () => {
     const foreign = [
       'anyOf',
       'oneOf',
@@ -67,7 +67,7 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
     ).toEqual([]);
   });
 
-  test('every field that people write says what it is, as a sentence', () => {
+  test('every field that users write has a description, in full sentences', () => {
     const nameless = (path: string) => path === '' || path === '.metadata' || /(\[\]|\.\*)$/.test(path);
     const mute = paths(
       root,
@@ -76,7 +76,7 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
     expect(mute).toEqual([]);
   });
 
-  test('a default is told in the description, so that nobody has to look for it', () => {
+  test('a default is part of the description', () => {
     const silent = paths(root, (node, path) => {
       if (!path.startsWith('.spec') || node['default'] === undefined || node['type'] === 'object') return false;
       return !String(node['description']).includes('Default:');
@@ -84,7 +84,7 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
     expect(silent).toEqual([]);
   });
 
-  test('what is longer than one may be has a bound, so that CEL stays affordable', () => {
+  test('strings, lists and maps have a maximum size, so that CEL stays affordable', () => {
     const bounded = (node: Node) =>
       node['maxLength'] !== undefined || node['enum'] !== undefined || node['format'] !== undefined;
     const endless = paths(
@@ -113,7 +113,7 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
     expect(bad).toEqual([]);
   });
 
-  test('every rule speaks in plain words', () => {
+  test('every rule has a message in plain words', () => {
     const rules = [...walk(root)].flatMap(
       ([, node]) => (node['x-kubernetes-validations'] ?? []) as { message?: string }[],
     );
@@ -130,7 +130,7 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
     expect(bad).toEqual([]);
   });
 
-  test('columns and selectable fields lead somewhere', () => {
+  test('columns and selectable fields refer to existing fields', () => {
     const known = new Set([...walk(root)].map(([path]) => path));
     const plain = version.additionalPrinterColumns
       .map(({ jsonPath }) => jsonPath)
@@ -140,9 +140,9 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
     expect(lost).toEqual([]);
   });
 
-  test('kubectl get says why it waits and fits a terminal', () => {
+  test('kubectl get shows the reason for a wait and fits a terminal', () => {
     const shown = version.additionalPrinterColumns.filter(({ priority = 0 }) => priority === 0).map(({ name }) => name);
-    // What has no status waits for nothing.
+    // A kind without a status waits for nothing.
     expect(shown).toEqual(expect.arrayContaining(version.subresources ? ['Why', 'Age'] : ['Age']));
     expect(shown.length).toBeLessThanOrEqual(7);
   });
@@ -161,7 +161,7 @@ test('short names collide neither with each other nor with those of openMCP', ()
   expect(new Set(names).size).toBe(names.length);
 });
 
-describe('the files are what the code makes', () => {
+describe('the files match the code', () => {
   test.each([...generatedFiles()].map(([path, content]) => ({ path, content })))(
     '$path is fresh (else: npm run generate)',
     ({ path, content }) => {

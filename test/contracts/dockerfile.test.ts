@@ -7,7 +7,7 @@ const bases = [...text.matchAll(/^ARG (\w+)=(\S+)$/gm)].map(([, name = '', image
 const last = stages.at(-1) ?? '';
 
 describe('the Dockerfile', () => {
-  test('names what it is built upon by tag and digest, and builds on nothing else', () => {
+  test('names its base images by tag and digest, and uses no others', () => {
     expect(bases.map(({ name }) => name)).toEqual(['NODE', 'BASE']);
     for (const { image } of bases) expect(image).toMatch(/^[a-z0-9./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
     const used = stages.map((stage) => /\$\{(\w+)\}(?: AS \w+)?$/m.exec(stage.split('\n')[0] ?? '')?.[1]);
@@ -21,15 +21,15 @@ describe('the Dockerfile', () => {
     expect(last).toMatch(/^USER 65532:65532$/m);
   });
 
-  test("is understood by Docker's old builder, which knows no variables of platforms", () => {
-    // It takes an empty platform for a mistake, and says no more than that.
+  test("works with Docker's old builder, which knows no variables of platforms", () => {
+    // The old builder rejects an empty platform without further explanation.
     for (const [, name = '', rest = ''] of text.matchAll(/\$\{?((?:BUILD|TARGET)[A-Z]+)(:-[^}]+)?/g)) {
       expect(rest, name).toMatch(/^:-linux\/\w+$/);
     }
     expect(text).not.toMatch(/^RUN --mount|<<|^COPY .*--(?:link|chmod|parents|exclude)/m);
   });
 
-  test('has the Node that the guide to releases names', () => {
+  test('has the Node version that the release guide names', () => {
     const version = /^ARG NODE=node:([\d.]+)-/m.exec(text)?.[1];
     expect(version).toMatch(/^24\.\d+\.\d+$/);
     expect(readProjectFile('docs/release.md')).toContain('docker buildx imagetools inspect');

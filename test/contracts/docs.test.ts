@@ -32,7 +32,7 @@ describe('the README', () => {
     expect(pages.filter((path) => !readme.includes(`](${path})`))).toEqual([]);
   });
 
-  test('links only to what is there', () => {
+  test('links only to files that exist', () => {
     for (const doc of projectFiles.filter((path) => path.endsWith('.md'))) {
       const links = [...readProjectFile(doc).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(
         (match) => match[1] ?? '',
@@ -95,7 +95,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
   const folder = platform.name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const path = `src/platforms/${folder}/README.md`;
 
-  test('tells in its README what each of its steps does, in order', () => {
+  test('describes in its README each of its steps, in order', () => {
     const cells = firstCells(readProjectFile(path));
     const told = (names: readonly string[]) => cells.filter((cell) => names.includes(cell));
     for (const list of [platform.provision, platform.settle, platform.release, platform.mending?.mend ?? []]) {
@@ -104,7 +104,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
     }
   });
 
-  test('tells in its guide what to do about each reason that a step fails or waits with, or a machine is found with', () => {
+  test('describes in its guide the remedy for each reason of a failed or waiting step and of drift', () => {
     const steps = sourceFiles(`src/platforms/${folder}`).filter((file) => !isTestFile(file));
     const reasons = steps.flatMap((file) =>
       [...readProjectFile(file).matchAll(/\b(?:fail|waitFor|drift)\(\s*'(\w+)'/g)].map((match) => match[1]),
@@ -113,7 +113,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
     expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);
   });
 
-  test('tells what rights it needs and what is left behind', () => {
+  test('lists the rights that it needs and what it leaves behind', () => {
     expect(readProjectFile(path)).toMatch(/^## .*(needs|permissions|rights)/im);
     expect(readProjectFile(path)).toMatch(/left behind/i);
   });
@@ -125,17 +125,17 @@ describe('error codes', () => {
     .map((path) => readProjectFile(path))
     .join('\n');
 
-  test('every code in the table can happen', () => {
+  test('every code in the table can occur', () => {
     const unused = Object.keys(errorCodes).filter((code) => !new RegExp(`\\b${code}\\b`).test(texts));
     expect(unused).toEqual([]);
   });
 
-  test('every sentence is one', () => {
+  test('every message is a sentence', () => {
     for (const [code, { message }] of Object.entries(errorCodes)) expect(message, code).toMatch(/^[A-Z].*\.$/);
   });
 });
 
-describe('decisions', () => {
+describe('architecture decision records', () => {
   const records = projectFiles.filter((path) => /^docs\/adr\/[^/]+\.md$/.test(path));
 
   test('are numbered without a gap', () => {

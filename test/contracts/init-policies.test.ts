@@ -61,7 +61,7 @@ describe.each([
     lines.length = 0;
   };
 
-  test('the policy and its binding are made, also by two at once, and a second time nothing is written', async () => {
+  test('the policy and its binding are created, also by two at once, and a second run writes nothing', async () => {
     await Promise.all([install(client), install(client)]);
     const made = await found();
     expect(made.map((object) => object?.metadata.generation)).toEqual([1, 1]);
@@ -71,7 +71,7 @@ describe.each([
     expect(lines).toEqual(machineDeletionPolicy.map(({ type }) => `${type.kind} is current`));
   });
 
-  test('what somebody has weakened is put right', async () => {
+  test('a weakened policy is repaired', async () => {
     const [{ type, object }] = machineDeletionPolicy;
     await client.merge(type, { name: object.metadata.name }, { spec: { failurePolicy: 'Ignore' } });
     await install(client);
@@ -79,7 +79,7 @@ describe.each([
   });
 
   test.each(machineDeletionPolicy.map(({ type, object }) => ({ kind: type.kind, type, object })))(
-    'a $kind of that name that others made is left alone, and nothing is made',
+    'a foreign $kind of that name is not touched, and nothing is created',
     async ({ type, object }) => {
       await removeAll();
       const { name } = object.metadata;
@@ -94,7 +94,7 @@ describe.each([
   );
 });
 
-test('an API server without such policies is warned of, and init goes on', async () => {
+test('an API server without such policies causes a warning, and init continues', async () => {
   lines.length = 0;
   const missing = new KubeError({ status: 404, reason: 'NotFound', message: 'the server could not find it' });
   const client = { find: async () => undefined, apply: async () => Promise.reject(missing) };

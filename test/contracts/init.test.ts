@@ -41,7 +41,7 @@ async function startWorld(): Promise<Platform> {
 
 type Patch = Record<string, unknown>;
 
-/** Each is laid over the sample; `undefined` takes a field away. */
+/** Each patch is merged into the sample; `undefined` removes a field. */
 const refused: readonly { title: string; over: Patch; saying: RegExp }[] = [
   { title: 'no platform', over: { truenas: undefined }, saying: /exactly one platform section/ },
   {
@@ -56,12 +56,12 @@ const refused: readonly { title: string; over: Patch; saying: RegExp }[] = [
     saying: /cp/,
   },
   {
-    title: 'two pools of one name',
+    title: 'two pools with the same name',
     over: { workerPools: [1, 2].map((replicas) => ({ name: 'a', replicas, size: 'medium' })) },
     saying: /Duplicate/,
   },
   { title: 'a version with a v', over: { talos: { version: 'v1.13.9' } }, saying: /talos\.version/ },
-  { title: 'no versions to offer', over: { kubernetes: { versions: [] } }, saying: /kubernetes\.versions/ },
+  { title: 'no offered versions', over: { kubernetes: { versions: [] } }, saying: /kubernetes\.versions/ },
   {
     title: 'no address pool',
     over: { network: { prefix: 24, gateway: '10.0.0.1', nameServers: ['10.0.0.1'] } },
@@ -110,7 +110,8 @@ describe.each([
     try {
       await gone(20_000);
     } catch {
-      // kube-apiserver may lose sight of a deletion whose first attempt failed, for minutes or until something else changes.
+      // kube-apiserver may forget a deletion whose first attempt failed, for minutes or until another change of the
+      // object.
       const touched = { metadata: { annotations: { touched: 'again' } } };
       for (const one of await left()) await client.merge(CustomResourceDefinition, { name: one }, touched);
       await gone(50_000);
@@ -126,18 +127,18 @@ describe.each([
     await platform?.close();
   });
 
-  test('C6: init makes all kinds and waits until they are served', async () => {
+  test('C6: init creates all kinds and waits until they are established', async () => {
     await install();
     expect((await client.list(ProviderConfig)).items).toEqual([]);
   });
 
-  test('a second time it writes nothing', async () => {
+  test('a second run writes nothing', async () => {
     const before = await versions();
     await install();
     expect(await versions()).toEqual(before);
   });
 
-  test('what an older version or a person changed is put right, whoever owns the field', async () => {
+  test('changes by an older version or a user are reverted, whatever the field owner', async () => {
     const kubectl = newClient('kubectl-edit');
     const found = await client.get(CustomResourceDefinition, { name });
     const spec = structuredClone(found.spec) as { names: { shortNames: string[] } };
@@ -148,7 +149,7 @@ describe.each([
     await kubectl.close();
   });
 
-  test('labels and annotations of others stay', async () => {
+  test('foreign labels and annotations stay', async () => {
     await client.merge(CustomResourceDefinition, { name }, { metadata: { annotations: { team: 'a' } } });
     await install();
     expect((await client.get(CustomResourceDefinition, { name })).metadata.annotations).toMatchObject({ team: 'a' });
@@ -162,7 +163,7 @@ describe.each([
     expect((await versions()).every(Boolean)).toBe(true);
   });
 
-  test('a CRD of our name that is not for platform clusters is left alone, and so are all others', async () => {
+  test('a CRD of our name that is not for platform clusters is not touched, and neither are all others', async () => {
     await removeAll();
     const last = crds.at(-1);
     if (!last) throw new Error('there should be some kinds');
@@ -196,14 +197,14 @@ describe.each([
       lines.length = 0;
     };
 
-    test('are missed with a sentence each, and not made, unless that is asked for', async () => {
+    test('are reported as missing with a sentence each, and not created, unless requested', async () => {
       await noneOfThem();
       await warnAboutMissingOpenmcpCrds(how());
       expect(await namesNow()).toEqual([]);
       expect(lines).toEqual(needed.map((one) => expect.stringMatching(`^${one}: .*--with-openmcp-crds$`)));
     });
 
-    test('are made where that is asked for, and served: those that are needed, and no other', async () => {
+    test('are created on request, and established: the needed ones only', async () => {
       await noneOfThem();
       await Promise.all([installOpenmcpCrds(how()), installOpenmcpCrds(how())]);
       expect((await client.list(Cluster)).items).toEqual([]);
@@ -213,7 +214,7 @@ describe.each([
       expect(lines.filter((line) => line.endsWith(': kind of openMCP installed'))).toHaveLength(needed.length);
     });
 
-    test('are left as they are where they exist, whoever made them', async () => {
+    test('stay unchanged where they exist, whatever their origin', async () => {
       await noneOfThem();
       const [first] = requiredOpenmcpCrds;
       if (!first) throw new Error('there should be some kinds');
@@ -231,7 +232,7 @@ describe.each([
     });
   });
 
-  test('an API server that stumbles is asked again', async ({ skip }) => {
+  test('a failed call to the API server is retried', async ({ skip }) => {
     const { switchboard } = platform;
     if (!switchboard) return skip('only the simulated server can be told to stumble');
     const all = /customresourcedefinitions/;
@@ -260,13 +261,13 @@ describe.each([
       });
     }, 60_000);
 
-    test('are accepted as they stand, and stored with the defaults that our code knows', async () => {
+    test('are accepted unchanged, and stored with the defaults of our code', async () => {
       const stored = await client.create(ProviderConfig, sample);
       expect(stored.spec).toEqual(ProviderConfigSpec.parse(sample.spec));
       expect(stored.spec).toMatchObject({ workerPools: [], network: { dnsDomain: 'cluster.local' } });
     });
 
-    test('hang together: profile, size, Secret, Cluster', () => {
+    test('refer to each other: profile, size, Secret, Cluster', () => {
       const [secret] = documents('config/samples/truenas.yaml');
       const [cluster] = documents('config/samples/cluster.yaml') as [Cluster];
       const [access] = documents('config/samples/accessrequest.yaml') as [AccessRequest];
@@ -287,26 +288,26 @@ describe.each([
       await expect(client.create(type as typeof Cluster, placed)).resolves.toBeDefined();
     });
 
-    test.each(refused)('$title is refused with a sentence', async ({ over, saying }) => {
+    test.each(refused)('$title is rejected with a sentence', async ({ over, saying }) => {
       const object = { ...sample, metadata: { name: 'bad' }, spec: { ...sample.spec, ...over } } as ProviderConfig;
       const error = await client.create(ProviderConfig, object).catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(KubeError);
       expect((error as KubeError).message).toMatch(saying);
     });
 
-    test('a name that cannot be a label value is refused', async () => {
+    test('a name that cannot be a label value is rejected', async () => {
       const object = { ...sample, metadata: { name: 'a'.repeat(64) } };
       await expect(client.create(ProviderConfig, object)).rejects.toThrow(/at most 63 characters/);
     });
 
-    test('the provider of a template cannot be changed afterwards', async () => {
+    test('the provider of a template is immutable', async () => {
       const patch = { spec: { providerRef: { name: 'other' } } };
       await expect(client.merge(ProviderConfig, { name: sample.metadata.name }, patch)).rejects.toThrow(
         /create a new ProviderConfig/,
       );
     });
 
-    test('a status with a reason that is no word is refused', async () => {
+    test('a status whose reason is not one word is rejected', async () => {
       const condition = { type: 'Ready', status: 'True', message: '', lastTransitionTime: '2026-11-21T00:00:00Z' };
       const write = async (reason: string) =>
         await client.merge(
@@ -332,7 +333,7 @@ describe('the program', () => {
     });
   });
 
-  test('exits with 1 and one line of log when it cannot do its work', async () => {
+  test('exits with 1 and one log line when it fails', async () => {
     const { code, err } = await runProgram('init', ...named, '--cli');
     expect({ code, lines: err.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
     expect(err).toContain('--kubeconfig');

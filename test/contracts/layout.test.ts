@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { importsOf, isTestFile, projectFiles, readProjectFile, sourceFiles } from './source-tree.ts';
 
 /**
- * What each room may import: folders of `src` (with everything below them), single files, and packages. Node's own
- * modules are free for all. The first room whose path a file begins with is its room.
+ * Allowed imports of each part of `src`: folders of `src` (with everything below them), single files, and packages.
+ * Node's own modules are allowed everywhere. A file belongs to the first part whose path is a prefix of its own.
  */
 const rooms: readonly { readonly path: string; readonly may: readonly string[] }[] = [
   { path: 'src/main.ts', may: ['src/commands', 'src/lib', 'package.json'] },
-  // Where everything is put together.
+  // The composition root.
   { path: 'src/commands', may: ['src', 'pino', 'fastify', 'yaml'] },
   {
     path: 'src/api',
@@ -63,7 +63,7 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
 const roomOf = (path: string) =>
   rooms.find((room) => path === room.path || (!room.path.endsWith('.ts') && path.startsWith(`${room.path}/`)));
 
-/** One folder of platforms may not see another. */
+/** The folder that a file may import freely: a platform may not import another one. */
 const homeOf = (path: string): string => {
   const room = roomOf(path)?.path ?? '';
   return room === 'src/platforms' ? path.split('/').slice(0, 3).join('/') : room;
@@ -89,7 +89,7 @@ function trespasses(path: string): readonly string[] {
 const code = sourceFiles('src').filter((path) => !isTestFile(path));
 
 describe('imports point one way', () => {
-  test('every file of src lives in a room', () => {
+  test('every file of src belongs to a part', () => {
     expect(code.filter((path) => !roomOf(path))).toEqual([]);
   });
 
@@ -98,11 +98,11 @@ describe('imports point one way', () => {
     expect(inside.flatMap(trespasses)).toEqual([]);
   });
 
-  test('nothing in src knows about test', () => {
+  test('nothing in src imports test', () => {
     expect(code.filter((path) => importsOf(path).some((name) => name.includes('/test/')))).toEqual([]);
   });
 
-  test('only the process edges touch process', () => {
+  test('only main.ts and the commands use process', () => {
     const free = (path: string) => path === 'src/main.ts' || path.startsWith('src/commands/');
     const touching = code.filter((path) => !free(path) && /(^|[^.\w/])process\.[a-z]/m.test(withoutComments(path)));
     expect(touching).toEqual([]);
@@ -121,7 +121,7 @@ describe('imports point one way', () => {
 
 const withoutComments = (path: string) => readProjectFile(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
 
-describe('files are short and found where one looks', () => {
+describe('files are short and in predictable places', () => {
   test('no file of src has more than 400 lines', () => {
     expect(code.filter((path) => readProjectFile(path).split('\n').length > 400)).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe('files are short and found where one looks', () => {
     expect(all.filter((path) => /^export default /m.test(readProjectFile(path)))).toEqual([]);
   });
 
-  test('a test lies beside the file, or in the folder, whose name it begins with', () => {
+  test('a test is beside the file, or in the folder, that its name begins with', () => {
     const alone = sourceFiles('src')
       .filter(isTestFile)
       .filter((path) => {
@@ -158,22 +158,22 @@ describe('files are short and found where one looks', () => {
   });
 });
 
-describe('words that may not stand in any file', () => {
+describe('forbidden text in any file', () => {
   const texts = projectFiles
     .filter((path) => !/\.(png|ico|xz|gz)$/.test(path))
     .map((path) => ({ path, text: readProjectFile(path) }));
   const offenders = (pattern: RegExp) => texts.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
 
-  test('hosts of package registries: whoever installs may use another', () => {
+  test('hosts of package registries: users may have another one', () => {
     const hosts = ['registry.npmjs', 'registry.yarnpkg', 'proxy.golang', 'goproxy'].map((name) => `${name}.`);
     expect(offenders(new RegExp(hosts.map((host) => host.replaceAll('.', '\\.')).join('|')))).toEqual([]);
   });
 
-  test('paths of the machine that something was written on', () => {
+  test('paths of a development machine', () => {
     expect(offenders(/(^|[\s"'`(=:])\/(home|Users|root|work)\/[a-z]/m)).toEqual([]);
   });
 
-  test('the lockfile says what, not from where', () => {
+  test('the lockfile names no download hosts', () => {
     expect(readProjectFile('package-lock.json')).not.toMatch(/"resolved": "http/);
   });
 });

@@ -21,7 +21,7 @@ const [, block = ''] =
   /#### Longhorn\n[^#]*?```yaml\n(.*?)```/s.exec(readProjectFile('docs/platforms/truenas.md')) ?? [];
 const recipe = parse(block);
 
-/** The sample, with the recipe in its place. */
+/** The sample with the recipe applied. */
 const configFor = (version: string): string => {
   const talos = { ...sample.talos, ...recipe.talos, version };
   const truenas = { ...sample.truenas, ...recipe.truenas };
@@ -32,7 +32,7 @@ const configFor = (version: string): string => {
 };
 
 describe('the recipe for Longhorn', () => {
-  test('T25: has its extensions, and a volume that the kubelet sees where Longhorn looks', () => {
+  test('T25: has its extensions, and a volume that the kubelet sees at the path of Longhorn', () => {
     expect(recipe.talos.extensions).toEqual(
       expect.arrayContaining(['siderolabs/iscsi-tools', 'siderolabs/util-linux-tools']),
     );
@@ -44,7 +44,7 @@ describe('the recipe for Longhorn', () => {
   });
 
   describeWithTalosctl(() => {
-    test.for(['1.12.4', '1.13.9', '1.14.0'])('T25: is taken by Talos %s', (version, { skip }) => {
+    test.for(['1.12.4', '1.13.9', '1.14.0'])('T25: is accepted by Talos %s', (version, { skip }) => {
       const binary = talosctlFor(version) ?? skip(missingTalosctlFor(version));
       expect(validateWithTalosctl(binary, 'cloud', configFor(version))).toBe('');
     });

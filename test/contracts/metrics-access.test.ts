@@ -34,9 +34,9 @@ const reviewing = roles('config/rbac/role.yaml')
 describe.each([
   { server: 'world/kube', missing: undefined, start: startTestPlatformCluster },
   { server: 'kube-apiserver', missing: missingForRealKube(), start: startReal },
-])('who may read metrics, by $server', ({ missing, start }) => {
+])('access to metrics, by $server', ({ missing, start }) => {
   if (missing) {
-    test('is found out', ({ skip }) => skip(missing));
+    test('is authorized', ({ skip }) => skip(missing));
     return;
   }
   let platform: Platform;
@@ -64,7 +64,7 @@ describe.each([
     admin = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
     await admin.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     for (const role of roles('config/rbac/metrics-reader.yaml')) await admin.apply(ClusterRole, role as never);
-    // No more of the provider's rights than these.
+    // The provider's rights for access reviews, and no others.
     await admin.apply(ClusterRole, { metadata: { name: 'reviewing' }, rules: reviewing } as never);
     const token = await account('provider', 'reviewing');
     const { tls } = await connection.credentials();
@@ -78,7 +78,7 @@ describe.each([
     await platform?.close();
   });
 
-  test('C3: is bound to the role for it; others, strangers and liars are not', async () => {
+  test('C3: is granted by the binding to its role; other, unknown and forged identities are rejected', async () => {
     const reader = await account('prometheus', 'cluster-provider-talos-metrics-reader');
     const other = await account('other');
     expect(await judge(reader.reveal())).toBe('allowed');

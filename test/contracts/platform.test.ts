@@ -21,7 +21,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
   const release = namesOf(platform.release);
   const mend = namesOf(platform.mending?.mend ?? []);
 
-  test('names of steps are part of the API: kebab-case, and each means one thing', () => {
+  test('names of steps are part of the API: kebab-case and unique', () => {
     for (const name of [...provision, ...release, ...mend]) expect(name).toMatch(kebab);
     expect(new Set(provision).size).toBe(provision.length);
     expect(new Set(release).size).toBe(release.length);
@@ -29,34 +29,34 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
     expect(mend.filter((name) => release.includes(name))).toEqual([]);
   });
 
-  test('a step name fits into a column of kubectl and says one thing', () => {
+  test('a step name fits into a column of kubectl and names one action', () => {
     for (const name of [...provision, ...release, ...mend]) {
       expect(name.length).toBeLessThanOrEqual(24);
       expect(name).not.toMatch(/-and-/);
     }
   });
 
-  test('something can be made, and taken back', () => {
+  test('has steps to provision and to release', () => {
     expect(platform.provision.length).toBeGreaterThan(0);
     expect(platform.release.length).toBeGreaterThan(0);
   });
 
-  test('its section can stand in the CRD', () => {
+  test('its section is valid in the CRD', () => {
     expect(toStructuralSchema(platform.config)).toMatchObject({ type: 'object', description: expect.any(String) });
   });
 
-  test('a section that is no object is refused before any step could see it', async () => {
+  test('a section that is no object is rejected before any step runs', async () => {
     for (const bad of [undefined, null, 42, 'x', [], {}]) {
       expect(platform.config.safeParse(bad).success).toBe(false);
       expect(() => platform.credentialsRef(bad, undefined)).toThrow();
     }
   });
 
-  test('its sizes say what machines have', () => {
+  test('its sizes describe machines', () => {
     expect(toStructuralSchema(platform.config)).toHaveProperty('properties.sizes.items.properties.name');
   });
 
-  test('it reports reasons in the form that conditions take', () => {
+  test('its reasons have the format of condition reasons', () => {
     const folder = `src/platforms/${platform.name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     const given = sourceFiles(folder)
       .filter((path) => !isTestFile(path))
@@ -67,7 +67,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
   });
 });
 
-test('the reasons of the table are UpperCamelCase and told in sentences', () => {
+test('the reasons of the table are UpperCamelCase and described in sentences', () => {
   for (const [reason, about] of Object.entries(conditionReasons)) {
     expect(reason).toMatch(/^[A-Z][A-Za-z0-9]*$/);
     expect(about, reason).toMatch(/^[A-Z].*\.$/);

@@ -23,7 +23,7 @@ function* nodesIn(value: unknown): Generator<Syntax> {
   for (const part of Object.values(value)) yield* nodesIn(part);
 }
 
-/** The regular expressions of a file, and whether it makes some that cannot be read off it. */
+/** The regular expressions of a file, and whether it constructs expressions at run time. */
 async function patternsIn(path: string): Promise<{ patterns: Found[]; isMade: boolean }> {
   const { code } = await transform(readProjectFile(path), { loader: 'ts', target: 'esnext' });
   const nodes = [...nodesIn(parseAst(code))];
@@ -41,11 +41,11 @@ describe('regular expressions of the source', () => {
     expect(patterns.map(({ source }) => source)).toContain('^\\d{1,3}$');
   });
 
-  it('are all written down, so that they can be looked at: none is put together', () => {
+  it('are all literals, so that they can be analyzed: none is constructed', () => {
     expect(all.filter(({ isMade }) => isMade).map(({ path }) => path)).toEqual([]);
   });
 
-  it('take linear time for any text: nobody can stop the process with one', () => {
+  it('take linear time for any text: no input can block the process', () => {
     const slow = patterns.flatMap(({ path, source, flags }) => {
       const found = findSlowText({ source, flags });
       if (!found) return [];

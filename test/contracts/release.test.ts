@@ -41,14 +41,14 @@ const list = JSON.parse(listText) as { readonly metadata: { component: Part }; r
 const called = ({ name, version }: Part) => `${name} ${version}`;
 
 describe('the list of parts', () => {
-  test('T63: names every package whose licence lies beside it, and no other, each once', () => {
+  test('T63: names every package with a licence file, and no other, each once', () => {
     const notices = readProjectFile('dist/THIRD-PARTY-NOTICES.txt');
     const told = [...notices.matchAll(/(?:^|-{80}\n\n)(\S+ \S+) \(/g)].map(([, part = '']) => part);
     expect(told.length).toBeGreaterThan(50);
     expect(list.components.map(called).sort()).toEqual(told.sort());
   });
 
-  test('T63: says of each what it is, under which licence, and what was installed has its hash', () => {
+  test('T63: contains the name, the licence and the hash of each installed package', () => {
     const { packages } = JSON.parse(readProjectFile('package-lock.json')) as {
       packages: Record<string, { integrity?: string }>;
     };
@@ -61,7 +61,7 @@ describe('the list of parts', () => {
     }
   });
 
-  test('T63: is the same for the same source: sorted, without date, number, or where it was made', () => {
+  test('T63: is reproducible from the same source: sorted, without date, serial number or build path', () => {
     expect(listText).not.toMatch(/timestamp|serialNumber|resolved|distribution|https:/);
     const names = list.components.map(({ name, version }) => `${name}@${version}`);
     expect(names).toEqual([...names].sort());
@@ -79,43 +79,43 @@ describe('the program', () => {
     for (const text of parts) expect(/[^\x00-\xff]/.exec(text)?.[0]).toBeUndefined();
   });
 
-  test("asks for none of Node's modules that it warns of", () => {
+  test("requires none of Node's deprecated modules", () => {
     for (const text of parts) expect(/require\("(punycode|domain|sys)"\)/.exec(text)?.[0]).toBeUndefined();
   });
 
-  /** All that it says on the error stream, with words for Node before its own. */
+  /** The error stream of the program; `options` are arguments of Node. */
   const logOf = (...options: string[]): string => {
     const words = [...options, 'dist/main.js', 'init', '--environment=a', '--provider-name=b', '--kubeconfig=/missing'];
     return spawnSync(process.execPath, words, { cwd: projectRoot, encoding: 'utf8' }).stderr;
   };
 
-  test('writes a log of JSON alone, also where Node warns of what it deprecates', () => {
+  test('writes only JSON to its log, also for deprecation warnings of Node', () => {
     const lines = logOf('--pending-deprecation').trim().split('\n');
     expect(lines.map((line) => JSON.parse(line).message)).toEqual(['command failed']);
   });
 
-  test("makes its connections by the undici that it brings, and not by Node's own, which came first", () => {
+  test("uses the bundled undici for its connections, and not Node's own, which is loaded first", () => {
     const dispatcher = 'globalThis[Symbol.for("undici.globalDispatcher.1")]';
     const tell = `process.on("exit",()=>process.stderr.write("class:"+${dispatcher}.constructor))`;
     const [, text] = /class:(.*)/.exec(logOf('--import', `data:text/javascript,${tell}`)) ?? [];
-    // The bundler keeps the names of classes by this word.
+    // The bundler preserves class names with this helper.
     expect(text).toContain('__name(');
   });
 
-  test('logs warnings of Node like everything else', () => {
+  test('logs warnings of Node in its own format', () => {
     const warn = 'process.on("newListener",(name)=>{if(name==="warning")process.emitWarning("odd",{code:"X1"})})';
     const [first] = logOf('--import', `data:text/javascript,${warn}`).split('\n');
     expect(JSON.parse(first ?? '')).toMatchObject({ level: 'warn', warning: 'Warning', code: 'X1', error: 'odd' });
   });
 
-  test('has lines that an error can be printed with', () => {
+  test('has lines short enough for stack traces', () => {
     const longest = Math.max(...parts.flatMap((text) => text.split('\n').map(({ length }) => length)));
     expect(longest).toBeLessThan(5000);
   });
 });
 
 describe('the release', () => {
-  test('T63: is made by a tag alone, with no more rights than to read and to sign', () => {
+  test('T63: runs only for a tag, with rights to read and to sign only', () => {
     expect(workflow.on).toEqual({ push: { tags: ['v*.*.*'] } });
     expect([workflow.permissions, permissions]).toEqual([{}, { contents: 'read', 'id-token': 'write' }]);
   });
@@ -126,7 +126,7 @@ describe('the release', () => {
     for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
-  test('T63: builds the architectures that the guide names, in one image of the tag that the chart asks for', () => {
+  test('T63: builds the architectures of the guide, in one image of the default tag of the chart', () => {
     const [build] = uses('docker/build-push-action');
     const { platforms, tags, provenance, sbom, push } = build?.with ?? {};
     for (const platform of String(platforms).split(',')) expect(guide).toContain(`\`${platform}\``);
@@ -137,7 +137,7 @@ describe('the release', () => {
     expect(tags).toBe(`\${{ vars.IMAGE_REPOSITORY }}:\${{ steps.version.outputs.version }}`);
   });
 
-  test('T63: builds nothing on an architecture that it does not run on', () => {
+  test('T63: runs no build command under emulation of another architecture', () => {
     const stages = readProjectFile('Dockerfile')
       .split(/^FROM /m)
       .slice(1);
@@ -146,7 +146,7 @@ describe('the release', () => {
     for (const stage of foreign) expect(stage).not.toMatch(/^RUN /m);
   });
 
-  test('T63: signs the list that the image brings, and everything by its digest', () => {
+  test('T63: signs the list of parts in the image, and everything by its digest', () => {
     const inImage = copiesOf(readProjectFile('Dockerfile')).find(({ from }) => from === 'dist')?.to;
     expect(commands.join('\n')).toContain(`:${inImage}/${partsFile}" ${partsFile}`);
     expect(commands.join('\n')).toContain(`--type cyclonedx --predicate ${partsFile} "$IMAGE"`);
@@ -155,7 +155,7 @@ describe('the release', () => {
     expect(new Set(signed)).toEqual(new Set([`\${{ env.REPOSITORY }}@\${{ steps.build.outputs.digest }}`]));
   });
 
-  test('T63: verifies itself as the guide tells others to', () => {
+  test('T63: verifies itself with the commands of the guide', () => {
     const verifying = commands.map((line) => line.trim()).filter((line) => line.startsWith('cosign verify'));
     expect(verifying).toHaveLength(2);
     for (const line of verifying) expect(guide).toContain(line.replace(/ > .*$/, ''));
@@ -163,18 +163,18 @@ describe('the release', () => {
     expect(guide).toContain(/ISSUER: (\S+)/.exec(text)?.[1]);
   });
 
-  test('T63: takes registry and login from the repository, and the guide names all that it takes', () => {
+  test('T63: takes registry and login from the repository, and the guide names all its variables', () => {
     const taken = [...text.matchAll(/\$\{\{ (?:vars|secrets)\.(\w+) \}\}/g)].map(([, name = '']) => name);
     expect(taken.length).toBeGreaterThan(3);
     for (const name of taken) expect(guide).toContain(`\`${name}\``);
   });
 
-  test('T63: hands nothing that others can choose to a shell but by the environment', () => {
+  test('T63: passes untrusted values to a shell only by the environment', () => {
     for (const line of commands) expect(line).not.toContain('${{');
     expect(projectFiles.filter((file) => file.startsWith('.github/'))).toEqual([path]);
   });
 
-  test('T63: the image is built from files that the build may see', () => {
+  test('T63: the image is built from files in the build context', () => {
     const ignore = readProjectFile('.dockerignore').split('\n');
     const [, build = ''] = readProjectFile('Dockerfile').split(/^FROM /m);
     for (const [, words = ''] of build.matchAll(/^COPY (.*)$/gm)) {

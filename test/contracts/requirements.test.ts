@@ -3,14 +3,14 @@ import { projectFiles, readProjectFile } from './source-tree.ts';
 
 interface Row {
   readonly number: string;
-  /** Undefined where there is nothing to test, or no test would fail. */
+  /** Undefined for a row without a test. */
   readonly file: string | undefined;
-  /** In the words that the page counts them by. */
+  /** In the words of the page's summary. */
   readonly state: State;
 }
 type State = 'held' | 'in part' | 'not yet' | 'not held' | 'with nothing to test';
 
-/** Letters of rows, where they stand, and how many there are. */
+/** Letters of rows, their page, and their number. */
 const tables = [
   { letter: 'C', page: 'docs/development/openmcp-contract.md', length: 76 },
   { letter: 'H', page: 'docs/development/hetzner-robot-rows.md', length: 34 },
@@ -21,7 +21,7 @@ const tables = [
   { letter: 'S', page: 'docs/development/truenas-rows.md', length: 60 },
 ] as const;
 
-/** Number, what holds it, what it lacks beside that, what is said in place of both. */
+/** A row: its number, its test file, its missing part, or the state in place of both. */
 const form = /^\| ([A-Z]\d+) \|.*\| (?:`([^`]+)`(; not yet: [^|]+)?|—|(not held|not yet): [^|]+) \|$/;
 
 const rowsOf = (letter: string, page: string): readonly Row[] =>
@@ -50,19 +50,19 @@ describe.each(tables)('rows $letter of $page', ({ letter, page, length }) => {
     expect(rows.map(({ number }) => number)).toEqual(Array.from({ length }, (_, i) => `${letter}${i + 1}`));
   });
 
-  test('are held where the table says', () => {
+  test('are in the title of a test in the file that the table names', () => {
     const lost = rows.filter(({ number, file }) => file !== undefined && !heldIn(file).includes(number));
     expect(lost).toEqual([]);
   });
 
-  test('are held by no test that the table denies', () => {
+  test('without a test in the table are in no title', () => {
     const untold = new Set(rows.filter(({ file }) => file === undefined).map(({ number }) => number));
     const named = projectFiles.filter((path) => path.endsWith('.test.ts')).flatMap(heldIn);
     expect(named.filter((number) => untold.has(number))).toEqual([]);
   });
 });
 
-test.each([...new Set(tables.map(({ page }) => page))])('%s counts what is missing', (page) => {
+test.each([...new Set(tables.map(({ page }) => page))])('%s counts its open rows', (page) => {
   const states = tables.filter((table) => table.page === page).flatMap(({ letter }) => rowsOf(letter, page));
   const count = (wanted: State) => states.filter(({ state }) => state === wanted).length;
   const words = ['held', 'in part', 'not yet', 'not held', 'with nothing to test'] as const;
@@ -70,7 +70,7 @@ test.each([...new Set(tables.map(({ page }) => page))])('%s counts what is missi
   if (count('not yet') + count('in part') > 0) expect(readProjectFile(page).split('\n')).toContain(told);
 });
 
-test('no test names a row that is not there', () => {
+test('no title names a row that does not exist', () => {
   const known = new Set(tables.flatMap(({ letter, page }) => rowsOf(letter, page)).map(({ number }) => number));
   const named = projectFiles.filter((path) => path.endsWith('.test.ts')).flatMap(heldIn);
   expect(named.filter((number) => !known.has(number))).toEqual([]);

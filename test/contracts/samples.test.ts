@@ -32,12 +32,12 @@ test('the samples fit each other: the Cluster with the ClusterConfig, on the Pro
   expect(wish).toHaveProperty('spec.workerPools.0.name', 'fast');
 });
 
-test('the sample of a Host is kept out of use until somebody has looked at it', () => {
+test('the sample of a Host stays in maintenance until a user releases it', () => {
   const { spec } = sample<Host>('host', 'Host');
   expect(HostSpec.parse(spec)).toMatchObject({ maintenance: true, wipe: false });
 });
 
-test('the sample of a ProviderConfig for bare servers is one that Clusters can be made on', () => {
+test('the sample of a ProviderConfig for bare servers supports Clusters', () => {
   const config = sample<ProviderConfig>('hetzner-robot', 'ProviderConfig');
   const { metadata, spec, ...cluster } = sample<Cluster>('cluster', 'Cluster');
   const onMetal = { ...cluster, metadata, spec: { ...spec, profile: `demo.talos.${config.metadata.name}` } };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../setup/generated-files.ts';
 
-/** Every file that is part of the project or about to become so, by its path below the root. */
+/** Every file that git tracks or would add, by its path below the root. */
 export const projectFiles: readonly string[] = listFiles();
 
 function listFiles(): readonly string[] {
@@ -23,7 +23,7 @@ function exists(path: string): boolean {
 
 export const readProjectFile = (path: string): string => readFileSync(join(projectRoot, path), 'utf8');
 
-/** Our own TypeScript below a folder; what is generated does not count. */
+/** Our own TypeScript below a folder, without generated files. */
 export const sourceFiles = (folder: string): readonly string[] =>
   projectFiles.filter(
     (path) => path.startsWith(`${folder}/`) && path.endsWith('.ts') && !path.startsWith('src/talos/gen/'),
@@ -31,7 +31,7 @@ export const sourceFiles = (folder: string): readonly string[] =>
 
 export const isTestFile = (path: string): boolean => path.endsWith('.test.ts');
 
-/** What a file imports, statically or not, each with the words before `from`. */
+/** The modules that a file imports, statically or dynamically. */
 export function importsOf(path: string): readonly string[] {
   const text = readProjectFile(path);
   const patterns = [/^\s*(?:import|export)\s[^'"`;]*?from\s+['"]([^'"]+)['"]/gm, /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g];

@@ -31,7 +31,7 @@ import { WallClock } from './support/provider-process/wall-clock.ts';
 import { startReplicaTestbed } from './support/testbed/replica-testbed.ts';
 import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 
-/** What is looked at every ten minutes is looked at every five seconds here. */
+/** The checks that the provider makes every ten minutes take place every five seconds here. */
 const speed = 120;
 const day = 24 * 3600;
 const cluster = { namespace: 'shop', name: 'main' };
@@ -53,7 +53,7 @@ prepareTestbed(stage, async ({ things }) => {
   await granted('first', token);
 });
 
-/** Waits until what was granted is another and opens the cluster, as it did before. */
+/** Waits until the request holds new credentials that open the cluster, as the old ones did. */
 async function isGrantedAnew(name: string, before: string): Promise<void> {
   await eventually(`what ${name} was granted is another`, async () => {
     const now = await grantedKubeconfig(stage(), ref(name));
@@ -66,7 +66,7 @@ async function isGrantedAnew(name: string, before: string): Promise<void> {
   await isGranted(name);
 }
 
-describe('what is deleted by hand in the cluster comes back, and the token with it:', () => {
+describe('objects deleted by hand in the cluster come back, together with a new token:', () => {
   it('the ServiceAccount', async () => {
     const before = await grantedKubeconfig(stage(), ref('first'));
     const held = await openGrantedClient(stage(), ref('first'));
@@ -85,7 +85,7 @@ describe('what is deleted by hand in the cluster comes back, and the token with 
     await isGrantedAnew('first', before);
   });
 
-  it('the namespace that rights are for', async () => {
+  it('the namespace of the granted permissions', async () => {
     await admin((kube) => kube.remove(Namespace, { name: 'inside' }));
     await eventually('it is back', () =>
       admin(async (kube) => (await kube.list(Role, { namespace: 'inside' })).items[0]),
@@ -103,7 +103,7 @@ describe('what is deleted by hand in the cluster comes back, and the token with 
   });
 });
 
-/** Gives the only control plane another configuration, as somebody does with `talosctl patch machineconfig`. */
+/** Gives the only control plane another configuration, as a user does with `talosctl patch machineconfig`. */
 async function patchNode(change: (cluster: Record<string, unknown>) => void): Promise<void> {
   const [machine] = await stage().things.machines(cluster);
   const address = machine?.status?.address ?? '';
@@ -118,8 +118,8 @@ async function patchNode(change: (cluster: Record<string, unknown>) => void): Pr
 
 const toBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
-describe('after the cluster was changed', () => {
-  it('so that it signs tokens with another key, the Secret holds one that is signed with that', async () => {
+describe('after a change of the cluster', () => {
+  it('to another signing key, the Secret holds a token signed with that key', async () => {
     const before = await grantedKubeconfig(stage(), ref('first'));
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const key = privateKey.export({ format: 'pem', type: 'pkcs1' }).toString();
@@ -127,7 +127,7 @@ describe('after the cluster was changed', () => {
     await isGrantedAnew('first', before);
   });
 
-  it('so that it has another authority, the Secret trusts that', async () => {
+  it('to another certificate authority, the Secret trusts that authority', async () => {
     const before = await grantedKubeconfig(stage(), ref('first'));
     const bundle = await readSecretsBundle(stage(), cluster);
     const old = bundle.authorities.kubernetes;
@@ -146,14 +146,14 @@ describe('after the cluster was changed', () => {
   });
 });
 
-describe('a cluster that cannot be reached while a token is due', () => {
-  it('for an hour: what was granted stays granted, and is renewed as soon as it answers', async () => {
+describe('a cluster that cannot be reached while a token is due for renewal', () => {
+  it('for an hour: the granted access stays, and is renewed as soon as the cluster answers', async () => {
     const before = await grantedKubeconfig(stage(), ref('first'));
     const { data } = await accessSecret(stage(), ref('first'));
     const now = Math.floor(Date.now() / 1000);
     const at = (seconds: number): string => toBase64(String(now + seconds));
     open().pod.network.cut('refused', { to: /:6443$/ });
-    // Due in half an hour by the provider's clock, and good for six days after that.
+    // Due for renewal in half an hour by the provider's clock, and valid for six days after that.
     const times = { creationTimestamp: at(1800 - 24 * day), expirationTimestamp: at(1800 + 6 * day) };
     await stage().platform.merge(KubeSecret, ref('first.kubeconfig'), { data: { ...data, ...times } });
     wallClock.set(1);
@@ -176,7 +176,7 @@ describe('a cluster that cannot be reached while a token is due', () => {
 
 describe('a role that does not exist yet', () => {
   it.each(['Role', 'ClusterRole'] as const)(
-    'of kind %s can be bound, and counts from when it is made',
+    'of kind %s can be bound, and takes effect when it is created',
     async (kind) => {
       const name = `later-${kind.toLowerCase()}`;
       const place = kind === 'Role' ? { namespace: 'inside' } : {};
@@ -196,6 +196,6 @@ describe('a role that does not exist yet', () => {
   );
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().pod.faults()).toEqual([]);
 });

@@ -13,12 +13,12 @@ import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts
 const open = startTestbed({ subnet: '127.42.137' });
 const inShop = (name: string): NamespacedRef => ({ namespace: 'shop', name });
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
-/** Has access and is to lose it. */
+/** Holds access that is withdrawn during the tests. */
 const own = inShop('own');
 
 const ask = (name: string, cluster = 'ready') =>
   open().things.request(inShop(name), { clusterRef: inShop(cluster), token: { permissions: [{ rules }] } });
-/** The same for a Cluster that was there when the operator looked, and is not now. */
+/** The same for a Cluster that existed when the operator processed the request, and does not exist now. */
 async function askAfter(name: string, cluster: string): Promise<void> {
   const profile = open().things.profileOf('home');
   await open().platform.create(AccessRequest, {
@@ -49,7 +49,7 @@ const isLetGo = async (name: string): Promise<boolean> =>
   );
 
 let comeBack = (): void => {};
-/** From now on nobody in that room answers. */
+/** From now on no call to that simulator gets an answer. */
 const silence = (room: string): void => {
   comeBack = open().world.switchboard.judge((call) => (call.room === room ? { kind: 'drop' } : undefined));
 };
@@ -62,7 +62,7 @@ async function grantAndTakeAway(name: string, cluster: string, room = 'workload'
   await remove(name);
 }
 
-/** Virtual machines, disks and all, as a person does it on the system. */
+/** Destroys the virtual machines and their disks, as an administrator does on the system. */
 async function destroyMachinesOf(cluster: string): Promise<void> {
   for (const { metadata } of await open().things.machines(inShop(cluster))) {
     const { vmName, dataset } = await identityOnNas(open(), metadata.name);
@@ -74,13 +74,13 @@ async function destroyMachinesOf(cluster: string): Promise<void> {
   }
 }
 
-/** A way in which a request can have to wait, what it says meanwhile, and how it gets out. */
+/** A reason why a request has to wait for its release, the message it reports meanwhile, and the way out. */
 interface Wait {
   readonly name: string;
-  /** Of the request. */
+  /** Name of the request. */
   readonly on: string;
   readonly begin: () => Promise<unknown>;
-  /** What its condition says as long as it waits; left out where it does not have to. */
+  /** What the condition reports during the wait; absent when the request does not have to wait. */
   readonly says?: RegExp;
   readonly exit?: () => Promise<unknown>;
   readonly end: (name: string) => Promise<boolean>;
@@ -96,7 +96,7 @@ const waits: readonly Wait[] = [
     end: isGranted,
   },
   {
-    name: 'the NAS is away and the Cluster is not made yet',
+    name: 'the NAS is away and the Cluster is not created yet',
     on: 'b',
     begin: async () => {
       silence('truenas');
@@ -124,7 +124,7 @@ const waits: readonly Wait[] = [
     end: isGone,
   },
   {
-    name: 'the NAS is away and the Cluster is there: nobody waits',
+    name: 'the NAS is away and the Cluster exists: there is no wait',
     on: 'd',
     begin: async () => {
       silence('truenas');
@@ -133,7 +133,7 @@ const waits: readonly Wait[] = [
     end: isGranted,
   },
   {
-    name: 'the ClusterProfile was deleted by hand: nobody waits',
+    name: 'the ClusterProfile was deleted by hand: there is no wait',
     on: 'e',
     begin: async () => {
       await open().things.remove(ClusterProfile, { name: open().things.profileOf('home') });
@@ -142,7 +142,7 @@ const waits: readonly Wait[] = [
     end: isGranted,
   },
   {
-    name: 'the ProviderConfig is being deleted: nobody waits',
+    name: 'the ProviderConfig is being deleted: there is no wait',
     on: 'f',
     begin: async () => {
       await open().things.remove(ProviderConfig, { name: 'doomed' });
@@ -151,7 +151,7 @@ const waits: readonly Wait[] = [
     end: isGranted,
   },
   {
-    name: 'the Cluster goes with everything in it',
+    name: 'the Cluster is deleted with everything in it',
     on: 'f',
     begin: async () => {
       await open().things.remove(Cluster, inShop('doomed'));
@@ -190,7 +190,7 @@ const waits: readonly Wait[] = [
     end: isGone,
   },
   {
-    name: 'its machines were destroyed by hand with their disks, and the Cluster is left',
+    name: 'its machines were destroyed by hand with their disks, and the Cluster remains',
     on: 'j',
     begin: async () => {
       await ask('j', 'patient');
@@ -201,19 +201,19 @@ const waits: readonly Wait[] = [
     end: isGone,
   },
   {
-    name: 'it is handed to another provider',
+    name: 'it is assigned to another provider',
     on: own.name,
     begin: () => handTo(own.name, 'another'),
     end: isLetGo,
   },
   {
-    name: 'it is handed to us again',
+    name: 'it is assigned to us again',
     on: own.name,
     begin: () => handTo(own.name, 'talos'),
     end: isGranted,
   },
   {
-    name: 'it is handed to another provider while nobody is there to see it',
+    name: 'it is assigned to another provider while our provider is stopped',
     on: own.name,
     begin: async () => {
       await open().provider.stop();
@@ -223,7 +223,7 @@ const waits: readonly Wait[] = [
     end: isLetGo,
   },
   {
-    name: 'it was handed to another provider and is deleted',
+    name: 'it was assigned to another provider and is deleted',
     on: own.name,
     begin: () => remove(own.name),
     end: isGone,
@@ -240,7 +240,7 @@ prepareTestbed(open, async ({ things }) => {
   await beGranted(own.name);
 });
 
-it.each(waits)('C70, C71, C72: an AccessRequest gets out when $name', async ({ on, begin, says, exit, end }) => {
+it.each(waits)('C70, C71, C72: an AccessRequest is released when $name', async ({ on, begin, says, exit, end }) => {
   await begin();
   if (says) {
     await eventually('it says what it waits for', async () => {
@@ -256,6 +256,6 @@ it.each(waits)('C70, C71, C72: an AccessRequest gets out when $name', async ({ o
   }
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });

@@ -15,7 +15,7 @@ const secretRef = (name: string) => ({ namespace: 'shop', name: `${name}.kubecon
 const patchSecret = (name: string, patch: object) => open().platform.merge(Secret, secretRef(name), patch);
 const renew = (name: string) =>
   open().things.annotate(AccessRequest, ref(name), { 'openmcp.cloud/operation': 'reconcile' });
-/** What of a Secret changes when a token is renewed. */
+/** The part of a Secret that changes with the renewal of a token. */
 const tokenOf = async (name: string): Promise<string | undefined> =>
   (await open().platform.get(Secret, secretRef(name))).data?.['kubeconfig'];
 const isRenewed = async (name: string): Promise<void> => {
@@ -42,7 +42,7 @@ describe('the Secret of a request', () => {
     data: { extra: Buffer.from('theirs').toString('base64') },
   };
 
-  it('C63: keeps labels, annotations, finalizers and keys of others when a token is renewed', async () => {
+  it('C63: keeps foreign labels, annotations, finalizers and keys when a token is renewed', async () => {
     await granted('shared', maps);
     await patchSecret('shared', others);
     await isRenewed('shared');
@@ -50,7 +50,7 @@ describe('the Secret of a request', () => {
     expect(await ask('shared', (holder) => holder.list(ConfigMap))).toBe('allowed');
   });
 
-  it('C69: keeps them when it turns to OIDC, and loses the times of the token', async () => {
+  it('C69: keeps them when the request changes to OIDC, and loses the times of the token', async () => {
     const oidc = { name: 'corp', issuer: 'https://issuer.example.org', clientID: 'x', roleBindings: [] };
     await open().platform.merge(AccessRequest, ref('shared'), { spec: { token: null, oidc } });
     await isGranted('shared');
@@ -60,7 +60,7 @@ describe('the Secret of a request', () => {
     await patchSecret('shared', { metadata: { finalizers: null } });
   });
 
-  it('is told to be immutable, and is made again when it is removed', async () => {
+  it('is reported as immutable, and is created again after its removal', async () => {
     await granted('frozen', maps);
     await patchSecret('frozen', { immutable: true });
     expect(await refusal('frozen', 'AccessReady', 'SecretNotWritable')).toBe(
@@ -71,7 +71,7 @@ describe('the Secret of a request', () => {
     await isGranted('frozen');
   });
 
-  it('is told to be of a foreign type', async () => {
+  it('is reported as of a foreign type', async () => {
     const { metadata } = await granted('typed', maps);
     const { ownerReferences } = (await accessSecret(open(), ref('typed'))).metadata;
     await open().provider.stop();
@@ -91,7 +91,7 @@ describe('the Secret of a request', () => {
     await isGranted('typed');
   });
 
-  it('is named in the status as long as it is there, also when the request cannot be granted any more', async () => {
+  it('is named in the status as long as it exists, also when the request can no longer be granted', async () => {
     await granted('spoiled', maps);
     const token = { roleRefs: [{ kind: 'Role', name: 'homeless' }] };
     await open().platform.merge(AccessRequest, ref('spoiled'), { spec: { token } });
@@ -102,7 +102,7 @@ describe('the Secret of a request', () => {
 });
 
 describe('the end of a request', () => {
-  it('leaves its Secret to garbage collection while others hold the request, without access', async () => {
+  it('leaves its Secret to garbage collection while foreign finalizers hold the request, without access', async () => {
     await granted('held', maps);
     const holder = await openGrantedClient(open(), ref('held'));
     const { metadata } = await open().things.getRequest(ref('held'));
@@ -123,7 +123,7 @@ describe('the end of a request', () => {
 });
 
 describe('a request whose Cluster is gone', () => {
-  it('C71: is Pending, although its token would last for a month', async () => {
+  it('C71: is Pending, although its token is valid for another month', async () => {
     await granted('orphan', maps);
     await open().things.remove(Cluster, cluster);
     await eventually('the Cluster is gone', async () => !(await open().things.exists(Cluster, cluster)), 60);
@@ -134,6 +134,6 @@ describe('a request whose Cluster is gone', () => {
   });
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { accessSecret, ConfigMap, grantedKubeconfig } from './support/access/wor
 import { findSecretLeaks } from './support/observation/secret-leaks.ts';
 import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-/** Waits of the provider are so long here that whatever happens soon has been woken. */
+/** The provider's waits are so long here that a prompt reaction proves a watch event as its cause. */
 const open = startTestbed({ subnet: '127.42.141', speed: 3 });
 const cluster = { namespace: 'shop', name: 'main' };
 const { admin, ask, granted, isReady, ref } = accessHelpers(open, cluster);
@@ -20,7 +20,7 @@ prepareTestbed(open, async ({ things }) => {
   await isReady();
 });
 
-/** Writes into a granted Secret when its token was made and when it ends, in seconds from now. */
+/** Writes the token's creation and expiry into a granted Secret, in seconds from now. */
 async function setTimes(name: string, created: number, expires: number): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
   const encode = (seconds: number): string => Buffer.from(String(now + seconds)).toString('base64');
@@ -28,7 +28,7 @@ async function setTimes(name: string, created: number, expires: number): Promise
   await open().platform.merge(Secret, ref(`${name}.kubeconfig`), { data });
 }
 
-/** Waits until the Secret of a request holds another token than before, with a month to go. */
+/** Waits until the Secret of a request holds a token other than `before`, valid for another month. */
 async function isRenewed(name: string, before: string): Promise<void> {
   await eventually(`the token of ${name} is renewed`, async () => {
     const now = await grantedKubeconfig(open(), ref(name));
@@ -44,7 +44,7 @@ describe('a token', () => {
   const day = 24 * 3600;
   const token = { permissions: [{ rules: coreReadRules('configmaps') }] };
 
-  it('C64: comes back with its Secret when somebody deletes that', async () => {
+  it('C64: comes back with its Secret after the deletion of the Secret', async () => {
     await granted('lasting', token);
     const before = await grantedKubeconfig(open(), ref('lasting'));
     await open().things.remove(Secret, ref('lasting.kubeconfig'));
@@ -52,7 +52,7 @@ describe('a token', () => {
     await isRenewed('lasting', before);
   });
 
-  it('C59, C60: is renewed when four fifths of its time are over, and not before', async () => {
+  it('C59, C60: is renewed after four fifths of its lifetime, and not before', async () => {
     await granted('ageing', token);
     const before = await grantedKubeconfig(open(), ref('ageing'));
     await setTimes('ageing', -20 * day, 10 * day);
@@ -61,7 +61,7 @@ describe('a token', () => {
     await isRenewed('ageing', before);
   });
 
-  it('is renewed by the clock, without anybody touching anything', async () => {
+  it('is renewed by the clock, without any change of an object', async () => {
     await granted('ticking', token);
     const before = await grantedKubeconfig(open(), ref('ticking'));
     // Four fifths of these thousand seconds are over in three.
@@ -69,7 +69,7 @@ describe('a token', () => {
     await isRenewed('ticking', before);
   });
 
-  it('is renewed by a provider that was not there when it was due', async () => {
+  it('is renewed by a provider that was stopped when it was due', async () => {
     await granted('forgotten', token);
     const before = await grantedKubeconfig(open(), ref('forgotten'));
     await open().provider.stop();
@@ -80,7 +80,7 @@ describe('a token', () => {
 });
 
 describe('the operation annotation', () => {
-  it('C46: keeps hands off with `ignore`, and renews the token with `reconcile`', async () => {
+  it('C46: suspends the reconcile with `ignore`, and renews the token with `reconcile`', async () => {
     const { things, platform } = open();
     await granted('ordered', { permissions: [{ name: 'ordered', rules: coreReadRules('configmaps') }] });
     await things.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: 'ignore' });
@@ -100,10 +100,10 @@ describe('the operation annotation', () => {
   });
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });
 
-it('no token or key of all this is in any log line, event, status or condition', () => {
+it('no token or key appears in any log line, event, status or condition', () => {
   expect(findSecretLeaks(open())).toEqual([]);
 });

@@ -18,7 +18,7 @@ import type { RecordedVersion } from './support/observation/object-recorder.ts';
 import { findSecretLeaks } from './support/observation/secret-leaks.ts';
 import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-/** Waits of the provider are so long here that whatever happens soon has been woken. */
+/** The provider's waits are so long here that a prompt reaction proves a watch event as its cause. */
 const open = startTestbed({ subnet: '127.42.102', speed: 3 });
 const cluster = { namespace: 'shop', name: 'main' };
 const { admin, ask, granted, isGranted, isReady, makeClusterRole, makeNamespace, objectsOf, ref, refusal } =
@@ -39,13 +39,13 @@ prepareTestbed(open, async ({ things }) => {
 });
 
 describe('a request made before its cluster is ready', () => {
-  it('C47, C48, C70: says what it waits for, and is granted as soon as the cluster is ready', async () => {
+  it('C47, C48, C70: reports its reason to wait, and is granted as soon as the cluster is ready', async () => {
     const { recorder } = open();
     await isGranted('early');
     const first = (all: readonly RecordedVersion[], phase: string): number =>
       all.find(({ object }) => (object as Cluster).status?.phase === phase)?.at.getTime() ?? Number.NaN;
     const waited = first(recorder.of(AccessRequest, early), 'Granted') - first(recorder.of(Cluster, cluster), 'Ready');
-    // Without being woken it would have looked again after ten seconds.
+    // Without a watch event the next reconcile comes after ten seconds.
     expect(waited).toBeLessThan(6000);
     const said = recorder.of(AccessRequest, early).flatMap(({ object }) => object.status?.conditions ?? []);
     const waiting = said.filter(({ type, status }) => type === 'ClusterReady' && status === 'False');
@@ -55,8 +55,8 @@ describe('a request made before its cluster is ready', () => {
   });
 });
 
-describe('what is granted', () => {
-  it('C50, C51, C52, C54, C58, C62, C63: is a kubeconfig with exactly the permissions that were asked for, made where they were asked for', async () => {
+describe('granted access', () => {
+  it('C50, C51, C52, C54, C58, C62, C63: is a kubeconfig with exactly the requested permissions, in the requested namespaces', async () => {
     const { things } = open();
     const { status, metadata } = await granted('reader', {
       permissions: [
@@ -118,7 +118,7 @@ describe('what is granted', () => {
     expect(await grantedKubeconfig(open(), ref('reader'))).toContain(`server: ${apiServer}\n`);
   });
 
-  it('C53: can be existing roles: cluster-wide, or in one namespace and in no other', async () => {
+  it('C53: covers existing roles: cluster-wide, or in one namespace and in no other', async () => {
     await makeNamespace('local');
     await admin((kube) =>
       kube.create(Role, {
@@ -145,7 +145,7 @@ describe('what is granted', () => {
     expect(await ask('roles', (holder) => holder.list(Secret))).toBe(403);
   });
 
-  it('C58: carries the marks of the other providers as well, which are put back when they were taken off', async () => {
+  it('C58: carries the ownership marks of the other providers as well, and restores them after their removal', async () => {
     const role = { name: `openmcp:permission:${accessRequestId('test', 'talos', ref('reader'))}:0` };
     const marks = { [labels.managedByName]: 'reader', [labels.managedByNamespace]: 'shop' };
     const marked = async () => (await admin((kube) => kube.get(ClusterRole, role))).metadata.labels;
@@ -158,7 +158,7 @@ describe('what is granted', () => {
     });
   });
 
-  it('C61: lies in a Secret whose name is no longer than a name may be, however long that of the request is', async () => {
+  it('C61: lies in a Secret whose name keeps the length limit, however long the name of the request is', async () => {
     const name = `a-request-with-a-very-long-name-${'x'.repeat(40)}`;
     const { status } = await granted(name, { permissions: [{ rules: coreReadRules('configmaps') }] });
     expect(status?.secretRef?.name).toMatch(/^.{1,52}\.kubeconfig$/);
@@ -166,8 +166,8 @@ describe('what is granted', () => {
   });
 });
 
-describe('a request that cannot be granted as it is written', () => {
-  it('C55: does not take over an object of the same name that is not its own, and says so', async () => {
+describe('a request that cannot be granted as written', () => {
+  it('C55: does not adopt a foreign object of the same name, and reports it', async () => {
     const before = await makeClusterRole('taken', 'nodes');
     await open().things.request(ref('greedy'), {
       clusterRef: cluster,
@@ -183,7 +183,7 @@ describe('a request that cannot be granted as it is written', () => {
     await isGranted('greedy');
   });
 
-  it('is told which fields of roleRefs are missing, and which are too many: all of them at once', async () => {
+  it('reports all missing and all superfluous fields of roleRefs at once', async () => {
     await open().things.request(ref('nowhere'), {
       clusterRef: cluster,
       token: {
@@ -199,7 +199,7 @@ describe('a request that cannot be granted as it is written', () => {
     expect(await objectsOf('nowhere')).toEqual([]);
   });
 
-  it('is told everything that the cluster refuses at once, and gets no rights of a foreign role', async () => {
+  it('reports everything that the cluster rejects at once, and gets no permissions of a foreign role', async () => {
     await makeClusterRole('foreign', 'secrets');
     const permissions = [
       { name: 'foreign', rules: coreReadRules('configmaps') },
@@ -220,7 +220,7 @@ describe('a request that cannot be granted as it is written', () => {
     await open().things.remove(AccessRequest, ref('several'));
   });
 
-  it('C54: does not get a namespace made that it did not want made', async () => {
+  it('C54: does not create a namespace that the request does not want created', async () => {
     await open().things.request(ref('modest'), {
       clusterRef: cluster,
       token: {
@@ -231,7 +231,7 @@ describe('a request that cannot be granted as it is written', () => {
     expect(await admin((kube) => kube.find(Namespace, { name: 'not-yet' }))).toBeUndefined();
   });
 
-  it('gets nothing for an OIDC issuer that no API server would take, and says what to use instead', async () => {
+  it('gets nothing for an OIDC issuer that no API server accepts, and names the alternative', async () => {
     const wrong = { ...oidc, issuer: 'http://issuer.example.org' };
     await open().things.request(ref('trusting'), { clusterRef: cluster, oidc: wrong });
     expect(await refusal('trusting', 'AccessReady', 'TrustRefused')).toMatch(/^spec\.oidc\.issuer: .*https:/);
@@ -243,7 +243,7 @@ describe('a request that cannot be granted as it is written', () => {
 const oidc = { name: 'corp', issuer: 'https://issuer.example.org', clientID: 'x', roleBindings: [] };
 
 describe('a changed request', () => {
-  it('C57: loses what it does not ask for any more, at once and for those who hold a token', async () => {
+  it('C57: loses removed permissions at once, also for holders of a token', async () => {
     await granted('changing', {
       permissions: [{ rules: coreReadRules('configmaps') }, { namespace: 'inside', rules: coreReadRules('secrets') }],
       roleRefs: [{ kind: 'ClusterRole', name: 'look-at-nodes' }],
@@ -269,7 +269,7 @@ describe('a changed request', () => {
     expect(await admin((kube) => kube.find(Namespace, { name: 'inside' }))).toBeDefined();
   });
 
-  it('is not lost when the change comes while it is being granted', async () => {
+  it('is not lost when the change comes during the grant', async () => {
     const { things, platform, world } = open();
     world.switchboard.fail('workload', /\/token$/, { kind: 'late', milliseconds: 1500 });
     const start = open().calls.length;
@@ -288,7 +288,7 @@ describe('a changed request', () => {
     expect(await ask('hasty', (holder) => holder.list(ConfigMap))).toBe('allowed');
   });
 
-  it('C56: gets a new binding for a new role, because a binding cannot be led elsewhere', async () => {
+  it('C56: gets a new binding for a new role, because the role of a binding is immutable', async () => {
     await granted('rebound', { roleRefs: [{ kind: 'ClusterRole', name: 'look-at-nodes' }] });
     const labelSelector = `${labels.access}=${accessRequestId('test', 'talos', ref('rebound'))}`;
     const bindings = () => admin((kube) => kube.list(ClusterRoleBinding, { labelSelector }));
@@ -307,7 +307,7 @@ describe('a changed request', () => {
     expect(await ask('rebound', (holder) => holder.list(Secret))).toBe('allowed');
   });
 
-  it('C69: has everything withdrawn when it turns to OIDC', async () => {
+  it('C69: has everything withdrawn when it changes to OIDC', async () => {
     await granted('turning', { permissions: [{ rules: coreReadRules('configmaps') }] });
     const holder = await openGrantedClient(open(), ref('turning'));
     try {
@@ -323,7 +323,7 @@ describe('a changed request', () => {
 });
 
 describe('the end', () => {
-  it('C45: of a request withdraws everything of it and nothing of others', async () => {
+  it('C45: of a request withdraws all its objects and no foreign ones', async () => {
     const others = await objectsOf('roles');
     const holder = await openGrantedClient(open(), ref('reader'));
     try {
@@ -339,7 +339,7 @@ describe('the end', () => {
     expect(await ask('roles', (guest) => guest.list(KubeNode))).toBe('allowed');
   });
 
-  it('C41, C72: of a cluster lets requests go that are left, whether they were granted or not', async () => {
+  it('C41, C72: of a cluster releases its remaining requests, granted or not', async () => {
     const { things, platform } = open();
     await things.remove(Cluster, cluster);
     await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, cluster)));
@@ -357,17 +357,17 @@ describe('the end', () => {
   });
 });
 
-it('C49: Denied is never used: whatever is refused can be granted after a change', () => {
+it('C49: Denied is never used: every rejected request can be granted after a change', () => {
   const phases = open()
     .recorder.of(AccessRequest)
     .map(({ object }) => object.status?.phase);
   expect(new Set(phases)).toEqual(new Set([undefined, 'Pending', 'Granted']));
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });
 
-it('no token or key of all this is in any log line, event, status or condition', () => {
+it('no token or key appears in any log line, event, status or condition', () => {
   expect(findSecretLeaks(open())).toEqual([]);
 });

@@ -31,7 +31,7 @@ const configIsReady = (name: string) =>
     async () => (await open().things.getConfig(name)).status?.phase === 'Ready',
   );
 
-/** Why a ProviderConfig is not served, as it is written now. */
+/** The reason why the current spec of a ProviderConfig is rejected. */
 const refusalOf = (name: string): Promise<SubmissionResult> =>
   eventually(`ProviderConfig ${name} is refused`, async () => {
     const config = await open().things.getConfig(name);
@@ -51,7 +51,7 @@ async function vanish(...names: string[]): Promise<void> {
 }
 
 describe('two ProviderConfigs whose address pools overlap', () => {
-  it('are both served, out of one plan: no address is given away twice, not even in another network', async () => {
+  it('both work from one plan: no address is assigned twice, not even in another network', async () => {
     const { things } = open();
     await things.config('left', { pool: [10, 12] });
     await things.config('right', {
@@ -66,7 +66,7 @@ describe('two ProviderConfigs whose address pools overlap', () => {
     expect(await addressesOf('b')).toEqual([at(12), at(13)]);
   });
 
-  it('leave nothing to a third Cluster, which says so and goes on by itself when something is given back', async () => {
+  it('leave no address for a third Cluster, which reports it and continues without help after a release', async () => {
     const { things } = open();
     await things.cluster(ref('c'), { config: 'left' });
     const verdict = await eventually('it says so', async () => {
@@ -92,7 +92,7 @@ describe('a fixed endpoint', () => {
     change: ({ controlPlane }: { controlPlane: object }) => Object.assign(controlPlane, { endpoint }),
   });
 
-  it('in the pool of another ProviderConfig is given to nobody', async () => {
+  it('in the pool of another ProviderConfig is never assigned', async () => {
     const { things } = open();
     await things.config('fixed', fixed(`${at(40)}:443`));
     await configIsReady('fixed');
@@ -102,7 +102,7 @@ describe('a fixed endpoint', () => {
     expect(await addressesOf('d')).toEqual([at(41), at(42)]);
   });
 
-  it('that a node has already is refused, with the one who has it', async () => {
+  it('that a node already has is rejected, and the message names the node', async () => {
     const { things, platform } = open();
     await things.config('late', fixed(at(42)));
     const verdict = await refusalOf('late');
@@ -112,7 +112,7 @@ describe('a fixed endpoint', () => {
     await vanish('d');
   });
 
-  it('that another ProviderConfig has is refused, until that one goes', async () => {
+  it('that another ProviderConfig has is rejected until that ProviderConfig is deleted', async () => {
     const { things } = open();
     await things.config('elder', fixed('k8s.example.org'));
     await configIsReady('elder');
@@ -126,7 +126,7 @@ describe('a fixed endpoint', () => {
   });
 });
 
-it('nothing is left of all this, and nothing of it was a fault', async () => {
+it('nothing is left behind, and the provider logs no fault of its own', async () => {
   const { things, platform } = open();
   const { items } = await platform.list(ProviderConfig);
   for (const { metadata } of items) await things.remove(ProviderConfig, { name: metadata.name });

@@ -33,19 +33,19 @@ prepareTestbed(
 const isSilent = async (ref: NamespacedRef): Promise<boolean> =>
   findFalseCondition((await open().stage.things.getCluster(ref)).status?.conditions, 'EndpointReachable') !== undefined;
 
-/** How often tokens were asked for since then. */
+/** The number of token requests since then. */
 const tokensSince = (start: number): number =>
   open()
     .stage.calls.slice(start)
     .filter((call) => isProviderCall(call) && /\/token$/.test(call.name)).length;
 
-/** Has the provider look at the Cluster, which is at rest otherwise. */
+/** Triggers a reconcile of the Cluster, which is idle otherwise. */
 async function nudge(): Promise<void> {
   const metadata = { annotations: { 'example.org/nudged': new Date().toISOString() } };
   await open().stage.platform.merge(Cluster, main, { metadata });
 }
 
-/** Waits until it has proven once more that the cluster answers. */
+/** Waits until the provider has probed the cluster once more. */
 async function looksAgain(): Promise<void> {
   const start = open().stage.calls.length;
   await nudge();
@@ -60,13 +60,13 @@ async function looksAgain(): Promise<void> {
 it.each([
   { hours: -10, name: 'main', what: 'ten hours behind' },
   { hours: 10, name: 'other', what: 'ten hours ahead' },
-])('a provider whose clock is $what of everybody makes a cluster all the same', async ({ hours, name }) => {
+])('a provider whose clock is $what creates a cluster all the same', async ({ hours, name }) => {
   wallClock.set(hours);
   await open().stage.things.cluster(inShop(name));
   await eventually('it is ready', () => open().isReady(inShop(name)));
 });
 
-it('and grants access that lasts as long as the cluster says', async () => {
+it('and grants access for the lifetime that the cluster sets', async () => {
   wallClock.set(0);
   for (const ref of asked)
     await open().stage.things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
@@ -74,7 +74,7 @@ it('and grants access that lasts as long as the cluster says', async () => {
   await withGrantedClient(open().stage, main, async (holder) => await holder.list(ConfigMap));
 });
 
-it('a clock that jumps by hours, this way and that, changes nothing', async () => {
+it('a clock that jumps by hours in either direction changes nothing', async () => {
   const start = open().stage.calls.length;
   for (const hours of [5, -5, 11, 20, -3, 0]) {
     wallClock.set(hours);
@@ -84,13 +84,13 @@ it('a clock that jumps by hours, this way and that, changes nothing', async () =
   expect(tokensSince(start)).toBe(0);
 });
 
-it('a clock that is weeks ahead is not believed by the cluster, which is said; set right, all is well at once', async () => {
+it('the cluster does not accept a clock that is weeks ahead, which is reported; a corrected clock restores everything at once', async () => {
   const start = open().stage.calls.length;
   wallClock.set(25 * day);
   await nudge();
   await eventually('the Cluster does not answer to that', () => isSilent(main));
   await consistently(2, async () => expect(await open().isGranted(main)).toBe(true));
-  // Looks of the Cluster, ever less often, and none of the requests.
+  // The Cluster's probes, with growing backoff, and none for the requests.
   expect(
     open()
       .stage.calls.slice(start)
@@ -103,7 +103,7 @@ it('a clock that is weeks ahead is not believed by the cluster, which is said; s
   expect((performance.now() - back) / 1000).toBeLessThan(30 / speed + 5 + late());
 });
 
-it('all this time the Lease was held by one, who never lost it to itself', () => {
+it('one holder keeps the Lease all this time and never loses it to itself', () => {
   expect(open().fencing.holders).toHaveLength(1);
   expect(open().pod.deaths).toEqual([]);
   expect(open().fencing.takeViolations()).toEqual([]);

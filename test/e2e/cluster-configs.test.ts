@@ -42,7 +42,7 @@ prepareTestbed(open, async ({ things }) => {
 });
 
 describe('a Cluster with ClusterConfigs', () => {
-  it('waits, with a sentence, for those that do not exist', async () => {
+  it('waits for missing ClusterConfigs, and reports them', async () => {
     const said = await eventually('it is refused', () => refusalOf(special));
     expect(said).toMatchObject({
       reason: 'InvalidReference',
@@ -51,7 +51,7 @@ describe('a Cluster with ClusterConfigs', () => {
     expect(await open().things.machines(special)).toEqual([]);
   });
 
-  it('is refused by the field of the one that is wrong, and nothing is made', async () => {
+  it('is rejected with the field of the invalid ClusterConfig, and nothing is created', async () => {
     await write('size', { controlPlane: { size: 'huge' } });
     await write('pools', {
       workerPools: [
@@ -67,7 +67,7 @@ describe('a Cluster with ClusterConfigs', () => {
     expect(await open().things.machines(special)).toEqual([]);
   });
 
-  it('C22: is made as they say once they are right, and its neighbour as the ProviderConfig says', async () => {
+  it('C22: follows its ClusterConfigs once they are valid, and its neighbour follows the ProviderConfig', async () => {
     await change('size', { controlPlane: { size: 'large' } });
     for (const ref of [plain, special]) await eventually(`${ref.name} is ready`, () => isReady(ref), 100);
     const made = async (ref: typeof plain) =>
@@ -85,13 +85,13 @@ describe('a Cluster with ClusterConfigs', () => {
     expect(sizes.filter(([cores]) => cores === large.cpus)).toEqual([[large.cpus, large.memoryMiB]]);
   });
 
-  it('gives nodes what its pools ask for', async () => {
+  it('gives nodes what its pools request', async () => {
     const nodes = await withAdminClient(open(), special, async (admin) => (await admin.list(KubeNode)).items);
     const pools = nodes.map(({ metadata }) => [metadata.labels?.[labels.pool], metadata.labels?.['example.org/disk']]);
     expect(pools).toContainEqual(['fast', 'fast']);
   });
 
-  it('C25: has nodes that are called as its annotation says, for good', async () => {
+  it('C25: names its nodes by its annotation, permanently', async () => {
     const names = async () => (await open().things.machines(special)).map(({ metadata }) => metadata.name);
     const before = await names();
     expect(before.every((name) => /^blue-[a-z2-7]{8}-(cp|fast)-0$/.test(name))).toBe(true);
@@ -103,7 +103,7 @@ describe('a Cluster with ClusterConfigs', () => {
     expect(await names()).toEqual(before);
   });
 
-  it('C24: grows when one of them does', async () => {
+  it('C24: grows when one of its ClusterConfigs does', async () => {
     await change('pools', {
       workerPools: [
         { name: 'work', replicas: 0 },
@@ -117,7 +117,7 @@ describe('a Cluster with ClusterConfigs', () => {
     expect(await open().things.machines(plain)).toHaveLength(2);
   });
 
-  it('says so when one of them is deleted, and is served all the same', async () => {
+  it('reports the deletion of one of them, and is reconciled all the same', async () => {
     await open().things.remove(ClusterConfig, { namespace, name: 'pools' });
     const said = await eventually('it is missed', () => refusalOf(special));
     expect(said).toMatchObject({ reason: 'InvalidReference', message: expect.stringMatching(/ClusterConfig pools/) });
@@ -126,7 +126,7 @@ describe('a Cluster with ClusterConfigs', () => {
     expect(await open().things.machines(special)).toHaveLength(3);
   });
 
-  it('goes without it, and leaves nothing', async () => {
+  it('is deleted without it, and leaves nothing behind', async () => {
     for (const ref of [plain, special]) await open().things.remove(Cluster, ref);
     await eventually('they are gone', async () => {
       const left = await open().platform.list(Cluster);

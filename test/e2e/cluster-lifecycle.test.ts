@@ -28,7 +28,7 @@ const addressesOf = async (ref: { namespace: string; name: string }): Promise<st
   (await open().things.machines(ref)).flatMap(({ status }) => status?.address ?? []);
 
 prepareTestbed(open, async ({ things, world }) => {
-  // The new API server refuses us a few times although everything else is ready.
+  // The new API server rejects the provider a few times although everything else is ready.
   world.switchboard.fail('workload', proof, { kind: 'error', status: 401 }, refusals);
   await things.credentials();
   await things.config('home', { controlPlanes: 3, workers: 1 });
@@ -46,7 +46,7 @@ prepareTestbed(open, async ({ things, world }) => {
 });
 
 describe('a ProviderConfig', () => {
-  it('C8, C9, C10: gives one ClusterProfile by the predictable name, with its versions newest first', async () => {
+  it('C8, C9, C10: publishes one ClusterProfile by the predictable name, with its versions newest first', async () => {
     const { things, platform } = open();
     const profile = await platform.get(ClusterProfile, { name: 'test.talos.home' });
     expect(profile.spec).toEqual({
@@ -81,7 +81,7 @@ describe('a Cluster with three control planes and a worker', () => {
     );
   });
 
-  it('C33, C34, C36: says how it stands in conditions of one polarity, all True and all current when it is ready', async () => {
+  it('C33, C34, C36: reports conditions of one polarity, all True and all current when it is ready', async () => {
     const { status, metadata } = await open().things.getCluster(first);
     const conditions = status?.conditions ?? [];
     expect(conditions.map(({ type, status: is, observedGeneration }) => [type, is, observedGeneration])).toEqual(
@@ -95,7 +95,7 @@ describe('a Cluster with three control planes and a worker', () => {
     for (const { reason } of conditions) expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);
   });
 
-  it('C32: goes from nothing through Progressing to Ready and never back, and always says what it waits for', () => {
+  it('C32: goes from no phase through Progressing to Ready and never back, and always reports what it waits for', () => {
     const { recorder } = open();
     expect(recorder.values(Cluster, first, ({ status }) => status?.phase)).toEqual([undefined, 'Progressing', 'Ready']);
     for (const { object } of recorder.of(Cluster)) {
@@ -105,7 +105,7 @@ describe('a Cluster with three control planes and a worker', () => {
     }
   });
 
-  it('C27, C28, C29, C30, C31: publishes both endpoints, the version that really runs, who made it and what of', async () => {
+  it('C27, C28, C29, C30, C31: publishes both endpoints, the running version, its provider and its sources', async () => {
     const { status, metadata } = await open().things.getCluster(first);
     const url = status?.apiServer ?? '';
     expect(url).toMatch(/^https:\/\/127\.42\.100\.\d+:6443$/);
@@ -137,7 +137,7 @@ describe('a Cluster with three control planes and a worker', () => {
     });
   });
 
-  it('really is a cluster: four ready nodes with their roles, three members of one etcd', async () => {
+  it('is a real cluster: four ready nodes with their roles, three members of one etcd', async () => {
     const stage = open();
     const { items } = await withAdminClient(stage, first, (admin) => admin.list(KubeNode));
     const machines = await stage.things.machines(first);
@@ -155,13 +155,13 @@ describe('a Cluster with three control planes and a worker', () => {
     expect(members.map(({ name }) => name).sort()).toEqual(controlPlanes.map(({ metadata }) => metadata.name).sort());
   });
 
-  it('was bootstrapped on one machine and on no other', () => {
+  it('is bootstrapped on one machine only', () => {
     const told = (name: string): Set<string> =>
       new Set(bootstrappedNodes(open().calls).filter((node) => node.includes(`${name}_`)));
     expect([told('first').size, told('second').size]).toEqual([1, 1]);
   });
 
-  it('has its secrets from before their first use, and they never change', () => {
+  it('has its secrets before their first use, and they never change', () => {
     const { recorder, namespace, calls } = open();
     const key = { namespace, name: clusterSecretsName(first) };
     const versions = recorder.of(Secret, key);
@@ -172,7 +172,7 @@ describe('a Cluster with three control planes and a worker', () => {
     expect(made[0]).toBeLessThan(writes.findIndex((name) => name.endsWith('/machines')));
   });
 
-  it('C37: tells its story in events', async () => {
+  it('C37: reports its progress in events', async () => {
     const { recorder, things } = open();
     const machines = await things.machines(first);
     const said = recorder.events({ kind: 'Cluster', name: 'first' });
@@ -191,7 +191,7 @@ describe('a Cluster with three control planes and a worker', () => {
     ]);
   });
 
-  it('C30: has an API server in its status as soon as the address is known, and endpoints when it has answered', () => {
+  it('C30: has an API server in its status as soon as the address is known, and endpoints after its first answer', () => {
     const seen = open()
       .recorder.of(Cluster, first)
       .map(({ object: { status } }) => [status?.apiServer !== undefined, status?.endpoints !== undefined] as const);
@@ -200,7 +200,7 @@ describe('a Cluster with three control planes and a worker', () => {
     expect(known).toBeLessThan(answered ?? 0);
   });
 
-  it('C39: hands labels and annotations of the contract down to its machines, and no others', async () => {
+  it('C39: propagates labels and annotations of the contract to its machines, and no others', async () => {
     for (const { metadata } of await open().things.machines(first)) {
       expect(metadata.labels).toMatchObject({ [`${openmcpKeys.metadataPrefix}project`]: 'apollo' });
       expect(metadata.labels).not.toHaveProperty('other');
@@ -208,7 +208,7 @@ describe('a Cluster with three control planes and a worker', () => {
     }
   });
 
-  it('C39: has them follow for the whole life, on its virtual machines as well, where what people wrote stays', async () => {
+  it('C39: propagates their changes for its whole lifetime, also to its virtual machines, and keeps text of users there', async () => {
     const project = `${openmcpKeys.metadataPrefix}project`;
     const contact = `${openmcpKeys.metadataPrefix}contact`;
     const rows = async () => {
@@ -236,7 +236,7 @@ describe('a Cluster with three control planes and a worker', () => {
     expect(now?.description).toMatch(/=artemis\nNote\.$/);
   });
 
-  it('has machines that say where they are and carry their addresses', async () => {
+  it('has machines that report their host and their addresses', async () => {
     for (const { status, metadata } of await open().things.machines(first)) {
       expect(status).toMatchObject({
         phase: 'Ready',
@@ -263,14 +263,14 @@ describe('a second Cluster of the same ProviderConfig at the same time', () => {
     expect(new Set(urls).size).toBe(2);
   });
 
-  it('C21: runs the Kubernetes version that it asked for', async () => {
+  it('C21: runs the requested Kubernetes version', async () => {
     const { metadata } = await open().things.getCluster(second);
     expect(metadata.labels?.[openmcpKeys.kubernetesVersion]).toBe('1.34.7');
   });
 });
 
-describe('deleting', () => {
-  it('takes one Cluster away and leaves the other as it is', async () => {
+describe('deletion', () => {
+  it('removes one Cluster and leaves the other unchanged', async () => {
     const stage = open();
     const { things } = stage;
     const kept = await things.machines(second);
@@ -286,7 +286,7 @@ describe('deleting', () => {
     expect(space.status?.phase).toBe('Active');
   });
 
-  it('withdraws what was published while it goes, and is seen to be Terminating', () => {
+  it('withdraws the published access meanwhile, and shows the phase Terminating', () => {
     const { recorder } = open();
     const terminating = recorder.of(Cluster, first).filter(({ object }) => object.status?.phase === 'Terminating');
     expect(terminating.length).toBeGreaterThan(0);
@@ -297,7 +297,7 @@ describe('deleting', () => {
     }
   });
 
-  it('T48: has a boot image removed that nobody has needed for a day', async () => {
+  it('T48: removes a boot image that has been unused for a day', async () => {
     const stage = open();
     const { things, world, platform } = stage;
     const home = { name: 'home' };
@@ -306,7 +306,7 @@ describe('deleting', () => {
     const properties = () => datasets.get(image)?.userProperties;
     await things.remove(Cluster, second);
     await eventually('the second cluster is gone', async () => !(await things.exists(Cluster, second)));
-    // The old version is named by nobody any more.
+    // No object names the old version any more.
     await platform.merge(ProviderConfig, home, { spec: { talos: { version: '1.13.8' } } });
     const ask = () => things.annotate(ProviderConfig, home, { [openmcpKeys.operation]: 'reconcile' });
     await ask();
@@ -319,7 +319,7 @@ describe('deleting', () => {
     expect([...datasets.keys()]).toContain('tank/talos/images');
   });
 
-  it('ends with nothing left anywhere but the folders of boot images', async () => {
+  it('ends with nothing left but the folders of boot images', async () => {
     const stage = open();
     await stage.things.remove(ProviderConfig, { name: 'home' });
     await eventually('nothing is left', async () => {
@@ -328,11 +328,11 @@ describe('deleting', () => {
     });
   });
 
-  it('nothing of all this is a fault of the provider', () => {
+  it('the provider logs no fault of its own', () => {
     expect(open().faults()).toEqual([]);
   });
 
-  it('and no secret of all this is in any log line, event, status or condition', () => {
+  it('and no secret appears in any log line, event, status or condition', () => {
     expect(findSecretLeaks(open())).toEqual([]);
   });
 });

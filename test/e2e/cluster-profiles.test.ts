@@ -28,7 +28,7 @@ async function makeForeign(config: string): Promise<ClusterProfile> {
   });
 }
 
-/** As people do who are in a hurry: the finalizer is taken off by hand. */
+/** Removes the finalizer by hand, as an impatient user does. */
 async function tearAway(config: string): Promise<void> {
   await open().provider.stop();
   await open().things.remove(ProviderConfig, { name: config });
@@ -44,7 +44,7 @@ prepareTestbed(open, async ({ things }) => {
 });
 
 describe('C14: a ClusterProfile of another provider under the name of ours', () => {
-  it('is not taken over, said so, and stays when our ProviderConfig goes', async () => {
+  it('is reported and not adopted, and stays when our ProviderConfig is deleted', async () => {
     const foreign = await makeForeign('taken');
     await open().things.config('taken', { pool: [100, 110] });
     await open().things.cluster(ref('theirs'), { config: 'taken' });
@@ -58,7 +58,7 @@ describe('C14: a ClusterProfile of another provider under the name of ours', () 
   });
 });
 
-it('C9: a ProviderConfig whose profile no label can hold is refused, with the length that fits', async () => {
+it('C9: a ProviderConfig whose profile name exceeds a label value is rejected, with the length that fits', async () => {
   const name = 'c'.repeat(53);
   await open().things.config(name, { pool: [100, 110] });
   await eventually('it says so', async () => /at most 52 characters/.test(await refusalOf(name, 'ConfigValid')));
@@ -66,7 +66,7 @@ it('C9: a ProviderConfig whose profile no label can hold is refused, with the le
   expect(isConditionTrue((await open().things.getConfig(name)).status?.conditions, 'Ready')).toBe(false);
 });
 
-it('C18, C19: a Cluster whose ClusterProfile does not exist is not touched, not even when it goes', async () => {
+it('C18, C19: a Cluster whose ClusterProfile does not exist is not touched, not even at its deletion', async () => {
   await open().things.cluster(ref('lost'), { profile: 'test.talos.nowhere' });
   await open().things.annotate(Cluster, ref('lost'), { [openmcpKeys.operation]: 'reconcile' });
   await consistently(1, async () => {
@@ -89,7 +89,7 @@ describe('C18: a Cluster of a profile of ours whose ProviderConfig is gone', () 
       return findFalseCondition(status?.conditions, 'Ready')?.reason === 'ProviderConfigMissing';
     });
 
-  it('says so, and is served as far as its secrets allow', async () => {
+  it('reports it, and is reconciled as far as its secrets allow', async () => {
     await tearAway('home');
     await saysMissing('home');
     expect((await open().things.getCluster(ref('home'))).status?.phase).toBe('Progressing');
@@ -100,7 +100,7 @@ describe('C18: a Cluster of a profile of ours whose ProviderConfig is gone', () 
     );
   });
 
-  it('can be deleted once the ProviderConfig is there again, and says that until then', async () => {
+  it('can be deleted once the ProviderConfig exists again, and reports that until then', async () => {
     await open().things.remove(Cluster, ref('home'));
     await eventually('it says so', async () => {
       const { status } = await open().things.getCluster(ref('home'));
@@ -113,7 +113,7 @@ describe('C18: a Cluster of a profile of ours whose ProviderConfig is gone', () 
     await open().things.remove(AccessRequest, ref('home'));
   });
 
-  it('can be deleted when a person says that its machines are gone for good', async () => {
+  it('can be deleted when a user declares its machines permanently gone', async () => {
     await tearAway('away');
     await saysMissing('away');
     for (const { metadata } of await open().things.machines(ref('away')))
@@ -123,6 +123,6 @@ describe('C18: a Cluster of a profile of ours whose ProviderConfig is gone', () 
   });
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });

@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { installOpenmcpKinds } from '../world/operator/install-openmcp.ts';
 import { startTestPlatformCluster } from '../world/operator/platform-cluster-fixture.ts';
 
-/** The user of the image. */
+/** UID of the image's user. */
 const user = 65_532;
 const missing =
   process.getuid?.() === 0 ? undefined : 'only an administrator can start a program as another user; run this as root';
@@ -39,7 +39,7 @@ describeUnlessMissing('the files of the image', missing, () => {
     const { client } = await ClusterSession.fromFile(platform.kubeconfig);
     await installOpenmcpKinds(client, noLog, deadlineSignal(60));
     await client.close();
-    // What a Pod finds as its ServiceAccount, readable by its user alone.
+    // Stands for the ServiceAccount of a Pod, readable by its user only.
     const kubeconfig = join(folder, 'kubeconfig');
     await copyFile(platform.kubeconfig, kubeconfig);
     await chown(kubeconfig, user, user);
@@ -50,13 +50,13 @@ describeUnlessMissing('the files of the image', missing, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('hold the program and the licences of what is in it, and nothing of how it is made', async () => {
+  it('hold the program and the licences of its contents, and no build tools or sources', async () => {
     const names = await readdir(join(folder, 'image'), { recursive: true });
     expect(names).toEqual(expect.arrayContaining(['app/main.js', 'app/LICENSE', 'app/THIRD-PARTY-NOTICES.txt']));
     expect(names.filter((name) => /node_modules|\.(ts|map|test\.js)$/.test(name))).toEqual([]);
   });
 
-  it('run for a user who may write nowhere', async () => {
+  it('run for a user without write access anywhere', async () => {
     const init = start('init');
     expect(await init.exited, await init.tail()).toBe(0);
     const probes = `127.0.0.1:${await freePort('127.0.0.1')}`;

@@ -46,7 +46,7 @@ it('a control plane that is deleted alone leaves etcd first, and its successor j
   await eventually('the cluster is whole', () => isReady(three), 60);
 });
 
-it('one that does not answer is taken out by another', async () => {
+it('another control plane removes a silent one from etcd', async () => {
   const stage = open();
   const before = await voters(first);
   await stage.things.annotate(Machine, { name: third }, { [annotations.maintenance]: 'true' });
@@ -60,7 +60,7 @@ it('one that does not answer is taken out by another', async () => {
   expect(stage.calls.some(({ name }) => name.endsWith('/EtcdRemoveMemberByID'))).toBe(true);
 });
 
-it('the only one is not let go until a person agrees', async () => {
+it('the only one is not deleted without approval', async () => {
   const { things } = open();
   const name = machineName(one, 'cp', 0);
   const { uid } = (await find(name))?.metadata ?? {};
@@ -81,7 +81,7 @@ it('the only one is not let go until a person agrees', async () => {
   await eventually('it is gone', async () => (await find(name))?.metadata.uid !== uid, 60);
 });
 
-it('of several that are deleted at once the one that is left stays, and the others are made again', async () => {
+it('the last of several that are deleted at once stays, and the others are created again', async () => {
   const { things } = open();
   await things.remove(Machine, { name: first });
   await things.remove(Machine, { name: second });
@@ -97,7 +97,7 @@ it('of several that are deleted at once the one that is left stays, and the othe
   await eventually('the cluster is whole', () => isReady(three), 60);
 });
 
-it('with the Cluster all of them go, whatever becomes of etcd', async () => {
+it('deletion of the Cluster deletes all of them, whatever happens to etcd', async () => {
   const { things } = open();
   for (const ref of [three, one]) await things.remove(Cluster, ref);
   for (const ref of [three, one])

@@ -14,7 +14,7 @@ import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts
 const open = startTestbed({ subnet: '127.42.104' });
 const token = { permissions: [{ rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }] }] };
 
-/** A ProviderConfig, a Cluster of it and an AccessRequest for that, all of one name. */
+/** A ProviderConfig, a Cluster of it and an AccessRequest for that Cluster, all of the same name. */
 interface Trio {
   readonly name: string;
   readonly ref: NamespacedRef;
@@ -75,8 +75,8 @@ prepareTestbed(open, async ({ things }) => {
   for (const one of [needed, ...ordered, doomed]) await eventually(`${one.name} is granted`, () => isGranted(one), 110);
 });
 
-describe('a Cluster that somebody else still needs', () => {
-  it('C20, C40: is served as before although it is deleted, and says who needs it', async () => {
+describe('a Cluster with a foreign finalizer', () => {
+  it('C20, C40: is reconciled as before although it is deleted, and names its remaining users', async () => {
     const stage = open();
     const { things } = stage;
     const { status: before } = await things.getCluster(needed.ref);
@@ -97,7 +97,7 @@ describe('a Cluster that somebody else still needs', () => {
     expect((await withAdminClient(stage, needed.ref, (admin) => admin.list(ConfigMap))).items).toBeDefined();
   });
 
-  it('still gives access: a lost Secret comes back, a new request is granted, an old one can go', async () => {
+  it('still gives access: a lost Secret comes back, a new request is granted, an old one can be deleted', async () => {
     const stage = open();
     const { things } = stage;
     const secret = { namespace: 'shop', name: 'needed.kubeconfig' };
@@ -112,7 +112,7 @@ describe('a Cluster that somebody else still needs', () => {
     expect(listNasLeftovers(stage).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
   });
 
-  it('goes as soon as they have let go, or as soon as the NAS answers again, and says that it waits for that', async () => {
+  it('is deleted after its last foreign finalizer once the NAS answers, and reports that it waits for the NAS', async () => {
     const { things, platform, world } = open();
     const { metadata } = await things.getCluster(needed.ref);
     const finalizers = metadata.finalizers?.filter((name) => name !== foreignFinalizer) ?? [];
@@ -137,7 +137,7 @@ describe('a Cluster that somebody else still needs', () => {
 describe('a ProviderConfig in use', () => {
   const [used = trio('')] = ordered;
 
-  it('C12, C14, C15: is not let go, names its Clusters, and takes no new ones', async () => {
+  it('C12, C14, C15: is not released, names its Clusters, and accepts no new ones', async () => {
     const { things } = open();
     await remove('ProviderConfig', used);
     await eventually('it says who uses it', async () => {
@@ -161,7 +161,7 @@ describe('a ProviderConfig in use', () => {
     await eventually('the new Cluster is gone', async () => !(await things.exists(Cluster, late.ref)));
   });
 
-  it('serves its Cluster to the end', async () => {
+  it('reconciles its Cluster until its deletion', async () => {
     const stage = open();
     const { things } = stage;
     const secret = { namespace: 'shop', name: `${used.name}.kubeconfig` };
@@ -171,17 +171,20 @@ describe('a ProviderConfig in use', () => {
   });
 });
 
-describe('deleting a ProviderConfig, its Cluster and an AccessRequest at once', () => {
-  it.each(orders.map((order, i) => ({ order: order.join(', '), i })))('ends with nothing: $order', async ({ i }) => {
-    const one = ordered[i] ?? trio('');
-    for (const member of orders[i] ?? []) await remove(member, one);
-    await eventually('all of it is gone', () => isGone(one));
-    expect(listNasLeftovers(open()).filter((trace) => trace.includes(`order_${i}_`))).toEqual([]);
-  });
+describe('deletion of a ProviderConfig, its Cluster and an AccessRequest at once', () => {
+  it.each(orders.map((order, i) => ({ order: order.join(', '), i })))(
+    'leaves nothing behind: $order',
+    async ({ i }) => {
+      const one = ordered[i] ?? trio('');
+      for (const member of orders[i] ?? []) await remove(member, one);
+      await eventually('all of it is gone', () => isGone(one));
+      expect(listNasLeftovers(open()).filter((trace) => trace.includes(`order_${i}_`))).toEqual([]);
+    },
+  );
 });
 
-describe('deleting', () => {
-  it('a namespace takes the Cluster and the access in it along', async () => {
+describe('deletion', () => {
+  it('of a namespace deletes its Cluster and its access', async () => {
     const { things } = open();
     await things.remove(Namespace, { name: 'doomed' });
     await eventually('the namespace is gone', async () => !(await things.exists(Namespace, { name: 'doomed' })));
@@ -190,7 +193,7 @@ describe('deleting', () => {
   });
 
   it.each(['disk-created', 'powered-on', 'await-member'])(
-    'in the middle of everything ends with nothing as well: %s',
+    'in the middle of a creation leaves nothing behind either: %s',
     async (step) => {
       const { recorder } = open();
       const one = trio(`cut-${step}`);
@@ -204,7 +207,7 @@ describe('deleting', () => {
     },
   );
 
-  it('leaves nothing of all this but the cached boot image', async () => {
+  it('leaves only the cached boot image', async () => {
     await eventually('nothing is left', async () => {
       expect(await listLeftovers(open())).toEqual([]);
       return true;
@@ -212,10 +215,10 @@ describe('deleting', () => {
   });
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });
 
-it('no secret of all this is in any log line, event, status or condition', () => {
+it('no secret appears in any log line, event, status or condition', () => {
   expect(findSecretLeaks(open())).toEqual([]);
 });

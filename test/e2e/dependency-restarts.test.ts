@@ -42,7 +42,7 @@ prepareTestbed(
 
 const platform = (): Promise<void> => open().stage.restartPlatform();
 const nas = async (): Promise<void> => await open().stage.world.truenas.restart();
-/** The virtual machine that the first control plane of a Cluster is. */
+/** The virtual machine of the first control plane of a Cluster. */
 const nodeOf = (cluster: string): string =>
   open()
     .stage.world.machines.nodes()
@@ -50,16 +50,16 @@ const nodeOf = (cluster: string): string =>
 const reboot = (cluster: string) => async (): Promise<void> => open().stage.world.machines.reboot(nodeOf(cluster));
 const apiServer = async (): Promise<void> => await open().stage.world.machines.crashApiServer(nodeOf('main'));
 
-it('restarts of everything else in the middle of a creation change nothing about its end', async () => {
+it('restarts of all dependencies in the middle of a creation do not change its result', async () => {
   const mishaps = new MidCallActions(open().stage, [
     { room: 'kube', name: /^POST \/api\/v1\/namespaces\/openmcp-system\/secrets$/, happens: platform },
     { room: 'kube', name: /^POST .*\/machines$/, happens: platform },
     { room: 'truenas', name: /^POST \/_upload$/, happens: nas },
-    // The job that takes the upload has begun when this is asked.
+    // The upload job has begun when the provider asks for it.
     { room: 'truenas', name: /^core\.get_jobs$/, happens: nas },
     { room: 'kube', name: /^PATCH .*\/machines\/main-.*\/status$/, nth: 5, happens: platform },
     { room: 'truenas', name: /^vm\.create$/, happens: nas },
-    // Asked before the call; members are asked for only after it, when the service runs.
+    // Asked before the Bootstrap call; etcd members are asked for only after it, when the service runs.
     { room: 'talos', node: 'before', name: /\/ServiceList$/, happens: reboot('before') },
     { room: 'talos', node: 'during', name: /\/Bootstrap$/, happens: reboot('during') },
     { room: 'talos', node: 'after', name: /\/EtcdMemberList$/, happens: reboot('after') },
@@ -70,7 +70,7 @@ it('restarts of everything else in the middle of a creation change nothing about
   expect(mishaps.missed()).toEqual([]);
   const ofVms = listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM '));
   expect(ofVms).toHaveLength(names.length);
-  // A folder and a disk for each; an address for each, and one for its endpoint.
+  // A folder and a disk for each Machine; an address for each Machine, and one for the endpoint.
   expect(listNasLeftovers(open().stage).filter((trace) => trace.startsWith('dataset '))).toHaveLength(2 * names.length);
   expect((await addressHolders(open().stage)).size).toBe(2 * names.length);
 });
@@ -84,13 +84,13 @@ it.each(rebooted)('a node that is rebooted %s the bootstrap becomes the one memb
     .stage.world.machines.nodes()
     .find((one) => one.name === nodeOf(name));
   const console = await readFile(node?.description.serialLog ?? '', 'utf8');
-  // From the disc, from the disk, and once more.
+  // From the installation disc, from the disk, and once more.
   expect(console.match(/booting Talos/g)).toHaveLength(3);
   const told = new Set(bootstrappedNodes(open().stage.calls).filter((node) => node.includes(`${name}_`)));
   expect([...told]).toEqual([nodeOf(name)]);
 });
 
-it('restarts in the middle of a grant change nothing about it', async () => {
+it('restarts in the middle of a grant do not change it', async () => {
   const mishaps = new MidCallActions(open().stage, [
     { room: 'workload', name: /^POST .*\/clusterroles$/, happens: apiServer },
     { room: 'workload', name: /\/token$/, happens: apiServer },
@@ -104,7 +104,7 @@ it('restarts in the middle of a grant change nothing about it', async () => {
   await withGrantedClient(open().stage, main, async (holder) => await holder.list(ConfigMap));
 });
 
-it('restarts while everything is taken down leave nothing behind', async () => {
+it('restarts during a deletion leave nothing behind', async () => {
   const mishaps = new MidCallActions(open().stage, [
     { room: 'workload', name: /^DELETE /, happens: apiServer },
     { room: 'kube', name: /^DELETE .*\/machines\//, happens: platform },
@@ -128,7 +128,7 @@ it('restarts while everything is taken down leave nothing behind', async () => {
   expect(mishaps.missed()).toEqual([]);
 });
 
-it('nothing of all this is a fault of the provider, which lived through it', () => {
+it('the provider logs no fault of its own, and keeps running', () => {
   expect(open().pod.deaths).toEqual([]);
   expect(open().pod.faults()).toEqual([]);
 });

@@ -20,7 +20,7 @@ const open = startTestbed({
   },
 });
 
-/** MAC addresses by address, as the command prints them for people with no more rights than they need. */
+/** MAC addresses by address, as the command prints them, run with read-only permissions. */
 async function reserved(stage: Testbed, config = 'home'): Promise<ReadonlyMap<string, string>> {
   const kubeconfig = await stage.kubeconfigWith('config/rbac/looking.yaml');
   const words = ['reservations', `--provider-config=${config}`, '--dhcp-server=dnsmasq', '--kubeconfig', kubeconfig];
@@ -58,7 +58,7 @@ prepareTestbed(open, async (stage) => {
   for (const address of addresses.filter((one) => one !== forgotten))
     serverOf(stage).reserve(macs.get(address) ?? '', address);
   await things.cluster(ref);
-  // Everything else is as it should be by then.
+  // All nodes with a reservation have their addresses by then.
   await eventually(
     'all nodes but one are found',
     async () => {
@@ -80,12 +80,12 @@ prepareTestbed(open, async (stage) => {
 });
 
 describe('a cluster whose nodes have their addresses from a DHCP server', () => {
-  it('nothing is to be reserved where nodes get their addresses by their configuration', async () => {
+  it('no reservation is needed where nodes get their addresses by their configuration', async () => {
     await open().things.config('static', { pool: [180, 189] });
     await expect(reserved(open(), 'static')).rejects.toThrow(/network\.addressAssignment is Static/);
   });
 
-  it('T39: can have all of the pool reserved before there is a machine', () => {
+  it('T39: can have all of the pool reserved before the first machine exists', () => {
     expect(macs.size).toBe(90);
     expect(new Set(macs.values()).size).toBe(90);
     const started = open()
@@ -94,13 +94,13 @@ describe('a cluster whose nodes have their addresses from a DHCP server', () => 
     expect(new Set(started)).toEqual(new Set(addresses.map((address) => macs.get(address))));
   });
 
-  it('T39: says of a node that was given another address what to reserve, and touches nothing', () => {
+  it('T39: names the missing reservation of a node with another address, and changes nothing', () => {
     const provisioned = findFalseCondition(silence?.conditions, 'Provisioned');
     expect(provisioned).toMatchObject({ status: 'False', reason: 'NotAtReservedAddress' });
     expect(provisioned?.message).toContain(`gives ${forgotten} to the MAC address ${macs.get(forgotten)}`);
   });
 
-  it('T39: is a cluster like any other, with each node at its address and the endpoint at one that nobody asks for', async () => {
+  it('T39: is a cluster like any other, with each node at its address and the endpoint at an unassigned one', async () => {
     const { items } = await withAdminClient(open(), ref, (admin) => admin.list(KubeNode));
     const internal = items.flatMap(({ status }) =>
       (status?.addresses ?? []).filter(({ type }) => type === 'InternalIP').map(({ address }) => address),

@@ -23,13 +23,13 @@ import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 const [speed, haste] = [10, 5];
 const inShop = (name: string): NamespacedRef => ({ namespace: 'shop', name });
 const [near, far] = [inShop('near'), inShop('far')];
-/** Requests that are worked on at the same time. */
+/** Concurrent reconciles of one controller. */
 const workers = 16;
-/** What the work itself may take, besides all waits. */
+/** Seconds for the work itself, without waits. */
 const slackSeconds = 5;
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
-/** The NAS of the site that gets lost. */
+/** The NAS of the failure domain that is lost. */
 let nas: TrueNasSimulator;
 const folder = mkdtempSync(join(tmpdir(), 'far-'));
 
@@ -65,7 +65,7 @@ const ask = (name: string, clusterRef: NamespacedRef) =>
 
 const nasOf = ({ line }: TrueNasSimulator): RegExp => new RegExp(`:${new URL(line.url).port}$`);
 
-/** Seconds from a moment until an object said of itself that something is not so. */
+/** Seconds from now until the object reports a False condition. */
 async function secondsUntilTold<T extends WithConditions>(
   type: ResourceType<T>,
   key: ObjectKey,
@@ -83,8 +83,8 @@ interface WithConditions extends KubeObject {
 }
 
 /**
- * Makes a Cluster on the site that stays, and asks for access to it. The seconds from the moment in which each was handed
- * over to the first thing that the provider did about it: how long they waited for those who were served before.
+ * Makes a Cluster in the failure domain that stays, and requests access to it. Returns, for each of the two objects,
+ * the seconds from its creation to the provider's first call about it: its time in the queue.
  */
 async function secondsInLine(name: string): Promise<number> {
   const first = open().stage.calls.length;
@@ -102,7 +102,7 @@ async function secondsInLine(name: string): Promise<number> {
 const isAbout = (call: string, plural: string, name: string): boolean =>
   new RegExp(`^(PATCH .*/${plural}/${name}(/status)?|POST .*/${plural})$`).test(call);
 
-/** From the last call of somebody else to the first of the provider. */
+/** From the last call of another client to the provider's first call. */
 function firstAnswer(calls: readonly InterceptedCall[]): number {
   const own = calls.findIndex(isProviderCall);
   const handedOver = calls[own - 1]?.at.getTime() ?? Number.NaN;
@@ -112,19 +112,19 @@ function firstAnswer(calls: readonly InterceptedCall[]): number {
 const many = Array.from({ length: 20 }, (_, i) => `far-${i}`);
 
 /**
- * In real seconds. A machine is looked at each minute. A cluster whose nodes were heard of a moment ago is asked itself once its machine
- * was found silent, and that call has its deadline, too.
+ * In real seconds. A machine is observed every minute. A cluster whose nodes have reported recently is asked directly
+ * after its machine was found silent, and that call has its own deadline.
  */
 const silentMachine = (60 + 40) / speed + 15 / haste;
 const told = { cluster: silentMachine + 15 / haste, machine: silentMachine };
 
-it('T58: a site that is lost is told in time, and delays no other', async () => {
+it('T58: the loss of a failure domain is reported in time, and delays no other', async () => {
   const undisturbed = await secondsInLine('before');
   for (const name of many) await ask(name, far);
   for (const name of many) await eventually(`${name} is granted`, () => open().isGranted(inShop(name)));
   const [start, cutAt, late] = [performance.now(), Date.now(), startSchedulingDelay()];
   open().pod.network.cut('silent', { to: new RegExp(`${nasOf(nas).source}|^127\\.42\\.123\\.[4-9][0-9]:`) });
-  // What is there and what is still to be made there keeps trying.
+  // The provider keeps retrying for the existing Cluster and for the one in creation.
   await open().stage.things.cluster(inShop('far-too'), { config: 'far' });
   for (const name of many) await ask(`${name}-too`, far);
   const disturbed = await secondsInLine('meanwhile');
@@ -141,13 +141,13 @@ it('T58: a site that is lost is told in time, and delays no other', async () => 
     nodes: open().pod.network.attemptsAt(/^127\.42\.123\.[4-9][0-9]:50000$/, start),
   };
   printMeasurement('site lost', { undisturbed, disturbed, since, attempts, lag });
-  // One connection for the whole site, however many machines are there.
+  // One connection for the whole failure domain, however many machines it has.
   expect(attempts.nas).toBeLessThanOrEqual(maxAttempts(lasted, backoffBounds.nas) + 1);
-  // Those who were at it when it fell silent, and then one each two seconds.
+  // The workers that were connected when it fell silent, and then one call every two seconds.
   expect(attempts.apiServer).toBeLessThanOrEqual(workers + 5 + lasted / 2 + 1);
-  // A machine is looked at once a minute, and not at all while its NAS does not answer.
+  // A machine is observed once a minute, and not at all while its NAS does not answer.
   expect(attempts.nodes).toBeLessThanOrEqual(lasted / 60 + 1);
-  // All who were at it when it fell silent may be waiting for one call each, and nobody after them.
+  // Every worker that was connected when it fell silent may wait for one call, and no later worker.
   expect(disturbed).toBeLessThan(undisturbed + 15 / haste + 2 + lag);
   expect(since.cluster).toBeLessThan(told.cluster + slackSeconds + lag);
   expect(since.machine).toBeLessThan(told.machine + slackSeconds + lag);
@@ -155,7 +155,7 @@ it('T58: a site that is lost is told in time, and delays no other', async () => 
   expect(phases).toEqual([undefined, 'Progressing', 'Ready']);
 });
 
-it('a site that is back is served within half a minute, and what was to be made there is made', async () => {
+it('a failure domain that returns is reconciled within half a minute, and its pending creations finish', async () => {
   open().pod.network.heal();
   const [healedAt, late] = [Date.now(), startSchedulingDelay()];
   await eventually('the Cluster is ready', () => open().isReady(far));

@@ -12,7 +12,7 @@ import type { Provider } from './support/provider-process/provider.ts';
 import type { Testbed } from './support/testbed/testbed.ts';
 import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-/** A NAS that other people use as well. */
+/** A NAS with other users' data. */
 const seeds = {
   truenas: {
     datasets: [{ name: 'tank/photos' }, { name: 'tank/printer', volumeBytes: 2 ** 30 }],
@@ -34,7 +34,7 @@ let other: Provider;
 const isReady = async (ref: typeof ours): Promise<boolean> =>
   (await open().things.getCluster(ref)).status?.phase === 'Ready';
 
-/** Everything on the NAS that the provider has nothing to do with. */
+/** Everything on the NAS that does not belong to the provider. */
 function otherPeoplesThings({ world }: Testbed) {
   const { datasets, files, vms, devices, interfaces } = world.truenas.dump();
   const isTheirs = (thing: object): boolean => /photos|printer/.test(JSON.stringify(thing));
@@ -59,14 +59,14 @@ prepareTestbed(open, async (stage) => {
   await eventually('our Cluster is ready', () => isReady(ours), 90);
 });
 
-/** Calls of the provider that name something in the namespace of others. */
+/** Calls of the provider that name something in the foreign namespaces. */
 const callsAboutAliens = (): string[] =>
   providerCalls(open().calls)
     .map(({ name }) => name)
     .filter((name) => /alien|foreign|test\.kind/.test(name));
 
-describe('what belongs to other providers', () => {
-  it('C18, C19: causes not one call about it: neither a Cluster nor an AccessRequest, not even when they go', async () => {
+describe('resources of other providers', () => {
+  it('C18, C19: cause no call: neither a Cluster nor an AccessRequest, not even at deletion', async () => {
     const { things } = open();
     const request = await eventually('the operator has handed the request to the other provider', async () => {
       const found = await things.getRequest(alien);
@@ -81,7 +81,7 @@ describe('what belongs to other providers', () => {
     expect((await things.getConfig('home')).status?.clusters).toBe(1);
   });
 
-  it('C11: is left as it is: a ProviderConfig of another instance', async () => {
+  it('C11: stay unchanged: a ProviderConfig of another instance', async () => {
     const { recorder, things } = open();
     const config = await things.getConfig('theirs');
     expect(recorder.of(ProviderConfig, { name: 'theirs' })).toHaveLength(1);
@@ -91,7 +91,7 @@ describe('what belongs to other providers', () => {
   });
 });
 
-describe('an AccessRequest that the operator has not handed over', () => {
+describe('an AccessRequest without the assignment by the operator', () => {
   it('C44: is not touched, although it names us and a cluster of ours', async () => {
     const { things, platform } = open();
     const raw = { namespace: 'shop', name: 'raw' };
@@ -112,7 +112,7 @@ describe('an AccessRequest that the operator has not handed over', () => {
     await things.remove(AccessRequest, raw);
   });
 
-  it('C49: loses what it was given when somebody denies it, and is not touched any more', async () => {
+  it('C49: loses its access when it is denied, and is not touched any more', async () => {
     const { things, platform } = open();
     const denied = { namespace: 'shop', name: 'denied' };
     const secret = { namespace: 'shop', name: 'denied.kubeconfig' };
@@ -129,11 +129,11 @@ describe('an AccessRequest that the operator has not handed over', () => {
   });
 });
 
-describe('what others have on the NAS under the names that a machine would get', () => {
+describe('foreign objects on the NAS under the names of a machine', () => {
   const blocked = { namespace: 'shop', name: 'blocked' };
   const squatted = { namespace: 'shop', name: 'squatted' };
 
-  it('stops the machine with a sentence, and survives its removal', async () => {
+  it('stop the creation of the machine with a message, and survive its removal', async () => {
     const stage = open();
     const { things, world } = stage;
     const [vmOf, datasetOf] = await Promise.all(
@@ -173,7 +173,7 @@ describe('what others have on the NAS under the names that a machine would get',
 });
 
 describe('another instance of this provider on the same platform and NAS', () => {
-  it('C76: serves its own ProviderConfig and no other, with addresses of the same range that nobody else has', async () => {
+  it('C76: reconciles its own ProviderConfig and no other, with unassigned addresses of the same range', async () => {
     const stage = open();
     const { things } = stage;
     other = stage.addProvider('other');
@@ -196,7 +196,7 @@ describe('another instance of this provider on the same platform and NAS', () =>
     expect(await isReady(ours)).toBe(true);
   });
 
-  it('loses nothing when ours is taken down, and what was never ours is as it was', async () => {
+  it('loses nothing when ours is removed, and foreign resources stay unchanged', async () => {
     const stage = open();
     const { things, world } = stage;
     const its = () => world.truenas.dump().vms.filter((vm) => JSON.stringify(vm).includes('provider=other'));
@@ -212,6 +212,6 @@ describe('another instance of this provider on the same platform and NAS', () =>
   });
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });

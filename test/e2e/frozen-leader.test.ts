@@ -25,7 +25,7 @@ prepareTestbed(
   },
 );
 
-/** Waits until the pod that leads is in the middle of such a call, and has it stand still there: the answer finds it so. */
+/** Waits until the leader makes such a call, and freezes the leader: the answer arrives while it is frozen. */
 function freeze(isMoment: (call: InterceptedCall) => boolean): Promise<ProviderReplica> {
   return new Promise((resolve) => {
     const off = open().stage.world.switchboard.onCall((call) => {
@@ -38,7 +38,9 @@ function freeze(isMoment: (call: InterceptedCall) => boolean): Promise<ProviderR
   });
 }
 
-/** Lets it go on once another one acts. What it does then must be nothing: it ends, and is started again. */
+/**
+ * Thaws the former leader after its successor has taken over. It must change nothing: it exits and is started again.
+ */
 async function wake(sleeper: ProviderReplica): Promise<void> {
   const successor = open().otherThan(sleeper);
   await eventually('the other one leads', () => open().fencing.leader === successor);
@@ -50,7 +52,7 @@ async function wake(sleeper: ProviderReplica): Promise<void> {
   expect(open().fencing.takeViolations()).toEqual([]);
 }
 
-/** The nth of such calls to the NAS. */
+/** The nth such call to the NAS. */
 function onNas(name: string, nth: number): (call: InterceptedCall) => boolean {
   let left = nth;
   return (call) => {
@@ -60,24 +62,24 @@ function onNas(name: string, nth: number): (call: InterceptedCall) => boolean {
 }
 
 it.each([
-  // The second look is that of the copying, which goes on beside the steps. What follows would be a dataset.
-  { moment: 'it begins to copy the boot image', cluster: main, name: 'pool.dataset.query', nth: 2 },
-  // What follows would be a word in the status of the Machine.
-  { moment: 'it makes a VM', cluster: more, name: 'vm.create', nth: 1 },
-])('a process that stood still while $moment wakes up and changes nothing any more', async ({ cluster, name, nth }) => {
+  // The second query is that of the image copy, which runs beside the steps. The next call would create a dataset.
+  { moment: 'it started the copy of the boot image', cluster: main, name: 'pool.dataset.query', nth: 2 },
+  // The next call would write to the status of the Machine.
+  { moment: 'it created a VM', cluster: more, name: 'vm.create', nth: 1 },
+])('a process that was frozen while $moment changes nothing after it thaws', async ({ cluster, name, nth }) => {
   const frozen = freeze(onNas(name, nth));
   await open().stage.things.cluster(cluster);
   await wake(await frozen);
 });
 
-it('nor one that stood still in the middle of a grant', async () => {
+it('nor does one that was frozen in the middle of a grant', async () => {
   await eventually('the Clusters are ready', async () => (await open().isReady(main)) && (await open().isReady(more)));
   const frozen = freeze(({ room, name }) => room === 'workload' && /^POST .*\/serviceaccounts$/.test(name));
   await open().stage.things.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
   await wake(await frozen);
 });
 
-it('in the end everything is there, and once', async () => {
+it('in the end everything exists exactly once', async () => {
   await eventually('access is granted', () => open().isGranted(main));
   expect(await listAccessObjects(open().stage, main, main)).toHaveLength(3);
   expect(listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(2);

@@ -43,14 +43,14 @@ const create = ({ metadata, spec }: RawCluster, name: string): Promise<Cluster> 
     spec: spec as never,
   });
 
-/** Its machines are being made: what comes then does not depend on it any more. */
+/** The creation of its machines has begun: the rest does not depend on the generated input any more. */
 const accepted: SubmissionReader<Cluster> = (cluster) => {
   const { conditions } = cluster.status ?? {};
   if (isConditionTrue(conditions, 'Accepted') && isConditionTrue(conditions, 'SecretsReady')) return { kind: 'served' };
   return readRejection(cluster, 'Accepted');
 };
 const clusters = new GeneratedObjects<Cluster, RawCluster>(open, { type: Cluster, create, read: accepted });
-/** The same, until they are ready. */
+/** The same, until the clusters are ready. */
 const complete = new GeneratedObjects<Cluster, RawCluster>(open, {
   type: Cluster,
   create,
@@ -61,7 +61,7 @@ const plain: RawCluster = { metadata: {}, spec: { profile: offer.profile, tenanc
 const nameless = ({ spec }: RawCluster): RawCluster => ({ metadata: {}, spec });
 
 describe('a generated Cluster', () => {
-  it('that is right is served, whatever it is called and carries', async () => {
+  it('that is valid is reconciled, whatever its name and its metadata', async () => {
     await fc.assert(
       fc.asyncProperty(anyCluster(offer), (value) => clusters.serve(value)),
       propertyParameters('right Clusters', 6),
@@ -72,7 +72,7 @@ describe('a generated Cluster', () => {
   clusters.itRefusesBySchema(specSchema(openmcpCrds, 'Cluster'), specs, (spec) => ({ metadata: {}, spec }), 30);
   clusters.itRefusesByCondition(() => invalidCluster(offer), 40);
 
-  it('of somebody else’s profile is not touched', async () => {
+  it('of a foreign profile is not touched', async () => {
     const { calls } = open();
     const first = calls.length;
     const foreign = fc.sample(anyCluster({ ...offer, profile: 'test.other.home' }), { numRuns: 10 });
@@ -82,20 +82,20 @@ describe('a generated Cluster', () => {
     await Promise.all(made.map((one) => deleteAndAwait(open(), Cluster, one)));
   });
 
-  it('that cannot be served costs its own few calls and stands in nobody’s way', async () => {
-    // The boot image is there after the first one.
+  it('that is invalid costs a few calls of its own and delays no other', async () => {
+    // The boot image exists after the first one.
     await complete.serve(plain);
     const { calls } = open();
     const first = calls.length;
     const bad = fc.sample(invalidCluster(offer), { numRuns: 40 }).map(({ value }) => nameless(value));
     await complete.expectUndisturbed(plain, bad, workFor);
     const spent = providerCalls(calls.slice(first)).filter(({ name }) => name.includes('/bad-'));
-    // The finalizer, the label, the verdict; in the end that it goes, its secrets, and the finalizer. Some are walked twice.
+    // The finalizer, the label, the verdict; at deletion the phase, the secrets, and the finalizer. Some are repeated.
     expect(spent.length).toBeLessThanOrEqual(7 * bad.length);
   });
 });
 
-/** What is written for a Cluster, but for how it stands: at the platform and at the TrueNAS system. */
+/** The calls that write for a Cluster, status writes excepted: to the platform and to the TrueNAS system. */
 function workFor(calls: readonly InterceptedCall[], name: string): string[] {
   const nas = calls.filter(({ room }) => room === 'truenas');
   const written = [...providerWrites(calls), ...infrastructureWrites(nas)];
@@ -103,12 +103,12 @@ function workFor(calls: readonly InterceptedCall[], name: string): string[] {
   return own.map((call) => call.replaceAll(new RegExp(`${name}(-[a-z2-7]{8})?`, 'g'), '…')).sort();
 }
 
-describe('after all that', () => {
-  it('nothing is left of them', async () => {
+describe('after these tests', () => {
+  it('nothing is left of the Clusters', async () => {
     expect(await listLeftovers(open())).toEqual(['ProviderConfig home', 'ClusterProfile test.talos.home']);
   });
 
-  it('nothing was a fault, nothing shows the insides of the program, and no secret came out', () => {
+  it('the provider logs no fault of its own, and no message shows internals or a secret', () => {
     expectNoErrorsLogged(open());
     expect(findSecretLeaks(open())).toEqual([]);
   });

@@ -18,7 +18,7 @@ const subnet = '127.42.130';
 const nas = { pools: [{ name: 'tank' }, { name: 'fast' }], bridges: ['br0', 'br1'] };
 const open = startTestbed({ subnet, speed: 50, seeds: { truenas: nas } });
 prepareTestbed(open, async ({ things }) => {
-  // Displays have their password from there.
+  // Displays take their password from it.
   const secret = { ...things.goodCredentials(), displayPassword: 'a-display-password' };
   await things.credentials(truenasCredentialsName, secret);
 });
@@ -36,7 +36,7 @@ const configs = new GeneratedObjects<ProviderConfig, RawProviderConfigSpec>(open
     config.status?.phase === 'Ready' ? { kind: 'served' } : readRejection(config, 'ConfigValid', 'CredentialsValid'),
 });
 
-/** One that fits into the stage: on its TrueNAS system, out of its addresses. */
+/** A spec that fits the testbed: on its TrueNAS system, with its addresses. */
 const good = (): fc.Arbitrary<RawProviderConfigSpec> => {
   const { truenas, talos } = open().things.configSpec();
   const { sizes: _, ...section } = truenas;
@@ -48,7 +48,7 @@ const endpointOf = ({ controlPlane }: RawProviderConfigSpec): unknown =>
   controlPlane?.['endpoint'] ?? Symbol('its own');
 
 describe('a generated ProviderConfig', () => {
-  it('that is right is served, whatever it makes use of', async () => {
+  it('that is valid is accepted, whatever features it uses', async () => {
     await fc.assert(
       fc.asyncProperty(good(), (value) => configs.serve(value)),
       propertyParameters('right ProviderConfigs', 40),
@@ -58,9 +58,9 @@ describe('a generated ProviderConfig', () => {
   configs.itRefusesBySchema(specSchema(buildCrds(), 'ProviderConfig'), good, (spec) => spec, 80);
   configs.itRefusesByCondition(() => invalidProviderConfig(good()), 80);
 
-  it('that cannot be served stands in nobody’s way', async () => {
+  it('that is invalid delays no other', async () => {
     const [value] = fc.sample(good(), { numRuns: 1 }) as [RawProviderConfigSpec];
-    // Of those that name the same endpoint the oldest has it, whatever else is wrong with it.
+    // Of several that name the same endpoint the oldest has it, whatever else is wrong with it.
     const elsewhere = invalidProviderConfig(good()).filter((one) => endpointOf(one.value) !== endpointOf(value));
     const bad = fc.sample(elsewhere, { numRuns: 40 });
     const ofPlatform = (name: string) => name.replace(/alone|among/, '…');
@@ -75,13 +75,13 @@ describe('a generated ProviderConfig', () => {
   });
 });
 
-describe('after all that', () => {
-  it('nothing is left of them', async () => {
+describe('after these tests', () => {
+  it('nothing is left of the ProviderConfigs', async () => {
     expect(await listLeftovers(open())).toEqual([]);
     expect((await open().platform.list(ClusterProfile)).items).toEqual([]);
   });
 
-  it('nothing was a fault, nothing shows the insides of the program, and no secret came out', () => {
+  it('the provider logs no fault of its own, and no message shows internals or a secret', () => {
     expectNoErrorsLogged(open());
     expect(findSecretLeaks(open())).toEqual([]);
   });

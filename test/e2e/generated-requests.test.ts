@@ -52,7 +52,7 @@ const requests = new GeneratedObjects<AccessRequest, Spec>(open, {
   read,
 });
 
-/** What stands in the cluster for a request, or for all of them. */
+/** The objects in the cluster for one request, or for all of them. */
 const madeFor = async (name?: string): Promise<string[]> => {
   if (!admin) throw new Error('the cluster is not ready');
   const id = name === undefined ? '' : `=${accessRequestId(open().environment, 'talos', ref(name))}`;
@@ -69,14 +69,14 @@ const sparse = (rules: readonly PermissionRule[]): unknown[] =>
       .sort(),
   );
 
-/** What a spec names, each as the place where it counts, and rules or the role of somebody else. */
+/** The rights that a spec names, each as its scope and the rules or the foreign role. */
 const rightsIn = ({ token: { permissions = [], roleRefs = [] } = {} }: Spec): Rights =>
   [
     ...permissions.map(({ namespace, rules }) => asText(namespace, sparse(rules))),
     ...roleRefs.map(({ kind, name, namespace }) => asText(namespace, [kind, name])),
   ].sort();
 
-/** What the account of a request can do by what stands in the cluster. Fails where anybody else can do it too. */
+/** The rights of the request's account, by the objects in the cluster. Fails where another subject has them too. */
 async function rightsOf(name: string): Promise<Rights> {
   if (!admin) throw new Error('the cluster is not ready');
   const id = accessRequestId(open().environment, 'talos', ref(name));
@@ -115,7 +115,7 @@ const asking = (...permissions: object[]): Spec => ({
 });
 
 describe('a generated AccessRequest', () => {
-  it('that is right is granted: exactly the rights that it names, for one account and nobody else, until it goes', async () => {
+  it('that is valid is granted: exactly the rights that it names, for one account and no other, until its deletion', async () => {
     await fc.assert(
       fc.asyncProperty(anyAccessRequest(cluster), async (spec) => {
         const name = requests.freshName();
@@ -140,13 +140,13 @@ describe('a generated AccessRequest', () => {
   );
   requests.itRefusesByCondition(() => invalidAccessRequest(cluster), 180);
 
-  it('that cannot be granted stands in nobody’s way', async () => {
+  it('that is invalid delays no other', async () => {
     const bad = fc.sample(invalidAccessRequest(cluster), { numRuns: 40 }).map(({ value }) => value);
     await requests.expectUndisturbed(asking({ name: 'good', rules: [rule] }), bad, workFor);
   });
 });
 
-/** What is written for a request: at the platform, and in the cluster. */
+/** The calls that write for a request: to the platform, and to the cluster. */
 function workFor(calls: readonly InterceptedCall[], name: string): string[] {
   const id = accessRequestId(open().environment, 'talos', ref(name));
   const own = [...providerWrites(calls), ...workloadWrites(calls)].filter((call) =>
@@ -155,11 +155,11 @@ function workFor(calls: readonly InterceptedCall[], name: string): string[] {
   return own.map((call) => call.replaceAll(name, '…').replaceAll(id, '…')).sort();
 }
 
-describe('a request that was granted and becomes one that cannot be', () => {
+describe('a granted request that becomes invalid', () => {
   it.each([
-    ['by what the cluster says', { namespace: 'not-there', disableAutomaticNamespaceCreation: true, rules: [rule] }],
-    ['as it is written', { namespace: 'UPPER', rules: [rule] }],
-  ])('keeps no right that it does not ask for any more: %s', async (_, wrong) => {
+    ['by an error of the cluster', { namespace: 'not-there', disableAutomaticNamespaceCreation: true, rules: [rule] }],
+    ['by its own spec', { namespace: 'UPPER', rules: [rule] }],
+  ])('keeps no right that it does not request any more: %s', async (_, wrong) => {
     await requests.serve(asking({ name: 'old', rules: [rule] }), async ({ metadata: { name } }) => {
       const { token } = asking({ name: 'new', ...wrong });
       const changed = await open().platform.merge(AccessRequest, ref(name), { spec: { token } });
@@ -172,13 +172,13 @@ describe('a request that was granted and becomes one that cannot be', () => {
   });
 });
 
-describe('after all that', () => {
-  it('nothing is left of them', async () => {
+describe('after these tests', () => {
+  it('nothing is left of the requests', async () => {
     expect(await madeFor()).toEqual([]);
     expect((await open().platform.list(AccessRequest)).items).toEqual([]);
   });
 
-  it('nothing was a fault, nothing shows the insides of the program, and no secret came out', () => {
+  it('the provider logs no fault of its own, and no message shows internals or a secret', () => {
     expectNoErrorsLogged(open());
     expect(findSecretLeaks(open())).toEqual([]);
   });

@@ -16,14 +16,14 @@ const main = { namespace: 'shop', name: 'main' };
 const names = [0, 1, 2].map((slot) => machineName(main, 'cp', slot));
 const inSeconds = (seconds: number) => pause((seconds * 1000) / speed);
 
-/** Seconds of the provider until it is so, without those in which it could not go on. */
+/** Seconds by the provider's clock until it is so, without scheduling delays. */
 async function secondsUntil(what: string, isSo: () => boolean | Promise<boolean>): Promise<number> {
   const [start, late] = [performance.now(), startSchedulingDelay()];
   await eventually(what, isSo);
   return ((performance.now() - start) / 1000 - late()) * speed;
 }
 
-/** What the provider calls in so many seconds of its own, by where. */
+/** The provider's calls within so many seconds of its clock, by server. */
 async function callsIn(seconds: number): Promise<Map<string, InterceptedCall[]>> {
   const { calls } = open();
   const first = calls.length;
@@ -41,20 +41,20 @@ prepareTestbed(open, async ({ things }) => {
   await things.config('home', { controlPlanes: 3 });
   await things.cluster(main);
   await eventually('the Cluster is ready', async () => (await things.getCluster(main)).status?.phase === 'Ready', 100);
-  // Each of them is looked at once more in the end.
+  // Each machine is observed once more at the end.
   await eventually('all is at rest', async () => !(await callsIn(120)).has('talos'), 60);
 });
 
-it('P3: a cluster at rest costs three looks at its system, and nobody else is asked, nor is anything written', async () => {
+it('P3: an idle cluster costs three observations of its system, and neither calls to others nor writes', async () => {
   const [minutes, late] = [10, startSchedulingDelay()];
   const calls = await callsIn(minutes * 60);
   const missedMinutes = (late() * speed) / 60;
   expect(calls.has('talos')).toBe(false);
-  // The watch is opened anew now and then.
+  // The provider reopens its watch now and then.
   expect(namesIn(calls.get('workload')).filter((name) => name !== 'GET /api/v1/nodes')).toEqual([]);
   const looks = ['pool.dataset.query', 'pool.query', 'vm.query'];
   const ofNas = calls.get('truenas') ?? [];
-  // The ProviderConfig is looked at as well, once in ten minutes.
+  // The ProviderConfig is checked as well, once in ten minutes.
   const rounds = ofNas.filter(({ name }) => looks.includes(name)).length / looks.length;
   expect(rounds).toBeGreaterThan((minutes - missedMinutes) * 1.2);
   expect(rounds).toBeLessThan(minutes * 1.5 + 6);
@@ -62,12 +62,12 @@ it('P3: a cluster at rest costs three looks at its system, and nobody else is as
   expect(namesIn(calls.get('kube')).filter((name) => /machines/.test(name))).toEqual([]);
 });
 
-it('T9, T43: one that is switched off by hand is started again at once, since its system tells of it', async () => {
+it('T9, T43: a machine that is switched off by hand starts again at once, on an event of its system', async () => {
   const [, second = ''] = names;
   const { vmName } = await identityOnNas(open(), second);
   const looks = () => open().calls.filter(({ room, name }) => room === 'truenas' && name === 'vm.query');
   const seen = looks().length;
-  // Right after a look, so that the next one that is due is as far as can be.
+  // Right after an observation, so that the next one is as far away as possible.
   await eventually('it was looked at', () => looks().length > seen);
   const late = startSchedulingDelay();
   const [before, last] = [open().calls.length, looks().length - 1];
@@ -76,7 +76,7 @@ it('T9, T43: one that is switched off by hand is started again at once, since it
   const [one, other] = looks().slice(last, last + 2);
   const waited = (((other?.at.getTime() ?? Number.NaN) - (one?.at.getTime() ?? 0)) / 1000 - late()) * speed;
   printMeasurement('switched off', { waited });
-  // Without a word the next look comes forty seconds after the last one, and later on a busy machine.
+  // Without an event the next observation comes forty seconds after the last one, and later on a busy machine.
   expect(waited).toBeLessThan(39);
   const isStarted = () =>
     open()
@@ -86,7 +86,7 @@ it('T9, T43: one that is switched off by hand is started again at once, since it
   await eventually('it is ready again', async () => (await phaseOf(second)) === 'Ready');
 });
 
-it('T42: what nobody tells of is seen within a minute', async () => {
+it('T42: a change without an event is noticed within a minute', async () => {
   open().world.truenas.setPoolStatus('tank', 'DEGRADED');
   const told = async () => {
     const { items } = await open().platform.list(Machine);
@@ -94,13 +94,13 @@ it('T42: what nobody tells of is seen within a minute', async () => {
   };
   const waited = await secondsUntil('it is told', async () => (await told()) === names.length);
   printMeasurement('degraded', { waited });
-  // A minute, and what the work itself takes.
+  // A minute, and the time of the work itself.
   expect(waited).toBeLessThan(60 + 10);
   open().world.truenas.setPoolStatus('tank', 'ONLINE');
   await eventually('all is well', async () => (await told()) === 0);
 });
 
-it('one whose node is not ready any more is asked itself, and what it says is told', async () => {
+it('a cluster whose node is no longer ready is asked directly, and its answer is reported', async () => {
   const [, , third = ''] = names;
   const node = open()
     .world.machines.nodes()

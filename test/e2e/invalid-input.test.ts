@@ -17,13 +17,13 @@ const early = { namespace: 'shop', name: 'early' };
 
 interface Mistake {
   readonly name: string;
-  /** Writes the mistake into a good spec. */
+  /** Writes the mistake into a valid spec. */
   spoil(spec: RawProviderConfigSpec): void;
   /** The condition that is False because of it. */
   readonly type: string;
-  /** Names the field and says what to do. */
+  /** Names the field and the correction. */
   readonly words: RegExp;
-  /** A merge patch of the spec. Absent: the Secret is what has to be mended. */
+  /** A merge patch of the spec. Absent: the Secret needs the correction. */
   readonly mend?: object;
 }
 
@@ -154,13 +154,13 @@ async function saysWhy({ name, type, words }: Mistake): Promise<void> {
   expect(status?.phase).toBe('Progressing');
 }
 
-it('serves the Cluster of a good ProviderConfig among a dozen bad ones', async () => {
+it('reconciles the Cluster of a valid ProviderConfig among a dozen invalid ones', async () => {
   const { things } = open();
   await eventually('the Cluster is ready', async () => (await things.getCluster(good)).status?.phase === 'Ready', 90);
   for (const { name } of mistakes) expect(isConditionTrue(await conditionsOf(name), 'Ready')).toBe(false);
 });
 
-it.each(mistakes)('C13: says which field of a ProviderConfig is wrong and what to do: $name', async (mistake) => {
+it.each(mistakes)('C13: names the invalid field of a ProviderConfig and the correction: $name', async (mistake) => {
   await eventually('it says so', async () => {
     await saysWhy(mistake);
     return true;
@@ -182,14 +182,14 @@ it.each(mistakes)('needs nothing but the correction: $name', async ({ name, mend
   expect((await things.getConfig(name)).status?.phase).toBe('Ready');
 });
 
-/** Puts the stage's own values where a correction wants the real one. */
+/** Replaces placeholders in a correction by the testbed's own values. */
 function real({ things }: Testbed, mend: object): object {
   const { truenas } = things.configSpec();
   const fill = (value: unknown, key: string): unknown => (value === 'the real one' ? truenas[key] : value);
   return JSON.parse(JSON.stringify(mend, (key, value) => fill(value, key)));
 }
 
-it('C16: goes on by itself with a Cluster that came while its ProviderConfig was wrong', async () => {
+it('C16: continues without help with a Cluster created while its ProviderConfig was invalid', async () => {
   const { things } = open();
   await eventually('the Cluster is ready', async () => (await things.getCluster(early)).status?.phase === 'Ready', 90);
 });
@@ -202,13 +202,13 @@ it.each<[string, RegExp, (spec: RawProviderConfigSpec) => void]>([
   ],
   ['no platform section', /exactly one platform section/, (s) => delete (s as Partial<RawProviderConfigSpec>).truenas],
   [
-    'a worker pool called like the control planes',
+    'a worker pool with the name of the control planes',
     /cannot be called cp/,
     (s) => set(s, { workerPools: [{ name: 'cp', replicas: 1, size: 'small' }] }),
   ],
   ['TrueNAS without TLS', /truenas\.url: use wss/, (s) => set(s.truenas, { url: 'ws://nas.example.org' })],
-  ['a version that is none', /spec\.talos\.version/, (s) => set(s.talos, { version: 'newest' })],
-])('is refused by the API server at once: %s', async (_, words, change) => {
+  ['an invalid version', /spec\.talos\.version/, (s) => set(s.talos, { version: 'newest' })],
+])('is rejected by the API server at once: %s', async (_, words, change) => {
   const refused = await open()
     .things.config('never', { change })
     .catch((error: unknown) => error);
@@ -220,7 +220,7 @@ const set = (section: object, values: object): void => {
   Object.assign(section, values);
 };
 
-it('tells a Cluster with a version that is not offered which ones are, and takes the correction', async () => {
+it('lists the offered versions for a Cluster with another one, and accepts the correction', async () => {
   const { things, platform } = open();
   const picky = { namespace: 'shop', name: 'picky' };
   await things.cluster(picky, { kubernetes: { version: '1.29.0' } });
@@ -239,10 +239,10 @@ it('tells a Cluster with a version that is not offered which ones are, and takes
   await things.remove(Cluster, picky);
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expectNoErrorsLogged(open());
 });
 
-it('never lets a wrong key out in what it says about it', () => {
+it('never shows a wrong key in a message about it', () => {
   expect(findSecretLeaks(open())).toEqual([]);
 });

@@ -25,7 +25,7 @@ describeUnlessMissing('on k3s as the platform cluster', await missingDocker(), (
     expect(await things.machines(ref)).toHaveLength(1);
   });
 
-  it('and goes again, with nothing left behind', async () => {
+  it('and is deleted again, with nothing left behind', async () => {
     const { things } = open();
     await things.remove(Cluster, ref);
     await things.remove(ProviderConfig, { name: 'home' });

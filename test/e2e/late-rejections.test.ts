@@ -10,7 +10,7 @@ import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts
 const open = startTestbed({ subnet: '127.42.134', speed: 50 });
 const ref = (name: string) => ({ namespace: 'shop', name });
 
-/** Mistakes that nobody knows of before a machine is made, each with the words that have to come. */
+/** Mistakes that show only when a machine is created, each with the expected words. */
 const mistakes: readonly [name: string, words: string, spoil: (spec: RawProviderConfigSpec) => void][] = [
   [
     'unknown-extension',
@@ -43,7 +43,7 @@ prepareTestbed(open, async ({ things }) => {
   await things.cluster(ref('good'));
 });
 
-it('serves the good one among them', async () => {
+it('the valid ProviderConfig among them is reconciled', async () => {
   await eventually(
     'it is ready',
     async () => (await open().things.getCluster(ref('good'))).status?.phase === 'Ready',
@@ -51,7 +51,7 @@ it('serves the good one among them', async () => {
   );
 });
 
-it.each(mistakes)('C35, T32: says on the Cluster which field to correct: %s', async (name, words) => {
+it.each(mistakes)('C35, T32: the Cluster names the field to correct: %s', async (name, words) => {
   const verdict = await eventually('it says so', async () => {
     const found = readRejection(await open().things.getCluster(ref(name)), 'MachinesReady');
     expect(found).toMatchObject({ message: expect.stringContaining(words) });
@@ -60,7 +60,7 @@ it.each(mistakes)('C35, T32: says on the Cluster which field to correct: %s', as
   expectHelpfulMessage(verdict, words);
 });
 
-it('goes on by itself when it was corrected', async () => {
+it('the Cluster continues without help after the correction', async () => {
   const { things, platform } = open();
   await platform.merge(ProviderConfig, { name: 'unknown-extension' }, { spec: { talos: { extensions: [] } } });
   await eventually('it is ready', async () => {
@@ -68,7 +68,7 @@ it('goes on by itself when it was corrected', async () => {
   });
 });
 
-it('takes all of it down again, made or not, and nothing of it was a fault', async () => {
+it('all of it is deleted again, finished or not, and the provider logs no fault of its own', async () => {
   const { things, platform } = open();
   for (const { metadata } of (await platform.list(Cluster)).items) await things.remove(Cluster, ref(metadata.name));
   await eventually('nothing is left but the ProviderConfigs', async () => {

@@ -14,7 +14,7 @@ import { InProcessReplica } from './support/provider-process/provider-replica.ts
 import { startReplicaTestbed } from './support/testbed/replica-testbed.ts';
 import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 
-/** The NAS that gets lost. */
+/** The NAS that is lost. */
 let west: TrueNasSimulator;
 const folder = mkdtempSync(join(tmpdir(), 'west-'));
 const open = startReplicaTestbed({ subnet: '127.42.35', speed: 20 }, async (stage) => {
@@ -79,7 +79,7 @@ prepareTestbed(
   },
 );
 
-it('a word that its place is gone is without effect as long as that answers', async () => {
+it('approval of the loss of a failure domain is without effect as long as the NAS answers', async () => {
   await things().annotate(Machine, worker, { [annotations.placeLost]: 'true' });
   const before = (await find())?.metadata.uid;
   await things().remove(Machine, worker);
@@ -90,7 +90,7 @@ it('a word that its place is gone is without effect as long as that answers', as
   expect([west.nas.vms.size, await said('GivenUp')]).toEqual([1, []]);
 });
 
-it('a Machine on a system that is gone for good is let go by that word, and nothing is touched', async () => {
+it('the approval releases a Machine on a system that is gone for good, and changes nothing there', async () => {
   const before = (await find())?.metadata;
   open().pod.network.cut('refused', { to: new RegExp(`:${new URL(west.line.url).port}$`) });
   await things().remove(Machine, worker);
@@ -107,7 +107,7 @@ it('a Machine on a system that is gone for good is let go by that word, and noth
   expect((await find())?.spec.site).toBe('east');
 });
 
-it('what was left there is told of when it comes back, and is not touched: its successor has its address', async () => {
+it('its remains are reported when the system returns, and are not touched: the successor has its address', async () => {
   open().pod.network.heal();
   await list(['east', 'west']);
   const told = await eventually('it is listed', async () => (await orphans())[0]);

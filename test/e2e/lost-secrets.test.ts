@@ -25,12 +25,12 @@ const why = async (ref = three) =>
   (await open().things.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'Ready');
 const says = (reason: string, ref = three) =>
   eventually(`the Cluster says ${reason}`, async () => (await why(ref))?.reason === reason);
-/** Of both clusters, of which each has had one. */
+/** Of both clusters, each of which has one. */
 const bootstraps = () => open().calls.filter(({ name }) => name.endsWith('/Bootstrap')).length;
 const uids = async () => (await open().things.machines(three)).map(({ metadata }) => metadata.uid).sort();
 const look = (ref = three) => open().things.annotate(Cluster, ref, { [openmcpKeys.operation]: 'reconcile' });
 
-/** A Secret as a backup has it: without what the API server adds. `notes` of it are kept. */
+/** A Secret as in a backup: without the fields that the API server adds. `keep` selects the annotations that stay. */
 const fromBackup = ({ metadata, type, data }: Secret, keep = (_: string): boolean => true): Secret => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -56,7 +56,7 @@ prepareTestbed(open, async ({ things }) => {
   await eventually('all of them vote', async () => (await members()).length === 3);
 });
 
-it('what was decided once lies on the Secret and in the status, before it is acted on', async () => {
+it('decisions are stored on the Secret and in the status before their execution', async () => {
   const { recorder, calls } = open();
   const record = (await open().things.getCluster(three)).status?.providerStatus?.[clusterRecordKey];
   const notes = (await findSecret())?.metadata.annotations ?? {};
@@ -83,10 +83,10 @@ it('etcd is bootstrapped with one call for each cluster', () => {
   expect(bootstraps()).toBe(2);
 });
 
-describe('a Secret that is deleted', () => {
+describe('a deleted Secret', () => {
   let backup: Secret;
 
-  it('is not made anew: the Cluster says what to do, and nothing is made or taken away', async () => {
+  it('is not generated again: the Cluster names the remedy, and nothing is created or deleted', async () => {
     const { things, platform } = open();
     const found = await findSecret();
     if (!found) throw new Error('there is no Secret');
@@ -102,7 +102,7 @@ describe('a Secret that is deleted', () => {
     expect(status?.endpoints, 'who uses it is not cut off').toHaveLength(2);
   });
 
-  it('holds a control plane that is deleted meanwhile, which is still a member', async () => {
+  it('delays the deletion of a control plane, which is still a member', async () => {
     const { things, platform } = open();
     const name = planes[1];
     const { uid } = (await platform.get(Machine, { name })).metadata;
@@ -115,7 +115,7 @@ describe('a Secret that is deleted', () => {
     expect(open().calls.filter(({ name: call }) => /EtcdLeaveCluster|EtcdRemoveMember/.test(call))).toEqual([]);
   });
 
-  it('holds an AccessRequest that is deleted meanwhile: what it granted still works', async () => {
+  it('delays the deletion of an AccessRequest: its granted access still works', async () => {
     const { things, platform } = open();
     const ref = { namespace: 'shop', name: 'mine' };
     await platform.create(Secret, fromBackup(backup));
@@ -131,7 +131,7 @@ describe('a Secret that is deleted', () => {
     });
   });
 
-  it('put back from a backup as old as the cluster, heals it: nothing is bootstrapped, and what waited goes on', async () => {
+  it('restored from a backup as old as the cluster, resumes everything: no second bootstrap, and waiting work continues', async () => {
     const { things, platform } = open();
     const before = await members().catch(() => undefined);
     expect(before, 'without the Secret nobody can be asked').toBeUndefined();
@@ -158,7 +158,7 @@ describe('a Secret that is deleted', () => {
   });
 });
 
-it('a Secret with another CA is not used, and nothing is taken away', async () => {
+it('a Secret with another CA is not used, and nothing is deleted', async () => {
   const { platform } = open();
   const found = await findSecret();
   const before = await uids();
@@ -175,7 +175,7 @@ it('a Secret with another CA is not used, and nothing is taken away', async () =
   await eventually('it is ready', () => isReady(), 60);
 });
 
-it('a Cluster whose Secret and status are lost is known by its Machines, and by its status without them', async () => {
+it('a Cluster whose Secret and status are lost is recognized by its Machines, and without them by its status', async () => {
   const { things, platform } = open();
   const found = await findSecret();
   await platform.merge(
@@ -194,7 +194,7 @@ it('a Cluster whose Secret and status are lost is known by its Machines, and by 
   });
 });
 
-it('a Cluster with the Secret of another one can be deleted, and that Secret is left', async () => {
+it('a Cluster with the Secret of another one can be deleted, and that Secret stays', async () => {
   const { things, platform } = open();
   const other = formatSecretsBundle(
     await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 }),
@@ -208,7 +208,7 @@ it('a Cluster with the Secret of another one can be deleted, and that Secret is 
   expect((await findSecret(one))?.data).toEqual(data);
 });
 
-it('a Cluster without its Secret can be deleted, and leaves nothing', async () => {
+it('a Cluster without its Secret can be deleted, and leaves nothing behind', async () => {
   const { things } = open();
   await things.remove(Secret, keyOf());
   await says('SecretsMissing');
@@ -217,6 +217,6 @@ it('a Cluster without its Secret can be deleted, and leaves nothing', async () =
   expect(await things.machines()).toEqual([]);
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });

@@ -16,7 +16,7 @@ const inShop = (name: string): NamespacedRef => ({ namespace: 'shop', name });
 const [ours, theirs] = [inShop('ours'), inShop('theirs')];
 
 let other: Provider;
-/** Of the name of the first instance, in another environment or namespace. */
+/** Instances with the name of the first one, in another environment or namespace. */
 let namesakes: Provider[];
 
 const isReady = async (ref: NamespacedRef): Promise<boolean> =>
@@ -32,7 +32,7 @@ async function ask(name: string, cluster: NamespacedRef): Promise<NamespacedRef>
   return inShop(name);
 }
 
-/** Accounts in a cluster that an instance has made for a request. */
+/** Accounts in a cluster that an instance has created for a request. */
 async function accountsOf(provider: string, cluster: NamespacedRef, request: NamespacedRef): Promise<string[]> {
   const admin = await openAdminClient(open(), cluster);
   try {
@@ -43,7 +43,7 @@ async function accountsOf(provider: string, cluster: NamespacedRef, request: Nam
   }
 }
 
-/** Versions of everything that instances could fight over. Conditions of a Cluster that is at rest do not move. */
+/** Resource versions of everything that several instances could write. Conditions of an idle Cluster do not change. */
 async function versions(): Promise<string[]> {
   const kinds: readonly ResourceType[] = [AccessRequest, ProviderConfig, Cluster, Machine];
   const lists = await Promise.all(kinds.map(async (type) => (await open().platform.list(type)).items));
@@ -86,7 +86,7 @@ prepareTestbed(open, async (stage) => {
 const finalizersAt = async (ref: NamespacedRef) => (await open().things.getRequest(ref)).metadata.finalizers;
 
 describe('two providers in one namespace', () => {
-  it('hold their own AccessRequests, each by a finalizer of its own, and write nothing on those of the other', async () => {
+  it('hold their own AccessRequests, each by a finalizer of its own, and do not write to those of the other', async () => {
     const own = ({ instance }: Provider) => [instanceFinalizers(instance).accessRequest];
     expect(await finalizersAt(inShop('ours-1'))).toEqual(own(open().provider));
     expect(await finalizersAt(inShop('theirs-1'))).toEqual(own(other));
@@ -111,7 +111,7 @@ describe('two providers in one namespace', () => {
     }
   });
 
-  it('one that is handed over while its instance is away is let go by that instance alone', async () => {
+  it('an AccessRequest that is reassigned while its instance is away is released by that instance only', async () => {
     const { provider, platform, things } = open();
     const request = await ask('moved', ours);
     await provider.stop();
@@ -129,7 +129,7 @@ describe('two providers in one namespace', () => {
 });
 
 describe('instances of the same name in another environment and in another namespace', () => {
-  it('leave everything alone that the first one serves', async () => {
+  it('do not touch objects of the first one', async () => {
     await isQuiet();
     const before = await versions();
     for (const namesake of namesakes) namesake.start();
@@ -138,7 +138,7 @@ describe('instances of the same name in another environment and in another names
     await consistently(2, async () => expect(await versions()).toEqual(before));
   });
 
-  it('do not take an AccessRequest that is new', async () => {
+  it('do not take a new AccessRequest', async () => {
     const request = await ask('ours-2', ours);
     expect(await finalizersAt(request)).toEqual([instanceFinalizers(open().provider.instance).accessRequest]);
     await isQuiet();
@@ -147,7 +147,7 @@ describe('instances of the same name in another environment and in another names
     expect(await accountsOf('talos', ours, request)).toEqual([]);
   });
 
-  it('take nothing down while the first one is away, and are in nobody’s way when it is back', async () => {
+  it('delete nothing while the first one is away, and do not disturb it after its return', async () => {
     const { things, provider, world } = open();
     await provider.stop();
     await things.remove(AccessRequest, inShop('ours-1'));
@@ -166,6 +166,6 @@ describe('instances of the same name in another environment and in another names
   });
 });
 
-it('nothing of all this is a fault of an instance', () => {
+it('no instance logs a fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });

@@ -17,7 +17,7 @@ const ref = { namespace: 'shop', name: 'spread' };
 const names = ['east', 'west', 'vault'] as const;
 const folder = mkdtempSync(join(tmpdir(), 'systems-'));
 
-/** The system that the stage has, and two more of other releases. */
+/** The testbed's system, and two more of other releases. */
 const systems = new Map<string, TrueNasSimulator>();
 let before: Map<string, object>;
 let planned: string;
@@ -52,7 +52,7 @@ function withoutCache(room: TrueNasSimulator): object {
   return { vms, devices, datasets: datasets.filter((one) => !isKept(one)), files: files.filter((one) => !isKept(one)) };
 }
 
-/** What the command prints for people who may only look. */
+/** The plan as the command prints it, run with read-only permissions. */
 async function planText(stage: Testbed): Promise<string> {
   const kubeconfig = await stage.kubeconfigWith('config/rbac/looking.yaml');
   const words = ['plan', '--provider-config', 'home', '--cluster', 'shop/spread', '--kubeconfig', kubeconfig];
@@ -61,7 +61,7 @@ async function planText(stage: Testbed): Promise<string> {
   return out;
 }
 
-/** Which system each machine of a plan is told to be on. */
+/** The system of each machine in a plan. */
 const hostsIn = (text: string): string[] =>
   [...text.matchAll(/virtual machine \S+ on ([^\s,]+)/g)].map(([, host = '']) => host);
 
@@ -95,7 +95,7 @@ prepareTestbed(open, async (stage) => {
 });
 
 describe('a cluster on several TrueNAS systems', () => {
-  it('T58: has its control planes on all of them, its workers where fewest are, and each remembers where', async () => {
+  it('T58: has its control planes on all of them, its workers on the least used, and each keeps its system', async () => {
     expect(Object.fromEntries(seen())).not.toEqual(Object.fromEntries(before));
     const machines = await open().things.machines(ref);
     const placed = machines.map(({ spec }) => `${spec.pool}-${spec.slot} ${spec.site}`).sort();
@@ -108,7 +108,7 @@ describe('a cluster on several TrueNAS systems', () => {
     }
   });
 
-  it('T58: is where its plan said that it would be', async () => {
+  it('T58: has the layout that its plan predicted', async () => {
     const hosts = ['east', 'west', 'vault', 'east', 'west'].map(
       (name) => new URL(systems.get(name)!.line.url.replace('wss:', 'https:')).hostname,
     );
@@ -121,13 +121,13 @@ describe('a cluster on several TrueNAS systems', () => {
     ]);
   });
 
-  it('tells Kubernetes which node is on which, so that Pods are spread', async () => {
+  it('tells Kubernetes the system of each node, so that Pods are spread', async () => {
     const { items } = await withAdminClient(open(), ref, (admin) => admin.list(KubeNode));
     const zones = items.map(({ metadata }) => metadata.labels?.['topology.kubernetes.io/zone']).sort();
     expect(zones).toEqual(['east', 'east', 'vault', 'west', 'west']);
   });
 
-  it('T58: leaves each as it was when it is deleted, but for the cached boot image', async () => {
+  it('T58: leaves each system as before when it is deleted, but for the cached boot image', async () => {
     const { things } = open();
     await things.remove(Cluster, ref);
     await eventually('it is gone', async () => !(await things.exists(Cluster, ref)), 60);

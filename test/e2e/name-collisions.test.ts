@@ -11,7 +11,9 @@ import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts
 const open = startTestbed({ subnet: '127.42.217' });
 const { mend } = annotations;
 
-/** Found by a birthday search: namespace and name of both have the same hash of 40 bits, and both have the same name. */
+/**
+ * Result of a birthday search: namespace and name of both have the same hash of 40 bits, and both have the same name.
+ */
 const first = { namespace: 'team-g6o2', name: 'shop' };
 const second = { namespace: 'team-iuat', name: 'shop' };
 const secret = { namespace: 'openmcp-system', name: clusterSecretsName(first) };
@@ -19,7 +21,7 @@ const secret = { namespace: 'openmcp-system', name: clusterSecretsName(first) };
 const isReady = async (ref: NamespacedRef): Promise<boolean> =>
   (await open().things.getCluster(ref)).status?.phase === 'Ready';
 
-/** Everything that the platform cluster holds for the first Cluster. What changes without anybody's doing is left out. */
+/** Everything on the platform cluster for the first Cluster, without fields that change on their own. */
 async function heldForFirst() {
   const { platform, things } = open();
   const object = await platform.get(Secret, secret);
@@ -57,7 +59,7 @@ prepareTestbed(open, async ({ things }) => {
 });
 
 describe('two Clusters whose names have the same hash', () => {
-  it('are kept apart: the second one says what it collides with, and takes nothing of the first', async () => {
+  it('are kept apart: the second one reports the collision, and takes nothing of the first', async () => {
     expect(clusterId(first)).toBe(clusterId(second));
     await open().things.cluster(second);
     const message = await refusalOf(second);
@@ -67,7 +69,7 @@ describe('two Clusters whose names have the same hash', () => {
     expect(await isReady(first)).toBe(true);
   });
 
-  it('the second one can go, and nothing of the first goes with it', async () => {
+  it('stay apart at deletion: the second one is deleted, and nothing of the first', async () => {
     await open().things.remove(Cluster, second);
     await goes(second);
     await consistently(1, async () => expect(await heldForFirst()).toEqual(before));
@@ -86,7 +88,7 @@ describe('two AccessRequests whose names have the same hash', () => {
   const leaves = (ref: NamespacedRef) =>
     eventually('it is gone', async () => !(await open().things.exists(AccessRequest, ref)));
 
-  it('are kept apart: the second one says what it collides with, and takes nothing from the first when it goes', async () => {
+  it('are kept apart: the second one reports the collision, and its deletion takes nothing from the first', async () => {
     if (!one || !two) throw new Error('there are two names');
     expect(accessRequestId('test', 'talos', one)).toBe(accessRequestId('test', 'talos', two));
     await ask(one);
@@ -107,12 +109,12 @@ describe('two AccessRequests whose names have the same hash', () => {
     }
   });
 
-  it('one that is made again under its name has nothing of the former one, whose token ends', async () => {
+  it('an AccessRequest that is created again under its name has nothing of the former one, whose token ends', async () => {
     if (!one) throw new Error('there is a name');
     const { things, platform, provider } = open();
     const holder = await openGrantedClient(open(), one);
     try {
-      // By force: the provider has no say in it.
+      // By force: the provider is stopped and cannot react.
       await provider.stop();
       await platform.merge(AccessRequest, one, { metadata: { finalizers: [] } });
       await things.remove(AccessRequest, one);
@@ -130,10 +132,10 @@ describe('two AccessRequests whose names have the same hash', () => {
   });
 });
 
-describe('a Cluster that is made again under its name while the Machines of the old one exist', () => {
-  it('is another one: it adopts nothing, and says what is in its way', async () => {
+describe('a Cluster that is created again under its name while the Machines of the old one exist', () => {
+  it('is a new Cluster: it adopts nothing, and names the obstacle', async () => {
     const { things, platform } = open();
-    // By force: the provider has no say in it.
+    // By force: the provider is stopped and cannot react.
     await open().provider.stop();
     await platform.merge(Cluster, first, { metadata: { finalizers: [] } });
     await things.remove(Cluster, first);
@@ -145,15 +147,15 @@ describe('a Cluster that is made again under its name while the Machines of the 
     await consistently(1, async () => expect(await heldForFirst()).toEqual(before));
   });
 
-  it('goes without the Machines, the Secret and the addresses of the old one', async () => {
+  it('is deleted without the Machines, the Secret and the addresses of the old one', async () => {
     await open().things.remove(Cluster, first);
     await goes(first);
     await consistently(1, async () => expect(await heldForFirst()).toEqual(before));
   });
 });
 
-describe('a Cluster that is made again under its name when only the virtual machines of the old one are left', () => {
-  it('leaves them as they are, says what is in its way, and goes without them', async () => {
+describe('a Cluster that is created again under its name when only the virtual machines of the old one are left', () => {
+  it('does not touch them, names the obstacle, and is deleted without them', async () => {
     const { things, provider, world } = open();
     const machines = await things.machines(first);
     await provider.stop();
@@ -179,7 +181,7 @@ describe('a Cluster that is made again under its name when only the virtual mach
   });
 });
 
-it('a Cluster that is made again under its name is made when people have removed what the old one had', async () => {
+it('a Cluster that is created again under its name becomes ready after users remove the remains of the old one', async () => {
   const { things, platform, provider } = open();
   const again = { namespace: 'shop', name: 'again' };
   const key = { namespace: 'openmcp-system', name: clusterSecretsName(again) };
@@ -204,6 +206,6 @@ it('a Cluster that is made again under its name is made when people have removed
   expect((await platform.get(Secret, key)).metadata.uid).not.toBe(uid);
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });

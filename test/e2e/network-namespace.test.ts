@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createNetworkNamespace } from '../world/machine-runner/network-namespace.ts';
 
-it('makes and removes a cluster in a network of its own, at addresses that are not of loopback', async ({ skip }) => {
+it('creates and deletes a cluster in a network namespace of its own, at addresses outside of loopback', async ({
+  skip,
+}) => {
   const network = await createNetworkNamespace('192.0.2.1/24', 'simulated nodes');
   if (typeof network === 'string') return skip(network);
   try {

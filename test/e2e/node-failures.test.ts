@@ -10,8 +10,8 @@ import { startSchedulingDelay } from './support/observation/scheduling-delay.ts'
 import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 /**
- * The world and the controllers have the same time, so that what Kubernetes has not noticed yet is as stale as in life: 40 s after a
- * fall. What is awaited here came after 45 s and more when machines were looked at no sooner.
+ * The simulators and the controllers have the same time, so that Kubernetes notices a failure as late as in production:
+ * 40 s after it. With less frequent observation, the awaited events came after 45 s and more.
  */
 const speed = 20;
 const open = startTestbed({ subnet: '127.42.195', timeScale: 1 / speed, speed, provider: { leaseSeconds: 20 } });
@@ -29,7 +29,7 @@ prepareTestbed(open, async ({ things }) => {
     await eventually('it is ready', async () => (await things.getCluster(one)).status?.phase === 'Ready', 120);
 });
 
-/** The process of the virtual machine ends, as when the hypervisor kills it for want of memory. */
+/** Ends the process of the virtual machine, as the hypervisor does when it runs out of memory. */
 async function kill(machine: string): Promise<void> {
   const { nas } = open().world.truenas;
   const { vmName } = await identityOnNas(open(), machine);
@@ -42,7 +42,7 @@ it.each([
   ['a worker', worker],
   ['a control plane', controlPlane],
 ])(
-  '%s that was killed is told of, started again, and ready when its own parts were seen after this boot',
+  '%s that was killed is reported, started again, and ready when its own components have reported after this boot',
   async (_, name) => {
     const { recorder } = open();
     const versions = () => recorder.of(Machine, { name });
@@ -119,7 +119,7 @@ it('a node whose boot hangs before it has its configuration is power-cycled', as
   await recorder.until('it is awaited', () => stepOf() === 'await-talos-api' || undefined);
   const hangs = () => world.machines.nodes().some(({ stuck }) => stuck?.startsWith('downloading config'));
   await eventually('its boot hangs', () => hangs() || undefined);
-  // Dates are not hurried.
+  // Timestamps keep real time.
   const since = new Date(Date.now() - 10 * 60_000).toISOString();
   await platform.merge(Machine, { name }, { status: { progress: { since } } }, { subresource: 'status' });
   await eventually('it is ready', async () => (await things.getCluster(late)).status?.phase === 'Ready', 90);

@@ -18,7 +18,7 @@ interface Manner {
   readonly controlPlanes: number;
 }
 
-/** Issuers with which API servers do not come up, although nothing is wrong with their URLs. */
+/** Issuers that keep API servers from starting, although their URLs are valid. */
 function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
   const open = startTestbed({ subnet, timeScale: 0.004, speed: 20, provider: { leaseSeconds: 6 } });
   const { isGranted, isReady, ref, refusal } = accessHelpers(open, cluster);
@@ -30,7 +30,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
     });
   const isGone = (name: string) =>
     eventually(`request ${name} is gone`, async () => !(await open().things.exists(AccessRequest, ref(name))));
-  /** The configuration that each control plane runs by, as far as it names issuers. */
+  /** The issuers in each control plane's current configuration. */
   const trusted = async (): Promise<string[]> => {
     const machines = await open().things.machines(cluster);
     const texts = machines.map(({ status }) =>
@@ -66,7 +66,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
     await beside.isReady();
   });
 
-  it('are taken back from the first control plane, and it is told; nobody else waits for that', async () => {
+  it('are rolled back on the first control plane and reported; other requests do not wait for that', async () => {
     await ask('bad');
     await eventually('the first control plane is told', async () =>
       (await trusted()).some((issuers) => issuers.includes('bad')),
@@ -85,7 +85,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
     expect(await eventsOf('AccessRequest', 'TrustFailed')).toEqual([message]);
   });
 
-  it('come in the way of none that is asked for at the same time, even if the provider is killed', async () => {
+  it('do not block issuers requested at the same time, even if the provider is killed', async () => {
     await Promise.all((controlPlanes === 1 ? ['good'] : ['good', 'fine']).map((name) => ask(name)));
     await isGranted('good');
     await open().platform.merge(AccessRequest, ref('bad'), {
@@ -106,7 +106,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
     await isReady();
   });
 
-  it('are trusted when they were corrected, and let go like any other', async () => {
+  it('are trusted after their correction, and released like any other', async () => {
     if (controlPlanes === 1) {
       await open().things.remove(AccessRequest, ref('good'));
       await isGone('good');
@@ -121,7 +121,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
   });
 }
 
-describe('one control plane that is told of issuers by arguments', () =>
+describe('one control plane with issuers in arguments', () =>
   takenBack({ subnet: '127.42.176', talosVersion: '1.13.9', controlPlanes: 1 }));
-describe('three control planes that are told of issuers by documents', () =>
+describe('three control planes with issuers in documents', () =>
   takenBack({ subnet: '127.42.177', talosVersion: '1.14.0', controlPlanes: 3 }));

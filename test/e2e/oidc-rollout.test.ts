@@ -26,7 +26,7 @@ import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts
 const cluster = { namespace: 'shop', name: 'wide' };
 const alice: TokenSpec = { subject: 'alice', audience: 'kubernetes' };
 
-/** Where the kubelet's probes of kube-apiserver ask. */
+/** The paths of kube-apiserver that the kubelet probes. */
 const probed = ['/livez', '/readyz', '/healthz'];
 const others = ['/', '/version', '/api', '/apis', '/api/v1/namespaces', '/metrics', '/livez/etcd', '/openid/v1/jwks'];
 const onlyProbes = Object.fromEntries([
@@ -34,14 +34,14 @@ const onlyProbes = Object.fromEntries([
   ...others.map((path) => [path, [401, 401, 401]]),
 ]);
 
-/** Three control planes with Talos 1.14, whose API servers are told of issuers by documents. */
+/** Three control planes with Talos 1.14, whose API servers read their issuers from documents. */
 function rolling(workload: 'world' | 'real', subnet: string): void {
   const open = startTestbed({ subnet, workload, timeScale: 0.004, speed: 5, provider: { leaseSeconds: 6 } });
   const { isGranted, ref, objectsOf } = accessHelpers(open, cluster);
   let second: OidcSimulator;
   let folder: string;
   let poller: ApiServerPoller;
-  /** Of the address that the control planes share, which is the one in every kubeconfig. */
+  /** Polls the address that the control planes share, which is in every kubeconfig. */
   let shared: AddressPoller;
   const isGone = (name: string) =>
     eventually(`request ${name} is gone`, async () => !(await open().things.exists(AccessRequest, ref(name))), 90);
@@ -95,7 +95,7 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     if (folder) await rm(folder, { recursive: true, force: true });
   });
 
-  /** What each node answers to somebody without any credentials. */
+  /** The status codes of all nodes for a request without credentials. */
   async function anonymously(path: string): Promise<number[]> {
     const ca = (await readSecretsBundle(open(), cluster)).authorities.kubernetes.certificate;
     const agent = new Agent({ connect: { ca } });
@@ -115,9 +115,12 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     return Object.fromEntries(await Promise.all(answers));
   };
 
-  it.runIf(workload === 'real')('lets kubelets ask for health without a name, and nobody anything else', async () => {
-    expect(await whoNeedsNoName()).toEqual(onlyProbes);
-  });
+  it.runIf(workload === 'real')(
+    'lets kubelets probe health anonymously, and allows no other anonymous request',
+    async () => {
+      expect(await whoNeedsNoName()).toEqual(onlyProbes);
+    },
+  );
 
   it('trusts two issuers at once, on every control plane, also when the provider is killed on the way', async () => {
     const maps = [{ name: 'look', rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }] }];
@@ -125,7 +128,7 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     const roleBindings = [{ subjects, roleRefs: [{ kind: 'ClusterRole' as const, name: 'look' }] }];
     await ask('corp', { roles: maps, roleBindings });
     await isGranted('corp');
-    // Whose names could be those of the first.
+    // Without the prefixes, user names of both issuers could be equal.
     await ask('guests', { issuer: second.issuer, usernamePrefix: 'guest-', groupsPrefix: 'guest-', roleBindings });
     await eventually('the roll is under way', async () => {
       const { status } = await open().things.getRequest(ref('guests'));
@@ -151,7 +154,7 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     if (workload === 'real') expect(await whoNeedsNoName()).toEqual(onlyProbes);
   });
 
-  it('one that could speak for another is refused, and told which field', async () => {
+  it('an issuer that could impersonate users of another one is rejected, with the field', async () => {
     await ask('thief', { issuer: 'https://third.example.org', usernamePrefix: 'guest-a' });
     const message = await eventually('it is refused', async () => {
       const { status } = await open().things.getRequest(ref('thief'));
@@ -163,7 +166,7 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     await isGone('thief');
   });
 
-  it('withdrawn, an issuer is trusted nowhere any more, and the other one everywhere', async () => {
+  it('a withdrawn issuer is trusted nowhere any more, and the other one everywhere', async () => {
     const login = await readOidcKubeconfig(open(), ref('guests'));
     await open().things.remove(AccessRequest, ref('guests'));
     await isGone('guests');
@@ -173,9 +176,9 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     );
   });
 
-  it('and nobody who asked for something meanwhile was left without an answer, wherever it was', async () => {
+  it('and every request meanwhile was answered, at every address', async () => {
     await Promise.all([poller.stop(), shared.stop()]);
-    // So that it is seen what was measured: servers were away, and others stood in.
+    // Proves that the measurement is meaningful: servers were away, and others took over.
     const said = [
       `each node: ${poller.answered} answered, ${poller.moved} by a second server, ${poller.failures.length} failures`,
       `the shared address: ${shared.answered} answered, ${shared.broken} connections broke, ${shared.failures.length} failures`,
@@ -185,7 +188,7 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     expect([poller.failures, shared.failures]).toEqual([[], []]);
     expect(Math.min(poller.answered, shared.answered)).toBeGreaterThan(50);
     const passes = open().logLines.filter((line) => line.includes('has passed the shared address on'));
-    // In each roll: to trust the first, the second, and only the first again. Who is killed meanwhile says it twice.
+    // In each rollout: to trust the first, the second, and only the first again. A killed provider repeats a message.
     expect(passes.length).toBeGreaterThanOrEqual(3);
     expect(open().faults()).toEqual([]);
   });

@@ -22,7 +22,7 @@ import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts
 const cluster = { namespace: 'shop', name: 'main' };
 const alice: TokenSpec = { subject: 'alice', audience: 'kubernetes' };
 
-/** One control plane with Talos 1.13, whose API server is told of an issuer by arguments. */
+/** One control plane with Talos 1.13, whose API server has its issuer in arguments. */
 function logins(workload: 'world' | 'real', subnet: string): void {
   const open = startTestbed({ subnet, workload, timeScale: 0.004, speed: 5 });
   const { isGranted, isReady, objectsOf, ref, refusal } = accessHelpers(open, cluster);
@@ -74,7 +74,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     expect(await look(issuer().issue({ ...bob, groups: ['readers'] }))).toBe('allowed');
   });
 
-  it('lets nobody in whose token is wrong', async () => {
+  it('rejects a wrong token', async () => {
     const wrong: Record<string, TokenSpec> = {
       'for another client': { ...alice, audience: 'others' },
       'of another issuer': { ...alice, claims: { iss: 'https://issuer.example.org' } },
@@ -85,7 +85,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
       expect([what, await look(issuer().issue(wish))]).toEqual([what, 401]);
   });
 
-  it('lets nobody be whom he calls himself, nor be somebody else', async () => {
+  it('gives no administrator rights to a token that claims the names of administrators', async () => {
     const named = { subject: 'system:admin', audience: 'kubernetes', groups: ['system:masters'] };
     expect(await look(issuer().issue(named))).toBe(403);
     expect(await userInfoOf(await readOidcKubeconfig(open(), ref('corp')), issuer().issue(named))).toMatchObject({
@@ -93,7 +93,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     });
   });
 
-  it('goes on when the issuer changes its key', async () => {
+  it('continues when the issuer rotates its key', async () => {
     issuer().rotate();
     await eventually('the new key is known', async () => (await look(issuer().issue(alice))) === 'allowed');
   });
@@ -116,7 +116,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
       issuer().seat(person);
     };
 
-    it('C67: log in with what lies in the Secret, as it is, and are whom the issuer says', async () => {
+    it('C67: log in with the unchanged kubeconfig in the Secret, and have the identity of the issuer', async () => {
       come({ subject: 'alice', groups: ['staff'] });
       const { code, out, error, visited } = await people.kubectl('auth', 'whoami', '-o', 'json');
       expect([code, error]).toEqual([0, expect.not.stringContaining('nable')]);
@@ -150,7 +150,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
       }
     });
 
-    it('have none when the request does not speak of them, and those of their group when it does', async () => {
+    it('have no rights when the request does not name them, and those of their group when it does', async () => {
       come({ subject: 'bob' });
       const { code, error } = await people.kubectl('get', 'configmaps');
       expect([code, error]).toEqual([1, expect.stringContaining('User "corp:bob" cannot list')]);
@@ -158,7 +158,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
       expect((await people.kubectl('get', 'configmaps')).code).toBe(0);
     });
 
-    it('stay logged in when a token has ended, as long as they asked to', async () => {
+    it('stay logged in after a token has expired, for as long as they requested', async () => {
       come({ subject: 'alice', tokenSeconds: 3 });
       expect((await people.kubectl('get', 'configmaps')).visited).not.toEqual([]);
       const exchanges = () => open().calls.filter(({ room, name }) => room === 'oidc' && name === 'POST /token').length;
@@ -172,14 +172,14 @@ function logins(workload: 'world' | 'real', subnet: string): void {
       expect((await people.kubectl('get', 'configmaps')).code).toBe(0);
     });
 
-    it('are told when nobody lets them in', async () => {
+    it('get an error message when the login is denied', async () => {
       come(undefined);
       const { code, error } = await people.kubectl('get', 'configmaps');
       expect([code, error]).toEqual([1, expect.stringContaining('access_denied')]);
     });
   });
 
-  it('a second issuer is refused with a reason, and nobody loses anything', async () => {
+  it('a second issuer is rejected with a reason, and no existing access is lost', async () => {
     await ask({ name: 'other', issuer: 'https://other.example.org' }, 'second');
     expect(await refusal('second', 'TrustReady', 'TrustRefused')).toBe(
       `spec.oidc.issuer: before Talos 1.14 a cluster trusts one OIDC issuer, and that is ${issuer().issuer} of AccessRequest shop/corp. Delete that one, or use a cluster with Talos 1.14.`,
@@ -190,7 +190,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     await isGone('second');
   });
 
-  it('C69: becomes a token and a login again, each time without what was before', async () => {
+  it('C69: becomes a token and a login again, each time without the former access', async () => {
     const login = await readOidcKubeconfig(open(), ref('corp'));
     const { platform } = open();
     const token = { permissions: [{ rules: coreReadRules('configmaps') }] };
@@ -215,7 +215,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     await eventually('alice is let in', async () => (await look(issuer().issue(alice))) === 'allowed');
   });
 
-  it('is refused from then on when it is withdrawn', async () => {
+  it('is rejected from its withdrawal on', async () => {
     const login = await readOidcKubeconfig(open(), ref('corp'));
     await open().things.remove(AccessRequest, ref('corp'));
     await isGone('corp');
@@ -224,7 +224,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     expect(await open().things.exists(Secret, ref('corp.kubeconfig'))).toBe(false);
   });
 
-  it('nothing of all this is a fault of the provider', () => {
+  it('the provider logs no fault of its own', () => {
     expect(open().faults()).toEqual([]);
   });
 }

@@ -33,7 +33,7 @@ describe('C38: the operation annotation', () => {
   const dropLabel = () =>
     open().platform.merge(Cluster, main, { metadata: { labels: { [openmcpKeys.provider]: null } } });
 
-  it('keeps hands off a Cluster with `ignore`, until it is taken away', async () => {
+  it('suspends the reconcile of a Cluster with `ignore`, until it is removed', async () => {
     await operate(Cluster, main, 'ignore');
     await dropLabel();
     await consistently(1, async () => expect(await labelOf()).toBeUndefined());
@@ -41,7 +41,7 @@ describe('C38: the operation annotation', () => {
     await eventually('the label is back', async () => (await labelOf()) === 'talos');
   });
 
-  it('has a Cluster looked at once with `reconcile`, and goes by that', async () => {
+  it('triggers a reconcile of a Cluster at once with `reconcile`, and is removed by it', async () => {
     const before = open().calls.length;
     await operate(Cluster, main, 'reconcile');
     const notes = async () => (await open().things.getCluster(main)).metadata.annotations ?? {};
@@ -54,7 +54,7 @@ describe('C38: the operation annotation', () => {
     );
   });
 
-  it('keeps hands off the Machines of a Cluster with `ignore` as well, and resumes without', async () => {
+  it('suspends the Machines of a Cluster with `ignore` as well, and resumes without it', async () => {
     const [machine] = await open().things.machines(main);
     const key = { name: machine?.metadata.name ?? '' };
     const vms = async () =>
@@ -72,7 +72,7 @@ describe('C38: the operation annotation', () => {
     await eventually('the Cluster is ready again', isReady, 100);
   });
 
-  it('keeps hands off a ProviderConfig with `ignore`, until it is taken away', async () => {
+  it('suspends the reconcile of a ProviderConfig with `ignore`, until it is removed', async () => {
     await operate(ProviderConfig, home, 'ignore');
     const versions = [{ version: '1.35.4' }, { version: '1.35.3' }];
     await open().platform.merge(ProviderConfig, home, { spec: { kubernetes: { versions } } });
@@ -82,7 +82,7 @@ describe('C38: the operation annotation', () => {
   });
 });
 
-it('C43, T43: a machine that somebody powers off is left so in maintenance, said on the Cluster, and started again without', async () => {
+it('C43, T43: a machine that is powered off by hand stays off in maintenance, reported on the Cluster, and starts again without it', async () => {
   const [machine] = await open().things.machines(main);
   const mark = (value: string | null) =>
     open().things.annotate(Machine, { name: machine?.metadata.name ?? '' }, { [annotations.maintenance]: value });
@@ -91,7 +91,7 @@ it('C43, T43: a machine that somebody powers off is left so in maintenance, said
   await callNas(open(), 'vm.poweroff', [(await vms())[0]?.id]);
   const said = async () =>
     findFalseCondition((await open().things.getCluster(main)).status?.conditions, 'MachinesReady')?.message ?? '';
-  // Who looks in the moment of the fall finds a silent node first.
+  // An observation at the moment of the shutdown finds a silent node first.
   await eventually('the Cluster says so', async () => /maintenance.*powered off/.test(await said()));
   expect((await vms()).map(({ status }) => status.state)).toEqual(['STOPPED']);
   await mark(null);

@@ -41,7 +41,7 @@ function deployed(): void {
   const app: NamespacedRef = { namespace: 'team-a', name: 'app' };
   const beside: NamespacedRef = { namespace: 'team-a', name: 'beside' };
 
-  it('C1: is initialised by a Job, and run by a Deployment once that has ended well', async () => {
+  it('C1: is initialised by a Job, and run by a Deployment after the success of the Job', async () => {
     expect(await at().crds()).toEqual(buildCrds().map(() => undefined));
     await at().install();
     const { status } = await at().isDeployed();
@@ -60,7 +60,7 @@ function deployed(): void {
     expect(run?.name).toMatch(/^cp-talos-/);
   });
 
-  it('C1, C2: its programs get the words and the environment that the contract promises, and nothing else', async () => {
+  it('C1, C2: its programs get the arguments and the environment that the contract promises, and nothing else', async () => {
     const [init] = at().inits();
     const run = await at().theRunning();
     expect(init?.pod.spec.containers.map(({ args }) => args)).toEqual([['init', ...initArguments]]);
@@ -76,7 +76,7 @@ function deployed(): void {
       POD_NAMESPACE: 'openmcp-system',
       POD_IP: run.address,
       POD_SERVICE_ACCOUNT_NAME: 'cp-talos',
-      // Of the image and of every container.
+      // Set by the image and by every container.
       NODE_ENV: 'production',
       PATH: expect.any(String),
       HOSTNAME: run.name,
@@ -87,7 +87,7 @@ function deployed(): void {
     expect(owner?.slice(1)).toEqual(['65532', '65532']);
   });
 
-  it('C1: each program calls with the ServiceAccount of its own Pod, and is refused nothing', async () => {
+  it('C1: each program calls with the ServiceAccount of its own Pod, and no call is rejected', async () => {
     const [init] = at().inits();
     const calls = at().stage.audit();
     const callers = new Set(calls.map(({ pod, user }) => `${pod} as ${user}`));
@@ -111,7 +111,7 @@ function deployed(): void {
     }
   });
 
-  it('C3: metrics are served where the Service and the annotations of the operator lead', async () => {
+  it('C3: metrics are available at the Service and the annotations of the operator', async () => {
     const run = await at().theRunning();
     const { namespace, platform } = at().stage;
     const labelSelector = 'kubernetes.io/service-name=cp-talos-metrics';
@@ -133,14 +133,14 @@ function deployed(): void {
     expect(text).toMatch(/^controller_runtime_reconcile_total\{controller="cluster",result="success"\} \d+$/m);
   });
 
-  it('C4: health and readiness are served on :8081', async () => {
+  it('C4: health and readiness answer on :8081', async () => {
     for (const path of ['/healthz', '/readyz']) {
       const { code, text } = await at().ask(await at().theRunning(), `:8081${path}`);
       expect([code, text.split('\n').at(-2)]).toEqual([200, 'ok']);
     }
   });
 
-  it('C1, C2: makes Clusters of a ProviderConfig, all by itself', async () => {
+  it('C1, C2: creates Clusters of a ProviderConfig, without help', async () => {
     const { things, platform } = at().stage;
     await things.credentials();
     await things.config('home', { pool: [10, 49] });
@@ -161,7 +161,7 @@ function deployed(): void {
     counted('steps', 'platform="truenas",plan="provision",step="[a-z-]+",end="done"');
     counted('calls', 'system="truenas",call="vm.create",result="ok"');
     counted('calls', 'system="talos",call="[^"]+",result="ok"');
-    // Words that only DEBUG brings.
+    // Lines that only DEBUG logs.
     expect(lastProcessOf(run).lines.filter((line) => line.includes('"level":"debug"'))).not.toEqual([]);
   });
 
@@ -184,7 +184,7 @@ function deployed(): void {
     return lists.flatMap(({ items }, i) => items.map(({ metadata }) => `${made[i]?.kind} ${metadata.name}`));
   };
 
-  it('C1: is removed with its ClusterProvider, in order and without a trace, and leaves the Clusters alone', async () => {
+  it('C1: is removed with its ClusterProvider, in order and completely, and leaves the Clusters unchanged', async () => {
     const { platform, things } = at().stage;
     const run = await at().theRunning();
     const before = infrastructureWrites(at().stage.calls).length;
@@ -210,7 +210,7 @@ function deployed(): void {
     expect(infrastructureWrites(at().stage.calls).slice(before)).toEqual([]);
   });
 
-  it('C1: takes up where it stopped when it is deployed again, and makes nothing twice', async () => {
+  it('C1: resumes its work when it is deployed again, and creates nothing twice', async () => {
     const { platform, things } = at().stage;
     const before = infrastructureWrites(at().stage.calls).length;
     const machines = (await platform.list(Machine)).items.map(({ metadata }) => metadata.uid);
@@ -227,7 +227,7 @@ function deployed(): void {
   });
 
   describeUnlessMissing('or the chart', missingPeers('helm'), () => {
-    it('C4: counts as ready by its probes, and has rights enough to make a Cluster', async () => {
+    it('C4: is ready by its probes, and has sufficient rights to create a Cluster', async () => {
       const { things, platform, namespace } = at().stage;
       const image = at().images.get(imageReference('0.1.0'));
       if (image) at().images.set('cluster-provider-talos:0.1.0', image);

@@ -39,7 +39,7 @@ function changed(): void {
     const { things, platform } = at().stage;
     const during: NamespacedRef = { namespace: 'team-a', name: 'during' };
     const first = await at().theRunning();
-    // What an older version may have left, for the new init.
+    // A remnant of an older version, for the new init.
     await platform.merge(CustomResourceDefinition, crdKey, { spec: { names: { shortNames: ['older'] } } });
     const speak = at().kubelet.fallSilent(isControllerPod);
     await at().change({ image: imageReference('0.2.0') });
@@ -74,7 +74,7 @@ function changed(): void {
     expect(crd.spec['names']).toMatchObject(buildCrds()[0]?.spec['names'] as object);
   });
 
-  it('C6: a kind of ours that is not for the platform cluster is left alone, and run goes on until that is settled', async () => {
+  it('C6: does not touch a kind of ours that is not for the platform cluster, and run continues until the conflict is resolved', async () => {
     const { platform } = at().stage;
     const label = (value: string | null) => ({ metadata: { labels: { 'openmcp.cloud/cluster': value } } });
     const before = await at().theRunning();
@@ -97,7 +97,7 @@ function changed(): void {
     expect(lastProcessOf(before).exitCode).toBe(0);
   });
 
-  it('goes on as it was while a version that does not exist is to be rolled out, and then to one that does', async () => {
+  it('runs unchanged during the rollout of a version that does not exist, and then changes to one that does', async () => {
     const before = await at().theRunning();
     await at().change({ image: imageReference('9.9.9') });
     await eventually('its init cannot begin', async () => {
@@ -118,7 +118,7 @@ function changed(): void {
     expect(before.lives).toHaveLength(1);
   });
 
-  it('C2, C5: two replicas take turns, also when the one that leads is killed', async () => {
+  it('C2, C5: two replicas take turns, also after a kill of the leader', async () => {
     await at().change({ runReplicas: 2, verbosity: 'ERROR' });
     await at().isDeployed();
     const pods = await eventually('the one before them has ended', () => {
@@ -155,7 +155,7 @@ function changed(): void {
     expect(at().witness.violations()).toEqual([]);
   });
 
-  it('C3: metrics are served over TLS with a certificate of one’s own, where that is asked for', async () => {
+  it('C3: metrics use TLS with a custom certificate, where configured', async () => {
     const { platform, namespace } = at().stage;
     await at().change({ runReplicas: 1 });
     await at().isDeployed();
@@ -183,7 +183,7 @@ function changed(): void {
     await at().isWell(run);
     const agent = new Agent({ connect: { ca: authority.ca, servername: name } });
     try {
-      // The account of the operator's run is an administrator, and so may read them, too.
+      // The operator gives its run account administrator rights, which include the metrics.
       const account = { namespace, name: 'cp-talos' };
       const { token } = await platform.requestToken(account, { expirationSeconds: 3600 });
       const authorization = `Bearer ${token.reveal()}`;

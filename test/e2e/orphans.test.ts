@@ -17,7 +17,7 @@ const machine = machineName(main, 'cp', 0);
 const mark = (installation: string, provider: string): string =>
   `cluster-provider-talos: installation=${installation} provider=${provider} machine=${machine}`;
 
-/** What others have there, under names like ours and with marks that are not. */
+/** Creates foreign objects on the system, under names like ours and with foreign ownership marks. */
 async function makeForeign(): Promise<void> {
   const stage = open();
   const installation = await stage.installation();
@@ -62,14 +62,14 @@ prepareTestbed(open, async (stage) => {
   await objects.cluster(main);
   await eventually('the Cluster is ready', async () => (await objects.getCluster(main)).status?.phase === 'Ready', 100);
   await provider.stop();
-  // As somebody does who does not want to wait: finalizers are taken off by hand.
+  // Finalizers are removed by hand, as an impatient user does.
   await objects.removeByForce(machine);
   await stage.platform.merge(Cluster, main, { metadata: { finalizers: null } });
   await stage.platform.remove(Cluster, main);
 });
 
 describe('a Machine that was deleted by force', () => {
-  it('T47: is listed by what is left of it, and nothing is done about it', async () => {
+  it('T47: is listed by its remains, and nothing is changed', async () => {
     const stage = open();
     const before = things();
     const writes = infrastructureWrites(stage.calls).length;
@@ -95,7 +95,7 @@ describe('a Machine that was deleted by force', () => {
     expect(infrastructureWrites(stage.calls)).toHaveLength(writes);
   });
 
-  it('T47, G14: is removed when a person names it, address and all, and nothing of others; who is no orphan is told so', async () => {
+  it('T47, G14: is removed by name, with its address and without foreign objects; a name that is no orphan is reported', async () => {
     const stage = open();
     await stage.things.annotate(ProviderConfig, home, { [annotations.removeOrphans]: `${machine}, nobody` });
     await eventually('nothing is left of it', async () => (await orphansOf()).length === 0, 90);

@@ -15,14 +15,16 @@ import type { NetworkFault } from './support/provider-process/simulated-network.
 import { startReplicaTestbed } from './support/testbed/replica-testbed.ts';
 import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 
-/** How much faster than ours the time of the controllers runs, that of the watches, and that of deadlines. The Lease keeps real time. */
+/**
+ * Factors by which the controllers, the watches and the deadlines run faster than real time. The Lease keeps real time.
+ */
 const [speed, watchSpeed, haste] = [10, 30, 5];
 const leaseSeconds = 45;
 /** Real seconds: minutes for the provider. */
 const outageSeconds = 4;
-/** What the work itself may take, besides all waits. */
+/** Seconds for the work itself, without waits. */
 const slackSeconds = 5;
-/** Watches of the provider, and requests that it works on at the same time. */
+/** Watches of the provider, and the concurrent reconciles of one controller. */
 const [watches, workers] = [8, 16];
 const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
@@ -61,11 +63,11 @@ const workload = /:6443$/;
 const secondsSince = (start: number): number => (performance.now() - start) / 1000;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-/** What was measured in an outage and after it. */
+/** Measurements during an outage and after it. */
 interface Outage {
   readonly start: number;
   readonly seconds: number;
-  /** Attempts to connect, while it lasted. */
+  /** Attempts to connect during the outage. */
   readonly attempts: number;
   readonly calls: readonly InterceptedCall[];
 }
@@ -89,8 +91,8 @@ async function outage(
 }
 
 /**
- * Seconds from the end of the trouble to the calls that tell that the provider knows: a few of a kind, or the first. How
- * long the work itself takes is a matter of the machine that this runs on, and so is for how long nobody could work.
+ * Seconds from the end of the outage to the calls that prove the recovery: `times` calls of a kind, or the first.
+ * Scheduling delays do not count: they depend on the machine that runs the test.
  */
 async function recovery(what: string, isIt: (call: InterceptedCall) => boolean, times = 1): Promise<number> {
   const [start, first, late] = [Date.now(), open().stage.calls.length, startSchedulingDelay()];
@@ -110,7 +112,7 @@ const platformBound = (seconds: number, objects: number): number =>
 const watchesReturnIn = (seconds: number): number =>
   maxDelayAfterOutage(seconds * watchSpeed, backoffBounds.watch) / watchSpeed;
 
-/** How it stands with each of the fifty, in one call. */
+/** The statuses of all fifty requests, by one call. */
 async function statuses(): Promise<AccessRequest['status'][]> {
   const { items } = await open().stage.platform.list(AccessRequest, { namespace: 'shop' });
   const found = many.map(({ name }) => items.find(({ metadata }) => metadata.name === name));
@@ -120,22 +122,22 @@ async function statuses(): Promise<AccessRequest['status'][]> {
 const areGranted = async (): Promise<boolean> => (await statuses()).every((status) => status?.phase === 'Granted');
 const waiting = async (): Promise<number> =>
   (await statuses()).filter((status) => findFalseCondition(status?.conditions, 'ClusterReady')).length;
-/** About access, and not about Clusters, Machines and who leads. */
+/** A call about access, not about Clusters, Machines or leader election. */
 const isForRequest = ({ room, name }: InterceptedCall): boolean =>
   room === 'kube'
     ? /\/namespaces\/shop\/(accessrequests|secrets|events)/.test(name)
     : !/kube-system$|\/version$/.test(name);
 
-/** Of the beginning of a watch. */
+/** The first call of a watch. */
 const isWatch = ({ room, detail }: InterceptedCall): boolean =>
   room === 'kube' && (detail as { query?: { watch?: string } }).query?.watch !== undefined;
 const isPlatformCall = (call: InterceptedCall): boolean => call.room === 'kube' && isProviderCall(call);
 
-describe('the API server of the platform is away, and forgets its history meanwhile', () => {
+describe('an outage of the platform API server, which loses its watch history meanwhile', () => {
   let calls: number;
   let lost: string;
 
-  it('it is asked as often as the back-off allows and no more, and soon when it is back', async () => {
+  it('calls to it stay within the backoff and resume soon after its return', async () => {
     lost = (await accessSecret(open().stage, main)).metadata.name;
     const measured = await outage('refused', platform(), async () => {
       await open().stage.platform.remove(Secret, { namespace: 'shop', name: lost });
@@ -150,23 +152,24 @@ describe('the API server of the platform is away, and forgets its history meanwh
     expect(back).toBeLessThan(watchesReturnIn(seconds) + slackSeconds);
   });
 
-  it('fifty requests that came meanwhile are granted without a stampede', async () => {
+  it('fifty requests made meanwhile are granted without a stampede', async () => {
     await eventually('all are granted', areGranted, 100);
     const connections = [platform(), workload].map((to) => open().pod.network.mostOpenAt(to));
     const made = open().stage.calls.slice(calls).filter(isProviderCall).filter(isForRequest).length;
     printMeasurement('fifty after it', { connections, made });
-    // One connection for each watch, the Lease, the Events and each worker; looks into a cluster are five at a time.
+    // One connection for each watch, the Lease, the Events and each worker; at most five reconciles call a cluster at
+    // once.
     expect(Math.max(...connections)).toBeLessThanOrEqual(watches + 2 + workers + 3 * 5);
     // Thirteen for each grant (docs/development/benchmarks.md).
     expect(made).toBeLessThanOrEqual(13 * (many.length + 1));
   });
 
-  it('what vanished without a trace is noticed', async () => {
+  it('deletions during the outage are noticed', async () => {
     await eventually('the Secret is back', () => open().stage.things.exists(Secret, { namespace: 'shop', name: lost }));
   });
 });
 
-it('an API server that answers nothing but 503 is asked as often as the back-off allows', async () => {
+it('calls to an API server that answers only 503 stay within the backoff', async () => {
   const off = open().stage.world.switchboard.judge((call) =>
     isPlatformCall(call) ? { kind: 'error', status: 503 } : undefined,
   );
@@ -181,32 +184,32 @@ it('an API server that answers nothing but 503 is asked as often as the back-off
   expect(back).toBeLessThan(watchesReturnIn(outageSeconds) + slackSeconds);
 });
 
-it('watches whose other end is dead are found out after three minutes, and nothing is missed', async () => {
+it('watches over dead connections are detected after three minutes, and no event is lost', async () => {
   open().pod.network.cut('silent', { to: platform(), onlyOpen: true });
   await ask({ namespace: 'shop', name: 'quiet' });
   const seconds = await recovery('it is seen', (call) => isPlatformCall(call) && /\/quiet(\/status)?$/.test(call.name));
   printMeasurement('half-open', { seconds });
-  // Other calls meet dead connections as well, and have a deadline of half a minute.
+  // Other calls use dead connections as well, and have a deadline of half a minute.
   expect(seconds).toBeLessThan(180 / watchSpeed + 30 / haste + slackSeconds);
   await eventually('it is granted', () => open().isGranted({ namespace: 'shop', name: 'quiet' }));
   expect(open().pod.deaths).toEqual([]);
 });
 
-it('a cluster that is away is asked by one for all who have to do with it', async () => {
+it('one call at a time probes an unreachable cluster for all its objects', async () => {
   const { seconds, attempts } = await outage('refused', workload, async () => {
     await eventually('all requests say that they wait', async () => (await waiting()) === many.length, 100);
   });
   const back = await recovery('it is asked', ({ room }) => room === 'workload');
   const bound = workers + (seconds * speed) / 2 + 1;
   printMeasurement('cluster refused', { seconds, attempts, bound, back });
-  // Those who were at it, and then one of all each two seconds.
+  // The workers that were connected, and then one call for all of them every two seconds.
   expect(attempts).toBeLessThanOrEqual(bound);
   expect(back).toBeLessThan(30 / speed + slackSeconds);
   await eventually('all know', async () => (await open().isReady(main)) && (await waiting()) === 0, 100);
   expect(await areGranted()).toBe(true);
 });
 
-it('a NAS that is away is tried by one for all machines that are made on it', async () => {
+it('one connection at a time probes an unreachable NAS for all machines in creation on it', async () => {
   const { things } = open().stage;
   const three = { namespace: 'shop', name: 'three' };
   await things.config('three', { controlPlanes: 1, workers: 2, pool: [40, 59] });
@@ -227,9 +230,9 @@ it('a NAS that is away is tried by one for all machines that are made on it', as
   ];
   printMeasurement('NAS refused', { seconds, attempts, most, writes, mostWrites, back });
   expect(attempts).toBeLessThanOrEqual(most);
-  // Of each of three machines the record before and after each attempt, and a word about it.
+  // For each of three machines, the record before and after each attempt, and one message.
   expect(writes).toBeLessThanOrEqual(mostWrites);
-  // One of the machines, or the next look of a ProviderConfig.
+  // The first call is for one of the machines, or for the next check of a ProviderConfig.
   expect(back).toBeLessThan(maxDelayAfterOutage(seconds * speed, backoffBounds.step) / speed + slackSeconds);
   const madeVms = () => listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM ')).length;
   await eventually('all machines are made', () => madeVms() === 4);

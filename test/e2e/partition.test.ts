@@ -14,8 +14,8 @@ import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 
 const leaseSeconds = 6;
 /**
- * How long nobody acts at most. The last renewal may arrive a third of a lease after the cut; a successor looks every
- * 2/15 of a lease, and has to have seen nothing for a whole one.
+ * The longest time without a leader. The last renewal may arrive a third of a lease after the cut; a successor polls
+ * every 2/15 of a lease, and has to see no renewal for a whole lease.
  */
 const mostSeconds = leaseSeconds * (1 / 3 + 2 / 15 + 1 + 2 / 15);
 const main = { namespace: 'shop', name: 'main' };
@@ -37,7 +37,7 @@ prepareTestbed(
 
 const platform = (): RegExp => new RegExp(`:${new URL(open().stage.world.platform?.line.url ?? '').port}$`);
 
-/** Waits until the pod that leads is in the middle of such a call, and cuts it off from the platform there. */
+/** Waits until the leader is in the middle of such a call, and cuts it off from the platform there. */
 function cutOff(trouble: NetworkFault, isMoment: (call: InterceptedCall) => boolean): Promise<InProcessReplica> {
   return new Promise((resolve) => {
     const off = open().stage.world.switchboard.onCall((call) => {
@@ -50,7 +50,7 @@ function cutOff(trouble: NetworkFault, isMoment: (call: InterceptedCall) => bool
   });
 }
 
-/** That the other pod takes over, in time, and goes on with the work. */
+/** Expects the other pod to take over in time, and to continue the work. */
 async function expectSuccessor(fallen: InProcessReplica): Promise<void> {
   const [start, late] = [performance.now(), startSchedulingDelay()];
   const successor = open().otherThan(fallen);
@@ -69,15 +69,15 @@ async function ask(name: string): Promise<NamespacedRef> {
   return ref;
 }
 
-/** That a request is granted, once, and that what was granted works. */
+/** Expects that a request is granted exactly once, and that its access works. */
 async function expectGranted(ref: NamespacedRef): Promise<void> {
   await eventually(`${ref.name} is granted`, () => open().isGranted(ref));
   expect(await listAccessObjects(open().stage, main, ref)).toHaveLength(3);
   await withGrantedClient(open().stage, ref, async (holder) => await holder.list(ConfigMap));
 }
 
-describe('the process that acts is cut off from the API server', () => {
-  it('in the middle of making a machine: the other one goes on, and what arrives late changes nothing', async () => {
+describe('the leader is cut off from the API server', () => {
+  it('in the middle of a machine creation: the other pod continues, and late calls change nothing', async () => {
     const moment = cutOff('silent', ({ room, name }) => room === 'truenas' && name === 'vm.device.create');
     await open().stage.things.cluster(main);
     const fallen = await moment;
@@ -86,7 +86,7 @@ describe('the process that acts is cut off from the API server', () => {
       const [machine] = await open().stage.things.machines(main);
       return machine?.status?.progress?.step.startsWith('await-');
     });
-    // What it had sent was on its way for all this time, and its kernel does not forget.
+    // Its data was in transit for all this time, and its kernel still retransmits.
     fallen.network.heal({ stale: true });
     await eventually('the Cluster is ready', () => open().isReady(main));
     const late = open().fencing.takeViolations();
@@ -108,7 +108,7 @@ describe('the process that acts is cut off from the API server', () => {
     fallen.network.heal();
   });
 
-  it('at rest: the other one serves what comes then', async () => {
+  it('while idle: the other pod handles later changes', async () => {
     const fallen = await eventually('somebody leads', () => open().fencing.leader);
     fallen.network.cut('silent', { to: platform() });
     const ref = await ask('late');
@@ -120,13 +120,13 @@ describe('the process that acts is cut off from the API server', () => {
 
 const stepOf = (machine: Machine): string => machine.status?.progress?.step ?? '';
 
-it('C5, T49: never did two act: nothing was changed by a process that did not hold the Lease at that moment', async () => {
+it('C5, T49: no two pods ever acted at once: every change came from the holder of the Lease at that moment', async () => {
   expect(open().fencing.takeViolations()).toEqual([]);
   expect(open().fencing.holders.length).toBeGreaterThanOrEqual(4);
 });
 
-it('who was cut off ended, was started again, and stands by', async () => {
-  // Each has a while to end what it was doing.
+it('the pod that was cut off exited, was started again, and stands by', async () => {
+  // Each pod has a grace period to finish its work.
   const deaths = await eventually('each of them ended', () => {
     const all = open().pods.flatMap((pod) => pod.deaths);
     return all.length >= 3 && all;

@@ -49,7 +49,7 @@ async function expectServing(): Promise<void> {
   ]);
 }
 
-it('a NAS that does not answer leaves a cluster ready that serves, and is told of where it is', async () => {
+it('a silent NAS leaves a working cluster ready, and the failure is reported where it belongs', async () => {
   open().pod.network.cut('refused', { to: new RegExp(`:${new URL(open().stage.world.truenas.line.url).port}$`) });
   await eventually('each Machine says so', async () =>
     (await reasonsOfHealth()).every((reason) => reason === 'PlatformUnreachable'),
@@ -96,14 +96,14 @@ it.each([
   );
 });
 
-it('a bridge that the NAS does not have is refused at the ProviderConfig, and no machine is to be changed for it', async () => {
+it('a bridge that the NAS does not have is rejected at the ProviderConfig, and no machine needs a change for it', async () => {
   const bridge = async (name: string) =>
     await open().stage.platform.merge(ProviderConfig, { name: 'home' }, { spec: { truenas: { bridge: name } } });
   await bridge('br9');
   await eventually('it is refused', async () =>
     /truenas\.bridge: .*br9/.test(findFalseCondition(await config(), 'CredentialsValid')?.message ?? ''),
   );
-  // 60 s of the controllers: longer than the time between two looks at a machine.
+  // 60 s for the controllers: longer than the time between two observations of a machine.
   await consistently(3, async () => {
     expect(await reasonsOfHealth()).toEqual([undefined, undefined, undefined]);
   });

@@ -29,7 +29,7 @@ function withRealOperator(): void {
   const grand = inTeam('grand');
   const orderedRequest = (i: number): NamespacedRef => inTeam(`order-${i}`);
 
-  /** Everything in configmaps, reading Secrets in one namespace. */
+  /** All verbs on ConfigMaps, and read access to Secrets in one namespace. */
   const token = {
     permissions: [
       { rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'patch'] }] },
@@ -47,12 +47,12 @@ function withRealOperator(): void {
     });
   }
 
-  /** An AccessRequest beside the ClusterRequest of the same name. */
+  /** Creates an AccessRequest beside the ClusterRequest of the same name. */
   async function askForAccess(ref: NamespacedRef, what: AccessRequest['spec']['token'] = token): Promise<void> {
     await open().things.request(ref, { requestRef: ref, ...(what && { token: what }) });
   }
 
-  /** Where the operator put the Cluster of a request. */
+  /** The Cluster that the operator has created for a request. */
   const clusterOf = (ref: NamespacedRef): Promise<NamespacedRef> =>
     eventually(`the operator schedules ${ref.name}`, async () => {
       const { status } = await open().platform.get(ClusterRequest, ref);
@@ -98,7 +98,7 @@ function withRealOperator(): void {
     }
   });
 
-  it('a ClusterRequest becomes a Cluster of our profile, and we make it', async () => {
+  it('a ClusterRequest becomes a Cluster of our profile, and becomes ready', async () => {
     const { things } = open();
     const cluster = await things.getCluster(await clusterOf(app));
     expect(cluster.metadata.name).toMatch(/^small-/);
@@ -112,7 +112,7 @@ function withRealOperator(): void {
     expect((await things.machines(await clusterOf(app))).map(({ status }) => status?.phase)).toEqual(['Ready']);
   });
 
-  it('an AccessRequest for a ClusterRequest is led to us by the operator, and granted', async () => {
+  it('the operator assigns an AccessRequest for a ClusterRequest to us, and it is granted', async () => {
     const request = await isGranted(app);
     expect(request.metadata.labels).toMatchObject({
       [openmcpKeys.provider]: 'talos',
@@ -124,7 +124,7 @@ function withRealOperator(): void {
     expect(phases).toEqual(['Granted', 'Pending', undefined].reverse());
   });
 
-  it('a changed AccessRequest, which the operator puts back to Pending, is granted again each time', async () => {
+  it('a changed AccessRequest, which the operator resets to Pending, is granted again each time', async () => {
     const again = inTeam('again');
     await open().things.request(again, { requestRef: app, token });
     await isGranted(again);
@@ -144,13 +144,13 @@ function withRealOperator(): void {
   describeUnlessMissing('kubectl with the Secret of an AccessRequest', missingPeers('kubectl'), () => {
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'made' }, data: { a: 'b' } };
 
-    it('is who the request made it', async () => {
+    it('has the identity of its request', async () => {
       const user = await withKubectl(app, (kubectl) => kubectl.says(['auth', 'whoami', '-o', 'json']));
       const id = accessRequestId('test', 'talos', app);
       expect(JSON.parse(user).status.userInfo.username).toBe(`system:serviceaccount:accessrequests:${id}`);
     });
 
-    it('does what was asked for, and is refused everything beside it', async () => {
+    it('has the requested rights, and no others', async () => {
       await withKubectl(app, async (kubectl) => {
         expect(await kubectl.says(['apply', '--server-side', '-f', '-'], map)).toMatch(/serverside-applied/);
         expect(await kubectl.says(['get', 'configmaps', 'made', '-o', 'jsonpath={.data.a}'])).toBe('b');
@@ -179,7 +179,7 @@ function withRealOperator(): void {
     it.each([
       { namespace: 'default', more: [] },
       { namespace: 'inside', more: ['secrets: get list'] },
-    ])('has exactly the rights that were asked for in namespace $namespace', async ({ namespace, more }) => {
+    ])('has exactly the requested rights in namespace $namespace', async ({ namespace, more }) => {
       const table = await withKubectl(app, (kubectl) => kubectl.says(['auth', 'can-i', '--list', '-n', namespace]));
       const rights = parseCanIList(table).filter(({ resources }) => resources !== '');
       const said = rights.map(({ resources, verbs }) => `${resources}: ${verbs.replace(/[[\]]/g, '')}`);
@@ -202,7 +202,7 @@ function withRealOperator(): void {
       expect(wanted).toHaveLength(3);
     });
 
-    it('is refused once the access is withdrawn, although it still holds its token', async () => {
+    it('is rejected once the access is withdrawn, although it still holds its token', async () => {
       const brief = inTeam('brief');
       await open().things.request(brief, { requestRef: app, token });
       await isGranted(brief);
@@ -211,7 +211,7 @@ function withRealOperator(): void {
         await open().things.remove(AccessRequest, brief);
         await eventually('the request is gone', async () => !(await open().things.exists(AccessRequest, brief)));
         expect(await listAccessObjects(open(), await clusterOf(app), brief)).toEqual([]);
-        // Nothing is bound to it any more; who it is the API server may believe for ten seconds yet.
+        // It has no binding any more; the API server may cache its authentication for ten more seconds.
         expect((await kubectl.run(['get', 'configmaps'])).code).toBe(1);
         const refusal = async () => (await kubectl.run(['get', 'configmaps', '--request-timeout=5s'])).error;
         await eventually('the token is refused', async () => /logged in|Unauthorized/.test(await refusal()), 20);
@@ -220,7 +220,7 @@ function withRealOperator(): void {
     });
   });
 
-  it('a Cluster that is deleted while its ClusterRequest lives is served until that goes, and says so', async () => {
+  it('a Cluster that is deleted before its ClusterRequest is reconciled until the ClusterRequest is gone, and reports it', async () => {
     const { things } = open();
     const cluster = await clusterOf(grand);
     const { uid } = (await open().platform.get(ClusterRequest, grand)).metadata;
@@ -255,7 +255,7 @@ function withRealOperator(): void {
     ['Cluster', 'AccessRequest', 'ClusterRequest'],
   ];
 
-  it('there are as many clusters with access as there are orders to delete them in', async () => {
+  it('there are as many clusters with access as orders of deletion', async () => {
     for (const [i] of orders.entries()) {
       await askForCluster(orderedRequest(i), 'small');
       await askForAccess(orderedRequest(i));
@@ -264,7 +264,7 @@ function withRealOperator(): void {
   });
 
   it.each(orders.map((order, i) => ({ order, said: order.join(', '), ref: orderedRequest(i) })))(
-    'deleting ends with nothing left, in the order $said',
+    'deletion in the order $said leaves nothing behind',
     async ({ order, ref }) => {
       const { things } = open();
       const cluster = await clusterOf(ref);
@@ -284,7 +284,7 @@ function withRealOperator(): void {
     },
   );
 
-  it('nothing of all this is left anywhere but the cached boot image', async () => {
+  it('nothing is left anywhere but the cached boot image', async () => {
     const { things } = open();
     await things.remove(ClusterRequest, app);
     await things.remove(AccessRequest, app);
@@ -295,11 +295,11 @@ function withRealOperator(): void {
     });
   });
 
-  it('nothing of all this is a fault of the provider', () => {
+  it('the provider logs no fault of its own', () => {
     expect(open().faults()).toEqual([]);
   });
 
-  it('no secret of all this is in any log line, event, status or condition', () => {
+  it('no secret appears in any log line, event, status or condition', () => {
     expect(findSecretLeaks(open())).toEqual([]);
   });
 }

@@ -14,7 +14,10 @@ const support = join(import.meta.dirname, 'support');
 const folder = mkdtempSync(join(tmpdir(), 'real-rescue-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Fills disks by the real programs: each file system is made in a file of its own, and put where its partition begins. */
+/**
+ * Fills disks with the real programs: each file system is made in a file of its own, and copied to the start of its
+ * partition.
+ */
 const fillScript = `
 set -eu
 export PATH=$PATH:/usr/sbin:/sbin
@@ -95,7 +98,7 @@ it('erases and writes with the tools of a real Linux, over its own OpenSSH', { t
   expect(inXz.written).toEqual({ kind: 'done', facts: xzFacts });
   expect(inXz.cut).toMatchObject({ code: 'RESCUE_IMAGE_TRUNCATED', message: expect.stringContaining('xz: ') });
   expect(inXz.wrong).toMatchObject({ code: 'RESCUE_IMAGE_WRONG', message: expect.stringContaining('corrupt') });
-  // Loop devices know no SMART, and the program for it need not be there.
+  // Loop devices have no SMART, and smartctl may be missing.
   expect(new Set(seen.health)).toEqual(new Set(['Unknown']));
   expect(seen.order).toEqual({ firmware: 'bios' });
   expect(await hashOf(protectedDisk)).toBe(before);
@@ -105,9 +108,7 @@ it('erases and writes with the tools of a real Linux, over its own OpenSSH', { t
   expect(await hashOf(join(folder, '1.raw'))).toBe(inXz.rawSha256);
 });
 
-it('P13: keeps the network first with the efibootmgr of a real Linux, and removes what leads nowhere', async ({
-  skip,
-}) => {
+it('P13: keeps the network first with the efibootmgr of a real Linux, and removes stale entries', async ({ skip }) => {
   const reason = missingForRealRescue(['efibootmgr']);
   if (reason !== undefined) return skip(reason);
   const place = join(folder, 'uefi');

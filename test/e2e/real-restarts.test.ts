@@ -32,7 +32,7 @@ function withRealApiServers(): void {
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
   const asked = Array.from({ length: 8 }, (_, i) => ({ namespace: 'shop', name: `ask-${i}` }));
 
-  /** A request as the operator hands it over. */
+  /** Creates a request as the operator assigns it. */
   async function handOver(ref: NamespacedRef): Promise<void> {
     const { platform, things } = open().stage;
     await things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
@@ -41,7 +41,7 @@ function withRealApiServers(): void {
     await putBack(ref);
   }
 
-  /** What the operator does with each new generation; deletion makes one. */
+  /** Sets the phase that the operator sets after each new generation; deletion creates one. */
   async function putBack(ref: NamespacedRef): Promise<void> {
     const { platform, things } = open().stage;
     const { metadata } = await things.getRequest(ref);
@@ -62,7 +62,7 @@ function withRealApiServers(): void {
     },
   );
 
-  it('that of the platform in the middle of making a machine', async () => {
+  it('that of the platform in the middle of a machine creation', async () => {
     await open().stage.things.cluster(main);
     await eventually('a machine is being made', () => machineSays('image-cached'));
     await open().stage.restartPlatform();
@@ -79,7 +79,7 @@ function withRealApiServers(): void {
     await withGrantedClient(open().stage, asked[0] ?? main, async (holder) => await holder.list(ConfigMap));
   });
 
-  it('that of the platform while all is taken down', async () => {
+  it('that of the platform during the deletion of everything', async () => {
     const { things } = open().stage;
     await Promise.all(asked.map((ref) => things.remove(AccessRequest, ref)));
     await Promise.all(asked.map(putBack));
@@ -98,7 +98,7 @@ function withRealApiServers(): void {
     });
   });
 
-  it('nothing of all this is a fault of the provider', () => {
+  it('the provider logs no fault of its own', () => {
     expect(open().pod.deaths).toEqual([]);
     expect(open().pod.faults()).toEqual([]);
   });

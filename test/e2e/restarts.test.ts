@@ -25,7 +25,7 @@ import {
 import { findSecretLeaks } from './support/observation/secret-leaks.ts';
 import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-/** What is looked at every minute is looked at every two seconds here. */
+/** The observations that the provider makes every minute take place every two seconds here. */
 const open = startTestbed({ subnet: '127.42.105', speed: 30 });
 const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
@@ -36,7 +36,7 @@ interface Point {
   readonly name: RegExp;
 }
 
-/** Done, and not answered. What happens with one node is held for every call in `sweep`. */
+/** Calls that are executed without a reply. `fault-sweep` tests every call with one node. */
 const lost: readonly Point[] = [
   { room: 'truenas', name: /^pool\.dataset\.create$/ },
   { room: 'truenas', name: /^vm\.create$/ },
@@ -54,7 +54,7 @@ prepareTestbed(open, async ({ things, world }) => {
   await eventually('access is granted', async () => (await things.getRequest(main)).status?.phase === 'Granted', 110);
 });
 
-it('C26: of three control planes and a worker nothing is there twice, although the replies to what made them were lost', async () => {
+it('C26: three control planes and a worker have nothing twice, although the replies to the create calls were lost', async () => {
   const stage = open();
   const { things, recorder, namespace } = stage;
   const machines = await things.machines(main);
@@ -76,14 +76,14 @@ it('C26: of three control planes and a worker nothing is there twice, although t
   await withGrantedClient(stage, main, async (holder) => await holder.list(ConfigMap));
 });
 
-/** What the provider changed anywhere, its own Lease left aside. */
+/** The provider's changes everywhere, without its own Lease. */
 const writesIn = (calls: readonly InterceptedCall[]): string[] => [
   ...providerWrites(calls),
   ...workloadWrites(calls),
   ...infrastructureWrites(calls),
 ];
 
-/** Waits until the provider has asked for all of this so many times since `start`. */
+/** Waits until the provider has made each of these calls so many times since `start`. */
 async function hasLooked(start: number, times: number, looks: readonly Point[]): Promise<void> {
   await eventually('everything was looked at', () => {
     const calls = open().calls.slice(start).filter(isProviderCall);
@@ -98,10 +98,10 @@ const afterRestart: readonly Point[] = [
   { room: 'kube', name: /^GET .*\/machines\/.*-work-0$/ },
 ];
 
-describe('when there is nothing to do', () => {
-  it('nothing is written, neither to the platform nor to a cluster nor to a machine', async () => {
+describe('in the idle state', () => {
+  it('the provider writes nothing, neither to the platform nor to a cluster nor to a machine', async () => {
     const stage = open();
-    // What was left to say about the things before.
+    // The last reports of the tests before.
     await eventually('the last word is said', async () => {
       const start = stage.calls.length;
       await consistently(1, () => expect(writesIn(stage.calls.slice(start))).toEqual([]));
@@ -126,7 +126,7 @@ describe('when there is nothing to do', () => {
   });
 });
 
-it('taken down, they leave nothing behind', async () => {
+it('a deletion leaves nothing behind', async () => {
   const stage = open();
   const { things } = stage;
   await things.remove(AccessRequest, main);
@@ -140,10 +140,10 @@ it('taken down, they leave nothing behind', async () => {
   });
 });
 
-it('nothing of all this is a fault of the provider', () => {
+it('the provider logs no fault of its own', () => {
   expect(open().faults()).toEqual([]);
 });
 
-it('no secret of all this is in any log line, event, status or condition', () => {
+it('no secret appears in any log line, event, status or condition', () => {
   expect(findSecretLeaks(open())).toEqual([]);
 });

@@ -16,7 +16,7 @@ let stage: Testbed;
 let robot: RobotTestObjects;
 let kubeconfig: string;
 
-// Nothing of the provider runs: every call is one of the commands, or of the test itself.
+// The provider does not run: every call comes from a command, or from the test itself.
 beforeAll(async () => {
   stage = await Testbed.open({
     subnet: '127.42.149',
@@ -45,7 +45,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => await stage?.close());
 
-/** Runs a command as people do, who may do what config/rbac/looking.yaml says. What it called is told beside. */
+/** Runs a command with the rights of config/rbac/looking.yaml, as users do. Returns the calls it made as well. */
 async function start(...words: string[]) {
   const before = stage.calls.length;
   const end = await runProgram(...words, '--kubeconfig', kubeconfig);
@@ -64,7 +64,7 @@ const listed = async () => {
   return await start('hosts', '--account', robotCredentialsName, '--url', url, '--ca-file', ca ?? '');
 };
 
-it('servers are listed as Hosts that can be applied as they are', async () => {
+it('servers are listed as Hosts that can be applied unchanged', async () => {
   const { code, out, err, asked, writes } = await listed();
   expect({ code, err, asked, writes }).toEqual({ code: 0, err: '', asked: ['GET /server'], writes: [] });
   expect(out).toMatch(/# It was cancelled at Hetzner.*\napiVersion/);
@@ -78,7 +78,7 @@ it('servers are listed as Hosts that can be applied as they are', async () => {
   expect(again).toMatchObject({ code: 0, out: '# Left out: 4 servers that have a Host already.\n', writes: [] });
 });
 
-it('what cannot be listed is told in a sentence', async () => {
+it('servers that cannot be listed are reported with a reason', async () => {
   expect(await start('hosts', '--account', 'nobody')).toMatchObject({
     code: 1,
     out: '',
@@ -87,7 +87,7 @@ it('what cannot be listed is told in a sentence', async () => {
   });
 });
 
-it('a refused login tells those who would start a command again what that may come to', async () => {
+it('a rejected login is reported with the consequences of a retry', async () => {
   await stage.things.credentials('mistyped', { ...robot.goodCredentials(), password: 'wrong' });
   const { url, ca } = stage.world.robot.line;
   const { code, out, err, asked } = await start(
@@ -97,7 +97,7 @@ it('a refused login tells those who would start a command again what that may co
   expect(err).toMatch(/Each command that is started logs in anew, and three failed logins within ten minutes lock/);
 });
 
-it('a plan says who waits for what while nothing was lent', async () => {
+it('a plan names what each Machine waits for while no server is available', async () => {
   const { code, out, asked, writes } = await start(
     ...['plan', '--cluster', `${shop.namespace}/${shop.name}`, '--provider-config', 'metal'],
   );
@@ -106,7 +106,7 @@ it('a plan says who waits for what while nothing was lent', async () => {
   expect(out).toContain('No Host can be had for size small: 4 in maintenance.');
 });
 
-it('a plan says which disks of which server would be erased, and why others would be refused', async () => {
+it('a plan lists the disks to erase on each server, and the reasons against other servers', async () => {
   await lend(first, [disk('A1', 512), disk('B2', 960, ['ext4 on sdb1'])]);
   await lend(files, [disk('F1', 960, ['ext4 on sda1, named "photos"'])]);
   await lend(foreign);
@@ -124,7 +124,7 @@ it('a plan says which disks of which server would be erased, and why others woul
   expect(out).toContain('3 machines, 1 disk to be erased. Nothing was changed.');
 });
 
-it('a plan says what becomes of the vSwitch and of the failover address', async () => {
+it('a plan describes the changes of the vSwitch and of the failover address', async () => {
   const network = { addressPool: ['10.9.0.20-10.9.0.60'], prefix: 24 };
   const looked = async (name: string, section: object) => {
     const change = (spec: RawProviderConfigSpec) => {
@@ -148,7 +148,7 @@ it('a plan says what becomes of the vSwitch and of the failover address', async 
   expect(bad.out).toMatch(/^ +refuses +The vSwitch with VLAN 4007 is called storage and not nodes\./m);
 });
 
-it('a plan of a cluster that exists says what its machines hold', async () => {
+it('a plan of a cluster that exists lists what its machines hold', async () => {
   const lookAt = () => start('plan', '--cluster', `${shop.namespace}/${shop.name}`);
   expect((await lookAt()).err).toMatch(/There is no Cluster bare in namespace shop\. .*--provider-config/);
   await stage.things.cluster(shop, { config: 'metal' });
@@ -166,7 +166,7 @@ it('a plan of a cluster that exists says what its machines hold', async () => {
   expect(out).toMatch(/^ +erases +EXAMPLE A1 /m);
 });
 
-it('a plan for virtual machines says what they would be called, and asks nobody', async () => {
+it('a plan for virtual machines lists their names, and makes no calls', async () => {
   await stage.things.credentials();
   await stage.things.config('home');
   const { code, out, asked, writes } = await start('plan', '--cluster', 'shop/vms', '--provider-config', 'home');
@@ -178,7 +178,7 @@ it('a plan for virtual machines says what they would be called, and asks nobody'
   expect(stage.calls.filter(({ room }) => room === 'truenas')).toEqual([]);
 });
 
-it('a ProviderConfig is checked without a trace', async () => {
+it('the check of a ProviderConfig changes nothing', async () => {
   const good = await start('check', '--provider-config', 'metal');
   expect(good).toMatchObject({
     code: 0,
@@ -195,7 +195,7 @@ it('a ProviderConfig is checked without a trace', async () => {
   expect(poor.out).toMatch(/^hetznerRobot\.credentialsRef: .*no Secret lost/);
 });
 
-it('servers were neither touched nor named', () => {
+it('servers were neither changed nor renamed', () => {
   const { robot: room } = stage.world;
   expect(room.forbiddenCalls()).toEqual([]);
   expect(room.servers().map(({ bootCount }) => bootCount)).toEqual([1, 1, 1, 1]);
@@ -206,7 +206,7 @@ const disk = (serial: string, sizeGb: number, holds: string[] = []) => ({
   ...{ name: 'sda', model: 'EXAMPLE', serial, wwn: '', sizeBytes: sizeGb * 1e9, type: 'ssd', holds },
 });
 
-/** As if a machine of the cluster had just been given it. */
+/** Assigns the server to a machine of the cluster, as the provider does. */
 async function claim(number: number): Promise<void> {
   const { uid = '' } = (await stage.things.getCluster(shop)).metadata;
   const { metadata } = await stage.platform.create(Machine, {
@@ -225,7 +225,7 @@ async function claim(number: number): Promise<void> {
   await stage.platform.merge(Host, { name: `server-${number}` }, { status }, { subresource: 'status' });
 }
 
-/** As if the provider had looked at it. */
+/** Sets the Host's status, as the provider does after its inspection. */
 async function lend(number: number, disks?: readonly object[]): Promise<void> {
   const key = { name: `server-${number}` };
   await stage.platform.merge(Host, key, { spec: { maintenance: false } });

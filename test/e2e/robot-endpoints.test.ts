@@ -63,7 +63,7 @@ it('H26: a virtual address inside a vSwitch: nodes are members, and hold it ther
   expect(JSON.stringify(status?.endpoints)).toMatch(new RegExp(`https://${subnet.replaceAll('.', '\\.')}\\.\\d+:6443`));
 });
 
-it('a failover address is led to a control plane, and to another one when that is gone', async () => {
+it('a failover address points to a control plane, and to another one after the loss of the first', async () => {
   const { status } = await open().things.getCluster(led);
   expect(JSON.stringify(status?.endpoints)).toContain(`https://${failover}:6443`);
   const activeOf = () => [...open().world.robot.robot.accounts[0]!.failovers.values()][0]?.active;

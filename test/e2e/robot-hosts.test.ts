@@ -35,7 +35,7 @@ const bootsOf = (number: number) =>
     .find((one) => one.number === number)?.bootCount ?? 0;
 const theMachine = async (): Promise<Machine | undefined> => (await open().things.machines(shop))[0];
 
-it('a Cluster waits for a Host that it can have, and counts what stands against each', async () => {
+it('a Cluster waits for a suitable Host, and counts the reasons against each', async () => {
   await eventually('the Hosts were looked at', async () => (await stateOf(second)) === 'Failed');
   await open().things.cluster(shop, { config: 'metal' });
   const says = async () => (await theMachine())?.status?.message ?? '';
@@ -43,7 +43,7 @@ it('a Cluster waits for a Host that it can have, and counts what stands against 
   expect(await says()).toContain('1 failed');
 });
 
-it('what is in a server is found out when a person asks, and nothing is written to it', async () => {
+it('the hardware of a server is inspected on request, and nothing is written to it', async () => {
   await open().things.annotate(Host, named(first), { [annotations.inspect]: '' });
   await eventually('it was inspected', async () => (await conditionOf(first, 'Inspected'))?.status === 'True', 90);
   const { status, metadata } = await robot.getHost(first);
@@ -54,21 +54,21 @@ it('what is in a server is found out when a person asks, and nothing is written 
   expect(bootsOf(second)).toBe(1);
 });
 
-it('P40: a Machine that waits has a Host as soon as it may have one', async () => {
+it('P40: a waiting Machine gets a Host as soon as one is available', async () => {
   await open().platform.merge(Host, named(first), { spec: { maintenance: false } });
   await eventually('it is claimed', async () => (await robot.getHost(first)).status?.machineRef !== undefined);
   const isReady = async () => (await open().things.getCluster(shop)).status?.phase === 'Ready';
   await eventually('the cluster is ready', isReady, 150);
 });
 
-it('H13: a server that serves is rebooted when a person asks', async () => {
+it('H13: a server in use is rebooted on request', async () => {
   const boots = bootsOf(first);
   await open().things.annotate(Host, named(first), { [annotations.reboot]: '' });
   await eventually('it was rebooted', async () => (await conditionOf(first, 'Rebooted'))?.status === 'True', 60);
   await eventually('it has booted once more', () => bootsOf(first) > boots);
 });
 
-it('a Host is left to a person when its Machine was taken away by force', async () => {
+it('a Host needs approval after its Machine was deleted by force', async () => {
   const { provider, things } = open();
   await provider.stop();
   const { name } = (await theMachine())?.metadata ?? { name: '' };

@@ -35,7 +35,7 @@ prepareTestbed(open, async (stage) => {
 
 const stateOf = async (number: number) => (await robot.getHost(number)).status?.state;
 
-it('Hosts are found out about without touching their servers', async () => {
+it('Hosts are observed without a change of their servers', async () => {
   await eventually(
     'both are available',
     async () => (await stateOf(first)) === 'Available' && (await stateOf(second)) === 'Available',
@@ -71,7 +71,7 @@ it('and free servers again, with nothing of ours on them', async () => {
   expect(room.servers().map(({ armed }) => armed)).toEqual([undefined, undefined, undefined]);
 });
 
-it('no other disk got a byte, no call was made that nobody may make, and no secret came out', async () => {
+it('no other disk was written to, no forbidden call was made, and no secret appears anywhere', async () => {
   const { robot: room } = open().world;
   expect(room.writes(files)).toEqual([]);
   expect(room.forbiddenCalls()).toEqual([]);

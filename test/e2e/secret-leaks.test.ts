@@ -18,7 +18,7 @@ const grantedTokens = (): number =>
   collectSecrets(open()).filter(({ what }) => what === 'the token of main.kubeconfig').length;
 const isReady = async (): Promise<boolean> => (await open().things.getCluster(ref)).status?.phase === 'Ready';
 
-/** A life with as much trouble as possible: errors are where secrets get out. */
+/** A lifecycle with as many errors as possible: error messages are the likeliest place for a leak. */
 prepareTestbed(open, async ({ things, platform, world, namespace }) => {
   const { switchboard } = world;
   const broken = { kind: 'error', status: 500 } as const;
@@ -48,7 +48,7 @@ prepareTestbed(open, async ({ things, platform, world, namespace }) => {
   await things.annotate(AccessRequest, ref, { [openmcpKeys.operation]: 'reconcile' });
   await eventually('the token was renewed', () => grantedTokens() > 1);
 
-  // What is left of the keys is no secrets bundle any more, but there are keys in it.
+  // The rest is no valid secrets bundle any more, but still contains keys.
   const bundle = { namespace, name: clusterSecretsName(ref) };
   const { data } = await platform.get(Secret, bundle);
   const text = Buffer.from(data?.[secretsBundleKey] ?? '', 'base64').toString();
@@ -68,7 +68,7 @@ prepareTestbed(open, async ({ things, platform, world, namespace }) => {
   await eventually('the key is good', async () => (await things.getConfig('home')).status?.phase === 'Ready');
 });
 
-it('knows all secrets that there were', () => {
+it('knows every secret of the run', () => {
   const kinds = collectSecrets(open()).map(({ what }) => what.replace(/ of main.*-(talos|disk-key)$/, ''));
   expect(kinds).toEqual(
     expect.arrayContaining([
@@ -90,13 +90,13 @@ it('C17, T55: finds none of them, raw or encoded, in logs, events, statuses, con
   expect(findSecretLeaks(open())).toEqual([]);
 });
 
-it('finds none of them in what others see on the NAS, but for the seed that the machine boots from', () => {
+it('finds none of them in objects readable on the NAS, but for the seed that the machine boots from', () => {
   const { vms, datasets, devices } = open().world.truenas.dump();
   const seen = JSON.stringify([vms, datasets, devices]);
   expect(collectSecrets(open()).filter(({ text }) => seen.includes(text))).toEqual([]);
 });
 
-it('would have found one: raw, encoded, and encoded inside of something else', async () => {
+it('finds a planted secret: raw, encoded, and encoded inside of another value', async () => {
   const stage = open();
   const { things, recorder } = stage;
   const { bootstrapToken } = await readSecretsBundle(stage, ref);

@@ -49,7 +49,7 @@ function alone(): void {
   let provider: Provider | undefined;
   let blocks: readonly (readonly string[])[];
 
-  /** A line as people type it, in a folder that looks like the project's. */
+  /** Runs a line as a user does, in a folder that looks like the project's. */
   async function type(line: string): Promise<string> {
     const tools = ['helm', 'kubectl'].map((name) => dirname(findPeer(name as 'helm') ?? name));
     const PATH = [...tools, process.env['PATH']].join(':');
@@ -84,7 +84,7 @@ function alone(): void {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('has the lines that are tried here', () => {
+  it('has the lines that are tested here', () => {
     expect(blocks.map((lines) => lines.map((line) => line.split(' ')[0]))).toEqual([
       ['helm', 'kubectl'],
       ['kubectl', 'kubectl', 'kubectl', 'kubectl'],
@@ -93,7 +93,7 @@ function alone(): void {
     ]);
   });
 
-  it('is given the program by the chart, whose first container brings the kinds, those of openMCP too', async () => {
+  it('gets the program from the chart, whose first container installs the kinds, including those of openMCP', async () => {
     const [install = ''] = blocks[0] ?? [];
     await type(install.replace('…', 'registry.example.org/cluster-provider-talos'));
     const deployment = await platform.get(Deployment, { namespace, name: 'talos-cluster-provider-talos' });
@@ -115,18 +115,18 @@ function alone(): void {
     ]);
     const { args } = spec.containers[0];
     expect(args).toEqual(expect.arrayContaining(['run', '--environment=demo', '--provider-name=talos']));
-    // The second container, in this process: it is given the same names and the rights of the chart's account.
+    // The second container, in this process: it has the same names and the rights of the chart's account.
     provider = new Provider({ name: 'talos', environment: 'demo', kubeconfig, namespace, clock: acceleratedClock(10) });
     provider.start();
   }, 90_000);
 
-  it('makes the cluster of the samples, with the system and the addresses of this place', async () => {
+  it('makes the cluster of the samples, with the system and the addresses of the testbed', async () => {
     await writeFile(join(folder, 'config/samples/truenas.yaml'), await sampleOfThisPlace());
     await typeAll(blocks[1] ?? []);
     expect(await type('kubectl -n team-a get cluster first -o jsonpath={.status.phase}')).toBe('Ready');
   }, 200_000);
 
-  it('gives access when a person says what the operator would say', async () => {
+  it('gives access when a user sets the fields of the operator', async () => {
     await typeAll(blocks[2] ?? []);
     const server = await type('kubectl --kubeconfig first.kubeconfig config view --minify -o jsonpath={..server}');
     expect(server).toMatch(new RegExp(`^https://${subnet.replaceAll('.', '\\.')}\\.`));
@@ -134,7 +134,7 @@ function alone(): void {
     expect(nodes).toMatch(/^node\/first-.*-cp-0$/m);
   }, 120_000);
 
-  it('takes everything away again', async () => {
+  it('deletes everything again', async () => {
     await type('kubectl -n team-a delete cluster first --wait=false');
     await type('kubectl -n team-a wait cluster/first --for=delete --timeout=60s');
     expect(world.truenas.dump().vms).toEqual([]);
@@ -147,7 +147,7 @@ function alone(): void {
     return path;
   }
 
-  /** The names of the sample, which the others refer to. */
+  /** The sample's objects with the testbed's values, under the names that the other samples refer to. */
   async function sampleOfThisPlace(): Promise<string> {
     const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
     const things = new TestObjects(platform, {

@@ -5,8 +5,8 @@ import { toBase64 } from '../../src/talos/secrets/pem.ts';
 import type { SecretsBundle } from '../../src/talos/secrets/secrets-bundle.ts';
 
 /**
- * A kubeconfig with the rights of an administrator, like the one that Talos' own `Kubeconfig` call gives, with no call
- * to a node. `server` overrides the endpoint, e.g. to reach one control plane by its own address.
+ * A kubeconfig with the rights of an administrator, like the result of Talos' own `Kubeconfig` call, without a call to
+ * a node. `server` overrides the endpoint, e.g. to reach one control plane by its own address.
  */
 export async function renderAdminKubeconfig(
   bundle: SecretsBundle,

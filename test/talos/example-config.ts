@@ -3,13 +3,13 @@ import { createSecretsBundle, type SecretsBundle } from '../../src/talos/secrets
 
 let bundle: Promise<SecretsBundle> | undefined;
 
-/** One bundle for each test file. Its RSA key is short, because a long one takes seconds to find. */
+/** One bundle for each test file. Its RSA key is short, because the generation of a long one takes seconds. */
 export function exampleSecretsBundle(): Promise<SecretsBundle> {
   bundle ??= createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 });
   return bundle;
 }
 
-/** A control plane on TrueNAS, to be changed as a test needs it. */
+/** A control plane on TrueNAS, with changes for a test. */
 export function exampleConfigInput(
   secrets: SecretsBundle,
   changes: Partial<MachineConfigInput> = {},

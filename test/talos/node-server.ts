@@ -5,17 +5,17 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { createCertificateAuthority, issueCertificate, type KeyPair } from '../../src/talos/secrets/certificates.ts';
 import { toLoadableKey } from '../../src/talos/secrets/pem.ts';
 
-/** A gRPC server on loopback that does nothing but what the test gives it. */
+/** A gRPC server on loopback with only the services that the test adds. */
 export interface TalosNodeServer {
   readonly port: number;
-  /** Sessions that are open now. */
+  /** Open sessions. */
   readonly sessions: ReadonlySet<ServerHttp2Session>;
   close(): Promise<void>;
 }
 
 const day = 24 * 60 * 60 * 1000;
 
-/** A server certificate for 127.0.0.1, or for `names` in its place. */
+/** A server certificate for 127.0.0.1, or for `names` instead. */
 export function issueServerCertificate(
   authority: KeyPair,
   names: { commonName?: string; ipAddresses?: string[] } = {},

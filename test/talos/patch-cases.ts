@@ -9,28 +9,28 @@ import { describeWithTalosctl, describeWithTalosctl114, validateWithTalosctl } f
 
 export type NodeRole = 'controlplane' | 'worker';
 
-/** A patch that Talos would not live with, or not as it is meant. */
+/** A patch that makes Talos fail, or that has another effect than intended. */
 export interface RejectedPatch {
   readonly what: string;
   readonly role?: NodeRole;
   readonly patch: ConfigDocument;
-  /** A part of what we say. */
+  /** A part of our error message. */
   readonly problem: string;
-  /** talosctl cannot see it: only the node, Kubernetes or a later boot would. */
+  /** talosctl accepts it: the problem shows only on the node, in Kubernetes or at a later boot. */
   readonly onlyWe?: boolean;
 }
 
-/** Patches that Talos lives with. */
+/** Patches that Talos accepts. */
 export interface AcceptedPatches {
   readonly what: string;
   readonly role?: NodeRole;
   readonly patches: readonly ConfigDocument[];
 }
 
-/** In a patch: takes the field away. */
+/** In a patch: removes the field. */
 export const deletePatch = { $patch: 'delete' };
 
-/** A document of Talos besides the main one. */
+/** A Talos document besides the main one. */
 export const configDocument = (kind: string, content: ConfigDocument): ConfigDocument => ({
   apiVersion: 'v1alpha1',
   kind,
@@ -40,7 +40,7 @@ export const configDocument = (kind: string, content: ConfigDocument): ConfigDoc
 type InputChanges = Partial<MachineConfigInput>;
 let bundle: SecretsBundle;
 
-/** To be called once in a file that judges patches. */
+/** Call it once in each file that validates patches. */
 export const preparePatchCases = (): void =>
   beforeAll(async () => {
     bundle = await exampleSecretsBundle();
@@ -52,7 +52,7 @@ function describePatchedConfig(role: NodeRole, patches: readonly ConfigDocument[
   return { documents: buildConfigDocuments(input), talosVersion: input.talosVersion };
 }
 
-/** What we have against the example with these patches. */
+/** Our problems with the example after these patches. */
 export function configProblems(
   role: NodeRole,
   patches: readonly ConfigDocument[],
@@ -62,7 +62,7 @@ export function configProblems(
   return validateDocuments(documents, { role, talosVersion });
 }
 
-/** The same configuration, right or wrong, as a file. */
+/** The same configuration, valid or not, as a file. */
 export const renderPatchedConfig = (
   role: NodeRole,
   patches: readonly ConfigDocument[],
@@ -74,7 +74,7 @@ export const renderPatchedConfig = (
     )
     .join('---\n');
 
-/** Each is refused by us, and by talosctl as far as it can see it. */
+/** Expects that our validation rejects each patch, and talosctl as well where it can detect the problem. */
 export function itRejectsPatches(cases: readonly RejectedPatch[], talosVersion: '1.13.9' | '1.14.0' = '1.13.9'): void {
   const changes = { talosVersion };
   it.each(cases)('$what', ({ role = 'controlplane', patch, problem }) => {
@@ -83,7 +83,7 @@ export function itRejectsPatches(cases: readonly RejectedPatch[], talosVersion: 
   const visible = cases.filter(({ onlyWe }) => !onlyWe);
   const withOne = talosVersion === '1.14.0' ? describeWithTalosctl114 : describeWithTalosctl;
   withOne((talosctl) => {
-    it.each(visible)('refuses too: $what', ({ role = 'controlplane', patch }) => {
+    it.each(visible)('rejects it, too: $what', ({ role = 'controlplane', patch }) => {
       expect(validateWithTalosctl(talosctl, 'metal', renderPatchedConfig(role, [patch], changes))).not.toBe('');
     });
   });

@@ -10,22 +10,25 @@ import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
 export const talosctl = findPeer('talosctl');
 export const talosctl114 = findPeer('talosctl-1.14');
 
-/** The one that knows the documents of a Talos version; undefined where this machine has none: an older one does not. */
+/**
+ * The one that knows the documents of a Talos version; undefined where this machine has none: an older one does not
+ * know them.
+ */
 export const talosctlFor = (version: string): string | undefined =>
   version.startsWith('1.14') ? talosctl114 : talosctl;
-/** Why there is none. */
+/** The message about the missing program. */
 export const missingTalosctlFor = (version: string): string =>
   missingPeers(version.startsWith('1.14') ? 'talosctl-1.14' : 'talosctl') ?? '';
 
-/** A group of tests that need the real program: skipped with a sentence where it is not. */
+/** A group of tests with the real program: skipped with a message without it. */
 export const describeWithTalosctl = (body: (binary: string) => void): void =>
   describeUnlessMissing('with the real talosctl', missingPeers('talosctl'), () => body(talosctl ?? ''));
 export const describeWithTalosctl114 = (body: (binary: string) => void): void =>
   describeUnlessMissing('with the real talosctl 1.14', missingPeers('talosctl-1.14'), () => body(talosctl114 ?? ''));
 
 /**
- * Runs talosctl in a folder of its own with `files` in it, which is gone afterwards. Returns what it printed, or the file
- * `result` that it wrote there; throws when it fails.
+ * Runs talosctl in a temporary folder with `files` in it. Returns its output, or the file `result` that it wrote there;
+ * throws when it fails.
  */
 export function runTalosctl(
   binary: string,
@@ -43,7 +46,7 @@ export function runTalosctl(
   }
 }
 
-/** One configuration to be judged. */
+/** One configuration to validate. */
 export interface ValidationRequest {
   readonly binary: string;
   readonly mode: 'metal' | 'cloud';
@@ -55,7 +58,7 @@ const validateArgs = (mode: ValidationRequest['mode'], file: string): string[] =
   ...['--config', file],
 ];
 
-/** What `talosctl validate --strict` has against a configuration; empty when nothing. */
+/** The error message of `talosctl validate --strict` for a configuration; empty when it is valid. */
 export function validateWithTalosctl(binary: string, mode: ValidationRequest['mode'], config: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'talosctl-'));
   try {
@@ -68,7 +71,9 @@ export function validateWithTalosctl(binary: string, mode: ValidationRequest['mo
   }
 }
 
-/** The same for many, two at a time: starting the program is what takes time. Answers are in the order of the questions. */
+/**
+ * Validates many, two at a time: the start of the program dominates the time. Results are in the order of the requests.
+ */
 export async function validateAllWithTalosctl(questions: readonly ValidationRequest[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'talosctl-'));
   const answers: string[] = [];

@@ -9,16 +9,16 @@ interface Progress {
 }
 
 /**
- * Gives calls names by which the same call of another life is known again: who is asked for what, and, for what is done
- * for a machine, in which of its steps. Ids that differ from life to life are left out.
+ * Names calls so that the same call of another run has the same name: the server, the method, and, for a call on behalf
+ * of a machine, its step. Ids that differ between runs are masked.
  */
 export class CallNaming {
-  /** What the life is about at the moment. */
+  /** The current phase of the scenario. */
   act = 'start';
-  /** Where each machine is that is being made or unmade. */
+  /** The current step of each machine in creation or deletion. */
   readonly #machines = new Map<string, Progress>();
 
-  /** One name, or, of a question about several things, one for each: who asks at the same time asks together. */
+  /** One name, or one for each item of a query for several items: concurrent queries may be combined. */
   namesOf(call: InterceptedCall, content: unknown): readonly string[] {
     return splitQuery(call).map((part) => this.nameOf(part, content));
   }
@@ -37,7 +37,7 @@ export class CallNaming {
     return `${room} ${what}${nasCallSubject(call)}${who}`;
   }
 
-  /** Has to be told of every call that has its effect, so that it knows in which step a machine is. */
+  /** Tracks the step of each machine. Has to be called for every call that takes effect. */
   follow(call: InterceptedCall, content: unknown): void {
     if (call.room !== 'kube' || !/^PATCH .*\/machines\/.*\/status$/.test(call.name)) return;
     const machine = findMachineName(call.name);
@@ -48,13 +48,13 @@ export class CallNaming {
     else this.#machines.set(machine, { plan: typeof plan === 'string' ? plan : before, step });
   }
 
-  /** Access is looked at again now and then, whatever the life is about. */
+  /** Access is checked again from time to time, in every phase. */
   #occasion(name: string): string {
     if (/ \/(version|api\/v1\/namespaces\/kube-system)$/.test(name)) return '';
     return accessPhases.includes(this.act) ? ` (${this.act})` : ' (again)';
   }
 
-  /** The machine that is being made, where there is only one; VMs that are unmade are named. */
+  /** The only machine in creation, if there is exactly one; calls about VMs in deletion name the machine. */
   #only({ room }: InterceptedCall): string | undefined {
     const [machine, ...others] = [...this.#machines].filter(([, { plan }]) => plan === 'provision' || room === 'robot');
     return others.length === 0 ? machine?.[0] : undefined;
@@ -62,11 +62,14 @@ export class CallNaming {
 }
 
 const accessPhases = ['grant', 'renew', 'change', 'withdraw'];
-/** Writes that come in several parts of a life and mean something else in each. */
+/** Writes that occur in several phases, with a different meaning in each. */
 const isNamedByPhase = /^(PATCH|PUT|DELETE) .*\/(accessrequests|clusterprofiles)\//;
-/** Calls that the cluster makes to a machine, in whichever step it happens to be. In a release the machine makes them itself. */
+/**
+ * Calls that the cluster makes to a machine, in any of the machine's steps. In a release the machine's own steps make
+ * them.
+ */
 const isClusterCall = /\/(ServiceList|EtcdMemberList|Bootstrap)$/;
-/** Calls that are made for a machine and do not name it. */
+/** Calls for a machine that do not name it. */
 const isUnnamed = ({ room, name, detail }: InterceptedCall): boolean =>
   ['image-factory', 'robot'].includes(room) ||
   name.startsWith('POST ') ||
@@ -75,7 +78,7 @@ const isUnnamed = ({ room, name, detail }: InterceptedCall): boolean =>
 const findMachineName = (text: string): string | undefined =>
   /main[-_][a-z0-9]{8}[-_](cp|work)[-_](\d)/.exec(text)?.slice(1).join('-');
 
-/** What a command in a rescue system does, where its step does not say it. */
+/** The action of a command in a rescue system, where its step does not identify it. */
 function rescueCommandOf(content: unknown): string {
   const text = String(content);
   const [, job] = /\/(wipe|write)-[0-9a-f]{32}/.exec(text) ?? [];
@@ -84,28 +87,28 @@ function rescueCommandOf(content: unknown): string {
   return what === undefined ? '' : ` ${what}`;
 }
 
-/** A call to the NAS that asks for several things, as so many calls that ask for one. */
+/** Splits a NAS query for several items into queries for one item. */
 function splitQuery(call: InterceptedCall): readonly InterceptedCall[] {
   if (call.room !== 'truenas' || !Array.isArray(call.detail)) return [call];
   const filters = call.name.endsWith('.query') ? alternatives(call.detail[0]) : [];
   return filters.length > 1 ? filters.map((filter) => ({ ...call, detail: [filter] })) : [call];
 }
 
-/** What could be asked for by itself: all lists in a filter go in step. */
+/** Filters for one item each: element i of every list in the filter belongs to item i. */
 function alternatives(filters: unknown): readonly unknown[] {
   const lists = inFilterValues(filters);
   const most = Math.max(0, ...lists.map(({ length }) => length));
   return Array.from({ length: most }, (_, i) => lists.map((list) => list[i]));
 }
 
-/** The values of each `[field, 'in', values]`, however deep. */
+/** The values of each `[field, 'in', values]`, at any depth. */
 function inFilterValues(filters: unknown): readonly (readonly unknown[])[] {
   if (!Array.isArray(filters)) return [];
   if (filters[1] === 'in' && Array.isArray(filters[2])) return [filters[2]];
   return filters.flatMap(inFilterValues);
 }
 
-/** What a call to the NAS is about, where the method alone does not say it. */
+/** The subject of a NAS call, where the method alone does not identify it. */
 function nasCallSubject({ room, name, detail }: InterceptedCall): string {
   if (room !== 'truenas' || !Array.isArray(detail)) return '';
   const [first] = detail as unknown[];
@@ -118,7 +121,7 @@ function nasCallSubject({ room, name, detail }: InterceptedCall): string {
   return name.startsWith('pool.dataset.') && dataset ? ` ${maskIds(dataset)}` : '';
 }
 
-/** A request to an API server: verb, path, and what of the object it is about. */
+/** A request to an API server: verb, path, and the part of the object that it concerns. */
 export function nameApiRequest({ name, detail }: InterceptedCall, content: unknown): string {
   const { query } = detail as { query: Readonly<Record<string, string>> };
   const [verb = '', path = ''] = name.split(' ');

@@ -3,21 +3,21 @@ import { isProviderCall } from '../support/observation/provider-calls.ts';
 import type { Testbed } from '../support/testbed/testbed.ts';
 import { CallNaming } from './call-naming.ts';
 
-/** Decides what happens to calls that come for the first time. */
+/** Decides the fault of each call that comes for the first time. */
 export interface FaultInjector {
-  /** `undefined` leaves the call alone; it may be asked about the next one of that name. */
+  /** `undefined` lets the call pass; the injector may be asked again for the next one of that name. */
   strike(call: InterceptedCall, name: string): Fault | undefined;
-  /** Resolves when everything that the strikes have set off is over. */
+  /** Resolves when all effects of the faults have ended. */
   settled?(): Promise<void>;
 }
 
-/** Leaves all other calls alone. */
+/** Lets all other calls pass. */
 export const restrictTo = (due: (name: string) => boolean, striker: FaultInjector): FaultInjector => ({
   strike: (call, name) => (due(name) ? striker.strike(call, name) : undefined),
   settled: async () => await striker.settled?.(),
 });
 
-/** One call that was struck. */
+/** One call with an injected fault. */
 interface InjectedFault {
   readonly number: number;
   readonly at: Date;
@@ -26,20 +26,20 @@ interface InjectedFault {
   readonly kind: Fault['kind'];
 }
 
-/** Of nodes, among themselves. */
+/** Calls between nodes. */
 const isNodeCall = (call: InterceptedCall): boolean =>
   (call.room === 'talos' && /^(installer|securityapi\.)/.test(call.name)) ||
   (call.room === 'image-factory' && /^GET \/(v2|schematics)\//.test(call.name));
 
-/** `SWEEP_ONLY=REGEX` strikes only calls of such a name, to find out which of them breaks a life. */
+/** `SWEEP_ONLY=REGEX` restricts faults to calls of such names, to isolate the one that breaks a run. */
 const selectedNames = new RegExp(process.env['SWEEP_ONLY'] ?? '');
 
-/** Strikes every call of the provider when it comes for the first time, and writes down what it saw and did. */
+/** Injects a fault into every call of the provider when it comes for the first time, and records calls and faults. */
 export class FaultSweep {
-  /** Names of all calls that came. */
+  /** Names of all calls. */
   readonly seen = new Set<string>();
   readonly strikes: InjectedFault[] = [];
-  /** Whether calls are left alone and not written down, because the test makes calls like the provider's. */
+  /** Whether calls pass without faults or records, because the test makes calls like the provider's. */
   isPaused = false;
   readonly #naming: CallNaming;
   readonly #struck = new Set<string>();
@@ -52,7 +52,7 @@ export class FaultSweep {
     this.#leave = stage.world.switchboard.judge((call, content) => this.#judge(call, content));
   }
 
-  /** The next part of the life has begun. */
+  /** Starts the next phase of the scenario. */
   begin(act: string): void {
     this.#naming.act = act;
   }
@@ -61,14 +61,14 @@ export class FaultSweep {
     this.#leave();
   }
 
-  /** Calls of another life that were not struck in this one. */
+  /** Calls of another run that got no fault in this one. */
   missed(others: Iterable<string>): string[] {
     return [...others].filter(
       (name) => !this.#struck.has(name) && selectedNames.test(name) && !isNondeterministic(name),
     );
   }
 
-  /** The calls that were struck last, or of those that have to do with `names`: the last one first. */
+  /** The last faults, or the last ones that concern `names`: the latest first. */
   story(names: readonly string[] = [], most = 12): string {
     const words = names.flatMap((name) => name.split(' ').slice(-1));
     const told = this.strikes.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
@@ -99,7 +99,7 @@ export class FaultSweep {
     return fault;
   }
 
-  /** The first of its names under which the call is struck, and how. */
+  /** The first of the call's names that gets a fault, and the fault. */
   #strike(call: InterceptedCall, names: readonly string[]): readonly [string, Fault] | undefined {
     for (const name of names) {
       const isDue = !this.#struck.has(name) && selectedNames.test(name);
@@ -114,12 +114,18 @@ const hasEffect = (fault: Fault | undefined): boolean =>
   fault?.kind === 'silence' ? fault.done === true : fault?.kind !== 'drop' && fault?.kind !== 'error';
 
 /**
- * Calls that a life may do without. The end of a job is asked for when nobody told it; a report says what is new since the
- * last one; a machine at rest is asked itself where its cluster does not tell of it, and its nodes are watched anew when a watch
- * has ended; one that is put right may be well again before anybody says otherwise, and is found so, with no step left to take,
- * when the answer to its start came too late; a Host waits only where it is looked at before its ProviderConfig; access is looked
- * at again by the clock; signing keys are asked for when a minute is over, and what Robot tells of all servers when half a minute
- * is; and Events are said once, so that who dies before never says them.
+ * Calls that a run may omit:
+ *
+ * - The provider asks for the end of a job only when no event reported it.
+ * - A report contains the changes since the last one.
+ * - An idle machine is asked directly where its cluster does not report it. Its nodes are watched anew when a watch has
+ *   ended.
+ * - A machine in repair may recover before any report, and is found ready with no step left when the answer to its
+ *   start came too late.
+ * - A Host waits only when it is reconciled before its ProviderConfig.
+ * - Access is checked again by the clock.
+ * - Signing keys are cached for a minute, and Robot's list of servers for half a minute.
+ * - Events are written once, so a provider that is killed before the write never writes them.
  */
 const isNondeterministic = (name: string): boolean => nondeterministicCalls.some((one) => one.test(name));
 const nondeterministicCalls: readonly RegExp[] = [
@@ -127,8 +133,8 @@ const nondeterministicCalls: readonly RegExp[] = [
   /^talos cosi\.resource\.State\/Get \(\S+\)$|^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
   / report$|\/machines\/\S+\/status (Degraded|begin old-seed-emptied)$|\/hosts\/\S+\/status Pending$/,
   / \(again\)$|\/events|\/openid\/v1\/jwks|^workload (GET|WATCH) \/api\/v1\/nodes /,
-  // Which boot a node is in is asked only where it was missed while its API server was away.
+  // A node's boot id is read only where the node was found missing while its API server was away.
   /^talos (\S+: )?machine\.MachineService\/Read |^workload (\S+: )?GET \/api\/v1\/nodes\/\S+( \(|$)/,
-  // Members of etcd prove its bootstrap only where no Machine has joined before they are asked for.
+  // The etcd members prove the bootstrap only where no Machine has joined before the call.
   /^talos (\S+: )?machine\.MachineService\/EtcdMemberList \(\S+\)$/,
 ];

@@ -5,9 +5,9 @@ import { isFullSweep, partIndexOf, rotateInjectors, sweepSeed, trueNasReleaseFor
 import { expectSameResult, type ReferenceRun, runUndisturbed } from './scenario-run.ts';
 import { nasLifecycle as script } from './scenarios/nas-lifecycle.ts';
 
-/** Several lives in one process: it may stand still for longer than what a Lease of the usual length has to spare. */
+/** Several runs share one process: it may pause for longer than the margin of a Lease of the usual length. */
 const patient = { hasteOfDeadlines: silentFault.haste, leaseSeconds: 45 };
-/** Each silence is waited for: two lives have half of them each, at the same time. */
+/** Each silence takes real time: two concurrent runs inject one half of them each. */
 const silences = [0, 1].map((half) => ({
   name: `half a minute of silence, at the calls of one half (${half + 1})`,
   striker: silentFault.striker,
@@ -33,9 +33,9 @@ function referenceOf(truenas: string, subnet: string): Promise<ReferenceRun> {
   return reference;
 }
 
-describe.concurrent(`each call of a life once (SWEEP=${sweepSeed}) with`, () => {
+describe.concurrent(`each call of a lifecycle once (SWEEP=${sweepSeed}) with`, () => {
   it.for(lives)(
-    '$name, on TrueNAS $truenas: the same end, nothing twice, nothing left',
+    '$name, on TrueNAS $truenas: the same result, no duplicates, no remains',
     {
       timeout: 1_200_000,
     },

@@ -1,7 +1,7 @@
 import type { Fault, InterceptedCall } from '../../world/faults/call-interceptor.ts';
 import type { FaultInjector } from './fault-sweep.ts';
 
-/** What an error is called by whoever is not asked over HTTP. */
+/** The same error in protocols other than HTTP. */
 interface ProtocolErrors {
   readonly nas: Fault;
   /** A gRPC code. */
@@ -11,7 +11,7 @@ interface ProtocolErrors {
 const isHttp = ({ room, name }: InterceptedCall): boolean =>
   room !== 'talos' && (room !== 'truenas' || / \/_(up|down)load$/.test(name));
 
-/** An HTTP status, and what says the same in the other protocols. */
+/** An HTTP status, and its equivalents in the other protocols. */
 const errorInjector = (
   status: number,
   others: ProtocolErrors,
@@ -27,7 +27,7 @@ const broken: Fault = { kind: 'error', code: 'EFAULT', body: 'It broke' };
 const busy: Fault = { kind: 'error', code: 'EBUSY', body: 'It is busy' };
 const tooMany: Fault = { kind: 'error', body: { code: -32000, message: 'Too many concurrent calls', data: null } };
 
-/** Faults that cost no time. */
+/** Faults without delay. */
 export const immediateFaults = {
   /** A connection that drops before the work is done. */
   drop: { strike: () => ({ kind: 'drop' }) },
@@ -40,10 +40,10 @@ export const immediateFaults = {
 
 /** Longer than the deadlines of most calls. */
 const silentSeconds = 35;
-/** By how much deadlines and silences are shorter. */
+/** The factor by which deadlines and silences are shorter. */
 const deadlineSpeedup = 60;
 
-/** Calls that change nothing, so that nobody can tell whether they were carried out. */
+/** Calls without a change: their execution has no effect. */
 const isRead = (name: string): boolean =>
   /^(kube|workload|image-factory|robot) (GET|WATCH) /.test(name) ||
   /^truenas (auth\.|core\.|GET \/_download|system\.|\S+\.query|filesystem\.stat|vm\.\S+_(choices|details))/.test(
@@ -51,7 +51,7 @@ const isRead = (name: string): boolean =>
   ) ||
   /^talos (?!\S+\/Bootstrap)/.test(name);
 
-/** Half a minute in which nothing is heard. What was to be done is done meanwhile. */
+/** Half a minute without an answer. The requested change takes effect meanwhile. */
 export const silentFault = {
   haste: deadlineSpeedup,
   striker: {

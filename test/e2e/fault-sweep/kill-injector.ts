@@ -4,17 +4,17 @@ import type { Testbed } from '../support/testbed/testbed.ts';
 import type { FaultInjector } from './fault-sweep.ts';
 
 interface KillInjectorOptions {
-  /** Whether the next one waits until the Lease has run out; default: no. */
+  /** Whether the next run waits until the Lease has expired; default: no. */
   readonly patient?: boolean;
-  /** What goes on between two lives. */
+  /** Runs between two runs of the provider. */
   readonly between?: (stage: Testbed) => Promise<void>;
 }
 
 /**
- * Kills the provider at a call: when the work is done and before it can hear of it. Then starts it anew.
+ * Kills the provider at a call, after the work and before its reply. Then starts it again.
  *
- * Nobody else would know that the provider is dead, so the next one waits until the Lease of the dead has run out. Here
- * death is certain, and the Lease is emptied in its place before the next life begins; with `patient` that wait is kept.
+ * Other processes cannot know that the provider is dead, so the next run waits until the Lease has expired. Here the
+ * death is certain, and the injector empties the Lease before the next run; with `patient` it keeps the wait.
  */
 export class KillInjector implements FaultInjector {
   readonly #stage: Testbed;
@@ -27,10 +27,7 @@ export class KillInjector implements FaultInjector {
     this.#options = options;
   }
 
-  /**
-   * What to do to the call that is to be the last. Others that are on their way then are carried out as well, and nobody
-   * hears of them either.
-   */
+  /** The fault of the run's last call. Other calls in flight are executed as well, and their replies are lost, too. */
   strike(): Fault {
     if (this.#isDoomed) return { kind: 'lose-reply' };
     this.#isDoomed = true;
@@ -40,7 +37,7 @@ export class KillInjector implements FaultInjector {
     return { kind: 'lose-reply', meanwhile };
   }
 
-  /** Resolves when the provider lives again. Throws when it could not be brought back. */
+  /** Resolves when the provider runs again. Throws when the restart failed. */
   async settled(): Promise<void> {
     await this.#revival;
   }

@@ -10,7 +10,10 @@ import { StopInjector } from './stop-injector.ts';
 
 const [first, second, third] = [trueNasReleaseForRun(0), trueNasReleaseForRun(1), trueNasReleaseForRun(2)] as const;
 
-/** Where a death between the work and its answer could do the most harm: each makes, starts or unmakes something for good. */
+/**
+ * Calls where a death between the work and its reply could do the most harm: each creates, starts or deletes something
+ * permanently.
+ */
 const worst: readonly RegExp[] = [
   /^kube POST \S+\/leases for a leader/,
   /^kube POST \S+\/secrets$/,
@@ -22,8 +25,8 @@ const worst: readonly RegExp[] = [
   /^kube DELETE \S+\/leases\//,
 ];
 
-describe.concurrent('a provider that is killed when a call was carried out and not yet answered, and started again', () => {
-  it(`at each call of a life, on TrueNAS ${first}: the same end, nothing twice, nothing left`, {
+describe.concurrent('a provider that is killed after the execution of a call and before its reply, and started again', () => {
+  it(`at each call of a lifecycle, on TrueNAS ${first}: the same result, no duplicates, no remains`, {
     timeout: 1_200_000,
   }, async () => {
     const striker = (stage: Testbed): FaultInjector => new KillInjector(stage);
@@ -32,7 +35,7 @@ describe.concurrent('a provider that is killed when a call was carried out and n
 
   const calls = isFullSweep ? [/./] : worst;
   it.skipIf(!existsSync('dist/main.js'))(
-    `as a process of its own, with SIGKILL, its Lease left to run out, on TrueNAS ${second}`,
+    `as a process of its own, with SIGKILL, and a Lease that expires, on TrueNAS ${second}`,
     { timeout: calls === worst ? 1_200_000 : 3_600_000 },
     async () => {
       const due = (name: string): boolean => calls.some((call) => call.test(name));
@@ -48,7 +51,7 @@ describe.concurrent('a provider that is killed when a call was carried out and n
     },
   );
 
-  it(`or is stopped in order while one of them is under way, on TrueNAS ${third} (SWEEP=${sweepSeed})`, {
+  it(`or is stopped in order during a call, on TrueNAS ${third} (SWEEP=${sweepSeed})`, {
     timeout: 1_200_000,
   }, async () => {
     const due = (name: string): boolean => isSampled('stop', name, 2);

@@ -13,7 +13,7 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** Every right that `config/rbac` gives, as `verb resource.group`. */
+/** Every right in `config/rbac`, as `verb resource.group`. */
 function given(): string[] {
   const roles = parseAllDocuments(readFileSync('config/rbac/role.yaml', 'utf8')).map((document) => document.toJS());
   const rules = (roles as { rules: Rule[] }[]).flatMap((role) => role.rules);
@@ -25,7 +25,7 @@ function given(): string[] {
 const right = (verb: string, resource: string, group: string): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
 
-/** What a call needs. */
+/** The rights that a call needs. */
 function needed({ name, detail }: InterceptedCall): string {
   const [method = '', path = ''] = name.split(' ');
   const { query = {} } = (detail ?? {}) as { query?: Record<string, string> };
@@ -33,7 +33,7 @@ function needed({ name, detail }: InterceptedCall): string {
   return right(verb, subresource === '' ? plural : `${plural}/${subresource}`, group);
 }
 
-/** Who applies what is not there yet needs the right to create it, too. */
+/** Server-side apply of an object that does not exist needs the right to create it, too. */
 const byApply: readonly string[] = [
   'create customresourcedefinitions.apiextensions.k8s.io',
   'create clusterprofiles.clusters.openmcp.cloud',
@@ -41,13 +41,13 @@ const byApply: readonly string[] = [
   'create validatingadmissionpolicybindings.admissionregistration.k8s.io',
 ];
 
-/** Those who scrape use these; `test/contracts/metrics-access.test.ts` does with no other rights. */
+/** Rights of metrics scrapers; `test/contracts/metrics-access.test.ts` uses only these. */
 const byScrapers: readonly string[] = [
   'create tokenreviews.authentication.k8s.io',
   'create subjectaccessreviews.authorization.k8s.io',
 ];
 
-/** Rights that the lives of Clusters use, on VMs and on bare servers. */
+/** Rights that the lifecycles of Clusters use, on VMs and on bare servers. */
 let used: ReadonlySet<string>;
 beforeAll(async () => {
   const lives = await Promise.all([
@@ -58,11 +58,11 @@ beforeAll(async () => {
 });
 
 describe('the roles of config/rbac', () => {
-  it('hold each right that a whole life uses: the API server refused nothing', () => {
+  it('hold each right that a whole lifecycle uses: the API server rejected nothing', () => {
     expect([...used].filter((one) => !given().includes(one))).toEqual([]);
   });
 
-  it('hold no right that it does not use', () => {
+  it('hold no unused right', () => {
     const spare = given().filter((one) => !used.has(one) && ![...byApply, ...byScrapers].includes(one));
     expect(spare).toEqual([]);
   });

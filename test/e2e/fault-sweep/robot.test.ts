@@ -10,7 +10,7 @@ import { backdateMachineFacts as between, robotLifecycle as script } from './sce
 import { StopInjector } from './stop-injector.ts';
 
 const { drop, lost, broken } = immediateFaults;
-/** A reset that Robot never hears of shows when three minutes are over: `server-faults.test.ts` has the clock for that. */
+/** A reset call that is lost is detected after three minutes: `server-faults.test.ts` has the clock for that. */
 const dropped: FaultInjector = {
   strike: (_call, name) => (name.startsWith('robot POST /reset/') ? lost.strike() : drop.strike()),
 };
@@ -18,7 +18,7 @@ const quick: readonly FaultInjector[] = [dropped, lost, broken];
 
 interface Way {
   readonly name: string;
-  /** One of so many calls is struck. */
+  /** One in so many calls gets a fault. */
   readonly share: number;
   readonly about: string;
   readonly striker: (stage: Testbed) => FaultInjector;
@@ -28,13 +28,13 @@ const ways: readonly Way[] = [
   {
     name: 'kill',
     share: 4,
-    about: 'a provider that is killed when it was carried out and not yet answered',
+    about: 'a provider that is killed after its execution and before its reply',
     striker: (stage) => new KillInjector(stage, { between }),
   },
   {
     name: 'stop',
     share: 4,
-    about: 'a provider that is stopped in order meanwhile',
+    about: 'a provider that is stopped in order during it',
     striker: (stage) => new StopInjector(stage, between),
   },
   ...Array.from({ length: isFullSweep ? quick.length : 1 }, (_, round) => ({
@@ -44,7 +44,9 @@ const ways: readonly Way[] = [
   })),
 ];
 
-/** Where a death between the work and its answer could do the most harm to a server, or leave it to nobody. */
+/**
+ * Calls where a death between the work and its reply could do the most harm to a server, or leave it without an owner.
+ */
 const worst: readonly RegExp[] = [
   /^kube PATCH \S+\/hosts\/\S+ Claimed$/,
   /^robot POST \/server\/\{n\} \(cp-0 server-marked\)/,
@@ -64,9 +66,9 @@ beforeAll(async () => {
   reference = await runUndisturbed('127.42.171', script);
 });
 
-describe.concurrent(`calls (SWEEP=${sweepSeed}) of a life from a free Host to a ready Cluster and back, each once with`, () => {
+describe.concurrent(`calls (SWEEP=${sweepSeed}) of a lifecycle from a free Host to a ready Cluster and back, each once with`, () => {
   it.for(ways.map((way, index) => ({ ...way, subnet: `127.42.${172 + index}` })))(
-    '$about: the same end, nothing twice, no other disk',
+    '$about: the same result, no duplicates, no other disk',
     { timeout: 1_200_000 },
     async ({ name: way, share, striker, subnet }) => {
       const due = (name: string): boolean => isSampled(way, name, share);
@@ -76,7 +78,7 @@ describe.concurrent(`calls (SWEEP=${sweepSeed}) of a life from a free Host to a 
   );
 
   it.skipIf(!existsSync('dist/main.js'))(
-    'SIGKILL for the program, its Lease left to run out, where it could do the most harm',
+    'SIGKILL for the program, with a Lease that expires, where it could do the most harm',
     { timeout: 1_200_000 },
     async () => {
       expect(worst.filter((call) => ![...reference.seen].some((name) => call.test(name)))).toEqual([]);

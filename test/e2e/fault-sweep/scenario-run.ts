@@ -8,7 +8,7 @@ import type { CallNaming } from './call-naming.ts';
 import { type FaultInjector, FaultSweep } from './fault-sweep.ts';
 import { differingKeys, type StateSnapshot } from './state-snapshot.ts';
 
-/** What a life without any strike was like. */
+/** The result of a run without faults. */
 export interface ReferenceRun {
   readonly shape: StateSnapshot;
   readonly seen: ReadonlySet<string>;
@@ -16,39 +16,39 @@ export interface ReferenceRun {
   readonly calls: readonly InterceptedCall[];
 }
 
-/** What is lived: the life of a Cluster, or a part of one. Returns what there was at the end, or on the way. */
+/** A scenario: the lifecycle of a Cluster, or a part of one. Returns snapshots of the end, or of its phases. */
 export interface Scenario {
   play(stage: Testbed, sweep: FaultSweep, expected?: StateSnapshot): Promise<StateSnapshot>;
   readonly naming: () => CallNaming;
-  /** Of the world's rooms; default: their own. */
+  /** Of the simulators; default: their own. */
   readonly seeds?: (subnet: string) => Readonly<Record<string, unknown>>;
 }
 
 interface ScenarioOptions {
   readonly subnet: string;
-  /** Its release; default: that of a stage there. */
+  /** Its release; default: that of a testbed there. */
   readonly truenas?: string;
   readonly script: Scenario;
   readonly manner?: ProviderRunMode;
   readonly striker?: (stage: Testbed) => FaultInjector;
 }
 
-/** With the usual Lease there is a renewal soon. */
+/** With the usual Lease a renewal comes soon. */
 const defaultMode: ProviderRunMode = { leaseSeconds: 15, isRevived: true };
 
 /**
- * The built program, whose Lease lasts five seconds of ours, of which it may spend three on one renewal: among other tests the world is
- * two of them late at times.
+ * The built program, whose Lease lasts five real seconds, with at most three for one renewal: beside other tests the
+ * simulators are up to two seconds late.
  */
 export const childProcessMode: ProviderRunMode = { asProgram: { speed: 3 } };
 
 interface ScenarioRun extends ReferenceRun {
   readonly sweep: FaultSweep;
-  /** What the provider said that it should not: faults of its own, and secrets. */
+  /** Forbidden log lines of the provider: faults of its own, and secrets. */
   readonly offences: readonly string[];
 }
 
-/** One life on a stage of its own. */
+/** One run on a testbed of its own. */
 async function runScenario(options: ScenarioOptions, expected?: StateSnapshot): Promise<ScenarioRun> {
   const { subnet, truenas, manner, striker: strikerFor, script } = options;
   const provider = { ...defaultMode, ...manner };
@@ -75,24 +75,27 @@ async function runScenario(options: ScenarioOptions, expected?: StateSnapshot): 
   }
 }
 
-/** The life that others have to end like. */
+/** The reference for other runs. */
 export async function runUndisturbed(subnet: string, script: Scenario, truenas?: string): Promise<ReferenceRun> {
   return await runScenario({ subnet, script, ...(truenas && { truenas }) });
 }
 
-/** In words what went otherwise than without strikes; empty when nothing did. */
+/** The differences to a run without faults; empty when there is none. */
 interface SweepResult {
-  /** Calls that were not struck though they should have been. */
+  /** Calls that are due for a fault and got none. */
   readonly missed: readonly string[];
   readonly offences: readonly string[];
-  /** How many calls were struck. */
+  /** The number of injected faults. */
   readonly struck: number;
   readonly shape: StateSnapshot;
-  /** For people: which strikes may be to blame. */
+  /** For reports: the faults that may have caused the differences. */
   readonly story: string;
 }
 
-/** Lives once more, struck at every call. `due`: the calls that must be among them; default: all of the reference. */
+/**
+ * Runs the scenario again, with a fault in every call. `due`: the calls that must be among them; default: all of the
+ * reference.
+ */
 async function runWithFaults(
   reference: ReferenceRun,
   options: ScenarioOptions & { readonly due?: (name: string) => boolean },
@@ -104,13 +107,16 @@ async function runWithFaults(
   return { missed, offences, struck, shape, story: sweep.story(differingKeys(shape, reference.shape)) };
 }
 
-/** Lives once without any strike and once more struck at every call, and holds the one against the other. */
+/** Runs the scenario once without faults and once with a fault in every call, and compares the results. */
 export async function expectSameResultAsUndisturbed(options: Parameters<typeof runWithFaults>[1]): Promise<void> {
   const { subnet, script, truenas } = options;
   await expectSameResult(await runUndisturbed(subnet, script, truenas), options);
 }
 
-/** Lives once more, struck at every call, and holds it against the reference. Returns how many calls were struck. */
+/**
+ * Runs the scenario again, with a fault in every call, and compares the result with the reference. Returns the number
+ * of faults.
+ */
 export async function expectSameResult(
   reference: ReferenceRun,
   options: Parameters<typeof runWithFaults>[1],

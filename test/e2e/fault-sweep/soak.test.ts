@@ -11,13 +11,13 @@ import { randomNumbers, sweepSeed, trueNasReleaseForRun } from './sampling.ts';
 import { eventuallyInSweep } from './scenarios/cluster-lifecycle.ts';
 
 const truenas = trueNasReleaseForRun(0);
-/** A thousandth of the usual time: ten hours of the world take 36 s. */
+/** A thousandth of real time: ten hours of the simulators take 36 s. */
 const timeScale = 0.001;
 const hours = 10;
-/** Of the world's time, from one act of a user to the next. */
+/** Simulated time from one action of a user to the next. */
 const minutesBetween = 4;
 const mostClusters = 20;
-/** One call in so many goes wrong; one in so many is the last of its process. */
+/** One in so many calls fails; one in so many is the last of its process. */
 const [faultEvery, deathEvery] = [30, 600];
 
 const provider = { leaseSeconds: 45, isRevived: true };
@@ -38,7 +38,7 @@ beforeAll(async () => {
   stage.provider.start();
   const { things } = stage;
   await things.credentials();
-  // Workers come and go with every second Cluster.
+  // Every second Cluster has workers.
   await things.config('alone', { pool: [10, 99] });
   await things.config('pair', { workers: 1, pool: [100, 199] });
   for (const config of ['alone', 'pair']) {
@@ -55,7 +55,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(async () => await stage?.close());
 
-/** Lets a call go wrong now and then, and the process die of one now and then. */
+/** Injects random faults into calls, and kills the process at random calls. */
 function disturb(): () => Promise<void> {
   const reaper = new KillInjector(stage);
   const strike = (call: InterceptedCall): Fault | undefined => {
@@ -75,7 +75,7 @@ function disturb(): () => Promise<void> {
   };
 }
 
-/** Makes a Cluster or takes one away, in whatever state it is. */
+/** Creates or deletes a Cluster, in any state. */
 async function act(living: Map<number, NamespacedRef>): Promise<void> {
   const { things } = stage;
   const mayBeMade = living.size < mostClusters;
@@ -93,13 +93,13 @@ async function act(living: Map<number, NamespacedRef>): Promise<void> {
   living.delete(chosen[0]);
 }
 
-/** Nothing is there twice at any time. */
+/** No object exists twice at any time. */
 function expectNoTwins(): void {
   const uuids = stage.world.truenas.dump().vms.map((vm) => String((vm as { uuid?: string }).uuid));
   expect(uuids.length).toBe(new Set(uuids).size);
 }
 
-it(`on TrueNAS ${truenas} Clusters that come and go at random for ten hours, with faults at random, leave a NAS as they found it (SWEEP=${sweepSeed})`, {
+it(`on TrueNAS ${truenas} random creations and deletions of Clusters for ten hours, with random faults, leave a NAS as before (SWEEP=${sweepSeed})`, {
   timeout: 900_000,
 }, async () => {
   const calm = disturb();
@@ -110,7 +110,7 @@ it(`on TrueNAS ${truenas} Clusters that come and go at random for ten hours, wit
     expectNoTwins();
     await pause(minutesBetween * 60_000 * timeScale);
   }
-  // The last ones are taken away while things still go wrong.
+  // The last ones are deleted while faults continue.
   for (const ref of living.values()) await stage.things.remove(Cluster, ref);
   await pause(2000);
   await calm();

@@ -23,7 +23,10 @@ import type { Testbed } from '../support/testbed/testbed.ts';
 import { maskIds } from './mask-ids.ts';
 import { triggerAnnotation } from './scenarios/trigger-reconciles.ts';
 
-/** Everything there is, by name, without what differs between two lives that are the same: equal when nothing differs. */
+/**
+ * All existing objects, by name, without values that differ between equivalent runs: two snapshots are equal when there
+ * is no relevant difference.
+ */
 export type StateSnapshot = Readonly<Record<string, unknown>>;
 
 export async function snapshotState(stage: Testbed, cluster: NamespacedRef): Promise<StateSnapshot> {
@@ -82,7 +85,7 @@ const byName = (where: string, objects: readonly KubeObject[]): Record<string, u
     }),
   );
 
-/** What the server or the clock chose, and what is secret. */
+/** Values chosen by a server or the clock, and secrets. */
 const volatile = new Set<string>([
   ...['uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'generation', 'observedGeneration'],
   ...[
@@ -108,9 +111,9 @@ const volatile = new Set<string>([
     'rescueLostAt',
     'rescueReturns',
     'rescueResets',
-    // Robot is only asked for them when a reset had no effect.
+    // The provider asks Robot for them only when a reset had no effect.
     'resetTypes',
-    // The process of QEMU that the machine was last seen in.
+    // The QEMU process that the machine was last seen in.
     'memberInRun',
     // A hash of the URL of the simulated Robot and of its user.
     'account',
@@ -118,18 +121,18 @@ const volatile = new Set<string>([
   ...['openmcp.talos:modified', 'modified', 'mtime', 'serial', 'failures', 'caBundle', 'data', 'sha256'],
   ...[annotations.bootstrappedAt, annotations.bootstrapRequest],
   ...[annotations.server, annotations.signingKey, triggerAnnotation],
-  // Of the record in the status of a Cluster.
+  // From the record in the status of a Cluster.
   ...['talosCa', 'bootstrappedAt', 'bootstrapRequest'],
 ]);
 
 const withoutVolatile = (object: object): unknown =>
   JSON.parse(JSON.stringify(object, (key, value: unknown) => (volatile.has(key) ? undefined : withoutGuid(value))));
 
-/** Pools have another guid on each NAS; where a machine lies is written down by it. */
+/** Pools have another guid on each NAS; the stored location of a machine contains it. */
 const withoutGuid = (value: unknown): unknown =>
   typeof value === 'string' ? value.replace(/\b\d{12,20}:/g, '<guid>:') : value;
 
-/** Numbers of VMs are part of it: one more that was made and unmade would show. */
+/** Includes the ids of VMs: an extra VM, created and deleted, would change them. */
 function snapshotNas({ world }: Testbed): Record<string, unknown> {
   const { vms, datasets, files, devices } = world.truenas.dump();
   return withoutVolatile({ vms, datasets, files, devices }) as Record<string, unknown>;
@@ -154,7 +157,7 @@ async function snapshotEtcd(stage: Testbed, cluster: NamespacedRef): Promise<Rec
   };
 }
 
-/** How many objects of one name there ever were: of these only one. */
+/** The number of different objects of each name over the whole run; these kinds must have only one. */
 function countIdentities({ recorder }: Testbed): Record<string, unknown> {
   const uids = new Map<string, Set<string>>();
   for (const type of [Machine, Secret, AccessRequest] as const) {
@@ -167,7 +170,7 @@ function countIdentities({ recorder }: Testbed): Record<string, unknown> {
   return { 'ever made': Object.fromEntries([...uids].map(([name, { size }]) => [name, size])) };
 }
 
-/** The names of what is not the same in both. */
+/** The names of the entries that differ. */
 export const differingKeys = (one: StateSnapshot, other: StateSnapshot): string[] =>
   [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
     (name) => !isDeepStrictEqual(one[name], other[name]),

@@ -2,20 +2,20 @@ import type { Fault } from '../../world/faults/call-interceptor.ts';
 import type { Testbed } from '../support/testbed/testbed.ts';
 import type { FaultInjector } from './fault-sweep.ts';
 
-/** Stops the provider in order while a call is under way, as SIGTERM does, and starts it again when it has ended. */
+/** Stops the provider in order during a call, as SIGTERM does, and starts it again after its end. */
 export class StopInjector implements FaultInjector {
   readonly #stage: Testbed;
   readonly #between: (stage: Testbed) => Promise<void>;
   #restart: Promise<void> = Promise.resolve();
   #isEnding = false;
 
-  /** `between`: what goes on between two lives. */
+  /** `between`: runs between two runs of the provider. */
   constructor(stage: Testbed, between = async (_stage: Testbed): Promise<void> => {}) {
     this.#stage = stage;
     this.#between = between;
   }
 
-  /** Calls that meet an end which has begun already are calls under way at a stop as well. */
+  /** Calls during a stop that has already begun count as calls in flight at a stop as well. */
   strike(): Fault {
     if (!this.#isEnding) this.#stop();
     return { kind: 'late', milliseconds: 5 };

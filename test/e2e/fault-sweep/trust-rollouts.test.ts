@@ -7,10 +7,10 @@ import { expectSameResult, type ReferenceRun, runUndisturbed } from './scenario-
 import { isRolloutCall, trustRolloutScenario } from './scenarios/trust-rollout.ts';
 import { StopInjector } from './stop-injector.ts';
 
-/** What changes something for good: at the nodes, and where it is written down what was done there. */
+/** Permanent changes: on the nodes, and in the records of these changes. */
 const changes = /ApplyConfiguration|PATCH \S+\/(secrets\/|machines\/\S+\/status)/;
 
-/** Each has two subnets, one for each of its lives, on the same release of TrueNAS. */
+/** Each has two subnets, one for each of its runs, on the same release of TrueNAS. */
 const rolls = [
   {
     about: 'one control plane with Talos 1.14, two issuers at once',
@@ -26,7 +26,7 @@ const rolls = [
   },
 ] as const;
 
-/** Struck only at what an act is made of: that a provider may die while it begins is held elsewhere. */
+/** Faults only in calls that belong to a phase: other tests kill the provider at its start. */
 const killedAt =
   (due: (name: string) => boolean) =>
   (stage: Testbed): FaultInjector =>
@@ -39,7 +39,7 @@ const stoppedAt =
 const patience = { timeout: 600_000 };
 
 describe.concurrent.each(rolls)(
-  'trust that is given and taken, $about',
+  'trust that is granted and withdrawn, $about',
   ({ subnets: [subnet, other], talosVersion, acts }) => {
     const script = trustRolloutScenario({ talosVersion, acts, controlPlanes: 1 });
     const due = isRolloutCall;
@@ -50,7 +50,7 @@ describe.concurrent.each(rolls)(
     };
 
     it(
-      'ends the same with a provider that is killed at each call of it, and nothing is done twice',
+      'has the same result with a provider that is killed at each of its calls, without repeated changes',
       patience,
       async () => {
         const options = { subnet, script, due, striker: killedAt(due) };
@@ -58,17 +58,17 @@ describe.concurrent.each(rolls)(
       },
     );
 
-    // What is held for one issuer holds for two: `SWEEP=full` sees to that, too.
+    // The results for one issuer hold for two; `SWEEP=full` tests two as well.
     if (acts.length === 2 || isFullSweep)
-      it('ends the same with one that is stopped in order at each call of it', patience, async () => {
+      it('has the same result with a provider that is stopped in order at each of its calls', patience, async () => {
         const options = { subnet: other, script, due, striker: stoppedAt(due) };
         expect(await expectSameResult(await reference(), options)).toBeGreaterThan(18 * acts.length);
       });
   },
 );
 
-/** Alone, so that whoever counts the nodes that are away comes to it as often as can be. */
-describe('trust that is given and taken, three control planes', () => {
+/** Runs alone, so that the monitor of nodes that are away polls as often as possible. */
+describe('trust that is granted and withdrawn, three control planes', () => {
   const script = trustRolloutScenario({
     talosVersion: '1.14.0',
     controlPlanes: 3,
@@ -77,10 +77,14 @@ describe('trust that is given and taken, three control planes', () => {
   const due = (name: string): boolean => changes.test(name) && isRolloutCall(name);
   const subnet = '127.42.162';
 
-  it('ends the same with one that is killed at each change, and never are two of them away', patience, async () => {
-    const reference = await runUndisturbed(subnet, script);
-    const struck = await expectSameResult(reference, { subnet, script, due, striker: killedAt(due) });
-    // Each node is told once in each act, and its holder of the shared address once more.
-    expect(struck).toBeGreaterThan(2 * (3 + 1));
-  });
+  it(
+    'has the same result with a provider that is killed at each change, and never are two of them away',
+    patience,
+    async () => {
+      const reference = await runUndisturbed(subnet, script);
+      const struck = await expectSameResult(reference, { subnet, script, due, striker: killedAt(due) });
+      // Each node gets one update in each phase, and the holder of the shared address one more.
+      expect(struck).toBeGreaterThan(2 * (3 + 1));
+    },
+  );
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
     servers: numbers.map((number) => ({ number, disks: [{ serial: `ROOT${number}` }] })),
   });
 });
-// Each is a story of its own: Robot counts wrong logins of the last ten minutes, whoever made them.
+// Robot counts wrong logins of the last ten minutes per source address, so each test starts at zero.
 beforeEach(() => scene.room.robot.strikes.clear());
 afterAll(async () => await scene?.close());
 
@@ -35,10 +35,10 @@ const summaryOf = (number: number) => scene.room.servers().find((server) => serv
 const resetsOf = (number: number): number =>
   scene.switchboard.calls.filter(({ name, detail }) => name === 'POST /reset/{n}' && isOf(detail, number)).length;
 const isOf = (detail: unknown, number: number): boolean => Number((detail as { server?: string })?.server) === number;
-/** What ran on the server before may write to its own disk. */
+/** Writes to the server, without those of its own Talos to its own disk. */
 const written = (number: number) => scene.room.writes(number).filter(({ by }) => by !== 'talos');
 
-/** Does something right before the first such call about a server comes through. */
+/** Runs `mischief` right before the first such call about a server arrives. */
 function beforeFirstCall(number: number, match: RegExp, mischief: () => void): void {
   const hush = scene.switchboard.onCall(({ name, detail }) => {
     if (!match.test(name) || !isOf(detail, number)) return;
@@ -47,7 +47,7 @@ function beforeFirstCall(number: number, match: RegExp, mischief: () => void): v
   });
 }
 
-/** As another manager of the account would do it. */
+/** Arms a boot, as another manager of the account does. */
 function armByOthers(number: number, kind: BootConfigKind, publicKey = makeSshKey().public): void {
   const server = scene.room.server(number);
   const activation: BootActivation = {
@@ -58,14 +58,14 @@ function armByOthers(number: number, kind: BootConfigKind, publicKey = makeSshKe
   server.activation = activation;
 }
 
-describe('credentials that are revoked on the way', () => {
-  it('are sent once more and never again, until the Secret has others', async () => {
+describe('credentials that are revoked during the work', () => {
+  it('are retried once and never again, until the Secret has others', async () => {
     const [number, password] = [nextNumber(), 'other-password'];
     const process = scene.start(installationWithServers([number]));
     const durable = newRecord();
     const refused = () => scene.room.robot.strikes.get('127.0.0.1')?.failures.length ?? 0;
     beforeFirstCall(number, /^POST \/reset/, () => {
-      // The call itself was let in before.
+      // This call itself passed its login before.
       setTimeout(() => scene.room.changePassword(password), 0);
     });
     const parked = await process.walk('provision', 'revoked', durable);
@@ -83,7 +83,7 @@ describe('credentials that are revoked on the way', () => {
     expect([refused(), scene.room.lockouts(), resetsOf(number)]).toEqual([1, [], 1]);
   });
 
-  it('lock nobody out, however many machines use them', async () => {
+  it('lock no account, however many machines use them', async () => {
     const [fleet, password] = [[nextNumber(), nextNumber(), nextNumber(), nextNumber()], 'yet-another-password'];
     const process = scene.start(installationWithServers(fleet));
     const durables = fleet.map(newRecord);
@@ -100,7 +100,7 @@ describe('credentials that are revoked on the way', () => {
 });
 
 describe('an account with two managers', () => {
-  it('of whom the other arms rescue with another key right before our reset: it is armed anew', async () => {
+  it('where the other arms rescue with another key right before our reset: it is armed again', async () => {
     const number = nextNumber();
     beforeFirstCall(number, /^POST \/reset/, () => armByOthers(number, 'rescue'));
     expect(
@@ -109,7 +109,7 @@ describe('an account with two managers', () => {
     expect([summaryOf(number)?.phase, resetsOf(number)]).toEqual(['talos', 2]);
   });
 
-  it('of whom the other takes the server midway: nothing is written to it, and its mark stays', async () => {
+  it('where the other takes the server during the work: nothing is written to it, and its ownership mark stays', async () => {
     const number = nextNumber();
     const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
     beforeFirstCall(number, /^ssh/, () => {
@@ -122,7 +122,7 @@ describe('an account with two managers', () => {
     expect([written(number), summaryOf(number)?.name]).toEqual([[], 'cpt.aaaaaaaa.their-machine']);
   });
 
-  it('of whom the other marks it right after us: no list from before that proves that it is ours', async () => {
+  it('where the other marks it right after us: no earlier list proves our ownership', async () => {
     const number = nextNumber();
     const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
     await process.walk('provision', 'outrun', durable, undefined, 'server-marked');
@@ -132,7 +132,7 @@ describe('an account with two managers', () => {
     expect(seen).toMatchObject({ kind: 'fail', reason: 'OwnedByOthers' });
   });
 
-  it('of whom the other takes it while we give it back: its mark stays', async () => {
+  it('where the other takes it during our release: its ownership mark stays', async () => {
     const number = nextNumber();
     const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
     expect(describeVerdict(await process.walk('provision', 'late', durable))).toBe('finished');
@@ -143,7 +143,7 @@ describe('an account with two managers', () => {
     expect(summaryOf(number)?.name).toBe('bm-theirs');
   });
 
-  it('who want the same server at the same moment: one gets it, and the other is told', async () => {
+  it('that want the same server at the same moment: one gets it, and the other is notified', async () => {
     const number = nextNumber();
     const walk = (other: InstallationHosts) => scene.start(other).walk('provision', other.name, newRecord());
     const verdicts = await Promise.all(['one', 'two'].map((name) => walk(installationWithServers([number], {}, name))));
@@ -153,10 +153,10 @@ describe('an account with two managers', () => {
   });
 });
 
-describe('an installation that somebody armed', () => {
+describe('a foreign armed installation', () => {
   const wiped = (number: number) => scene.room.writes(number).filter(({ by }) => by.startsWith('install'));
 
-  it('is not booted: the server is let alone', async () => {
+  it('is not booted: the server is not touched', async () => {
     const number = nextNumber();
     armByOthers(number, 'linux', rescueKey.public);
     const verdict = await scene.start(installationWithServers([number])).walk('provision', 'installer', newRecord());
@@ -164,7 +164,7 @@ describe('an installation that somebody armed', () => {
     expect([resetsOf(number), summaryOf(number)?.bootCount, wiped(number)]).toEqual([0, 1, []]);
   });
 
-  it('between our arming and our reset is not booted, either, and the server is let alone until it is cancelled', async () => {
+  it('between our arming and our reset is not booted, either, and the server is not touched until it is cancelled', async () => {
     const number = nextNumber();
     const [other, durable] = [installationWithServers([number]), newRecord()];
     const first = scene.start(other);
@@ -186,7 +186,7 @@ describe('an installation that somebody armed', () => {
     expect([summaryOf(number)?.phase, wiped(number)]).toEqual(['talos', []]);
   });
 
-  it('while we worked in its rescue system is not booted, either, and rescue that somebody armed then is disarmed', async () => {
+  it('during our work in its rescue system is not booted, either, and rescue that another manager armed then is disarmed', async () => {
     const number = nextNumber();
     const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
     expect(describeVerdict(await process.walk('provision', 'late', durable, undefined, 'boot-order-kept'))).toBe(
@@ -209,7 +209,7 @@ describe('an installation that somebody armed', () => {
   });
 });
 
-it('Robot’s maintenance is waited for, and said', async () => {
+it('a maintenance of Robot is waited for, and reported', async () => {
   const number = nextNumber();
   const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
   beforeFirstCall(number, /^ssh/, () => scene.room.setMaintenance(true));

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(async () => await scene?.close());
 afterEach(() => scene.switchboard.clear());
 
-/** What comes of it; `errors` gets the codes of all that was tried again. */
+/** Returns the result; `errors` receives the codes of all retried errors. */
 async function provision(number: number, errors: unknown[] = []) {
   const durable: MachineRecord = { progress: undefined };
   const watch = (verdict: AdvanceResult): boolean => {
@@ -39,11 +39,11 @@ async function provision(number: number, errors: unknown[] = []) {
 }
 
 const checksums = () => scene.switchboard.calls.filter(({ name }) => /^GET .*\.raw\.zst\.sha256$/.test(name)).length;
-/** Bytes of the image, rather than zeros by which disks are blanked. */
+/** Writes of the image, without the zeros that blank disks. */
 const written = (number: number) => scene.room.writes(number).filter(({ by }) => by === 'dd');
 
 describe('the checksum that the factory promises', () => {
-  it('is what the image is compared with, and is asked for once', async () => {
+  it('is compared with the image, and is requested once', async () => {
     const before = checksums();
     const { words, facts } = await provision(nextNumber());
     expect(words).toBe('finished');
@@ -51,7 +51,7 @@ describe('the checksum that the factory promises', () => {
     expect(checksums() - before).toBe(1);
   });
 
-  it('keeps what is another image off the disk', async () => {
+  it('keeps another image off the disk', async () => {
     const number = nextNumber();
     const other = createHash('sha256').update('another image').digest('hex');
     scene.switchboard.fail('image-factory', /\.raw\.zst\.sha256$/, {
@@ -62,14 +62,14 @@ describe('the checksum that the factory promises', () => {
     expect(written(number).filter(({ length }) => length > 2 ** 20)).toEqual([]);
   });
 
-  it('is waited for while the factory cannot say', async () => {
+  it('is waited for while the factory fails', async () => {
     const errors: unknown[] = [];
     scene.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 503, body: 'busy' }, 2);
     const { words, facts } = await provision(nextNumber(), errors);
     expect([words, errors, facts['checkedBy']]).toEqual(['finished', ['FACTORY_FAILED', 'FACTORY_FAILED'], 'checksum']);
   });
 
-  it('is done without where the factory promises none, which the record tells', async () => {
+  it('is omitted where the factory promises none, which is recorded', async () => {
     scene.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 402, body: 'enterprise only' });
     const { words, facts } = await provision(nextNumber());
     expect([words, facts['imageSha256'], facts['checkedBy']]).toEqual(['finished', '', 'structure']);

@@ -11,28 +11,28 @@ import {
   type RobotProviderProcess,
 } from './robot-platform-fixture.ts';
 
-/** A call to the outside at which the process is killed, by the step that makes it. */
+/** An external call at which the process is killed, and the step that makes it. */
 interface CrashPoint {
   readonly plan: 'provision' | 'release';
   readonly step: string;
   readonly name: string;
-  /** The first of these, or the second. */
+  /** Index of the call among equal ones: the first or the second. */
   readonly nth: number;
 }
 
-/** What one server goes through: killed in the making and in the giving back. */
+/** The test of one server: kills during its provisioning and during its release. */
 interface CrashCase {
   readonly number: number;
   readonly making: CrashPoint;
   readonly takingBack: CrashPoint;
-  /** The call has its effect, and nobody hears of it. Else it does not come through. */
+  /** The call takes effect, and its reply is lost. Otherwise it does not arrive. */
   readonly isDone: boolean;
-  /** After the first crash nobody wants the machine any more. */
+  /** After the first crash the machine is deleted. */
   readonly givesUp: boolean;
   readonly at: InstallationHosts;
 }
 
-/** The one Host of one server: each machine gets its own. */
+/** The Host of one server: each machine gets its own. */
 function hostOf(number: number): InstallationHosts {
   const hosts = new InMemoryHosts();
   hosts.add(number, { protectedDisks: [`KEEP${number}`] });
@@ -40,25 +40,26 @@ function hostOf(number: number): InstallationHosts {
 }
 
 /**
- * A whole life takes seconds, and there are about hundred of them: one of `share` is lived through, from a seed on that a
- * failure names. With ROBOT_CRASHES=all, every one, which takes four minutes; with ROBOT_CRASHES=<number>, those of that seed.
+ * A whole lifecycle takes seconds, and there are about hundred of them: one in `share` runs, selected by a seed that a
+ * failure names. With ROBOT_CRASHES=all, every one, which takes four minutes; with ROBOT_CRASHES=<number>, those of
+ * that seed.
  */
 const crashSelection = process.env['ROBOT_CRASHES'];
-// Not a divisor of what is tried at each call, so that every seed has something of everything.
+// Not a divisor of the number of cases for each call, so that every seed covers every kind of case.
 const share = 5;
 const seed = crashSelection === undefined ? Math.floor(Math.random() * share) : crashSelection;
 const perBatch = 6;
 const maximumServers = 120;
 const firstNumber = 3140301;
 const recordedServer = 3140300;
-/** More than the calls of a life; a call that is made again and again is killed twice at most. */
+/** More than the calls of a lifecycle; at most two kills for each repeated call. */
 const maximumPerCall = 2;
 
 let scene: RobotPlatformFixture;
 let crashCases: readonly CrashCase[];
-/** What goes wrong in a machine itself when it boots. No call of the provider. */
+/** Calls of a booting machine, not of the provider. */
 const ofMachines = 'boot';
-/** Of which server a process was killed, each time. */
+/** Server numbers of all kills. */
 const kills: number[] = [];
 const rootOf = (number: number): string => `ROOT${number}`;
 
@@ -81,7 +82,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => await scene?.close());
 
-/** All courses that there are: every point of the making, with and without its effect, and as often given up afterwards. */
+/** All cases: every call of the provisioning, with and without its effect, and as often with a deletion afterwards. */
 async function planCrashCases(): Promise<readonly CrashCase[]> {
   const [making, takingBack] = [await recordCalls('provision'), await recordCalls('release')];
   const all = making.flatMap((point) =>
@@ -117,17 +118,19 @@ async function recordCalls(plan: CrashPoint['plan']): Promise<readonly CrashPoin
   return [...points.values()];
 }
 
-/** Commands differ in what they carry, images in their address. */
+/** Commands differ in their content, images in their URL. */
 const kindOf = (name: string): string => (name.startsWith('ssh') ? 'ssh' : name.replace(/^(GET \/image).*/, '$1'));
 
-/** Whose call it is, where it says. */
+/** The server that a call concerns, where the call names it. */
 function serverOf({ room, detail }: InterceptedCall): number | undefined {
   const { server, node = '' } = (detail ?? {}) as { server?: string | number; node?: string };
   if (room === 'talos') return Number(node.replace('robot-', ''));
   return server === undefined ? undefined : Number(server);
 }
 
-/** Walks with one process that is killed at `point` and then with another; gives whether the first was killed. */
+/**
+ * Runs the steps with a process that is killed at `point`, then with another one. Returns whether the first was killed.
+ */
 async function runWithCrash(
   course: CrashCase,
   point: CrashPoint,
@@ -141,7 +144,7 @@ async function runWithCrash(
     const { step, plan } = durable.progress ?? {};
     if (call.room === ofMachines || first.stop.signal.aborted || (owner !== undefined && owner !== course.number))
       return false;
-    // An account that knows the key is not told it.
+    // The provider does not upload a key that the account already has.
     if (point.name === 'POST /key' && owner !== undefined) scene.room.robot.accounts[0]?.keys.clear();
     return plan === point.plan && step === point.step && kindOf(call.name) === point.name && seen++ === point.nth;
   };
@@ -155,7 +158,7 @@ async function runWithCrash(
   const end = await first.walk(point.plan, machine, durable).then(describeVerdict, () => 'killed');
   hush();
   if (end === 'killed') kills.push(course.number);
-  // One that asked less often than the rehearsal is through.
+  // A process with fewer calls than in the rehearsal has finished.
   if (end !== 'killed' && next === point.plan) return end;
   const second = scene.start(course.at);
   const verdict = describeVerdict(await second.walk(next, machine, durable));
@@ -167,7 +170,7 @@ const resetsOf = (number: number): number =>
   scene.switchboard.calls.filter((call) => call.name === 'POST /reset/{n}' && serverOf(call) === number).length;
 const summaryOf = (number: number) => scene.room.servers().find((server) => server.number === number);
 
-/** The first so many bytes of the chosen disk, as it lies there. */
+/** The first bytes of the chosen disk, as stored. */
 function diskStart(number: number): Buffer {
   const disk = scene.room.server(number).machine.box.hardware.disks.find(({ serial }) => serial === rootOf(number));
   const head = Buffer.alloc(2 ** 20);
@@ -203,7 +206,7 @@ async function runLife(course: CrashCase): Promise<void> {
   expect(new Set([...serials, rootOf(number)]), where).toEqual(new Set([rootOf(number)]));
 }
 
-it('killed at any call of making or of giving back, it goes on to the same end', async () => {
+it('killed at any call of provisioning or of release, it has the same result', async () => {
   for (let at = 0; at < crashCases.length; at += perBatch) {
     await Promise.all(crashCases.slice(at, at + perBatch).map(runLife));
   }

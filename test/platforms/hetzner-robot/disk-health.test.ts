@@ -39,7 +39,7 @@ const touched = (number: number) => [...new Set(scene.room.writes(number).map(({
 const healthOf = ({ hosts }: InstallationHosts, number: number) =>
   hosts.of(number).hardware?.disks.map(({ serial, health }) => [serial, health]);
 
-it('H7: no system goes to the only disk when that says it is failing, until it was replaced', async () => {
+it('H7: no system goes to the only disk while it reports a failure, until it was replaced', async () => {
   const [lent, durable]: [InstallationHosts, MachineRecord] = [installationWith(alone), { progress: undefined }];
   expect(await provisionOn(lent, 'shop-1', durable)).toMatch(
     /^DiskFailing: Server 3140801: .*OLD1 .*\(it is not reliable any more, .*Have Hetzner replace it.*spec\.rootDisk\.allowFailing/,
@@ -51,7 +51,7 @@ it('H7: no system goes to the only disk when that says it is failing, until it w
   expect([touched(alone), healthOf(lent, alone)]).toEqual([['NEW2'], [['NEW2', 'Passed']]]);
 });
 
-it('H7: it goes to another one that nothing is on, although that is larger', async () => {
+it('H7: it goes to another empty disk, although that is larger', async () => {
   const lent = installationWith(beside);
   expect(await provisionOn(lent, 'shop-2')).toBe('finished');
   expect([touched(beside), healthOf(lent, beside)]).toEqual([
@@ -63,7 +63,7 @@ it('H7: it goes to another one that nothing is on, although that is larger', asy
   ]);
 });
 
-it('H7: a drive that hangs whoever asks holds up nobody', async () => {
+it('H7: a drive that does not answer queries blocks no step', async () => {
   const lent = installationWith(silent);
   expect(await provisionOn(lent, 'shop-3')).toBe('finished');
   expect([touched(silent), healthOf(lent, silent)]).toEqual([
@@ -75,7 +75,7 @@ it('H7: a drive that hangs whoever asks holds up nobody', async () => {
   ]);
 });
 
-it('H7: a Host with a failing root disk is counted as that, and people may use it all the same', async () => {
+it('H7: a Host with a failing root disk is reported as such, and stays usable all the same', async () => {
   const lent = installationWith(allowedByUser, { rootDisk: { serial: 'OLD1', raidMembers: [] } });
   const durable: MachineRecord = { progress: undefined };
   expect(await provisionOn(lent, 'shop-4', durable)).toMatch(/^DiskFailing: /);

@@ -55,7 +55,7 @@ interface ProvisionRun {
   readonly number: number;
   readonly durable: MachineRecord;
   readonly words: string;
-  /** Of each attempt that did not come off: a code and a sentence. */
+  /** Each failed attempt: a code and a sentence. */
   readonly troubles: readonly string[];
 }
 
@@ -72,13 +72,13 @@ async function provision(number: number, wishes: Partial<HostSpecView> = {}): Pr
   return { number, durable, words, troubles };
 }
 
-/** Serial numbers of all disks that anything wrote to. */
+/** Serial numbers of all disks with writes. */
 const touched = (number: number): readonly string[] => [
   ...new Set(scene.room.writes(number).map(({ serial }) => serial)),
 ];
 const phaseOf = (number: number) => scene.room.servers().find((server) => server.number === number)?.phase;
 const disksOf = (number: number) => scene.room.server(number).machine.box.hardware.disks;
-/** Whether the place of the partition table is blank on the chosen disk: no board starts anything from it. */
+/** Whether the partition table of the chosen disk is blank: no firmware boots from it. */
 function isBlank(number: number): boolean {
   const disk = disksOf(number).find(({ serial }) => serial === rootOf(number));
   const head = Buffer.alloc(2 ** 20, 1);
@@ -88,7 +88,7 @@ function isBlank(number: number): boolean {
   return head.equals(Buffer.alloc(head.length));
 }
 
-/** Does something right before the first command that carries these words comes through. */
+/** Runs `mischief` right before the first command with this text arrives. */
 function beforeCommand(number: number, words: RegExp, mischief: () => void): void {
   const hush = scene.switchboard.judge(({ name, detail }, content) => {
     const isOf = (detail as { server?: number })?.server === number;
@@ -100,7 +100,7 @@ function beforeCommand(number: number, words: RegExp, mischief: () => void): voi
   });
 }
 
-/** What the factory sends in place of the image, so many times. */
+/** The content that the factory sends in place of the image, so many times. */
 const serveInsteadOfImage = (body: Buffer, times = 1): void =>
   scene.switchboard.fail('image-factory', /^GET .*raw\.zst$/, { kind: 'error', status: 200, body }, times);
 
@@ -118,7 +118,7 @@ describe('between inspection and the first write', () => {
   it.each([
     ['wiped', /wipe-/],
     ['written to', /write-/],
-  ])('the disk is exchanged that is to be %s: another one in its place is let alone', async (_what, words) => {
+  ])('the disk to be %s is exchanged: the new one in its place is not touched', async (_what, words) => {
     const number = nextNumber();
     beforeCommand(number, words, () => {
       const [disk] = disksOf(number);
@@ -139,7 +139,7 @@ describe('an image', () => {
     image = Buffer.from(await reply.arrayBuffer());
   });
 
-  it.each([0, 1000, 0.5, -1])('that ends too early (%d) is fetched again', async (place) => {
+  it.each([0, 1000, 0.5, -1])('that ends too early (%d) is downloaded again', async (place) => {
     const number = nextNumber();
     const end = Math.abs(place) < 1 && place !== 0 ? Math.floor(image.length * place) : place;
     serveInsteadOfImage(image.subarray(0, end));
@@ -149,8 +149,8 @@ describe('an image', () => {
 
   it.each([
     ['whose connection is cut off', 'RESCUE_IMAGE_TRUNCATED', {}],
-    ['that stops coming', 'RESCUE_IMAGE_UNREACHABLE', { milliseconds: 60_000 }],
-  ])('%s in the middle is fetched again, and %s is said', async (_what, code, stall) => {
+    ['whose connection hangs', 'RESCUE_IMAGE_UNREACHABLE', { milliseconds: 60_000 }],
+  ])('%s in the middle is downloaded again, and %s is reported', async (_what, code, stall) => {
     const number = nextNumber();
     const cut: Fault = { kind: 'cut', of: 'answer', bytes: Math.floor(image.length / 2), ...stall };
     scene.switchboard.fail('image-factory', /^GET .*raw\.zst$/, cut);
@@ -173,7 +173,7 @@ describe('an image', () => {
     expect([touched(number), isBlank(number)]).toEqual([[rootOf(number)], true]);
   });
 
-  it('is held to the checksum that people pinned', async () => {
+  it('is compared with the checksum that users have pinned', async () => {
     const [right, wrong] = [nextNumber(), nextNumber()];
     const sha256 = createHash('sha256').update(image).digest('hex');
     scene.config = { ...scene.config, image: { sha256: 'a'.repeat(64) } };
@@ -184,7 +184,7 @@ describe('an image', () => {
   });
 });
 
-it('a cable that is pulled in the middle of the work ends no work', async () => {
+it('a network failure in the middle of the work does not end it', async () => {
   const number = nextNumber();
   let cuts = 0;
   const hush = scene.switchboard.judge(({ name, detail }, content) => {

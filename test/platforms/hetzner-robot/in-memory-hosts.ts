@@ -3,7 +3,7 @@ import type { HostClaim, HostSpecView, HostStatusUpdate, HostView } from '../../
 
 type Written = HostView & { heldBy: string | undefined };
 
-/** Hosts that nobody else can change but a test: what outlives the process, as the API server would keep it. */
+/** Hosts that only a test can change; they outlive the process, as objects at the API server do. */
 export class InMemoryHosts {
   readonly all = new Map<string, Written>();
 
@@ -31,7 +31,7 @@ export class InMemoryHosts {
     return host;
   }
 
-  /** A person changes the spec. */
+  /** Changes the spec, as a user does. */
   change(serverNumber: number, words: Partial<HostSpecView>): void {
     const host = this.of(serverNumber);
     this.#write(host, { spec: { ...host.spec, ...words } });

@@ -8,17 +8,17 @@ import type { MachineRecord, RobotPlatformFixture, RobotProviderProcess } from '
 export const newSecrets = (): Promise<SecretsBundle> =>
   createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 });
 
-/** What lies on the first disk of a server that {@link joinAsNode} takes. */
+/** Content of the first disk of a server for {@link joinAsNode}. */
 export const seedWithTalos = { disks: [{ content: { kind: 'talos', version: '1.13.9', configured: false } }] };
 
-/** A machine that has its server, about to be released. */
+/** A machine with its server, before its release. */
 export interface ProvisionedServer {
   readonly number: number;
   readonly machine: string;
   readonly durable: MachineRecord;
 }
 
-/** As if a machine had been provisioned: its Host is held, its server marked, and its disk written to. */
+/** Creates the state after a provisioning: the Host is held, the server is marked, and its disk is written. */
 export async function claimServer(
   scene: RobotPlatformFixture,
   life: RobotProviderProcess,
@@ -42,7 +42,7 @@ export async function claimServer(
   return { number, machine, durable: { progress: { plan: 'release', step: '', since, failures: 0, facts } } };
 }
 
-/** The Talos of a server that somebody holds gets a configuration of the scene's cluster, and answers as its node. */
+/** Applies a configuration of the fixture's cluster to the Talos of a held server, which then answers as a node. */
 export async function joinAsNode(
   scene: RobotPlatformFixture,
   life: RobotProviderProcess,
@@ -63,7 +63,8 @@ export async function joinAsNode(
   });
   const client = maintenance(address);
   const isNode = async (): Promise<boolean> => {
-    // Its answer may get lost: who takes a configuration closes at once. Only the certificate tells.
+    // The reply may get lost: a node closes its connections when it accepts a configuration. Only the certificate
+    // proves it.
     await client.apply(config).catch(() => {});
     return await ownNode(address).answers();
   };

@@ -19,7 +19,7 @@ beforeAll(async () => {
 const summaryOf = (number: number) => scene.room.servers().find((server) => server.number === number);
 afterAll(async () => await scene?.close());
 
-it('with the resets of an hour used up, nodes are given back all the same; who needs a reset is not armed before its turn', async () => {
+it('with the hourly resets used up, nodes are released all the same; rescue is armed only at the turn of a waiting server', async () => {
   const life = scene.start();
   const quick = await claimServer(scene, life, first);
   const late = [await claimServer(scene, life, second), await claimServer(scene, life, third)];
@@ -31,7 +31,7 @@ it('with the resets of an hour used up, nodes are given back all the same; who n
     const told = await life.walk('release', machine, durable, isTold);
     expect(told).toMatchObject({ message: expect.stringContaining(place) });
   }
-  // The second was refused by Robot, and from then on it is known.
+  // Robot rejected the second one, and the limit is known from then on.
   expect(summaryOf(third)).toMatchObject({ armed: undefined });
   await Promise.all(
     held.map(async (one) => {

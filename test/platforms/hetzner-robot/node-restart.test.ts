@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterEach(() => scene.switchboard.clear());
 afterAll(async () => await scene?.close());
 
-/** One more server that is a node. */
+/** Adds a server that is a node. */
 async function newNode() {
   const number = numbers[nextIndex] ?? Number.NaN;
   nextIndex += 1;
@@ -39,7 +39,7 @@ async function newNode() {
   return { held, server: scene.room.server(number).machine };
 }
 
-/** As another manager of the account would do it. */
+/** Arms a boot, as another manager of the account does. */
 function armByOthers(number: number, kind: BootConfigKind): BootActivation {
   const common = { system: 'linux', arch: 64, lang: null, hostname: null, keys: [], password: 'of-others' } as const;
   const activation = { ...common, kind, at: worldSeconds(scene.room.robot) };
@@ -50,7 +50,7 @@ function armByOthers(number: number, kind: BootConfigKind): BootActivation {
 const resets = (): number => scene.room.calls()['POST /reset'] ?? 0;
 const restarts = (): number => scene.switchboard.calls.filter(({ name }) => /\/Reboot$/.test(name)).length;
 
-/** How the server is given back: the resets and restarts that it took. */
+/** Releases the server; returns its resets and restarts. */
 async function release(
   { number, machine, durable }: ProvisionedServer,
   process = life,
@@ -70,7 +70,7 @@ it('H14: a node restarts itself into the rescue system: no reset', async () => {
   expect(held.durable.progress?.facts).toMatchObject({ rescueByNode: true, rescueResets: 0 });
 });
 
-it('through the firmware: the usual reboot passes it by, and what is armed with it', async () => {
+it('through the firmware: a kexec reboot would skip the armed rescue', async () => {
   const { held, server } = await newNode();
   const address = String(held.durable.progress?.facts['address']);
   const credentials = createTalosCredentials(secrets, scene.clock);
@@ -96,13 +96,13 @@ it('a node that does not answer: a reset', async () => {
   expect(await release(held)).toEqual([1, 0]);
 });
 
-it('a node that refuses: a reset', async () => {
+it('a node that rejects the call: a reset', async () => {
   const { held } = await newNode();
   scene.switchboard.fail('talos', /\/Reboot$/, { kind: 'error', code: 'FailedPrecondition', body: 'locked' });
   expect(await release(held)).toEqual([1, 1]);
 });
 
-it('a node that agreed and hangs on its way down: a reset, once it has had its time', async () => {
+it('a node that accepts and hangs during shutdown: a reset, after a timeout', async () => {
   const { held, server } = await newNode();
   const at = { agreed: Number.NaN, reset: Number.NaN };
   const hush = scene.switchboard.onCall(({ name }) => {
@@ -118,14 +118,14 @@ it('a node that agreed and hangs on its way down: a reset, once it has had its t
   expect(held.durable.progress?.facts).toMatchObject({ rescueResets: 1 });
 });
 
-it('a node of another cluster at that address: it is not asked, but reset', async () => {
+it('a node of another cluster at that address: no call, but a reset', async () => {
   const { held } = await newNode();
   scene.cluster = await newSecrets();
   expect(await release(held)).toEqual([1, 0]);
   scene.cluster = secrets;
 });
 
-/** A node of which a process is killed when it asks it to restart; whether the node hears of it. */
+/** A node whose provider is killed during its restart call; `isHeard`: whether the call arrives. */
 async function killWhileRestarting(isHeard: boolean) {
   const node = await newNode();
   const process = scene.start();
@@ -144,20 +144,20 @@ async function killWhileRestarting(isHeard: boolean) {
 }
 
 it.each([
-  ['before the node heard of it', false],
-  ['before it wrote down that the node agreed', true],
-])('P3: killed %s: another process goes on, and no reset is needed', async (_, isHeard) => {
+  ['before the call arrived at the node', false],
+  ['before it recorded the reply of the node', true],
+])('P3: killed %s: another process continues, and no reset is needed', async (_, isHeard) => {
   const { held } = await killWhileRestarting(isHeard);
   expect(await release(held, scene.start())).toEqual([0, 1]);
 });
 
-it('killed, and long enough away for the rescue system to run: it is found, and no node is asked any more', async () => {
+it('killed until after the boot of the rescue system: it is found, and no node is called any more', async () => {
   const { held, server } = await killWhileRestarting(true);
   await expect.poll(() => server.phase, quick).toBe('rescue');
   expect(await release(held, scene.start())).toEqual([0, 0]);
 });
 
-it('killed, and somebody arms an installation meanwhile: the node is not restarted into it', async () => {
+it('killed during a foreign arming of an installation: the node is not restarted into it', async () => {
   const { held, server } = await killWhileRestarting(false);
   const { bootCount } = server;
   await scene.clock.sleep(15_000);

@@ -39,7 +39,7 @@ afterEach(() => {
 });
 afterAll(async () => await scene?.close());
 
-/** A machine that has been written to its server, by what the steps that made it leave. */
+/** A machine that has been written to its server, as its steps leave it. */
 async function newProvisionedServer(number = numbers[nextIndex++] ?? Number.NaN): Promise<ProvisionedServer> {
   const held = await claimServer(scene, life, number);
   const claimed = await life.context(held.machine, {}).hosts.held();
@@ -49,7 +49,7 @@ async function newProvisionedServer(number = numbers[nextIndex++] ?? Number.NaN)
   return held;
 }
 
-/** The record of a machine right after it was given its Host. */
+/** The record of a machine right after the assignment of its Host. */
 async function claim(machine: string): Promise<MachineRecord> {
   const durable: MachineRecord = { progress: undefined };
   await life.walk('provision', machine, durable, undefined, 'host-claimed');
@@ -61,7 +61,7 @@ const release = async ({ machine, durable }: ProvisionedServer): Promise<string>
 const serverOf = ({ number }: ProvisionedServer): ServerState => scene.room.server(number);
 const holderOf = ({ number }: ProvisionedServer): string | undefined => scene.hosts.of(number).heldBy;
 
-/** Whether the disk that was written to is blank where its system would start. */
+/** Whether the written disk is blank at the start of its system. */
 function isBlank(held: ProvisionedServer): boolean {
   const [root] = serverOf(held).machine.box.hardware.disks;
   const head = Buffer.alloc(2 ** 20);
@@ -69,7 +69,7 @@ function isBlank(held: ProvisionedServer): boolean {
   return head.equals(Buffer.alloc(head.length));
 }
 
-/** Refused for that reason, with the Host kept and the disk as it was; and gone on with once it is mended. */
+/** Expects a rejection for that reason, with the Host and the disk unchanged, and success after `mend`. */
 async function isRejectedUntil(held: ProvisionedServer, reason: RegExp, mend: () => void): Promise<void> {
   expect(await release(held)).toMatch(reason);
   expect([holderOf(held), isBlank(held)]).toEqual([held.machine, false]);
@@ -87,7 +87,7 @@ describe('a server that the account does not list', () => {
 
   it.each([
     ['an empty list', empty],
-    ['a list that is not found', notFound],
+    ['a list with the answer 404', notFound],
   ])('is not released by %s', async (_, fault) => {
     const held = await newProvisionedServer();
     scene.switchboard.fail('robot', /^GET \/server$/, fault, 100);
@@ -104,14 +104,14 @@ describe('a server that the account does not list', () => {
     });
   });
 
-  it('is not released by lists that fail', async () => {
+  it('is not released by failed lists', async () => {
     const held = await newProvisionedServer();
     scene.switchboard.fail('robot', /^GET \/server$/, { kind: 'error', status: 500, body: 'oops' }, 3);
     expect(await release(held)).toBe('finished');
     expect(isBlank(held)).toBe(true);
   });
 
-  it('is reported as unknown and not as gone, and as of another account when the login is of one', async () => {
+  it('is reported as unknown and not as gone, and as of another account with the login of another one', async () => {
     const { hetznerRobot } = await import('../../../src/platforms/hetzner-robot/index.ts');
     const held = await newProvisionedServer();
     scene.login = other;
@@ -127,7 +127,7 @@ describe('a server that the account does not list', () => {
     });
   });
 
-  it('is let go, and nothing was written to it: with nothing to prove', async () => {
+  it('is released when nothing was written to it: there is nothing to prove', async () => {
     const number = numbers[nextIndex++] ?? Number.NaN;
     scene.hosts.add(number);
     const durable = await claim('shop-new');
@@ -136,11 +136,11 @@ describe('a server that the account does not list', () => {
     expect(scene.hosts.of(number).heldBy).toBeUndefined();
   });
 
-  it('is let go as it is when a person has vouched for it', async () => {
+  it('is released unchanged after approval', async () => {
     const held = await newProvisionedServer();
     scene.login = other;
     expect(await release(held)).toMatch(/^AccountDiffers/);
-    // As the controller has it when the reason was agreed to.
+    // The record as the controller stores it after approval of the reason.
     const { progress } = held.durable;
     const facts = { ...progress?.facts, agreed: 'AccountDiffers' };
     held.durable.progress = { ...progress!, step: 'leftovers-armed', facts };
@@ -151,7 +151,7 @@ describe('a server that the account does not list', () => {
 });
 
 describe('a server that has another name in Robot', () => {
-  it('is known by its number: our own node proves that it is ours, and it is erased', async () => {
+  it('is recognized by its number: our own node proves the ownership, and it is erased', async () => {
     const held = await newProvisionedServer();
     await joinAsNode(scene, life, held);
     serverOf(held).name = 'the one below the window';
@@ -159,7 +159,7 @@ describe('a server that has another name in Robot', () => {
     expect([isBlank(held), serverOf(held).name, holderOf(held)]).toEqual([true, 'rack-7', undefined]);
   });
 
-  it('is neither touched nor let go where nothing proves that it is ours', async () => {
+  it('is neither changed nor released without a proof of ownership', async () => {
     const held = await newProvisionedServer();
     const { name } = serverOf(held);
     serverOf(held).name = 'photos';
@@ -168,7 +168,7 @@ describe('a server that has another name in Robot', () => {
     });
   });
 
-  it('is neither touched nor let go where others have marked it, whatever answers', async () => {
+  it('is neither changed nor released with a foreign ownership mark, whatever answers', async () => {
     const held = await newProvisionedServer();
     await joinAsNode(scene, life, held);
     serverOf(held).name = 'bm-theirs';
@@ -185,7 +185,7 @@ describe('a server that was cancelled', () => {
     expect([isBlank(held), holderOf(held)]).toEqual([true, undefined]);
   });
 
-  it('is let go untouched after its last day', async () => {
+  it('is released unchanged after its last day', async () => {
     const held = await newProvisionedServer(ended[0]);
     serverOf(held).cancelled = true;
     expect(await release(held)).toBe('finished');
@@ -194,24 +194,24 @@ describe('a server that was cancelled', () => {
 });
 
 describe('a machine that was written to its server', () => {
-  it('is not let go when its Host is gone', async () => {
+  it('is not released when its Host is gone', async () => {
     const held = await newProvisionedServer();
     scene.hosts.all.clear();
     expect(await release(held)).toMatch(new RegExp(`^HostLost: Server ${held.number} was written to`));
   });
 
-  it('is not let go when its Host goes on the way', async () => {
+  it('is not released when its Host is deleted meanwhile', async () => {
     const held = await newProvisionedServer();
     const hush = scene.switchboard.onCall(({ name }) => {
       if (name === 'GET /server') scene.hosts.all.clear();
     });
-    // The Host is noted at right after that list.
+    // The status of the Host is written right after that list.
     expect(await release(held).catch(String)).toMatch(/holds no Host|^HostLost/);
     hush();
     expect(await release(held)).toMatch(/^HostLost/);
   });
 
-  it('is not let go when its record is lost', async () => {
+  it('is not released when its record is lost', async () => {
     const held = await newProvisionedServer();
     Object.assign(scene.hosts.of(held.number), { state: 'Provisioned' });
     held.durable.progress = { ...held.durable.progress!, facts: {} };

@@ -8,7 +8,7 @@ let process: RobotProviderProcess;
 const durable: MachineRecord = { progress: undefined };
 
 beforeAll(async () => {
-  // Calls are counted: what is only asked after ten seconds must not be asked on a busy machine.
+  // The test counts calls: a call that is due after ten seconds must not occur on a busy machine.
   scene = await openRobotPlatformFixture(
     {
       network: '127.42.192',
@@ -38,7 +38,7 @@ describe('a free server', () => {
     expect(new Set(scene.room.writes(one).map(({ serial }) => serial)).size).toBe(1);
   });
 
-  it('H8, D14: is known by then: its Host tells what is in it, and holds it', () => {
+  it('H8, D14: is inspected by then: its Host reports the hardware, and holds it', () => {
     const { hardware, state, server: told } = scene.hosts.of(one);
     expect(state).toBe('Provisioned');
     expect(told).toMatchObject({
@@ -62,20 +62,20 @@ describe('a free server', () => {
     `);
   });
 
-  it('P6: is told to reboot over SSH once nothing is armed, and asked nothing there any more', () => {
+  it('P6: is rebooted over SSH after everything is disarmed, without further calls there', () => {
     const names = scene.switchboard.calls.map(({ name }) => name);
     const looked = names.findLastIndex((name) => name.startsWith('GET /boot'));
     expect(names.slice(looked).filter((name) => name.startsWith('ssh'))).toHaveLength(1);
   });
 
-  it('H19: is free again after its release, under the name that it had', async () => {
+  it('H19: is free again after its release, under its former name', async () => {
     expect(describeVerdict(await process.walk('release', 'shop-cp-0', durable))).toBe('finished');
     expect(server(one)).toMatchObject({ phase: 'rescue', name: 'rack-7', armed: undefined });
     expect(scene.hosts.of(one)).toMatchObject({ state: 'Available', heldBy: undefined });
   });
 });
 
-it('servers without a Host were neither addressed nor written to', () => {
+it('servers without a Host were neither called nor written to', () => {
   const paths = scene.switchboard.calls.map(({ name }) => name).filter((name) => /31400(12|14)/.test(name));
   expect(paths).toEqual([]);
   expect([...scene.room.writes(otherServer), ...scene.room.writes(files)]).toEqual([]);

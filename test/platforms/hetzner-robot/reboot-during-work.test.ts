@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await scene?.close());
 
-it('P1: a server that somebody reboots in the middle of the work is entered anew, and ends as any other', async () => {
+it('P1: a server with a foreign reboot in the middle of the work enters rescue again, and becomes ready', async () => {
   scene.hosts.add(one);
   const durable: MachineRecord = { progress: undefined };
   const life = scene.start();
@@ -29,7 +29,7 @@ it('P1: a server that somebody reboots in the middle of the work is entered anew
   expect(scene.room.servers()[0]?.phase).toBe('talos');
 });
 
-it('and one that is rebooted all the time is given up with a sentence', async () => {
+it('a server that is rebooted all the time fails with a message', async () => {
   scene.hosts.all.clear();
   scene.hosts.add(two);
   const durable: MachineRecord = { progress: undefined };

@@ -13,9 +13,9 @@ interface RejectionCase {
   readonly title: string;
   readonly seed: object;
   readonly words?: Partial<HostSpecView>;
-  /** The reason and sentence with which it stops. */
+  /** The reason and message of the failure. */
   readonly says: RegExp;
-  /** It is found out before anything is rebooted. Default: true. */
+  /** Detected before any reboot. Default: true. */
   readonly early?: boolean;
 }
 
@@ -39,7 +39,7 @@ const cases: readonly RejectionCase[] = [
   { title: 'was cancelled', seed: { cancelled: true }, says: /^ServerUnfit: .*was cancelled/ },
   { title: 'has no IPv4 address', seed: { address: null }, says: /^ServerUnfit: .*no IPv4 address/ },
   {
-    title: 'carries the mark of another installation',
+    title: 'carries the ownership mark of another installation',
     seed: { name: 'cpt.aaaaaaaa.shop-cp-0' },
     says: /^OwnedByOthers: .*cpt\.aaaaaaaa/,
   },
@@ -57,7 +57,7 @@ const cases: readonly RejectionCase[] = [
     says: /^NoReset: .*man.*spec\.resetTypes/,
   },
   {
-    title: 'H6: holds somebody’s Linux',
+    title: 'H6: holds a foreign Linux',
     seed: { disks: [{ content: linux }] },
     says: /^DiskRefused: .*holds .*spec\.wipe/,
     early: false,
@@ -89,7 +89,7 @@ const cases: readonly RejectionCase[] = [
     early: false,
   },
   {
-    title: 'has two disks of one name',
+    title: 'has two disks with the same serial number',
     seed: { disks: [{ serial: 'TWIN' }, { serial: 'TWIN' }] },
     says: /^DiskRefused: .*told apart/,
     early: false,
@@ -106,7 +106,7 @@ const cases: readonly RejectionCase[] = [
 const numberOf = (index: number): number => 3140101 + index;
 
 let scene: RobotPlatformFixture;
-/** What ran on the server before may write to its own disk. */
+/** Writes to the server, without those of its own Talos to its own disk. */
 const written = (number: number) => scene.room.writes(number).filter(({ by }) => by !== 'talos');
 
 beforeAll(async () => {
@@ -117,7 +117,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await scene?.close());
 
-describe('a server is let alone that', () => {
+describe('a server is not touched that', () => {
   it.each(cases.map((one, index) => [one.title, one, numberOf(index)] as const))('%s', async (_, one, number) => {
     scene.hosts = new InMemoryHosts();
     scene.hosts.add(number, one.words);
@@ -127,7 +127,7 @@ describe('a server is let alone that', () => {
     expect(written(number)).toEqual([]);
     const server = scene.room.servers().find((candidate) => candidate.number === number);
     if (one.early !== false) expect(server?.bootCount).toBe(1);
-    // And can be given up, as if nothing had been.
+    // It can be released without any trace.
     await scene.hosts.change(number, { maintenance: false });
     const given = await scene.start().walk('release', `shop-${number}`, durable);
     if (describeVerdict(given) === 'finished') {

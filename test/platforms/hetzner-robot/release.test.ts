@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await scene?.close());
 
-it('D8: a release without a working login keeps its Host, and goes on with the right one', async () => {
+it('D8: a release without a working login keeps its Host, and continues with the right one', async () => {
   const [process, durable]: [ReturnType<RobotPlatformFixture['start']>, MachineRecord] = [
     scene.start(),
     { progress: undefined },

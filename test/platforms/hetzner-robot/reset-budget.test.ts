@@ -11,27 +11,27 @@ const hourly = 20;
 const waiting = 20;
 const numbers = Array.from({ length: hourly + waiting }, (_, index) => 3140601 + index);
 
-/** What a machine was told first about its place, and when it had its turn. */
+/** The first position reported to a machine, and the time of its turn. */
 interface WaitingTurn {
   readonly place: number;
   readonly at: number;
   readonly estimate: string;
   doneAt: number;
 }
-/** By machine, in the order in which they were told. */
+/** By machine, in the order of their first reports. */
 const turns = new Map<string, WaitingTurn>();
 
 let scene: RobotPlatformFixture;
 beforeAll(async () => {
   const servers = numbers.map((number) => ({ number }));
-  // A minute of dates, in which one whose turn it is gets ready, is a second here: enough on a busy machine.
+  // A minute by dates, in which a machine at its turn gets ready, is a real second here: enough on a busy machine.
   scene = await openRobotPlatformFixture({ network: '127.42.166', limits: { 'POST /reset': hourly }, servers }, 0.016);
 });
 afterAll(async () => await scene?.close());
 
 const nowSeconds = (): number => scene.clock.monotonic() / 1000;
 
-/** Whether this machine was ever told its place. */
+/** Whether a position was ever reported to this machine. */
 function recordEstimate(machine: string, verdict: AdvanceResult): boolean {
   const said = 'message' in verdict ? verdict.message : '';
   const [, place, estimate] = /position (\d+) of \d+, in (about .*)\.$/.exec(said) ?? [];
@@ -41,18 +41,18 @@ function recordEstimate(machine: string, verdict: AdvanceResult): boolean {
   return turns.has(machine);
 }
 
-/** Seconds between the least and the most that such words stand for. */
+/** The range of seconds that an estimate covers. */
 function secondsRangeOf(words: string): readonly [number, number] {
   const [, count = '1', unit] = /about (a|\d+) (minute|hour)/.exec(words) ?? [];
   const amount = count === 'a' ? 1 : Number(count);
   return unit === 'hour' ? [(amount - 0.5) * 3600, (amount + 0.5) * 3600] : [(amount - 1) * 60, amount * 60];
 }
 
-it('twenty servers that wait for resets are told when, and have their turns in the order in which they came', async () => {
+it('twenty servers that wait for resets get an estimate, and have their turns in the order of their arrival', async () => {
   const process = scene.start(installationWithServers(numbers));
   const served: string[] = [];
   const walk = async (machine: string, at: number, hasCome: () => void): Promise<string> => {
-    // When they were reset they have shown what they are here for; some of those who did not have to wait go on to the end.
+    // After its reset a machine has served its purpose; some of those that need not wait continue to the end.
     const stop = (verdict: AdvanceResult): boolean => {
       const isTold = recordEstimate(machine, verdict);
       const isReset = verdict.progress.step === 'rescue-entered';
@@ -66,21 +66,22 @@ it('twenty servers that wait for resets are told when, and have their turns in t
     return verdict.progress.step;
   };
   const walks: Promise<string>[] = [];
-  // One comes when the one before was reset or has its place, which it had to share with those who are about to be reset else.
+  // Each machine starts after the reset or the queueing of the one before. Otherwise it would share its position with
+  // machines just before their reset.
   for (const [at, number] of numbers.entries())
     await new Promise<void>((resolve) => walks.push(walk(`queue-${number}`, at, resolve)));
   const ends = await Promise.all(walks);
-  // The rest of the fleet is served meanwhile.
+  // The rest of the machines are provisioned meanwhile.
   expect(served).toHaveLength(hourly);
   expect(served.filter((end) => end === 'finished')).toHaveLength(2);
   expect(ends.filter((step) => step === 'rescue-entered')).toHaveLength(hourly - 2 + waiting);
-  // Whoever came first is first, and so on: also the one who was told by Robot that there are no more.
+  // The positions follow the order of arrival, also for the machine that Robot rejected at the limit.
   expect([...turns.values()].map(({ place }) => place)).toEqual(
     Array.from({ length: waiting }, (_, index) => index + 1),
   );
   for (const [machine, { at, doneAt, estimate }] of turns) {
     const [least, most] = secondsRangeOf(estimate);
-    // They come again every five minutes at least.
+    // Waiting machines are reconciled every five minutes at least.
     expect(doneAt - at, `${machine} was told: ${estimate}`).toBeGreaterThan(least - 120);
     expect(doneAt - at, `${machine} was told: ${estimate}`).toBeLessThan(most + 420);
   }

@@ -28,24 +28,24 @@ import { InMemoryHosts } from './in-memory-hosts.ts';
 export type { MachineRecord };
 
 const begun = Date.now();
-/** As much faster than life as the world is. */
+/** Runs faster than real time by the scale of the simulators. */
 const clockAt = (scale: number): Clock => ({
   now: () => new Date(begun + (Date.now() - begun) / scale),
   monotonic: () => performance.now() / scale,
   sleep: (ms, signal) => delay(ms * scale, undefined, signal ? { signal } : {}),
 });
 
-/** What opens the rescue systems; foreign systems may have the public half, too. */
+/** The key to the rescue systems; foreign systems may have its public half, too. */
 export const rescueKey = makeSshKey();
 const schematic = { extensions: [], kernelArguments: [] };
 
-/** Who works with the account, where it is not the one that the scene is about: with Hosts of its own. */
+/** An installation with Hosts of its own, other than the fixture's default. */
 export interface InstallationHosts {
   readonly name: string;
   readonly hosts: InMemoryHosts;
 }
 
-/** One that has the Hosts of these servers alone. */
+/** An installation with the Hosts of these servers only. */
 export function installationWithServers(
   numbers: readonly number[],
   words: Partial<HostSpecView> = {},
@@ -62,18 +62,18 @@ export interface RobotPlatformFixture {
   readonly factory: ImageFactorySimulator;
   readonly switchboard: CallInterceptor;
   hosts: InMemoryHosts;
-  /** What was put into machine configurations, in order. */
+  /** The hardware in rendered machine configurations, in order. */
   readonly rendered: NodeHardware[];
   config: Record<string, unknown>;
-  /** What the Secret holds. */
+  /** The content of the Secret. */
   login: { readonly user: string; readonly password: string };
-  /** Secrets of the cluster that nodes belong to, where there are any. */
+  /** Secrets of the nodes' cluster, if any. */
   cluster?: SecretsBundle;
   start(other?: InstallationHosts): RobotProviderProcess;
   close(): Promise<void>;
 }
 
-/** One life of the provider's process. */
+/** One run of the provider's process. */
 export class RobotProviderProcess extends SimulatedProviderProcess {
   readonly #scene: RobotPlatformFixture;
   readonly #other: InstallationHosts | undefined;
@@ -118,7 +118,7 @@ export class RobotProviderProcess extends SimulatedProviderProcess {
     };
   }
 
-  /** Walks until the list is finished or somebody has to change something, or `until` holds. `upTo`: the last step. */
+  /** Runs steps until the list is finished, a step fails, or `until` holds. `upTo`: the last step. */
   async walk(
     plan: Exclude<StepPlanName, 'mend'>,
     machine: string,
@@ -127,7 +127,7 @@ export class RobotProviderProcess extends SimulatedProviderProcess {
     upTo?: string,
   ): Promise<AdvanceResult> {
     const all = hetznerRobot[plan];
-    // Whether a configuration is in force is not this platform's business.
+    // This platform does not decide whether a configuration is in force.
     const last = all.findIndex(({ name }) => name === upTo);
     const steps = (last < 0 ? all : all.slice(0, last + 1)).filter(({ name }) => name !== 'config-applied');
     return await this.follow({
@@ -144,8 +144,8 @@ function openNode(address: string, credentials: TalosCredentials | undefined): T
 }
 
 /**
- * Bare servers and an image factory, with a clock of `scale`. The quarter of an hour in which Talos has to answer should be some
- * seconds in real time: a busy machine may stand still for one or two.
+ * Bare servers and an image factory, with a clock of `scale`. The quarter of an hour in which Talos has to answer
+ * should be some seconds in real time: a busy machine may pause for one or two.
  */
 export async function openRobotPlatformFixture(
   { images, ...seed }: RobotSeedInput & { readonly network: string; readonly images?: object },
@@ -185,6 +185,6 @@ export async function openRobotPlatformFixture(
   return scene;
 }
 
-/** The reason and sentence of a walk that stopped. */
+/** The reason and message of a failed step. */
 export const describeVerdict = (verdict: AdvanceResult): string =>
   verdict.kind === 'failed' ? `${verdict.reason}: ${verdict.message}` : verdict.kind;

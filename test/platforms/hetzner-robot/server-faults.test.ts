@@ -14,11 +14,11 @@ interface FaultCase {
   readonly title: string;
   readonly seed?: object;
   readonly words?: Partial<HostSpecView>;
-  /** Before the walk. */
+  /** Runs before the steps. */
   readonly mischief?: (scene: RobotPlatformFixture, number: number) => void;
   /** In place of `finished`. */
   readonly says?: RegExp;
-  /** Resets that it took, if more than one. */
+  /** The number of resets, if more than one. */
   readonly resets?: number;
 }
 
@@ -28,7 +28,7 @@ const failing =
   ({ switchboard }: RobotPlatformFixture): void =>
     switchboard.fail(room, match, fault, times, skip);
 
-/** The next commands that carry these words get a fault, the first `times` of them. */
+/** The next commands with this text get a fault, the first `times` of them. */
 const failingCommand =
   (words: RegExp, fault: Fault, times = 1) =>
   ({ switchboard }: RobotPlatformFixture, number: number): void => {
@@ -43,15 +43,15 @@ const failingCommand =
 const [wipe, write, inspection] = [/\/wipe-[0-9a-f]{32}/, /\/write-[0-9a-f]{32}/, /report/];
 
 const cases: readonly FaultCase[] = [
-  { title: 'a rescue system that never came up is tried again', seed: { board: { lostRescues: 1 } }, resets: 2 },
+  { title: 'a rescue system that never came up is retried', seed: { board: { lostRescues: 1 } }, resets: 2 },
   {
-    title: 'P8: a board that does not try the network is given up after three resets',
+    title: 'P8: a server that does not boot from the network fails after three resets',
     seed: { firmware: { order: [] } },
     says: /^RescueSilent: .*try the network first/,
     resets: 3,
   },
   {
-    title: 'P5: somebody’s system that has our key and the name is not taken for rescue',
+    title: 'P5: a foreign system with our key and the name does not count as rescue',
     seed: {
       firmware: { order: ['0003'], entries: [{ id: '0003', label: 'debian', target: { kind: 'disk', serial: 'D1' } }] },
       disks: [{ serial: 'D1', content: linux }],
@@ -61,12 +61,12 @@ const cases: readonly FaultCase[] = [
     resets: 3,
   },
   {
-    title: 'P23: disks that change their names at each boot are known by their serial numbers',
+    title: 'P23: disks that change their names at each boot are recognized by their serial numbers',
     seed: { board: { swapsDiskNames: true } },
   },
-  { title: 'drives that tell what they are late are waited for', seed: { board: { udevSeconds: 20 } } },
+  { title: 'drives with a late udev entry are waited for', seed: { board: { udevSeconds: 20 } } },
   {
-    title: 'drives that keep what was trimmed do not start the old system',
+    title: 'drives that keep trimmed data do not start the old system',
     seed: { disks: [{ keepsTrimmed: true, content: { kind: 'talos', version: '1.12.4', configured: true } }] },
   },
   { title: 'a server that is off is switched on by its reset', seed: { power: 'off' } },
@@ -75,24 +75,27 @@ const cases: readonly FaultCase[] = [
     mischief: failing('robot', /^ssh/, { kind: 'lose-reply' }, 3, 4),
   },
   {
-    title: 'a connection cut in the middle of a script that is sent',
+    title: 'a connection cut in the middle of a script upload',
     mischief: (scene, number) => {
       failingCommand(wipe, { kind: 'cut', of: 'request', bytes: 4000 }, 2)(scene, number);
       failingCommand(write, { kind: 'cut', of: 'request', bytes: 1 })(scene, number);
     },
   },
   {
-    title: 'a connection cut in the middle of what a command says',
+    title: 'a connection cut in the middle of the output of a command',
     mischief: (scene, number) => {
       for (const bytes of [0, 10, 300]) failingCommand(inspection, { kind: 'cut', of: 'answer', bytes })(scene, number);
       failingCommand(wipe, { kind: 'cut', of: 'answer', bytes: 5 }, 2)(scene, number);
       failingCommand(write, { kind: 'cut', of: 'answer', bytes: 5 })(scene, number);
     },
   },
-  { title: 'a reboot that the server never heard of', mischief: failingCommand(/exec reboot/, { kind: 'drop' }) },
-  { title: 'a reset that Robot never heard of', mischief: failing('robot', /^POST \/reset/, { kind: 'drop' }) },
   {
-    title: 'an image that comes half',
+    title: 'a reboot command that never arrives at the server',
+    mischief: failingCommand(/exec reboot/, { kind: 'drop' }),
+  },
+  { title: 'a reset call that never arrives at Robot', mischief: failing('robot', /^POST \/reset/, { kind: 'drop' }) },
+  {
+    title: 'an image that arrives in part',
     mischief: failing('image-factory', /^GET .*raw\.zst$/, { kind: 'lose-reply' }, 1),
   },
   {
@@ -100,11 +103,11 @@ const cases: readonly FaultCase[] = [
     mischief: failing('image-factory', /^GET .*raw\.zst$/, { kind: 'error', status: 503 }, 2),
   },
   {
-    title: 'D10, P3: a reset whose answer was lost',
+    title: 'D10, P3: a reset whose reply was lost',
     mischief: failing('robot', /^POST \/reset/, { kind: 'lose-reply' }),
   },
   {
-    title: 'rescue that was armed, and whose answer was lost',
+    title: 'an arming of rescue whose reply was lost',
     mischief: failing('robot', /^POST \/boot/, { kind: 'lose-reply' }, 2),
   },
   {
@@ -117,24 +120,24 @@ const cases: readonly FaultCase[] = [
   },
   { title: 'a disk with 4 KiB sectors', seed: { disks: [{ sectorBytes: 4096 }] }, says: /^RESCUE_DISK_UNSUITABLE/ },
   {
-    title: 'H3: an array that may be taken apart',
+    title: 'H3: an array that may be erased',
     seed: {
       disks: [{ content: { kind: 'raid-member', array: '0' } }, { content: { kind: 'raid-member', array: '0' } }],
     },
     words: { wipe: true },
   },
   {
-    title: 'P12: a board that finds no loader by itself is told of',
+    title: 'P12: a firmware that finds no boot loader is reported',
     seed: { firmware: { findsLoaders: false } },
     says: /^TalosSilent: .*console/,
   },
   { title: 'a legacy BIOS', seed: { firmware: { kind: 'bios' } } },
   {
-    title: 'H4, D5: a SATA disk with Ceph on it that may go',
+    title: 'H4, D5: a SATA disk with Ceph that may be erased',
     seed: { disks: [{ bus: 'sata', rotational: true, content: { kind: 'ceph' } }] },
     words: { wipe: true },
   },
-  { title: 'two cards of which the second has a cable, too', seed: { nics: [{}, {}] } },
+  { title: 'two network cards, both with a cable', seed: { nics: [{}, {}] } },
 ];
 const numberOf = (index: number): number => 3140201 + index;
 
@@ -156,7 +159,7 @@ it.each(cases.map((one, index) => [one.title, one, numberOf(index)] as const))('
   expect(describeVerdict(await scene.start().walk('provision', `shop-${number}`, durable))).toMatch(
     one.says ?? /^finished$/,
   );
-  // On a busy machine one more may seem to have had no effect.
+  // On a busy machine another reset may appear to have no effect.
   if (one.resets) expect(resets() - before).toBe(one.resets);
   else expect(resets() - before).toBeLessThanOrEqual(2);
   const server = scene.room.servers().find((candidate) => candidate.number === number);

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => await scene?.close());
 afterEach(() => scene.switchboard.clear());
 
-/** What comes of it; `errors` gets the codes of all that was tried again. */
+/** Returns the result; `errors` receives the codes of all retried errors. */
 async function provision(number: number, errors: unknown[] = []): Promise<string> {
   const durable: MachineRecord = { progress: undefined };
   const watch = (verdict: AdvanceResult): boolean => {
@@ -51,7 +51,7 @@ describe('H23: an image in xz', () => {
   /** As the factory sends it. */
   let image: Buffer;
 
-  it('becomes Talos, and no other image is asked for', async () => {
+  it('becomes Talos, and no other image is requested', async () => {
     const number = nextNumber();
     expect([await provision(number), phaseOf(number)]).toEqual(['finished', 'talos']);
     const [name = ''] = imageRequests();
@@ -59,7 +59,7 @@ describe('H23: an image in xz', () => {
     image = Buffer.from(await (await fetch(new URL(name.replace(/^GET /, ''), scene.factory.line.url))).arrayBuffer());
   });
 
-  it('is held to the checksum that people pinned, of what is sent', async () => {
+  it('is compared with the checksum that users have pinned, of the transferred bytes', async () => {
     const number = nextNumber();
     const sha256 = createHash('sha256').update(image).digest('hex');
     const { config } = scene;
@@ -68,7 +68,7 @@ describe('H23: an image in xz', () => {
     scene.config = config;
   });
 
-  it.each([0.5, -1])('that ends too early (%d) is fetched again', async (place) => {
+  it.each([0.5, -1])('that ends too early (%d) is downloaded again', async (place) => {
     const number = nextNumber();
     serveInsteadOfImage(image.subarray(0, place > 0 ? image.length * place : place));
     const errors: unknown[] = [];

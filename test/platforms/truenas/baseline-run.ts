@@ -19,10 +19,10 @@ import {
   toJsonText,
 } from './true-nas-platform-fixture.ts';
 
-/** Each of them has its turn. */
+/** Every supported release is tested. */
 export const testedReleases = trueNasReleases;
 
-/** A life without a fault: what there is before and after, what it makes, and which calls of TrueNAS it takes. */
+/** A lifecycle without faults: the state before and after, the created objects, and its TrueNAS calls. */
 export interface BaselineRun {
   readonly empty: string;
   readonly made: string;
@@ -30,15 +30,15 @@ export interface BaselineRun {
   readonly release: readonly string[];
 }
 
-/** As if its node had become a member of the cluster: it is asked to shut down before it is taken down. */
+/** Records the node as a member of the cluster: it is asked to shut down before its deletion. */
 export function markJoined(durable: MachineRecord): void {
   if (durable.progress) durable.progress = { ...durable.progress, facts: { ...durable.progress.facts, joined: true } };
 }
 
-/** By this clock nothing that a step hands over gets too old, so that no life takes fewer calls. */
+/** By this clock no value that a step passes on expires, so that every run needs the fewest calls. */
 export const clockWithoutExpiry: Clock = { ...fixtureClock, monotonic: () => performance.now() };
 
-/** Starts a NAS of that release, on which the boot image is cached already, and goes through a life on it. */
+/** Starts a NAS of that release with a cached boot image, and runs a lifecycle on it. */
 export async function recordBaselineRun(version: string, { joins = false } = {}): Promise<BaselineRun> {
   await startTrueNasPlatformFixture({ version });
   const first: MachineRecord = { progress: undefined };
@@ -63,13 +63,13 @@ async function callNamesDuring(work: () => Promise<unknown>): Promise<readonly s
   const hush = nasFixture.switchboard.onCall((one) => void calls.push(one));
   await work();
   hush();
-  // Signs of life, and questions about a job that lasts, come when it is time for them.
+  // Heartbeats and polls of a long job depend on time.
   return calls
     .filter(({ name, room }) => room === 'truenas' && !/^core\.(ping|get_jobs)$/.test(name))
     .map(({ name }) => name);
 }
 
-/** Has the process told of changes, as a provider is as soon as any machine rests. */
+/** Subscribes the process to change events, as the provider does as soon as any machine is idle. */
 export async function subscribeToChanges(process: TrueNasProviderProcess): Promise<void> {
   const nas = connectTrueNas({ ...process.context('none', {}), config: TrueNasConfig.parse(platformConfig()) });
   let isTold = false;
@@ -80,7 +80,7 @@ export async function subscribeToChanges(process: TrueNasProviderProcess): Promi
   await waitUntilHolds(() => isTold, 'it listens');
 }
 
-/** What is on record of a machine whose process ended as it came to that step, before any call of it. */
+/** The record of a machine whose process ended at the start of that step, before its first call. */
 export async function provisionUpTo(step: string, machine = 'shop-cp-0', change: object = {}): Promise<MachineRecord> {
   const process = new TrueNasProviderProcess();
   const durable: MachineRecord = { progress: undefined };

@@ -27,7 +27,7 @@ import { startTrueNasSimulator, type TrueNasSimulator } from '../../world/truena
 import { realPath } from '../../world/truenas/storage/dataset-files.ts';
 
 const scale = 0.004;
-/** As fast as the world. */
+/** Runs at the speed of the simulators. */
 const clock: Clock = { ...systemClock, sleep: (ms, signal) => delay(ms * scale, undefined, signal ? { signal } : {}) };
 const address = `${testNetworkPrefix}.200`;
 const schematic = { extensions: ['siderolabs/qemu-guest-agent'], kernelArguments: [] };
@@ -123,8 +123,8 @@ async function contextOf(): Promise<(facts: Facts) => TalosStepContext> {
   });
 }
 
-describe('what the platform makes', () => {
-  it('T29, T34, S50: boots Talos from its disc images, installs itself and answers over mutual TLS, also after a start with its seed emptied; then it goes without a trace', async () => {
+describe('the created machine', () => {
+  it('T29, T34, S50: boots Talos from its disc images, installs itself and answers over mutual TLS, also after a start with its seed emptied; its deletion leaves nothing behind', async () => {
     const context = await contextOf();
     let saved: Progress | undefined;
     const walk = async (plan: 'provision' | 'release', until: (progress: Progress) => boolean) => {
@@ -161,11 +161,11 @@ describe('what the platform makes', () => {
     };
     await walk('provision', (progress) => progress.step === 'await-member');
     await answers();
-    // The other disk is as large, and empty as well.
+    // The other disk has the same size, and is empty as well.
     const { dataset } = saved?.facts ?? {};
     const written = async (name: string) => (await stat(realPath(nas.nas, `/dev/zvol/${dataset}/${name}`))).blocks > 0;
     expect([await written('boot'), await written('disk-data')]).toEqual([true, false]);
-    // As if it had become a member: from now on its own disk is all that it has.
+    // Records it as a member: from now on the machine needs its own disk only.
     saved = { ...saved!, step: 'seed-emptied', facts: { ...saved!.facts, joined: true } };
     await walk('provision', (progress) => progress.finishedAt !== undefined);
     await nas.restart({ hostReboot: true });

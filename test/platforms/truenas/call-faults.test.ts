@@ -16,11 +16,11 @@ import {
 
 useTrueNasPlatformFixture();
 
-/** One call of a life. */
+/** One call of a lifecycle. */
 interface FaultedCall {
   readonly plan: 'provision' | 'release';
   readonly name: string;
-  /** How many calls of that name come before it. */
+  /** The number of earlier calls of that name. */
   readonly nth: number;
 }
 
@@ -41,7 +41,7 @@ const faultOf = (target: FaultedCall, round: number): Fault | undefined =>
     describeFaultedCall(target),
   );
 
-/** Strikes that call, once. Says whether it came to that. */
+/** Injects the fault into that call, once. Returns a function that tells whether the call came. */
 function injectFaultAt({ name, nth }: FaultedCall, fault: Fault): () => boolean {
   let seen = 0;
   const hush = nasFixture.switchboard.judge((call) => {
@@ -55,7 +55,7 @@ function injectFaultAt({ name, nth }: FaultedCall, fault: Fault): () => boolean 
   };
 }
 
-/** A life, one call of which is struck. */
+/** Runs a lifecycle with a fault in one call. */
 async function runLife(target: FaultedCall, fault: Fault, { made, empty }: BaselineRun, where: string): Promise<void> {
   const durable: MachineRecord = { progress: undefined };
   const walk = async (plan: FaultedCall['plan']) => {
@@ -65,7 +65,7 @@ async function runLife(target: FaultedCall, fault: Fault, { made, empty }: Basel
     expect(wasStruck(), where).toBe(true);
     await process.kill();
   };
-  // A silence is longer than anybody waits.
+  // A silence is longer than any timeout.
   await new KillableContext(fault.kind === 'silence' ? silentFault.haste : 1).live(async () => {
     await walk('provision');
     expect(toJsonText(stateSummary()), where).toBe(made);
@@ -78,7 +78,7 @@ async function runLife(target: FaultedCall, fault: Fault, { made, empty }: Basel
 describe.each(testedReleases.map((version, round) => ({ version, round })))(
   `on TrueNAS $version (SWEEP=${sweepSeed})`,
   ({ version, round }) => {
-    it('S52: each call struck once, by a fault that is drawn, comes to the same end: nothing doubled, nothing left', async () => {
+    it('S52: a random fault in any call leads to the same result: no duplicates, no remains', async () => {
       const rehearsal = await recordBaselineRun(version, { joins: true });
       for (const target of targetsOf(rehearsal)) {
         for (const way of isFullSweep ? faultKinds.keys() : [round]) {

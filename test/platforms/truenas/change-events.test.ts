@@ -22,13 +22,13 @@ useTrueNasPlatformFixture();
 
 const machine = 'shop-cp-0';
 
-/** A machine that runs, and a connection that tells of changes and has told nothing for a while. */
+/** A running machine, and a connection that is subscribed to changes and has received none for a while. */
 async function makeMachine() {
   const process = new TrueNasProviderProcess();
   const durable: MachineRecord = { progress: undefined };
   await process.walk('provision', machine, durable);
   const nas = connectTrueNas({ ...process.context(machine, {}), config: TrueNasConfig.parse(platformConfig()) });
-  // Until then what happens to it may be the echo of its start.
+  // Until then a change may be an echo of the start.
   await fixtureClock.sleep(6000);
   return { process, facts: durable.progress!.facts, nas, ...(await subscribe(nas)) };
 }
@@ -55,7 +55,7 @@ const off = async (facts: Facts) => await job('vm.stop', idOf(facts), { force: t
 const cases: [string, (facts: Facts) => unknown, before?: (facts: Facts) => unknown][] = [
   ['switched off by hand', (facts) => call('vm.poweroff', idOf(facts))],
   ['stopped by hand', off],
-  ['whose guest goes off', (facts) => nasFixture.room.powerOff(String(facts['vm']))],
+  ['powered off by its guest', (facts) => nasFixture.room.powerOff(String(facts['vm']))],
   ['switched on by hand', (facts) => call('vm.start', idOf(facts)), off],
   ['suspended by hand', (facts) => call('vm.suspend', idOf(facts))],
   ['renamed by hand', (facts) => call('vm.update', idOf(facts), { name: 'mine' }), off],
@@ -65,11 +65,11 @@ const cases: [string, (facts: Facts) => unknown, before?: (facts: Facts) => unkn
 ];
 
 describe.each(testedReleases)('a machine on %s', (version) => {
-  it.each(cases)('T9: %s is told, and the look at it is old', async (_, change, before) => {
+  it.each(cases)('T9: %s is reported, and the cached observation expires', async (_, change, before) => {
     await startTrueNasPlatformFixture({ version });
     const { facts, nas, told } = await makeMachine();
     await before?.(facts);
-    // Of what was before everything is told by then.
+    // All events of the preparation have arrived by then.
     if (before) await waitUntilHolds(() => told() > 0, 'what was before is told');
     const already = told();
     const look = () => nas.shared.get('look', { maxAgeSeconds: 3600 }, async () => ++looks, deadlineSignal(10));
@@ -81,17 +81,17 @@ describe.each(testedReleases)('a machine on %s', (version) => {
   });
 });
 
-it.each(testedReleases)('T9: a machine that we make ourselves is no change on %s', async (version) => {
+it.each(testedReleases)('T9: a machine of our own creation is no change on %s', async (version) => {
   await startTrueNasPlatformFixture({ version });
   const { process, told } = await makeMachine();
   await process.walk('provision', 'shop-cp-1', { progress: undefined });
-  // Longer than anybody would wait to be told.
+  // Longer than any event takes to arrive.
   await fixtureClock.sleep(15_000);
   expect(told()).toBe(0);
 });
 
 describe('a user', () => {
-  it.each(testedReleases)('T62: who may read machines and nothing else is told of them on %s', async (version) => {
+  it.each(testedReleases)('T62: with read access to machines only receives their changes on %s', async (version) => {
     const apiKey = (letter: string) => letter.repeat(64);
     const users = [
       { name: 'root', apiKey: apiKey('r'), roles: ['FULL_ADMIN'] },

@@ -35,7 +35,7 @@ afterEach(async () => {
 
 type RawSpec = { talos: Record<string, unknown>; network: Record<string, unknown>; truenas: Record<string, unknown> };
 
-/** The sample that people begin with, pointed at the simulated system and then changed. */
+/** The sample for new users, with the simulated system and then with changes. */
 async function writeSampleConfig(change: (spec: RawSpec) => void = () => {}): Promise<string> {
   const documents = parseAllDocuments(await readFile(join(projectRoot, 'config/samples/truenas.yaml'), 'utf8'));
   const objects = documents.map((document) => document.toJS() as { kind: string; spec?: RawSpec });
@@ -56,7 +56,7 @@ const environmentWithCredentials = () => ({
   CREDENTIALS_API_KEY: nasFixture.room.line.credentials['apiKey'] ?? '',
 });
 
-/** What a command comes to when people start it who have no platform cluster. */
+/** The result of a command without a platform cluster. */
 async function run(words: string[], environment: Record<string, string> = environmentWithCredentials()) {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const line = parseCommandLine(words, environment);
@@ -73,7 +73,7 @@ async function run(words: string[], environment: Record<string, string> = enviro
 }
 
 describe('a ProviderConfig in a file is checked without a platform cluster', () => {
-  it('T11: and nothing is wrong, and nothing is made', async () => {
+  it('T11: and nothing is wrong, and nothing is created', async () => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpNas());
     expect(await run(['check', '--config', await writeSampleConfig()])).toEqual({
@@ -83,7 +83,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     expect(toJsonText(dumpNas())).toBe(before);
   });
 
-  it('S46: and what is only worth knowing is told without being a fault', async () => {
+  it('S46: and mere hints are reported without a failure', async () => {
     await startTrueNasPlatformFixture({ seed: { interfaces: [{ name: 'vlan50', type: 'VLAN' }] } });
     const path = await writeSampleConfig((spec) => {
       spec.truenas['bridge'] = 'vlan50';
@@ -97,7 +97,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     });
   });
 
-  it('T11, T62: and all that is missing is told at once, by its field', async () => {
+  it('T11, T62: and everything that is missing is reported at once, by its field', async () => {
     const users = [
       { name: 'talos-provider', apiKey: 'k'.repeat(64), roles: ['VM_DEVICE_WRITE', 'DATASET_WRITE', 'POOL_READ'] },
     ];
@@ -119,7 +119,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     expect(lines[0]).toMatch(/FULL_ADMIN \(filesystem\.put[,)].*DATASET_DELETE \(pool\.dataset\.delete\)/);
   });
 
-  it('and that it could not be looked at is another verdict than that something is wrong', async () => {
+  it('and an unreachable system leads to another exit code than a failed check', async () => {
     await startTrueNasPlatformFixture();
     const path = await writeSampleConfig((spec) => {
       spec.truenas['url'] = '127.0.0.1:1';
@@ -132,7 +132,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     expect(err).toMatch(/--config: .*gone\.yaml cannot be read/);
   });
 
-  it('with the key out of a file, or that of the sample, which is none', async () => {
+  it('with the key in a file, or the placeholder of the sample, which is no key', async () => {
     await startTrueNasPlatformFixture();
     const path = await writeSampleConfig();
     const keys = join(folder, 'keys.yaml');
@@ -149,7 +149,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
 });
 
 describe('a ProviderConfig of two systems in a file', () => {
-  it('T58: is checked at each of them, by the machines that it would have there and with its own Secret', async () => {
+  it('T58: is checked on each of them, for the machines of that system and with its own Secret', async () => {
     await startTrueNasPlatformFixture({ version: '25.04.2' });
     const west = await startTrueNasFixture({ version: '26', seed: { memoryMiB: 2048 } });
     try {
@@ -198,7 +198,7 @@ describe('a ProviderConfig of two systems in a file', () => {
 describe('a ProviderConfig in a file yields a plan', () => {
   const asked = () => nasFixture.switchboard.calls.length;
 
-  it('of machines, addresses, disks and cards, and asks nobody', async () => {
+  it('of machines, addresses, disks and cards, without any call', async () => {
     await startTrueNasPlatformFixture();
     const before = asked();
     const { verdict, lines } = await run(['plan', '--config', await writeSampleConfig(), '--cluster', 'shop/prod'], {});
@@ -255,7 +255,7 @@ describe('a ProviderConfig in a file yields a plan', () => {
       /-cp-2 .*\n(?: +makes.*\n)+ +refuses +No address/,
       ({ network }) => Object.assign(network, { addressPool: ['192.168.10.20-192.168.10.22'] }),
     ],
-  ])('that says what stops a machine, as another verdict: %s', async (words, change) => {
+  ])('that names the obstacle for a machine, with another exit code: %s', async (words, change) => {
     await startTrueNasPlatformFixture();
     const { verdict, lines } = await run(['plan', '--config', await writeSampleConfig(change)]);
     expect(verdict).toBe(false);

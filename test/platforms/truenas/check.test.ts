@@ -15,7 +15,7 @@ import {
 useTrueNasPlatformFixture();
 
 describe('the check of a ProviderConfig', () => {
-  it('finds nothing wrong with what is right, and makes nothing', async () => {
+  it('accepts a valid one, and creates nothing', async () => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpNas());
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toEqual([]);
@@ -26,14 +26,14 @@ describe('the check of a ProviderConfig', () => {
     [{ pool: 'tonk' }, 'truenas.pool', 'PoolUnknown', /tank/],
     [{ bridge: 'br7' }, 'truenas.bridge', 'BridgeUnknown', /br0/],
     [{ caBundle: undefined }, 'truenas.caBundle', 'TlsUntrusted', /caBundle/],
-  ])('T11: %j: %s is named, with what there is', async (change, field, reason, message) => {
+  ])('T11: %j: %s is named, with the alternatives', async (change, field, reason, message) => {
     await startTrueNasPlatformFixture();
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), change)).toEqual([
       { field, reason, message: expect.stringMatching(message) },
     ]);
   });
 
-  it('T37: takes an interface of a VLAN as it takes a bridge, and misses one that is not there', async () => {
+  it('T37: accepts an interface of a VLAN like a bridge, and reports a missing one', async () => {
     await startTrueNasPlatformFixture({ seed: { interfaces: [{ name: 'vlan50', type: 'VLAN', description: 'DMZ' }] } });
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), { bridge: 'vlan50' })).toMatchObject([
       { reason: 'NoBridge', advice: true },
@@ -59,7 +59,7 @@ describe('the check of a ProviderConfig', () => {
     ]);
   });
 
-  it('T62, S31: names a role that is missing before anything fails for it', async () => {
+  it('T62, S31: names a role that is missing before any step fails for it', async () => {
     const roles = ['READONLY_ADMIN', 'VM_WRITE', 'VM_DEVICE_WRITE', 'DATASET_WRITE', 'DATASET_DELETE'];
     await startTrueNasPlatformFixture({ seed: { users: [{ name: 'small', apiKey: 'k'.repeat(64), roles }] } });
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([
@@ -67,21 +67,21 @@ describe('the check of a ProviderConfig', () => {
     ]);
   });
 
-  it('T10, G12, S56: refuses a version without virtual machines by name', async () => {
+  it('T10, G12, S56: rejects a version without virtual machines by name', async () => {
     await startTrueNasPlatformFixture({ version: '25.04.1' });
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([
       { field: 'truenas.url', reason: 'VersionUnsupported', message: expect.stringContaining('25.04.1') },
     ]);
   });
 
-  it('throws what passes by itself, so that it is looked at again soon', async () => {
+  it('throws temporary errors, so that the check is retried soon', async () => {
     await startTrueNasPlatformFixture();
     await expect(checkPlatformConfig(new TrueNasProviderProcess(), { url: '127.0.0.1:1' })).rejects.toMatchObject({
       code: 'TRUENAS_UNREACHABLE',
     });
   });
 
-  it('T28: sees a prefix that is a zvol, a faulted pool and a host that cannot run machines', async () => {
+  it('T28: detects a prefix that is a zvol, a faulted pool and a host that cannot run machines', async () => {
     await startTrueNasPlatformFixture({ seed: { datasets: [{ name: 'tank/talos', volumeBytes: 2 ** 30 }] } });
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([
       { field: 'truenas.datasetPrefix', reason: 'PrefixUnusable' },

@@ -11,7 +11,7 @@ import {
 
 useTrueNasPlatformFixture();
 
-it('machines that look at the same time look together, and each sees what it did itself', async () => {
+it('concurrent observations of machines share calls, and each machine observes its own changes', async () => {
   await startTrueNasPlatformFixture({ seed: { memoryMiB: 262_144 } });
   const process = new TrueNasProviderProcess();
   await process.walk('provision', 'first', { progress: undefined });
@@ -19,7 +19,7 @@ it('machines that look at the same time look together, and each sees what it did
   const asked = (): number => nasFixture.switchboard.calls.filter(({ name }) => name.endsWith('.query')).length;
   const alone = asked();
   const empty = dumpWithoutImageCache();
-  // As far away as a real one, so that all of them ask before one of them is answered.
+  // The latency of a remote system, so that all calls are made before the first reply.
   nasFixture.room.setLatency('*', 20);
   const names = Array.from({ length: 8 }, (_, i) => `of-eight-${i}`);
   const records = names.map((name) => [name, { progress: undefined } as MachineRecord] as const);
@@ -27,6 +27,6 @@ it('machines that look at the same time look together, and each sees what it did
   expect(dumpNas().vms.length).toBe(before + names.length);
   await Promise.all(records.map(([name, durable]) => process.walk('release', name, durable)));
   expect(dumpWithoutImageCache()).toEqual(empty);
-  // Each by itself would ask more often up and back than the first one did on its way up.
+  // Without sharing, the creation and release of each machine take more calls than the creation of the first one.
   expect(asked() - alone).toBeLessThan(names.length * alone);
 });

@@ -15,7 +15,7 @@ useTrueNasPlatformFixture();
 const sized = (change: object) => ({ sizes: [{ ...platformConfig().sizes[0], ...change }] });
 
 describe('processors of a machine on TrueNAS', () => {
-  it('T17, S59: are spread over sockets, cores and threads, and of a kind, as its size says', async () => {
+  it('T17, S59: have the sockets, cores, threads and CPU model of its size', async () => {
     await startTrueNasPlatformFixture();
     const change = sized({ cpus: 8, sockets: 2, threads: 2, cpuModel: 'Haswell' });
     const process = new TrueNasProviderProcess();
@@ -32,7 +32,7 @@ describe('processors of a machine on TrueNAS', () => {
     expect(machine?.what).toContain('8 CPUs (2 sockets, 2 threads for each core, Haswell), 4096 MiB');
   });
 
-  it('T17: of a kind that the system does not offer are named, with what it offers', async () => {
+  it('T17: of a model that the system does not offer are reported, with the available ones', async () => {
     await startTrueNasPlatformFixture();
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), sized({ cpuModel: 'EPYC-Genoa' }))).toEqual([
       {
@@ -43,7 +43,7 @@ describe('processors of a machine on TrueNAS', () => {
     ]);
   });
 
-  it('G16: of another architecture are refused by its name', async () => {
+  it('G16: of another architecture are rejected by its name', async () => {
     await startTrueNasPlatformFixture({ seed: { guests: { aarch64: ['virt-7.2'] } } });
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toEqual([
       {

@@ -17,7 +17,7 @@ import {
 
 useTrueNasPlatformFixture();
 
-/** What is left on record of a process that was killed at its outside call of that number. */
+/** The record of a process that was killed at its external call of that number. */
 async function provisionKilledAt(at: number, durable: MachineRecord = { progress: undefined }): Promise<MachineRecord> {
   const process = new TrueNasProviderProcess();
   let seen = 0;
@@ -31,15 +31,15 @@ async function provisionKilledAt(at: number, durable: MachineRecord = { progress
 }
 
 describe.each(testedReleases.map((version, round) => ({ version, round })))(
-  `whatever happens on the way, on TrueNAS $version (SWEEP=${sweepSeed})`,
+  `crashes, on TrueNAS $version (SWEEP=${sweepSeed})`,
   ({ version, round }) => {
-    /** Of the numbers of so many calls those that are struck here: each is on two of the three releases. */
+    /** The indexes of calls that are killed here: each is on two of the three releases. */
     const drawn = (count: number) =>
       Array.from({ length: count }, (_, at) => at).filter(
         (at) => isFullSweep || (at + sweepSeed + round) % testedReleases.length > 0,
       );
 
-    it('T14: killed at a call, of making or of unmaking, it goes on to the same end: nothing doubled, nothing left', async () => {
+    it('T14: killed at a call of provisioning or release, it has the same result: no duplicates, no remains', async () => {
       const { empty, made, provision, release } = await recordBaselineRun(version);
       for (const at of drawn(provision.length + release.length)) {
         const durable: MachineRecord = { progress: undefined };
@@ -66,7 +66,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       }
     }, 180_000);
 
-    it('S29: killed at a call and then taken back, nothing is left of what was half made', async () => {
+    it('S29: killed at a call and then released, it leaves nothing of the partial machine', async () => {
       const { empty, provision } = await recordBaselineRun(version);
       for (const at of drawn(provision.length)) {
         const durable = await provisionKilledAt(at);
@@ -79,7 +79,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       }
     }, 180_000);
 
-    it('S29: a file that a dead process has sent is written before its dataset is destroyed: no folder is left in its place', async () => {
+    it('S29: an upload of a killed process is finished before its dataset is destroyed: no folder is left in its place', async () => {
       const { empty } = await recordBaselineRun(version);
       const letGo = nasFixture.room.hangNextJob('filesystem.put');
       const durable: MachineRecord = { progress: undefined };
@@ -106,7 +106,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       expect(toJsonText(dumpNas())).toBe(empty);
     });
 
-    it('killed at a call while the boot image is copied, it copies it again and boots from a complete one only', async () => {
+    it('killed at a call during the copy of the boot image, it copies it again and boots from a complete one only', async () => {
       await startTrueNasPlatformFixture({ version });
       const before = stateSummary().files;
       const undisturbed: MachineRecord = { progress: undefined };
@@ -134,7 +134,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       }
     }, 180_000);
 
-    it('killed at a call while it makes anew what somebody has deleted, it goes on to the same end', async () => {
+    it('killed at a call during the repair of deleted objects, it has the same result', async () => {
       const { empty, made } = await recordBaselineRun(version);
       const client = await nasFixture.login();
       for (const at of drawn(36)) {
@@ -153,7 +153,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       }
     }, 180_000);
 
-    it('a restart of the middleware in the middle changes nothing about the end', async () => {
+    it('a restart of the middleware during the creation does not change its result', async () => {
       await startTrueNasPlatformFixture({ version });
       const durable: MachineRecord = { progress: undefined };
       const process = new TrueNasProviderProcess();
@@ -172,18 +172,15 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       ['image-factory', /^GET/, { kind: 'drop' }],
       ['image-factory', /^GET/, { kind: 'lose-reply' }],
       ['image-factory', /^GET/, { kind: 'error', status: 503 }],
-    ] as const)(
-      'a copy that broke (%s %s %j) is made again and leaves no image that anybody would boot from',
-      async (where, match, fault) => {
-        await startTrueNasPlatformFixture({ version });
-        nasFixture.switchboard.fail(where, match, fault, 1);
-        const durable: MachineRecord = { progress: undefined };
-        expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
-          kind: 'finished',
-        });
-        expect(imageDownloadCount()).toBe(2);
-      },
-    );
+    ] as const)('an aborted copy (%s %s %j) is repeated and leaves no bootable image', async (where, match, fault) => {
+      await startTrueNasPlatformFixture({ version });
+      nasFixture.switchboard.fail(where, match, fault, 1);
+      const durable: MachineRecord = { progress: undefined };
+      expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
+        kind: 'finished',
+      });
+      expect(imageDownloadCount()).toBe(2);
+    });
 
     it('T8, G9: a job that fails after its 200 is noticed', async () => {
       await startTrueNasPlatformFixture({ version });
@@ -212,7 +209,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       expect(nasFixture.runner.started[1]?.cdroms).toHaveLength(2);
     });
 
-    it('a device that gets lost before the start is put back', async () => {
+    it('a device that is lost before the start is attached again', async () => {
       await startTrueNasPlatformFixture({ version });
       const client = await nasFixture.login();
       const process = new TrueNasProviderProcess();

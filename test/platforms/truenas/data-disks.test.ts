@@ -33,7 +33,7 @@ const disks: object[] = [
 const small = { name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 };
 const change = { sizes: [{ ...small, disks }] };
 
-/** What there is but for folders and images that stay on purpose, on either pool. */
+/** Everything on both pools, without the folders and images that stay on purpose. */
 const remainingState = () => {
   const all = dumpNas();
   const stays = (id: string) => /^(\/mnt\/)?(tank|fast)\/talos(\/images(\/|$)|$)/.test(id);
@@ -53,7 +53,7 @@ async function makeMachine(durable: MachineRecord = { progress: undefined }): Pr
   });
   return durable;
 }
-/** What is on record of one whose process ended as soon as it was in that step. */
+/** The record of a machine whose process ended at the start of that step. */
 async function provisionUntilStep(step: string): Promise<MachineRecord> {
   const durable: MachineRecord = { progress: undefined };
   const process = new TrueNasProviderProcess();
@@ -67,7 +67,7 @@ async function provisionUntilStep(step: string): Promise<MachineRecord> {
 }
 const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
 
-/** What Talos is told about the machine, as the seed has it. */
+/** The user volumes of Talos in the seed of the machine. */
 async function userVolumes(): Promise<{ name: string; provisioning: { diskSelector: { match: string } } }[]> {
   const process = new TrueNasProviderProcess();
   const context = process.context('shop-cp-0', {}, change);
@@ -80,7 +80,7 @@ async function userVolumes(): Promise<{ name: string; provisioning: { diskSelect
   return parseAllDocuments(config).flatMap((one) => (one.get('kind') === 'UserVolumeConfig' ? [one.toJS()] : []));
 }
 
-/** The kernel names of the disks that an expression fits, as Talos evaluates it. */
+/** The kernel names of the disks that match an expression, as Talos evaluates it. */
 function matchingDisks(match: string, machine: MachineDescription): string[] {
   const bytes = (count: number) => evaluate(`${count}u`);
   return machine.disks.flatMap((disk) => {
@@ -91,7 +91,7 @@ function matchingDisks(match: string, machine: MachineDescription): string[] {
 }
 
 describe.each(testedReleases)('data disks on TrueNAS %s', (version) => {
-  it('T24, T22: are made in full on their pools with our mark, attached in their order after the boot disk, and go without a trace', async () => {
+  it('T24, T22: are created fully provisioned on their pools with our ownership mark, attached in order after the boot disk, and deleted completely', async () => {
     await startTrueNasPlatformFixture({ version, seed });
     const before = remainingState();
     const durable = await makeMachine();
@@ -114,14 +114,14 @@ describe.each(testedReleases)('data disks on TrueNAS %s', (version) => {
     expect(durable.progress?.facts['disks']).toBe(
       `${namesOf(durable)[0]}:50 ${namesOf(durable)[1]}:60:raw ${namesOf(durable)[2]}:50`,
     );
-    // Whatever sizes and pools the ProviderConfig names by then.
+    // The sizes and pools in the current ProviderConfig do not matter.
     expect(await new TrueNasProviderProcess().walk('release', 'shop-cp-0', durable)).toMatchObject({
       kind: 'finished',
     });
     expect(remainingState()).toBe(before);
   });
 
-  it('T24: killed at a call, of making or of unmaking, it goes on to the same end', async () => {
+  it('T24: killed at a call of provisioning or release, it has the same result', async () => {
     await startTrueNasPlatformFixture({ version, seed });
     const before = remainingState();
     const durable = await makeMachine();
@@ -152,7 +152,7 @@ describe.each(testedReleases)('data disks on TrueNAS %s', (version) => {
 });
 
 describe('data disks', () => {
-  it('S16, S50: each volume fits one disk of the machine and no other, two of the same size among them', async () => {
+  it('S16, S50: each volume matches one disk of the machine and no other, two of the same size among them', async () => {
     await startTrueNasPlatformFixture({ seed });
     await makeMachine();
     const [machine] = nasFixture.runner.started;
@@ -165,13 +165,13 @@ describe('data disks', () => {
       ['data', ['vdb']],
       ['cache', ['vdd']],
     ]);
-    // In another order none is taken for another: its volume waits.
+    // In another order no disk is confused with another: its volume waits.
     const [boot, data, osd, cache] = machine!.disks;
     const mixed = { ...machine!, disks: [boot!, osd!, data!, cache!].map((disk, order) => ({ ...disk, order })) };
     expect(matchingDisks(volumes[0]!.provisioning.diskSelector.match, mixed)).toEqual([]);
   });
 
-  it('stay with a machine whose size has others by now', async () => {
+  it('stay with a machine whose size has changed', async () => {
     await startTrueNasPlatformFixture({ seed });
     const before = remainingState();
     const durable = await provisionUntilStep('data-disks-created');
@@ -186,7 +186,7 @@ describe('data disks', () => {
     expect(remainingState()).toBe(before);
   });
 
-  it('S48: are made anew when somebody deletes one before the start', async () => {
+  it('S48: are created again after the deletion of one before the start', async () => {
     await startTrueNasPlatformFixture({ seed });
     const durable = await provisionUntilStep('devices-attached');
     await call('pool.dataset.delete', namesOf(durable)[2]);
@@ -211,7 +211,7 @@ describe('data disks', () => {
     expect(toJsonText(dumpNas())).toBe(before);
   });
 
-  it('T47: are found by their names where nothing is written down, and go with the rest', async () => {
+  it('T47: are found by their names without a record, and deleted with the machine', async () => {
     await startTrueNasPlatformFixture({ seed });
     const before = remainingState();
     const durable = await makeMachine();
@@ -226,7 +226,7 @@ describe('data disks', () => {
     expect(remainingState()).toBe(before);
   });
 
-  it('S24: one of our name that is not ours is neither used nor deleted', async () => {
+  it('S24: a foreign one of our name is neither used nor deleted', async () => {
     await startTrueNasPlatformFixture({ seed });
     const { vm } = (await makeMachine()).progress!.facts;
     const durable: MachineRecord = { progress: undefined };
@@ -244,7 +244,7 @@ describe('data disks', () => {
     expect(nasFixture.room.nas.datasets.has(folder)).toBe(true);
   });
 
-  it('are missed when they are not attached', async () => {
+  it('are reported when they are not attached', async () => {
     await startTrueNasPlatformFixture({ seed });
     const durable = await makeMachine();
     await nasFixture.room.loseDevice(String(durable.progress?.facts['vm']), ({ path }) =>
@@ -260,7 +260,7 @@ describe('data disks', () => {
   it.each<[string, (zvol: string) => unknown, object]>([
     ['is gone', (zvol) => nasFixture.room.nas.datasets.delete(zvol), { reason: 'DiskGone', zvol: true }],
     [
-      'has lost our mark',
+      'has lost our ownership mark',
       (zvol) => {
         const dataset = nasFixture.room.nas.datasets.get(zvol);
         dataset?.userProperties.clear();
@@ -269,25 +269,28 @@ describe('data disks', () => {
       { reason: 'OwnedByOthers', zvol: true },
     ],
     [
-      'is on a pool that does not work',
+      'is on a faulted pool',
       () => Object.assign(nasFixture.room.nas.pools.get('fast')!, { status: 'FAULTED' }),
       { reason: 'PoolFaulted' },
     ],
     ['is on a pool that was exported', () => nasFixture.room.nas.pools.delete('fast'), { reason: 'PoolGone' }],
-  ])('T42: one that %s is told as that', async (_, lose, { reason, zvol }: { reason?: string; zvol?: boolean }) => {
-    await startTrueNasPlatformFixture({ seed });
-    const durable = await makeMachine();
-    const [, , name = ''] = namesOf(durable);
-    const context = new TrueNasProviderProcess().context('shop-cp-0', durable.progress!.facts, change);
-    expect(await truenas.observe(context)).toMatchObject({ exists: true, drift: [] });
-    lose(name);
-    const later = new TrueNasProviderProcess().context('shop-cp-0', durable.progress!.facts, change);
-    expect((await truenas.observe(later)).drift).toMatchObject([
-      { reason, message: expect.stringContaining(zvol ? name : 'fast') },
-    ]);
-  });
+  ])(
+    'T42: one that %s is reported with its reason',
+    async (_, lose, { reason, zvol }: { reason?: string; zvol?: boolean }) => {
+      await startTrueNasPlatformFixture({ seed });
+      const durable = await makeMachine();
+      const [, , name = ''] = namesOf(durable);
+      const context = new TrueNasProviderProcess().context('shop-cp-0', durable.progress!.facts, change);
+      expect(await truenas.observe(context)).toMatchObject({ exists: true, drift: [] });
+      lose(name);
+      const later = new TrueNasProviderProcess().context('shop-cp-0', durable.progress!.facts, change);
+      expect((await truenas.observe(later)).drift).toMatchObject([
+        { reason, message: expect.stringContaining(zvol ? name : 'fast') },
+      ]);
+    },
+  );
 
-  it('T24, T27: their pools are looked at by field, and so is what lies there under the prefix', async () => {
+  it('T24, T27: their pools are checked by field, and so are the objects there under the prefix', async () => {
     await startTrueNasPlatformFixture({ seed: { ...seed, datasets: [{ name: 'fast/talos', volumeBytes: gibibyte }] } });
     const away = { sizes: [{ ...small, disks: [...disks, { name: 'more', sizeGiB: 1, pool: 'slow' }] }] };
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), away)).toEqual([
@@ -306,7 +309,7 @@ describe('data disks', () => {
     });
   });
 
-  it('S4: what they would take is reckoned for each pool by what can be used of it', async () => {
+  it('S4: their size is checked for each pool against its usable space', async () => {
     const pools = [{ name: 'tank' }, { name: 'fast', sizeBytes: 300 * gibibyte }];
     await startTrueNasPlatformFixture({ seed: { pools } });
     const process = new TrueNasProviderProcess();
@@ -329,7 +332,7 @@ describe('data disks', () => {
     ]);
   });
 
-  it('S17: are handed over empty', async () => {
+  it('S17: are empty at first', async () => {
     await startTrueNasPlatformFixture({ seed });
     const durable = await makeMachine();
     for (const name of namesOf(durable)) {

@@ -24,19 +24,19 @@ const deleteVm = (durable: MachineRecord, zvols = false) =>
   call('vm.delete', Number(durable.progress?.facts['vmId']), { zvols });
 const folderOf = (path: string) => path.slice('/mnt/'.length, path.lastIndexOf('/'));
 
-/** What somebody takes away. */
+/** Objects that are deleted by hand. */
 const losses: [string, (durable: MachineRecord) => Promise<unknown>][] = [
   ['the virtual machine', (durable) => deleteVm(durable)],
   ['the virtual machine with its disk', (durable) => deleteVm(durable, true)],
   ['the disk', (durable) => deleteDataset(`${factOf(durable, 'dataset')}/boot`)],
-  ['the dataset with all in it', (durable) => deleteDataset(factOf(durable, 'dataset'))],
+  ['the dataset with all its content', (durable) => deleteDataset(factOf(durable, 'dataset'))],
   ['the seed', (durable) => removeFile(factOf(durable, 'seed'))],
   ['the cached image', (durable) => removeFile(factOf(durable, 'image'))],
   ['the dataset of the cached image', (durable) => deleteDataset(folderOf(factOf(durable, 'image')))],
 ];
 
-describe.each(['devices-attached', 'devices-verified', 'powered-on'])('a machine that has come to %s', (step) => {
-  it.each(losses)('T42, S48: goes back when %s is gone, and ends as any other', async (_, lose) => {
+describe.each(['devices-attached', 'devices-verified', 'powered-on'])('a machine that has reached %s', (step) => {
+  it.each(losses)('T42, S48: returns to an earlier step when %s is gone, and becomes ready', async (_, lose) => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpWithoutImageCache());
     const durable = await provisionUpTo(step);
@@ -51,9 +51,9 @@ describe.each(['devices-attached', 'devices-verified', 'powered-on'])('a machine
   });
 });
 
-describe('what goes back', () => {
+describe('a return to an earlier step', () => {
   it.each(['disk-created', 'seed-written', 'vm-created'])(
-    'leaves nothing beside the dataset that is gone when it comes to %s',
+    'leaves no remains beside the dataset that is gone when it reaches %s',
     async (step) => {
       await startTrueNasPlatformFixture();
       const before = toJsonText(dumpWithoutImageCache());
@@ -66,7 +66,7 @@ describe('what goes back', () => {
     },
   );
 
-  it('an image that another machine has had fetched anew is the one to boot from', async () => {
+  it('boots from the image that another machine has downloaded again', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provisionUpTo('devices-attached');
     const path = factOf(durable, 'image');
@@ -80,7 +80,7 @@ describe('what goes back', () => {
     });
   });
 
-  it('a copy that broke where an image had been removed is made again', async () => {
+  it('repeats an aborted copy in place of a deleted image', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provisionUpTo('devices-attached');
     await removeFile(factOf(durable, 'image'));
@@ -90,7 +90,7 @@ describe('what goes back', () => {
     });
   });
 
-  it('ends with a sentence when somebody deletes the machine again and again', async () => {
+  it('ends with a message after repeated deletions of the machine', async () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     nasFixture.switchboard.onCall(({ name }) => {
@@ -105,7 +105,7 @@ describe('what goes back', () => {
     expect(await process.walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
   });
 
-  it('is no member of a cluster', async () => {
+  it('does not happen to a member of a cluster', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provisionUpTo('powered-on');
     durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, joined: true } };
@@ -119,7 +119,7 @@ describe('what goes back', () => {
     expect(toJsonText(dumpNas())).toBe(before);
   });
 
-  it('makes nothing where somebody has put something of theirs meanwhile', async () => {
+  it('creates nothing in place of a foreign object', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provisionUpTo('powered-on');
     await deleteVm(durable);
@@ -132,7 +132,7 @@ describe('what goes back', () => {
     expect(toJsonText(dumpNas())).toBe(before);
   });
 
-  it('waits where a dataset was locked: what lies in it is not gone', async () => {
+  it('waits while a dataset is locked: its content is not gone', async () => {
     await startTrueNasPlatformFixture();
     const passphrase = 'correct horse';
     const options = { encryption: true, inherit_encryption: false, encryption_options: { passphrase } };
@@ -140,7 +140,7 @@ describe('what goes back', () => {
     const durable = await provisionUpTo('powered-on');
     const client = await nasFixture.login();
     await client.job('pool.dataset.lock', 'tank/talos');
-    // It is not mounted any more.
+    // The dataset is not mounted any more.
     const seed = realPath(nasFixture.room.nas, factOf(durable, 'seed'));
     await rename(seed, `${nasFixture.room.nas.folder}/hidden`);
     const before = toJsonText(dumpNas());

@@ -14,7 +14,7 @@ import {
 
 useTrueNasPlatformFixture();
 
-/** A life in which addresses come from a DHCP server, and what machine configurations are made for is noted. */
+/** A run with addresses from a DHCP server, which records the input of machine configurations. */
 class DhcpProcess extends TrueNasProviderProcess {
   readonly hardware = new Map<string, NodeHardware>();
   override context(...all: Parameters<TrueNasProviderProcess['context']>) {
@@ -43,36 +43,39 @@ const startedMacs = () => nasFixture.runner.started.map(({ nics }) => nics[0]?.m
 const ownerOf = (process: TrueNasProviderProcess) => process.context('any', {}).owner;
 
 describe('a machine on TrueNAS whose address comes from a DHCP server', () => {
-  it.each(testedReleases)('T39: has a card that follows from its address, and asks, on TrueNAS %s', async (version) => {
-    await startTrueNasPlatformFixture({ version });
-    const process = new DhcpProcess();
-    const { verdict, durable } = await provisionMachine(process);
-    expect(verdict).toMatchObject({ kind: 'finished' });
-    const mac = reservedMac(ownerOf(process), '192.168.10.20');
-    expect(startedMacs()).toEqual([mac]);
-    expect(durable.progress?.facts).toMatchObject({ address: '192.168.10.20', prefix: 24, assignment: 'DHCP', mac });
-    expect(process.hardware.get('shop-cp-0')?.links).toEqual([
-      { mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '192.168.10.20/24' },
-    ]);
-    const told = { ...process.context('shop-cp-0', durable.progress!.facts), host: undefined };
-    const lines = await truenas.preview({ ...told, servers: () => new Set<number>() });
-    expect(lines.map(({ what }) => what)).toContain(
-      `network card ${mac} at br0, address 192.168.10.20/24 by DHCP, reserved for it`,
-    );
-  });
+  it.each(testedReleases)(
+    'T39: has a MAC address that follows from its address, and requests a lease, on TrueNAS %s',
+    async (version) => {
+      await startTrueNasPlatformFixture({ version });
+      const process = new DhcpProcess();
+      const { verdict, durable } = await provisionMachine(process);
+      expect(verdict).toMatchObject({ kind: 'finished' });
+      const mac = reservedMac(ownerOf(process), '192.168.10.20');
+      expect(startedMacs()).toEqual([mac]);
+      expect(durable.progress?.facts).toMatchObject({ address: '192.168.10.20', prefix: 24, assignment: 'DHCP', mac });
+      expect(process.hardware.get('shop-cp-0')?.links).toEqual([
+        { mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '192.168.10.20/24' },
+      ]);
+      const told = { ...process.context('shop-cp-0', durable.progress!.facts), host: undefined };
+      const lines = await truenas.preview({ ...told, servers: () => new Set<number>() });
+      expect(lines.map(({ what }) => what)).toContain(
+        `network card ${mac} at br0, address 192.168.10.20/24 by DHCP, reserved for it`,
+      );
+    },
+  );
 
-  it('T39, T16: leaves its card to whoever has its address after it, and to nobody before', async () => {
+  it('T39, T16: releases its MAC address to the next machine with its address, and to no other before', async () => {
     await startTrueNasPlatformFixture();
     const process = new DhcpProcess();
     const first = await provisionMachine(process, 'shop-cp-0');
     await provisionMachine(process, 'shop-cp-1');
     expect(new Set(startedMacs()).size).toBe(2);
     await process.walk('release', 'shop-cp-0', first.durable);
-    // The scene counts its claims: the next one is that of the only machine left.
+    // The fixture counts its claims: the next one is that of the only remaining machine.
     addressClaims.set('other-cp-0', '192.168.10.20');
     expect((await provisionMachine(process, 'other-cp-0')).verdict).toMatchObject({ kind: 'finished' });
     expect(startedMacs()[2]).toBe(startedMacs()[0]);
-    // Somebody gave an address back whose machine is still there, say by deleting a Machine by force.
+    // An address was released although its machine exists, for example by deletion of a Machine by force.
     addressClaims.set('late-cp-0', '192.168.10.20');
     expect((await provisionMachine(process, 'late-cp-0')).verdict).toMatchObject({
       kind: 'failed',
@@ -80,7 +83,7 @@ describe('a machine on TrueNAS whose address comes from a DHCP server', () => {
     });
   });
 
-  it('T39: stays as it was begun when the ProviderConfig says something else meanwhile', async () => {
+  it('T39: stays unchanged when the ProviderConfig changes meanwhile', async () => {
     await startTrueNasPlatformFixture();
     const reserved: MachineRecord = { progress: undefined };
     const fixed: MachineRecord = { progress: undefined };

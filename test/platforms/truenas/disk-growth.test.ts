@@ -35,10 +35,10 @@ const property = (end: string, name: string): number => {
   return Number(found.properties.get(name)) / gibibyte;
 };
 const sizeOf = (end: string) => property(end, 'volsize');
-/** In GiB, as the guest that was started last sees its disks. */
+/** Disk sizes in GiB in the guest that was started last. */
 const guestDiskGiB = () => nasFixture.runner.started.at(-1)?.disks.map(({ sizeBytes }) => sizeBytes / gibibyte);
 const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
-/** Calls that change something, since the last time. */
+/** Mutating calls since the last call of this function. */
 const changes = () =>
   nasFixture.switchboard.calls
     .splice(0)
@@ -57,7 +57,7 @@ interface MemberOptions {
   readonly wishes?: ConstructorParameters<typeof MemberFixture>[1];
 }
 
-/** A member that was made when its size said something else than it says now. */
+/** A member that was created before the change of its size. */
 async function startMember({
   version = '25.10',
   made = sized(40),
@@ -72,7 +72,7 @@ async function startMember({
 }
 
 describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) => {
-  it('T23: whose size has a larger disk by now gets it, goes on, and is told that it sees it after a restart', async () => {
+  it('T23: gets the larger disk of its size, keeps running, and reports that the guest sees it after a restart', async () => {
     const kept = await startMember({ version, now: sized(60) });
     const first = await kept.once();
     expect(first).toMatchObject({ reasons: ['RestartDue'], seconds: 45, verdict: { kind: 'finished' } });
@@ -82,7 +82,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
     expect(await kept.rest()).toMatchObject({ reasons: ['RestartDue'] });
     expect(changes()).toEqual([]);
     await off();
-    // It does not make do with what was seen a moment ago.
+    // A new process has no cached observation.
     kept.process = new TrueNasProviderProcess();
     expect(await kept.rest()).toMatchObject(healthyObservation);
     expect([changes(), guestDiskGiB()]).toEqual([['vm.start'], [60]]);
@@ -90,7 +90,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
 });
 
 describe('a member of a cluster', () => {
-  it('T23: is restarted for a disk that was grown when a person agrees, and never else', async () => {
+  it('T23: is restarted for a grown disk after approval, and never otherwise', async () => {
     const kept = await startMember({ now: sized(60) });
     const told = await kept.rest();
     expect(told.words).toContain(`With the annotation ${annotations.mend}: RestartDue on the Machine it is shut down`);
@@ -100,7 +100,7 @@ describe('a member of a cluster', () => {
     expect([changes(), guestDiskGiB(), kept.events]).toEqual([['vm.stop', 'vm.start'], [60], ['Mended']]);
   });
 
-  it('T43, T23: is restarted to the end in maintenance too when a person agrees, and left alone then', async () => {
+  it('T43, T23: is restarted completely in maintenance too after approval, and not touched then', async () => {
     const kept = await startMember({ now: sized(60) });
     await kept.rest();
     changes();
@@ -113,7 +113,7 @@ describe('a member of a cluster', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('T43: is started again after an agreed stop, whatever becomes of the word and the process', async () => {
+  it('T43: is started again after an approved stop, whatever happens to the approval and the process', async () => {
     const kept = await startMember({ now: sized(60) });
     await kept.rest();
     kept.wish({ mend: 'RestartDue', maintenance: 'true' });
@@ -127,28 +127,28 @@ describe('a member of a cluster', () => {
     expect(guestDiskGiB()).toEqual([60]);
   });
 
-  it('T23: that is off gets its room before it starts, and has it at once', async () => {
+  it('T23: that is off gets its space before it starts, and has it at once', async () => {
     const kept = await startMember({ now: sized(60) });
     await off();
     expect(await kept.rest()).toMatchObject(healthyObservation);
     expect([changes(), guestDiskGiB()]).toEqual([['pool.dataset.update', 'vm.start'], [60]]);
   });
 
-  it('T23: that was grown twice while it ran is told of the size that it sees', async () => {
+  it('T23: that was grown twice while it ran reports the size that the guest sees', async () => {
     const kept = await startMember({ now: sized(50) });
     await kept.rest();
     kept.change = sized(60);
     expect((await kept.rest()).words).toMatch(/was grown from 40 GiB to 60 GiB/);
   });
 
-  it('T23: whose disk is larger than its size says now is told of it and left as it is', async () => {
+  it('T23: whose disk is larger than its size now is reported and left unchanged', async () => {
     const kept = await startMember({ made: sized(60), now: sized(40) });
     const before = toJsonText(dumpNas());
     expect(await kept.rest()).toMatchObject({ reasons: ['DiskLarger'], words: expect.stringMatching(/made smaller/) });
     expect([changes(), toJsonText(dumpNas())]).toEqual([[], before]);
   });
 
-  it('T23, T21: is refused for want of room, says so, asks again every ten minutes, and is started all the same', async () => {
+  it('T23, T21: is rejected for lack of space, reports it, retries every ten minutes, and is started all the same', async () => {
     const kept = await startMember({ now: sized(60) });
     await nasFixture.room.fillPool('tank', gibibyte);
     await off();
@@ -164,13 +164,13 @@ describe('a member of a cluster', () => {
     expect([changes(), sizeOf('boot')]).toEqual([['pool.dataset.update'], 60]);
   });
 
-  it('T23: is left alone in maintenance', async () => {
+  it('T23: is not touched in maintenance', async () => {
     const kept = await startMember({ now: sized(60), wishes: { maintenance: 'true' } });
     expect(await kept.rest()).toMatchObject({ reasons: ['InMaintenance', 'DiskSmaller'] });
     expect([changes(), sizeOf('boot')]).toEqual([[], 40]);
   });
 
-  it('T23, T46: whose disk carries no mark of ours any more is not grown', async () => {
+  it('T23, T46: whose disk has lost our ownership mark is not grown', async () => {
     const kept = await startMember({ now: sized(60) });
     const keys = ['installation', 'provider', 'machine'].map((key) => ({ key: `openmcp.talos:${key}`, remove: true }));
     const zvol = `${kept.fact['dataset']}/boot`;
@@ -180,7 +180,7 @@ describe('a member of a cluster', () => {
     expect([changes(), sizeOf('boot')]).toEqual([[], 40]);
   });
 
-  it('T23, S29: whose process dies at a call meanwhile is grown, and told of what its guest sees', async () => {
+  it('T23, S29: whose process is killed at a call meanwhile is grown, and reports the size in its guest', async () => {
     const kept = await startMember({ now: sized(60) });
     for (let at = 0, died = true; died; at += 1) {
       const dying = new TrueNasProviderProcess();
@@ -200,7 +200,7 @@ describe('a member of a cluster', () => {
     }
   });
 
-  it('T23, T24: gets larger data disks, raw ones when that is agreed to; what is written down of them follows', async () => {
+  it('T23, T24: gets larger data disks, raw ones after approval; its record follows', async () => {
     const kept = await startMember({ made: sized(40, disks(50, 60)), now: sized(40, disks(70, 80)) });
     const told = await kept.rest();
     expect(told.reasons.sort()).toEqual(['RawDiskSmaller', 'RestartDue']);
@@ -212,7 +212,7 @@ describe('a member of a cluster', () => {
     expect(kept.fact['disks']).toMatch(/^tank\/\S+\/disk-data:70 fast\/\S+\/disk-osd:80:raw$/);
   });
 
-  it('T23: keeps what was agreed to while TrueNAS refuses it', async () => {
+  it('T23: keeps the approval while TrueNAS rejects the growth', async () => {
     const now = sized(40, disks(50, 80));
     const kept = await startMember({ made: sized(40, disks(50, 60)), now, wishes: { mend: 'RawDiskSmaller' } });
     await nasFixture.room.fillPool('fast', gibibyte);
@@ -224,7 +224,7 @@ describe('a member of a cluster', () => {
     expect([sizeOf('disk-osd'), kept.events]).toEqual([80, ['Mended']]);
   });
 
-  it('T23: whose size is gone, or has a disk less, is as it was', async () => {
+  it('T23: whose size is gone, or has a disk less, is unchanged', async () => {
     const kept = await startMember({ made: sized(40, disks(50, 60)), now: sized(40) });
     expect(await kept.rest()).toMatchObject(healthyObservation);
     kept.change = { sizes: [{ ...small, name: 'other', diskGiB: 80 }] };

@@ -30,7 +30,7 @@ const secretName = diskKeySecretName(machine);
 const passphrase = (): string =>
   Buffer.from(diskKeyStore.secrets.get(secretName)?.data?.[diskPassphraseKey] ?? '', 'base64').toString();
 const isRetained = (id: string): boolean => /^(\/mnt\/)?(tank|fast)\/talos(\/images(\/|$)|$)/.test(id);
-/** What there is but for folders and images that stay on purpose. */
+/** Everything without the folders and images that stay on purpose. */
 const remainingState = () => {
   const all = dumpNas();
   return toJsonText({
@@ -39,7 +39,7 @@ const remainingState = () => {
     files: all.files.filter((one) => !isRetained((one as { path: string }).path)),
   });
 };
-/** Ours, with what each is encrypted by. */
+/** Our datasets, with the encryption of each. */
 const encryption = () =>
   [...nasFixture.room.nas.datasets.values()]
     .filter(({ id }) => id.includes('/shop_cp_0_'))
@@ -69,7 +69,7 @@ async function startMember(version = '25.10'): Promise<MemberFixture> {
 const healthyObservation = { reasons: [], verdict: { kind: 'finished' } };
 
 describe.each(testedReleases)('an encrypted machine on TrueNAS %s', (version) => {
-  it('T26, S5, S34, G11: has one passphrase on all its pools, which TrueNAS is handed and nothing shows, and goes without a trace', async () => {
+  it('T26, S5, S34, G11: has one passphrase on all its pools, which only TrueNAS receives and no message shows, and is deleted completely', async () => {
     await startTrueNasPlatformFixture({ version, seed });
     const before = remainingState();
     const durable = await makeMachine();
@@ -92,7 +92,7 @@ describe.each(testedReleases)('an encrypted machine on TrueNAS %s', (version) =>
     expect([remainingState(), diskKeyStore.secrets.size]).toEqual([before, 0]);
   });
 
-  it('T26, G18: is unlocked by itself after the system was restarted, on all pools before it is started', async () => {
+  it('T26, G18: is unlocked automatically after a restart of the system, on all pools before its start', async () => {
     const keeping = await startMember(version);
     await reboot();
     expect([areLocked(), isOn()]).toEqual([[true, true], false]);
@@ -104,7 +104,7 @@ describe.each(testedReleases)('an encrypted machine on TrueNAS %s', (version) =>
     expect(toJsonText(await call('core.get_jobs'))).not.toContain(passphrase());
   });
 
-  it('T26: goes while it is locked, and its key after it', async () => {
+  it('T26: is deleted while it is locked, and its key after it', async () => {
     await startTrueNasPlatformFixture({ version, seed });
     const before = remainingState();
     const durable = await makeMachine();
@@ -117,7 +117,7 @@ describe.each(testedReleases)('an encrypted machine on TrueNAS %s', (version) =>
 
 describe('an encrypted machine', () => {
   it.each(['dataset-created', 'data-disks-created', 'seed-written', 'devices-attached', 'powered-on'])(
-    'T26, G18: whose system is restarted while it is in %s goes on to the same end',
+    'T26, G18: whose system is restarted while it is in %s has the same result',
     async (step) => {
       await startTrueNasPlatformFixture({ seed });
       const durable = await provisionUpTo(step, machine, change);
@@ -131,7 +131,7 @@ describe('an encrypted machine', () => {
     },
   );
 
-  it('T26: killed at a call, of making or of unmaking, it goes on to the same end, with the same key', async () => {
+  it('T26: killed at a call of provisioning or release, it has the same result, with the same key', async () => {
     await startTrueNasPlatformFixture({ seed });
     const before = remainingState();
     await release(await makeMachine());
@@ -156,7 +156,7 @@ describe('an encrypted machine', () => {
     }
   }, 60_000);
 
-  it('T26: whose key is gone says so while it runs, and after a restart; nothing is made anew until the key is back', async () => {
+  it('T26: whose key is gone reports it while it runs, and after a restart; nothing is created again until the key is back', async () => {
     const keeping = await startMember();
     const [[name, secret] = []] = [...diskKeyStore.secrets];
     diskKeyStore.secrets.clear();
@@ -172,7 +172,7 @@ describe('an encrypted machine', () => {
     expect(isOn()).toBe(true);
   });
 
-  it('T26: whose key is another one says what TrueNAS says, and stays locked', async () => {
+  it('T26: whose key is another one reports the error of TrueNAS, and stays locked', async () => {
     const keeping = await startMember();
     const right = diskKeyStore.secrets.get(secretName)!;
     const wrong = Buffer.from('not that one').toString('base64');
@@ -188,7 +188,7 @@ describe('an encrypted machine', () => {
 
   it.each([
     ['fails', { kind: 'error' }],
-    ['loses its answer', { kind: 'lose-reply' }],
+    ['loses its reply', { kind: 'lose-reply' }],
     ['loses its connection', { kind: 'drop' }],
   ] as const)('T26, G18: whose unlocking %s is unlocked all the same', async (_, fault) => {
     const keeping = await startMember();
@@ -198,7 +198,7 @@ describe('an encrypted machine', () => {
     expect([areLocked(), isOn()]).toEqual([[false, false], true]);
   });
 
-  it.each([0, 1])('T26, G18: whose process ends at unlocking number %d is unlocked by the next', async (at) => {
+  it.each([0, 1])('T26, G18: whose process ends at unlocking number %d is unlocked by the next process', async (at) => {
     const keeping = await startMember();
     await reboot();
     const dying = keeping.process;
@@ -214,7 +214,7 @@ describe('an encrypted machine', () => {
     expect([areLocked(), isOn()]).toEqual([[false, false], true]);
   });
 
-  it('T26, T42: that is gone and locked is unlocked by itself, and made anew around its disks when that is agreed', async () => {
+  it('T26, T42: that is gone and locked is unlocked automatically, and created again around its disks after approval', async () => {
     const keeping = await startMember();
     await reboot();
     await nasFixture.room.loseVm(String(vmOf(machine)?.row['name']));
@@ -226,7 +226,7 @@ describe('an encrypted machine', () => {
     expect(isOn()).toBe(true);
   });
 
-  it('S5: below a dataset that somebody encrypted has its own key all the same, and waits for theirs', async () => {
+  it('S5: below a foreign encrypted dataset has its own key all the same, and waits for the foreign key', async () => {
     await startTrueNasPlatformFixture({ seed });
     const theirs = { passphrase: 'correct horse' };
     const options = { encryption: true, inherit_encryption: false, encryption_options: theirs };
@@ -260,7 +260,7 @@ describe('an encrypted machine', () => {
     expect(areLocked()).toEqual([false, false]);
   });
 
-  it('T26: finds a dataset of its own that is not encrypted, and puts nothing into it', async () => {
+  it('T26: detects a dataset of its own that is not encrypted, and puts nothing into it', async () => {
     await startTrueNasPlatformFixture({ seed });
     const open: MachineRecord = { progress: undefined };
     await makeMachine(open, { sizes: [{ ...small, disks }] });
@@ -273,7 +273,7 @@ describe('an encrypted machine', () => {
     });
   });
 
-  it('T26: that is left of one that was deleted by force is taken up as encrypted, whatever its size says by then', async () => {
+  it('T26: whose Machine was deleted by force is adopted as encrypted, whatever its size is by then', async () => {
     await startTrueNasPlatformFixture({ seed });
     await makeMachine();
     const durable = await makeMachine({ progress: undefined }, { sizes: [{ ...small, disks }] });
@@ -282,7 +282,7 @@ describe('an encrypted machine', () => {
     expect([roots(), diskKeyStore.secrets.size]).toEqual([[], 0]);
   });
 
-  it('T26: keeps its key as long as a dataset is left that has lost our mark', async () => {
+  it('T26: keeps its key as long as a dataset remains that has lost our ownership mark', async () => {
     await startTrueNasPlatformFixture({ seed });
     const durable = await makeMachine();
     const id = String(durable.progress?.facts['dataset']);
@@ -293,7 +293,7 @@ describe('an encrypted machine', () => {
     expect([nasFixture.room.nas.datasets.has(id), diskKeyStore.secrets.size]).toEqual([true, 1]);
   });
 
-  it('T26: that was made before its size said so stays as it is, and a preview says what the next one would be', async () => {
+  it('T26: that was created before the encryption of its size stays unchanged, and a preview describes the next one', async () => {
     await startTrueNasPlatformFixture({ seed });
     const durable = await makeMachine({ progress: undefined }, { sizes: [{ ...small, disks }] });
     markJoined(durable);

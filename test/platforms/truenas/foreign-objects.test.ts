@@ -15,8 +15,8 @@ import {
 
 useTrueNasPlatformFixture();
 
-describe('what belongs to others', () => {
-  it('T46: a VM of our name is refused and stays as it is, also on release', async () => {
+describe('foreign objects', () => {
+  it('T46: a VM of our name is rejected and stays unchanged, also on release', async () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable);
@@ -39,7 +39,7 @@ describe('what belongs to others', () => {
     expect(stateSummary().datasets).not.toContainEqual(expect.stringContaining(name));
   });
 
-  it('S24: a dataset of our name is refused and stays as it is, also on release', async () => {
+  it('S24: a dataset of our name is rejected and stays unchanged, also on release', async () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable);
@@ -61,7 +61,7 @@ describe('what belongs to others', () => {
     ['disk', (dataset: string) => ({ dtype: 'DISK', path: `/dev/zvol/${dataset}/boot` })],
     ['seed', (_: string, seed: string) => ({ dtype: 'CDROM', path: seed })],
   ])(
-    'S47: a %s of ours that somebody uses in another VM is not destroyed, and that VM runs on',
+    'S47: a %s of ours that a foreign VM uses is not destroyed, and that VM keeps running',
     async (_, attributesOf) => {
       await startTrueNasPlatformFixture();
       const durable: MachineRecord = { progress: undefined };
@@ -85,7 +85,7 @@ describe('what belongs to others', () => {
     },
   );
 
-  it('our disk goes also where the dataset around it is not ours any more, and that stays', async () => {
+  it('our disk is deleted also below a dataset that is not ours any more, and that dataset stays', async () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable);
@@ -102,7 +102,7 @@ describe('what belongs to others', () => {
   });
 
   it.each(['backup', 'disk-copy', 'deep/down'])(
-    '%s, which somebody put below our dataset, is not destroyed, and nothing else goes',
+    'a foreign %s below our dataset is not destroyed, and nothing else is deleted',
     async (below) => {
       await startTrueNasPlatformFixture();
       const durable: MachineRecord = { progress: undefined };
@@ -119,7 +119,7 @@ describe('what belongs to others', () => {
     },
   );
 
-  it('two installations with the same names live side by side', async () => {
+  it('two installations with the same names coexist', async () => {
     await startTrueNasPlatformFixture();
     const [one, two] = [new TrueNasProviderProcess(), new TrueNasProviderProcess()];
     const context = two.context.bind(two);

@@ -24,7 +24,7 @@ const begin = fixtureClock.now().getTime();
 const nothingNeeded: ResourcesInUse = { talos: [], facts: [] };
 const finishedVerdict = { kind: 'finished' };
 
-/** A look of the provider so many hours later. */
+/** A garbage collection of the provider so many hours later. */
 async function collectAt(
   hour: number,
   needed: () => ResourcesInUse | undefined = () => nothingNeeded,
@@ -35,7 +35,7 @@ async function collectAt(
   return (await truenas.tidy?.({ ...context, needed: async () => needed(), keepsakes: async () => [] })) ?? [];
 }
 
-/** The cache after the only machine that it was for has gone. */
+/** Creates an image in the cache; its only machine has been deleted. */
 async function cacheImage(): Promise<{ readonly facts: Facts; readonly dataset: string; readonly path: string }> {
   const durable: MachineRecord = { progress: undefined };
   const process = new TrueNasProviderProcess();
@@ -49,7 +49,7 @@ async function cacheImage(): Promise<{ readonly facts: Facts; readonly dataset: 
 const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
 const isThere = (dataset: string) => nasFixture.room.nas.datasets.has(dataset);
 
-/** Somebody's own machine, with that disc in it. */
+/** A foreign machine with that disc in it. */
 async function foreignVm(path: string): Promise<number> {
   const { id } = await call('vm.create', { name: 'theirs', memory: 1024 });
   await call('vm.device.create', { vm: id, attributes: { dtype: 'CDROM', path } });
@@ -57,7 +57,7 @@ async function foreignVm(path: string): Promise<number> {
 }
 
 describe.each(testedReleases)('on TrueNAS %s', (version) => {
-  it('T48, G6: an image that nobody has needed for a day is removed, whoever counted, and fetched anew when it is wanted', async () => {
+  it('T48, G6: an image that has been unused for a day is removed, by any process, and downloaded again on demand', async () => {
     await startTrueNasPlatformFixture({ version });
     await call('vm.create', { name: 'theirs', memory: 1024 });
     const { dataset, path } = await cacheImage();
@@ -85,18 +85,18 @@ describe('an image stays', () => {
     (cache: Cache) => ResourcesInUse | undefined,
   ][] = [
     ['a machine of ours that is off has it attached', () => provisionedAndOff(), () => nothingNeeded],
-    ['a machine of somebody else has it attached', ({ path }) => foreignVm(path), () => nothingNeeded],
-    ['a ProviderConfig names it, or a Machine is on its way', () => {}, () => ({ ...nothingNeeded, talos: talos() })],
-    ['a Machine has written it down', () => {}, ({ facts }) => ({ ...nothingNeeded, facts: [facts] })],
-    ['nobody can tell what is needed', () => {}, () => undefined],
-    ['it has lost its mark', ({ dataset }) => unmark(dataset), () => nothingNeeded],
+    ['a foreign machine has it attached', ({ path }) => foreignVm(path), () => nothingNeeded],
+    ['a ProviderConfig names it, or a Machine is in creation', () => {}, () => ({ ...nothingNeeded, talos: talos() })],
+    ['a Machine has recorded it', () => {}, ({ facts }) => ({ ...nothingNeeded, facts: [facts] })],
+    ['the needed images are unknown', () => {}, () => undefined],
+    ['it has lost its ownership mark', ({ dataset }) => unmark(dataset), () => nothingNeeded],
     [
-      'it lies in a pool that no ProviderConfig names',
+      'it is in a pool that no ProviderConfig names',
       ({ dataset }) => move(dataset, 'tank/old/images'),
       () => nothingNeeded,
     ],
     [
-      'something of somebody lies in it',
+      'it contains a foreign dataset',
       ({ dataset }) => call('pool.dataset.create', { name: `${dataset}/theirs` }),
       () => nothingNeeded,
     ],
@@ -119,7 +119,7 @@ describe('an image stays', () => {
     datasets.set(id, { ...found, id });
   }
 
-  it.each(reasons)('T48, G5: as long as %s, however often this process begins anew', async (_, arrange, needed) => {
+  it.each(reasons)('T48, G5: as long as %s, however often this process restarts', async (_, arrange, needed) => {
     await startTrueNasPlatformFixture();
     const cache = await cacheImage();
     await arrange(cache);
@@ -133,7 +133,7 @@ describe('an image stays', () => {
     ).toEqual([]);
   });
 
-  it('T48: for another day when it was needed in between', async () => {
+  it('T48: for another day when it was used in between', async () => {
     await startTrueNasPlatformFixture();
     const { dataset } = await cacheImage();
     await collectAt(0);
@@ -144,7 +144,7 @@ describe('an image stays', () => {
     expect(await collectAt(54)).toHaveLength(1);
   });
 
-  it('T48: for a day when the clock was wrong as it was noted', async () => {
+  it('T48: for a day when the clock was wrong at its first mark', async () => {
     await startTrueNasPlatformFixture();
     await cacheImage();
     await collectAt(1000);
@@ -153,7 +153,7 @@ describe('an image stays', () => {
     expect(await collectAt(24)).toHaveLength(1);
   });
 
-  it('G5, S47: when it is attached or wanted in the last moment, and nobody is stopped', async () => {
+  it('G5, S47: when it is attached or needed at the last moment, and no machine is stopped', async () => {
     await startTrueNasPlatformFixture();
     const { dataset, path } = await cacheImage();
     const client = await nasFixture.login();
@@ -166,7 +166,7 @@ describe('an image stays', () => {
         return asked < 2 ? nothingNeeded : { ...nothingNeeded, talos: talos() };
       }),
     ).toEqual([]);
-    // Between the look at all machines and the one right before the deletion.
+    // Between the query for all machines and the one right before the deletion.
     let looks = 0;
     const hush = nasFixture.switchboard.onCall(({ name }) => {
       if (name !== 'vm.query') return;
@@ -182,7 +182,7 @@ describe('an image stays', () => {
 });
 
 describe('a removal', () => {
-  it('T48: is waited for by a machine that wants the image, which then is fetched anew', async () => {
+  it('T48: blocks a machine that needs the image, which then is downloaded again', async () => {
     await startTrueNasPlatformFixture();
     await cacheImage();
     await collectAt(0);
@@ -191,7 +191,7 @@ describe('a removal', () => {
     let asked = 0;
     const needed = () => {
       asked += 1;
-      // Its Machine came into being right after this answer.
+      // Its Machine was created right after this answer.
       if (asked === 2) walk = process.walk('provision', 'shop-cp-1', { progress: undefined });
       return nothingNeeded;
     };
@@ -200,7 +200,7 @@ describe('a removal', () => {
     expect(imageDownloadCount()).toBe(2);
   });
 
-  it('T48: costs one call where nothing is cached, two where all is in use, and no change', async () => {
+  it('T48: costs one call without cached images, two when all are in use, and no change', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const names = () =>
@@ -213,7 +213,7 @@ describe('a removal', () => {
     expect(names()).toEqual(['pool.dataset.query', 'vm.query']);
   });
 
-  it('T48, S52: that is struck or ended at any of its calls ends as any other, later', async () => {
+  it('T48, S52: with a fault or a kill at any of its calls has the same result, later', async () => {
     await startTrueNasPlatformFixture();
     let count = 1;
     for (let at = 0; at < count; at += 1) {

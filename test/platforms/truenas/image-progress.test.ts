@@ -9,7 +9,7 @@ import {
 
 useTrueNasPlatformFixture();
 
-it('T9: a Machine tells how much of its image was sent, and how much of it the system has written', async () => {
+it('T9: a Machine reports the progress of its image: the uploaded part, and the part that the system has written', async () => {
   await startTrueNasPlatformFixture({ seed: { latencies: { 'filesystem.put': 400 } } });
   const step = truenas.provision.find(({ name }) => name === 'image-cached');
   const process = new TrueNasProviderProcess();

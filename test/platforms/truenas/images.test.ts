@@ -22,14 +22,14 @@ const provision = (
 ) => process.walk('provision', machine, durable);
 const downloadCount = () => nasFixture.switchboard.calls.filter(({ name }) => name === 'GET /_download').length;
 
-/** Makes a machine, and with it the image. Gives the image's real file. */
+/** Creates a machine, and with it the image. Returns the image's real file. */
 async function withImage(process = new TrueNasProviderProcess()): Promise<string> {
   const durable: MachineRecord = { progress: undefined };
   expect(await provision('shop-cp-0', process, durable)).toMatchObject(finishedVerdict);
   return realPath(nasFixture.room.nas, String(durable.progress?.facts['image']));
 }
 
-/** Other bytes, as many, and under the same date. */
+/** Replaces the bytes, with the same size and date. */
 function exchangeBytes(file: string): void {
   const { atime, mtime } = statSync(file);
   const bytes = readFileSync(file);
@@ -44,13 +44,13 @@ const running = async () =>
 
 describe('a cached image', () => {
   it.each(testedReleases)(
-    'T31, S25: of other bytes, of the same size and date, is fetched anew before anybody boots from it, while others run on: %s',
+    'T31, S25: of other bytes, of the same size and date, is downloaded again before the next boot from it, while other machines keep running: %s',
     async (version) => {
       await startTrueNasPlatformFixture({ version });
       const process = new TrueNasProviderProcess();
       const file = await withImage(process);
       const right = hashOf(file);
-      // By a process that has read it, and by one that has not.
+      // By a process that has read it before, and by one that has not.
       for (const [machine, by] of [
         ['shop-cp-1', process] as const,
         ['shop-cp-2', new TrueNasProviderProcess()] as const,
@@ -69,7 +69,7 @@ describe('a cached image', () => {
     },
   );
 
-  it('T31: that is exchanged between that look and its use is not attached', async () => {
+  it('T31: that is exchanged between the check and its use is not attached', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provisionUpTo('devices-attached');
     const file = realPath(nasFixture.room.nas, String(durable.progress?.facts['image']));
@@ -80,7 +80,7 @@ describe('a cached image', () => {
     expect(imageDownloadCount()).toBe(2);
   });
 
-  it('T31: is read back once by each process, and again when somebody has written to it or given it a date', async () => {
+  it('T31: is read back once by each process, and again after a write or a change of its date', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const file = await withImage(process);
@@ -91,35 +91,29 @@ describe('a cached image', () => {
     utimesSync(file, new Date(), new Date());
     expect(await provision('shop-cp-4', process)).toMatchObject(finishedVerdict);
     expect(downloadCount()).toBe(3);
-    // It is what it was.
+    // The bytes are unchanged.
     expect(imageDownloadCount()).toBe(1);
   });
 
   it.each([
+    ['a failed job that its reply does not report', () => nasFixture.room.failNextJob('filesystem.get', 'it broke')],
     [
-      'a job that fails, of which the reply knows nothing',
-      () => nasFixture.room.failNextJob('filesystem.get', 'it broke'),
-    ],
-    [
-      'a reply that breaks',
+      'a broken reply',
       () => nasFixture.switchboard.fail('truenas', /_download$/, { kind: 'cut', of: 'answer', bytes: 1000 }, 1),
     ],
-    [
-      'a reply that is none',
-      () => nasFixture.switchboard.fail('truenas', /_download$/, { kind: 'error', status: 500 }, 1),
-    ],
-  ])('T31, G9: is not taken for another one by %s', async (_, strike) => {
+    ['an invalid reply', () => nasFixture.switchboard.fail('truenas', /_download$/, { kind: 'error', status: 500 }, 1)],
+  ])('T31, G9: is not confused with another one by %s', async (_, strike) => {
     await startTrueNasPlatformFixture();
     strike();
     expect(await provision('shop-cp-0')).toMatchObject(finishedVerdict);
     expect([downloadCount(), imageDownloadCount()]).toEqual([2, 1]);
   });
 
-  it('T31: that somebody changes again and again is left to people, and taken up when its note is off', async () => {
+  it('T31: that changes again and again is left for manual repair, and used after the removal of its note', async () => {
     await startTrueNasPlatformFixture();
     const file = await withImage();
     exchangeBytes(file);
-    // Whenever one has arrived.
+    // After each copy of the image.
     const hush = nasFixture.switchboard.onCall(({ name }) => {
       if (name.endsWith('.sha256')) exchangeBytes(file);
     });
@@ -137,11 +131,11 @@ describe('a cached image', () => {
   });
 });
 
-describe('an image that arrives', () => {
+describe('a downloaded image', () => {
   const noted = () =>
     [...nasFixture.room.nas.datasets.values()].filter(({ userProperties }) => userProperties.has('openmcp.talos:size'));
 
-  it('T31: is compared with the hash that its factory promises, and not used when it is another', async () => {
+  it('T31: is compared with the hash that its factory promises, and not used when it differs', async () => {
     await startTrueNasPlatformFixture({ images: { checksums: true } });
     const wrong = { kind: 'error', status: 200, body: `${'0'.repeat(64)}  nocloud-amd64.iso\n` } as const;
     nasFixture.switchboard.fail('image-factory', /\.sha256$/, wrong, 1);
@@ -156,21 +150,21 @@ describe('an image that arrives', () => {
     expect(noted()).toHaveLength(1);
   });
 
-  it.each([402, 404])('T31: is taken from a factory that promises none and answers %i', async (status) => {
+  it.each([402, 404])('T31: is accepted from a factory that promises none and answers %i', async (status) => {
     await startTrueNasPlatformFixture();
     nasFixture.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status }, 1);
     expect(await provision('shop-cp-0')).toMatchObject(finishedVerdict);
     expect(imageDownloadCount()).toBe(1);
   });
 
-  it('T31: is not taken from a factory that fails to say what it promises, and is when it says so', async () => {
+  it('T31: is not accepted from a factory that fails to answer, and is after an answer', async () => {
     await startTrueNasPlatformFixture();
     nasFixture.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 500 }, 1);
     expect(await provision('shop-cp-0')).toMatchObject(finishedVerdict);
     expect(imageDownloadCount()).toBe(2);
   });
 
-  it('T30: is refused when it is larger than 2 GiB, before a byte of it is written', async () => {
+  it('T30: is rejected when it is larger than 2 GiB, before a byte of it is written', async () => {
     await startTrueNasPlatformFixture();
     const headers = { 'content-length': String(2 * 2 ** 30 + 1) };
     nasFixture.switchboard.fail('image-factory', /\.iso$/, { kind: 'error', status: 200, body: 'x', headers }, 1);

@@ -21,7 +21,7 @@ import {
 useTrueNasPlatformFixture();
 
 describe('a machine on TrueNAS', () => {
-  it('T17, T18, T22, T61, G3, G5, G13, S44, S53, S55: comes into being complete, runs, and goes without a trace but the cached image', async () => {
+  it('T17, T18, T22, T61, G3, G5, G13, S44, S53, S55: is created completely, runs, and is deleted completely but for the cached image', async () => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpNas());
     const durable: MachineRecord = { progress: undefined };
@@ -66,7 +66,7 @@ describe('a machine on TrueNAS', () => {
     expect(await truenas.observe(process.context('shop-cp-0', {}))).toMatchObject({ exists: false });
   });
 
-  it('T45, G4, S2: makes these calls and no others: nothing is detached, no machine is changed but by its devices, what uses a thing goes before it', async () => {
+  it('T45, G4, S2: makes these calls and no others: nothing is detached, no machine is changed but by its devices, users of an object are deleted before it', async () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     const process = new TrueNasProviderProcess();
@@ -121,7 +121,7 @@ describe('a machine on TrueNAS', () => {
     );
   });
 
-  it('T30, S37: shares one copy of the boot image with those that are made at the same time', async () => {
+  it('T30, S37: shares one copy of the boot image with machines created at the same time', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const machines = ['a-0', 'a-1', 'a-2', 'a-3'];
@@ -134,11 +134,11 @@ describe('a machine on TrueNAS', () => {
     expect(new Set(addressClaims.values()).size).toBe(4);
   });
 
-  it('T44, S32, S51: is shut down by its button when it is a member, and switched off when it does not mind', async () => {
+  it('T44, S32, S51: is shut down by its power button when it is a member, and powered off when it does not react', async () => {
     await startTrueNasPlatformFixture();
     for (const [minding, stop, switchedOff] of [
       [true, 'works', 0],
-      // TrueNAS does it by itself, as it was asked to.
+      // TrueNAS powers it off itself, as requested.
       [false, 'works', 0],
       [false, 'hangs', 1],
     ] as const) {
@@ -157,7 +157,7 @@ describe('a machine on TrueNAS', () => {
     }
   });
 
-  it.each(['25.04.2', '25.10', '26'])('T65, G7: lives its whole life on TrueNAS %s', async (version) => {
+  it.each(['25.04.2', '25.10', '26'])('T65, G7: runs through its whole lifecycle on TrueNAS %s', async (version) => {
     await startTrueNasPlatformFixture({ version });
     const process = new TrueNasProviderProcess();
     expect(await checkPlatformConfig(process)).toEqual([]);

@@ -14,13 +14,13 @@ import { fixtureClock, type MachineRecord, TrueNasProviderProcess } from './true
 
 type Machine = Parameters<typeof remediateMachine>[1];
 
-/** A member of a cluster as its controller keeps it, and what was told of it. */
+/** A member of a cluster as its controller stores it, with the recorded Events. */
 export class MemberFixture {
   readonly durable: MachineRecord;
   readonly events: string[] = [];
   readonly machine: Machine;
   process = new TrueNasProviderProcess();
-  /** What its ProviderConfig says by now. */
+  /** The changes of its ProviderConfig. */
   change: object;
 
   constructor(durable: MachineRecord, wishes: { mend?: string; maintenance?: string } = {}, change: object = {}) {
@@ -61,7 +61,7 @@ export class MemberFixture {
     };
   }
 
-  /** One look, and what follows from it. */
+  /** One observation, and the remediation that follows. */
   async once() {
     const services = {
       clock: fixtureClock,
@@ -82,7 +82,7 @@ export class MemberFixture {
     return { verdict, reasons, words, seconds };
   }
 
-  /** Looks until nothing is being put right any more. */
+  /** Repeats until the repair has ended. */
   async rest() {
     for (let round = 0; round < 60; round += 1) {
       try {
@@ -98,7 +98,7 @@ export class MemberFixture {
   }
 }
 
-/** A member of a cluster, made. */
+/** A member of a cluster, provisioned. */
 export async function provisionMember(change: object = {}): Promise<MachineRecord> {
   const durable: MachineRecord = { progress: undefined };
   const process = new TrueNasProviderProcess();

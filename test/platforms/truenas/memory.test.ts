@@ -23,7 +23,7 @@ const memoryFor = async (machines: number) => {
 };
 
 describe('memory on a TrueNAS system', () => {
-  it('T19, G17, S21: of twenty machines at once as many start as there is room for, and nothing is made of the others', async () => {
+  it('T19, G17, S21: of twenty machines at once as many start as fit, and nothing is created for the others', async () => {
     await startTrueNasPlatformFixture({ seed: { memoryMiB: 25_600 } });
     await memoryFor(5);
     const process = new TrueNasProviderProcess();
@@ -52,7 +52,7 @@ describe('memory on a TrueNAS system', () => {
     expect(callsOf('vm.start')).toBe(6);
   });
 
-  it('T20: what others took meanwhile is said at the start, once, and the machine waits as it is', async () => {
+  it('T20: a lack of memory at the start is reported once, and the machine waits unchanged', async () => {
     await startTrueNasPlatformFixture({ seed: { memoryMiB: 8192 } });
     const client = await nasFixture.login();
     const other = await client.call('vm.create', { name: 'other', memory: 4096 });
@@ -74,7 +74,7 @@ describe('memory on a TrueNAS system', () => {
     expect(callsOf('vm.create')).toBe(2);
   });
 
-  it('a machine that stops for another reason keeps no memory from the others', async () => {
+  it('a machine that stops for another reason reserves no memory', async () => {
     await startTrueNasPlatformFixture({ seed: { memoryMiB: 8192 } });
     await memoryFor(1);
     const process = new TrueNasProviderProcess();
@@ -91,7 +91,7 @@ describe('memory on a TrueNAS system', () => {
     expect(vmOf('shop-cp-0')).toBeUndefined();
   });
 
-  it('a machine that is given up on its way keeps none either', async () => {
+  it('neither does a machine that is given up during its creation', async () => {
     await startTrueNasPlatformFixture({ seed: { memoryMiB: 8192 } });
     const process = new TrueNasProviderProcess();
     const given: MachineRecord = { progress: undefined };

@@ -10,8 +10,8 @@ import {
 
 useTrueNasPlatformFixture();
 
-describe('what a person has to mend', () => {
-  it('T21: room that others took at the last moment is said, and gone on with when there is some', async () => {
+describe('problems that need a manual repair', () => {
+  it('T21: a lack of space at the last moment is reported, and the creation continues when there is space', async () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     const process = new TrueNasProviderProcess();
@@ -30,7 +30,7 @@ describe('what a person has to mend', () => {
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
   });
 
-  it('T41, S12: a machine whose state TrueNAS cannot tell is left for a person, and taken down by force', async () => {
+  it('T41, S12: a machine in a state unknown to TrueNAS is left for a manual decision, and is deleted by force', async () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     const first = new TrueNasProviderProcess();
@@ -53,7 +53,7 @@ describe('what a person has to mend', () => {
     expect(nasFixture.room.nas.vms.size).toBe(0);
   });
 
-  it('another system under truenas.url is not taken for one where nothing is left', async () => {
+  it('another system under truenas.url does not count as an empty one', async () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     const process = new TrueNasProviderProcess();

@@ -23,7 +23,7 @@ const specWithCards = (cards: readonly object[], more: object = {}) => ({
 const bridges = { bridges: ['br0', 'br1'], interfaces: [{ name: 'vlan50', type: 'VLAN', mtu: 9000 }] };
 const attachedCards = () => nasFixture.runner.started.at(-1)?.nics.map(({ bridge, model }) => [bridge, model]);
 
-/** Notes what the machine configuration is made for. */
+/** Records the input of the machine configuration. */
 class HardwareRecordingProcess extends TrueNasProviderProcess {
   hardware: NodeHardware | undefined;
   override context(...all: Parameters<TrueNasProviderProcess['context']>) {
@@ -37,7 +37,7 @@ class HardwareRecordingProcess extends TrueNasProviderProcess {
 }
 
 describe('network cards of a machine on TrueNAS', () => {
-  it.each(testedReleases)('T36, S18: are as many as its size says, on TrueNAS %s', async (version) => {
+  it.each(testedReleases)('T36, S18: have the number in its size, on TrueNAS %s', async (version) => {
     await startTrueNasPlatformFixture({ version, seed: bridges });
     const change = specWithCards([{ bridge: 'br1' }, { bridge: 'vlan50', mtu: 9000, dhcp: false }], { mtu: 1400 });
     const process = new HardwareRecordingProcess();
@@ -59,7 +59,7 @@ describe('network cards of a machine on TrueNAS', () => {
     expect(await process.walk('release', 'shop-cp-0', durable, change)).toMatchObject({ kind: 'finished' });
   });
 
-  it('T36: stay as they were begun when their size says something else meanwhile', async () => {
+  it('T36: stay unchanged when the size changes meanwhile', async () => {
     await startTrueNasPlatformFixture({ seed: bridges });
     const durable: MachineRecord = { progress: undefined };
     const process = new TrueNasProviderProcess();
@@ -70,7 +70,7 @@ describe('network cards of a machine on TrueNAS', () => {
     expect(attachedCards()).toEqual(['br0', 'br1'].map((bridge) => [bridge, 'virtio']));
   });
 
-  it('T16: have addresses that nobody else on the system has, or nothing is made', async () => {
+  it('T16: have MAC addresses that are unique on the system, or nothing is created', async () => {
     await startTrueNasPlatformFixture({ seed: bridges });
     const change = specWithCards([{ bridge: 'br1' }]);
     const warmUp: MachineRecord = { progress: undefined };
@@ -92,7 +92,7 @@ describe('network cards of a machine on TrueNAS', () => {
     expect(await process.walk('provision', 'shop-cp-0', durable, change)).toMatchObject({ kind: 'finished' });
   });
 
-  it('T42: are told when one is gone or moved, and are put right when that is agreed', async () => {
+  it('T42: are reported when one is gone or moved, and are repaired after approval', async () => {
     await startTrueNasPlatformFixture({ seed: bridges });
     const change = specWithCards([{ bridge: 'br1' }]);
     const kept = new MemberFixture(await provisionMember(change), {}, change);
@@ -120,7 +120,7 @@ describe('network cards of a machine on TrueNAS', () => {
     expect(cards).toEqual(['br0', 'br1']);
   });
 
-  it('T36: are looked up before: what is not there, and what does not carry their packets', async () => {
+  it('T36: are checked first: missing interfaces, and an insufficient MTU', async () => {
     await startTrueNasPlatformFixture({ seed: bridges });
     const change = specWithCards([{ bridge: 'br7' }, { bridge: 'vlan50', mtu: 9000 }, { bridge: 'br1', mtu: 9000 }], {
       mtu: 1600,
@@ -135,7 +135,7 @@ describe('network cards of a machine on TrueNAS', () => {
   });
 
   it.each(testedReleases)(
-    'S46: at an interface that is no bridge are let through, and told of, on TrueNAS %s',
+    'S46: at an interface that is no bridge are accepted, and reported, on TrueNAS %s',
     async (version) => {
       await startTrueNasPlatformFixture({ version, seed: bridges });
       expect(

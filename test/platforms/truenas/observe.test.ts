@@ -25,13 +25,13 @@ async function makeMachine(process: TrueNasProviderProcess, machine = 'shop-cp-0
   return durable.progress!.facts;
 }
 
-/** What is seen, by its reasons and by its first sentence. */
+/** The observation, as the reasons and the messages of its drift. */
 async function observeReasons(process: TrueNasProviderProcess, facts: Facts, change: object = {}) {
   const { drift, ...rest } = await truenas.observe(process.context('shop-cp-0', facts, change));
   return { ...rest, reasons: drift.map(({ reason }) => reason), words: drift.map(({ message }) => message).join(' ') };
 }
 
-/** The one look for all. */
+/** The fingerprint of the machine in an observation of several machines. */
 async function observeInBulk(facts: Facts, process = new TrueNasProviderProcess()): Promise<string | undefined> {
   const { owner, ...context } = process.context('shop-cp-0', {});
   const other = {
@@ -63,7 +63,7 @@ const cases: Case[] = [
   ],
   ['suspended', () => call('vm.suspend', 1), { exists: true, reasons: ['Suspended'] }, /suspended/],
   [
-    'in a state that nobody can tell',
+    'in an unknown state',
     () => Object.assign(nasFixture.room.nas, { hasKvm: false }),
     { exists: true, reasons: ['StateUnknown'] },
     /\(ERROR\)/,
@@ -112,7 +112,7 @@ const cases: Case[] = [
     /tank is DEGRADED/,
   ],
   [
-    'whose pool stands still',
+    'whose pool is suspended',
     () => nasFixture.room.setPoolStatus('tank', 'SUSPENDED'),
     { ...runningState, reasons: ['PoolFaulted'] },
     /tank is SUSPENDED/,
@@ -124,7 +124,7 @@ const cases: Case[] = [
     /tank is OFFLINE/,
   ],
   [
-    'whose pool was taken away',
+    'whose pool was removed',
     () => nasFixture.room.nas.pools.delete('tank'),
     { reasons: expect.arrayContaining(['PoolGone']) },
     /no pool tank/,
@@ -148,7 +148,7 @@ const cases: Case[] = [
     /Delete the Machine/,
   ],
   [
-    'whose dataset lost its mark',
+    'whose dataset lost its ownership mark',
     async ({ dataset }) => {
       const keys = ['installation', 'provider', 'machine'].map((key) => ({
         key: `openmcp.talos:${key}`,
@@ -160,13 +160,13 @@ const cases: Case[] = [
     /does not carry our mark/,
   ],
   [
-    'of which there are two',
+    'that exists twice',
     (facts) => call('vm.create', { name: 'copy', memory: 1024, uuid: facts['uuid'], autostart: false }),
     { exists: true, reasons: ['VmTwice'] },
     /shop_cp_0_\w+ \(1\) and copy \(2\)/,
   ],
   [
-    'whose name belongs to others by now',
+    'whose name a foreign machine has by now',
     async (facts) => {
       await nasFixture.room.loseVm(name(facts));
       await call('vm.create', { name: facts['vm'], memory: 1024, autostart: false });
@@ -177,7 +177,7 @@ const cases: Case[] = [
 ];
 
 describe('a machine that is observed', () => {
-  it.each(cases)('T41, T42: %s is seen as that, by three calls', async (_, breakIt, expected, words) => {
+  it.each(cases)('T41, T42: %s is reported as that, by three calls', async (_, breakIt, expected, words) => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const facts = await makeMachine(process);
@@ -197,7 +197,7 @@ describe('a machine that is observed', () => {
     ]);
   });
 
-  it('T42: one whose dataset is locked after a reboot of the system is off, and it is said why', async () => {
+  it('T42: one whose dataset is locked after a reboot of the system is off, and the reason is reported', async () => {
     await startTrueNasPlatformFixture();
     const passphrase = 'correct horse';
     const options = { encryption: true, inherit_encryption: false, encryption_options: { passphrase } };
@@ -211,7 +211,7 @@ describe('a machine that is observed', () => {
     });
   });
 
-  it('T42: another system under truenas.url is not one on which it is gone', async () => {
+  it('T42: is not reported as gone by another system under truenas.url', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const facts: Facts = { ...(await makeMachine(process)), system: 'other.example.org' };
@@ -222,7 +222,7 @@ describe('a machine that is observed', () => {
 });
 
 describe.each(testedReleases)('on TrueNAS %s', (version) => {
-  it('T42: one that a backup brought back under another number is known by its UUID; a machine younger than it is gone', async () => {
+  it('T42: one with another id after a restored backup is recognized by its UUID; a machine newer than the backup is gone', async () => {
     await startTrueNasPlatformFixture({ version });
     const process = new TrueNasProviderProcess();
     const facts = await makeMachine(process);
@@ -238,7 +238,7 @@ describe.each(testedReleases)('on TrueNAS %s', (version) => {
     expect(seen).toMatchObject({ exists: false, drift: [{ reason: 'VmGone' }] });
   });
 
-  it('S23, T42: two installations with the same names on one system see their own alone', async () => {
+  it('S23, T42: two installations with the same names on one system observe only their own machines', async () => {
     await startTrueNasPlatformFixture({ version });
     const process = new TrueNasProviderProcess();
     const facts = await makeMachine(process);
@@ -250,7 +250,7 @@ describe.each(testedReleases)('on TrueNAS %s', (version) => {
     expect(toJsonText(dumpNas())).toBe(before);
   });
 
-  it('T42: one that the system has started again after a reboot is as it was', async () => {
+  it('T42: one that the system has started again after a reboot is unchanged', async () => {
     await startTrueNasPlatformFixture({ version });
     const process = new TrueNasProviderProcess();
     const facts = await makeMachine(process);
@@ -260,7 +260,7 @@ describe.each(testedReleases)('on TrueNAS %s', (version) => {
   });
 });
 
-it('of a machine at rest the trace stays the same, whatever becomes of others, of rooms and of times', async () => {
+it('the fingerprint of an idle machine does not depend on other machines, free space and times', async () => {
   await startTrueNasPlatformFixture();
   const facts = await makeMachine(new TrueNasProviderProcess());
   const before = await observeInBulk(facts);
@@ -269,7 +269,7 @@ it('of a machine at rest the trace stays the same, whatever becomes of others, o
   expect(await observeInBulk(facts)).toBe(before);
 });
 
-it('a machine that comes to rest between two looks that say the same is seen as well, and so is a change after them', async () => {
+it('a machine that becomes idle between two equal observations is observed as well, and so is a later change', async () => {
   await startTrueNasPlatformFixture();
   const [one, other] = [
     await makeMachine(new TrueNasProviderProcess()),
@@ -291,7 +291,7 @@ it('a machine that comes to rest between two looks that say the same is seen as 
   expect(await see(both)).toEqual([alone, expect.not.stringMatching(together[1] ?? '')]);
 });
 
-it('a hundred looks at the same time are three calls, and a change of ours has them made again', async () => {
+it('a hundred concurrent observations are three calls, and our own change invalidates them', async () => {
   await startTrueNasPlatformFixture();
   const facts = await makeMachine(new TrueNasProviderProcess());
   const process = new TrueNasProviderProcess();

@@ -31,7 +31,7 @@ class DisplayProcess extends TrueNasProviderProcess {
 const displays = () =>
   [...nasFixture.room.nas.devices.values()].filter(({ attributes }) => attributes['dtype'] === 'DISPLAY');
 
-describe('what a machine on TrueNAS may have beside', () => {
+describe('an optional device of a machine on TrueNAS', () => {
   it.each(testedReleases)(
     'T61: is a display in the web interface, with a password from the Secret, on TrueNAS %s',
     async (version) => {
@@ -50,7 +50,7 @@ describe('what a machine on TrueNAS may have beside', () => {
     },
   );
 
-  it('T61: are displays with ports of their own, also of machines that are made at the same time', async () => {
+  it('T61: is a display with a port of its own, also for machines created at the same time', async () => {
     await startTrueNasPlatformFixture();
     const process = new DisplayProcess();
     const names = ['a-0', 'a-1', 'a-2', 'a-3'];
@@ -62,7 +62,7 @@ describe('what a machine on TrueNAS may have beside', () => {
     expect(new Set(ports).size).toBe(8);
   });
 
-  it('T61: is no display without a password, which is said before, and nothing of it is forgotten when it comes', async () => {
+  it('T61: is no display without a password, which is reported first; the creation continues with the password', async () => {
     await startTrueNasPlatformFixture();
     const change = sized({ display: true });
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), change)).toMatchObject([
@@ -78,7 +78,7 @@ describe('what a machine on TrueNAS may have beside', () => {
     expect(displays()).toHaveLength(1);
   });
 
-  it('T61: is told when it is gone, and is made again when that is agreed or the machine is off', async () => {
+  it('T61: is reported when it is gone, and is created again after approval or when the machine is off', async () => {
     await startTrueNasPlatformFixture();
     const change = sized({ display: true });
     const durable: MachineRecord = { progress: undefined };
@@ -105,7 +105,7 @@ describe('what a machine on TrueNAS may have beside', () => {
     expect(displays()).toHaveLength(1);
   });
 
-  it('T61, T43: does not keep a machine that is off from its start when there is no password any more', async () => {
+  it('T61, T43: does not block the start of a machine that is off when there is no password any more', async () => {
     await startTrueNasPlatformFixture();
     const change = sized({ display: true });
     const durable: MachineRecord = { progress: undefined };

@@ -22,10 +22,10 @@ import { fixtureClock, openProcesses, TrueNasProviderProcess } from './true-nas-
 const home = { name: 'home' };
 const address = '192.168.10.77';
 
-/** What is left on a NAS, a platform cluster that knows nothing of it, and a provider that looks after it. */
+/** The remains on a NAS, a platform cluster without objects for them, and a provider with that NAS. */
 export class OrphanRemovalFixture {
   readonly kube: KubeClient;
-  /** What was said in Events, e.g. `OrphanFound`. */
+  /** Reasons of Events, e.g. `OrphanFound`. */
   readonly said: string[] = [];
   readonly #server: KubeWithCrds;
   #ahead = 0;
@@ -54,7 +54,7 @@ export class OrphanRemovalFixture {
     await this.#server.close();
   }
 
-  /** A ProviderConfig that was never looked over, and nothing else. */
+  /** Resets to a ProviderConfig without a scan for orphans, and nothing else. */
   async reset(): Promise<void> {
     const types: ResourceType[] = [ProviderConfig, Machine, Cluster];
     for (const type of types)
@@ -71,7 +71,7 @@ export class OrphanRemovalFixture {
     await this.kube.create(Machine, { ...machine, metadata: { name } });
   }
 
-  /** One that Machines of such names are made for. */
+  /** The Cluster of Machines with such names. */
   async cluster(): Promise<void> {
     const { status: _, metadata, ...cluster } = aCluster();
     const { name, namespace = '' } = metadata;
@@ -86,7 +86,7 @@ export class OrphanRemovalFixture {
     return await this.#leases().holderOf(address, forever);
   }
 
-  /** With which the disks of a machine are encrypted. */
+  /** The key that encrypts the disks of a machine. */
   diskKey(machine: string): MachineDiskKey {
     return diskKeyOf(this.#services(new TrueNasProviderProcess()), machine, forever);
   }
@@ -99,12 +99,12 @@ export class OrphanRemovalFixture {
     await this.kube.merge(ProviderConfig, home, { metadata: { annotations: { [annotations.removeOrphans]: names } } });
   }
 
-  /** The days of orphans pass by this alone, however long a test takes. */
+  /** Only this advances the clock of orphans, however long a test takes. */
   wait(hours: number): void {
     this.#ahead += hours * 3_600_000;
   }
 
-  /** So many times three quarters of an hour, with a look after each. */
+  /** Advances the clock so many times by three quarters of an hour, with a scan after each. */
   async watch(times: number): Promise<void> {
     for (let i = 0; i < times; i += 1) {
       this.wait(0.75);
@@ -116,7 +116,7 @@ export class OrphanRemovalFixture {
     return (await this.kube.get(ProviderConfig, home)).status?.orphans ?? [];
   }
 
-  /** One look of a process that was just started. It knows of no Machine by its cache. */
+  /** One scan by a process that was just started. Its cache contains no Machine. */
   async look(process = new TrueNasProviderProcess(), change: object = {}): Promise<OrphanReport> {
     const config = await this.kube.get(ProviderConfig, home);
     const { facts: _, owner: __, node: ___, ...context } = process.context('none', {}, change);
@@ -130,7 +130,7 @@ export class OrphanRemovalFixture {
     return report;
   }
 
-  /** Looks until nothing is left, or nothing more comes of it. */
+  /** Scans until nothing is left, or nothing changes any more. */
   async settle(process = new TrueNasProviderProcess(), change: object = {}): Promise<void> {
     for (let round = 0; round < 100; round += 1) {
       const { againInSeconds, search } = await this.look(process, change);

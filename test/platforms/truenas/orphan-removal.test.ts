@@ -32,15 +32,15 @@ async function leaveOrphan(machine: string, change: object = {}): Promise<string
 const remainingState = () => toJsonText(dumpWithoutImageCache());
 const listedMessages = async () => (await scene.orphans()).map(({ machine, message }) => `${machine}: ${message}`);
 
-/** Calls of a process that change something on the system, while it looks. */
+/** Mutating calls on the system during `work`. */
 async function changesOf(work: () => Promise<unknown>): Promise<string[]> {
   nasFixture.switchboard.calls.length = 0;
   await work();
   return nasFixture.switchboard.calls.map(({ name }) => name).filter((name) => changingCallPattern.test(name));
 }
 
-describe('an orphan that rests', () => {
-  it('G14: is removed after a day, whatever processes there were, and nothing else', async () => {
+describe('an orphan that is idle', () => {
+  it('G14: is removed after a day, by any number of processes, and nothing else', async () => {
     await startTrueNasPlatformFixture();
     await leaveOrphan('shop-cp-1');
     const before = remainingState();
@@ -58,7 +58,7 @@ describe('an orphan that rests', () => {
     expect([await scene.orphans(), scene.said]).toEqual([[], ['OrphanFound', 'OrphanRemoval', 'OrphanRemoved']]);
   });
 
-  it('begins its day anew when somebody starts it', async () => {
+  it('restarts its day after a start by hand', async () => {
     await startTrueNasPlatformFixture();
     const vm = await leaveOrphan('shop-cp-0');
     await nasFixture.room.powerOff(vm);
@@ -74,7 +74,7 @@ describe('an orphan that rests', () => {
     expect(await changesOf(() => scene.watch(27))).toEqual([]);
   });
 
-  it('begins its day anew when the provider was away: nobody knows what ran meanwhile', async () => {
+  it('restarts its day after an absence of the provider: its activity meanwhile is unknown', async () => {
     await startTrueNasPlatformFixture();
     await nasFixture.room.powerOff(await leaveOrphan('shop-cp-0'));
     await scene.look();
@@ -85,7 +85,7 @@ describe('an orphan that rests', () => {
     ]);
   });
 
-  it('stays when it is started between the look and the removal', async () => {
+  it('stays when it is started between the scan and the removal', async () => {
     await startTrueNasPlatformFixture();
     const vm = await leaveOrphan('shop-cp-0');
     await nasFixture.room.powerOff(vm);
@@ -128,7 +128,7 @@ describe('an orphan that rests', () => {
 });
 
 describe('an orphan that runs', () => {
-  it('is never removed by itself', async () => {
+  it('is never removed automatically', async () => {
     await startTrueNasPlatformFixture();
     await leaveOrphan('shop-cp-0');
     await scene.look();
@@ -137,7 +137,7 @@ describe('an orphan that runs', () => {
     expect(scene.said).toEqual(['OrphanFound']);
   });
 
-  it('is removed with all its disks, on other pools too, when a person asks for it', async () => {
+  it('is removed with all its disks, on other pools too, on request', async () => {
     await startTrueNasPlatformFixture({ seed: { pools: [{ name: 'tank' }, { name: 'fast' }] } });
     const disks = [
       { name: 'data', sizeGiB: 20 },
@@ -154,7 +154,7 @@ describe('an orphan that runs', () => {
     expect([nasFixture.room.nas.vms.size, await scene.orphans()]).toEqual([0, []]);
   });
 
-  it('T26: that is encrypted goes while it is locked, and takes its key along', async () => {
+  it('T26: that is encrypted is deleted while it is locked, and its key with it', async () => {
     await startTrueNasPlatformFixture();
     const before = remainingState();
     const key = (await scene.diskKey('shop-cp-0').ensure({ system: '', roots: [] })).reveal();
@@ -169,7 +169,7 @@ describe('an orphan that runs', () => {
     await expect(scene.diskKey('shop-cp-0').read()).rejects.toMatchObject({ code: 'DISK_KEY_MISSING' });
   });
 
-  it('is left alone from the moment on in which there is a Machine of its name', async () => {
+  it('is not touched any more once there is a Machine of its name', async () => {
     await startTrueNasPlatformFixture();
     await leaveOrphan('shop-cp-0');
     await scene.look();
@@ -185,8 +185,8 @@ describe('an orphan that runs', () => {
   });
 });
 
-describe(`whatever happens on the way (SWEEP=${sweepSeed})`, () => {
-  /** A removal that somebody asked for; the calls of TrueNAS that it takes. */
+describe(`faults and crashes (SWEEP=${sweepSeed})`, () => {
+  /** A requested removal; returns its TrueNAS calls. */
   async function remove(process = new TrueNasProviderProcess()): Promise<string[]> {
     const calls: string[] = [];
     const hush = nasFixture.switchboard.onCall(({ room: where, name }) => {
@@ -196,7 +196,7 @@ describe(`whatever happens on the way (SWEEP=${sweepSeed})`, () => {
     return calls;
   }
 
-  it('T47: a call of a removal struck, or the process killed at it, it comes to the same end', async () => {
+  it('T47: with a fault in a call of a removal, or the process killed at it, it has the same result', async () => {
     await startTrueNasPlatformFixture();
     const empty = remainingState();
     await leaveOrphan('shop-cp-0');

@@ -15,7 +15,7 @@ useTrueNasPlatformFixture();
 
 const ours = { installation: 'installation-1', provider: 'talos' };
 
-/** What is left when only the Machines of these names are known. */
+/** The orphans when only the Machines of these names are known. */
 async function findOrphans(known: readonly string[] = [], change: object = {}, mark = ours) {
   const context = new TrueNasProviderProcess().context('none', {}, change);
   return await truenas.orphans!.find({
@@ -35,7 +35,7 @@ async function provision(machine: string): Promise<MachineRecord> {
 const factOf = ({ progress }: MachineRecord, name: string): string => String(progress?.facts[name]);
 
 describe.each(testedReleases)('on TrueNAS %s', (version) => {
-  it('T47, S10: what is left of a Machine that does not exist is found by its mark, by three calls that change nothing', async () => {
+  it('T47, S10: the remains of a missing Machine are found by its ownership mark, by three calls that change nothing', async () => {
     await startTrueNasPlatformFixture({ version });
     const [gone] = [await provision('shop-cp-0'), await provision('shop-cp-1')];
     const [vm, dataset] = [factOf(gone, 'vm'), factOf(gone, 'dataset')];
@@ -58,12 +58,12 @@ describe.each(testedReleases)('on TrueNAS %s', (version) => {
   });
 });
 
-describe('what is left of a Machine', () => {
+describe('what remains of a missing Machine', () => {
   it.each([
     ['disk-created', ['dataset']],
     ['seed-written', ['dataset', 'zvol']],
     ['devices-attached', ['virtual', 'dataset', 'zvol']],
-  ])('is found when its making ended before %s', async (step, kinds) => {
+  ])('is found when its creation ended before %s', async (step, kinds) => {
     await startTrueNasPlatformFixture();
     await provisionUpTo(step);
     const [orphan] = await findOrphans();
@@ -71,7 +71,7 @@ describe('what is left of a Machine', () => {
     expect(orphan?.what.map((words) => words.split(' ')[0])).toEqual(kinds);
   });
 
-  it('is found by the mark of its dataset when somebody wrote another description, and runs all the same', async () => {
+  it('is found by the ownership mark of its dataset after a change of the description, and runs all the same', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provision('shop-cp-0');
     const client = await nasFixture.login();
@@ -79,7 +79,7 @@ describe('what is left of a Machine', () => {
     expect(await findOrphans()).toMatchObject([{ machine: 'shop-cp-0', runs: true }]);
   });
 
-  it('does not rest while nobody can tell the state of its virtual machine', async () => {
+  it('is not idle while the state of its virtual machine is unknown', async () => {
     await startTrueNasPlatformFixture();
     await provision('shop-cp-0');
     await nasFixture.room.powerOff(String([...nasFixture.room.nas.vms.values()][0]?.row['name']));
@@ -88,7 +88,7 @@ describe('what is left of a Machine', () => {
     expect(await findOrphans()).toMatchObject([{ runs: true }]);
   });
 
-  it('is an orphan of the ProviderConfig whose machines are kept there, and of no other', async () => {
+  it('is an orphan of the ProviderConfig of its system, and of no other', async () => {
     await startTrueNasPlatformFixture();
     await provision('shop-cp-0');
     for (const datasetPrefix of ['other', 'talos/deeper']) expect(await findOrphans([], { datasetPrefix })).toEqual([]);
@@ -99,7 +99,7 @@ describe('what is left of a Machine', () => {
     expect(await findOrphans()).toMatchObject([{ machine: 'shop-cp-0' }]);
   });
 
-  it('is found as long as only its virtual machine is there', async () => {
+  it('is found as long as only its virtual machine exists', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provision('shop-cp-0');
     await nasFixture.room.powerOff(factOf(durable, 'vm'));
@@ -110,17 +110,17 @@ describe('what is left of a Machine', () => {
   });
 });
 
-describe('what belongs to others', () => {
+describe('a foreign object', () => {
   it.each([
     ['another installation', { ...ours, installation: 'installation-2' }],
     ['another provider', { ...ours, provider: 'other' }],
-  ])('is none: of %s, on the same system and under the same names of Machines', async (_, mark) => {
+  ])('is no orphan: of %s, on the same system and under the same names of Machines', async (_, mark) => {
     await startTrueNasPlatformFixture();
     await provision('shop-cp-0');
     expect(await findOrphans([], {}, mark)).toEqual([]);
   });
 
-  it('is none: what has one of our names and no mark', async () => {
+  it('is no orphan: with one of our names and no ownership mark', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provision('shop-cp-0');
     const [name, dataset] = [factOf(durable, 'vm'), factOf(durable, 'dataset')];
@@ -131,7 +131,7 @@ describe('what belongs to others', () => {
     expect(await findOrphans()).toEqual([]);
   });
 
-  it('is none: a virtual machine that somebody cloned from one of ours, its description too', async () => {
+  it('is no orphan: a virtual machine cloned from one of ours, with its description', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provision('shop-cp-0');
     await nasFixture.room.powerOff(factOf(durable, 'vm'));
@@ -145,7 +145,7 @@ describe('what belongs to others', () => {
     ]);
   });
 
-  it('is in doubt: a dataset that carries our mark under another name, as a copy would', async () => {
+  it('is ambiguous: a dataset with our ownership mark under another name, like a copy', async () => {
     const mark = { installation: 'installation-1', provider: 'talos', machine: 'shop-cp-0' };
     const userProperties = Object.fromEntries(
       Object.entries(mark).map(([key, value]) => [`openmcp.talos:${key}`, value]),

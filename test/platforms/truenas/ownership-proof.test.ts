@@ -39,7 +39,9 @@ async function newMachine(change: object = {}): Promise<MachineRecord> {
   return durable;
 }
 
-/** The name of the system leads to another one from now on, with a pool of the same name. Returns how it leads back. */
+/**
+ * Makes the name of the system point to another one from now on, with a pool of the same name. Returns how to undo it.
+ */
 async function replaceSystem(durable: MachineRecord): Promise<() => void> {
   otherNas = await startTrueNasFixture();
   const { line } = otherNas.room;
@@ -59,7 +61,7 @@ const changes = ({ switchboard }: TrueNasFixture) =>
   switchboard.calls.filter(({ name }) => changingCallPattern.test(name));
 
 describe('a machine of which nothing is found', () => {
-  it('is not released by another system that is called as its own', async () => {
+  it('is not released by another system of the same name', async () => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpWithoutImageCache());
     const durable = await newMachine();
@@ -98,7 +100,7 @@ describe('a machine of which nothing is found', () => {
     expect([addressClaims.has(machine), toJsonText(dumpWithoutImageCache())]).toEqual([false, before]);
   });
 
-  it('is not released where its pool cannot be seen', async () => {
+  it('is not released where its pool is not visible', async () => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpWithoutImageCache());
     const durable = await newMachine();
@@ -124,7 +126,7 @@ describe('a machine of which nothing is found', () => {
     expect(addressClaims.has(machine)).toBe(true);
   });
 
-  it('is released where its own system answers and its pools are seen: people removed it by hand', async () => {
+  it('is released where its own system answers with all of its pools: it was removed by hand', async () => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpWithoutImageCache());
     const durable = await newMachine();
@@ -145,7 +147,7 @@ describe('a machine of which nothing is found', () => {
   });
 });
 
-it('a machine is reported as on another system and not as gone, and is not made anew there', async () => {
+it('a machine is reported as on another system and not as gone, and is not created again there', async () => {
   await startTrueNasPlatformFixture();
   const durable = await newMachine();
   await replaceSystem(durable);
@@ -154,7 +156,7 @@ it('a machine is reported as on another system and not as gone, and is not made 
   expect(drift.map(({ reason, mend }) => [reason, mend])).toEqual([['SystemChanged', undefined]]);
 });
 
-it('an orphan is not taken for removed on another system that is called as its own', async () => {
+it('an orphan does not count as removed on another system of the same name', async () => {
   await startTrueNasPlatformFixture();
   const durable = await newMachine();
   const find = () =>
@@ -170,7 +172,7 @@ it('an orphan is not taken for removed on another system that is called as its o
   expect(addressClaims.has(machine)).toBe(true);
 });
 
-it('a machine that is being made is not made a second time on another system', async () => {
+it('a machine in creation is not created a second time on another system', async () => {
   await startTrueNasPlatformFixture();
   const durable = await provisionUpTo('powered-on');
   await replaceSystem(durable);
@@ -180,12 +182,12 @@ it('a machine that is being made is not made a second time on another system', a
   expect(otherNas?.room.nas.vms.size).toBe(0);
 });
 
-it('a machine that a person has vouched for is let go, with its address, and nothing is touched', async () => {
+it('a machine is released after approval, with its address, and nothing is touched', async () => {
   await startTrueNasPlatformFixture();
   const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, encrypted: true }];
   const durable = await newMachine({ sizes });
   await replaceSystem(durable);
-  // As the controller has it when the reason was agreed to.
+  // The record as the controller stores it after approval of the reason.
   durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, agreed: 'SystemChanged' } };
   for (const { switchboard } of [nasFixture, otherNas!]) switchboard.calls.length = 0;
   expect(await release(durable)).toMatchObject({ kind: 'finished' });

@@ -19,10 +19,10 @@ const lives = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ name: `shop-${i}`, durable: { progress: undefined } as MachineRecord }));
 const zvols = () => [...nasFixture.room.nas.datasets.values()].filter(({ type }) => type === 'VOLUME').length;
 
-describe('room on a TrueNAS system', () => {
-  it('G17, T21: of many machines at once as many are made as there is room for, and nothing of the others', async () => {
+describe('space on a TrueNAS system', () => {
+  it('G17, T21: of many machines at once as many are created as fit, and nothing for the others', async () => {
     await startTrueNasPlatformFixture();
-    // Three times 40 GiB and what ZFS notes; of a fourth TrueNAS would want the fifth beside it.
+    // Three times 40 GiB and the metadata of ZFS; for a fourth TrueNAS would require the space of a fifth.
     await nasFixture.room.fillPool('tank', 172 * gibibyte);
     const process = new TrueNasProviderProcess();
     const all = lives(8);
@@ -45,7 +45,7 @@ describe('room on a TrueNAS system', () => {
     expect(await process.walk('provision', next.name, next.durable)).toMatchObject({ kind: 'finished' });
   });
 
-  it('G17: on several pools all of it is promised or nothing, and what waits keeps neither room nor memory from others', async () => {
+  it('G17: on several pools is reserved completely or not at all, and a waiting machine reserves neither space nor memory', async () => {
     await startTrueNasPlatformFixture({
       seed: { memoryMiB: 8192, pools: [{ name: 'tank' }, { name: 'fast', sizeBytes: 300 * gibibyte }] },
     });
@@ -57,14 +57,14 @@ describe('room on a TrueNAS system', () => {
     expect(await process.walk('provision', first!.name, first!.durable, wide, isShort)).toMatchObject({
       message: expect.stringMatching(/^fast.* on /),
     });
-    // There is memory for one, and room on tank for one.
+    // There is memory for one, and space on tank for one.
     expect(await process.walk('provision', second!.name, second!.durable)).toMatchObject({ kind: 'finished' });
     await process.walk('release', second!.name, second!.durable);
     await nasFixture.room.fillPool('fast', 100 * gibibyte);
     expect(await process.walk('provision', first!.name, first!.durable, wide)).toMatchObject({ kind: 'finished' });
   });
 
-  it('G17: whoever goes on after a crash asks for the disks that are not there, and takes nobody else’s', async () => {
+  it('G17: after a crash is reserved for the missing disks only, and not taken from other machines', async () => {
     await startTrueNasPlatformFixture();
     await nasFixture.room.fillPool('tank', 130 * gibibyte);
     const wide = sizesWith([{ name: 'data', sizeGiB: 40 }]);

@@ -20,7 +20,7 @@ const change = { furtherPools };
 const pool = (name: string, sizeGiB: number, more: object = {}) => ({ name, sizeBytes: sizeGiB * gibibyte, ...more });
 const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
 
-/** The pool that a machine was put on. */
+/** The pool of a machine. */
 const poolOf = ({ progress }: MachineRecord): string => String(progress?.facts['dataset']).split('/')[0] ?? '';
 async function makeMachine(
   machine: string,
@@ -33,7 +33,7 @@ async function makeMachine(
 }
 
 describe('the pool of a machine', () => {
-  it('T27, G19: is the one of several with most room, and stays when another has more or is named first', async () => {
+  it('T27, G19: is the one of several with most space, and stays when another has more or is named first', async () => {
     await startTrueNasPlatformFixture({ seed: { pools: [pool('tank', 200), pool('fast', 500), pool('slow', 300)] } });
     const before = toJsonText(dumpNas().vms);
     const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, disks: [{ name: 'data', sizeGiB: 20 }] }];
@@ -59,13 +59,13 @@ describe('the pool of a machine', () => {
     expect([...nasFixture.room.nas.datasets.keys()].filter((id) => id.includes('shop_cp_0'))).toEqual([]);
   });
 
-  it('S4: is chosen by what can be used below the prefix, a quota reckoned, not by what the pool calls free', async () => {
+  it('S4: is chosen by the usable space below the prefix, including quotas, not by the free space of the pool', async () => {
     await startTrueNasPlatformFixture({ seed: { pools: [pool('tank', 200), pool('fast', 900), pool('slow', 150)] } });
     await call('pool.dataset.create', { name: 'fast/talos', quota: 100 * gibibyte });
     expect(poolOf(await makeMachine('shop-cp-0'))).toBe('tank');
   });
 
-  it('T27: is spread by room among machines that are made at once, which nobody has reserved yet', async () => {
+  it('T27: accounts for machines created at once whose space is not reserved yet', async () => {
     await startTrueNasPlatformFixture({ seed: { pools: [pool('tank', 400), pool('fast', 400), pool('slow', 350)] } });
     const process = new TrueNasProviderProcess();
     const names = ['a-0', 'a-1', 'a-2', 'a-3', 'a-4'];
@@ -73,7 +73,7 @@ describe('the pool of a machine', () => {
     expect(made.map(poolOf).sort()).toEqual(['fast', 'fast', 'slow', 'tank', 'tank']);
   });
 
-  it('T27: is none that does not work, is locked, or is not there', async () => {
+  it('T27: is none that is faulted, locked, or missing', async () => {
     await startTrueNasPlatformFixture({
       seed: { pools: [pool('tank', 200), pool('fast', 900, { status: 'FAULTED' }), pool('slow', 500)] },
     });
@@ -86,15 +86,15 @@ describe('the pool of a machine', () => {
     ]);
   });
 
-  it('is not chosen when there is but one: pools are asked for once for all machines, for their guids', async () => {
+  it('is not chosen when there is but one: pools are queried once for all machines, for their guids', async () => {
     await startTrueNasPlatformFixture();
-    // By the scene's clock ten minutes are over soon.
+    // By the fixture's clock ten minutes pass quickly.
     const process = new TrueNasProviderProcess({ ...fixtureClock, monotonic: () => performance.now() });
     for (const machine of ['shop-cp-0', 'shop-cp-1']) await process.walk('provision', machine, { progress: undefined });
     expect(nasFixture.switchboard.calls.filter(({ name }) => name === 'pool.query')).toHaveLength(1);
   });
 
-  it('S4: is foreseen in the same way', async () => {
+  it('S4: is predicted in the same way', async () => {
     await startTrueNasPlatformFixture({ seed: { pools: [pool('tank', 100), pool('fast', 100)] } });
     const context = new TrueNasProviderProcess().context('none', {}, { furtherPools: ['fast'] });
     const machine = { name: 'shop-cp-0', role: 'controlplane', size: 'small' } as const;
@@ -110,7 +110,7 @@ describe('the pool of a machine', () => {
     expect(await foresee(5)).toMatchObject([{ field: 'truenas.pool', reason: 'RoomShort' }]);
   });
 
-  it('is where an orphan is found and taken from', async () => {
+  it('is where an orphan is found and removed', async () => {
     await startTrueNasPlatformFixture({ seed: { pools: [pool('tank', 200), pool('fast', 500), pool('slow', 100)] } });
     const durable = await makeMachine('shop-cp-0');
     await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));

@@ -28,7 +28,7 @@ async function provisioned(process = new TrueNasProviderProcess()): Promise<Mach
   return durable;
 }
 
-/** Files of the system in which a machine configuration can be read. */
+/** Files of the system that contain a machine configuration. */
 const filesWithConfig = (): string[] =>
   dumpNas().files.flatMap((file) => {
     const { path, size } = file as { path: string; size?: number };
@@ -36,7 +36,7 @@ const filesWithConfig = (): string[] =>
     return readFileSync(realPath(nasFixture.room.nas, path)).includes('version: v1alpha1') ? [path] : [];
   });
 
-/** The calls that it takes, without signs of life. */
+/** The calls of the post-join steps, without heartbeats. */
 async function postJoinCalls(process: TrueNasProviderProcess, durable: MachineRecord): Promise<readonly string[]> {
   const names: string[] = [];
   const hush = nasFixture.switchboard.onCall(({ name }) => void names.push(name));
@@ -45,7 +45,7 @@ async function postJoinCalls(process: TrueNasProviderProcess, durable: MachineRe
   return names.filter((name) => !/^(core\.(ping|get_jobs)|auth\.)/.test(name));
 }
 
-it('T34: of a machine that an earlier release made, its configuration is taken away, once', async () => {
+it('T34: a machine that an earlier release created loses its configuration, once', async () => {
   await startTrueNasPlatformFixture();
   const durable = await provisioned();
   const { seedEmptied: _, ...facts } = durable.progress!.facts;
@@ -61,7 +61,7 @@ it('T34: of a machine that an earlier release made, its configuration is taken a
   expect(nasFixture.switchboard.calls.map(({ name }) => name)).not.toContain('filesystem.listdir');
 });
 
-it('T34: is left as it is in maintenance, and told', async () => {
+it('T34: the removal of the configuration is suspended in maintenance, and reported', async () => {
   await startTrueNasPlatformFixture();
   const durable = await provisioned();
   const { seedEmptied: _, ...facts } = durable.progress!.facts;
@@ -72,8 +72,8 @@ it('T34: is left as it is in maintenance, and told', async () => {
   expect(filesWithConfig()).toHaveLength(1);
 });
 
-describe.each(testedReleases)('once a node has joined, on TrueNAS %s', (version) => {
-  it('T34: nobody can read its configuration on the system any more, and it starts again all the same', async () => {
+describe.each(testedReleases)('after a node has joined, on TrueNAS %s', (version) => {
+  it('T34: its configuration is not readable on the system any more, and it starts again all the same', async () => {
     await startTrueNasPlatformFixture({ version });
     const before = toJsonText(dumpWithoutImageCache());
     const process = new TrueNasProviderProcess();
@@ -91,7 +91,7 @@ describe.each(testedReleases)('once a node has joined, on TrueNAS %s', (version)
     expect(toJsonText(dumpWithoutImageCache())).toBe(before);
   });
 
-  it('T34: killed at a call of that, or struck there, it comes to the same end', async () => {
+  it('T34: with a kill at a call of the steps, or a fault in it, it has the same result', async () => {
     await startTrueNasPlatformFixture({ version });
     const durable = await provisioned();
     const seed = realPath(nasFixture.room.nas, factOf(durable, 'seed'));
@@ -135,8 +135,8 @@ describe.each(testedReleases)('once a node has joined, on TrueNAS %s', (version)
   }, 60_000);
 });
 
-describe('what is emptied', () => {
-  it('T34: takes one look when it is empty already', async () => {
+describe('the emptied seed', () => {
+  it('T34: takes one query when it is empty already', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const durable = await provisioned(process);
@@ -144,7 +144,7 @@ describe('what is emptied', () => {
     expect(await postJoinCalls(process, durable)).toEqual(['filesystem.listdir']);
   });
 
-  it('T34: is every seed of the machine, and no file of anybody else', async () => {
+  it('T34: is every seed of the machine, and no foreign file', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const durable = await provisioned(process);
@@ -159,7 +159,7 @@ describe('what is emptied', () => {
     expect(filesWithConfig().sort()).toEqual([notes, other].sort());
   });
 
-  it('S48: is made again when somebody removed it, or the machine would not start any more', async () => {
+  it('S48: is created again after its removal, because the machine would not start without it', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const durable = await provisioned(process);
@@ -171,7 +171,7 @@ describe('what is emptied', () => {
     expect(nasFixture.runner.started).toHaveLength(2);
   });
 
-  it('T34: is written again where it is not on record that the node has joined, and emptied when it is', async () => {
+  it('T34: is written again while the join of the node is not recorded, and emptied when it is', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const durable = await provisioned(process);
@@ -183,7 +183,7 @@ describe('what is emptied', () => {
     expect(filesWithConfig()).toEqual([]);
   });
 
-  it('T34: is nothing in a dataset that has lost our mark', async () => {
+  it('T34: is never in a dataset that has lost our ownership mark', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const durable = await provisioned(process);

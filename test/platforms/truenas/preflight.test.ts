@@ -17,7 +17,7 @@ useTrueNasPlatformFixture();
 const gibibyte = 2 ** 30;
 const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }];
 
-/** What a cluster of so many machines would lack. */
+/** The diagnostics for a cluster of so many machines. */
 const preflightFor = async (machines: number, change: object = {}, talos: object = {}) => {
   const context = new TrueNasProviderProcess().context('none', {});
   return await truenas.foresee({
@@ -35,7 +35,7 @@ const preflightFor = async (machines: number, change: object = {}, talos: object
   });
 };
 
-/** How many disks the system lets in, one after the other. */
+/** The number of disks that the system accepts, one after the other. */
 async function acceptedDiskCount(): Promise<number> {
   const client = await nasFixture.login();
   await client.call('pool.dataset.create', { name: 'tank/talos' });
@@ -49,26 +49,23 @@ async function acceptedDiskCount(): Promise<number> {
   }
 }
 
-describe('what one more cluster would lack', () => {
-  it('T11: is nothing where there is enough, and nothing is made', async () => {
+describe('the diagnostics for one more cluster', () => {
+  it('T11: are empty where all suffices, and nothing is created', async () => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpNas());
     expect(await preflightFor(3)).toEqual([]);
     expect(toJsonText(dumpNas())).toBe(before);
   });
 
-  it.each([49, 51, 92, 132, 136, 200])(
-    'T21: is room for as many disks as a pool of %i GiB then refuses',
-    async (size) => {
-      await startTrueNasPlatformFixture({ seed: { pools: [{ name: 'tank', sizeBytes: size * gibibyte }] } });
-      const counts = [];
-      for (let machines = 1; machines <= 5; machines += 1) counts.push((await preflightFor(machines)).length);
-      const fit = await acceptedDiskCount();
-      expect(counts).toEqual([1, 2, 3, 4, 5].map((machines) => (machines > fit ? 1 : 0)));
-    },
-  );
+  it.each([49, 51, 92, 132, 136, 200])('T21: allow as many disks as a pool of %i GiB then accepts', async (size) => {
+    await startTrueNasPlatformFixture({ seed: { pools: [{ name: 'tank', sizeBytes: size * gibibyte }] } });
+    const counts = [];
+    for (let machines = 1; machines <= 5; machines += 1) counts.push((await preflightFor(machines)).length);
+    const fit = await acceptedDiskCount();
+    expect(counts).toEqual([1, 2, 3, 4, 5].map((machines) => (machines > fit ? 1 : 0)));
+  });
 
-  it('T21: is told with what there is and what it takes', async () => {
+  it('T21: name the available and the required space', async () => {
     await startTrueNasPlatformFixture({ seed: { pools: [{ name: 'tank', sizeBytes: 100 * gibibyte }] } });
     expect(await preflightFor(3)).toEqual([
       {
@@ -79,7 +76,7 @@ describe('what one more cluster would lack', () => {
     ]);
   });
 
-  it('T19, S57: is memory, told in bytes and asked for in MiB, that the system would not guarantee', async () => {
+  it('T19, S57: name memory, reported in bytes and requested in MiB, that the system would not guarantee', async () => {
     await startTrueNasPlatformFixture({ seed: { memoryMiB: 16384 } });
     const client = await nasFixture.login();
     const available = z.number().parse(await client.call('vm.get_available_memory'));
@@ -91,7 +88,7 @@ describe('what one more cluster would lack', () => {
     ]);
   });
 
-  it('T11: is an address of the pool that the system has itself', async () => {
+  it('T11: name an address of the pool that is one of the system', async () => {
     await startTrueNasPlatformFixture({
       seed: { interfaces: [{ name: 'vlan50', type: 'VLAN', address: '192.168.10.40/24' }] },
     });
@@ -107,14 +104,14 @@ describe('what one more cluster would lack', () => {
   it.each([
     [{ version: '1.13.99' }, /version 1\.13\.99/],
     [{ schematic: { extensions: ['siderolabs/no-such-thing'], kernelArguments: [] } }, /siderolabs\/no-such-thing/],
-  ])('T11: is an image that the factory does not have, in its words: %j', async (talos, message) => {
+  ])('T11: name an image that the factory does not have, in its words: %j', async (talos, message) => {
     await startTrueNasPlatformFixture();
     expect(await preflightFor(1, {}, talos)).toEqual([
       { field: 'talos', reason: 'ImageMissing', message: expect.stringMatching(message) },
     ]);
   });
 
-  it('T62: says nothing of what the user may not see', async () => {
+  it('T62: omit objects that the user may not read', async () => {
     await startTrueNasPlatformFixture({
       seed: { users: [{ name: 'small', apiKey: 'k'.repeat(64), roles: ['VM_READ'] }] },
     });

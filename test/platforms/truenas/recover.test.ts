@@ -28,11 +28,11 @@ const machineWith = (notes: Record<string, string>) =>
 
 interface RecoveryOptions {
   readonly notes?: Record<string, string>;
-  /** What happens while nobody looks. */
+  /** Runs between two reconciles. */
   between?(): Promise<void>;
 }
 
-/** A machine whose node comes up when `isUp` says so, walked until it has. */
+/** Runs the steps of a machine whose node is up when `isUp` returns true, until it is. */
 async function provisionWhileWaiting(
   process: TrueNasProviderProcess,
   durable: MachineRecord,
@@ -67,9 +67,9 @@ const started = () => nasFixture.runner.started.length;
 
 describe.each(testedReleases)('a machine that waits to join, on TrueNAS %s', (version) => {
   it.each<[string, (name: string, durable: MachineRecord) => Promise<unknown>, object]>([
-    ['whose virtual machine is gone is made anew', (name) => nasFixture.room.loseVm(name), { returns: 1 }],
+    ['without its virtual machine is created again', (name) => nasFixture.room.loseVm(name), { returns: 1 }],
     [
-      'of which all is gone is made anew',
+      'without any of its objects is created again',
       async (name, durable) => [await nasFixture.room.loseVm(name), await destroy(durable)],
       { returns: 1 },
     ],
@@ -94,7 +94,7 @@ describe.each(testedReleases)('a machine that waits to join, on TrueNAS %s', (ve
 });
 
 it.each(testedReleases)(
-  'a machine on TrueNAS %s whose power is cut is off, and the way leads back to its start',
+  'a machine on TrueNAS %s that loses power is off, and returns to its start step',
   async (version) => {
     await startTrueNasPlatformFixture({ version });
     const durable: MachineRecord = { progress: undefined };

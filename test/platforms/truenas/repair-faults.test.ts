@@ -22,11 +22,11 @@ const losses: [string, string, () => unknown][] = [
   ['all but the disk', 'VmGone', () => nasFixture.room.loseVm(nameOf())],
 ];
 
-/** A call to the system that is not made when it is time for it. */
+/** Excludes calls that depend on time. */
 const isCounted = ({ room: where, name }: InterceptedCall) =>
   where === 'truenas' && !/^core\.(ping|get_jobs)$/.test(name);
 
-/** From now on something befalls the call of that number, and no other. Returns how to stop. */
+/** Affects the call of that number from now on, and no other. Returns how to stop. */
 function faultAtCall(nth: number, befall: (call: InterceptedCall) => Fault | undefined): () => void {
   let seen = 0;
   return nasFixture.switchboard.judge((call) => (isCounted(call) && seen++ === nth ? befall(call) : undefined));
@@ -41,7 +41,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
         .map((name, at) => ({ name, at }))
         .filter(({ at }) => isFullSweep || (at + sweepSeed + round) % testedReleases.length === 0);
 
-    /** A member that lacks nothing which this has lost before, and the calls that putting it right takes. */
+    /** A member that has been repaired once from this loss, and the calls of the repair. */
     async function rehearse(mend: string, lose: () => unknown) {
       await startTrueNasPlatformFixture({ version });
       const kept = new MemberFixture(await provisionMember());
@@ -62,7 +62,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
     }
 
     it.each(losses)(
-      'T42, S29: killed at a call while %s is put back, it comes to the same end',
+      'T42, S29: killed at a call while %s is restored, it has the same result',
       async (_, mend, lose) => {
         const { kept, made, calls } = await rehearse(mend, lose);
         for (const { name, at } of drawn(calls)) {
@@ -89,7 +89,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
     );
 
     it.each(losses)(
-      'T42, S52: struck at a call while %s is put back, it comes to the same end',
+      'T42, S52: with a fault in a call while %s is restored, it has the same result',
       async (_, mend, lose) => {
         const { kept, made, calls } = await rehearse(mend, lose);
         for (const { name, at } of drawn(calls)) {

@@ -29,7 +29,7 @@ const moveCard = (to: string) => {
 };
 const cardsAt = () =>
   [...nasFixture.room.nas.devices.values()].flatMap(({ attributes }) => attributes['nic_attach'] ?? []).join();
-/** Calls that change something, since the last time. */
+/** Mutating calls since the last call of this function. */
 function changes(): string[] {
   const all = nasFixture.switchboard.calls.splice(0).map(({ name }) => name);
   return all.filter((name) => changingCallPattern.test(name));
@@ -55,7 +55,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
     expect([stateOf(), changes(), toJsonText(stateSummary())]).toEqual(['on', ['vm.start'], before]);
   });
 
-  it('T42: that has lost its disk or card runs on and says who decides; agreed to, it is stopped, mended and started', async () => {
+  it('T42: that has lost its disk or card keeps running and requests approval; after approval it is stopped, repaired and started', async () => {
     const kept = await startMember({}, version);
     const before = toJsonText(stateSummary());
     removeDevice('NIC');
@@ -76,7 +76,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
     expect(nasFixture.runner.started.at(-1)).toMatchObject({ disks: [{}], nics: [{ mac: kept.fact['mac'] }] });
   });
 
-  it('T42: that is gone while its disk is there waits for a decision, and is made anew around its disk then', async () => {
+  it('T42: that is gone while its disk exists waits for approval, and is created again around its disk then', async () => {
     const kept = await startMember({}, version);
     await nasFixture.room.loseVm(nameOf());
     expect(await kept.rest()).toMatchObject({ reasons: ['VmGone'], words: expect.stringMatching(/is still there/) });
@@ -92,7 +92,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
     });
   });
 
-  it('S48: that would not start since the files of its discs are gone is started without them', async () => {
+  it('S48: that cannot start since the files of its discs are gone is started without them', async () => {
     const kept = await startMember({}, version);
     await off();
     for (const fact of ['seed', 'image']) await rm(realPath(nasFixture.room.nas, String(kept.fact[fact])));
@@ -103,7 +103,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
 });
 
 describe('a member of a cluster', () => {
-  it('T43: that is in maintenance is left off, and started once it is not', async () => {
+  it('T43: that is in maintenance stays off, and is started after it', async () => {
     const kept = await startMember({ maintenance: 'true' });
     await off();
     expect(await kept.rest()).toMatchObject({ reasons: ['InMaintenance', 'PoweredOff'] });
@@ -113,7 +113,7 @@ describe('a member of a cluster', () => {
     expect(stateOf()).toBe('on');
   });
 
-  it('T43, T42: that is in maintenance is mended where that was agreed, and left off', async () => {
+  it('T43, T42: that is in maintenance is repaired after approval, and stays off', async () => {
     const kept = await startMember({ maintenance: 'true', mend: 'DeviceMissing' });
     await off();
     removeDevice('NIC');
@@ -129,7 +129,7 @@ describe('a member of a cluster', () => {
     expect(changes()).toEqual(['vm.device.create', 'vm.start']);
   });
 
-  it('T42: whose card was moved starts where it is, and is put back when that is agreed', async () => {
+  it('T42: whose card was moved starts unchanged, and its card is restored after approval', async () => {
     const kept = await startMember();
     await off();
     moveCard('br9');
@@ -141,7 +141,7 @@ describe('a member of a cluster', () => {
     expect([stateOf(), cardsAt()]).toEqual(['on', 'br0']);
   });
 
-  it('T42: that was suspended stays so until somebody agrees to its being resumed', async () => {
+  it('T42: that was suspended stays so until approval of its resumption', async () => {
     const kept = await startMember();
     await call('vm.suspend', vmOf('shop-cp-0')!.id);
     changes();
@@ -152,7 +152,7 @@ describe('a member of a cluster', () => {
     expect([stateOf(), changes()]).toEqual(['on', ['vm.resume']]);
   });
 
-  it('S53: that an update to 26 has set to stand still for snapshots does so no more, and foreign ones are left alone', async () => {
+  it('S53: that an update to 26 has set to pause for snapshots is reset, and foreign ones are not touched', async () => {
     const kept = await startMember();
     await call('vm.create', { name: 'theirs', memory: 1024, autostart: false });
     await nasFixture.room.update('26');
@@ -166,7 +166,7 @@ describe('a member of a cluster', () => {
     ]);
   });
 
-  it('S60: is not started while its system goes down', async () => {
+  it('S60: is not started while its system shuts down', async () => {
     const kept = await startMember();
     nasFixture.room.nas.state = 'SHUTTING_DOWN';
     await off();
@@ -179,7 +179,7 @@ describe('a member of a cluster', () => {
     expect(await kept.rest()).toMatchObject(healthyObservation);
   });
 
-  it('T43: that has no memory to start says so, and starts when there is some', async () => {
+  it('T43: that lacks memory to start reports it, and starts when there is some', async () => {
     const kept = await startMember();
     await off();
     await call('vm.create', { name: 'hungry', memory: 61_440, autostart: false });
@@ -222,12 +222,12 @@ describe('a member of a cluster', () => {
       },
     ],
     [
-      'its pool stands still',
+      'its pool is faulted',
       'PoolFaulted',
       async () => [await off(), await nasFixture.room.setPoolStatus('tank', 'FAULTED')],
     ],
     [
-      'somebody else has its name',
+      'a foreign machine has its name',
       'VmGone',
       async () => {
         const name = nameOf();
@@ -236,7 +236,7 @@ describe('a member of a cluster', () => {
       },
     ],
     [
-      'there are two of it',
+      'it exists twice',
       'VmTwice',
       async () => {
         await off();
@@ -244,7 +244,7 @@ describe('a member of a cluster', () => {
       },
     ],
     [
-      'a device of others would boot first',
+      'another device would boot first',
       'BootOrder',
       async () => {
         await off();
@@ -252,7 +252,7 @@ describe('a member of a cluster', () => {
           if (device.attributes['dtype'] === 'CDROM') Object.assign(device, { order: 1 });
       },
     ],
-  ])('T42, T46: is not touched where %s, whatever was agreed to', async (_, reason, breakIt) => {
+  ])('T42, T46: is not touched where %s, despite any approval', async (_, reason, breakIt) => {
     const kept = await startMember({ mend: 'PoweredOff,DeviceMissing,VmGone,VmTwice,DiskGone,BootOrder' });
     await breakIt();
     changes();

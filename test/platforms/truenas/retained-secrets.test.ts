@@ -35,7 +35,7 @@ async function makeMachine(): Promise<{
   return { facts, notes, release };
 }
 
-/** What is let go in one round of those that are kept. */
+/** The retained resources that one garbage collection releases. */
 async function collectOnce(kept: readonly Omit<RetainedResource, 'letGo' | 'machine'>[]): Promise<string[]> {
   const gone: string[] = [];
   const keepsakes = kept.map((one) => ({
@@ -50,7 +50,7 @@ async function collectOnce(kept: readonly Omit<RetainedResource, 'letGo' | 'mach
 }
 
 it.each(testedReleases)(
-  'T26: a key and an address are let go where nothing of the machine is left, on TrueNAS %s',
+  'T26: a key and an address are released where nothing of the machine is left, on TrueNAS %s',
   async (version) => {
     await startTrueNasPlatformFixture({ version });
     const { facts, notes, release } = await makeMachine();
@@ -76,7 +76,7 @@ it.each(testedReleases)(
   },
 );
 
-it('T26: an address stays as long as a virtual machine of the name or the mark is there', async () => {
+it('T26: an address stays as long as a virtual machine of the name or the ownership mark exists', async () => {
   await startTrueNasPlatformFixture();
   const { facts, release } = await makeMachine();
   await release();

@@ -17,7 +17,10 @@ import {
 
 useTrueNasPlatformFixture();
 
-/** What would do, did uploads not want FULL_ADMIN. Write brings read with it, so no read is named that a write brings. */
+/**
+ * Sufficient roles, if uploads did not require FULL_ADMIN. Write includes read, so no read role appears beside its
+ * write role.
+ */
 const lesserRoles = [
   ...['POOL_READ', 'DATASET_WRITE', 'DATASET_DELETE', 'FILESYSTEM_ATTRS_READ'],
   ...['NETWORK_INTERFACE_READ', 'SYSTEM_GENERAL_READ', 'VM_DEVICE_WRITE'],
@@ -30,7 +33,7 @@ const credentials = () => ({
   apiKey: new SecretString(nasFixture.room.nas.keys.find(({ user }) => user === username)?.key ?? ''),
 });
 
-/** Starts a system that knows somebody with these roles. */
+/** Starts a system that has a user with these roles. */
 async function startFor(roles: readonly string[], version?: string): Promise<TrueNasClient> {
   const users = [{ name: username, apiKey: 'k'.repeat(64), roles: [...roles] }];
   await startTrueNasPlatformFixture({ ...(version ? { version } : {}), seed: { users } });
@@ -42,7 +45,7 @@ async function startFor(roles: readonly string[], version?: string): Promise<Tru
   return connectTrueNas(context);
 }
 
-/** Those of our calls that somebody is kept from. They have no parameters, so those that are let through fail for that. */
+/** Our calls that the user may not make. They have no parameters, so the permitted ones fail for that. */
 async function rejectedCalls(nas: TrueNasClient): Promise<string[]> {
   const refused: string[] = [];
   for (const call of calls) {
@@ -59,7 +62,7 @@ const callsNamedIn = (message: string): string[] =>
 
 describe('the user of an API key', () => {
   it.each(['25.04.2', '25.10', '26'])(
-    'T62, S31: may do all with FULL_ADMIN, and lacks uploads alone without it, on %s',
+    'T62, S31: may make all calls with FULL_ADMIN, and all but uploads without it, on %s',
     async (version) => {
       const nas = await startFor(lesserRoles, version);
       expect(await rejectedCalls(nas)).toEqual(['filesystem.put', 'filesystem.get']);
@@ -70,7 +73,7 @@ describe('the user of an API key', () => {
   );
 
   it.each(lesserRoles)(
-    'T62: without %s is told the calls that would be refused for it, no more and no fewer',
+    'T62: without %s gets a list of exactly the calls that would be rejected for it',
     async (role) => {
       const nas = await startFor(lesserRoles.filter((one) => one !== role));
       const refused = await rejectedCalls(nas);
@@ -85,14 +88,14 @@ describe('the user of an API key', () => {
   it.each([
     ['25.10', 'PRIVILEGE_WRITE'],
     ['26', 'SYSTEM_PRODUCT_WRITE'],
-  ])('S58: on %s with %s, which includes itself, is told what to take away', async (version, role) => {
+  ])('S58: on %s with %s, which includes itself, is told which one to remove', async (version, role) => {
     await startFor([...lesserRoles, role], version);
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), {}, credentials())).toEqual([
       { field: 'truenas.credentialsRef', reason: 'KeyRefused', message: expect.stringMatching(`take .*${role}.* off`) },
     ]);
   });
 
-  it('without any role is not let in at all, as if the key were wrong', async () => {
+  it('without any role is rejected, as if the key were wrong', async () => {
     await startFor([]);
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), {}, credentials())).toMatchObject([
       { reason: 'KeyRefused' },

@@ -19,7 +19,7 @@ const machine = 'shop-cp-0';
 const called = (wanted: string) => nasFixture.switchboard.calls.filter(({ name }) => name === wanted).length;
 
 describe('with SCRAM', () => {
-  it('T2: a machine is made and taken down on 26, and each upload has a token for once in place of the key', async () => {
+  it('T2: a machine is created and deleted on 26, and each upload has a one-time token in place of the key', async () => {
     await startTrueNasPlatformFixture({ version: '26' });
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), scram)).toEqual([]);
     const empty = stateSummary();
@@ -36,7 +36,7 @@ describe('with SCRAM', () => {
     expect(stateSummary().vms).toEqual(empty.vms);
   });
 
-  it.each(['25.04.2', '25.10'])('T2: %s is refused by the field that says what to do', async (version) => {
+  it.each(['25.04.2', '25.10'])('T2: %s is rejected, with the field and the remedy', async (version) => {
     await startTrueNasPlatformFixture({ version });
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), scram)).toMatchObject([
       { field: 'truenas.login', reason: 'ScramUnsupported', message: expect.stringContaining('Plain') },
@@ -44,7 +44,7 @@ describe('with SCRAM', () => {
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), { login: 'Plain' })).toEqual([]);
   });
 
-  it('T2: a wrong key is named as one', async () => {
+  it('T2: a wrong key is reported as one', async () => {
     await startTrueNasPlatformFixture({ version: '26' });
     const wrong = { ...platformCredentials(), apiKey: new SecretString(`1-${'x'.repeat(64)}`) };
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), scram, wrong)).toMatchObject([

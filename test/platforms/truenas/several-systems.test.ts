@@ -25,7 +25,7 @@ useTrueNasPlatformFixture();
 let secondNas: TrueNasFixture;
 afterEach(async () => await secondNas.close());
 
-/** Two systems of different releases: that of the scene, and one more. */
+/** Two systems of different releases: that of the fixture, and one more. */
 async function startBoth(): Promise<void> {
   await startTrueNasPlatformFixture({ version: '25.04.2' });
   secondNas = await startTrueNasFixture({
@@ -39,7 +39,7 @@ interface Changes {
   readonly west?: object;
 }
 
-/** A section that names both. */
+/** A section with both systems. */
 const both = (change: Changes = {}, names: readonly string[] = ['east', 'west']) => {
   const { sizes } = platformConfig();
   const entry = (name: string, { room: { line }, ca }: TrueNasFixture) => ({
@@ -58,7 +58,7 @@ const keyOf = ({ room: { line } }: TrueNasFixture) => ({
   apiKey: line.credentials['apiKey'] ?? '',
 });
 
-/** A process that works for machines of one place, as the controller would have it. */
+/** A process for machines of one failure domain, with the controller's input. */
 class PlacedProcess extends TrueNasProviderProcess {
   readonly #section: object;
   readonly #site: string | undefined;
@@ -71,7 +71,7 @@ class PlacedProcess extends TrueNasProviderProcess {
 
   override context(machine: string, facts: Facts): StepContext {
     const base = super.context(machine, facts);
-    // The key of another system would be refused.
+    // The key of another system would be rejected.
     const { username, apiKey } = keyOf(
       truenas.credentialsRef(this.#section, this.#site, facts) === 'key-west' ? secondNas : nasFixture,
     );
@@ -93,7 +93,7 @@ const vmsOf = (at: TrueNasFixture) => [...at.room.nas.vms.values()].map(({ row }
 const callsOf = (at: TrueNasFixture) => at.switchboard.calls.filter(({ room: who }) => who === 'truenas').length;
 
 describe('a machine of one of several systems', () => {
-  it('T58: is made there, in its pool and at its bridge, and goes again; the other system is not even asked', async () => {
+  it('T58: is created there, in its pool and at its bridge, and deleted again; the other system is never called', async () => {
     await startBoth();
     const [untouched, asked, durable] = [toJsonText(nasFixture.room.dump()), callsOf(nasFixture), newMachine()];
     expect(await runPlanOn(both(), 'west', 'provision', durable)).toMatchObject({ kind: 'finished' });
@@ -107,7 +107,7 @@ describe('a machine of one of several systems', () => {
     expect([vmsOf(secondNas), toJsonText(nasFixture.room.dump()), callsOf(nasFixture)]).toEqual([[], untouched, asked]);
   });
 
-  it('T58: waits when that one is away, as none of another does', async () => {
+  it('T58: waits when that one is away, while machines of others do not', async () => {
     await startBoth();
     const section = both({ east: unreachableSystem });
     expect(await runPlanOn(section, 'east', 'provision', newMachine())).toMatchObject({
@@ -117,12 +117,12 @@ describe('a machine of one of several systems', () => {
   });
 
   it.each(['provision', 'release'] as const)(
-    'T58: is not touched by %s after its system was taken from the list, and goes on when that is back',
+    'T58: is not touched by %s after its system was removed from the list, and continues when that is back',
     async (plan) => {
       await startBoth();
       const durable = newMachine();
       await runPlanOn(both(), 'west', 'provision', durable);
-      // As if its process had ended before the last steps.
+      // Reverts to the state before the last steps.
       const { finishedAt: _, ...record } = durable.progress!;
       durable.progress = { ...record, step: 'devices-attached' };
       const [made, elsewhere] = [toJsonText(secondNas.room.dump()), toJsonText(nasFixture.room.dump())];
@@ -137,7 +137,7 @@ describe('a machine of one of several systems', () => {
     },
   );
 
-  it('T58: is found after its ProviderConfig has got a list, and after that has gone again', async () => {
+  it('T58: is found after its ProviderConfig has got a list, and after the removal of the list', async () => {
     await startBoth();
     const single = { ...platformConfig(), credentialsRef: { name: 'key-east' } };
     const before = toJsonText(dumpWithoutImageCache());
@@ -152,7 +152,7 @@ describe('a machine of one of several systems', () => {
 });
 
 describe('a ProviderConfig of several systems', () => {
-  /** What its condition says, when the Secrets of these systems exist. */
+  /** The message of its condition, when the Secrets of these systems exist. */
   async function judge(section: object, secrets: readonly string[] = ['east', 'west']) {
     const { connections, stop } = new TrueNasProviderProcess();
     const encoded = (at: TrueNasFixture) =>
@@ -168,12 +168,12 @@ describe('a ProviderConfig of several systems', () => {
     return (await checkPlatform(services, chosen, { signal: stop.signal, log: noLog })).state;
   }
 
-  it('T58: is right when all are', async () => {
+  it('T58: is valid when all are', async () => {
     await startBoth();
     expect(await judge(both())).toMatchObject({ type: 'CredentialsValid', status: 'True' });
   });
 
-  it('T58: tells what is wrong by its field, before who is away', async () => {
+  it('T58: reports invalid fields before unreachable systems', async () => {
     await startBoth();
     const wrong = await judge(both({ east: unreachableSystem, west: { pool: 'tank' } }));
     expect(wrong).toMatchObject({ status: 'False', reason: 'PlatformRefused' });

@@ -24,7 +24,7 @@ async function callsOf(work: () => Promise<unknown>): Promise<readonly string[]>
   return nasFixture.switchboard.calls.map(({ name }) => name).filter((name) => !/^(auth|core)\./.test(name));
 }
 
-/** Once `name` was called for the nth time, somebody else does something before that call does its work. */
+/** Runs foreign work before the nth call of `name` takes effect. */
 function interfereAtCall(name: string, nth: number, work: () => Promise<unknown>): () => Promise<unknown> {
   let seen = 0;
   let done: Promise<unknown> = Promise.resolve();
@@ -38,7 +38,7 @@ function interfereAtCall(name: string, nth: number, work: () => Promise<unknown>
 
 const hashOf = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-describe('looks of a machine that nothing disturbs', () => {
+describe('reads of a machine without interference', () => {
   it.each([
     ['25.04.2', 0],
     ['25.10', 0],
@@ -53,18 +53,18 @@ describe('looks of a machine that nothing disturbs', () => {
       const calls = await callsOf(() => process.walk(plan, 'shop-cp-0', durable));
       return calls.filter((name) => /(query|stat)$/.test(name));
     };
-    // The image that it boots from, and whether a machine has its name, its UUID or one of its MAC addresses.
+    // The boot image, and whether a machine has its name, its UUID or one of its MAC addresses.
     expect(await looks('provision')).toEqual(['filesystem.stat', 'vm.query']);
     markJoined(durable);
     const [asked, ...proofs] = await looks('release');
     expect(asked).toBe('vm.query');
-    // Two at the same time prove that all may go.
+    // Two at the same time prove that everything may be deleted.
     expect(proofs.slice(0, 2).sort()).toEqual(['pool.dataset.query', 'vm.query']);
     expect(proofs.slice(2)).toEqual(Array(more).fill('pool.dataset.query'));
   });
 });
 
-/** By this one so many seconds pass when they are told to. */
+/** A clock that advances on demand. */
 function steppableClock() {
   let aheadMs = 0;
   const time: Clock = { ...clockWithoutExpiry, monotonic: () => performance.now() + aheadMs };
@@ -74,7 +74,7 @@ function steppableClock() {
   return { time, leap };
 }
 
-/** The provider has been at work for a while, and somebody else does something at the nth call of that name. */
+/** Provisions with a process that has run for a while, and with foreign work at the nth call of that name. */
 async function provisionWithInterference(
   name: string,
   nth: number,
@@ -86,7 +86,7 @@ async function provisionWithInterference(
   await process.walk('provision', 'warm-up', { progress: undefined });
   const client = await nasFixture.login();
   const done = interfereAtCall(name, nth, () => work(client));
-  // Far enough away for somebody else to come in between.
+  // Enough latency for foreign work in between.
   nasFixture.room.setLatency('vm.device.create', 20);
   const durable: MachineRecord = { progress: undefined };
   const finish = async () => {
@@ -103,8 +103,8 @@ const deviceOf = (machine: string, dtype: string) =>
   );
 const loseDisk = (client: RawClient) => client.call('vm.device.delete', deviceOf('shop-cp-0', 'DISK')?.id);
 
-describe('what was found or made more than a minute ago', () => {
-  it('T31: is looked at again: an image that somebody exchanged meanwhile is not attached', async () => {
+describe('a value that was found or created more than a minute ago', () => {
+  it('T31: is read again: an image that was exchanged meanwhile is not attached', async () => {
     const { time, leap } = steppableClock();
     let right = '';
     let file = '';
@@ -127,7 +127,7 @@ describe('what was found or made more than a minute ago', () => {
     expect(booted).toBe(right);
   });
 
-  it('is looked at again: a device that somebody took away meanwhile is put back before the start', async () => {
+  it('is read again: a device that was removed meanwhile is attached again before the start', async () => {
     const { time, leap } = steppableClock();
     const lose = async (client: RawClient) => {
       await loseDisk(client);
@@ -138,7 +138,7 @@ describe('what was found or made more than a minute ago', () => {
     expect(nasFixture.runner.started.at(-1)?.disks).toHaveLength(1);
   });
 
-  it('is looked at again: a stop that took so long proves nothing about what goes', async () => {
+  it('is read again: a stop that took so long proves nothing for a deletion', async () => {
     const { time, leap } = steppableClock();
     const { process, durable, finish } = await provisionWithInterference('vm.stop', 1, async () => leap(61), time);
     await finish();
@@ -148,8 +148,8 @@ describe('what was found or made more than a minute ago', () => {
   });
 });
 
-describe('what a step has handed over', () => {
-  it('is not used after a failure: whoever goes on looks anew', async () => {
+describe('a value that a step has passed on', () => {
+  it('is not used after a failure: the next attempt reads again', async () => {
     await startTrueNasPlatformFixture();
     await new TrueNasProviderProcess().walk('provision', 'warm-up', { progress: undefined });
     nasFixture.switchboard.fail('truenas', /^vm\.device\.create$/, { kind: 'lose-reply' }, 1);
@@ -166,7 +166,7 @@ describe('what a step has handed over', () => {
     ['disk-created', 'pool.dataset.query'],
     ['devices-attached', 'vm.query'],
     ['powered-on', 'vm.query'],
-  ])('is not there after a restart in %s, which begins with %s', async (step, look) => {
+  ])('is not available after a restart in %s, which begins with %s', async (step, look) => {
     await startTrueNasPlatformFixture();
     const durable = await provisionUpTo(step);
     const calls = await callsOf(() =>
@@ -175,7 +175,7 @@ describe('what a step has handed over', () => {
     expect(calls.find((name) => !/memory/.test(name))).toBe(look);
   });
 
-  it('is not used once the system has told that somebody else changed something', async () => {
+  it('is not used once the system has reported a foreign change', async () => {
     const { process, finish } = await provisionWithInterference('vm.device.create', 2, loseDisk);
     await subscribeToChanges(process);
     expect(await finish()).toMatchObject({ kind: 'finished' });
@@ -194,7 +194,7 @@ describe('what a step has handed over', () => {
     expect(vmOf('shop-cp-0')).toBeUndefined();
   });
 
-  it('S24: is refuted by a machine whose record was lost: what it had is found, and nothing is made twice', async () => {
+  it('S24: is refuted by a machine whose record was lost: its objects are found, and nothing is created twice', async () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess(clockWithoutExpiry);
     await process.walk('provision', 'shop-cp-0', { progress: undefined });
@@ -205,7 +205,7 @@ describe('what a step has handed over', () => {
     expect(made).toEqual(['pool.dataset.create']);
   });
 
-  it('S24: does not make ours what somebody else made of our name in between', async () => {
+  it('S24: does not make a foreign object of our name in between ours', async () => {
     await startTrueNasPlatformFixture();
     const first: MachineRecord = { progress: undefined };
     await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', first);
@@ -223,7 +223,7 @@ describe('what a step has handed over', () => {
     expect(stateSummary().datasets.filter((id) => id.startsWith(name))).toEqual([name]);
   });
 
-  it('S47: proves nothing to a deletion: who uses the disk since is not disturbed', async () => {
+  it('S47: proves nothing to a deletion: a later user of the disk is not disturbed', async () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable);

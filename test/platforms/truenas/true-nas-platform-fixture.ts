@@ -28,11 +28,11 @@ const schematic = { extensions: ['siderolabs/qemu-guest-agent'], kernelArguments
 export let nasFixture: TrueNasFixture;
 let factory: ImageFactorySimulator;
 export let factoryUrl: string;
-/** They outlive a crash, too. */
+/** Address claims, which survive a crash. */
 export let addressClaims = new Map<string, string>();
 export let openProcesses: TrueNasProviderProcess[] = [];
 
-/** One life of the provider's process. */
+/** One run of the provider's process. */
 export class TrueNasProviderProcess extends SimulatedProviderProcess {
   constructor(time = fixtureClock) {
     super(time);
@@ -68,7 +68,7 @@ export class TrueNasProviderProcess extends SimulatedProviderProcess {
     };
   }
 
-  /** What its platform puts right once its node has become a member of the cluster. */
+  /** Runs the post-join steps of its platform. */
   async settle(machine: string, durable: MachineRecord): Promise<AdvanceResult> {
     const { finishedAt: _, ...made } = durable.progress!;
     const [first] = truenas.settle;
@@ -80,7 +80,7 @@ export class TrueNasProviderProcess extends SimulatedProviderProcess {
     });
   }
 
-  /** Walks until the list is finished, somebody has to change something, or `until` says so. */
+  /** Runs steps until the list is finished, a step fails, or `until` returns true. */
   async walk(
     plan: Exclude<StepPlanName, 'mend'>,
     machine: string,
@@ -97,7 +97,7 @@ export class TrueNasProviderProcess extends SimulatedProviderProcess {
   }
 }
 
-/** Where the system is that machines are made on: in this process, or in another. */
+/** The location of the system with the machines: in this process, or in another. */
 export interface NasLocation {
   readonly url: string;
   readonly ca: string;
@@ -107,7 +107,7 @@ export interface NasLocation {
 }
 let remoteNas: NasLocation | undefined;
 
-/** Processes that are begun from now on work there; without a site, on the system of this process again. */
+/** Later processes use that location; without one, the system of this process again. */
 export function useNas(site: NasLocation | undefined): void {
   remoteNas = site;
 }
@@ -157,7 +157,7 @@ export async function startTrueNasPlatformFixture({
   });
   factoryUrl = factory.line.url;
 }
-/** Ends what runs; another start may follow. */
+/** Stops the running system; another start may follow. */
 export async function stopTrueNasPlatformFixture(): Promise<void> {
   for (const process of openProcesses.splice(0)) await process.kill();
   await factory.close();
@@ -166,7 +166,7 @@ export async function stopTrueNasPlatformFixture(): Promise<void> {
 
 export const toJsonText = (value: unknown) => JSON.stringify(value, null, 1);
 export const dumpNas = () => nasFixture.room.dump();
-/** Everything but the cache of images and the folders around it, which stay on purpose. */
+/** Everything but the cache of images and its folders, which stay on purpose. */
 export const dumpWithoutImageCache = () => {
   const all = dumpNas();
   const kept = (id: string) => !/^(\/mnt\/)?tank\/talos(\/images(\/|$)|$)/.test(id);
@@ -176,7 +176,7 @@ export const dumpWithoutImageCache = () => {
     files: all.files.filter((file) => kept((file as { path: string }).path)),
   };
 };
-/** What exists, without the numbers and dates that differ each time. */
+/** The existing objects, without ids and dates that differ each time. */
 export const stateSummary = () => {
   const state = dumpNas();
   return {
@@ -194,7 +194,7 @@ export const imageDownloadCount = () =>
   nasFixture.switchboard.calls.filter(({ name }) => /^GET \/image\/.*\.iso$/.test(name)).length;
 export const changingCallPattern = /^(POST|.*\.(create|update|delete|start|stop|poweroff|resume)$)/;
 
-/** Every test begins with nothing and ends with nothing. */
+/** Every test begins and ends with an empty system. */
 export function useTrueNasPlatformFixture(): void {
   beforeEach(() => {
     addressClaims = new Map();

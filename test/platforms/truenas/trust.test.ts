@@ -12,11 +12,11 @@ import {
 
 useTrueNasPlatformFixture();
 
-describe('a system whose certificate nobody vouches for', () => {
+describe('a system with a certificate of an unknown authority', () => {
   const pinned = (tlsFingerprint: string) => ({ caBundle: undefined, tlsFingerprint });
   const shown = async () => await fetchFingerprint(new URL(nasFixture.room.line.url).host, deadlineSignal(10));
 
-  it('T3: is spoken to and written to when its fingerprint is named', async () => {
+  it('T3: is used for reads and writes when its fingerprint is configured', async () => {
     await startTrueNasPlatformFixture();
     const change = pinned((await shown()).replaceAll(':', '').toLowerCase());
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), change)).toEqual([]);
@@ -28,7 +28,7 @@ describe('a system whose certificate nobody vouches for', () => {
     expect(stateSummary().files).toHaveLength(2);
   });
 
-  it('T3: is refused with another, and both are named', async () => {
+  it('T3: is rejected with another fingerprint, and both are reported', async () => {
     await startTrueNasPlatformFixture();
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), pinned('ab'.repeat(32)))).toEqual([
       {

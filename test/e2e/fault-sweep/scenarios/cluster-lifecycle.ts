@@ -8,30 +8,30 @@ import type { Scenario } from '../scenario-run.ts';
 import { differingKeys, type StateSnapshot, snapshotState } from '../state-snapshot.ts';
 import { triggerReconciles } from './trigger-reconciles.ts';
 
-/** Parts of a life by name, in order; each is done when it resolves. What a part has to leave behind it expects itself. */
+/** Phases of a lifecycle by name, in order; each is done when it resolves. A phase checks its own results. */
 export type LifecyclePhases = Readonly<Record<string, (stage: Testbed) => Promise<void>>>;
 
-/** The life of a Cluster from an offer to nothing. */
+/** The lifecycle of a Cluster from its ProviderConfig to its deletion. */
 export interface ClusterLifecycle {
-  /** What the world begins with; `subnet` is the life's own. */
+  /** Creates the initial objects; `subnet` is the run's own. */
   readonly seeds?: (subnet: string) => Readonly<Record<string, unknown>>;
   readonly cluster: NamespacedRef;
-  /** Up to its height. */
+  /** The phases up to the full size. */
   readonly rise: LifecyclePhases;
-  /** What has to work at its height, besides. Its calls are the test's. */
+  /** Further checks at the full size. Their calls belong to the test. */
   readonly height?: (stage: Testbed) => Promise<void>;
-  /** Everything is taken down again. */
+  /** The phases of the deletion. */
   readonly fall: LifecyclePhases;
 }
 
-/** For one part of a life, in which every call may take its time. */
+/** Seconds for one phase of a lifecycle, in which every call may be delayed. */
 const patienceSeconds = 300;
 export const eventuallyInSweep = (what: string, look: Parameters<typeof waitFor>[1]) =>
   waitFor(what, look, patienceSeconds);
 
 /**
- * Lives it. The shape is what there was at its height, when it is as expected or does not become so any more. Whatever goes wrong
- * is told with the calls that were struck before.
+ * Runs the lifecycle. The snapshot shows the state at the full size, when it is as expected or does not change any
+ * more. An error names the faults before it.
  */
 export const scenarioOf = (life: ClusterLifecycle): Scenario => ({
   naming: () => new CallNaming(),
@@ -68,7 +68,7 @@ async function runPhase(stage: Testbed, sweep: FaultSweep, act: string, work: ()
   }
 }
 
-/** What there is when nothing is under way: as expected, or, where nothing is, the same twice. */
+/** The snapshot of an idle state: as expected, or, without an expectation, equal twice in a row. */
 async function stableSnapshot(
   stage: Testbed,
   cluster: NamespacedRef,

@@ -62,7 +62,7 @@ const creation: LifecyclePhases = {
     const workerPools = [{ name: 'work', replicas: 1, size: 'small' }];
     const kubernetes = { versions: [{ version: '1.35.4' }] };
     await platform.merge(ProviderConfig, { name: 'home' }, { spec: { workerPools, kubernetes } });
-    // Who was stopped just now comes to it later than to the worker.
+    // A provider that was just stopped may reach it after the worker.
     await eventuallyInSweep('the profile offers one version', async () => {
       const { spec } = await platform.get(ClusterProfile, { name: things.profileOf('home') });
       return spec.supportedVersions.length === 1;
@@ -118,7 +118,10 @@ const teardown: LifecyclePhases = {
   },
 };
 
-/** Of a Cluster of VMs: made, access granted, renewed and changed, a worker added, which is switched off by hand, everything taken down. */
+/**
+ * The lifecycle of a Cluster of VMs: creation; access granted, renewed and changed; a worker added, which is switched
+ * off by hand; deletion.
+ */
 export const nasLifecycle: Scenario = scenarioOf({
   cluster: clusterRef,
   rise: creation,
@@ -128,7 +131,7 @@ export const nasLifecycle: Scenario = scenarioOf({
   fall: teardown,
 });
 
-/** A member is ready before everything is done that has to be done for it. */
+/** A member is ready before all of its steps are done. */
 const isProvisioned = ({ status }: Machine): boolean => status?.progress?.finishedAt !== undefined;
 
 async function awaitGranted({ things }: Testbed): Promise<void> {
@@ -138,7 +141,7 @@ async function awaitGranted({ things }: Testbed): Promise<void> {
   });
 }
 
-/** The token was made so long ago that a new one is due. */
+/** The token was created so long ago that its renewal is due. */
 async function ageToken({ platform }: Testbed): Promise<void> {
   const encode = (days: number): string =>
     Buffer.from(String(Math.floor(Date.now() / 1000) + days * day)).toString('base64');

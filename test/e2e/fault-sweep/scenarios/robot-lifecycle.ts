@@ -10,7 +10,7 @@ import type { Scenario } from '../scenario-run.ts';
 import { eventuallyInSweep, type LifecyclePhases, scenarioOf } from './cluster-lifecycle.ts';
 
 const clusterRef = { namespace: 'shop', name: 'main' };
-/** What people call the servers that they lend us: one more than it takes. The last one lends nobody. */
+/** Names of the available servers: one more than needed. The last one stays in maintenance. */
 const lentServers = [
   { number: 3140011, name: 'rack-7' },
   { number: 3140012, name: '' },
@@ -20,9 +20,9 @@ const rootDiskSerial = (number: number): string => `ROOT${number}`;
 const protectedDiskSerial = (number: number): string => `KEPT${number}`;
 const hostKey = (number: number) => ({ name: `server-${number}` });
 
-/** As long as it takes here to try a call again: servers are quicker than dates otherwise, and rescue is over before it began. */
+/** As long as the backoff of a call: otherwise servers outrun the timestamps, and rescue ends before it began. */
 const postSeconds = 1500;
-/** An hour of ours: what was armed before a death is armed still in the next life. */
+/** A real hour: rescue that was armed before a kill is still armed in the next run. */
 const lapseSeconds = 3_600_000;
 
 const seeds = (network: string) => ({
@@ -82,10 +82,10 @@ const teardown: LifecyclePhases = {
   },
 };
 
-/** So long a restart takes, as servers see it: theirs start in milliseconds, while dates are ours. */
+/** The duration of a restart for the servers: they start in milliseconds, while timestamps are in real time. */
 const restartSeconds = 60;
 
-/** For what goes on between two lives: all that was done to a server was done a while ago. */
+/** For work between two runs: every change of a server is old by then. */
 export async function backdateMachineFacts({ platform, things }: Testbed): Promise<void> {
   for (const { metadata, status } of await things.machines()) {
     const dates = Object.entries(status?.progress?.facts ?? {}).filter(([name, value]) => isDate(name, value));
@@ -103,7 +103,7 @@ export async function backdateMachineFacts({ platform, things }: Testbed): Promi
 const isDate = (name: string, value: unknown): boolean => name.endsWith('At') && value !== '';
 const backdate = (date: string): string => new Date(Date.parse(date) - restartSeconds * 1000).toISOString();
 
-/** Servers are what they were before, and only what was chosen of them was ever written to. */
+/** Servers are in their former state, and only the chosen disks were ever written to. */
 function expectServersUntouched({ world }: Testbed): void {
   const { robot } = world;
   const [first] = lentServers;
@@ -114,5 +114,5 @@ function expectServersUntouched({ world }: Testbed): void {
   expect(robot.lockouts()).toEqual([]);
 }
 
-/** Of a Cluster of one bare server: out of those that are free, and back to them. */
+/** The lifecycle of a Cluster of one bare server, from the free servers and back to them. */
 export const robotLifecycle: Scenario = scenarioOf({ seeds, cluster: clusterRef, rise: creation, fall: teardown });

@@ -5,16 +5,17 @@ import { isNotFound } from '../../../../src/kube/errors.ts';
 import { type KubeObject, objectKeyOf, type ResourceType } from '../../../../src/kube/resource.ts';
 import type { Testbed } from '../../support/testbed/testbed.ts';
 
-/** Changes with each nudge. */
+/** Changes with each trigger. */
 export const triggerAnnotation = 'example.org/nudged';
 
-/** Machines count their failures step by step, and what others write on them costs them a step. */
+/** Machines count their failures for each step, and a foreign write costs them a step. */
 const triggeredKinds: readonly ResourceType<KubeObject>[] = [ProviderConfig, Cluster, AccessRequest];
 const everyMs = 400;
 
 /**
- * Touches objects now and then, so that the provider looks at it again. Where each call of a reconcile fails once, the
- * wait after each failure is twice the one before, up to minutes; that it waits so is held elsewhere. Returns how to stop.
+ * Touches objects from time to time, which triggers their reconcile. Where each call of a reconcile fails once, the
+ * backoff doubles after each failure, up to minutes; other tests check the backoff. Returns a function that stops the
+ * triggers.
  */
 export function triggerReconciles({ platform }: Testbed): () => Promise<void> {
   const stop = new AbortController();

@@ -26,7 +26,7 @@ const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFo
 const issuers = { first: 'https://first.example.org', second: 'https://second.example.org' } as const;
 type IssuerName = keyof typeof issuers;
 
-/** A request for trust, or its end. */
+/** A request for trust, or its withdrawal. */
 type RolloutPhase = `ask for ${IssuerName}` | `withdraw ${IssuerName}`;
 
 export interface TrustRolloutOptions {
@@ -36,8 +36,8 @@ export interface TrustRolloutOptions {
 }
 
 /**
- * A Cluster that is there already comes to trust issuers and to trust them no more. What there is after each act is the shape.
- * Throws when two of its control planes were away at the same time.
+ * A ready Cluster gets and loses trust in issuers. The snapshot contains the state after each phase. Throws when two of
+ * its control planes were away at the same time.
  */
 export const trustRolloutScenario = (options: TrustRolloutOptions): Scenario => ({
   naming: () => new RolloutCallNaming(),
@@ -103,7 +103,10 @@ async function runPhase(stage: Testbed, sweep: FaultSweep, act: RolloutPhase): P
   }
 }
 
-/** How many control planes were not ready at the same time, at most. They are looked at much more often than they restart. */
+/**
+ * The maximum number of control planes that were not ready at the same time. The poll interval is much shorter than a
+ * restart.
+ */
 function watchControlPlanes({ world }: Testbed) {
   let most = 0;
   const look = (): void => {
@@ -148,7 +151,10 @@ async function snapshotTrust(stage: Testbed): Promise<StateSnapshot> {
   return JSON.parse(maskIds(JSON.stringify(seen))) as StateSnapshot;
 }
 
-/** Whom a node trusts, how often it was told so, and that it keeps the configuration that it runs by. */
+/**
+ * The issuers that a node trusts, the number of its updates, and whether its active configuration is the persistent
+ * one.
+ */
 async function nodeTrust(node: TalosClient): Promise<unknown> {
   const find = async (kind: keyof typeof resourceKinds, id: string) => await node.findResource(resourceKinds[kind], id);
   const pod = await find('staticPod', 'kube-apiserver');
@@ -164,7 +170,7 @@ async function nodeTrust(node: TalosClient): Promise<unknown> {
   };
 }
 
-/** Which node is asked for what, and in which act. */
+/** Names calls by node, request and phase. */
 class RolloutCallNaming extends CallNaming {
   override nameOf(call: InterceptedCall, content: unknown): string {
     const { room, name } = call;
@@ -173,14 +179,14 @@ class RolloutCallNaming extends CallNaming {
     if (room === 'talos') return `talos ${this.act}: ${[name, type, id, maskIds(address)].filter(Boolean).join(' ')}`;
     const note = /\/machines\/.*\/status$/.test(name) && String(content).includes('"trust"') ? ' of its trust' : '';
     if (room !== 'kube' && room !== 'workload') return super.nameOf(call, content);
-    // Several requests are looked after in one call, or each in one of its own.
+    // Several requests may be handled in one call, or in one call each.
     return `${room} ${this.act}: ${nameApiRequest(call, content).replace(/ in \([a-z0-9,]+\)$/, '')}${note}`;
   }
 }
 
-/** Calls that a provider makes because it begins or lives, or that come by the clock. */
+/** Calls that a provider makes at its start, by its heartbeat, or by the clock. */
 const isBackgroundCall = (name: string): boolean =>
   / (WATCH|GET \S+\/(v1|v1alpha1)\/[a-z]+( with.*)?$)|\/(leases|events|selfsubject\w+)|status [A-Z]\w+$/.test(name);
 
-/** What an act of a roll is made of. */
+/** The calls that belong to a phase of a rollout. */
 export const isRolloutCall = (name: string): boolean => /^(kube|workload|talos) /.test(name) && !isBackgroundCall(name);

@@ -6,12 +6,12 @@ import { eventually } from '../../../support/eventually.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 import { accessResult, listAccessObjects, withAdminClient, withGrantedClient } from './workload-cluster.ts';
 
-/** Rules that let one read a kind of the core group. */
+/** Rules that grant read access to a kind of the core group. */
 export const coreReadRules = (resource: string): Permission['rules'] => [
   { apiGroups: [''], resources: [resource], verbs: ['get', 'list'] },
 ];
 
-/** Requests for access to one cluster, beside it, and what can be done with what was granted. */
+/** Helpers for AccessRequests in the namespace of one Cluster, and for calls with the granted access. */
 export function accessHelpers(open: () => Testbed, cluster: NamespacedRef) {
   const ref = (name: string): NamespacedRef => ({ namespace: cluster.namespace, name });
   const admin = <T>(work: (admin: KubeClient) => Promise<T>): Promise<T> => withAdminClient(open(), cluster, work);
@@ -26,15 +26,15 @@ export function accessHelpers(open: () => Testbed, cluster: NamespacedRef) {
 
   return {
     ref,
-    /** Does something in the cluster as its administrator. */
+    /** Makes calls to the cluster as its administrator. */
     admin,
     isGranted,
-    /** Asks for access, and waits until it is there. */
+    /** Creates a request, and waits until it is granted. */
     async granted(name: string, token: NonNullable<AccessRequest['spec']['token']>): Promise<AccessRequest> {
       await open().things.request(ref(name), { clusterRef: cluster, token });
       return await isGranted(name);
     },
-    /** Waits until a condition of a request is False, and returns what it says. */
+    /** Waits until a condition of a request is False, and returns its message. */
     refusal: (name: string, type: string, reason: string): Promise<string> =>
       eventually(`request ${name} is refused with ${reason}`, async () => {
         const { status, metadata } = await open().things.getRequest(ref(name));
@@ -43,10 +43,10 @@ export function accessHelpers(open: () => Testbed, cluster: NamespacedRef) {
         expect(status?.phase).toBe('Pending');
         return found?.message;
       }),
-    /** What the cluster answers to one who holds what this request was granted. */
+    /** The cluster's answer to a call with the access of this request. */
     ask: (name: string, request: (holder: KubeClient) => Promise<unknown>): Promise<'allowed' | number> =>
       withGrantedClient(open(), ref(name), (holder) => accessResult(request(holder))),
-    /** What was made in the cluster for a request. */
+    /** The objects in the cluster for a request. */
     objectsOf: (name: string): Promise<string[]> => listAccessObjects(open(), cluster, ref(name)),
     makeNamespace: (name: string): Promise<unknown> =>
       admin((kube) => kube.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),

@@ -4,9 +4,9 @@ import { loadApiServerConnection } from '../../../../src/kube/transport/api-serv
 import type { SecretString } from '../../../../src/lib/secret-string.ts';
 
 /**
- * Asks one address of a cluster all the time whether it is ready, each time over a new connection, and waits two seconds for
- * the answer. One that breaks under the question is tried once more, as Go's HTTP client does and with it kubectl; one that
- * is refused is not.
+ * Polls the readiness of one address of a cluster, each time over a new connection, with a timeout of two seconds. A
+ * connection that breaks during the call is retried once, as Go's HTTP client and thus kubectl do; a refused one is
+ * not.
  */
 export class AddressPoller {
   readonly failures: string[] = [];
@@ -59,7 +59,7 @@ export class AddressPoller {
     }
   }
 
-  /** What is wrong, if anything. */
+  /** The error message, if any. */
   async #ask(): Promise<string | undefined> {
     for (let left = 1; ; left -= 1) {
       try {

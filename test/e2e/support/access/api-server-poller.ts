@@ -4,21 +4,21 @@ import { Namespace } from '../../../../src/kube/core-types.ts';
 import { isRetryable, isUnreachable, type KubeError } from '../../../../src/kube/errors.ts';
 
 /**
- * What a server says that does not take the request, and that the next one is given: it is away, or it asks to be left alone
- * for a while, as kube-apiserver does while it shuts down (503 with Retry-After, on which Go's clients ask again, too).
+ * Whether the next server gets the request: this one is away, or it rejects requests for a while, as kube-apiserver
+ * does while it shuts down (503 with Retry-After, on which Go's clients retry, too).
  */
 const isRetriedElsewhere = (error: unknown): boolean =>
   isUnreachable(error) || (isRetryable(error) && (error as KubeError).retryAfterSeconds !== undefined);
 
 /**
- * Asks a cluster something all the time, as a load balancer before its API servers would: one after the other until one
- * takes the request. What none of them answers counts as a failure.
+ * Polls a cluster like a load balancer before its API servers: one server after the other until one answers. A request
+ * that no server answers counts as a failure.
  */
 export class ApiServerPoller {
   readonly failures: string[] = [];
   /** Requests that were answered. */
   answered = 0;
-  /** How often one server was away and another stood in. */
+  /** How often another server answered in place of one that was away. */
   moved = 0;
   readonly #clients: readonly KubeClient[];
   readonly #stop = new AbortController();

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPeer } from '../../../peers/find-peer.ts';
 
-/** How a command of kubectl ended. */
+/** The result of a kubectl command. */
 export interface KubectlResult {
   readonly code: number;
   readonly out: string;
   readonly error: string;
 }
 
-/** The real kubectl with one kubeconfig, and with nothing of this machine's user. */
+/** The real kubectl with one kubeconfig, isolated from the configuration of this machine's user. */
 export interface KubectlRunner {
-  /** Runs it with `input` as what `-f -` reads. Ends within 30 s, whatever happens. */
+  /** Runs it with `input` as the input of `-f -`. Timeout: 30 s. */
   run(args: readonly string[], input?: unknown): Promise<KubectlResult>;
-  /** What it printed. Throws when it failed. */
+  /** Its output. Throws when it failed. */
   says(args: readonly string[], input?: unknown): Promise<string>;
   close(): Promise<void>;
 }
 
-/** A kubectl that has this kubeconfig, until it is closed. */
+/** A kubectl with this kubeconfig, until it is closed. */
 export async function openKubectlRunner(kubeconfig: string): Promise<KubectlRunner> {
   const folder = await mkdtemp(join(tmpdir(), 'kubectl-'));
   const path = join(folder, 'kubeconfig');
@@ -42,7 +42,7 @@ export async function openKubectlRunner(kubeconfig: string): Promise<KubectlRunn
   return { run, says, close: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** A line of `auth can-i --list`: what may be done with resources, or with a path. */
+/** A line of `auth can-i --list`: the verbs for resources, or for a path. */
 export interface CanIListRow {
   readonly resources: string;
   readonly paths: string;
@@ -50,14 +50,14 @@ export interface CanIListRow {
   readonly verbs: string;
 }
 
-/** What `auth can-i --list` shows for everybody who is let in. */
+/** The rows that `auth can-i --list` shows for every authenticated user. */
 export const defaultCanIRows: readonly string[] = [
   'selfsubjectaccessreviews.authorization.k8s.io: create',
   'selfsubjectrulesreviews.authorization.k8s.io: create',
   'selfsubjectreviews.authentication.k8s.io: create',
 ];
 
-/** Reads what `auth can-i --list` printed. Columns are as wide as what stands in them. */
+/** Parses the output of `auth can-i --list`. Column widths depend on the content. */
 export function parseCanIList(table: string): CanIListRow[] {
   const [header = '', ...lines] = table.split('\n').filter((line) => line.trim() !== '');
   const starts = ['Resources', 'Non-Resource URLs', 'Resource Names', 'Verbs'].map((title) => header.indexOf(title));

@@ -8,7 +8,7 @@ import { TrueNasConfig } from '../../../../src/platforms/truenas/config/config.t
 import { type VmIdentity, vmIdentityOf } from '../../../../src/platforms/truenas/resources/identity.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 
-/** Calls a method of the TrueNAS system as somebody else who works there. */
+/** Calls a method of the TrueNAS system as another user of the system. */
 export async function callNas(stage: Testbed, method: string, params: readonly unknown[]): Promise<unknown> {
   const { username, apiKey } = stage.things.goodCredentials();
   const connections = new ProcessConnectionCache();
@@ -28,7 +28,7 @@ export async function callNas(stage: Testbed, method: string, params: readonly u
   }
 }
 
-/** What the provider `talos` will call the things of a Machine. */
+/** The names that the provider `talos` gives to the NAS objects of a Machine. */
 export async function identityOnNas(stage: Testbed, machine: string): Promise<VmIdentity> {
   const owner = { installation: await stage.installation(), provider: 'talos', machine };
   return vmIdentityOf({ owner, config: TrueNasConfig.parse(stage.things.configSpec().truenas), facts: {} });

@@ -7,7 +7,7 @@ import { SecretString } from '../../../../src/lib/secret-string.ts';
 import { type Testbed, userAgents } from '../testbed/testbed.ts';
 import { accessResult, grantedKubeconfig } from './workload-cluster.ts';
 
-/** What a granted kubeconfig for logins says. */
+/** The content of a granted kubeconfig for logins. */
 export interface OidcKubeconfig {
   readonly server: string;
   readonly ca: string;
@@ -23,7 +23,7 @@ export async function readOidcKubeconfig(stage: Testbed, request: NamespacedRef)
   return { server, ca: Buffer.from(ca, 'base64').toString('utf8'), text, exec: users[0].user.exec };
 }
 
-/** A client that has a token where the plug-in would have asked somebody to log in. The caller closes it. */
+/** A client with a token in place of the plug-in's login. The caller closes it. */
 export function clientWithToken({ server, ca }: Pick<OidcKubeconfig, 'server' | 'ca'>, token: string): KubeClient {
   const connection = createApiServerConnection({ server, ca, token: new SecretString(token) });
   return new KubeClient(new Transport(connection, { userAgent: userAgents.test }), {
@@ -32,7 +32,7 @@ export function clientWithToken({ server, ca }: Pick<OidcKubeconfig, 'server' | 
   });
 }
 
-/** What the cluster answers to one who comes with this token. */
+/** The cluster's answer to a call with this token. */
 export async function accessWithToken(
   login: Pick<OidcKubeconfig, 'server' | 'ca'>,
   token: string,
@@ -46,7 +46,7 @@ export async function accessWithToken(
   }
 }
 
-/** Who the cluster takes the holder of a token for. */
+/** The identity that the cluster assigns to the holder of a token. */
 export async function userInfoOf(
   login: Pick<OidcKubeconfig, 'server' | 'ca'>,
   token: string,
@@ -67,7 +67,7 @@ export async function userInfoOf(
   }
 }
 
-/** An OIDC section with which users of an issuer may look at one kind of object. */
+/** An OIDC section that gives users of an issuer read access to one kind of object. */
 export const oidcAccess = (issuer: string, changes: Partial<OidcAccess> = {}): OidcAccess => ({
   name: 'corp',
   issuer,

@@ -26,7 +26,7 @@ import { type Testbed, userAgents } from '../testbed/testbed.ts';
 export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
 }
-/** Something harmless to make and to read. */
+/** A harmless kind to create and to read. */
 export const ConfigMap: ResourceType<ConfigMap> = {
   group: '',
   version: 'v1',
@@ -46,7 +46,7 @@ export async function readSecretsBundle({ platform, namespace }: Testbed, ref: N
   return readClusterSecrets(await platform.get(KubeSecret, { namespace, name: clusterSecretsName(ref) })).bundle;
 }
 
-/** Does something as administrator of a Cluster. */
+/** Makes calls as administrator of a Cluster. */
 export async function withAdminClient<T>(
   stage: Testbed,
   ref: NamespacedRef,
@@ -55,7 +55,7 @@ export async function withAdminClient<T>(
   return await useAndClose(await openAdminClient(stage, ref), work);
 }
 
-/** An administrator of a Cluster, for those who ask often. The caller closes it. */
+/** A client for an administrator of a Cluster, for repeated calls. The caller closes it. */
 export async function openAdminClient(stage: Testbed, ref: NamespacedRef): Promise<KubeClient> {
   const { status } = await stage.things.getCluster(ref);
   const server = status?.endpoints?.[0]?.url ?? '';
@@ -63,7 +63,7 @@ export async function openAdminClient(stage: Testbed, ref: NamespacedRef): Promi
   return clientFromKubeconfig(await renderAdminKubeconfig(await readSecretsBundle(stage, ref), about));
 }
 
-/** Does something with the kubeconfig that an AccessRequest was granted. */
+/** Makes calls with the kubeconfig of a granted AccessRequest. */
 export async function withGrantedClient<T>(
   stage: Testbed,
   ref: NamespacedRef,
@@ -72,7 +72,7 @@ export async function withGrantedClient<T>(
   return await useAndClose(clientFromKubeconfig(new SecretString(await grantedKubeconfig(stage, ref))), work);
 }
 
-/** Keeps what was granted, to be tried when it should be worth nothing any more. The caller closes it. */
+/** Keeps a client with the granted access, to test it after its withdrawal. The caller closes it. */
 export async function openGrantedClient(stage: Testbed, ref: NamespacedRef): Promise<KubeClient> {
   return clientFromKubeconfig(new SecretString(await grantedKubeconfig(stage, ref)));
 }
@@ -87,7 +87,7 @@ export async function grantedKubeconfig(stage: Testbed, ref: NamespacedRef): Pro
   return Buffer.from(data?.['kubeconfig'] ?? '', 'base64').toString('utf8');
 }
 
-/** Does something as administrator of a node. */
+/** Makes calls as administrator of a node. */
 export async function withTalosAdminClient<T>(
   stage: Testbed,
   ref: NamespacedRef,
@@ -123,7 +123,7 @@ async function useAndClose<C extends { close(): void | Promise<void> }, T>(
   }
 }
 
-/** `allowed`, or with which status the API server refused. */
+/** `allowed`, or the status code with which the API server rejected the request. */
 export async function accessResult(request: Promise<unknown>): Promise<'allowed' | number> {
   try {
     await request;
@@ -136,7 +136,7 @@ export async function accessResult(request: Promise<unknown>): Promise<'allowed'
 
 const accessKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
 
-/** Everything in a Cluster that carries the mark of a request, as `Role inside/name`. */
+/** Everything in a Cluster that carries the ownership mark of a request, as `Role inside/name`. */
 export async function listAccessObjects(
   stage: Testbed,
   cluster: NamespacedRef,

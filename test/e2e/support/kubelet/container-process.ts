@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ContainerState } from './pod-types.ts';
 
-/** How a program ended. Of one that a signal ended, the exit code is 128 and the number of the signal. */
+/** The exit of a program. After a signal, the exit code is 128 and the number of the signal. */
 interface Exit {
   readonly exitCode: number;
   readonly signal?: number;
@@ -16,7 +16,7 @@ interface Exit {
 /** A program in a container, from its start to its end. */
 export class ContainerProcess {
   readonly startedAt = new Date();
-  /** Every line that it wrote, to either stream. */
+  /** Every line of both output streams. */
   readonly lines: string[] = [];
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
@@ -62,7 +62,7 @@ export class ContainerProcess {
     this.#child.kill(signal);
   }
 
-  /** SIGTERM, and SIGKILL when that was not enough. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. */
   async end(graceSeconds: number): Promise<void> {
     this.kill('SIGTERM');
     const patience = new AbortController();
@@ -84,5 +84,5 @@ export class ContainerProcess {
   }
 }
 
-/** As Kubernetes writes times: without fractions. */
+/** In the time format of Kubernetes: without fractions. */
 export const toKubeTime = (date: Date): string => date.toISOString().replace(/\.\d+/, '');

@@ -5,10 +5,12 @@ import { probeResults } from './probe.ts';
 
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 
-/** The first restart comes at once, the next ones after 10 s, 20 s and so on, until one life was long enough. */
+/**
+ * The first restart comes at once, the next ones after 10 s, 20 s and so on, until a run lasts long enough to reset it.
+ */
 const backOff = { firstSeconds: 10, mostSeconds: 300, forgivenSeconds: 600 } as const;
 
-/** What a container has whose probe says that it is to be started again. */
+/** Grace period of a container that is restarted by its failed probe. */
 const probeFailureGraceSeconds = 30;
 
 export interface ContainerOptions {
@@ -17,17 +19,17 @@ export interface ContainerOptions {
   /** Of its Pod. */
   readonly address: string;
   start(): ContainerProcess;
-  /** Called when its status is another. */
+  /** Called on each change of its status. */
   changed(): void;
 }
 
-/** One container of a Pod: its lives, its probes and its restarts. */
+/** One container of a Pod: its runs, its probes and its restarts. */
 export class ContainerWorker {
   readonly spec: Container;
   readonly lives: ContainerProcess[] = [];
   readonly #options: ContainerOptions;
   readonly #stop = new AbortController();
-  /** Undefined: that of its last life. */
+  /** Undefined: the state of its last run. */
   #waiting: ContainerState | undefined = { waiting: { reason: 'ContainerCreating' } };
   #isStarted = false;
   #isReady = false;
@@ -41,7 +43,7 @@ export class ContainerWorker {
     return this.#isReady;
   }
 
-  /** Undefined while it runs, and before it ever did. */
+  /** Undefined while it runs, and before its first run. */
   get exitCode(): number | undefined {
     return this.lives.at(-1)?.exitCode;
   }
@@ -61,14 +63,14 @@ export class ContainerWorker {
     };
   }
 
-  /** It cannot be started yet. */
+  /** Reports why it cannot start yet. */
   wait(reason: string, message: string): void {
     if (this.#waiting?.waiting?.message === message) return;
     this.#waiting = { waiting: { reason, message } };
     this.#options.changed();
   }
 
-  /** Resolves when it has ended and is not to be started again. */
+  /** Resolves when it has ended and is not restarted any more. */
   async run(): Promise<void> {
     const { restartPolicy, start } = this.#options;
     while (!this.#stop.signal.aborted) {
@@ -88,7 +90,7 @@ export class ContainerWorker {
     if (life && life.exitCode === undefined) await life.end(graceSeconds);
   }
 
-  /** From the start of a life to its end. */
+  /** Runs its probes from the start of a run to its end. */
   async #attend(life: ContainerProcess): Promise<void> {
     const over = new AbortController();
     const probing = this.#probe(life, over.signal);
@@ -129,7 +131,7 @@ export class ContainerWorker {
     await Promise.all([readiness(), liveness()]);
   }
 
-  /** Before it is started again. */
+  /** Waits for the backoff before a restart. */
   async #rest(): Promise<void> {
     const sinceLongOne =
       this.lives.length - 1 - this.lives.findLastIndex(({ ranSeconds }) => ranSeconds >= backOff.forgivenSeconds);

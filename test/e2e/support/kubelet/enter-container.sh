@@ -1,8 +1,8 @@
 #!/bin/sh
-# Becomes a program in a container: `enter-container.sh ROOT IMAGE NODE [SOURCE TARGET]… -- [VARIABLE=VALUE]… PROGRAM [WORD]…`.
-# Runs in a mount namespace of its own. ROOT is an empty folder; IMAGE holds the files of the image, which are added to the
-# /usr of this machine in place of that of the base image; NODE is what is called node there. Each SOURCE is a folder
-# that appears as TARGET. Nothing can be written.
+# Becomes a program in a container: `enter-container.sh ROOT IMAGE NODE [SOURCE TARGET]… -- [VARIABLE=VALUE]… PROGRAM
+# [WORD]…`. Runs in a mount namespace of its own. ROOT is an empty folder; IMAGE holds the files of the image, which are
+# added to the /usr of this machine; that /usr stands in for the one of the base image. NODE is the executable behind
+# the command node. Each SOURCE is a folder that appears as TARGET. All files are read-only.
 set -eu
 root=$1 image=$2 node=$3
 shift 3

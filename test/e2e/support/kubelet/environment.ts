@@ -1,6 +1,6 @@
 import type { Container, FieldRef, KubePod } from './pod-types.ts';
 
-/** What a field of the Pod says; `address` is the Pod's, which its status may not tell yet. */
+/** The value of a field of the Pod; `address` is the Pod's, which its status may not contain yet. */
 export function resolveFieldRef(pod: KubePod, { fieldPath }: FieldRef, address: string): string {
   const { name, namespace = '', uid = '', labels = {}, annotations = {} } = pod.metadata;
   const [, map, key = ''] = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(fieldPath) ?? [];
@@ -18,7 +18,7 @@ export function resolveFieldRef(pod: KubePod, { fieldPath }: FieldRef, address: 
   return value;
 }
 
-/** What a container finds in its environment beside what its image brings. `server`: URL of the API server. */
+/** The environment of a container beyond the variables of its image. `server`: URL of the API server. */
 export function containerEnvironment(pod: KubePod, container: Container, address: string, server: string) {
   const { hostname, port } = new URL(server);
   const given = (container.env ?? []).map(({ name, value, valueFrom }) => {
@@ -26,7 +26,7 @@ export function containerEnvironment(pod: KubePod, container: Container, address
     if (!valueFrom.fieldRef) throw new Error(`valueFrom of ${name} is not known to this kubelet`);
     return [name, resolveFieldRef(pod, valueFrom.fieldRef, address)];
   });
-  // There is no proxy for Services: the API server is found where it is. Nobody is told of other Services.
+  // There is no proxy for Services: the API server has its real address. Other Services have no variables.
   const services = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
   return { HOSTNAME: pod.metadata.name, ...services, ...(Object.fromEntries(given) as Record<string, string>) };
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { projectRoot } from '../../../setup/generated-files.ts';
 import { makeImageTree } from '../../../setup/image-tree.ts';
 
-/** What a container engine knows of an image. */
+/** The part of an image that a container engine needs. */
 export interface Image {
-  /** Its own files; what its base image brings are those of this machine. */
+  /** Its own files; those of its base image come from this machine. */
   readonly folder: string;
   readonly entrypoint: readonly string[];
   readonly environment: Readonly<Record<string, string>>;

@@ -10,15 +10,15 @@ import { KubePod } from './pod-types.ts';
 import { PodWorker } from './pod-worker.ts';
 
 export interface KubeletOptions {
-  /** An administrator at the cluster. */
+  /** A client for an administrator of the cluster. */
   readonly client: KubeClient;
   /** URL of its API server. */
   readonly server: string;
-  /** Whose Pods it plays. */
+  /** The namespace whose Pods it runs. */
   readonly namespace: string;
-  /** Those that can be had, by name. More may come. */
+  /** Available images, by name. More may be added. */
   readonly images: ReadonlyMap<string, Image>;
-  /** Number of its first Pod. On one machine no two Pods may have the same, whosever they are. */
+  /** Number of its first Pod. Numbers of Pods are unique on one machine, across all kubelets. */
   readonly firstPod: number;
 }
 
@@ -27,17 +27,17 @@ const nodeName = 'played-node';
 const heartbeatMilliseconds = 10_000;
 
 /**
- * Plays scheduler and kubelet of a cluster that has neither: the Pods of a namespace run as processes of this machine, with
- * their own words, environment, volumes, network and user.
+ * Simulates scheduler and kubelet of a cluster that has neither: the Pods of a namespace run as processes of this
+ * machine, with their own arguments, environment, volumes, network and user.
  */
 export class Kubelet {
-  /** Every Pod that it has played, oldest first. */
+  /** Every Pod that it has run, oldest first. */
   readonly pods: PodWorker[] = [];
   readonly #options: KubeletOptions;
   readonly #stop = new AbortController();
   readonly #reflector: Reflector<KubePod>;
   readonly #troubles: unknown[] = [];
-  /** By UID: those that have a place, whether or not we have seen it yet. */
+  /** UIDs of the Pods bound to a node, whether or not the watch has delivered the binding. */
   readonly #bound = new Set<string>();
   readonly #work = new Set<Promise<void>>();
   #watching: Promise<void> = Promise.resolve();
@@ -63,7 +63,10 @@ export class Kubelet {
     return kubelet;
   }
 
-  /** Tells nobody of those Pods that start from now on, as a kubelet that is late, until the answer is called. */
+  /**
+   * Suppresses status reports for these Pods from their start on, as a delayed kubelet does, until the caller invokes
+   * the returned function.
+   */
   fallSilent(about: (pod: KubePod) => boolean): () => void {
     let end = (): void => {};
     const over = new Promise<void>((resolve) => {
@@ -76,7 +79,7 @@ export class Kubelet {
     return end;
   }
 
-  /** The last lines of each program that runs, for people. */
+  /** The last lines of each running program, as a report. */
   tail(lines = 40): string {
     return this.pods
       .slice(-4)
@@ -87,7 +90,7 @@ export class Kubelet {
       .join('');
   }
 
-  /** Kills whatever runs. Throws when it had trouble of its own. */
+  /** Kills all running processes. Throws when the kubelet itself failed. */
   async close(): Promise<void> {
     clearInterval(this.#heart);
     this.#stop.abort();
@@ -134,7 +137,7 @@ export class Kubelet {
     }
   }
 
-  /** Without it the node's Pods would count as lost. */
+  /** Without the heartbeat the node's Pods would count as lost. */
   async #beat(): Promise<void> {
     const now = toKubeTime(new Date());
     const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: now };

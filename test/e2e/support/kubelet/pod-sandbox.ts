@@ -9,10 +9,10 @@ import type { Image } from './image.ts';
 
 const run = promisify(execFile);
 
-/** Where Pods reach this machine. Addresses of this network are for documentation, so nobody else has them. */
+/** The address of this machine for Pods. This network is reserved for documentation, so it conflicts with no other. */
 export const hostAddress = '198.51.100.1';
 const podAddress = (number: number): string => `198.51.100.${number}`;
-/** As container engines give it to every program. */
+/** The PATH that container engines set for every program. */
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** One program to be started in a sandbox. */
@@ -20,16 +20,17 @@ export interface SandboxProcess {
   readonly image: Image;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Folders of this machine, by where the program finds them. */
+  /** Folders of this machine, by their path for the program. */
   readonly mounts: ReadonlyMap<string, string>;
 }
 
 /**
- * The network of one Pod and what its containers run in: an address of its own, every port of it free, and a read-only
- * tree of files that holds nothing of the tests. It has no loopback: 127.x is this machine, where the world of the tests is.
+ * The network of one Pod and the file system of its containers: an address of its own, every port of it free, and a
+ * read-only file tree without files of the tests. It has no loopback: 127.x is this machine, where the tests'
+ * simulators are.
  */
 export class PodSandbox {
-  /** From which its connections come, and where it is reached. */
+  /** The source address of its connections, and the address it is reached at. */
   readonly address: string;
   readonly #holder: ChildProcess;
   readonly #folder: string;
@@ -40,10 +41,10 @@ export class PodSandbox {
     this.#folder = folder;
   }
 
-  /** `number` from 2 to 254, and nobody else's. */
+  /** `number`: from 2 to 254, unique. */
   static async open(number: number): Promise<PodSandbox> {
     const folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
-    // Its end takes the namespace along, and with it both ends of the wire.
+    // The end of this process removes the namespace, and with it both ends of the veth pair.
     const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo ready && exec cat'], {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
@@ -58,7 +59,7 @@ export class PodSandbox {
     }
   }
 
-  /** A wire to this machine, on which both sides take addresses of loopback for ordinary ones. */
+  /** A veth pair to this machine, on which both sides accept addresses of loopback as ordinary ones. */
   async #connect(wire: string): Promise<void> {
     const { address } = this;
     const allow = (device: string): string => `echo 1 > /proc/sys/net/ipv4/conf/${device}/route_localnet`;
@@ -83,7 +84,7 @@ export class PodSandbox {
     return ['nsenter', '--target', `${this.#holder.pid}`, '--net'];
   }
 
-  /** The process is the program itself: signals reach it. It ends with us at the latest. */
+  /** The process is the program itself: signals reach it. It ends with this process at the latest. */
   start({ image, args, environment, mounts }: SandboxProcess): ChildProcess {
     const variables = { PATH: path, ...image.environment, ...environment };
     const words = [
@@ -128,7 +129,7 @@ async function shell(commands: readonly string[], enter: readonly string[] = [])
   await run(program, args, { timeout: 20_000 });
 }
 
-/** Why Pods cannot be played here, in one sentence; undefined when they can. One of this number is tried. */
+/** The reason why Pods cannot run here, in one sentence; undefined when they can. Tries one with this number. */
 export async function missingForSandbox(number: number): Promise<string | undefined> {
   const empty = await mkdtemp(join(tmpdir(), 'image-'));
   try {

@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceType } from '../../../../src/kube/resource.ts';
 
-/** Where a value comes from that the Pod's own object tells. */
+/** The source of a value in the Pod's own object. */
 export interface FieldRef {
   readonly fieldPath: string;
 }
@@ -56,7 +56,7 @@ export interface Volume {
   readonly emptyDir?: object;
 }
 
-/** What a container is doing: one of the three. */
+/** The state of a container: one of the three. */
 export interface ContainerState {
   readonly waiting?: { readonly reason: string; readonly message?: string };
   readonly running?: { readonly startedAt: string };
@@ -97,7 +97,7 @@ export interface PodStatus {
   readonly containerStatuses?: readonly ContainerStatus[];
 }
 
-/** A Pod, cut down to what {@link Kubelet} reads and writes. */
+/** A Pod, cut down to the fields that {@link Kubelet} reads and writes. */
 export interface KubePod extends KubeObject {
   metadata: KubeObject['metadata'] & { deletionGracePeriodSeconds?: number };
   spec: {

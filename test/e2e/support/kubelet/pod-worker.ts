@@ -18,20 +18,20 @@ export interface PodWorkerOptions {
   readonly pod: KubePod;
   /** Of its sandbox. */
   readonly number: number;
-  /** URL of the API server, for those inside. */
+  /** URL of the API server, from inside the Pod. */
   readonly server: string;
-  /** Those that can be had, by name. */
+  /** Available images, by name. */
   readonly images: ReadonlyMap<string, Image>;
-  /** Until when nothing is told of it. */
+  /** Status reports wait until this resolves. */
   readonly silence: Promise<void>;
 }
 
 const retryMilliseconds = 250;
 
-/** What a kubelet does for one Pod, from its start to its end. */
+/** A kubelet's work for one Pod, from its start to its end. */
 export class PodWorker {
   readonly pod: KubePod;
-  /** Resolves when nothing of it is left. Rejects with what this kubelet is to blame for. */
+  /** Resolves when the Pod is removed completely. Rejects with a failure of this kubelet. */
   readonly ended: Promise<void>;
   readonly #options: PodWorkerOptions;
   readonly #stop = new AbortController();
@@ -45,7 +45,7 @@ export class PodWorker {
   #conditions: readonly PodCondition[] = [];
   #isDirty = false;
   #writing: Promise<void> | undefined;
-  /** Nobody is to hear of it any more. */
+  /** Whether status reports have ended. */
   #isMute = false;
 
   constructor(options: PodWorkerOptions) {
@@ -66,23 +66,23 @@ export class PodWorker {
     return this.#sandbox?.address ?? '';
   }
 
-  /** All lives of its containers, of initial ones first. */
+  /** All runs of its containers, those of init containers first. */
   get lives(): readonly ContainerProcess[] {
     return [...this.#init, ...this.#main].flatMap(({ lives }) => lives);
   }
 
-  /** As it would be told now. */
+  /** The phase as of now. */
   get phase(): PodStatus['phase'] {
     return this.#phase;
   }
 
-  /** It was deleted. */
+  /** Stops the Pod after its deletion. */
   async stop(graceSeconds: number): Promise<void> {
     this.#stop.abort();
     await Promise.all([...this.#init, ...this.#main].map((container) => container.stop(graceSeconds)));
   }
 
-  /** Ends everything at once and tells nobody. */
+  /** Ends everything at once, without reports. */
   async close(): Promise<void> {
     this.#isMute = true;
     await this.stop(0);
@@ -144,7 +144,7 @@ export class PodWorker {
     );
   }
 
-  /** Tries until volumes and images are there, or the Pod is deleted. */
+  /** Retries until volumes and images are available, or the Pod is deleted. */
   async #prepare(): Promise<void> {
     const { client, pod, images } = this.#options;
     const all = [...this.#init, ...this.#main];
@@ -163,13 +163,13 @@ export class PodWorker {
     }
   }
 
-  /** Writes the status, as soon as anybody may hear of it. */
+  /** Writes the status once reports are allowed. */
   #report(): void {
     this.#isDirty = true;
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
     });
-    this.#writing.catch(() => {}); // Thrown where it is waited for.
+    this.#writing.catch(() => {}); // The caller that awaits it gets the error.
   }
 
   async #write(): Promise<void> {
@@ -180,7 +180,7 @@ export class PodWorker {
       try {
         await this.#options.client.merge(KubePod, objectKeyOf(this.pod), patch, { subresource: 'status' });
       } catch (error) {
-        if (!isNotFound(error)) throw error; // Deleted with no grace: nobody wants to know.
+        if (!isNotFound(error)) throw error; // Deleted with no grace period: the status has no reader.
       }
     }
   }
@@ -212,7 +212,7 @@ export class PodWorker {
     };
   }
 
-  /** Lets the API server forget a Pod whose programs have ended. */
+  /** Confirms to the API server that the programs of a deleted Pod have ended. */
   async #confirmEnd(): Promise<void> {
     const { namespace, name, uid } = this.pod.metadata;
     try {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import type { Container, HttpProbe } from './pod-types.ts';
 
-/** Asks as a kubelet does, until the signal ends. Yields each time that it was well, or unwell, often enough in a row. */
+/** Probes as a kubelet does, until the signal aborts. Yields at each threshold of successes or failures in a row. */
 export async function* probeResults(
   probe: HttpProbe,
   { container, address, signal }: { container: Container; address: string; signal: AbortSignal },
@@ -40,6 +40,6 @@ async function probeOnce(url: string, timeoutSeconds: number, signal: AbortSigna
     await body.dump();
     return statusCode >= 200 && statusCode < 400;
   } catch {
-    return false; // Whatever keeps it from answering, it is not well.
+    return false; // Any error counts as a failure.
   }
 }

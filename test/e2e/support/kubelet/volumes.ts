@@ -13,7 +13,7 @@ interface VolumeContext {
 }
 type Files = Record<string, string | Buffer>;
 
-/** Makes the volumes of a Pod as folders in `folder`, each called as its volume. A token in them is not renewed. */
+/** Makes the volumes of a Pod as folders in `folder`, each named after its volume. A token in them is not renewed. */
 export async function makeVolumes(place: VolumeContext, folder: string): Promise<void> {
   for (const volume of place.pod.spec.volumes ?? []) {
     await mkdir(join(folder, volume.name), { recursive: true });
@@ -25,7 +25,7 @@ export async function makeVolumes(place: VolumeContext, folder: string): Promise
   }
 }
 
-/** Where a container finds which of these folders. */
+/** The mount points of a container and their folders. */
 export function mountsOf({ volumeMounts = [] }: Container, folder: string): ReadonlyMap<string, string> {
   return new Map(
     volumeMounts.map(({ name, mountPath, subPath }) => {
@@ -71,7 +71,10 @@ function selectItems(
   return items ? Object.fromEntries(items.map(({ key, path }) => [path, files[key] ?? ''])) : files;
 }
 
-/** A token of the Pod's own ServiceAccount that is worth nothing once the Pod is gone, as the API server gives it to kubelets. */
+/**
+ * A token of the Pod's own ServiceAccount that is invalid once the Pod is gone, as the API server issues it to
+ * kubelets.
+ */
 async function requestBoundToken(
   { client, pod }: Pick<VolumeContext, 'client' | 'pod'>,
   { serviceAccountToken }: Projection,

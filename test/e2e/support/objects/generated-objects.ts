@@ -18,23 +18,23 @@ import {
   submitAndDelete,
 } from './submission-result.ts';
 
-/** A kind of object that people write: `V` is how they do. */
+/** A kind of object that users write; `V` is the generated value. */
 interface GeneratedKind<T extends SubmittedObject, V> {
   readonly type: ResourceType<T>;
-  /** `name` is one that nobody had; a value may have one of its own. */
+  /** `name` is unused so far; a value may have a name of its own. */
   create(value: V, name: string): Promise<T>;
   /** See {@link SubmissionReader}. */
   readonly read: SubmissionReader<T>;
 }
 
-/** Generated objects of one kind, one after the other, and what became of them. */
+/** Generated objects of one kind, one after the other, with their results. */
 export class GeneratedObjects<T extends SubmittedObject, V> {
   readonly #open: () => Testbed;
   readonly #kind: GeneratedKind<T, V>;
   readonly #counts = new Map<string, number>();
   #made = 0;
 
-  /** Tells at the end of the file how many were served and refused. */
+  /** Prints the numbers of accepted and rejected objects at the end of the file. */
   constructor(open: () => Testbed, kind: GeneratedKind<T, V>) {
     this.#open = open;
     this.#kind = kind;
@@ -49,13 +49,13 @@ export class GeneratedObjects<T extends SubmittedObject, V> {
     return `generated-${this.#made}`;
   }
 
-  /** Makes one and takes it away again. */
+  /** Creates one and deletes it again. */
   async submit(value: V): Promise<SubmissionResult> {
     const { type, read, create } = this.#kind;
     return this.#count(await submitAndDelete(this.#open(), type, () => create(value, this.freshName()), read));
   }
 
-  /** Makes one, which has to be served, and does something with it before it is taken away. */
+  /** Creates one, expects that it is accepted, and runs a function before its deletion. */
   async serve(
     value: V,
     work: (made: T) => Promise<void> = async () => undefined,
@@ -77,14 +77,14 @@ export class GeneratedObjects<T extends SubmittedObject, V> {
     return verdict;
   }
 
-  /** A property: what does not fit the schema is refused by the API server, which names the field. */
+  /** A property: the API server rejects a value that violates the schema, and names the field. */
   itRefusesBySchema<S extends object>(
     schema: ObjectSchema,
     good: () => fc.Arbitrary<S>,
     toValue: (spec: S) => V,
     runs: number,
   ): void {
-    it('that does not fit the schema is refused by the API server, which names the field', async () => {
+    it('that violates the schema is rejected by the API server, which names the field', async () => {
       await fc.assert(
         fc.asyncProperty(invalidBySchema(good(), schema), async ({ value, field }) => {
           const verdict = await this.submit(toValue(value));
@@ -96,9 +96,9 @@ export class GeneratedObjects<T extends SubmittedObject, V> {
     });
   }
 
-  /** A property: what fits the schema and cannot be served is refused by a condition, which names the field. */
+  /** A property: a condition rejects a value that matches the schema and is invalid, and names the field. */
   itRefusesByCondition(broken: () => fc.Arbitrary<InvalidValue<V>>, runs: number): void {
-    it('that fits the schema and cannot be served is refused by a condition, which names the field', async () => {
+    it('that matches the schema and is invalid is rejected by a condition, which names the field', async () => {
       await fc.assert(
         fc.asyncProperty(broken(), async ({ value, field }) => {
           const verdict = await this.submit(value);
@@ -110,7 +110,10 @@ export class GeneratedObjects<T extends SubmittedObject, V> {
     });
   }
 
-  /** While `bad` ones stand there, the same is done for a good one as without. `workOf` picks that out of all calls. */
+  /**
+   * Expects the same calls for a valid object beside invalid ones (`bad`) as without them. `workOf` selects the calls
+   * for an object.
+   */
   async expectUndisturbed(
     good: V,
     bad: readonly V[],
@@ -130,7 +133,7 @@ export class GeneratedObjects<T extends SubmittedObject, V> {
       await this.serve(
         good,
         async () => {
-          // What comes of the last of its own changes belongs to it, too.
+          // The effects of the last change belong to it, too.
           await atRest(() => workOf(calls.slice(first), name));
           last = calls.length;
         },
@@ -138,7 +141,7 @@ export class GeneratedObjects<T extends SubmittedObject, V> {
       );
       return workOf(calls.slice(first, last), name);
     };
-    // The one before may just have been seen to be gone.
+    // Calls for the deletion of the object before may still follow.
     await atRest(() => workOf(calls, ''));
     const alone = await workFor('alone');
     const standing = await Promise.all(bad.map((value, i) => create(value, `bad-${i}`)));

@@ -7,10 +7,13 @@ import { makeSshKey } from '../../../world/robot/setup/ssh-key.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 import type { ProviderConfigOverrides, RawProviderConfigSpec } from './test-objects.ts';
 
-/** Name of the Secret with the login to the stage's Robot account, and of the one ssh key that opens its rescue systems. */
+/**
+ * Name of the Secret with the login to the testbed's Robot account, and of the one ssh key that opens its rescue
+ * systems.
+ */
 export const robotCredentialsName = 'robot';
 
-/** What people write to have clusters on the stage's bare servers. */
+/** Objects that users write to get clusters on the testbed's bare servers. */
 export class RobotTestObjects {
   readonly #stage: Testbed;
   readonly #key = makeSshKey();
@@ -39,7 +42,7 @@ export class RobotTestObjects {
     return { username: user, password, sshPrivateKey: this.#key.private };
   }
 
-  /** A Host for a server of the room, which expects it where it is. */
+  /** A Host for a server of the simulator, with the server's actual location. */
   async host(number: number, spec: Record<string, unknown> = {}, labels: Record<string, string> = {}): Promise<Host> {
     const { address } = this.#stage.world.robot.server(number);
     return await this.#stage.platform.create(Host, {
@@ -54,7 +57,7 @@ export class RobotTestObjects {
     return await this.#stage.platform.get(Host, { name: `server-${number}` });
   }
 
-  /** The spec of a good ProviderConfig. */
+  /** The spec of a valid ProviderConfig. */
   configSpec(words: ProviderConfigOverrides = {}): RawProviderConfigSpec {
     const { change, ...rest } = words;
     const { truenas: _, ...spec } = this.#stage.things.configSpec(rest);

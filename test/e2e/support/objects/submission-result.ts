@@ -4,7 +4,7 @@ import { KubeError } from '../../../../src/kube/errors.ts';
 import { type KubeObject, objectKeyOf, type ResourceType } from '../../../../src/kube/resource.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 
-/** What became of an object that somebody made: it is served, or somebody says why it is not. */
+/** The result for a created object: it is accepted, or rejected with a reason. */
 export type SubmissionResult =
   | { readonly kind: 'served' }
   | { readonly kind: 'refused'; readonly by: 'api' | 'provider'; readonly reason: string; readonly message: string };
@@ -14,10 +14,10 @@ export interface SubmittedObject extends KubeObject {
   status?: { observedGeneration?: number; phase?: string; conditions?: Condition[] };
 }
 
-/** How to see from a current status what became of an object; undefined while that is open. */
+/** Reads the result from a current status; undefined while it is open. */
 export type SubmissionReader<T extends SubmittedObject> = (object: T) => SubmissionResult | undefined;
 
-/** Refused by a condition that is False and that `Ready` repeats. */
+/** A rejection by a condition that is False and that `Ready` repeats. */
 export function readRejection({ status }: SubmittedObject, ...types: readonly string[]): SubmissionResult | undefined {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   const said = status?.conditions?.find(({ type, status: holds }) => types.includes(type) && holds === 'False');
@@ -25,7 +25,7 @@ export function readRejection({ status }: SubmittedObject, ...types: readonly st
   return { kind: 'refused', by: 'provider', reason: said.reason, message: said.message };
 }
 
-/** Makes an object, waits for what becomes of it, takes it away again and waits until it is gone. */
+/** Creates an object, waits for its result, deletes it and waits until it is gone. */
 export async function submitAndDelete<T extends SubmittedObject>(
   stage: Testbed,
   type: ResourceType<T>,
@@ -51,7 +51,7 @@ async function createOrRejection<T>(create: () => Promise<T>): Promise<T | Submi
   }
 }
 
-/** What its current status says. Its spec is still what was written: nobody but people changes that. */
+/** The result in its current status. Also expects that the spec is unchanged: only users change it. */
 export async function awaitSubmissionResult<T extends SubmittedObject>(
   stage: Testbed,
   type: ResourceType<T>,
@@ -74,13 +74,16 @@ export async function deleteAndAwait(stage: Testbed, type: ResourceType<KubeObje
   await stage.recorder.until(`${type.kind} ${made.metadata.name} is gone`, gone, 60);
 }
 
-/** Words by which a sentence says what to do. Schemas say what has to be. */
+/** Words that introduce a remedy in a message. Messages of schemas state the constraint. */
 const advicePattern =
   /\b(Add|Ask|Check|Choose|Correct|Create|Delete|Give|Leave|Make|Name|Offer|Put|Remove|See|Say|Update|Use|Write|choose|leave|take|use|write)\b/;
 const demandPattern =
   /must|should|has to|may not|Required value|Unsupported value|Duplicate value|Too long|Too many|expected|cannot be|is required|unknown field|unable to/;
 
-/** A refusal is a sentence for people, about the field, with what to do, and without the insides of a program. */
+/**
+ * Expects that a rejection is a readable sentence that names the field and the remedy, without internals of the
+ * program.
+ */
 export function expectHelpfulMessage(verdict: SubmissionResult, field: string): void {
   expect(verdict).toMatchObject({ kind: 'refused' });
   if (verdict.kind !== 'refused') return;
@@ -92,7 +95,7 @@ export function expectHelpfulMessage(verdict: SubmissionResult, field: string): 
   expect(message.length).toBeLessThan(4096);
 }
 
-/** No line of the log shows where in the program something happened, and nothing is called a fault. */
+/** Expects that no log line contains a stack trace or reports a fault of the program. */
 export function expectNoErrorsLogged(stage: Testbed): void {
   expect(stage.faults()).toEqual([]);
   expect(stage.logLines.filter((line) => /"stack"|\\n\s+at |TypeError|ZodError/.test(line))).toEqual([]);

@@ -11,7 +11,7 @@ import type { SimulatorAccess } from '../../../world/simulator.ts';
 
 export type { RawProviderConfigSpec } from '../../../support/arbitrary/provider-config.ts';
 
-/** Where the objects of a stage lead. */
+/** The testbed's values for its objects. */
 export interface TestObjectDefaults {
   readonly subnet: string;
   /** The provider's own namespace. */
@@ -27,16 +27,16 @@ export interface ProviderConfigOverrides {
   readonly provider?: string;
   readonly controlPlanes?: number;
   readonly workers?: number;
-  /** Last numbers of the first and last address; default the whole range of the stage. */
+  /** Last numbers of the first and last address; default: the whole range of the testbed. */
   readonly pool?: readonly [number, number];
-  /** Edits the raw spec, to spoil it. */
+  /** Edits the raw spec, to make it invalid. */
   readonly change?: (spec: RawProviderConfigSpec) => void;
 }
 
-/** Name of the Secret with the key to the stage's TrueNAS system. */
+/** Name of the Secret with the key to the testbed's TrueNAS system. */
 export const truenasCredentialsName = 'truenas';
 
-/** Objects as people write them, and the shortest way to make, read and delete them. */
+/** Objects as users write them, with short methods to create, read and delete them. */
 export class TestObjects {
   readonly #kube: KubeClient;
   readonly #at: TestObjectDefaults;
@@ -69,7 +69,7 @@ export class TestObjects {
     return { username: user, apiKey };
   }
 
-  /** The spec of a good ProviderConfig as a user writes it. */
+  /** The spec of a valid ProviderConfig as a user writes it. */
   configSpec(words: ProviderConfigOverrides = {}): RawProviderConfigSpec {
     const { subnet, truenas, caBundle, factoryUrl } = this.#at;
     const [first, last] = words.pool ?? [10, 99];
@@ -167,7 +167,10 @@ export class TestObjects {
     await this.#kube.remove(type, key);
   }
 
-  /** As people do who know no better: the Machine goes at once, and nothing that belongs to it is given back. */
+  /**
+   * Removes the Machine's finalizers, as an unaware user does: the Machine is gone at once, and its resources are not
+   * released.
+   */
   async removeByForce(name: string): Promise<void> {
     const metadata = { finalizers: null, annotations: { [annotations.mend]: 'LastControlPlane' } };
     await this.#kube.merge(Machine, { name }, { metadata });

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeObject } from '../../../../src/kube/resource.ts';
 
-/** One call as a real API server wrote it down when it had answered. */
+/** One call as a real API server logged it after its answer. */
 export interface AuditEntry {
   /** When it arrived, in milliseconds since 1970. */
   readonly at: number;
@@ -17,7 +17,7 @@ export interface AuditEntry {
   readonly name: string;
   /** HTTP status. */
   readonly code: number;
-  /** What was sent, for Leases. */
+  /** The request body, for Leases. */
   readonly object?: KubeObject | undefined;
 }
 
@@ -33,7 +33,7 @@ interface AuditEvent {
 
 const logFile = 'audit.log';
 
-/** Words for kube-apiserver that make it write down, in `folder`, what the accounts of a namespace call. */
+/** Arguments that make kube-apiserver log, in `folder`, the calls of the accounts in a namespace. */
 export async function auditArguments(folder: string, namespace: string): Promise<string[]> {
   const userGroups = [`system:serviceaccounts:${namespace}`];
   const leases = { group: 'coordination.k8s.io', resources: ['leases'] };
@@ -52,7 +52,7 @@ export async function auditArguments(folder: string, namespace: string): Promise
   return [`--audit-policy-file=${file}`, `--audit-log-path=${join(folder, logFile)}`];
 }
 
-/** Everything that was answered so far, in the order in which it arrived. */
+/** All answered calls so far, in the order of their arrival. */
 export function readAuditLog(folder: string): AuditEntry[] {
   const lines = readFileSync(join(folder, logFile), 'utf8').split('\n');
   // The last line may not be complete yet.
@@ -75,6 +75,9 @@ function toAuditEntry(event: AuditEvent): AuditEntry {
   };
 }
 
-/** Of a time with six digits behind the point: two writes of a Lease may be closer than a millisecond. */
+/**
+ * Milliseconds with fractions: the timestamps have six digits, and two writes of a Lease may be closer than a
+ * millisecond.
+ */
 const toMilliseconds = (text: string): number =>
   Date.parse(`${text.slice(0, 23)}Z`) + Number(`0.${text.slice(23, 26)}`);

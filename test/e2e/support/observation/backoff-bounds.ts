@@ -1,12 +1,12 @@
-/** How somebody waits between attempts: at least so much of a time that begins with `first` and doubles up to `most`. */
+/** Bounds of a backoff: each wait is at least `least` of a time that starts with `first` and doubles up to `most`. */
 export interface BackoffBounds {
   readonly first: number;
   readonly most: number;
-  /** The least part of that time which chance may leave. */
+  /** The smallest fraction of that time that jitter leaves. */
   readonly least: number;
 }
 
-/** The rules that the provider promises to keep, in seconds. */
+/** The bounds that the provider guarantees, in seconds. */
 export const backoffBounds = {
   /** A watch of the platform. */
   watch: { first: 0.5, most: 30, least: 0.5 },
@@ -29,7 +29,7 @@ export function maxAttempts(seconds: number, { first, most, least }: BackoffBoun
   }
 }
 
-/** The longest that somebody sleeps on after an outage: what comes next is twice of what went before, and no more than `most`. */
+/** The longest wait that continues after an outage: each wait is twice the one before, and at most `most`. */
 export function maxDelayAfterOutage(seconds: number, { first, most, least }: BackoffBounds): number {
   const doublings = maxAttempts(seconds, { first, most, least }) - 1;
   return Math.min(most, first * 2 ** doublings) * (least < 0.8 ? 1 : 2 - least);

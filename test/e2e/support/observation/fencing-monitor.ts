@@ -3,21 +3,21 @@ import type { InterceptedCall } from '../../../world/faults/call-interceptor.ts'
 import type { ProviderReplica } from '../provider-process/provider-replica.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 
-/** The Lease as it was written, and when, in milliseconds. */
+/** The Lease as written, and the time of the write in milliseconds. */
 export interface LeaseWrite {
   readonly at: number;
   readonly holder: string;
   readonly lastsMs: number;
 }
 
-/** A changing call, when it arrived on the same clock, and the name of the pod that it came from. */
+/** A mutating call, its arrival by the same clock, and the name of the pod that made it. */
 export interface MutatingCall {
   readonly at: number;
   readonly pod: string | undefined;
   readonly what: string;
 }
 
-/** Changing calls by somebody who did not hold the Lease, or whose time was over, in words. */
+/** Messages about mutating calls by a pod that did not hold the Lease, or whose Lease had expired. */
 export function findFencingViolations(leases: readonly LeaseWrite[], changes: readonly MutatingCall[]): string[] {
   return changes.flatMap(({ at, pod, what }) => {
     const written = leases.findLast((one) => one.at <= at);
@@ -32,7 +32,7 @@ interface TimedCall {
   readonly call: InterceptedCall;
 }
 
-/** Whether a call into the world changes something, renewals of the provider's Lease left out. */
+/** Whether a call to a simulator changes something; renewals of the provider's Lease do not count. */
 export const isMutatingCall = ({ room, name }: InterceptedCall): boolean => {
   switch (room) {
     case 'kube':
@@ -47,12 +47,12 @@ export const isMutatingCall = ({ room, name }: InterceptedCall): boolean => {
   }
 };
 
-/** To try for the Lease is what everybody may do at any time. */
+/** Every pod may try to acquire the Lease at any time. */
 const isLeaseRequest = (name: string): boolean => /\/leases\/cluster-provider-talos-[^/]*$/.test(name);
 
 /**
- * Watches whether never two act: who holds the Lease is told by the "etcd" itself, in the moment in which it is written,
- * and who acts by the address that a changing call comes from, in the moment in which it arrives.
+ * Monitors that never two pods act at once. The simulated etcd reports the holder of the Lease at the moment of each
+ * write. The source address identifies the pod behind a mutating call at the moment of its arrival.
  */
 export class FencingMonitor<P extends ProviderReplica = ProviderReplica> {
   readonly #pods: readonly P[];
@@ -88,22 +88,24 @@ export class FencingMonitor<P extends ProviderReplica = ProviderReplica> {
     return this.#pods.find(({ name }) => this.#written.at(-1)?.holder.startsWith(`${name}_`));
   }
 
-  /** Who held the Lease, in order, without repetitions. Lives of a pod are told apart. */
+  /** The holders of the Lease, in order, without repetitions. Each run of a pod counts as a holder of its own. */
   get holders(): string[] {
     const all = this.#written.map(({ holder }) => holder).filter((holder) => holder !== '');
     return all.filter((holder, i) => holder !== all[i - 1]);
   }
 
-  /** How many changing calls came from a pod. */
+  /** The number of mutating calls from a pod. */
   changesOf(pod: P): number {
     return this.#changes.filter(({ call }) => this.podOf(call) === pod).length;
   }
 
-  /** Changing calls by somebody who did not hold the Lease, or whose time was over, since the last time they were asked for. */
+  /**
+   * Mutating calls since the last call of this method by a pod that did not hold the Lease, or whose Lease had expired.
+   */
   takeViolations(): string[] {
     const judged = this.#changes.slice(this.#judged);
     this.#judged = this.#changes.length;
-    // The very first one to hold the Lease makes it, and is seen to do so before it has it.
+    // The first holder creates the Lease; that call arrives before the Lease exists.
     const isFirst = ({ at, call }: TimedCall): boolean =>
       call.room === 'kube' && /^POST .*\/leases$/.test(call.name) && this.#written.every((one) => one.at > at);
     const changes = judged

@@ -2,18 +2,18 @@ import type { InterceptedCall } from '../../../world/faults/call-interceptor.ts'
 import type { Testbed } from '../testbed/testbed.ts';
 import { isProviderCall } from './provider-calls.ts';
 
-/** Something that happens in the world in the middle of a call of the provider. */
+/** An event in the simulators in the middle of a call of the provider. */
 export interface MidCallAction {
   readonly room: string;
   readonly name: RegExp;
-  /** Of a Cluster: only calls to its nodes. */
+  /** Name of a Cluster: only calls to its nodes. */
   readonly node?: string;
-  /** In which of such calls; default the first. */
+  /** The number of the call among such calls; default: the first. */
   readonly nth?: number;
   readonly happens: () => Promise<void>;
 }
 
-/** Lets each mishap happen once, in the middle of its call, one after the other when they meet. */
+/** Runs each action once, in the middle of its call; actions on the same call run one after the other. */
 export class MidCallActions {
   readonly #left: Map<MidCallAction, number>;
   readonly #off: () => void;
@@ -41,7 +41,7 @@ export class MidCallActions {
     return [...this.#left.keys()].map(({ room, name }) => `${room} ${name.source}`);
   }
 
-  /** No more of them. Throws what went wrong with one. */
+  /** Stops further actions. Throws the error of a failed action. */
   async end(): Promise<void> {
     this.#off();
     await this.#happening;

@@ -16,7 +16,7 @@ import {
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { noLog } from '../../../../src/lib/log.ts';
 
-/** One version of an object, as a watch brought it. */
+/** One version of an object, from a watch. */
 export interface RecordedVersion<T extends KubeObject = KubeObject> {
   readonly at: Date;
   readonly kind: string;
@@ -34,15 +34,15 @@ const recordedKinds: readonly ResourceType[] = [
   Secret,
 ];
 
-/** Writes down every version of everything that the provider has to do with on the platform cluster. */
+/** Records every version of all objects on the platform cluster that concern the provider. */
 export class ObjectRecorder {
   readonly sightings: RecordedVersion[] = [];
   readonly #stop = new AbortController();
   readonly #watches: Promise<void>[] = [];
-  /** Those who wait for the next sighting. */
+  /** Callbacks that wait for the next event. */
   readonly #waiting = new Set<() => void>();
 
-  /** Resolves once everything that is there has been seen. */
+  /** Resolves once all existing objects are recorded. */
   async start(platform: KubeClient): Promise<void> {
     const reflectors = recordedKinds.map((type) => new Reflector(platform, type, { clock: systemClock, log: noLog }));
     for (const reflector of reflectors) {
@@ -64,13 +64,13 @@ export class ObjectRecorder {
     );
   }
 
-  /** An object as it was seen last; undefined when it was never seen or is gone. */
+  /** The last recorded version of an object; undefined when it was never recorded or is gone. */
   last<T extends KubeObject>(type: ResourceType<T>, key: ObjectKey): T | undefined {
     const seen = this.#lastSighting(type, key);
     return seen?.deleted ? undefined : (seen?.object as T | undefined);
   }
 
-  /** Whether an object was seen to go. */
+  /** Whether the deletion of an object was recorded. */
   isGone(type: ResourceType, key: ObjectKey): boolean {
     return this.#lastSighting(type, key)?.deleted === true;
   }
@@ -82,7 +82,7 @@ export class ObjectRecorder {
     );
   }
 
-  /** Looks again after each sighting until something is found, at most `seconds`. */
+  /** Repeats `look` after each event until it finds something, for at most `seconds`. */
   async until<T>(what: string, look: () => T | undefined, seconds = 30): Promise<T> {
     const end = performance.now() + seconds * 1000;
     for (;;) {
@@ -103,13 +103,13 @@ export class ObjectRecorder {
     }
   }
 
-  /** The different values that something about an object had, in the order in which they came. */
+  /** The different values of a property of an object, in the order of their appearance. */
   values<T extends KubeObject, V>(type: ResourceType<T>, key: ObjectKey, of: (object: T) => V): V[] {
     const all = this.of(type, key).map(({ object }) => of(object));
     return all.filter((value, i) => i === 0 || value !== all[i - 1]);
   }
 
-  /** What was said about an object in Events: `reason: message`. */
+  /** The Events of an object: `reason: message`. */
   events(involved: { readonly kind: string; readonly name: string }): string[] {
     const said = this.of(Event)
       .map(({ object }) => object)
@@ -118,7 +118,7 @@ export class ObjectRecorder {
     return [...new Set(said)];
   }
 
-  /** What objects say that are not ready: `Machine first-cp-0 Joined: await-member: …`. */
+  /** The messages of objects that are not ready: `Machine first-cp-0 Joined: await-member: …`. */
   waiting(): string[] {
     const last = new Map<string, RecordedVersion>();
     for (const sighting of this.sightings)

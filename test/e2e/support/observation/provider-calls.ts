@@ -8,7 +8,10 @@ import type { ResourceType } from '../../../../src/kube/resource.ts';
 import type { InterceptedCall } from '../../../world/faults/call-interceptor.ts';
 import { type Testbed, userAgents } from '../testbed/testbed.ts';
 
-/** Everything that the provider made or was made for and that still exists, as words. Empty: nothing was left behind. */
+/**
+ * Descriptions of all existing objects that the provider created or that it was created for. Empty: nothing was left
+ * behind.
+ */
 export async function listLeftovers(stage: Testbed): Promise<string[]> {
   const { platform } = stage;
   const kinds: readonly ResourceType[] = [Host, ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine];
@@ -27,7 +30,7 @@ export async function listLeftovers(stage: Testbed): Promise<string[]> {
   ];
 }
 
-/** What is on the TrueNAS system, but for its pools, the cache of boot images and the folders that it lies in. */
+/** The content of the TrueNAS system, but for its pools, the cache of boot images and its folders. */
 export function listNasLeftovers({ world }: Testbed): string[] {
   const { vms, datasets, files } = world.truenas.dump();
   const named = (things: readonly object[], key: string): string[] =>
@@ -44,7 +47,7 @@ export function listNasLeftovers({ world }: Testbed): string[] {
   ];
 }
 
-/** Servers that carry a mark of ours, or start something else than what is on their disks. */
+/** Servers with our ownership mark, or with a boot target other than their disks. */
 const listRobotLeftovers = ({ world }: Testbed): string[] =>
   world.robot
     .servers()
@@ -57,7 +60,7 @@ const listRunningNodes = ({ world }: Testbed): string[] =>
     .filter(({ stage }) => stage !== 'off')
     .map(({ name }) => `Talos node ${name}`);
 
-/** Who holds which address. */
+/** The holder of each address. */
 export async function addressHolders({ platform }: Testbed): Promise<Map<string, string>> {
   const { items } = await platform.list(Lease, { labelSelector: labels.address });
   return new Map(
@@ -68,29 +71,29 @@ export async function addressHolders({ platform }: Testbed): Promise<Map<string,
 const callDetail = (call: InterceptedCall): { agent?: string; node?: string } =>
   (call.detail ?? {}) as { agent?: string };
 
-/** At API servers callers tell who they are; everywhere else the provider is the only one who calls. */
+/** At API servers the user agent names the caller; at all other servers the provider is the only caller. */
 export const isProviderCall = (call: InterceptedCall): boolean =>
-  // What befalls a machine while it boots nobody calls for.
+  // Events of a booting machine have no caller.
   call.room !== 'boot' && (!['kube', 'workload'].includes(call.room) || callDetail(call).agent === userAgents.provider);
 
 /** Calls of the provider at the platform's API server. */
 export const providerCalls = (calls: readonly InterceptedCall[]): readonly InterceptedCall[] =>
   calls.filter((call) => call.room === 'kube' && isProviderCall(call));
 
-/** Which of them wrote something; renewals of its own Lease are left out. */
+/** The writes among them, without renewals of the provider's own Lease. */
 export const providerWrites = (calls: readonly InterceptedCall[]): string[] =>
   providerCalls(calls)
     .map(({ name }) => name)
     .filter((name) => !name.startsWith('GET ') && !/\/leases\/cluster-provider-talos-/.test(name));
 
-/** Which calls of the provider wrote something in a cluster that it made. */
+/** The provider's writes in a cluster that it made. */
 export const workloadWrites = (calls: readonly InterceptedCall[]): string[] =>
   calls
     .filter((call) => call.room === 'workload' && isProviderCall(call))
     .map(({ name }) => name)
     .filter((name) => !name.startsWith('GET '));
 
-/** Which calls changed something on a TrueNAS system or at a node. */
+/** The calls that changed something on a TrueNAS system or on a node. */
 export const infrastructureWrites = (calls: readonly InterceptedCall[]): string[] =>
   calls
     .filter(({ room, name }) =>
@@ -100,7 +103,7 @@ export const infrastructureWrites = (calls: readonly InterceptedCall[]): string[
     )
     .map(({ room, name }) => `${room} ${name}`);
 
-/** The nodes that were told to bootstrap etcd, each as often as it was told. */
+/** The nodes that received a bootstrap call for etcd, one entry for each call. */
 export const bootstrappedNodes = (calls: readonly InterceptedCall[]): string[] =>
   calls
     .filter(({ room, name }) => room === 'talos' && name === 'machine.MachineService/Bootstrap')

@@ -1,10 +1,10 @@
 const everyMs = 20;
-/** What a timer is late by on a machine that has nothing else to do. */
+/** Typical delay of a timer on an idle machine. */
 const usualMs = 2;
 
 /**
- * Begins to measure for how long this process could not go on although it was due, since the machine had other things to do: a bound
- * in real seconds has to give so much more. Returns how to end it, which tells the seconds.
+ * Starts to measure how long this process was due to run without CPU time. A bound in real seconds is extended by the
+ * result. Returns a function that stops the measurement and returns the seconds.
  */
 export function startSchedulingDelay(): () => number {
   let lateMs = 0;

@@ -7,27 +7,27 @@ import type { SecretsBundle } from '../../../../src/talos/secrets/secrets-bundle
 import { parseSecretsBundle } from '../../../../src/talos/secrets/secrets-bundle-file.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 
-/** Something that nobody may read, and what it is. */
+/** A secret value, and its description. */
 interface KnownSecret {
   readonly what: string;
   readonly text: string;
 }
 
-/** Where secrets of this stage were found although they may not be there: `what in place`. */
+/** Places outside of Secrets where secrets of this testbed appear: `what in place`. */
 export function findSecretLeaks(stage: Testbed): string[] {
   const needles = collectSecrets(stage);
   const forms = needles.flatMap(({ what, text }) => encodingsOf(text).map((form) => ({ what, form })));
   const found: string[] = [];
   for (const { place, text } of readableTexts(stage)) {
     for (const { what, form } of forms) if (text.includes(form)) found.push(`${what} in ${place}`);
-    // What is never stored, such as the keys of client certificates, is known by its looks.
+    // Secrets that are never stored, such as the keys of client certificates, are recognized by their format.
     if (/PRIVATE KEY|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}UFJJVkFURSBLRV|eyJhbGciOi/.test(text))
       found.push(`a key or token in ${place}`);
   }
   return [...new Set(found)];
 }
 
-/** Every secret that was ever seen in a Secret on the platform cluster. */
+/** Every secret that ever appeared in a Secret on the platform cluster. */
 export function collectSecrets({ recorder, things }: Testbed): KnownSecret[] {
   const needles = new Map<string, string>();
   const add = (what: string, text: string): void => {
@@ -61,7 +61,7 @@ function bundleSecrets(text: string): KnownSecret[] {
   ];
 }
 
-/** Undefined for one that a test has spoilt: what it still holds is in the good one as well. */
+/** Undefined for a bundle that a test has corrupted: its remaining content is in the valid one as well. */
 function tryParseBundle(text: string): SecretsBundle | undefined {
   try {
     return parseSecretsBundle(new SecretString(text));
@@ -71,13 +71,13 @@ function tryParseBundle(text: string): SecretsBundle | undefined {
   }
 }
 
-/** Lines of a PEM file that belong to this key alone. The first of a long one begins the same for all. */
+/** Lines of a PEM file that are unique to this key. Long keys share their first line. */
 function pemLines(pem: string): string[] {
   const lines = pem.split('\n').filter((line) => /^[A-Za-z0-9+/=]{40,}$/.test(line));
   return lines.length > 1 ? lines.slice(1, 4) : lines;
 }
 
-/** As it is, and as it looks inside of base64 at each of the three ways in which it can lie there. */
+/** The text as is, and its base64 encodings at each of the three possible offsets. */
 function encodingsOf(text: string): string[] {
   const inside = [0, 1, 2].map((shift) => {
     const encoded = Buffer.from(`${' '.repeat(shift)}${text}`).toString('base64');
@@ -86,7 +86,7 @@ function encodingsOf(text: string): string[] {
   return [text, ...inside];
 }
 
-/** Everything that people may read: logs, and all objects but Secrets, in all their versions. */
+/** Everything readable without access to Secrets: logs, and all other objects in all their versions. */
 function* readableTexts({ logLines, recorder }: Testbed): Generator<{ place: string; text: string }> {
   for (const line of logLines) yield { place: `the log line ${line.slice(0, 200)}`, text: line };
   for (const { kind, object } of recorder.sightings) {

@@ -20,7 +20,7 @@ import type { Testbed } from '../testbed/testbed.ts';
 import { prepareTestbed, startTestbed } from '../testbed/testbed-hooks.ts';
 import { ClusterProvider, DeploymentFencingMonitor, isControllerPod } from './operator-kinds.ts';
 
-/** Why the operator cannot deploy anything here, in one sentence. `number`: of a Pod that is tried, and nobody else's. */
+/** The reason why the operator cannot deploy here, in one sentence. `number`: of a Pod for the trial, unique. */
 export const missingForDeployment = async (number: number): Promise<string | undefined> =>
   missingForRealPlatformCluster() ?? missingUpstreamCrds() ?? (await missingForSandbox(number));
 
@@ -28,11 +28,11 @@ export const imageReference = (version: string): string => `registry.example.org
 
 /** Of the ClusterProvider. */
 export const clusterProviderKey = { name: 'talos' };
-/** What the programs are told by it. */
+/** The arguments that the operator passes to the init program. */
 export const initArguments = ['--environment=test', '--verbosity=DEBUG', '--provider-name=talos'];
 export const metricsArguments = ['--metrics-bind-address=:8080', '--metrics-secure=false'];
 
-/** The last life of a Pod's program. */
+/** The last run of a Pod's program. */
 export function lastProcessOf(pod: PodWorker) {
   const life = pod.lives.at(-1);
   if (!life) throw new Error(`${pod.name} has not begun`);
@@ -40,8 +40,8 @@ export function lastProcessOf(pod: PodWorker) {
 }
 
 /**
- * One platform cluster of real programs for all tests of a file, on which the operator deploys this provider, with a kubelet
- * that is played. `firstPod`: files run beside each other, and each has 100 Pods of its own from this number on.
+ * One platform cluster of real programs for all tests of a file, on which the operator deploys this provider, with a
+ * simulated kubelet. `firstPod`: files run in parallel, and each has 100 Pods of its own from this number on.
  */
 export function startDeployedProvider({
   subnet,
@@ -72,7 +72,7 @@ export class DeployedProvider {
   readonly stage: Testbed;
   readonly kubelet: Kubelet;
   readonly witness: DeploymentFencingMonitor;
-  /** Those that can be had, by name. */
+  /** Available images, by name. */
   readonly images: Map<string, Image>;
   readonly #folder: string;
 
@@ -106,8 +106,8 @@ export class DeployedProvider {
   }
 
   /**
-   * The operator may say that all is well before the Deployment has noticed that it was changed, and one that is replaced
-   * may take a while to end after that.
+   * Waits for the only running Pod. The operator may report success before the Deployment has noticed its change, and a
+   * replaced Pod may take a while to end after that.
    */
   theRunning(isMeant: (container: Container) => boolean = () => true): Promise<PodWorker> {
     return eventually('one program runs, as it was asked for', () => {
@@ -132,7 +132,7 @@ export class DeployedProvider {
     return this.stage.platform.merge(ClusterProvider, clusterProviderKey, { spec });
   }
 
-  /** Until the operator has carried out what the ClusterProvider says, and says so. */
+  /** Waits until the operator has applied the ClusterProvider, and reports it. */
   isDeployed(): Promise<ClusterProvider> {
     return eventually('the operator says that the provider is ready', async () => {
       const provider = await this.stage.platform.get(ClusterProvider, clusterProviderKey);
@@ -141,20 +141,20 @@ export class DeployedProvider {
     });
   }
 
-  /** Our kinds, as far as the platform cluster has them. */
+  /** Our kinds that exist on the platform cluster. */
   async crds(): Promise<(CustomResourceDefinition | undefined)[]> {
     const find = (name: string) => this.stage.platform.find(CustomResourceDefinition, { name });
     return await Promise.all(buildCrds().map(({ metadata }) => find(metadata.name)));
   }
 
-  /** Until a Cluster is ready. */
+  /** Waits until a Cluster is ready. */
   isReady(ref: NamespacedRef): Promise<boolean> {
     const { things } = this.stage;
     const ready = async () => (await things.getCluster(ref)).status?.phase === 'Ready';
     return eventually(`cluster ${ref.name} is ready`, ready, 100);
   }
 
-  /** Asks a program for a path behind a port. With an agent that can judge its certificate: over TLS. */
+  /** Requests a path from a port of a program. With an agent that verifies its certificate: over TLS. */
   async ask(
     pod: PodWorker,
     where: string,

@@ -8,7 +8,7 @@ import type { AuditEntry } from '../observation/audit-log.ts';
 import { findFencingViolations, isMutatingCall, type MutatingCall } from '../observation/fencing-monitor.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 
-/** What the operator is told about a provider. */
+/** The operator's object for a provider. */
 export interface ClusterProvider extends KubeObject {
   spec: {
     image: string;
@@ -43,7 +43,7 @@ export const KubeService: ResourceType = {
   namespaced: true,
 };
 
-/** Where a Service leads, as the controller-manager found out. */
+/** The endpoints of a Service, as the controller-manager writes them. */
 export interface EndpointSlice extends KubeObject {
   endpoints?: { addresses: string[]; conditions?: { ready?: boolean } }[];
   ports?: { name?: string; port?: number }[];
@@ -64,7 +64,7 @@ const leaderLeaseName = leaseName('test', 'talos');
 const isLeaseRequest = ({ resource, name }: AuditEntry): boolean => resource === 'leases' && name === leaderLeaseName;
 const readVerbs: readonly string[] = ['get', 'list', 'watch'];
 
-/** What the processes of the Deployment changed, by the word of everybody whom they called. */
+/** The changes by processes of the Deployment, from the logs of all servers that they call. */
 export class DeploymentFencingMonitor {
   readonly #stage: Testbed;
   readonly #kubelet: Kubelet;
@@ -79,7 +79,7 @@ export class DeploymentFencingMonitor {
     });
   }
 
-  /** Who holds the Lease now: a Pod's name and a word for this life of it. Empty when nobody does. */
+  /** The current holder of the Lease: a Pod's name and an identifier of its run. Empty without a holder. */
   async holder(): Promise<string> {
     const lease = await this.#stage.platform.find(Lease, { namespace: this.#stage.namespace, name: leaderLeaseName });
     return lease?.spec?.holderIdentity ?? '';
@@ -91,7 +91,7 @@ export class DeploymentFencingMonitor {
     return this.#kubelet.pods.find(({ name }) => holder.startsWith(`${name}_`));
   }
 
-  /** Changing calls, at the platform's API server and everywhere else, but for those about the Lease; oldest first. */
+  /** Mutating calls at all servers, but for those about the Lease; oldest first. */
   changes(): MutatingCall[] {
     const pods = this.#kubelet.pods.filter(({ pod }) => isControllerPod(pod));
     const inside = this.#stage
@@ -111,7 +111,7 @@ export class DeploymentFencingMonitor {
     return this.changes().filter(({ pod }) => pod === name);
   }
 
-  /** Changes by somebody who did not hold the Lease. */
+  /** Changes by a Pod that did not hold the Lease. */
   violations(): string[] {
     const leases = this.#stage
       .audit()

@@ -1,5 +1,5 @@
-// Loaded before a program whose time is to run faster: `HURRY=10 node --import ./accelerate-time.mjs program.js`. Waits and
-// deadlines get shorter and the monotonic clock runs ahead; dates stay what they are.
+// Preload of a program whose time runs faster: `HURRY=10 node --import ./accelerate-time.mjs program.js`. Waits and
+// deadlines get shorter and the monotonic clock runs faster; dates are unchanged.
 import { syncBuiltinESMExports } from 'node:module';
 import process from 'node:process';
 import timers from 'node:timers';

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../../src/lib/clock.ts';
 
 /**
- * A clock whose waits are `speed` times shorter. Dates are those of the system, so that tokens and certificates mean
- * what they say.
+ * A clock whose waits are `speed` times shorter. Dates are those of the system, so that tokens and certificates stay
+ * valid.
  */
 export function acceleratedClock(speed: number): Clock {
   return {

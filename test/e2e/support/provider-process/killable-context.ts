@@ -5,11 +5,12 @@ import { Socket } from 'node:net';
 const contexts = new AsyncLocalStorage<KillableContext>();
 
 /**
- * Work in this process that can end as a process ends by `kill -9`. What comes out of it, however late, belongs to it: at
- * its death all its connections end at once, and it never gets another one. Its code runs on, but nobody hears of that.
+ * Work in this process that can be killed like a process by `kill -9`. All asynchronous work that it starts, however
+ * late, belongs to it: a kill closes all its connections at once, and every later connection fails. Its code runs on
+ * without effect on other processes.
  */
 export class KillableContext {
-  /** By how much its deadlines are shorter: timers of ten seconds and more. Waits of a `Clock` are none. */
+  /** The factor by which its deadlines are shorter: timers of ten seconds and more, without waits of a `Clock`. */
   readonly hasteOfDeadlines: number;
   readonly #sockets = new Set<Socket>();
   #isDead = false;
@@ -39,7 +40,8 @@ export class KillableContext {
     this.#sockets.add(socket);
     const forget = (): void => void this.#sockets.delete(socket);
     socket.once('close', forget);
-    // One that is broken stays open where a peer refuses our certificate, and Node says that once more when it is closed.
+    // A failed socket stays open when a peer rejects our certificate, and Node reports the error again when the socket
+    // is closed.
     (socket as EventEmitter).once(errorMonitor, forget);
     return true;
   }
@@ -47,7 +49,7 @@ export class KillableContext {
 
 let patched = { connections: false, timers: false };
 
-/** Everything that `run` opens goes through here: HTTP, HTTP/2 and WebSockets, with TLS and without. */
+/** Every connection that `run` opens passes this function: HTTP, HTTP/2 and WebSockets, with TLS and without. */
 function patchSocketConnect(): void {
   if (patched.connections) return;
   patched = { ...patched, connections: true };

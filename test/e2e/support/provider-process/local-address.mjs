@@ -1,4 +1,5 @@
-// Loaded before a program that is to be known by an address of its own, as a pod is: whatever it connects to sees LOCAL_ADDRESS.
+// Preload of a program with an address of its own, like a pod: servers see LOCAL_ADDRESS as the source of its
+// connections.
 import { Socket } from 'node:net';
 import process from 'node:process';
 
@@ -6,7 +7,7 @@ const localAddress = process.env.LOCAL_ADDRESS;
 const { connect } = Socket.prototype;
 
 Socket.prototype.connect = function (...words) {
-  // `net.connect` hands over what it has already sorted: the options, and whom to tell.
+  // `net.connect` passes normalized arguments: the options and the callback.
   const [first, ...others] = Array.isArray(words[0]) ? words[0] : words;
   if (first?.port === undefined) return Reflect.apply(connect, this, words);
   const listeners = others.filter((word) => typeof word === 'function');

@@ -4,18 +4,18 @@ import { SimulatedNetwork } from './simulated-network.ts';
 import { WallClock } from './wall-clock.ts';
 
 export interface ReplicaOptions {
-  /** `POD_NAME`: who holds the Lease begins with it. */
+  /** `POD_NAME`: the prefix of the holder identity in the Lease. */
   readonly name: string;
-  /** Loopback, and nobody else's: servers see it. */
+  /** A loopback address, unique: servers see it as the source address. */
   readonly address: string;
 }
 
-/** `run` as a pod of the provider `talos`, with a kubelet that starts it again when it ends by itself. */
+/** `run` as a pod of the provider `talos`, with a kubelet that restarts it when it exits without a stop. */
 export class ProviderReplica {
   readonly name: string;
   readonly address: string;
   readonly lines: string[] = [];
-  /** What ended the lives that ended by themselves. */
+  /** The errors of the runs that ended without a stop. */
   readonly deaths: unknown[] = [];
   readonly #begin: (say: (line: string) => void) => ProviderRun;
   #life: ProviderRun | undefined;
@@ -40,7 +40,7 @@ export class ProviderReplica {
   async stop(): Promise<void> {
     const life = this.#life;
     this.#life = undefined;
-    // One that stands still would not hear it.
+    // A frozen process does not handle SIGTERM.
     if (life?.pid !== undefined) process.kill(life.pid, 'SIGCONT');
     life?.stop();
     await this.#ended;
@@ -50,18 +50,18 @@ export class ProviderReplica {
     await this.stop();
   }
 
-  /** Sends a signal to the process that it is. */
+  /** Sends a signal to its process. */
   signal(name: NodeJS.Signals): void {
     if (this.#life?.pid === undefined) throw new Error(`${this.name} is no process of its own`);
     process.kill(this.#life.pid, name);
   }
 
-  /** What it logged as faults of its own. Trouble of the world is none. */
+  /** Its log lines about faults of its own. Failures of the simulators do not count. */
   faults(): string[] {
     return this.lines.filter((line) => /^\{"level":"(error|fatal)"/.test(line)).map((line) => line.slice(0, 600));
   }
 
-  /** Its last lines that tell something, for people. */
+  /** Its last relevant log lines, as a report. */
   tail(lines = 40): string {
     const told = this.lines.filter((line) => !line.includes('"level":"debug"')).slice(-lines);
     return `--- pod ${this.name} ---\n${told.join('')}`;
@@ -70,7 +70,7 @@ export class ProviderReplica {
 
 interface InProcessReplicaOptions
   extends Pick<InProcessRunOptions, 'leaseSeconds' | 'watchClock' | 'hasteOfDeadlines'> {
-  /** Of the machine that it runs on; default: it runs right. */
+  /** The clock of its machine; default: a correct clock. */
   readonly wallClock?: WallClock;
 }
 
@@ -104,7 +104,7 @@ export class InProcessReplica extends ProviderReplica {
   }
 }
 
-/** A pod that is the built program, in a process of its own whose time runs so much faster. */
+/** A pod that is the built program, in a process of its own with accelerated time. */
 export function createChildProcessReplica(
   stage: Testbed,
   options: ReplicaOptions & { readonly speed: number },

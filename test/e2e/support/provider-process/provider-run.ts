@@ -5,15 +5,15 @@ import { runProvider } from '../../../../src/commands/run.ts';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import { KillableContext } from './killable-context.ts';
 
-/** One life of the `run` command, from a start to an end. */
+/** One run of the `run` command, from its start to its end. */
 export interface ProviderRun {
-  /** Resolves with its end. Rejects with what it died of, when nobody had told it to end. */
+  /** Resolves at its end. Rejects with its error when it ended without a stop. */
   readonly ended: Promise<void>;
-  /** Asks it to end in order, as SIGTERM does. */
+  /** Requests an orderly end, as SIGTERM does. */
   stop(): void;
   /**
-   * Ends it as `kill -9` does: its connections end at once, nothing is finished and nothing given back. Resolves when it
-   * can do nothing more to anybody.
+   * Ends it as `kill -9` does: its connections close at once, and it neither finishes nor releases anything. Resolves
+   * when it cannot affect other processes any more.
    */
   kill(): Promise<void>;
   /** Of a process of its own. */
@@ -30,7 +30,7 @@ export interface ProviderRunOptions {
   readonly namespace: string;
   /** `POD_NAME`; default: the name and a number. */
   readonly podName?: string;
-  /** Gets each line of its log. */
+  /** Receives each line of its log. */
   say(line: string): void;
 }
 
@@ -38,11 +38,11 @@ export const testLogging = { verbosity: 'debug', format: 'json', timestamps: tru
 
 export interface InProcessRunOptions extends ProviderRunOptions {
   readonly clock: Clock;
-  /** By how much the deadlines of its calls are shorter; default 1. */
+  /** The factor by which the deadlines of its calls are shorter; default 1. */
   readonly hasteOfDeadlines?: number;
-  /** The time that its watches wait by; default: the system's. */
+  /** The clock of its watches; default: the system's. */
   readonly watchClock?: Clock;
-  /** Default 45: a busy machine may stand still for longer than a third of what is usual. */
+  /** Default 45: a busy machine may pause this process for longer than a third of the usual duration. */
   readonly leaseSeconds?: number;
 }
 
@@ -84,15 +84,15 @@ export function runInProcess(options: InProcessRunOptions): ProviderRun {
 }
 
 export interface ChildProcessRunOptions extends ProviderRunOptions {
-  /** From which its connections come: loopback, and nobody else's. Default: the system's. */
+  /** The source address of its connections: a unique loopback address. Default: the system's. */
   readonly address?: string;
-  /** How much faster its time runs than ours: all of it, dates left aside. */
+  /** The factor by which its time runs faster than real time: timers and monotonic clock, without dates. */
   readonly speed: number;
-  /** How much it logs; default: everything. */
+  /** Its log level; default: everything. */
   readonly verbosity?: 'info' | 'debug';
-  /** Where it serves its metrics, over HTTP: an address and a port. Default: nowhere. */
+  /** Address and port of its metrics, over HTTP. Default: none. */
   readonly metrics?: string;
-  /** How much its heap may have, in MiB, as Node reckons from the limit of a container: half of it. Default: that of the machine. */
+  /** The size of its heap in MiB; Node uses half of a container's memory limit. Default: that of the machine. */
   readonly heapMiB?: number;
 }
 

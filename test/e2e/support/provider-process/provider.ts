@@ -11,15 +11,17 @@ import {
   testLogging,
 } from './provider-run.ts';
 
-/** How `run` is run. */
+/** Options of the `run` command. */
 export interface ProviderRunMode {
-  /** By how much the deadlines of its calls are shorter; default 1. */
+  /** The factor by which the deadlines of its calls are shorter; default 1. */
   readonly hasteOfDeadlines?: number;
-  /** Run as the built program, whose time runs so much faster than ours. Left out: in this process. */
+  /** Run as the built program with accelerated time. Absent: in this process. */
   readonly asProgram?: Pick<ChildProcessRunOptions, 'speed' | 'verbosity' | 'metrics' | 'heapMiB'>;
-  /** How long its Lease lasts; default 45. Only for a life in this process. */
+  /** Duration of its Lease in seconds; default 45. Only for a run in this process. */
   readonly leaseSeconds?: number;
-  /** Whether it is started again, as a Pod would be, when a machine that is too slow for a test has cost it its Lease. */
+  /**
+   * Whether it is restarted, as a Pod would be, when it loses its Lease because the machine is too slow for the test.
+   */
   readonly isRevived?: boolean;
 }
 
@@ -27,16 +29,16 @@ export interface ProviderOptions extends Omit<ProviderRunOptions, 'say'>, Provid
   readonly clock: Clock;
 }
 
-/** The `init` and `run` commands, to be stopped, killed and started at will. */
+/** The `init` and `run` commands, with methods to stop, kill and start them. */
 export class Provider {
-  /** Every line it ever logged, of all its lives. */
+  /** Every log line of all its runs. */
   readonly lines: string[] = [];
   readonly #options: ProviderOptions;
   readonly #say = (line: string): void => void this.lines.push(line);
   #life: ProviderRun | undefined;
-  /** Those that were killed and may still be ending. */
+  /** Killed runs that may still be ending. */
   #killed: Promise<void> = Promise.resolve();
-  /** How the last life ended, when it ended by itself. */
+  /** The error of the last run, when it ended without a stop. */
   #trouble: unknown;
 
   constructor(options: ProviderOptions) {
@@ -52,12 +54,12 @@ export class Provider {
     return { environment, provider, namespace };
   }
 
-  /** Of the process that it runs in, when that is one of its own. */
+  /** Of its process, when it has a process of its own. */
   get pid(): number | undefined {
     return this.#life?.pid;
   }
 
-  /** As the operator's Job does, before the first start. */
+  /** Runs `init`, as the operator's Job does before the first start. */
   async init(): Promise<void> {
     const { environment, name: providerName, kubeconfig } = this.#options;
     const log = createLog(testLogging, { write: this.#say });
@@ -74,7 +76,7 @@ export class Provider {
     });
   }
 
-  /** Begins a life. */
+  /** Starts a run. */
   start(): void {
     if (this.#life) throw new Error(`${this.name} runs already`);
     const { asProgram, ...options } = this.#options;
@@ -94,7 +96,7 @@ export class Provider {
     }
   }
 
-  /** Ends the life as SIGTERM would, and waits for the end. Throws what it died of before. */
+  /** Ends the run as SIGTERM does, and waits for the end. Throws the error of a run that ended before. */
   async stop(): Promise<void> {
     const life = this.#life;
     this.#life = undefined;
@@ -104,8 +106,8 @@ export class Provider {
   }
 
   /**
-   * Ends the life as `kill -9` does, here and now. The Lease that it may have had stays taken. Resolves when it can do
-   * nothing more to anybody.
+   * Ends the run as `kill -9` does, at once. The Lease that it may hold stays taken. Resolves when the run cannot
+   * affect other processes any more.
    */
   async kill(): Promise<void> {
     const life = this.#life;
@@ -120,12 +122,12 @@ export class Provider {
     this.start();
   }
 
-  /** It does not end by itself, whatever the world does to it. */
+  /** Throws when the run has ended without a stop: no failure of a simulator may end it. */
   throwIfDead(): void {
     if (this.#trouble !== undefined) throw new Error(`${this.name} ended by itself`, { cause: this.#trouble });
   }
 
-  /** The last lines that tell something, for people. */
+  /** The last relevant log lines, as a report. */
   tail(lines = 40): string {
     return this.lines
       .filter((line) => !line.includes('"level":"debug"'))

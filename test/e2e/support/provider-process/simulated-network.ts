@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, Socket, type TcpSocketConnectOpts } from 'node:net';
 
 /**
- * What the network does to bytes. `silent`: nothing arrives in either direction, as behind a dead router. `deaf`: requests
- * arrive, answers are lost. `refused`: the other machine is there and nobody listens.
+ * How the network treats bytes. `silent`: nothing arrives in either direction, as behind a dead router. `deaf`:
+ * requests arrive, answers are lost. `refused`: the other machine is up and its port is closed.
  */
 export type NetworkFault = 'silent' | 'deaf' | 'refused';
 
@@ -16,29 +16,29 @@ export interface ConnectionAttempt {
   readonly at: number;
 }
 
-/** A connection on its way through the gateway: the half of the process, and the half of the server. */
+/** A connection through the gateway: the process's half, and the server's half. */
 interface ProxiedConnection {
   readonly to: string;
   readonly near: Socket;
   readonly far: Socket;
-  /** Whoever opened it has closed it. */
+  /** Whether the process has closed it. */
   isAbandoned: boolean;
 }
 
 const networks = new AsyncLocalStorage<SimulatedNetwork>();
 
 /**
- * The network as one process of the provider sees it, for one that runs in this process: whatever `within` connects to, now
- * or later, is reached from an address of its own, which servers see, and through here, where it can be cut.
+ * The network as one provider in this process sees it. Every connection that `within` opens, now or later, has a source
+ * address of its own, which servers see, and passes this gateway, which can be cut.
  */
 export class SimulatedNetwork {
-  /** Loopback, and nobody else's. */
+  /** A loopback address, unique. */
   readonly address: string;
   readonly attempts: ConnectionAttempt[] = [];
   readonly #gateway: Server;
   readonly #links = new Set<ProxiedConnection>();
   readonly #cuts: { readonly to: RegExp; readonly trouble: NetworkFault }[] = [];
-  /** Connections on their way to the gateway, by the port that they come from. */
+  /** Connections on their way to the gateway, by source port. */
   readonly #coming = new Map<number, { readonly socket: Socket; readonly wanted: TcpSocketConnectOpts }>();
   #lastPort = 20_000;
   #mostOpen = new Map<string, number>();
@@ -61,12 +61,12 @@ export class SimulatedNetwork {
     return networks.run(this, work);
   }
 
-  /** Attempts to connect to somebody since a moment. */
+  /** Attempts to connect to a server since a point in time. */
   attemptsAt(to: RegExp, since: number): number {
     return this.attempts.filter((attempt) => attempt.at >= since && to.test(attempt.to)).length;
   }
 
-  /** Connections to somebody that were open at the same time, at most, since this was last forgotten. */
+  /** The maximum of simultaneous connections to a server since the last reset. */
   mostOpenAt(to: RegExp): number {
     return Math.max(0, ...[...this.#mostOpen].filter(([name]) => to.test(name)).map(([, most]) => most));
   }
@@ -75,15 +75,15 @@ export class SimulatedNetwork {
     this.#mostOpen = new Map();
   }
 
-  /** From now on. Connections that are open suffer as well; with `onlyOpen` they alone, for ever. */
+  /** Cuts the network from now on. Open connections are affected as well; with `onlyOpen` only those, permanently. */
   cut(trouble: NetworkFault, { to = /./, onlyOpen = false }: { to?: RegExp; onlyOpen?: boolean } = {}): void {
     if (!onlyOpen) this.#cuts.push({ to, trouble });
     for (const link of this.#links) if (to.test(link.to)) applyFault(link, trouble);
   }
 
   /**
-   * What was held up goes on. What was sent by somebody who has given up since does not arrive any more; with `stale` it
-   * does, as when the kernel of the sender still has it.
+   * Delivers delayed data. Data of a sender that has closed its connection since is dropped; with `stale` it arrives,
+   * as when the kernel of the sender still retransmits it.
    */
   heal({ stale = false } = {}): void {
     this.#cuts.length = 0;
@@ -99,7 +99,7 @@ export class SimulatedNetwork {
     await once(this.#gateway, 'close');
   }
 
-  /** Turns the way of a new connection towards the gateway. */
+  /** Redirects a new connection to the gateway. */
   redirect(socket: Socket, { host = 'localhost', port, ...options }: TcpSocketConnectOpts): TcpSocketConnectOpts {
     this.#lastPort = this.#lastPort < 60_000 ? this.#lastPort + 1 : 20_001;
     this.#coming.set(this.#lastPort, { socket, wanted: { host, port } });
@@ -156,14 +156,14 @@ function closeConnection({ near, far }: ProxiedConnection): void {
 
 let isPatched = false;
 
-/** Everything that connects goes through here: HTTP, HTTP/2 and WebSockets, with TLS and without. */
+/** Every connection passes this function: HTTP, HTTP/2 and WebSockets, with TLS and without. */
 function patchSocketConnect(): void {
   if (isPatched) return;
   isPatched = true;
   const connect = Socket.prototype.connect;
   Socket.prototype.connect = function (this: Socket, ...words: unknown[]): Socket {
     const network = networks.getStore();
-    // `net.connect` hands over what it has already sorted: the options, and whom to tell.
+    // `net.connect` passes normalized arguments: the options and the callback.
     const [first, ...others] = Array.isArray(words[0]) ? words[0] : words;
     if (!network || typeof first?.port === 'undefined') return Reflect.apply(connect, this, words) as Socket;
     const listeners = others.filter((word) => typeof word === 'function');

@@ -3,8 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 const clocks = new AsyncLocalStorage<WallClock>();
 
 /**
- * The wall clock of the machine that one process of the provider runs on, for one that runs in this process: every date
- * that comes out of `within` is off by so much. Durations and the certificates of TLS keep to the real time.
+ * The wall clock of the machine of one provider in this process: every date that `within` reads is shifted by this
+ * offset. Durations and the certificates of TLS keep real time.
  */
 export class WallClock {
   #offsetMs = 0;
@@ -18,7 +18,7 @@ export class WallClock {
     return clocks.run(this, work);
   }
 
-  /** From now on it is ahead by so many hours; behind by as many, if they are negative. */
+  /** Sets the clock ahead by so many hours from now on; negative hours set it behind. */
   set(hours: number): void {
     this.#offsetMs = hours * 3_600_000;
   }

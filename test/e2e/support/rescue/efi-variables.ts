@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Of all variables that the UEFI specification has itself (3.3, Globally Defined Variables). */
+/** Vendor GUID of all variables that the UEFI specification itself defines (3.3, Globally Defined Variables). */
 const efiGlobalGuid = '8be4df61-93ca-11d2-aa0d-00e098032b8c';
-/** Kept without power, seen while booting and by the system. */
+/** Non-volatile, with boot service access and runtime access. */
 const attributes = Buffer.from([7, 0, 0, 0]);
 const devicePathEnd = Buffer.from([0x7f, 0xff, 4, 0]);
 
-/** One step of a device path: its type, and what belongs to it. */
+/** One node of a device path: its type, and its data. */
 function devicePathNode(type: number, subtype: number, data: Buffer): Buffer {
   const head = Buffer.from([type, subtype, 0, 0]);
   head.writeUInt16LE(4 + data.length, 2);
@@ -16,7 +16,7 @@ function devicePathNode(type: number, subtype: number, data: Buffer): Buffer {
 
 const utf16 = (text: string): Buffer => Buffer.from(`${text}\0`, 'utf16le');
 
-/** The first three parts of a GUID are numbers, lowest byte first. */
+/** The first three parts of a GUID are numbers in little-endian order. */
 function guidBytes(guid: string): Buffer {
   const bytes = Buffer.from(guid.replaceAll('-', ''), 'hex');
   return Buffer.concat([
@@ -56,7 +56,10 @@ export interface BootMenuEntry {
   readonly path: Buffer;
 }
 
-/** Puts a boot menu into a folder, as efivarfs shows it: the entries in their order, and the number of the one that was booted. */
+/**
+ * Writes a boot menu into a folder, in the format of efivarfs: the entries in their order, and the number of the
+ * current entry.
+ */
 export function writeBootMenu(folder: string, entries: readonly BootMenuEntry[], current: number): void {
   mkdirSync(folder, { recursive: true });
   const write = (name: string, value: Buffer): void =>

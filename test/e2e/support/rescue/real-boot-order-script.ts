@@ -1,6 +1,6 @@
 /**
- * What the boot order is made, twice, as one line of JSON; argument: the file of the private key. Started beside a rescue system of
- * real tools, in its network.
+ * Sets the boot order twice, and prints the results as one line of JSON; argument: the file of the private key. Runs
+ * beside a rescue system of real tools, in its network.
  */
 import { readFileSync } from 'node:fs';
 import { SecretString } from '../../../../src/lib/secret-string.ts';

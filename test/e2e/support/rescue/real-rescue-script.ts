@@ -1,6 +1,6 @@
 /**
- * What our own commands do and find in a rescue system of real tools, as one line of JSON; arguments: the file of the private key,
- * and the raw image. Started beside that system, in its network.
+ * Runs our commands in a rescue system of real tools, and prints their results as one line of JSON; arguments: the file
+ * of the private key, and the raw image. Runs beside that system, in its network.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -42,13 +42,13 @@ const wrong = await awaitJob('the wrong checksum', () =>
 );
 const still = (await first.inspect()).disks[0]?.holds;
 await first.write('one', disk(0), image);
-// Whoever began it goes away at once.
+// The session that began it closes at once.
 first.close();
 const second = await openRescue({ ...access, hostKey: first.hostKey }, { signal, seconds: 20 });
 const written = await awaitJob('the image', () => second.write('one', disk(0), image));
 const after = (await second.inspect()).disks.map(({ holds }) => holds);
 const raw = makeRawImage(24);
-// In several blocks, as threads make them.
+// In several blocks, as multi-threaded compression makes them.
 const packed = execFileSync('xz', ['-c', '-0', '-T2'], { input: raw, maxBuffer: 2 ** 26 });
 const servedXz = await serveImage(raw, { packed });
 const xzImage = { url: servedXz.url, compression: 'xz', sha256: servedXz.sha256 } as const;

@@ -1,10 +1,11 @@
-# Plays the rescue system with the real tools of this machine: a root of RAM over its files, loop devices for disks, and OpenSSH.
-# To be run in namespaces of its own for mounts, network, processes and names:
+# Simulates the rescue system with the real tools of this machine: a root in RAM over its files, loop devices as disks,
+# and OpenSSH. Run it in namespaces of its own for mounts, network, processes and names:
 #
 #   unshare --mount --net --pid --uts --fork --kill-child --propagation private bash real-rescue.sh FOLDER COMMAND...
 #
-# FOLDER holds what is to be its disks (0.raw, 1.raw, …) and the public key of who may log in (key). COMMAND runs beside it, in the
-# same network. A kernel without an own eye for partition tables is told of them; without udev its database is filled by hand.
+# FOLDER holds the contents of its disks (0.raw, 1.raw, …) and the public key that may log in (key). COMMAND runs beside
+# it, in the same network. Where the kernel does not scan partition tables, the script does; without udev it fills
+# udev's database.
 set -eu
 folder=$1
 shift
@@ -26,7 +27,7 @@ root=$base/root
 mount -t overlay -o lowerdir=/,upperdir="$base/upper",workdir="$base/work" overlay "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
-# The firmware of this machine is nobody's business: here is a BIOS, or UEFI with the variables in FOLDER/efivars.
+# The firmware of this machine stays hidden: the system has a BIOS, or UEFI with the variables in FOLDER/efivars.
 mount -t tmpfs tmpfs "$root/sys/firmware"
 variables=$root/sys/firmware/efi/efivars
 if [ -d "$folder/efivars" ]; then
@@ -36,7 +37,7 @@ if [ -d "$folder/efivars" ]; then
   mount -o remount,ro "$variables"
 fi
 mount -t tmpfs tmpfs "$root/run"
-# Devices of this machine have no nodes here: what has none cannot be written to.
+# Devices of this machine have no nodes here, so nothing can be written to them.
 mount -t tmpfs tmpfs "$root/dev"
 mkdir -p "$root/run/udev/data" "$root/run/sshd" "$root/run/lvm" "$root/run/lock" "$root/dev/disk/by-id" "$root/usr/local/sbin"
 for one in null:3 zero:5 full:7 random:8 urandom:9; do mknod -m 666 "$root/dev/${one%:*}" c 1 "${one#*:}"; done
@@ -76,7 +77,7 @@ exit 0
 END
 cat >"$root/usr/local/sbin/lsblk" <<'END'
 #!/bin/bash
-# Loop devices are the disks here, and there are no others.
+# Loop devices are the only disks here.
 disks=()
 [[ ${@: -1} == /dev/* ]] || mapfile -t disks < <(sed 's,^\([^ ]*\).*,/dev/\1,' /run/drives)
 /usr/bin/lsblk "$@" "${disks[@]}" | sed 's/ loop$/ disk/; s/^loop$/disk/; s/TYPE="loop"/TYPE="disk"/'
@@ -99,7 +100,7 @@ export EFIVARFS_PATH=/sys/firmware/efi/efivars/
 order=$(echo "$EFIVARFS_PATH"BootOrder-*)
 size=$(stat -c %s "$order")
 /usr/bin/efibootmgr "$@" || exit
-# What is written replaces a variable; of a file, the tail is left.
+# Written bytes replace a variable; in a file, the tail of the old content would stay.
 case " $* " in
   *' -B '*) truncate -s $((size - 2)) "$order" ;;
   *' -o '*) truncate -s $((4 + 2 * $(tr ',' '\n' <<<"${@: -1}" | wc -l))) "$order" ;;

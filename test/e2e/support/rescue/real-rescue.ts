@@ -10,7 +10,7 @@ const tools =
     ' ',
   );
 
-/** What this machine lacks to play a rescue system by its own tools, in a sentence; undefined: nothing. */
+/** The reason why this machine cannot simulate a rescue system with its own tools, in a sentence; undefined: none. */
 export function missingForRealRescue(more: readonly string[] = []): string | undefined {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'Loop devices and mounts need root on Linux.';
   const found = (tool: string): boolean =>
@@ -24,8 +24,8 @@ export function missingForRealRescue(more: readonly string[] = []): string | und
 }
 
 /**
- * Plays the rescue system in namespaces of its own, with what is in `folder` (see `real-rescue.sh`), and beside it `visit`, a
- * program of ours that gets the file of the private key and then `args`. Returns what that printed.
+ * Runs the rescue system in namespaces of its own, with the content of `folder` (see `real-rescue.sh`), and beside it
+ * `visit`, a program of ours that gets the file of the private key and then `args`. Returns the program's output.
  */
 export async function runBesideRealRescue(
   folder: string,

@@ -1,7 +1,6 @@
 /**
- * The whole world with the provider in it at addresses that are not of loopback: makes a cluster and takes it away again,
- * and prints what was seen as one line of JSON. Started by a test in a network namespace of its own, where nothing else
- * can be met.
+ * Runs all simulators and the provider at addresses outside of loopback: creates a cluster and deletes it, and prints
+ * the observations as one line of JSON. A test starts it in a network namespace of its own, without any other service.
  */
 import { Cluster } from '../../../../src/api/openmcp/types.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -21,27 +21,27 @@ import { type AuditEntry, auditArguments, readAuditLog } from '../observation/au
 /** A platform cluster of real programs: kube-apiserver, etcd, the controller-manager and the openMCP operator. */
 export interface RealPlatformCluster {
   readonly kubeconfig: string;
-  /** The last lines of each program, for people. */
+  /** The last lines of each program, as a report. */
   logs(): string;
   /** Kills kube-apiserver and starts it again. */
   restart(): Promise<void>;
-  /** Calls of the system namespace's accounts so far, oldest first, where they are written down. */
+  /** Calls of the system namespace's accounts so far, oldest first, where an audit log exists. */
   audit(): readonly AuditEntry[];
   close(): Promise<void>;
 }
 
-/** Why `startRealPlatform` cannot work here, in one sentence; undefined when it can. */
+/** The reason why {@link startRealPlatformCluster} cannot work here, in one sentence; undefined when it can. */
 export const missingForRealPlatformCluster = (): string | undefined =>
   missingForRealKube(true) ?? missingForRealOperator();
 
-/** With the operator's own definitions of its kinds where this machine has them, else with ours. */
+/** Uses the operator's own CRDs where this machine has them, else ours. */
 export async function startRealPlatformCluster(options: {
   readonly environment: string;
-  /** Of the operator, in its own format. Left out: there is no operator, and requests are handed over by the test. */
+  /** Of the operator, in its own format. Absent: there is no operator, and the test assigns requests. */
   readonly config?: unknown;
   /** Default: kube-apiserver with etcd and the controller-manager. */
   readonly kube?: 'real' | 'k3s';
-  /** The operator deploys providers, too, and what they call is written down. Not with k3s. */
+  /** The operator deploys providers, too, and their calls are logged. Not with k3s. */
   readonly isDeploying?: boolean;
 }): Promise<RealPlatformCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'real-platform-'));

@@ -5,11 +5,11 @@ import { FencingMonitor } from '../observation/fencing-monitor.ts';
 import type { ProviderReplica } from '../provider-process/provider-replica.ts';
 import { Testbed, type TestbedOptions } from './testbed.ts';
 
-/** A stage on which pods play the provider: what can befall a process befalls each of them alone. */
+/** A testbed on which pods run the provider: each process can be killed, frozen or cut off alone. */
 export class ReplicaTestbed<P extends ProviderReplica = ProviderReplica> {
   readonly stage: Testbed;
   readonly pods: readonly P[];
-  /** Who leads, and whether anybody acts who does not. Nothing is known of it at a real platform cluster. */
+  /** Monitors the leader, and actions without the Lease. It has no data at a real platform cluster. */
   readonly fencing: FencingMonitor<P>;
 
   private constructor(stage: Testbed, pods: readonly P[]) {
@@ -24,7 +24,7 @@ export class ReplicaTestbed<P extends ProviderReplica = ProviderReplica> {
   ) {
     const stage = await Testbed.open(options);
     const scene = new ReplicaTestbed(stage, await make(stage));
-    // One after the other: who makes the Lease is seen to do so before it has it.
+    // One after the other: the creator of the Lease has to appear before it holds the Lease.
     for (const pod of scene.pods) {
       pod.start();
       if (stage.world.platform) await eventually('somebody leads', () => scene.fencing.leader);
@@ -62,7 +62,7 @@ export class ReplicaTestbed<P extends ProviderReplica = ProviderReplica> {
   }
 }
 
-/** One scene for all tests of a file, with the pods running. A test that fails prints the ends of their logs. */
+/** One testbed for all tests of a file, with the pods running. A failed test prints the ends of their logs. */
 export function startReplicaTestbed<P extends ProviderReplica>(
   options: TestbedOptions,
   make: (stage: Testbed) => Promise<readonly P[]>,

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { Testbed, type TestbedOptions } from './testbed.ts';
 
 /**
- * One stage for all tests of a file, with the provider running unless the stage is bare. A test that fails prints the end of its log.
+ * One testbed for all tests of a file, with the provider running unless the testbed is bare. A failed test prints the
+ * end of its log.
  */
 export function startTestbed(options: TestbedOptions): () => Testbed {
   let stage: Testbed | undefined;
@@ -22,7 +23,7 @@ export function startTestbed(options: TestbedOptions): () => Testbed {
   };
 }
 
-/** What all tests of a file begin with. When it fails, the end of the log is printed, as for a test. */
+/** The setup of all tests of a file. When it fails, it prints the end of the log, as a test does. */
 export function prepareTestbed(open: () => Testbed, work: (stage: Testbed) => Promise<void>): void {
   beforeAll(async () => {
     const stage = open();

@@ -29,29 +29,32 @@ import { type RealPlatformCluster, startRealPlatformCluster } from './real-platf
 import { trueNasReleaseFor } from './truenas-release.ts';
 
 export interface TestbedOptions {
-  /** The first three numbers of the /24 that this test file has for its nodes, e.g. `127.42.100`. */
+  /** The first three numbers of the /24 for the nodes of this test file, e.g. `127.42.100`. */
   readonly subnet: string;
-  /** Where the world's rooms listen; default: loopback. The nodes' addresses are those of `subnet`. */
+  /** The host that the simulators listen on; default: loopback. The nodes' addresses are those of `subnet`. */
   readonly host?: string;
-  /** How fast the world is; default 0.005, two hundred times faster than life. */
+  /** Time scale of the simulators; default 0.005, two hundred times faster than real time. */
   readonly timeScale?: number;
-  /** How fast the provider's controllers wait; default 10. Leases and deadlines keep real time. */
+  /**
+   * The factor by which the waits of the provider's controllers are shorter; default 10. Leases and deadlines keep real
+   * time.
+   */
   readonly speed?: number;
-  /** Seeds of the world's rooms. That of `operator` is the operator's configuration in its own format. */
+  /** Seeds of the simulators. That of `operator` is the operator's configuration in its own format. */
   readonly seeds?: Readonly<Record<string, unknown>>;
   /** Release of TrueNAS, e.g. `26`; default: {@link trueNasReleaseFor} the subnet. */
   readonly truenas?: string;
   /**
-   * What the platform cluster is: the world's API server and operator, or real programs ({@link startRealPlatformCluster}, with k3s
-   * in a container in place of kube-apiserver or without), whose calls nobody writes down. Default: the world's.
+   * The platform cluster: the simulated API server and operator, or real programs ({@link startRealPlatformCluster},
+   * with k3s in a container in place of kube-apiserver or without), whose calls are not logged. Default: simulated.
    */
   readonly platform?: 'world' | 'real' | 'k3s';
-  /** What the clusters that are made run as API server, likewise. Default: the world's. */
+  /** The API server of the created clusters, likewise. Default: simulated. */
   readonly workload?: 'world' | 'real';
   readonly provider?: ProviderRunMode;
   /**
-   * Nothing of the provider is there, not even its kinds and its account: the operator of a real platform is to deploy it, and
-   * {@link Testbed.audit} tells what its processes called.
+   * Nothing of the provider exists, neither its kinds nor its account: the operator of a real platform deploys it, and
+   * {@link Testbed.audit} returns the calls of its processes.
    */
   readonly isBare?: boolean;
 }
@@ -59,22 +62,22 @@ export interface TestbedOptions {
 /** The provider's own namespace, and its ServiceAccount in `config/rbac`. */
 const namespace = 'openmcp-system';
 const serviceAccountName = 'cluster-provider-talos';
-/** Who makes a call at the platform's API server, as the switchboard tells it. */
+/** The caller of a call at the platform's API server, as the interceptor reports it. */
 export const userAgents = { provider: 'cluster-provider-talos', test: 'e2e-test' } as const;
 const environment = 'test';
 
 /**
- * The whole world with the provider in it: a platform cluster with the operator, a TrueNAS system, an image factory, and
- * the `run` command in this process with no more rights than `config/rbac` gives it.
+ * All simulators with the provider: a platform cluster with the operator, a TrueNAS system, an image factory, and the
+ * `run` command in this process with the rights of `config/rbac` and no others.
  */
 export class Testbed {
   readonly options: TestbedOptions;
   readonly world: RunningWorld;
-  /** An administrator at the platform cluster. */
+  /** A client for an administrator of the platform cluster. */
   readonly platform: KubeClient;
-  /** Makes, reads and deletes objects. */
+  /** Creates, reads and deletes objects. */
   readonly things: TestObjects;
-  /** Remembers every version of every object. */
+  /** Records every version of every object. */
   readonly recorder = new ObjectRecorder();
   /** The provider `talos`. */
   readonly provider: Provider;
@@ -111,7 +114,7 @@ export class Testbed {
     this.provider = this.addProvider('talos');
   }
 
-  /** Everything runs and `init` has been, but `run` has not: see {@link Provider.start}. */
+  /** Starts everything and runs `init`, but not `run`: see {@link Provider.start}. */
   static async open(options: TestbedOptions): Promise<Testbed> {
     const folder = await mkdtemp(join(tmpdir(), 'stage-'));
     const { timeScale = 0.005, seeds = {}, platform: kind = 'world', workload = 'world' } = options;
@@ -145,7 +148,10 @@ export class Testbed {
     }
   }
 
-  /** One more instance of the provider, not started yet; `where` it differs from the first. With a namespace of its own it is an administrator. */
+  /**
+   * Adds another instance of the provider, not started yet; `where` it differs from the first. With a namespace of its
+   * own it is an administrator.
+   */
   addProvider(name: string, where: { readonly environment?: string; readonly namespace?: string } = {}): Provider {
     const { clock } = this;
     const manner = this.options.provider ?? {};
@@ -160,7 +166,7 @@ export class Testbed {
     return this.#kubeconfig;
   }
 
-  /** Path of a kubeconfig of somebody new, with the roles in a file and no more. */
+  /** Path of a kubeconfig for a new account with the roles in a file and no others. */
   async kubeconfigWith(file: string): Promise<string> {
     const name = 'somebody';
     const subjects = [{ kind: 'ServiceAccount', name, namespace }];
@@ -175,17 +181,17 @@ export class Testbed {
     return await writeKubeconfig(connection, this.platform, name, join(this.#folder, `${name}.kubeconfig`));
   }
 
-  /** The time that the controllers of a provider wait by. */
+  /** The clock of a provider's controllers. */
   get clock(): Clock {
     return this.options.speed === 1 ? systemClock : acceleratedClock(this.options.speed ?? 10);
   }
 
-  /** Ends the platform's API server and starts it again on the same data. */
+  /** Stops the platform's API server and starts it again on the same data. */
   async restartPlatform(): Promise<void> {
     await (this.#real ?? this.world.platform)?.restart();
   }
 
-  /** Calls into the world so far. */
+  /** Intercepted calls so far. */
   get calls() {
     return this.world.switchboard.calls;
   }
@@ -195,25 +201,25 @@ export class Testbed {
     return this.#real?.audit() ?? [];
   }
 
-  /** Every line that any instance logged. */
+  /** Every log line of all instances. */
   get logLines(): readonly string[] {
     return this.#providers.flatMap((provider) => provider.lines);
   }
 
-  /** By what the provider knows its things from those of other installations. */
+  /** The installation id, by which the provider distinguishes its objects from those of other installations. */
   async installation(): Promise<string> {
     return (await this.platform.get(Namespace, { name: 'kube-system' })).metadata.uid ?? '';
   }
 
-  /** What the instances logged as faults of their own. Trouble of the world is none. */
+  /** The faults of their own that the instances logged. Failures of the simulators do not count. */
   faults(): string[] {
     const errors = this.logLines.filter((line) => /^\{"level":"(error|fatal)"/.test(line));
-    // The hurried clock leaves them less time to end than there really is.
+    // The accelerated clock leaves reconciles less time to end than they have in reality.
     const own = errors.filter((line) => !line.includes('reconciles did not end in time'));
     return own.map((line) => line.slice(0, 600));
   }
 
-  /** What the instances logged last, and what objects say about themselves that are not ready: for people. */
+  /** The last log lines of the instances, and the messages of objects that are not ready, as a report. */
   tail(): string {
     const logs = this.#providers.map((provider) => `--- ${provider.name} ---\n${provider.tail()}`);
     const waiting = this.recorder.waiting().map((line) => `${line}\n`);
@@ -226,7 +232,7 @@ export class Testbed {
     return [...logs, '--- waiting ---\n', ...waiting, ...nodes, ...servers, this.#real?.logs() ?? ''].join('');
   }
 
-  /** Ends the providers, then the world. Throws when a provider had died. */
+  /** Ends the providers, then the simulators. Throws when a provider had died. */
   async close(): Promise<void> {
     const ends = await Promise.allSettled(this.#providers.map((provider) => provider.stop()));
     await this.recorder.stop();

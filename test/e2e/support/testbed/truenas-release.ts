@@ -4,8 +4,8 @@ import { trueNasReleases } from '../../../support/fixtures/truenas-releases.ts';
 export const requestedTrueNasRelease = process.env['SWEEP_TRUENAS'];
 
 /**
- * The release of TrueNAS that a stage has if it does not name one: by its network, so that a file is always on the same and
- * one run is on all of them.
+ * The release of TrueNAS of a testbed that names none. It depends on the subnet, so that a file is always on the same
+ * release and one run covers all of them.
  */
 export const trueNasReleaseFor = (subnet: string): string =>
   requestedTrueNasRelease ??
