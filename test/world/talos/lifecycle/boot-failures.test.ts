@@ -10,11 +10,11 @@ import {
   startTestCluster,
 } from '../testing/test-cluster.ts';
 
-/** What is wrong has to show where it would show in life: as an API that never comes, a node that never joins, a service that never runs. */
+/** A fault must appear as on a real node: as a missing API, a node that never joins, a service that never runs. */
 const awaitStuckReason = (one: Awaited<ReturnType<typeof startTestCluster>>, name: string) =>
   one.world.until(`${name} to be stuck`, () => one.world.runner.node(name)?.stuck);
 
-describe('a machine that hangs says why', () => {
+describe('a machine that hangs reports the reason', () => {
   it.each<[string, Parameters<typeof startTestCluster>[1], RegExp]>([
     [
       'user-data with an unknown key',
@@ -71,7 +71,7 @@ describe('a machine that hangs says why', () => {
     else expect(end).toBe('it installs');
   });
 
-  it('and there is no API at all meanwhile, until the disc is right', async () => {
+  it('and there is no API at all meanwhile, until the disc is valid', async () => {
     const one = await startTestCluster('corrected', { edit: (text) => text.replace('token:', 'tokenn:') });
     await awaitStuckReason(one, 'corrected');
     const client = await one.client();
@@ -82,7 +82,7 @@ describe('a machine that hangs says why', () => {
     expect(one.world.runner.node('corrected')?.stuck).toBeUndefined();
   });
 
-  it('nothing is erased by an installation that cannot begin', async () => {
+  it('an installation that cannot begin erases nothing', async () => {
     const one = await startTestCluster('untouched', {
       prepare: (world) => world.factory.missing.add('nocloud-installer'),
     });
@@ -94,7 +94,7 @@ describe('a machine that hangs says why', () => {
 });
 
 describe('an installer of another platform', () => {
-  it('turns a nocloud machine into a metal one, which knows nothing of its cidata', async () => {
+  it('turns a nocloud machine into a metal one, which ignores its cidata', async () => {
     const one = await startTestCluster('platform', {
       edit: (text) => text.replace('nocloud-installer', 'metal-installer'),
     });
@@ -103,8 +103,8 @@ describe('an installer of another platform', () => {
   });
 });
 
-describe('a node that does not fit its cluster', () => {
-  it('has no API when it is a worker and knows another machine token', async () => {
+describe('a node that does not match its cluster', () => {
+  it('has no API when it is a worker with another machine token', async () => {
     const one = await startTestCluster('cp');
     one.add('thief', {
       role: 'worker',
@@ -146,7 +146,7 @@ describe('a node that does not fit its cluster', () => {
     expect(one.world.runner.node('guest')?.ready).toBe(false);
   });
 
-  it('has no API server with a Kubernetes CA whose key is another', async () => {
+  it('has no API server with a Kubernetes CA and the key of another CA', async () => {
     const others = await makeSecrets();
     const secrets = await sharedTestSecrets();
     const kubernetes = { ...secrets.kubernetes, key: others.kubernetes.key };
