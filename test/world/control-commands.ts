@@ -111,7 +111,6 @@ function parseJson(line: string): object {
   try {
     const order: unknown = JSON.parse(line);
     if (typeof order === 'object' && order !== null) return order;
-  } catch {
-  }
+  } catch {}
   throw new Error('not an order: a JSON object is wanted');
 }

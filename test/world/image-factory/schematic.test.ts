@@ -60,7 +60,7 @@ describe('the id of a schematic at the simulated factory', () => {
       '{"customization":{"meta":[{"key":256,"value":"x"}]}}',
       /256 into uint8/,
     ],
-    ['a key of META that is no number', '{"customization":{"meta":[{"key":"x","value":"x"}]}}', /into uint8/],
+    ['a key of META that is not a number', '{"customization":{"meta":[{"key":"x","value":"x"}]}}', /into uint8/],
     ['a boot loader that Talos does not have', '{"customization":{"bootloader":"lilo"}}', /lilo does not belong/],
   ])('refuses %s', (_, body, words) => {
     expect(() => parseSchematic(body)).toThrow(words);

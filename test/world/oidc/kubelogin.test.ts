@@ -45,7 +45,7 @@ describeUnlessMissing('the real kubelogin at the issuer of the world', missingFo
 
   it.each([
     ['a browser', []],
-    ['a browser, and what a login is asked for beside the name', ['--oidc-extra-scope=groups']],
+    ['a browser, with additional scopes', ['--oidc-extra-scope=groups']],
     ['a code on another device', ['--grant-type=device-code']],
     ['a name and a password', ['--grant-type=password', '--username=alice', '--password=open sesame']],
   ])('logs users in by %s', async (_, args) => {

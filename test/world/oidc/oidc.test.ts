@@ -80,11 +80,11 @@ describe('a simulated issuer', () => {
   });
 
   it.each([
-    ['for others', { subject: 'a', audience: 'others' }],
+    ['for another audience', { subject: 'a', audience: 'others' }],
     ['over', { subject: 'a', audience: 'kube', lifetimeSeconds: -1 }],
     ['by a stranger', { subject: 'a', audience: 'kube', key: 'stranger' as const }],
-    ['for a name that rules forbid', { subject: 'system:admin', audience: 'kube' }],
-    ['for a group that rules forbid', { subject: 'a', audience: 'kube', groups: ['x1'] }],
+    ['with a user name that the rules forbid', { subject: 'system:admin', audience: 'kube' }],
+    ['with a group that the rules forbid', { subject: 'a', audience: 'kube', groups: ['x1'] }],
     ['of another issuer', { subject: 'a', audience: 'kube', claims: { iss: 'https://other.example.org' } }],
   ])('a token %s is refused', async (_, wish) => {
     expect(await read(simulator.issue(wish))).toBeUndefined();
@@ -134,8 +134,8 @@ describe('a login with a code', () => {
   });
 
   it.each([
-    ['a client that nobody knows', { client_id: 'stranger' }],
-    ['no place to go back to', { redirect_uri: undefined }],
+    ['an unknown client', { client_id: 'stranger' }],
+    ['no redirect URI', { redirect_uri: undefined }],
     ['a place on another machine', { redirect_uri: 'http://192.0.2.1:8123' }],
     ['a place under another scheme', { redirect_uri: 'https://localhost:8123' }],
     ['a path that is not registered', { redirect_uri: 'http://localhost:8123/other' }],
@@ -147,9 +147,9 @@ describe('a login with a code', () => {
   it.each([
     ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
     ['no PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
-    ['PKCE that gives itself away', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['a scope that there is not', { scope: 'openid everything' }, 'invalid_scope'],
-    ['no wish for an ID token', { scope: 'groups' }, 'invalid_scope'],
+    ['PKCE without a hash', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['an unknown scope', { scope: 'openid everything' }, 'invalid_scope'],
+    ['no openid scope', { scope: 'groups' }, 'invalid_scope'],
   ])('with %s redirects with the error', async (_, changes, error) => {
     const { status, location } = await caller.authorize(changes);
     expect([status, location?.searchParams.get('error'), location?.searchParams.get('code')]).toEqual([
@@ -162,12 +162,12 @@ describe('a login with a code', () => {
 
   it.each([
     ['for another client', { client_id: 'other' }, 'invalid_grant'],
-    ['from a client that nobody knows', { client_id: 'stranger' }, 'invalid_client'],
+    ['from an unknown client', { client_id: 'stranger' }, 'invalid_client'],
     ['without the verifier', { code_verifier: undefined }, 'invalid_grant'],
     ['with another verifier', { code_verifier: 'a'.repeat(43) }, 'invalid_grant'],
     ['with another place', { redirect_uri: 'http://localhost:9999' }, 'invalid_grant'],
     ['without the code', { code: undefined }, 'invalid_request'],
-    ['for a grant that there is not', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
+    ['for an unknown grant type', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
   ])('%s a code is invalid', async (_, changes, error) => {
     const { status, body } = await caller.exchange(await caller.code(), changes);
     expect([status, body['error']]).toEqual([error === 'invalid_client' ? 401 : 400, error]);

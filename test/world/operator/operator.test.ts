@@ -74,7 +74,7 @@ async function startReal(): Promise<RunningOperatorUnderTest> {
 const timeoutMilliseconds = 25_000;
 
 describe.each([
-  { who: 'our stand-in', missing: undefined, start: startSimulated },
+  { who: 'the simulated operator', missing: undefined, start: startSimulated },
   {
     who: 'the real openmcp-operator',
     missing: missingForRealOperator() ?? missingForRealKube(),
@@ -201,7 +201,7 @@ describe.each([
       await eventuallyGone(Cluster, a.cluster);
     });
 
-    test('applies the template, and keeps a Cluster without deletion', async () => {
+    test('applies the template, and keeps a Cluster with delete-without-requests set to false', async () => {
       const { request: done, cluster } = await granted(await request('a', 'kept'));
       expect(cluster).toMatchObject({
         metadata: {

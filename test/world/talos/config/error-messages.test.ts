@@ -62,7 +62,7 @@ describe('a list as the value of an extra argument', () => {
 
 /** Configurations with one error each, and some valid ones. */
 const cases: readonly (readonly [string, string])[] = [
-  ['a configuration that is right', control],
+  ['a valid configuration', control],
   ...['apiServer', 'etcd', 'kubelet'].map(
     (section) => [`a list for ${section}`, withArgument(section, '[a]')] as const,
   ),
@@ -77,7 +77,7 @@ const cases: readonly (readonly [string, string])[] = [
   ['a list for a map', 'machine: []\n'],
   ['a map for a list', control.replace('certSANs: []', 'certSANs: {a: b}')],
   ['a text for a list', control.replace('certSANs: []', 'certSANs: somewhere.example')],
-  ['texts for others', control.replace('wipe: false', 'wipe: maybe').replace('port: 7445', 'port: "7445"')],
+  ['strings for other types', control.replace('wipe: false', 'wipe: maybe').replace('port: 7445', 'port: "7445"')],
   ['a number with a point', control.replace('port: 7445', 'port: 1.5')],
   ['a map for a text', control.replace('clusterName: example', 'clusterName: {a: b}')],
   ['a key that is there twice', 'machine:\n  type: worker\n  type: worker\n'],

@@ -200,7 +200,7 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
     { what: 'Talos 1.14, by documents', changes: { talosVersion: '1.14.0' } },
     { what: 'patched documents of Talos 1.14', changes: { talosVersion: '1.14.0' }, patches: documents },
   ])(
-    'starts with $what in the configuration',
+    'starts with the configuration of $what',
     async ({ what, changes, patches }) => {
       const name = `v-${what.length}`;
       const node = await start(name, changes, patches);

@@ -42,7 +42,7 @@ describe('auth.login_ex', () => {
 
   test.each([
     ['a wrong key', withKey('root', '1-nonsense'), { response_type: 'AUTH_ERR' }],
-    ["somebody else's key", withKey('small', `1-${key}`), { response_type: 'AUTH_ERR' }],
+    ["another user's key", withKey('small', `1-${key}`), { response_type: 'AUTH_ERR' }],
     ['an expired key', withKey('late', `2-${key}`), { response_type: 'EXPIRED' }],
     ['a revoked key', withKey('gone', `3-${key}`), { response_type: 'EXPIRED' }],
     [

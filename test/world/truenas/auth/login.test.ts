@@ -131,9 +131,9 @@ describe('SCRAM (26)', () => {
 
   test.each([
     ['a wrong key', 'root:1', 'b'.repeat(64)],
-    ['the key of somebody else', 'root:4', secret],
+    ['the key of another user', 'root:4', secret],
     ['an expired key', 'late:2', secret],
-    ['a message that is none', 'root', secret],
+    ['an invalid message', 'root', secret],
   ])('%s is AUTH_ERR without a login', async (_, user, key) => {
     nas = await startTrueNasFixture({ seed, version: '26' });
     const client = await nas.connect();

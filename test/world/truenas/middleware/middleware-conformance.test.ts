@@ -52,7 +52,7 @@ describe("results have the fields of the middleware's models", () => {
 
 describe('refused arguments', () => {
   // The paths were observed with the models of 25.10.1.
-  test('names each member of a union, and that a key is optional', async () => {
+  test('name each member of a union, and that a key is optional', async () => {
     expect(
       await argumentErrorsOf('pool.dataset.create', { name: 'tank/x', quota: 5, atime: 'x', recordsize: 3 }),
     ).toEqual(
@@ -73,7 +73,7 @@ describe('refused arguments', () => {
     ]);
   });
 
-  test('includes a machine whose processors are pinned to none, or to another number', async () => {
+  test('include a machine whose processors are pinned to none, or to another number', async () => {
     const pinned = { name: 'a', memory: 512, vcpus: 2, pin_vcpus: true };
     expect(await argumentErrorsOf('vm.create', pinned)).toEqual(['vm_create.cpuset']);
     expect(await argumentErrorsOf('vm.create', { ...pinned, cpuset: '0-2' })).toEqual(['vm_create.pin_vcpus']);
