@@ -111,6 +111,8 @@ function parseJson(line: string): object {
   try {
     const order: unknown = JSON.parse(line);
     if (typeof order === 'object' && order !== null) return order;
-  } catch {}
+  } catch {
+    // The error is thrown below.
+  }
   throw new Error('not an order: a JSON object is wanted');
 }

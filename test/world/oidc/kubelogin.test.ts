@@ -11,7 +11,7 @@ import { decodeClaims } from './oidc-test-client.ts';
 
 const alice = { subject: 'alice', groups: ['staff'], password: 'open sesame' };
 
-describeUnlessMissing('the real kubelogin at the issuer of the world', missingForKubelogin(), () => {
+describeUnlessMissing('the real kubelogin at the simulated issuer', missingForKubelogin(), () => {
   let folder: string;
   let room: OidcSimulator;
   let workstation: Workstation;

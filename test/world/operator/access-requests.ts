@@ -15,7 +15,7 @@ import { ClusterRequest } from './cluster-request.ts';
 import { parseDuration } from './duration.ts';
 import { isIgnoredByOperation } from './event-filter.ts';
 
-/** Whether a provider has taken over a request; until it is finished, the operator ignores it. */
+/** Whether a provider handles a request. Meanwhile the operator ignores it. */
 export function isHandledByProvider({ metadata, status }: AccessRequest): boolean {
   const { labels, generation } = metadata;
   if (labels?.[openmcpKeys.provider] === undefined || labels[openmcpKeys.profile] === undefined) return false;

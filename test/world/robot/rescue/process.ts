@@ -61,7 +61,7 @@ export class RescueProcess {
     return await this.#file(number).read(most, this.signal);
   }
 
-  /** Writing to a pipe that nobody reads ends the process, as SIGPIPE does. */
+  /** A write to a pipe without readers ends the process, like SIGPIPE. */
   async write(number: number, data: Buffer | string): Promise<void> {
     this.signal.throwIfAborted();
     const bytes = typeof data === 'string' ? Buffer.from(data, 'latin1') : data;

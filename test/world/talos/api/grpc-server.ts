@@ -48,7 +48,7 @@ export async function listenGrpc(options: GrpcListenOptions): Promise<GrpcListen
     interceptors: options.interceptors,
     connect: false,
     grpcWeb: false,
-    // The compression of a forwarded answer is unknown here.
+    // Compression is disabled: a forwarded answer does not know the negotiated one.
     acceptCompression: [],
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,

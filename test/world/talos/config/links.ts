@@ -72,8 +72,8 @@ function vlansOf(item: unknown): VlanView[] {
 }
 
 /**
- * With an address of prefix length 32, the kernel accepts a default route only with a route to its gateway. Without it
- * no answer leaves the machine.
+ * With only addresses of prefix length 32, the kernel accepts a default route only with a route to its gateway. Without
+ * it no answer leaves the machine.
  */
 function hasDefaultRoute(item: unknown): boolean {
   const routes = listAt(item, 'routes').map((route) => [textAt(route, 'network'), textAt(route, 'gateway')]);

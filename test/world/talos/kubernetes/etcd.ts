@@ -61,7 +61,7 @@ export class SimulatedEtcdCluster {
     this.refresh();
   }
 
-  /** After any change of members: elects the leader, and opens or closes the data. */
+  /** After any change of members: elects the leader, and makes the store available while there is a quorum. */
   refresh(): void {
     const led = this.members.find((member) => member.id === this.leader);
     if (!led?.node || led.learner) {

@@ -38,7 +38,7 @@ export function nodeConditions(ready: Status, before: readonly NodeCondition[] =
     const isSame = old?.status === condition.status;
     return {
       ...condition,
-      // The node lifecycle controller writes no heartbeat time.
+      // The node lifecycle controller keeps the kubelet's last heartbeat time.
       lastHeartbeatTime: ready === 'Unknown' ? (old?.lastHeartbeatTime ?? now) : now,
       lastTransitionTime: isSame ? old.lastTransitionTime : now,
     };

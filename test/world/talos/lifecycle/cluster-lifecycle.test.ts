@@ -144,7 +144,7 @@ describe('a cluster', () => {
     ]);
   });
 
-  it('refuses a client without a certificate of its Kubernetes CA, and gives one with a certificate of its Talos CA no access', async () => {
+  it('refuses clients without a certificate of its Kubernetes CA, also with one of its Talos CA', async () => {
     const stranger = await issueLeaf(secrets.os.authority, {
       commonName: 'admin',
       organizations: ['system:masters'],

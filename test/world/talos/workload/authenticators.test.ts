@@ -20,9 +20,9 @@ const url = fc.oneof(
   fc.constantFrom('', 'https://[::1]:443/x', 'https://[::1%25eth0]', 'HTTPS://a.b', 'https://a:1:2/'),
 );
 
-describeUnlessMissing('what keeps a simulated API server from starting', missingForAuthenticationValidator(), () => {
+describeUnlessMissing('the start of a simulated API server', missingForAuthenticationValidator(), () => {
   it.each([11, 12, 13, 14, 15, 16])(
-    'are refused like the real one refuses their issuers, drawn with seed %i',
+    'fails for the same issuer URLs as the real one, drawn with seed %i',
     async (seed) => {
       const drawn = [...new Set(fc.sample(url, { seed, numRuns: 60 }))];
       const jwt = drawn.map((one) => ({
@@ -35,7 +35,7 @@ describeUnlessMissing('what keeps a simulated API server from starting', missing
     },
   );
 
-  it('and the same errors besides them', async () => {
+  it('fails for the same other errors as the real one', async () => {
     const issuer = { url: 'https://id.example.org', audiences: ['any'] };
     const username = { claim: 'sub', prefix: '' };
     const cases: Record<string, unknown>[] = [

@@ -128,7 +128,7 @@ export class MethodDispatcher {
       lock: method.job.lock?.(args),
     };
     return this.#nas.jobs.start(request, async (job) => {
-      // An upload does not validate its pipe here.
+      // An upload is received without a delay; the latency follows it.
       const isUpload = method.job.reads === true;
       if (!isUpload) await delayByLatency(this.#nas, method.name, job.signal);
       const result = await method.work(args, context, job, pipes);

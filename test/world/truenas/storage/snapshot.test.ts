@@ -38,7 +38,7 @@ describe('snapshots', () => {
   describe('of 25.10', () => {
     beforeEach(() => open());
 
-    test('are refused without a dataset and without a name, with an error for each', async () => {
+    test('are refused as a duplicate, and without a dataset or a name', async () => {
       await takeSnapshotOf('tank/files', 'one');
       expect(await reason('pool.snapshot.create', { dataset: 'tank/files', name: 'one' })).toMatch(
         /^\[EEXIST\] Failed to snapshot/,
