@@ -154,7 +154,7 @@ describe('images', () => {
     expect(world.kernelArguments.join(' ')).not.toContain('console=tty');
   });
 
-  test('a raw image is a disk with partitions, a loader for either firmware and META, and no configuration', async () => {
+  test('a raw image has partitions, loaders for both kinds of firmware and META, but no configuration', async () => {
     const id = await register('customization: {systemExtensions: {officialExtensions: [siderolabs/iscsi-tools]}}');
     const answer = await requestPath(`/image/${id}/v1.13.9/metal-amd64.raw.zst`);
     expect(answer.headers['content-type']).toBe('application/zstd');

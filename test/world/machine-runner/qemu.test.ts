@@ -140,7 +140,7 @@ describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', mis
     expect(facts('nic')).toEqual([mac]);
   });
 
-  it('mounts the volumes with the label cidata, by either of their two kinds of names, and finds exactly the files that Talos reads, byte by byte', () => {
+  it('mounts the cidata volumes, by both kinds of names, and finds exactly the files that Talos reads', () => {
     const wanted = seeds.flatMap(({ machineConfig }, index) =>
       ['ro', 'ro,nojoliet', 'ro,norock'].map((options) => ({
         mounted: `sr${index + 1} ${options}`,

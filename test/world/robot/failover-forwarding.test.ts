@@ -44,7 +44,7 @@ const versionAt = async (): Promise<string | undefined> => {
   }
 };
 
-it('connections to a failover address reach the server that it is routed to, if that server has the address', async () => {
+it('connections to a failover address reach the routed server if it has the address', async () => {
   await expect.poll(() => talos.node('robot-7')?.listening, quick).toBe(true);
   await expect(versionAt()).rejects.toThrow();
   const config = makeConfig({

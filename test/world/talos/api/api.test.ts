@@ -37,7 +37,7 @@ describe('callers', () => {
     if (organization === 'os:reader') expect(await messageOfRejection(node.machine.reboot({}))).toBe(expected);
   });
 
-  it('cannot connect with another key usage than clientAuth alone, or with a certificate of another cluster', async () => {
+  it('cannot connect without clientAuth as only usage, or with a certificate of another cluster', async () => {
     const { world, address, client } = await startTestCluster('handshake');
     await world.until('the API', async () => (await client()).machine.version({}));
     const secrets = await sharedTestSecrets();
@@ -184,7 +184,7 @@ describe('configurations', () => {
     await one.world.until('the staged one', async () => (await hostname()) === 'staged');
   });
 
-  it('are applied by the rules of the Talos version: no REBOOT from 1.14 on, little in maintenance mode before 1.13', async () => {
+  it('depend on the Talos version: no REBOOT from 1.14 on, little in maintenance mode before 1.13', async () => {
     const old = await startTestCluster('old', { maintenance: true, image: { version: '1.12.11' } });
     const nobody = await old.client(null);
     await awaitStage(old.world, nobody, 'maintenance');

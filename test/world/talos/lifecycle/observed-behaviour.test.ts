@@ -32,7 +32,7 @@ const secrets = await sharedTestSecrets();
  * assumes otherwise breaks.
  */
 describe('the observed behaviour of Talos', () => {
-  it('1: ready is true in stages maintenance, installing and rebooting, so it means nothing without the stage', async () => {
+  it('1: ready is true in stages maintenance, installing and rebooting, so the stage matters', async () => {
     const { world, client } = await startTestCluster('one');
     const node = await client();
     expect((await awaitStage(world, node, 'installing')).status.ready).toBe(true);
@@ -199,7 +199,7 @@ describe('the observed behaviour of Talos', () => {
     expect(parse(found.resource?.spec?.yamlSpec ?? '')).toMatchObject({ linkName: 'eth0' });
   });
 
-  it('7: maintenance mode renews its certificate, shows 132 of 167 types to every caller, and is not trusted by clients of the cluster', async () => {
+  it('7: maintenance mode renews its certificate, shows 132 of 167 types to all; cluster clients distrust it', async () => {
     const { world, address, client } = await startTestCluster('seven', { maintenance: true });
     const first = await world.until('a certificate', () => peerCertificate(address));
     expect(first.subject.CN).toBe('maintenance-service.talos.dev');
@@ -216,7 +216,7 @@ describe('the observed behaviour of Talos', () => {
     expect((await errorOf((await client()).machine.version({}))).message).toMatch(/certificate/);
   });
 
-  it('8: a configuration in maintenance mode is applied without a reboot, and from then on unauthenticated callers are refused', async () => {
+  it('8: maintenance mode applies a configuration without a reboot, then refuses unauthenticated callers', async () => {
     const { world, config, client } = await startTestCluster('eight', { maintenance: true });
     const node = await client(null);
     await awaitStage(world, node, 'maintenance');
@@ -229,7 +229,7 @@ describe('the observed behaviour of Talos', () => {
     await world.until('mutual TLS', async () => (await client()).machine.version({}));
   });
 
-  it('9: a configured node requires a client certificate; before its API is up the port resets connections', async () => {
+  it('9: a configured node requires a client certificate; before its API is up the port resets', async () => {
     const { world, address } = await startTestCluster('nine');
     const codes: string[] = [];
     await world.until('the alert', async () => {
@@ -265,7 +265,7 @@ describe('the observed behaviour of Talos', () => {
     expect(reason).toContain('abcdef.0123456789abcdef');
   });
 
-  it('11: Kubeconfig is issued before Kubernetes answers, and host:port is not a valid target for the proxying API', async () => {
+  it('11: Kubeconfig is issued before Kubernetes answers, and host:port is no target for the proxying API', async () => {
     const one = await startTestCluster('eleven');
     const { address } = one;
     await awaitBootFromDisk(one);

@@ -174,8 +174,8 @@ function putAddress(node: TalosNode, linkName: string, linkIndex: number, addres
 }
 
 /**
- * The virtual IP is on the first link of its holder, or on its private network. The configuration of a node that no longer
- * holds it may no longer contain it.
+ * The virtual IP is on the first link of its holder, or on its private network. The configuration of a node that no
+ * longer holds it may no longer contain it.
  */
 export function publishSharedAddress({ resources, links, config }: TalosNode, ip: string, isHeld: boolean): void {
   const idOn = (link: NodeInterface): string => `${link.name}/${ip}/32`;

@@ -31,7 +31,7 @@ test('a passphrase zvol is locked, and unlocked only with the right passphrase',
   expect(await unlock('correct horse')).toEqual({ unlocked: ['tank/secret'], failed: {} });
 });
 
-test('descendants of a passphrase are locked with it, and an encryption root below a locked one waits for that', async () => {
+test('descendants of a passphrase are locked with it, and a root below a locked one waits for that', async () => {
   const encrypted = (passphrase: string) => ({
     ...{ encryption: true, inherit_encryption: false, encryption_options: { passphrase } },
   });

@@ -4,7 +4,7 @@ import { startTrueNasFixture, type TrueNasFixture } from '../testing/true-nas-fi
 let nas: TrueNasFixture;
 afterEach(() => nas.close());
 
-test('S53: an update to 26 adds its methods, and suspends machines for snapshots whatever their setting was', async () => {
+test('S53: an update to 26 adds its methods, and suspends machines for snapshots with any setting', async () => {
   nas = await startTrueNasFixture({ version: '25.10' });
   let client = await nas.login();
   for (const name of ['one', 'two']) {

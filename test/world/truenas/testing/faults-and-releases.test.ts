@@ -93,7 +93,7 @@ describe('restart', () => {
     expect((await nas.login()).closed).toBeUndefined();
   });
 
-  test('of the host: machines off, another boot id, then those with autostart, whatever state the controller left them in', async () => {
+  test('of the host: machines off, another boot id, then those with autostart, whether they ran or not', async () => {
     nas = await startTrueNasFixture();
     const client = await nas.login();
     await client.call('vm.create', { name: 'by_itself', memory: 512 });
