@@ -229,7 +229,7 @@ describe('the observed behaviour of Talos', () => {
     await world.until('mutual TLS', async () => (await client()).machine.version({}));
   });
 
-  it('9: a configured node requires a client certificate; before its API is up the port resets', async () => {
+  it('9: a configured node requires a client certificate; it resets connections until its API is up', async () => {
     const { world, address } = await startTestCluster('nine');
     const codes: string[] = [];
     await world.until('the alert', async () => {
