@@ -1,19 +1,19 @@
 import type { Simulator } from './simulator.ts';
 
-/** What the command line of `npm run world` asks for. */
+/** The parsed command line of `npm run world`. */
 export interface WorldArguments {
-  /** Undefined: all of them. */
+  /** Undefined: all simulators. */
   readonly room: Simulator | undefined;
   readonly listen: { readonly host: string; readonly port: number };
   readonly seed: string | undefined;
   readonly faults: string | undefined;
   readonly folder: string | undefined;
   readonly timeScale: number;
-  /** Flags that only the room knows. */
+  /** Flags of one simulator. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
-/** The words make no sense. The message is a sentence for whoever typed them. */
+/** The arguments are invalid. The message is a sentence for the user. */
 export class WorldUsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -44,7 +44,7 @@ While it runs, each line of standard input is an order, in JSON:
 
 const commonFlags = ['listen', 'seed', 'faults', 'folder', 'time-scale'];
 
-/** Reads the words. Throws a {@link WorldUsageError}. */
+/** Parses the arguments. Throws a {@link WorldUsageError}. */
 export function parseWorldArguments(argv: readonly string[], rooms: readonly Simulator[]): WorldArguments | 'help' {
   const { names, flags } = splitArguments(argv);
   if (flags === 'help') return 'help';

@@ -13,8 +13,8 @@ function commandTargets(...names: string[]) {
   return { switchboard, rooms, restarts };
 }
 
-describe('an order', () => {
-  test('plans a fault of each kind, for the room or for the only one there is', async () => {
+describe('a control command', () => {
+  test('plans a fault of each kind, for the named simulator or for the only one', async () => {
     const one = commandTargets('truenas');
     await executeCommand('{"fail":"^vm\\\\.","with":"late","milliseconds":5,"skip":1}', one);
     await executeCommand('{"fail":"^core","with":"error","code":"EBUSY","body":"no","times":2}', one);
@@ -34,7 +34,7 @@ describe('an order', () => {
     ]);
   });
 
-  test('is about the room that it names, and can be taken back', async () => {
+  test('applies to the simulator that it names, and can be cleared', async () => {
     const both = commandTargets('kube', 'truenas');
     await executeCommand('{"room":"kube","fail":"","with":"drop","times":9}', both);
     expect(both.switchboard.pass('truenas', 'x')).toBeUndefined();
@@ -55,11 +55,11 @@ describe('an order', () => {
     ['{"room":"kube","fail":"(","with":"drop"}', '( is not a regular expression'],
     ['{"room":"kube","fail":"x","with":"fire"}', 'with'],
     ['{"room":"kube","fail":"x","with":"drop","often":2}', 'often'],
-  ])('that makes no sense is refused with a sentence: %s', async (line, sentence) => {
+  ])('is refused with a sentence when it is invalid: %s', async (line, sentence) => {
     await expect(executeCommand(line, commandTargets('kube', 'truenas'))).rejects.toThrow(sentence);
   });
 
-  test('of a file is one of a list', () => {
+  test('from a file is one entry of a list', () => {
     const { switchboard, rooms } = commandTargets('kube');
     for (const fault of parseFaultFile([{ fail: '^GET', with: 'error', status: 503 }]))
       planFault(fault, { switchboard, rooms });

@@ -2,26 +2,26 @@ import { z } from 'zod';
 import type { CallInterceptor, Fault } from './faults/call-interceptor.ts';
 import type { RunningSimulator } from './simulator.ts';
 
-/** A fault that somebody outside of this process asks for. */
+/** A fault that another process requests. */
 const FaultCommand = z.strictObject({
-  /** Name of the room; may be left out where there is only one. */
+  /** Name of the simulator; optional when only one runs. */
   room: z.string().optional(),
   /** A regular expression on the name of the call: `^vm\.create$`, `^POST /schematics$`, `MachineService/Bootstrap$`. */
   fail: z.string(),
   with: z.enum(['drop', 'lose-reply', 'silence', 'late', 'cut', 'error']),
-  /** For `silence`, `late` and `cut`, with which nothing is heard before the end. */
+  /** For `silence`, `late` and `cut`: the delay before the end. */
   milliseconds: z.int().positive().default(1000),
-  /** For `cut`: what comes through in part, and how many bytes of it. */
+  /** For `cut`: the direction that is cut, and the number of bytes that pass. */
   of: z.enum(['request', 'answer']).default('answer'),
   bytes: z.int().nonnegative().default(0),
-  /** For `silence`: the work is done all the same. */
+  /** For `silence`: the work is done anyway. */
   done: z.boolean().default(false),
   /** For `error`, in the protocol's own terms: an HTTP status, a gRPC code or an errno by name, a body. */
   status: z.int().optional(),
   code: z.string().optional(),
   body: z.unknown().optional(),
   headers: z.record(z.string(), z.string()).optional(),
-  /** How many calls get it, and how many go through before. */
+  /** The number of calls that get the fault, and the number of calls that pass before. */
   times: z.int().positive().default(1),
   skip: z.int().nonnegative().default(0),
 });
@@ -30,7 +30,7 @@ type FaultCommand = z.infer<typeof FaultCommand>;
 const RestartCommand = z.strictObject({ restart: z.string() });
 const ClearCommand = z.strictObject({ clear: z.literal(true) });
 
-/** What orders are about. */
+/** The target of control commands. */
 export interface CommandTargets {
   readonly switchboard: CallInterceptor;
   readonly rooms: readonly RunningSimulator[];
@@ -65,7 +65,7 @@ export function parseFaultFile(content: unknown): FaultCommand[] {
   return faults.data;
 }
 
-/** Plans a fault for the calls to come. */
+/** Plans a fault for the next calls. */
 export function planFault(
   order: FaultCommand,
   { switchboard, rooms }: Pick<CommandTargets, 'switchboard'> & NamedSimulators,
@@ -112,7 +112,7 @@ function parseJson(line: string): object {
     const order: unknown = JSON.parse(line);
     if (typeof order === 'object' && order !== null) return order;
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new Error('not an order: a JSON object is wanted');
 }

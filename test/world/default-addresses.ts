@@ -1,4 +1,4 @@
-/** Where a room listens when all are started together: real ports on loopback addresses of their own. */
+/** Listening addresses when all simulators start together: the real ports on separate loopback addresses. */
 export const defaultAddresses: Readonly<Record<string, { host: string; port: number }>> = {
   kube: { host: '127.42.0.2', port: 6443 },
   truenas: { host: '127.42.0.10', port: 8443 },

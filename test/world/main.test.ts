@@ -16,7 +16,7 @@ import { simulators } from './simulators.ts';
 
 const children: ChildProcess[] = [];
 
-/** For what a test puts into files. */
+/** Directory for files of the tests. */
 const folder = mkdtempSync(join(tmpdir(), 'main-'));
 const file = (name: string, content: string): string => {
   writeFileSync(join(folder, name), content);
@@ -55,8 +55,8 @@ afterEach(() => {
   for (const child of children.splice(0)) if (child.exitCode === null) child.kill('SIGKILL');
 });
 
-describe('a room alone, for any program that reads a line of JSON', () => {
-  test('says where it is and what a client needs, and leaves nothing behind when it is told to stop', async () => {
+describe('a single simulator, for any program that reads a line of JSON', () => {
+  test('prints its address and what a client needs, and leaves nothing behind after SIGTERM', async () => {
     const world = start('kube', '--listen', '127.0.0.1:0');
     const line = await world.line();
     expect(line).toEqual({
@@ -85,13 +85,13 @@ describe('a room alone, for any program that reads a line of JSON', () => {
     ],
     ['oidc', [], { url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/), ca: expect.any(String) }],
     ['talos', ['--time-scale', '0.01'], { url: expect.stringMatching(/^127\.0\.0\.1:\d+$/), ca: null }],
-  ])('%s says what a client of the real thing would be given', async (room, words, expected) => {
+  ])('%s prints what a client of the real service would be given', async (room, words, expected) => {
     const world = start(room, ...words);
     expect(await world.line()).toMatchObject({ room, ...expected });
     await world.stop();
   });
 
-  test('ends at once although it is only on its way, and leaves nothing: a Talos node takes half a minute to answer', async () => {
+  test('ends at once during its start and leaves nothing: a Talos node takes half a minute to answer', async () => {
     const home = join(folder, 'home');
     mkdirSync(home);
     const world = startWith({ TMPDIR: home }, 'talos');
@@ -103,7 +103,7 @@ describe('a room alone, for any program that reads a line of JSON', () => {
     expect(kept()).toEqual([]);
   });
 
-  test('fails as it is told to, by a file at its start and by orders while it runs', async () => {
+  test('fails as requested, by a file at its start and by commands while it runs', async () => {
     const faults = file('faults.yaml', '- {fail: ^GET /versions$, with: error, status: 503, body: busy}\n');
     const world = start('image-factory', '--faults', faults);
     const { url } = await world.line();
@@ -127,7 +127,7 @@ describe('a room alone, for any program that reads a line of JSON', () => {
 });
 
 describe('the program', () => {
-  test('explains itself: every room, every flag', async () => {
+  test('prints help for every simulator and every flag', async () => {
     const world = start('--help');
     let text = '';
     world.child.stdout.on('data', (chunk) => {
@@ -149,14 +149,14 @@ describe('the program', () => {
     [['nosuch'], /^There is no room nosuch\. There are: .*\n$/],
     [['truenas', '--version', '24.10'], /^no TrueNAS 24\.10 here; there is 25\.04\.1.*\n$/],
     [['--seed', file('rooms.yaml', 'nosuch: {}\n')], /^--seed: there is no room nosuch\.\n$/],
-  ])('ends with 2 and a sentence when it cannot do what %j ask for', async (words, sentence) => {
+  ])('exits with 2 and a sentence when it cannot do what %j ask for', async (words, sentence) => {
     const world = start(...words);
     expect(await world.exited).toBe(2);
     expect(world.errors()).toMatch(sentence);
   });
 });
 
-describe('the words', () => {
+describe('the arguments', () => {
   test.each([
     [['kube', 'truenas'], /One room at a time/],
     [['kube', '--listen', 'here'], /--listen/],
@@ -168,11 +168,11 @@ describe('the words', () => {
     [['kube', '--seed=a', '--seed=b'], /--seed is there twice/],
     [['kube', '--version', '26'], /There is no flag --version for kube/],
     [['--nosuch', '1'], /There is no flag --nosuch\. Ask --help/],
-  ])('%j are answered with a sentence', (words, sentence) => {
+  ])('%j are refused with a sentence', (words, sentence) => {
     expect(() => parseWorldArguments(words, simulators)).toThrow(sentence);
   });
 
-  test('of a room alone go to that room', () => {
+  test('of a single simulator are passed to that simulator', () => {
     const words = ['truenas', '--listen=127.0.0.1:8443', '--version', '25.04.2', '--time-scale', '0.1'];
     expect(parseWorldArguments(words, simulators)).toMatchObject({
       room: { name: 'truenas' },
@@ -183,7 +183,7 @@ describe('the words', () => {
   });
 });
 
-test('without a room all of them start and each prints its line', async () => {
+test('without a simulator start all of them, and each prints its line', async () => {
   const world = start('--time-scale', '0.01');
   const seen: string[] = [];
   while (seen.length < simulators.length) seen.push((await world.line()).room);

@@ -19,17 +19,20 @@ import { talosDescription as talos } from './talos/description.ts';
 const log = createLog({ verbosity: 'info', format: 'text', timestamps: true, stacks: true }, process.stderr);
 const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
 
-/** `npm run world`: one room, or all of them, until SIGTERM. One line of JSON for each room goes to standard output. */
+/**
+ * `npm run world`: one simulator, or all of them, until SIGTERM. Each simulator writes one line of JSON to standard
+ * output.
+ */
 async function main(): Promise<void> {
   const words = parseWorldArguments(process.argv.slice(2), simulators);
   if (words === 'help') {
     process.stdout.write(worldUsage(simulators));
     return;
   }
-  // Before anything is said: whoever reads the line may stop us at once.
+  // Before the first output: the reader of the line may stop this process at once.
   const stopped = awaitTermination();
   const folder = words.folder ?? (await mkdtemp(join(tmpdir(), 'world-')));
-  // The last thing of all: whatever still runs writes nothing any more.
+  // The last step: anything that still runs no longer writes.
   if (words.folder === undefined) process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   await mkdir(folder, { recursive: true });
   const running: RunningSimulator[] = [];
@@ -37,7 +40,7 @@ async function main(): Promise<void> {
   await Promise.race([closeAll(running), delay(closeTimeoutMilliseconds)]);
 }
 
-/** Whoever stops us waits: what has not closed by then ends with the process. */
+/** The caller waits for the exit: anything not closed by then ends with the process. */
 const closeTimeoutMilliseconds = 3000;
 
 async function closeAll(running: readonly RunningSimulator[]): Promise<void> {
@@ -67,7 +70,7 @@ interface StartOptions {
   readonly switchboard: CallInterceptor;
 }
 
-/** The rooms of the world, and a Talos node of its own beside those that the NAS will switch on. */
+/** All simulators, and one Talos node besides those that the NAS switches on. */
 async function startAllSimulators(
   words: WorldArguments,
   ground: StartOptions,
@@ -115,9 +118,9 @@ async function readYaml(flag: string, path: string | undefined): Promise<unknown
   }
 }
 
-/** Orders come by standard input, which may end: what was started goes on. */
+/** Commands arrive on standard input. Its end does not stop the simulators. */
 function readControlCommands(subjects: CommandTargets): void {
-  // Somebody's terminal: reading it in the background would stop us.
+  // A terminal: reading it in the background would stop this process.
   if (process.stdin.isTTY) return;
   createInterface({ input: process.stdin }).on('line', (line) => {
     if (line.trim() === '') return;
@@ -134,7 +137,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 function awaitTermination(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve);
-    // A room that only has clients of its own would otherwise let the process end.
+    // A simulator that only has clients of its own would otherwise let the process exit.
     setInterval(() => {}, 60_000);
   });
 }
@@ -144,6 +147,6 @@ try {
   process.exit(exitCodes.done);
 } catch (error) {
   process.stderr.write(`${messageOf(error)}\n`);
-  // A RangeError is how rooms refuse a seed or a flag.
+  // Simulators refuse a seed or a flag with a RangeError.
   process.exit(error instanceof WorldUsageError || error instanceof RangeError ? exitCodes.usage : exitCodes.failed);
 }

@@ -3,53 +3,53 @@ import type { CallInterceptor } from './faults/call-interceptor.ts';
 import type { MachineRunner } from './machine-runner/machine.ts';
 import type { ScaledClock } from './scaled-clock.ts';
 
-/** One line of JSON that a room prints once it listens. It is a contract: foreign programs read it. */
+/** One line of JSON that a simulator prints once it listens. It is a contract: other programs read it. */
 export interface SimulatorAccess {
   readonly room: string;
-  /** What a client of the real thing would be given. */
+  /** The endpoint and credentials that a client of the real service would be given. */
   readonly url: string;
   readonly credentials: Readonly<Record<string, string>>;
-  /** Path of a PEM file to trust, or null where no private CA is in play. */
+  /** Path of a PEM file to trust, or null without a private CA. */
   readonly ca: string | null;
 }
 
-/** What every room gets. */
+/** Options that every simulator gets. */
 export interface SimulatorOptions {
   readonly host: string;
   readonly port: number;
-  /** A folder of the room's own for what it keeps on disk. It exists and is empty. */
+  /** A folder for the simulator's files. It exists and is empty. */
   readonly folder: string;
-  /** Parsed content of `--seed`, or undefined: a sensible small world. */
+  /** Parsed content of `--seed`. Undefined: a small default. */
   readonly seed?: unknown;
   readonly clock: ScaledClock;
   readonly switchboard: CallInterceptor;
-  /** What "runs" when a machine is switched on. */
+  /** Runs a machine when it is switched on. */
   readonly runner: MachineRunner;
-  /** For people; a room may stay silent. */
+  /** Progress messages for people; optional. */
   readonly log?: Log;
-  /** Values of the room's own flags, by name. */
+  /** Values of the simulator's own flags, by name. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
 export interface RunningSimulator {
   readonly line: SimulatorAccess;
-  /** Connections end and what is in flight is lost; what a restart of the real thing keeps stays. */
+  /** Connections end and calls in flight are lost. State that survives a restart of the real service stays. */
   restart?(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What can be said of a room without starting anything, so that little is loaded for it. */
+/** Metadata of a simulator that is available without loading its implementation. */
 export interface SimulatorDescription {
   readonly name: string;
   /** One sentence for `--help`. */
   readonly about: string;
   /** Names of its own flags, e.g. `version` for `--version 25.10`. */
   readonly flags?: readonly string[];
-  /** It switches machines on. */
+  /** The simulator switches machines on. */
   readonly hasMachines?: true;
 }
 
 export interface Simulator extends SimulatorDescription {
-  /** Throws a RangeError with a sentence when the seed or a flag makes no sense. */
+  /** Throws a RangeError with a sentence when the seed or a flag is invalid. */
   start(options: SimulatorOptions): Promise<RunningSimulator>;
 }

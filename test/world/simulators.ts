@@ -7,7 +7,7 @@ import type { Simulator } from './simulator.ts';
 import { talosDescription as talos } from './talos/description.ts';
 import { trueNasDescription as truenas } from './truenas/description.ts';
 
-/** Every room of the world, in the order in which they are started together. Each is loaded when it is started. */
+/** All simulators, in the order in which they start together. Each is loaded when it is started. */
 export const simulators: readonly Simulator[] = [
   { ...kube, start: async (options) => await (await import('./kube/index.ts')).kubeSimulator.start(options) },
   {

@@ -16,31 +16,33 @@ import { realWorkload } from './talos/workload/real-workload.ts';
 import { startTrueNasSimulator } from './truenas/index.ts';
 
 export interface WorldOptions {
-  /** Everything that the rooms keep on disk. */
+  /** Parent folder of the files of all simulators. */
   readonly folder: string;
   /** 1 is real time, 0.02 fifty times faster. */
   readonly timeScale: number;
-  /** Use this API server as the platform cluster; none of our own is started. */
+  /** Use this API server as the platform cluster instead of starting one. */
   readonly kubeconfig?: string;
-  /** Seeds by room name. */
+  /** Seeds by simulator name. */
   readonly seeds?: Readonly<Record<string, unknown>>;
-  /** Release of TrueNAS, e.g. `26`; default: what the room takes for usual. */
+  /** Release of TrueNAS, e.g. `26`. Default: the simulator's default. */
   readonly truenas?: string;
   /** Configuration of the operator, in its own format. */
   readonly operatorConfig?: string;
-  /** False: the platform cluster has an operator already, and gets none of ours. Default true. */
+  /** False: the platform cluster already has an operator, so none is started. Default true. */
   readonly operator?: boolean;
-  /** What runs as kube-apiserver in the clusters that are made: the world's, or the real program. Default: the world's. */
+  /** What runs as kube-apiserver in the created clusters: the simulator or the real program. Default: the simulator. */
   readonly workload?: 'world' | 'real';
-  /** Where all rooms listen, instead of the addresses of {@link defaultAddresses}: any that this machine has. */
+  /** One listening address for all simulators instead of {@link defaultAddresses}. It must exist on this machine. */
   readonly host?: string;
-  /** Ports: `real` on the addresses of {@link defaultAddresses} as far as they are free, or any free ones. Default: real. */
+  /**
+   * Ports: `real` on the addresses of {@link defaultAddresses} where they are free, or any free port. Default: real.
+   */
   readonly ports?: 'real' | 'any';
   readonly switchboard?: CallInterceptor;
   readonly log?: Log;
 }
 
-/** All rooms wired together in this process: what TrueNAS and Robot switch on is a simulated Talos node. */
+/** All simulators wired together in this process: TrueNAS and Robot switch on simulated Talos nodes. */
 export async function startWorld(options: WorldOptions) {
   const clock = new ScaledClock(options.timeScale);
   const switchboard = options.switchboard ?? new CallInterceptor();
@@ -97,8 +99,8 @@ export async function startWorld(options: WorldOptions) {
 export type RunningWorld = Awaited<ReturnType<typeof startWorld>>;
 
 /**
- * The port of a home, or 0 for any while somebody has it, e.g. another world. An address that does not exist is for the
- * room to complain about.
+ * The port of an address, or 0 (any) while it is in use, e.g. by another instance. The simulator reports an address
+ * that does not exist.
  */
 export function freePortOr0({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
   return new Promise((resolve) => {

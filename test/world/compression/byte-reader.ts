@@ -1,16 +1,16 @@
-/** Bytes that come piece by piece, taken in the amounts that are wanted. */
+/** A byte stream, read in the requested amounts. */
 export class ByteReader {
   readonly #pieces: AsyncIterator<Buffer>;
   readonly #endedEarly: () => Error;
   #held: Buffer = Buffer.alloc(0);
 
-  /** `endedEarly` makes what is thrown when more is wanted than there is. */
+  /** `endedEarly` makes the error for a read beyond the end. */
   constructor(pieces: AsyncIterable<Buffer>, endedEarly: () => Error) {
     this.#pieces = pieces[Symbol.asyncIterator]();
     this.#endedEarly = endedEarly;
   }
 
-  /** Fewer at the end. What was looked at is still to come. */
+  /** Fewer at the end. The bytes are not consumed. */
   async peek(length: number): Promise<Buffer> {
     const parts = [this.#held];
     for (let have = this.#held.length; have < length; ) {
@@ -30,7 +30,7 @@ export class ByteReader {
     return found;
   }
 
-  /** Everything else. */
+  /** All remaining bytes. */
   async *rest(): AsyncGenerator<Buffer> {
     if (this.#held.length > 0) yield this.#held;
     for (;;) {

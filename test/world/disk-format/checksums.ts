@@ -1,4 +1,4 @@
-/** The checksums that formats on disks have of their own. */
+/** The checksums that are specific to on-disk formats. */
 
 const crcTable = (polynomial: number): Uint32Array =>
   Uint32Array.from({ length: 256 }, (_, index) => {
@@ -19,10 +19,10 @@ function updateCrc(values: Uint32Array, bytes: Uint8Array, start: number): numbe
 /** CRC-32C, of btrfs. */
 export const crc32c = (bytes: Uint8Array): number => (updateCrc(castagnoli, bytes, 0xffffffff) ^ 0xffffffff) >>> 0;
 
-/** LVM's: a CRC-32 with a beginning of its own and no inversion at the end. */
+/** LVM's: a CRC-32 with its own initial value and no final inversion. */
 export const lvmChecksum = (bytes: Uint8Array): number => updateCrc(ieee, bytes, 0xf597a6cf);
 
-/** Of an md superblock: its 32-bit words added up, what is carried over added again. */
+/** The checksum of an md superblock: the sum of its 32-bit words, with the carry added again. */
 export function mdChecksum(bytes: Buffer): number {
   let sum = 0n;
   for (let at = 0; at + 4 <= bytes.length; at += 4) sum += BigInt(bytes.readUInt32LE(at));

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { crc32c } from './checksums.ts';
 import type { PlacedBytes } from './gpt.ts';
 
-/** What a superblock says of itself. */
+/** The contents of a superblock. */
 export interface FilesystemIdentity {
   readonly label: string;
-  /** With dashes; formats with shorter ones take its first bytes. */
+  /** With dashes; formats with shorter identifiers take its first bytes. */
   readonly uuid: string;
 }
 
-/** A UUID that follows from a text, so that the same disk always has the same bytes. */
+/** A UUID derived from a text, so that the same disk always has the same bytes. */
 export function uuidFromText(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -30,7 +30,7 @@ export function ext4({ label, uuid }: FilesystemIdentity, bytes: number): Placed
   block.writeUInt16LE(1, 58);
   block.writeUInt32LE(1, 76);
   block.writeUInt16LE(256, 88);
-  block.writeUInt32LE(0x3c, 92); // has_journal and friends
+  block.writeUInt32LE(0x3c, 92); // has_journal and others
   block.writeUInt32LE(0x242, 96); // filetype, extents, flex_bg
   uuidBytes(uuid).copy(block, 104);
   block.write(label.slice(0, 16), 120, 'utf8');
@@ -121,7 +121,7 @@ export function vfat({ label, uuid }: FilesystemIdentity, bytes: number): Placed
   return [{ offset: 0, bytes: block }, ...(label ? [{ offset: data, bytes: fatVolumeEntry(label) }] : [])];
 }
 
-/** What names the volume in the root directory. */
+/** The volume label in the root directory. */
 function fatVolumeEntry(label: string): Buffer {
   const entry = Buffer.alloc(32);
   entry.write(label.padEnd(11).slice(0, 11), 0, 'latin1');
@@ -129,7 +129,7 @@ function fatVolumeEntry(label: string): Buffer {
   return entry;
 }
 
-/** Boot sector and the two records of NTFS's master file table that name the volume. */
+/** Boot sector and the two records of NTFS's master file table that hold the volume label. */
 export function ntfs({ label, uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
   const block = Buffer.alloc(512);
   block.set([0xeb, 0x52, 0x90], 0);
@@ -144,7 +144,7 @@ export function ntfs({ label, uuid }: FilesystemIdentity, bytes: number): Placed
   block.writeInt8(-10, 64);
   block.writeInt8(1, 68);
   uuidBytes(uuid).copy(block, 72, 0, 8);
-  // Where a partition table would be is code: it is none.
+  // The bytes at the offset of a partition table are code: this is no partition table.
   block.fill(0xf4, 84, 510);
   block.set([0x55, 0xaa], 510);
   return [
@@ -154,7 +154,7 @@ export function ntfs({ label, uuid }: FilesystemIdentity, bytes: number): Placed
   ];
 }
 
-/** A record that has a volume name, or nothing. */
+/** A record with the volume label, or an empty one. */
 function ntfsFileRecord(label: string): Buffer {
   const record = Buffer.alloc(1024);
   const name = Buffer.from(label, 'utf16le');

@@ -2,12 +2,12 @@ import { crc32 } from 'node:zlib';
 
 /** One entry of a partition table. */
 export interface GptPartition {
-  /** 1 to 128: the place of its entry in the table. */
+  /** 1 to 128: the index of its entry in the table. */
   readonly number: number;
   readonly typeGuid: string;
   readonly guid: string;
   readonly name: string;
-  /** In sectors; both belong to it. */
+  /** In sectors, both inclusive. */
   readonly first: number;
   readonly last: number;
 }
@@ -17,12 +17,12 @@ export interface Gpt {
   readonly partitions: readonly GptPartition[];
 }
 
-/** A table that was found, and where. */
+/** A table and its location. */
 export interface GptOnDisk extends Gpt {
   readonly from: 'primary' | 'backup';
 }
 
-/** Some bytes and where they belong. */
+/** Bytes and their offset. */
 export interface PlacedBytes {
   readonly offset: number;
   readonly bytes: Buffer;
@@ -30,7 +30,7 @@ export interface PlacedBytes {
 
 export type ReadAt = (offset: number, length: number) => Buffer;
 
-/** Type GUIDs that matter here. */
+/** The type GUIDs that are used here. */
 export const partitionTypes = {
   efiSystem: 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b',
   biosBoot: '21686148-6449-6e6f-744e-656564454649',
@@ -45,10 +45,10 @@ export const gptMagic = 'EFI PART';
 const entrySize = 128;
 const entryCount = 128;
 
-/** Sectors at either end that belong to the table: the protective MBR is not among them. */
+/** Sectors at either end that belong to the table, without the protective MBR. */
 export const tableSectors = (sectorBytes: number): number => 1 + (entrySize * entryCount) / sectorBytes;
 
-/** Everything that has to be written for a table: protective MBR, table, backup at the end of the disk. */
+/** Everything that a table writes: protective MBR, table, and backup at the end of the disk. */
 export function encodeGpt(gpt: Gpt, diskBytes: number, sectorBytes: number): PlacedBytes[] {
   const last = Math.floor(diskBytes / sectorBytes) - 1;
   const entries = encodeEntries(gpt.partitions);
@@ -66,7 +66,7 @@ export function encodeGpt(gpt: Gpt, diskBytes: number, sectorBytes: number): Pla
   ];
 }
 
-/** The table of a disk, or its backup where the first one is damaged. A header counts only with both its checksums. */
+/** The table of a disk, or its backup when the first one is damaged. A header is valid only with both checksums. */
 export function readGpt(read: ReadAt, diskBytes: number, sectorBytes: number): GptOnDisk | undefined {
   const last = Math.floor(diskBytes / sectorBytes) - 1;
   const primary = readHeader(read, 1, sectorBytes);
@@ -75,7 +75,7 @@ export function readGpt(read: ReadAt, diskBytes: number, sectorBytes: number): G
   return backup && { ...backup, from: 'backup' };
 }
 
-/** `c12a7328-…` as the sixteen bytes of the disk: the first three fields are little-endian. */
+/** `c12a7328-…` as the sixteen bytes on disk: the first three fields are little-endian. */
 export function encodeGuid(guid: string): Buffer {
   const bytes = Buffer.from(guid.replaceAll('-', ''), 'hex');
   bytes.subarray(0, 4).reverse();
@@ -164,7 +164,7 @@ function decodeEntries(entries: Buffer, count: number): GptPartition[] {
   return found;
 }
 
-/** One partition of type `ee` over the whole disk, so that old programs see that it is not empty. */
+/** One partition of type `ee` over the whole disk, so that older programs do not treat the disk as empty. */
 function protectiveMbr(last: number, sectorBytes: number): Buffer {
   const mbr = Buffer.alloc(sectorBytes);
   mbr.set([0, 0, 2, 0, 0xee, 0xff, 0xff, 0xff], 446);

@@ -1,7 +1,7 @@
 import { type Gpt, gptMagic, type ReadAt, readGpt } from './gpt.ts';
 import type { MagicBytes } from './signatures.ts';
 
-/** A partition as the kernel sees it. */
+/** A partition as the kernel presents it. */
 export interface TablePartition {
   readonly number: number;
   readonly offset: number;
@@ -22,12 +22,12 @@ export interface PartitionTable {
 export function readPartitionTable(read: ReadAt, size: number, sectorBytes: number): PartitionTable | undefined {
   const mbr = read(0, 512);
   if (isMbr(mbr) && mbr[450] !== 0xee) return readMbrTable(mbr, sectorBytes);
-  // Without the protective MBR the kernel takes no GPT at all.
+  // The kernel accepts no GPT without the protective MBR.
   const gpt = isMbr(mbr) ? readGpt(read, size, sectorBytes) : undefined;
   return gpt && tableFromGpt(gpt, sectorBytes);
 }
 
-/** What wipefs erases of a table: both headers and the MBR. */
+/** The parts of a table that wipefs erases: both headers and the MBR. */
 export function partitionTableMagics(
   read: ReadAt,
   size: number,
@@ -46,7 +46,7 @@ export function partitionTableMagics(
   ];
 }
 
-/** An MBR with Linux partitions of so many bytes each. The rest of the sector is left for a boot loader. */
+/** An MBR with Linux partitions of these sizes in bytes. The rest of the sector is left for a boot loader. */
 export function encodeMbr(
   partitions: readonly { readonly offset: number; readonly bytes: number; readonly type: number }[],
   id: number,

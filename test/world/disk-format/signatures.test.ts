@@ -40,12 +40,12 @@ const formats: [type: string, pieces: PlacedBytes[]][] = [
 ];
 
 describe.each(formats)('%s', (type, pieces) => {
-  it('is found again, and nothing else with it', () => {
+  it('is detected, and no other signature with it', () => {
     writeAll(pieces);
     expect(readSignatures(read, bytes).map((found) => found.type)).toEqual([type]);
   });
 
-  it('is gone when its magic is gone', () => {
+  it('is not detected without its magic', () => {
     writeAll(pieces);
     for (const found of readSignatures(read, bytes)) {
       for (const { offset, bytes: magic } of found.magics) writeAt(path, offset, Buffer.alloc(magic.length));
@@ -53,7 +53,7 @@ describe.each(formats)('%s', (type, pieces) => {
     expect(readSignatures(read, bytes)).toEqual([]);
   });
 
-  it('is what the real blkid finds, with the same label and UUID', (context) => {
+  it('matches the real blkid, with the same label and UUID', (context) => {
     const program = findSignature('blkid');
     if (!program) return context.skip('blkid is not installed here');
     writeAll(pieces);
@@ -70,7 +70,7 @@ describe.each(formats)('%s', (type, pieces) => {
     if (real['BLOCK_SIZE']) expect(real['BLOCK_SIZE']).toBe(String(ours?.blockSize));
   });
 
-  it('has its magic where the real wipefs finds it', (context) => {
+  it('has its magic at the offset that the real wipefs reports', (context) => {
     const program = findSignature('wipefs');
     if (!program) return context.skip('wipefs is not installed here');
     writeAll(pieces);
@@ -97,20 +97,20 @@ describe('a partition table', () => {
     ],
   };
 
-  it.each([512, 4096])('with sectors of %d bytes is read as it was written, from its backup, too', (sectorBytes) => {
+  it.each([512, 4096])('with sectors of %d bytes is read as it was written, also from its backup', (sectorBytes) => {
     writeAll(encodeGpt(gpt, bytes, sectorBytes));
     expect(readGpt(read, bytes, sectorBytes)).toEqual({ ...gpt, from: 'primary' });
     writeAt(path, sectorBytes, Buffer.alloc(512));
     expect(readGpt(read, bytes, sectorBytes)).toEqual({ ...gpt, from: 'backup' });
   });
 
-  it('of another sector size is none: an image for sectors of 512 bytes starts nothing on a 4k disk', () => {
+  it('of another sector size is not detected: an image for sectors of 512 bytes does not boot on a 4k disk', () => {
     writeAll(encodeGpt(gpt, bytes, 512));
     expect(readPartitionTable(read, bytes, 4096)).toBeUndefined();
     expect(readPartitionTable(read, bytes, 512)?.partitions).toHaveLength(2);
   });
 
-  it('of either kind is what the real blkid and wipefs find', (context) => {
+  it('of either kind matches the real blkid and wipefs', (context) => {
     const [blkid, wipefs] = [findSignature('blkid'), findSignature('wipefs')];
     if (!blkid || !wipefs) return context.skip('blkid or wipefs is not installed here');
     for (const pieces of [

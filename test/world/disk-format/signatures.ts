@@ -1,13 +1,13 @@
 import type { ReadAt } from './gpt.ts';
 import { formatUuid, readRaidMember } from './volume-members.ts';
 
-/** Bytes by which a program knows what is on a device; without them it knows nothing. */
+/** The bytes by which a program recognises the content of a device. */
 export interface MagicBytes {
   readonly offset: number;
   readonly bytes: Buffer;
 }
 
-/** What is on a device, in the words of blkid. */
+/** The content of a device, in the words of blkid. */
 export interface Signature {
   readonly type: string;
   readonly usage: 'filesystem' | 'raid' | 'crypto' | 'other';
@@ -21,12 +21,12 @@ export interface Signature {
 
 type Probe = (read: ReadAt, size: number) => Signature | undefined;
 
-/** Everything that is on a device, members of larger things first, as libblkid looks for them. */
+/** All signatures on a device, volume members first, in the order of libblkid. */
 export function readSignatures(read: ReadAt, size: number): Signature[] {
   return probes.map((probe) => probe(read, size)).filter((found) => found !== undefined);
 }
 
-/** A magic at its place, or undefined. */
+/** The magic at an offset, or undefined. */
 function magicAt(read: ReadAt, offset: number, magic: string): MagicBytes | undefined {
   const wanted = Buffer.from(magic, 'latin1');
   if (offset < 0) return undefined;
@@ -35,7 +35,7 @@ function magicAt(read: ReadAt, offset: number, magic: string): MagicBytes | unde
 
 const trimmedText = (bytes: Buffer): string => bytes.toString('utf8').replace(/\0.*$/s, '').trimEnd();
 
-/** Without what is empty. */
+/** Without empty fields. */
 function identityFields(uuid: string, label: string): { uuid?: string; label?: string } {
   return { ...(/[1-9a-f]/i.test(uuid) ? { uuid } : {}), ...(label ? { label } : {}) };
 }
@@ -69,7 +69,7 @@ const ceph: Probe = (read) => {
   return magic && { type: 'ceph_bluestore', usage: 'other', magics: [magic] };
 };
 
-/** Where uberblocks begin in the second half of a label. */
+/** The start of the uberblocks in the second half of a label. */
 function uberblocks(half: Buffer, offset: number): MagicBytes[] {
   const wanted = Buffer.from('0cb1ba00', 'hex');
   const places = Array.from({ length: 128 }, (_, index) => index * 1024);

@@ -10,16 +10,16 @@ import {
   writeSync,
 } from 'node:fs';
 
-/** Bytes of the file, or 0 where there is none. */
+/** Bytes of the file, or 0 if it does not exist. */
 export const fileSize = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
 
-/** Makes a file of so many bytes, all of them holes. One that is there loses what is in it. */
+/** Creates a sparse file of this size. An existing file loses its content. */
 export function makeSparse(path: string, bytes: number): void {
   writeFileSync(path, '');
   truncateSync(path, bytes);
 }
 
-/** Bytes from `offset` on; fewer where the file ends. */
+/** Bytes from `offset` on; fewer at the end of the file. */
 export function readAt(path: string, offset: number, length: number): Buffer {
   const file = openSync(path, 'r');
   try {
@@ -29,7 +29,7 @@ export function readAt(path: string, offset: number, length: number): Buffer {
   }
 }
 
-/** Writes in place. Zeros that are there already, be it as a hole, are not written: a wiped disk stays sparse. */
+/** Writes in place. Zeros over existing zeros or holes are not written, so a wiped disk stays sparse. */
 export function writeAt(path: string, offset: number, bytes: Buffer): void {
   const file = openSync(path, 'r+');
   try {
@@ -42,7 +42,7 @@ export function writeAt(path: string, offset: number, bytes: Buffer): void {
   }
 }
 
-/** Makes everything a hole again. */
+/** Turns the whole file into a hole. */
 export function discardFile(path: string): void {
   const { size } = statSync(path);
   truncateSync(path, 0);
@@ -51,7 +51,7 @@ export function discardFile(path: string): void {
 
 const zeros = Buffer.alloc(64 * 1024);
 
-/** Whether there is nothing but zeros. */
+/** Whether the range holds only zeros. */
 export function isZero(bytes: Buffer): boolean {
   for (let at = 0; at < bytes.length; at += zeros.length) {
     const part = bytes.subarray(at, at + zeros.length);

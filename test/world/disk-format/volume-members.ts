@@ -2,9 +2,9 @@ import { lvmChecksum, mdChecksum } from './checksums.ts';
 import { type FilesystemIdentity, uuidBytes, uuidFromText } from './filesystems.ts';
 import type { PlacedBytes } from './gpt.ts';
 
-/** What makes a device part of something larger. */
+/** Signatures of devices that are part of an array, a volume group or a pool. */
 
-/** One member of an md array with metadata 1.2: 4 KiB behind its beginning (linux: uapi/linux/raid/md_p.h). */
+/** A member of an md array with metadata 1.2, at 4 KiB from its start (linux: uapi/linux/raid/md_p.h). */
 export interface RaidMember {
   /** E.g. `rescue:0`. */
   readonly name: string;
@@ -38,7 +38,7 @@ export function raidMember(member: RaidMember, bytes: number): PlacedBytes[] {
   return [{ offset: 4096, bytes: block }];
 }
 
-/** Reads one. Throws nothing: what has no right checksum is none. */
+/** Reads a superblock. Never throws: a wrong checksum counts as no superblock. */
 export function readRaidMember(block: Buffer): (RaidMember & { readonly deviceUuid: string }) | undefined {
   if (block.length < 512 || block.readUInt32LE(0) !== 0xa92b4efc || block.readUInt32LE(4) !== 1) return undefined;
   const members = block.readUInt32LE(92);
@@ -58,7 +58,7 @@ export function readRaidMember(block: Buffer): (RaidMember & { readonly deviceUu
 export const formatUuid = (bytes: Buffer): string =>
   bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-/** LVM writes its identifiers with letters and digits, in groups of its own. */
+/** LVM writes identifiers with letters and digits, in groups of its own lengths. */
 export const formatLvmId = (uuid: string): string =>
   uuid
     .replaceAll('-', '')
@@ -119,7 +119,7 @@ function lvmMetadataText(group: string, id: string, bytes: number): string {
   ].join('\n');
 }
 
-/** The group that a physical volume belongs to; undefined: to none. */
+/** The group of a physical volume; undefined: none. */
 export function readLvmGroup(read: (offset: number, length: number) => Buffer): string | undefined {
   const header = read(mdaOffset, 512);
   if (header.length < 512 || header.toString('latin1', 4, 20) !== ' LVM2 x[5A%r0N*>') return undefined;
@@ -129,7 +129,7 @@ export function readLvmGroup(read: (offset: number, length: number) => Buffer): 
   return /^(\S+) \{/.exec(text.toString('utf8'))?.[1];
 }
 
-/** BlueStore's label: at the head, behind each gibibyte of a power of ten, and once more at the tail. */
+/** BlueStore's label: at the start, after each gibibyte of a power of ten, and at the end. */
 export function cephBlueStore(uuid: string, bytes: number): PlacedBytes[] {
   const label = Buffer.alloc(4096);
   label.write(`bluestore block device\n${uuid}\n`, 0, 'latin1');
@@ -139,7 +139,7 @@ export function cephBlueStore(uuid: string, bytes: number): PlacedBytes[] {
   return [0, ...copies, tail].map((offset) => ({ offset, bytes: label }));
 }
 
-/** The two first labels of a ZFS pool's device: its name, and uberblocks enough to be recognised. */
+/** The first two labels of a ZFS pool's device: its name, and enough uberblocks to be recognised. */
 export function zfs({ label, uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
   const size = 256 * 1024;
   const one = Buffer.alloc(size);

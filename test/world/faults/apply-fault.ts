@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault } from './call-interceptor.ts';
 
-/** Before the work of a call: whether its connection has to end now, without the work. Waits as the fault asks for. */
+/**
+ * Before the work of a call: whether its connection must end now, without the work. Waits for the delay of the fault.
+ */
 export async function applyFaultBeforeCall(fault: Fault | undefined, signal?: AbortSignal): Promise<boolean> {
   if (fault?.kind === 'drop') return true;
   const isSilence = fault?.kind === 'silence' && !fault.done;
@@ -10,7 +12,9 @@ export async function applyFaultBeforeCall(fault: Fault | undefined, signal?: Ab
   return true;
 }
 
-/** After the work of a call: whether its connection has to end now, without the answer. Waits as the fault asks for. */
+/**
+ * After the work of a call: whether its connection must end now, without the answer. Waits for the delay of the fault.
+ */
 export async function applyFaultAfterCall(fault: Fault | undefined, signal?: AbortSignal): Promise<boolean> {
   if (fault?.kind === 'lose-reply') {
     fault.meanwhile?.();
@@ -21,7 +25,7 @@ export async function applyFaultAfterCall(fault: Fault | undefined, signal?: Abo
   return fault.kind !== 'late';
 }
 
-/** Nothing is heard for as long as the fault says. */
+/** Silence for the duration of the fault. */
 export async function stall(
   { milliseconds = 0 }: { readonly milliseconds?: number },
   signal?: AbortSignal,

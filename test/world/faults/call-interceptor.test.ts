@@ -6,11 +6,11 @@ function pass(switchboard: CallInterceptor, count: number): string[] {
   return switchboard.calls.map(({ name }) => name);
 }
 
-it('remembers every call, because tests count them', () => {
+it('records every call, because tests count them', () => {
   expect(pass(new CallInterceptor(), 1000)).toHaveLength(1000);
 });
 
-it('remembers the last calls only where the world is there to stay', () => {
+it('records only the last calls in a long-running process', () => {
   const names = pass(new CallInterceptor({ kept: 10 }), 1000);
   expect(names.length).toBeGreaterThanOrEqual(10);
   expect(names.length).toBeLessThanOrEqual(15);

@@ -1,16 +1,16 @@
-/** What can be done to one call. Each room applies it at the level of its own protocol. */
+/** A fault of one call. Each simulator applies it at the level of its own protocol. */
 export type Fault =
   /** The connection ends before the work is done. */
   | { readonly kind: 'drop' }
   /** The work is done, then the connection ends without an answer. `meanwhile` is called between the two. */
   | { readonly kind: 'lose-reply'; readonly meanwhile?: () => void }
-  /** Nothing is heard for so many real milliseconds, then the connection ends. The work is done if `done` says so. */
+  /** Silence for this many real milliseconds, then the connection ends. The work is done if `done` is set. */
   | { readonly kind: 'silence'; readonly milliseconds: number; readonly done?: boolean }
-  /** The answer comes so many real milliseconds late. */
+  /** The answer is this many real milliseconds late. */
   | { readonly kind: 'late'; readonly milliseconds: number }
   /**
-   * So many bytes of what the caller sends, or of the answer, come through; then nothing is heard for so many real milliseconds
-   * (default none), then the connection ends. Where nothing is streamed: as `drop`, or as `lose-reply`.
+   * This many bytes of the request or of the answer pass. Then follows silence for this many real milliseconds (default
+   * none), then the connection ends. Without a stream: as `drop`, or as `lose-reply`.
    */
   | { readonly kind: 'cut'; readonly of: 'request' | 'answer'; readonly bytes: number; readonly milliseconds?: number }
   /** An error instead of the work; `status` and `body` in the protocol's own terms. */
@@ -28,11 +28,11 @@ export interface InterceptedCall {
   readonly name: string;
   readonly at: Date;
   readonly detail?: unknown;
-  /** Address of the caller. Processes that are to be told apart have one each. */
+  /** Address of the caller. Each process that a test must distinguish has its own. */
   readonly from?: string | undefined;
 }
 
-/** Decides what to do to a call; undefined: nothing. `content` is what the call carries, where the room can tell. */
+/** Decides the fault of a call; undefined: none. `content` is the payload of the call, if the simulator knows it. */
 export type FaultRule = (call: InterceptedCall, content?: unknown) => Fault | undefined;
 
 interface PlannedFault {
@@ -44,19 +44,19 @@ interface PlannedFault {
 }
 
 /**
- * Every call into the world passes here: it is written down, and a fault that was asked for is handed out.
+ * Every call to a simulator passes here: it is recorded, and it may get a planned fault.
  *
  *     switchboard.fail('truenas', /^vm\.create$/, { kind: 'lose-reply' });
  */
 export class CallInterceptor {
-  /** In order; all of them, or the last ones of a world that is there to stay. */
+  /** In order: all calls, or the last ones of a long-running process. */
   readonly calls: InterceptedCall[] = [];
   readonly #kept: number;
   #plans: PlannedFault[] = [];
   #listeners = new Set<(call: InterceptedCall) => void>();
   #judges = new Set<FaultRule>();
 
-  /** `kept`: how many calls are remembered at least; default all. */
+  /** `kept`: the minimum number of calls that are recorded; default all. */
   constructor({ kept = Number.POSITIVE_INFINITY }: { readonly kept?: number } = {}) {
     this.#kept = kept;
   }
@@ -66,7 +66,7 @@ export class CallInterceptor {
     this.#plans.push({ room, match, fault, left: times, skip });
   }
 
-  /** Asks `judge` about every call from now on, before any plan. Returns how to stop. */
+  /** Asks `judge` about every call from now on, before any plan. Returns a function that stops this. */
   judge(judge: FaultRule): () => void {
     this.#judges.add(judge);
     return () => this.#judges.delete(judge);
@@ -82,7 +82,7 @@ export class CallInterceptor {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A room announces a call and learns what to do to it. `content` is shown to judges and not kept. */
+  /** Records a call of a simulator and returns its fault. `content` is passed to judges and not recorded. */
   pass(room: string, name: string, detail?: unknown, content?: unknown, from?: string): Fault | undefined {
     const call: InterceptedCall = { room, name, at: new Date(), detail, from };
     this.#remember(call);
@@ -103,12 +103,12 @@ export class CallInterceptor {
     return undefined;
   }
 
-  /** Half as many again may gather, so that not every call moves all of them. */
+  /** The record grows to one and a half times the limit, so that not every call moves all entries. */
   #remember(call: InterceptedCall): void {
     this.calls.push(call);
     if (this.calls.length > this.#kept * 1.5) this.calls.splice(0, this.calls.length - this.#kept);
   }
 }
 
-/** For a world that runs for as long as somebody looks at it. */
+/** Number of recorded calls in a long-running process. */
 export const retainedCallCount = 10_000;

@@ -17,7 +17,7 @@ import { makeConfig, makeSecrets } from '../talos/testing/test-config.ts';
 import { RawClient } from '../truenas/testing/true-nas-fixture.ts';
 import { CallInterceptor } from './call-interceptor.ts';
 
-/** A room with something in it that one can write and look for, as a client of the real thing would. */
+/** A simulator with an object that can be written and read, as by a client of the real service. */
 interface FaultSubject {
   readonly room: RunningSimulator;
   write(name: string): Promise<unknown>;
@@ -71,7 +71,7 @@ async function imageFactory(): Promise<FaultSubject> {
     if (!answer.ok) throw new Error(await answer.text());
     return ((await answer.json()) as { id: string }).id;
   };
-  // The id follows from the content: another factory tells what it would be.
+  // The id is derived from the content: another factory computes the expected one.
   const other = await start('image-factory');
   const idOf = async (name: string) => {
     const answer = await fetch(`${other.line.url}/schematics`, { method: 'POST', body: bodyOf(name) });
@@ -160,7 +160,7 @@ describe.each([
   ['truenas', truenas, /^vm\.create$/],
   ['robot', robot, /^POST \/server\/\{n\}$/],
   ['talos', talos, /MachineService\/MetaWrite$/],
-] as const)('the room %s, told to fail', (name, enter, call) => {
+] as const)('the simulator %s with faults', (name, enter, call) => {
   it('drops a connection before the work is done', async () => {
     const subject = await enter();
     switchboard.fail(name, call, { kind: 'drop' });
@@ -178,7 +178,7 @@ describe.each([
   it.each([
     { done: false, what: 'and the work was not done' },
     { done: true, what: 'and the work was done' },
-  ])('is silent for a while before the connection ends, $what', async ({ done }) => {
+  ])('is silent before the connection ends, $what', async ({ done }) => {
     const subject = await enter();
     const milliseconds = 150;
     switchboard.fail(name, call, { kind: 'silence', milliseconds, done });
@@ -188,7 +188,7 @@ describe.each([
     expect(await subject.has('one')).toBe(done);
   });
 
-  it('tells when the work is done whose reply is lost', async () => {
+  it('reports the moment when the work is done whose reply is lost', async () => {
     const subject = await enter();
     let told = 0;
     const meanwhile = () => {
@@ -200,7 +200,7 @@ describe.each([
     expect(await subject.has('one')).toBe(true);
   });
 
-  it('does what a judge decides about a call', async () => {
+  it('applies the fault that a judge chooses for a call', async () => {
     const subject = await enter();
     const asked: string[] = [];
     const leave = switchboard.judge((one) => {
@@ -216,11 +216,11 @@ describe.each([
     expect(await subject.has('one')).toBe(true);
   });
 
-  it('answers late, and others meanwhile', async () => {
+  it('answers late, and other calls meanwhile', async () => {
     const subject = await enter();
     const before = performance.now();
     await subject.has('two');
-    // Longer than others take, on however slow a machine.
+    // Longer than other calls take on a slow machine.
     const milliseconds = Math.ceil(200 + 10 * (performance.now() - before));
     switchboard.fail(name, call, { kind: 'late', milliseconds });
     const order: string[] = [];
@@ -238,7 +238,7 @@ describe.each([
     expect(order).toEqual(['other', 'late']);
   });
 
-  it('answers an error in the place of the work, as often as asked for', async () => {
+  it('answers an error instead of the work, as often as requested', async () => {
     const subject = await enter();
     switchboard.fail(name, call, { kind: 'error' }, 2);
     await expect(subject.write('one')).rejects.toThrow();
@@ -248,19 +248,19 @@ describe.each([
     expect(await subject.has('one')).toBe(true);
   });
 
-  it('restarts, and has kept what was written', async () => {
+  it('restarts and keeps what was written', async () => {
     const subject = await enter();
     await subject.write('one');
     await subject.room.restart?.();
-    // The first call may still be on a connection from before.
+    // The first call may still use a connection from before the restart.
     expect(await subject.has('one').catch(() => subject.has('one'))).toBe(true);
     await subject.write('two');
     expect(await subject.has('two')).toBe(true);
   });
 });
 
-describe('the room operator', () => {
-  it('restarts, and does then what it did not see', async () => {
+describe('the simulator operator', () => {
+  it('restarts and handles what changed meanwhile', async () => {
     const platform = await start('kube');
     const kubeconfig = platform.line.credentials['kubeconfig'] ?? '';
     const operator = await start('operator', { extra: { kubeconfig } });

@@ -5,7 +5,7 @@ import { encodeZstd } from '../compression/zstd/encode.ts';
 import { encodeRawImage } from '../talos/boot/disk-partitions.ts';
 import type { ParsedSchematic } from './schematic.ts';
 
-/** An asset that the factory can make here. */
+/** An asset that the simulated factory can build. */
 export interface ImageAsset {
   readonly kind: 'iso' | 'raw' | 'cmdline';
   readonly platform: string;
@@ -16,7 +16,7 @@ export interface ImageAsset {
 
 const platforms = ['metal', 'nocloud'];
 const architectures = ['amd64', 'arm64'];
-/** So large that an upload takes more than one packet, so small that a test does not wait for it. */
+/** Large enough that an upload takes several packets, small enough for fast tests. */
 const paddingBytes = 3 * 1024 * 1024;
 
 /** The content type of an asset, by its name. */
@@ -29,7 +29,7 @@ export const contentType = (name: string): string =>
         ? 'application/x-xz'
         : 'application/octet-stream';
 
-/** What an asset's name stands for; undefined for a name that is no asset, or none that is made here. */
+/** Parses an asset's name; undefined for a name that is not an asset, or an asset that is not built here. */
 export function findAsset(name: string): ImageAsset | undefined {
   const iso = /^([a-z]+)-([a-z0-9]+)\.iso$/.exec(name);
   const raw = /^([a-z]+)-([a-z0-9]+)\.raw\.(zst|xz)$/.exec(name);
@@ -40,7 +40,7 @@ export function findAsset(name: string): ImageAsset | undefined {
   return { kind: iso ? 'iso' : raw ? 'raw' : 'cmdline', platform, arch, ...(raw ? { compression } : {}) };
 }
 
-/** The kernel command line of an image: Talos's own, then the schematic's; `-name` takes one of them away. */
+/** The kernel command line of an image: Talos's own, then the schematic's; `-name` removes an argument. */
 export function kernelArguments(asset: ImageAsset, schematic: ParsedSchematic): string[] {
   const removed = schematic.kernelArguments.filter((one) => one.startsWith('-')).map((one) => one.slice(1));
   const added = schematic.kernelArguments.filter((one) => !one.startsWith('-'));
@@ -74,7 +74,7 @@ export function buildAsset(asset: ImageAsset, schematic: ParsedSchematic, versio
     kernelArguments: line,
     extensions: schematic.extensions,
   };
-  // Written to a disk, it is a system: with a partition table, a loader for either firmware, and META.
+  // Written to a disk, it boots: partition table, a loader for either firmware, and META.
   if (asset.kind === 'raw') {
     const pack = asset.compression === 'xz' ? encodeXz : encodeZstd;
     return pack(encodeRawImage({ ...world, version: version.replace(/^v/, '') }, paddingFor(JSON.stringify(world))));
@@ -84,7 +84,7 @@ export function buildAsset(asset: ImageAsset, schematic: ParsedSchematic, versio
   return buildIso({ label, files });
 }
 
-/** Bytes that look like a kernel to whoever compresses or compares them, and follow from a text. */
+/** Bytes that compress and compare like a kernel, derived from a text. */
 function paddingFor(text: string): Buffer {
   return createHash('shake256', { outputLength: paddingBytes }).update(text).digest();
 }

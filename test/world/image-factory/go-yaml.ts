@@ -1,8 +1,8 @@
 import { isScalar, isSeq, parseDocument } from 'yaml';
 
 /**
- * Writes YAML as Go's emitter does (go.yaml.in/yaml, v3 and v4): four spaces, also before the items of a list, and quotes
- * only where a reader would otherwise find something else. The id of a schematic is the hash of these bytes.
+ * Writes YAML as Go's emitter does (go.yaml.in/yaml, v3 and v4): indentation of four spaces, also before list items,
+ * and quotes only where a plain scalar would be read differently. The id of a schematic is the hash of these bytes.
  */
 export function toGoYaml(value: Readonly<Record<string, unknown>>): string {
   return `${mapLines(value, 0).join('\n')}\n`;
@@ -20,7 +20,7 @@ function mapLines(value: Readonly<Record<string, unknown>>, depth: number): stri
   });
 }
 
-/** A map of scalars begins behind the dash, and its further lines stand below its first. */
+/** A map of scalars begins after the dash; its further lines align with its first. */
 function listItem(item: unknown, depth: number): string[] {
   const dash = `${indent(depth)}- `;
   if (!isMap(item)) return [`${dash}${inlineOrBlock(item, `${indent(depth)}  `)}`];
@@ -33,11 +33,11 @@ function listItem(item: unknown, depth: number): string[] {
 const inlineOrBlock = (value: unknown, below: string): string =>
   typeof value === 'string' ? scalar(value, below) : String(value);
 
-/** Plain where it is read back as it is, in double quotes where it would be no text, in single ones otherwise. */
+/** Plain when it reads back unchanged, double-quoted when it would not be a string, otherwise single-quoted. */
 function scalar(text: string, below: string): string {
   if (text.includes('\n')) return blockLiteral(text, below);
   if (text === '' || unprintable.test(text)) return JSON.stringify(text);
-  // Go passes over underscores in numbers, and knows signs before all of them.
+  // Go ignores underscores in numbers, and accepts signs before all of them.
   const number = /^(?:\d|[-+][\d_.])/.test(text) ? text.replace(/^[-+]/, '').replaceAll('_', '') : '';
   if (number !== '' && unquotedReading(number, '1.2') === 'other') return JSON.stringify(text);
   const readings = (['1.1', '1.2'] as const).map((version) => unquotedReading(text, version));
@@ -49,7 +49,7 @@ function scalar(text: string, below: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones that are escaped.
 const unprintable = /[\x00-\x1f\x7f-\x9f\ufeff]/;
 
-/** What a reader makes of a text without quotes: the same, something that is no text, or nothing of the sort. */
+/** How a reader resolves an unquoted text: as the same string, as another type, or as a syntax error. */
 function unquotedReading(text: string, version: '1.1' | '1.2'): 'same' | 'other' | 'none' {
   const document = parseDocument(`- ${text}`, { version });
   const item =
@@ -57,13 +57,13 @@ function unquotedReading(text: string, version: '1.1' | '1.2'): 'same' | 'other'
   const isPlain = document.errors.length + document.warnings.length === 0 && isScalar(item) && item.type === 'PLAIN';
   if (!isPlain || document.comment || item.comment || item.source !== text) return 'none';
   const { value } = item;
-  // This reader takes more for numbers than Go's: those without a digit, and those that no float64 holds.
+  // This reader accepts more numbers than Go's: those without a digit, and those beyond float64.
   const isNumber = /^[-+]?\d|^[-+]?\.\d+(?!.*_)/.test(text) && Number.isFinite(value);
   const isNone = typeof value === 'number' && !isNumber && !/inf|nan/i.test(text);
   return isNone || value === text ? 'same' : 'other';
 }
 
-/** Several lines stand below, each as it is. */
+/** Multiple lines follow below, each unchanged. */
 function blockLiteral(text: string, below: string): string {
   const end = text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-';
   const body = text.replace(/\n$/, '').split('\n');

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { buildAsset, contentType, findAsset } from './assets.ts';
 import { type ParsedSchematic, parseSchematic } from './schematic.ts';
 
-/** What goes back over HTTP. */
+/** An HTTP response. */
 export interface FactoryResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-/** A refusal with the factory's own words as a plain-text body. */
+/** An error with the factory's own words as a plain-text body. */
 export class FactoryHttpError extends Error {
   readonly status: number;
 
@@ -19,15 +19,15 @@ export class FactoryHttpError extends Error {
   }
 }
 
-/** What a factory knows and how it takes its time. */
+/** Data and delays of a factory. */
 export interface FactorySettings {
   readonly versions: readonly string[];
   readonly extensions: readonly string[];
   readonly buildSeconds: number;
   readonly redirect: boolean;
-  /** It answers for checksums, as one with a subscription does. */
+  /** Serves checksums, as a factory with a subscription does. */
   readonly checksums: boolean;
-  /** Files to serve instead of what would be built, by asset name. */
+  /** Files to serve instead of built assets, by asset name. */
   readonly files: ReadonlyMap<string, Buffer>;
   readonly sleep: (seconds: number) => Promise<void>;
 }
@@ -38,7 +38,7 @@ type Route = (parts: readonly string[], url: URL, body: string) => FactoryRespon
 export class ImageFactory {
   readonly #settings: FactorySettings;
   readonly #schematics = new Map<string, ParsedSchematic>();
-  /** Images being built or built, by path; the first request waits, the others with it. */
+  /** Images in progress or built, by path. Concurrent requests wait for the same build. */
   readonly #builds = new Map<string, Promise<Buffer>>();
   readonly #routes: readonly (readonly [method: RegExp, path: RegExp, route: Route])[];
 
@@ -73,7 +73,7 @@ export class ImageFactory {
     this.#builds.clear();
   }
 
-  /** Answers one request. Throws {@link FactoryHttpError} or InvalidSchematic for what is refused. */
+  /** Answers one request. Throws {@link FactoryHttpError} or InvalidSchematic for a refused request. */
   async ask(method: string, url: URL, body: string): Promise<FactoryResponse> {
     const onPath = this.#routes.filter(([, path]) => path.test(url.pathname));
     const chosen = onPath.find(([methods]) => methods.test(method));
@@ -156,7 +156,7 @@ export class ImageFactory {
       throw new FactoryHttpError(404, `version ${version} is not available`);
   }
 
-  /** A schematic with an unknown extension is taken; only an image with it cannot be made. */
+  /** A schematic with an unknown extension is accepted; only an image with it cannot be built. */
   #checkExtensions(schematic: ParsedSchematic, version: string): void {
     const unknown = schematic.extensions.find((name) => !this.#settings.extensions.includes(name));
     if (unknown === undefined) return;
@@ -184,7 +184,7 @@ export class ImageFactory {
     );
   }
 
-  /** What a node asks for before it pulls its installer. */
+  /** The request of a node before it pulls its installer. */
   #manifest(id: string, tag: string): FactoryResponse {
     const schematic = this.#known(id);
     const version = tag.replace(/^v/, '');

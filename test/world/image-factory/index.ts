@@ -11,16 +11,16 @@ import { InvalidSchematic } from './schematic.ts';
 
 /** A simulated image factory. */
 export interface ImageFactorySimulator extends RunningSimulator {
-  /** Ids of the schematics it knows. */
+  /** Ids of the known schematics. */
   schematics(): readonly string[];
-  /** It forgets every schematic, as a factory with a new store would. */
+  /** Forgets every schematic, like a factory with a new store. */
   forget(): void;
-  /** Sockets end and it begins again; schematics and built images stay. */
+  /** Closes all sockets and starts again; schematics and built images stay. */
   restart(): Promise<void>;
 }
 
 const ImageFactorySeed = z.strictObject({
-  /** Talos versions on offer, without `v`, oldest first. */
+  /** Available Talos versions, without `v`, oldest first. */
   versions: z
     .array(z.string())
     .default(['1.11.6', '1.12.0', '1.12.10', '1.12.11', '1.13.0', '1.13.8', '1.13.9', '1.14.0-rc.1', '1.14.0']),
@@ -33,11 +33,11 @@ const ImageFactorySeed = z.strictObject({
       'siderolabs/qemu-guest-agent',
       'siderolabs/util-linux-tools',
     ]),
-  /** Seconds of the world's time that the first request of an image takes. */
+  /** Simulated seconds that the first request of an image takes. */
   buildSeconds: z.number().nonnegative().default(20),
   /** GET of an image answers 302 to another path, as the public factory does. */
   redirect: z.boolean().default(false),
-  /** `.sha256` and `.sha512` are answered; a factory without a subscription says 402. */
+  /** Serves `.sha256` and `.sha512`; a factory without a subscription answers 402. */
   checksums: z.boolean().default(false),
 });
 export type ImageFactorySeed = z.infer<typeof ImageFactorySeed>;
@@ -54,7 +54,7 @@ export async function startImageFactory(options: SimulatorOptions): Promise<Imag
     files: await readFiles(options.extra['file']),
     sleep: (seconds) => options.clock.sleep(seconds, life.signal),
   });
-  // Clients keep idle connections for long; whoever closes first makes the other one stumble.
+  // Clients keep idle connections for long. A server that closes first would break their next request.
   const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
     serve(options, factory, request, response, life.signal).catch(() => request.socket.destroy());
   });
@@ -75,13 +75,13 @@ export async function startImageFactory(options: SimulatorOptions): Promise<Imag
   };
 }
 
-/** The room, for the command line. */
+/** The simulator, for the command line. */
 export const imageFactorySimulator: Simulator = {
   ...imageFactoryDescription,
   start: startImageFactory,
 };
 
-/** `NAME=PATH`, several of them separated by commas. */
+/** `NAME=PATH`, comma-separated. */
 async function readFiles(given: string | undefined): Promise<ReadonlyMap<string, Buffer>> {
   const files = new Map<string, Buffer>();
   for (const item of given?.split(',') ?? []) {

@@ -10,11 +10,11 @@ const bodyOf = (extensions: readonly string[], kernelArguments: readonly string[
   });
 
 describe('the id of a schematic at the simulated factory', () => {
-  test.each(schematicVectors)('is the one that Go makes of $title', ({ extensions, kernelArguments, id }) => {
+  test.each(schematicVectors)('is the one that Go computes from $title', ({ extensions, kernelArguments, id }) => {
     expect(parseSchematic(bodyOf(extensions, kernelArguments)).id).toBe(id);
   });
 
-  test('is the one that the product computes, whatever stands in it: neither knows how the other does it', () => {
+  test('is the one that the product computes: the two implementations share no code', () => {
     const name = fc.stringMatching(/^[a-z0-9.-]{1,12}\/[a-z0-9.-]{1,12}$/);
     const argument = fc.oneof(
       fc.stringMatching(/^-?[a-z_.]{1,12}(?:=[A-Za-z0-9:,./?&-]{0,16})?$/),
@@ -50,7 +50,7 @@ describe('the id of a schematic at the simulated factory', () => {
       '{"customization":{"meta":[{"key":10,"value":"a:\\n    - b\\n"},{"value":"12","key":11}]}}',
       'customization:\n    meta:\n        - key: 10\n          value: |\n            a:\n                - b\n        - key: 11\n          value: "12"\n',
     ],
-  ])('comes of the canonical form: %s', (_, body, canonical) => {
+  ])('is computed from the canonical form: %s', (_, body, canonical) => {
     expect(parseSchematic(body).canonical).toBe(canonical);
   });
 
@@ -60,13 +60,13 @@ describe('the id of a schematic at the simulated factory', () => {
       '{"customization":{"meta":[{"key":256,"value":"x"}]}}',
       /256 into uint8/,
     ],
-    ['a key of META that is no number', '{"customization":{"meta":[{"key":"x","value":"x"}]}}', /into uint8/],
+    ['a key of META that is not a number', '{"customization":{"meta":[{"key":"x","value":"x"}]}}', /into uint8/],
     ['a boot loader that Talos does not have', '{"customization":{"bootloader":"lilo"}}', /lilo does not belong/],
   ])('refuses %s', (_, body, words) => {
     expect(() => parseSchematic(body)).toThrow(words);
   });
 
-  test('knows the boot loaders of Talos, whatever their case', () => {
+  test('accepts the boot loaders of Talos in any case', () => {
     expect(parseSchematic('{"customization":{"bootloader":"SD-Boot"}}').canonical).toContain('bootloader: sd-boot');
     expect(parseSchematic('{"customization":{"bootloader":"none"}}').canonical).toBe('customization: {}\n');
   });

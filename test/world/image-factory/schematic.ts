@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { parse, YAMLParseError } from 'yaml';
 import { toGoYaml } from './go-yaml.ts';
 
-/** What a schematic may say, in the order of the canonical form (image-factory: pkg/schematic/schematic.go). */
+/** The fields of a schematic, in the order of the canonical form (image-factory: pkg/schematic/schematic.go). */
 export interface ParsedSchematic {
   readonly id: string;
   readonly canonical: string;
@@ -10,7 +10,7 @@ export interface ParsedSchematic {
   readonly kernelArguments: readonly string[];
 }
 
-/** A schematic the factory does not take; the text is the body of its 400. */
+/** A schematic that the factory refuses; the text is the body of its 400. */
 export class InvalidSchematic extends Error {}
 
 type SchematicShape =
@@ -37,7 +37,7 @@ const schematicShape = {
   },
 } as const satisfies SchematicShape;
 
-/** Reads a schematic strictly and gives it its id. Throws {@link InvalidSchematic}. */
+/** Parses a schematic strictly and computes its id. Throws {@link InvalidSchematic}. */
 export function parseSchematic(text: string): ParsedSchematic {
   const value = readYaml(text);
   if (isMap(value) && typeof value['owner'] === 'string' && value['owner'] !== '') {
@@ -66,7 +66,7 @@ function readYaml(text: string): unknown {
   }
 }
 
-/** The value with its keys in canonical order and everything empty left out; undefined when nothing remains. */
+/** The value with its keys in canonical order and without empty fields; undefined when nothing remains. */
 function canonicalize(value: unknown, wanted: SchematicShape, type: string): unknown {
   if (value === null || value === undefined) return undefined;
   if (typeof wanted === 'string') return canonicalScalar(value, wanted, type);
@@ -111,7 +111,7 @@ function canonicalScalar(value: unknown, wanted: Extract<SchematicShape, string>
   }
 }
 
-/** As enumer reads them: without regard to case; the first is the zero value, which is left out. */
+/** Parsed like enumer: case-insensitive; the first is the zero value, which is omitted. */
 const bootLoaders = ['none', 'dual-boot', 'sd-boot', 'grub'];
 
 function bootLoader(value: unknown): string | undefined {

@@ -103,7 +103,7 @@ describe('schematics', () => {
     expect(answer.text).toContain(words);
   });
 
-  test('what was posted can be read back in canonical form, and nothing else can', async () => {
+  test('a posted schematic can be read back in canonical form, and no other', async () => {
     const id = await register('{"customization":{"extraKernelArgs":["a=1"]}}');
     expect((await requestPath(`/schematics/${id}`)).text).toBe('customization:\n    extraKernelArgs:\n        - a=1\n');
     const unknown = await requestPath(`/schematics/${empty}`);
@@ -112,7 +112,7 @@ describe('schematics', () => {
 });
 
 describe('images', () => {
-  test('a computed id is not a registered one: 404 until it was posted', async () => {
+  test('a computed id is not registered: 404 until the schematic is posted', async () => {
     for (const path of [
       `/image/${empty}/v1.13.9/nocloud-amd64.iso`,
       `/v2/nocloud-installer/${empty}/manifests/v1.13.9`,
@@ -124,7 +124,7 @@ describe('images', () => {
     expect((await requestPath(`/image/${empty}/v1.13.9/nocloud-amd64.iso`)).status).toBe(200);
   });
 
-  test('HEAD says the length that GET then has, and the bytes are always the same', async () => {
+  test('HEAD reports the length of GET, and the bytes are always the same', async () => {
     const id = await register('customization: {systemExtensions: {officialExtensions: [siderolabs/qemu-guest-agent]}}');
     const path = `/image/${id}/v1.13.9/nocloud-amd64.iso`;
     const head = await requestPath(path, 'HEAD');
@@ -137,7 +137,7 @@ describe('images', () => {
     expect((await requestPath(path)).bytes.equals(first.bytes)).toBe(true);
   });
 
-  test('the ISO says what boots from it', async () => {
+  test('the ISO names what boots from it', async () => {
     const id = await register(
       'customization: {extraKernelArgs: [-console, a=1], systemExtensions: {officialExtensions: [siderolabs/iscsi-tools]}}',
     );
@@ -154,7 +154,7 @@ describe('images', () => {
     expect(world.kernelArguments.join(' ')).not.toContain('console=tty');
   });
 
-  test('a raw image is a disk with partitions, a loader for either firmware and META, and nothing of a configuration', async () => {
+  test('a raw image has partitions, loaders for both kinds of firmware and META, but no configuration', async () => {
     const id = await register('customization: {systemExtensions: {officialExtensions: [siderolabs/iscsi-tools]}}');
     const answer = await requestPath(`/image/${id}/v1.13.9/metal-amd64.raw.zst`);
     expect(answer.headers['content-type']).toBe('application/zstd');
@@ -190,7 +190,7 @@ describe('images', () => {
     expect((await unpack('metal-amd64.raw.xz', decodeXz)).equals(image)).toBe(true);
   });
 
-  test('every download of a raw image has the same bytes, whichever factory made it', async () => {
+  test('every download of a raw image has the same bytes, on every factory', async () => {
     const download = async () =>
       (await requestPath(`/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`)).bytes;
     const first = await download();
@@ -199,7 +199,7 @@ describe('images', () => {
     expect((await download()).equals(first)).toBe(true);
   });
 
-  test('checksums are for those who pay: 402, or a line as sha256sum writes it', async () => {
+  test('checksums need a subscription: 402, or a line as sha256sum writes it', async () => {
     const path = `/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`;
     expect((await requestPath(`${path}.sha256`)).status).toBe(402);
     await simulator.close();
@@ -212,7 +212,7 @@ describe('images', () => {
     expect((await requestPath(`${path}.sigstore.json`)).status).toBe(402);
   });
 
-  test('an image can be cut off, with and without the rest being missed', async () => {
+  test('an image can be cut off, with and without a connection error', async () => {
     const path = `/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`;
     const whole = (await requestPath(path)).bytes;
     const body = whole.subarray(0, 1_000_000);
@@ -223,7 +223,7 @@ describe('images', () => {
     await expect(requestPath(path)).rejects.toThrow();
   });
 
-  test('an image can stop coming, and end, in the middle', async () => {
+  test('an image download can stall and end in the middle', async () => {
     const path = `/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`;
     const { length } = (await requestPath(path)).bytes;
     switchboard.fail('image-factory', /raw\.zst$/, { kind: 'cut', of: 'answer', bytes: 100_000, milliseconds: 60 });
@@ -252,7 +252,7 @@ describe('images', () => {
     expect(answer.text).toContain(words);
   });
 
-  test('an unknown extension is only noticed when an image is built', async () => {
+  test('an unknown extension is only reported when an image is built', async () => {
     const id = await register('customization: {systemExtensions: {officialExtensions: [siderolabs/nonsense]}}');
     const answer = await requestPath(`/image/${id}/v1.13.9/nocloud-amd64.iso`);
     expect(answer.status).toBe(400);
@@ -261,7 +261,7 @@ describe('images', () => {
     );
   });
 
-  test('the first request builds, and whoever asks meanwhile waits for the same build', async () => {
+  test('the first request builds, and concurrent requests wait for the same build', async () => {
     await simulator.close();
     const waits: number[] = [];
     const clock = new ScaledClock(0);
@@ -290,7 +290,7 @@ describe('images', () => {
     expect(Number(head.headers['content-length'])).toBe(target.bytes.length);
   });
 
-  test('--file serves a given file for an asset, also for one that is not made here', async () => {
+  test('--file serves a given file for an asset, also for one that is not built here', async () => {
     await simulator.close();
     const path = join(folder, 'given');
     await writeFile(path, 'my own bytes');
@@ -300,7 +300,7 @@ describe('images', () => {
   });
 });
 
-describe('what else is asked of it', () => {
+describe('other requests', () => {
   test('versions and official extensions', async () => {
     expect(JSON.parse((await requestPath('/versions')).text)).toContain('v1.13.9');
     const extensions = JSON.parse((await requestPath('/version/v1.13.9/extensions/official')).text);
@@ -311,7 +311,7 @@ describe('what else is asked of it', () => {
     expect((await requestPath('/version/v9.9.9/extensions/official')).status).toBe(404);
   });
 
-  test('a node finds the manifest of a registered installer, and no other', async () => {
+  test('a node gets the manifest of a registered installer, and no other', async () => {
     await register('{}');
     const manifest = await requestPath(`/v2/nocloud-installer/${empty}/manifests/v1.13.9`);
     expect(manifest.status).toBe(200);
@@ -321,7 +321,7 @@ describe('what else is asked of it', () => {
     expect((await requestPath(`/v2/metal-installer/${'0'.repeat(64)}/manifests/v1.13.9`)).status).toBe(404);
   });
 
-  test('it forgets when told to', async () => {
+  test('it forgets all schematics on request', async () => {
     await register('{}');
     expect(simulator.schematics()).toEqual([empty]);
     simulator.forget();
@@ -330,7 +330,7 @@ describe('what else is asked of it', () => {
 });
 
 describe('faults', () => {
-  test('drop loses the call before it is done, lose-reply after', async () => {
+  test('drop loses the call before the work, lose-reply after', async () => {
     switchboard.fail('image-factory', /^POST \/schematics$/, { kind: 'drop' });
     await expect(requestPath('/schematics', 'POST', '{}')).rejects.toThrow();
     expect(simulator.schematics()).toEqual([]);
@@ -339,7 +339,7 @@ describe('faults', () => {
     expect(simulator.schematics()).toEqual([empty]);
   });
 
-  test('an error has the status, body and headers asked for', async () => {
+  test('an error has the requested status, body and headers', async () => {
     const fault = { kind: 'error', status: 429, body: 'slow down', headers: { 'retry-after': '7' } } as const;
     switchboard.fail('image-factory', /versions/, fault);
     const answer = await requestPath('/versions');

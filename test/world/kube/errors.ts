@@ -6,7 +6,7 @@ export interface StatusCause {
   readonly field?: string;
 }
 
-/** A `Status` object of meta/v1, as the API server answers it. */
+/** A `Status` object of meta/v1 in an answer of the API server. */
 export interface StatusObject {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';
@@ -25,7 +25,7 @@ export interface StatusObject {
   readonly code?: number;
 }
 
-/** A refusal. Thrown anywhere below the request pipeline, answered as its `Status`. */
+/** An API error. Thrown anywhere below the request pipeline, answered as its `Status`. */
 export class ApiError extends Error {
   readonly status: StatusObject;
 
@@ -104,7 +104,7 @@ export const unauthorizedError = (): ApiError => new ApiError(401, 'Unauthorized
 export const internalError = (message: string): ApiError =>
   new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
 
-/** The answer to a path below a known group and version that names nothing. */
+/** The answer to an unknown path below a known group and version. */
 export const noSuchResourceError = (): ApiError =>
   new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 
@@ -121,10 +121,10 @@ export const unsupportedMediaTypeError = (accepted: readonly string[]): ApiError
 export const notAcceptableError = (accepted: readonly string[]): ApiError =>
   new ApiError(406, 'NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
 
-/** 410 of a list or a watch whose version the server no longer has. */
+/** 410 for a list or a watch whose version the server no longer has. */
 export const expiredError = (message: string): ApiError => new ApiError(410, 'Expired', message);
 
-/** One refused field. `text` is what stands behind the field's path in the message. */
+/** One refused field. `text` follows the field's path in the message. */
 export interface FieldError {
   readonly field: string;
   readonly reason: string;
@@ -137,7 +137,7 @@ const quoted = (value: unknown): string => {
 };
 const detail = (text: string): string => (text ? `: ${text}` : '');
 
-/** Makers of field errors; the words are those of `apimachinery: pkg/util/validation/field/errors.go`. */
+/** Constructors of field errors; the words are those of `apimachinery: pkg/util/validation/field/errors.go`. */
 export const fieldErrors = {
   required: (field: string, text = ''): FieldError => ({
     field,
@@ -149,13 +149,13 @@ export const fieldErrors = {
     reason: 'FieldValueInvalid',
     text: `Invalid value: ${quoted(value)}${detail(text)}`,
   }),
-  /** For values that do not look like JSON in the message. */
+  /** For values with a form other than JSON in the message. */
   invalidText: (field: string, shown: string, text: string): FieldError => ({
     field,
     reason: 'FieldValueInvalid',
     text: `Invalid value: ${shown}${detail(text)}`,
   }),
-  /** For objects and lists, whose value a rule's message leaves out. */
+  /** For objects and lists, whose value the message of a rule omits. */
   invalidWithoutValue: (field: string, text: string): FieldError => ({
     field,
     reason: 'FieldValueInvalid',
@@ -203,7 +203,7 @@ export const fieldErrors = {
   }),
 };
 
-/** 422. Throws nothing by itself; the caller throws it when `errors` is not empty. */
+/** 422. Only creates the error; the caller throws it when `errors` is not empty. */
 export function invalidError(type: ResourceNames, name: string, errors: readonly FieldError[]): ApiError {
   const sentences = [...new Set(errors.map((error) => `${error.field || '<nil>'}: ${error.text}`))];
   const text = sentences.length === 1 ? sentences[0] : `[${sentences.join(', ')}]`;
@@ -224,7 +224,7 @@ export function invalidError(type: ResourceNames, name: string, errors: readonly
   );
 }
 
-/** Throws {@link invalidError} when there is anything to refuse. */
+/** Throws {@link invalidError} when `errors` is not empty. */
 export function throwIfFieldErrors(type: ResourceNames, name: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidError(type, name, errors);
 }

@@ -1,23 +1,28 @@
 /**
- * # A Kubernetes API server, in this process
+ * # A Kubernetes API server in this process
  *
- * Real HTTPS, real wire format: kubectl, client-go and our own controllers cannot tell it from kube-apiserver for what
- * they use. `test/kube` holds both to the same questions, `testing/kubectl.test.ts` lets the real kubectl work against it.
- * There is no kubelet and no scheduler: Pods stay Pending, Deployments make nothing. Of the controller-manager it has
- * what empties namespaces, collects garbage, sums up ClusterRoles, and furnishes namespaces and token Secrets.
+ * Real HTTPS and wire format: in the supported parts kubectl, client-go and our own controllers cannot distinguish it
+ * from kube-apiserver. `test/kube` runs the same tests against both, `testing/kubectl.test.ts` runs the real kubectl
+ * against it. There is no kubelet and no scheduler: Pods stay Pending, Deployments create nothing. The simulated part
+ * of the controller-manager deletes the content of namespaces, collects garbage, aggregates ClusterRoles, and creates
+ * the defaults of namespaces and token Secrets.
  *
- * The way of a request, and where to look:
+ * The path of a request:
  *
- * - `server.ts` listens; `request/pipeline.ts` leads each request through the switchboard, `auth/authentication.ts` (client certificates,
- *   tokens), `auth/impersonation.ts`, `auth/rbac.ts` and then `request/handle-request.ts`, which picks the work by verb. `request/read-body.ts` and `protobuf/`
- *   read what was sent; `request/content-negotiation.ts`, `request/object-responses.ts` and `table/` decide what the answer looks like.
+ * - `server.ts` listens; `request/pipeline.ts` passes each request to the interceptor, `auth/authentication.ts` (client
+ *   certificates, tokens), `auth/impersonation.ts`, `auth/rbac.ts` and then `request/handle-request.ts`, which
+ *   dispatches by verb. `request/read-body.ts` and `protobuf/` decode the body; `request/content-negotiation.ts`,
+ *   `request/object-responses.ts` and `table/` encode the answer.
  * - Reading: `storage/list-objects.ts` (pages, versions, `storage/selectors.ts`) and `storage/watch-objects.ts`.
- * - Writing: `request/decode-object.ts`, `storage/write-object.ts` (create and update), `patch/`, `apply/` (server-side apply and managedFields),
- *   `storage/delete-object.ts`. What may be written: `validation/metadata.ts` for all kinds, `validation/builtin-rules.ts` for the built-in ones, `validation/custom-resource.ts` for the
- *   rest, by their schema (`schema/`) and rules (`cel/`); `auth/escalation.ts` for roles.
- * - Kinds: `builtin/` declares those that are always there; `definitions/definition-rules.ts` and `definitions/definition-schema.ts` judge definitions,
- *   `definitions/establish.ts` takes them into service, `storage/resource-registry.ts` finds any of them. `discovery/` tells the world about them.
- * - `storage/store.ts` is the "etcd": synchronous, with history. Several servers may share one; `controllers/` run once on it.
+ * - Writing: `request/decode-object.ts`, `storage/write-object.ts` (create and update), `patch/`, `apply/` (server-side
+ *   apply and managedFields), `storage/delete-object.ts`. Validation: `validation/metadata.ts` for all kinds,
+ *   `validation/builtin-rules.ts` for the built-in ones, `validation/custom-resource.ts` for custom resources, by their
+ *   schema (`schema/`) and rules (`cel/`); `auth/escalation.ts` for roles.
+ * - Kinds: `builtin/` declares the built-in ones; `definitions/definition-rules.ts` and
+ *   `definitions/definition-schema.ts` validate definitions, `definitions/establish.ts` establishes them,
+ *   `storage/resource-registry.ts` finds any of them. `discovery/` publishes them.
+ * - `storage/store.ts` is the "etcd": synchronous, with history. Several servers may share one; `controllers/` run once
+ *   on it.
  */
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -30,7 +35,7 @@ import { asArray, asObject } from './json.ts';
 import { startKubeServer } from './server.ts';
 import type { ApiObject, KubeStore } from './storage/store.ts';
 
-/** A kubeconfig in which everything is inline. */
+/** A kubeconfig with inline data. */
 export function kubeconfigOf(url: string, ca: string, user: Record<string, unknown>): string {
   const certificate = Buffer.from(ca).toString('base64');
   return stringify({
@@ -43,7 +48,7 @@ export function kubeconfigOf(url: string, ca: string, user: Record<string, unkno
   });
 }
 
-/** The room, with the door to its "etcd" that only a test may use. */
+/** The simulator, with access to its "etcd" for tests. */
 export interface KubeSimulator extends RunningSimulator {
   readonly store: KubeStore;
   restart(): Promise<void>;

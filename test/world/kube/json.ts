@@ -1,10 +1,10 @@
-/** A JSON object whose fields are looked at one by one. */
+/** A JSON object with fields of unknown types. */
 export type JsonObject = Record<string, unknown>;
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value as an object; anything else is an empty one. */
+/** The value as an object; an empty one for any other type. */
 export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {});
 
 export const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
@@ -53,7 +53,7 @@ export function valueAtPath(value: unknown, path: string): unknown {
   return here;
 }
 
-/** The name of a JSON value's type as the API server's messages spell it. */
+/** The name of a JSON value's type in the API server's messages. */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';

@@ -18,7 +18,7 @@ describe('servers that share a store', () => {
     expect((await two.call('GET', `${maps}/shared`)).code).toBe(200);
   });
 
-  it('go on working when one of them ends: controllers, too', async () => {
+  it('continue when one of them ends, including controllers', async () => {
     const [first, second] = [await startKubeFixture({ store }), await startKubeFixture({ store })];
     await first.close();
     await second.call('POST', '/api/v1/namespaces', { metadata: { name: 'after' } });
@@ -27,7 +27,7 @@ describe('servers that share a store', () => {
       .toBe(200);
   });
 
-  it('take objects from inside the process, and show changes to it', async () => {
+  it('accept objects from inside the process, and report changes to it', async () => {
     const kube = await startKubeFixture({ store });
     const seen: string[] = [];
     onTestFinished(store.onChange(({ type, object }) => seen.push(`${type} ${object.metadata.name}`)));
@@ -56,13 +56,13 @@ describe('faults', async () => {
   const create = (name: string) => kube.call('POST', maps, { metadata: { name } });
   const isThere = async (name: string) => (await kube.call('GET', `${maps}/${name}`)).code === 200;
 
-  it('drop: the connection ends before anything happened', async () => {
+  it('drop: the connection ends before the work', async () => {
     switchboard.fail('kube', /^POST /, { kind: 'drop' });
     await expect(create('dropped')).rejects.toThrow();
     expect(await isThere('dropped')).toBe(false);
   });
 
-  it('lose-reply: the work is done all the same', async () => {
+  it('lose-reply: the work is done', async () => {
     switchboard.fail('kube', /^POST /, { kind: 'lose-reply' });
     await expect(create('lost')).rejects.toThrow();
     expect(await isThere('lost')).toBe(true);
@@ -76,7 +76,7 @@ describe('faults', async () => {
     expect(await isThere('refused')).toBe(false);
   });
 
-  it('are asked for by method and path, each call being written down', () => {
+  it('are selected by method and path, and each call is recorded', () => {
     expect(switchboard.calls.map((call) => call.name)).toContain(`POST ${maps}`);
   });
 });
@@ -91,7 +91,7 @@ it('closing ends open watches at once', async () => {
   await expect(ended).rejects.toThrow();
 });
 
-it('a server that has just started forbids everything to all but masters, until it knows who may do what', async () => {
+it('a server that has just started forbids everything except to system:masters, until RBAC is loaded', async () => {
   const kube = await startKubeFixture({ forbidsMilliseconds: 300 });
   const path = '/api/v1/namespaces/default';
   const review = { spec: { resourceAttributes: { verb: 'get', resource: 'namespaces' } } };

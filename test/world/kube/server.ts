@@ -23,41 +23,43 @@ export interface KubeServerOptions {
   readonly store?: KubeStore;
   /** PEM. */
   readonly serving: { readonly cert: string; readonly key: string };
-  /** PEM: client certificates signed by it are believed: CN is the user, each O a group. */
+  /** PEM: CA of client certificates: CN is the user, each O a group. */
   readonly clientCa?: string;
-  /** PEM of an RSA (RS256) or EC P-256 (ES256) key that signs and checks ServiceAccount tokens. */
+  /** PEM of an RSA (RS256) or EC P-256 (ES256) key that signs and verifies ServiceAccount tokens. */
   readonly serviceAccount: {
     readonly privateKey: string;
     readonly issuer: string;
-    /** What tokens must be meant for; default: the issuer. */
+    /** Accepted audiences of tokens; default: the issuer. */
     readonly audiences?: readonly string[];
   };
   /** Static bearer tokens. */
   readonly tokens?: Readonly<Record<string, { readonly user: string; readonly groups: readonly string[] }>>;
-  /** Whose users may log in; default: nobody's. */
+  /** OIDC issuers of users; default: none. */
   readonly oidc?: readonly TrustedOidcIssuer[];
   /** Default false: a request without credentials is refused with 401. */
   readonly anonymousAuth?: boolean;
-  /** What /version says; default v1.36.3. */
+  /** The response of /version; default v1.36.3. */
   readonly gitVersion?: string;
-  /** Garbage collection, namespace deletion, default ServiceAccounts, as the controller-manager does them. Default true. */
+  /**
+   * Runs garbage collection, namespace deletion and default ServiceAccounts of the controller-manager. Default true.
+   */
   readonly controllers?: boolean;
   /** PEM for the ConfigMaps `kube-root-ca.crt`; default: the serving certificate. */
   readonly rootCa?: string;
   readonly switchboard?: CallInterceptor;
   /**
-   * For so long everything is forbidden to everybody but masters, as by kube-apiserver while it reads roles and bindings.
-   * Default 0.
+   * Duration for which everything is forbidden except to system:masters, as on kube-apiserver while it loads roles and
+   * bindings. Default 0.
    */
   readonly forbidsMilliseconds?: number;
-  /** Name at the switchboard; default `kube`. */
+  /** Name at the interceptor; default `kube`. */
   readonly room?: string;
 }
 
 export interface KubeServer {
   readonly url: string;
   readonly store: KubeStore;
-  /** Ends all watches and sockets at once. May be called again. */
+  /** Ends all watches and sockets at once. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -88,9 +90,9 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
     {
       ...options.serving,
       ...(options.clientCa ? { ca: options.clientCa, requestCert: true, rejectUnauthorized: false } : {}),
-      // A resumed session would not show the client's certificate again.
+      // A resumed session would lose the client's certificate.
       secureOptions: constants.SSL_OP_NO_TICKET,
-      // Clients keep idle connections for long; whoever closes first makes the other one stumble.
+      // Clients keep idle connections for long. A server that closes first would break their next request.
       keepAliveTimeout: 600_000,
       requestTimeout: 0,
     },

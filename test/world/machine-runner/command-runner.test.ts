@@ -14,7 +14,7 @@ import {
 import { commandRunner } from './command-runner.ts';
 import { isProcessRunning } from './process-running.ts';
 
-/** A command that writes down what it gets, and obeys the button unless it is told not to. */
+/** A command that records its input, and obeys the button unless it must ignore it. */
 const script = `#!/bin/sh
 folder=$1
 cat >"$folder/document.part" && mv "$folder/document.part" "$folder/document.json"
@@ -42,7 +42,7 @@ afterEach(async () => {
 const isThere = (name: string): boolean => existsSync(join(folder, name));
 const disc = Buffer.from('the bytes that were uploaded');
 
-/** A VM as the product makes them, started. Its disk comes before its CD-ROM. */
+/** A running VM with the product's configuration. Its disk comes before its CD-ROM. */
 async function startVm(how = ''): Promise<{ client: RawClient; vm: number }> {
   world = await startTrueNasFixture({ scale: 0.02, machineRunner: `'${folder}/command' '${folder}' ${how}` });
   const client = await world.login();
@@ -76,13 +76,13 @@ async function startVm(how = ''): Promise<{ client: RawClient; vm: number }> {
 const isOff = async (client: RawClient, vm: number): Promise<boolean> =>
   (await client.call('vm.status', vm)).state === 'STOPPED';
 
-/** Until the NAS shows that the VM is off. */
+/** Waits until the NAS reports that the VM is off. */
 async function awaitOff(client: RawClient, vm: number): Promise<void> {
   await expect.poll(() => isOff(client, vm), { timeout: 10_000 }).toBe(true);
 }
 
 describe('a VM as a process of a command', () => {
-  test('is told everything in one document, with the real files, so that any program can be the hypervisor', async () => {
+  test('gets everything in one document, with the real files, so that any program can be the hypervisor', async () => {
     const { client, vm } = await startVm();
     await waitUntilHolds(() => isThere('document.json'), 'the document is there');
     const document = JSON.parse(await readFile(join(folder, 'document.json'), 'utf8'));
@@ -109,7 +109,7 @@ describe('a VM as a process of a command', () => {
     await writeFile(document.serialLog, 'its folder is there', { flag: 'a' });
   });
 
-  test('runs while the process runs, hears the button as SIGTERM, and its end is powered off', async () => {
+  test('runs while the process runs, gets the button as SIGTERM, and is off when the process ends', async () => {
     const { client, vm } = await startVm();
     await waitUntilHolds(() => isThere('ready'), 'it runs');
     const { state, pid } = await client.call('vm.status', vm);
@@ -121,13 +121,13 @@ describe('a VM as a process of a command', () => {
     expect(world?.room.stuck('one')).toBeUndefined();
   });
 
-  test('that ends by itself is shown as stopped, and why to whoever asks', async () => {
+  test('is shown as stopped when the process ends by itself, and the test controls report why', async () => {
     const { client, vm } = await startVm('fails');
     await awaitOff(client, vm);
     expect(world?.room.stuck('one')).toMatch(/ended with 3\nno such thing here$/);
   });
 
-  test('that ignores the button goes by the power switch, with every process that it started', async () => {
+  test('that ignores the button is ended by the power switch, with every process that it started', async () => {
     const { client, vm } = await startVm('deaf');
     await waitUntilHolds(() => isThere('helper'), 'it runs');
     const helper = Number(await readFile(join(folder, 'helper'), 'utf8'));
@@ -138,7 +138,7 @@ describe('a VM as a process of a command', () => {
     await waitUntilHolds(() => !isProcessRunning(helper), 'its helper is gone');
   });
 
-  test('goes when the NAS goes', async () => {
+  test('ends with the NAS', async () => {
     const { client, vm } = await startVm('deaf');
     await waitUntilHolds(() => isThere('helper'), 'it runs');
     const { pid } = await client.call('vm.status', vm);
@@ -148,7 +148,7 @@ describe('a VM as a process of a command', () => {
   });
 });
 
-test('paths are absolute, wherever the world was told to keep its files', async () => {
+test('gets absolute paths, also with a relative folder of the simulators', async () => {
   const machine = commandRunner(`'${folder}/command' '${folder}' fails`).start({
     ...{ name: 'one', uuid: '6d1b1a4e-0c9e-4a3e-9d5d-0d5d6b1a2c3d', vcpus: 1, memoryMiB: 64 },
     ...{ firmware: 'bios', cpuModel: null, nics: [], serialLog: 'log/one.log' },
@@ -162,7 +162,7 @@ test('paths are absolute, wherever the world was told to keep its files', async 
   );
 });
 
-test('a command that is not there is said', async () => {
+test('reports a command that does not exist', async () => {
   const machine = commandRunner('/nowhere/qemu').start({
     ...{ name: 'one', uuid: '6d1b1a4e-0c9e-4a3e-9d5d-0d5d6b1a2c3d', vcpus: 1, memoryMiB: 64 },
     ...{ firmware: 'bios', cpuModel: null, disks: [], cdroms: [], nics: [], serialLog: '/nowhere/log' },

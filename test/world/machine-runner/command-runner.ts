@@ -4,13 +4,13 @@ import type { Log } from '../../../src/lib/log.ts';
 import type { MachineDescription, MachineRunner, RunningMachine } from './machine.ts';
 import { toMachineDocument } from './machine-document.ts';
 
-/** Lines of what a command said that are kept for whoever asks why. */
+/** The number of a command's last output lines that are kept for its error. */
 const retainedLines = 20;
 
 /**
- * Machines that are processes of a command (a program, with arguments if need be), which gets a {@link toMachineDocument
- * document} on standard input. Its life is the machine's: SIGTERM is the ACPI button, SIGKILL the power switch, its end
- * is powered off.
+ * Machines that are processes of a command (a program and optional arguments), which gets a {@link toMachineDocument
+ * document} on standard input. The process is the machine: SIGTERM is the ACPI button, SIGKILL the power switch, its
+ * end is power-off.
  */
 export function commandRunner(command: string, log?: Log): MachineRunner {
   return { start: (machine) => new CommandMachine(command, machine, log) };
@@ -25,7 +25,8 @@ class CommandMachine implements RunningMachine {
   #stuck: string | undefined;
 
   constructor(command: string, machine: MachineDescription, log: Log | undefined) {
-    // A group of its own: the terminal's Ctrl-C is not the machine's, and the power switch takes helpers along.
+    // A separate process group: the terminal's Ctrl-C does not reach the machine, and the power switch also ends its
+    // helpers.
     this.#child = spawn('/bin/sh', ['-c', `exec ${command}`], { detached: true, stdio: 'pipe' });
     this.pid = this.#child.pid;
     const keep = (line: string): void => {
@@ -36,7 +37,7 @@ class CommandMachine implements RunningMachine {
     for (const output of [this.#child.stdout, this.#child.stderr]) {
       if (output) createInterface({ input: output }).on('line', keep);
     }
-    // A command that ends before it has read everything closes the pipe; how it ended says more.
+    // A command that ends before it has read its input closes the pipe; its exit status says more.
     this.#child.stdin?.on('error', () => undefined);
     this.#child.stdin?.end(`${JSON.stringify(toMachineDocument(machine))}\n`);
     const end = (): void => this.kill();
@@ -77,12 +78,15 @@ class CommandMachine implements RunningMachine {
     try {
       process.kill(-this.pid, 'SIGKILL');
     } catch (error) {
-      // Nobody is left in it.
+      // The group is empty.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
 
-  /** Anything but a clean end, the button's own signal or the switch says that the command could not run the machine. */
+  /**
+   * Any end except a clean exit, the button's signal or the power switch means that the command could not run the
+   * machine.
+   */
   #judge(command: string, code: number | null, signal: NodeJS.Signals | null): void {
     if (code === 0 || this.#switchedOff || signal === 'SIGTERM') return;
     const how = signal === null ? `with ${code}` : `by ${signal}`;

@@ -5,7 +5,7 @@ import type { MachineDescription } from './machine.ts';
 const Path = z.string().startsWith('/');
 
 /**
- * What a program that runs machines gets on standard input: one JSON document. It is a contract with foreign programs.
+ * The input of a program that runs machines: one JSON document on standard input. It is a contract with other programs.
  * Every path is a real local file; lower order boots first, over disks and CD-ROMs together.
  */
 export const MachineDocument = z.strictObject({
@@ -19,7 +19,7 @@ export const MachineDocument = z.strictObject({
   disks: z.array(z.strictObject({ path: Path, sizeBytes: z.int().nonnegative(), serial: z.string(), order: z.int() })),
   cdroms: z.array(z.strictObject({ path: Path, order: z.int() })),
   nics: z.array(z.strictObject({ mac: z.string(), bridge: z.string() })),
-  /** What the machine says on its first serial port is to be appended here. */
+  /** The program appends the output of the machine's first serial port here. */
   serialLog: Path,
 });
 export type MachineDocument = z.infer<typeof MachineDocument>;

@@ -1,6 +1,7 @@
 /**
- * The seam between whoever switches machines on (TrueNAS, Robot) and what then runs. Every path is a real local file.
- * What `--machine-runner COMMAND` gets of it on standard input is in machine-runner/machine-document.ts.
+ * The interface between the platform (TrueNAS, Robot), which switches machines on, and the system that runs. Every path
+ * is a real local file. The part that `--machine-runner COMMAND` gets on standard input is in
+ * machine-runner/machine-document.ts.
  */
 export interface MachineDescription {
   readonly name: string;
@@ -17,12 +18,12 @@ export interface MachineDescription {
     readonly serial: string;
     readonly order: number;
     readonly bus: 'virtio' | 'sata' | 'nvme';
-    /** Of a real drive; without one it is QEMU's. */
+    /** Model of a real drive; default: QEMU's. */
     readonly model?: string;
     /** E.g. `eui.00a1b2c3d4e5f601` or `0x5000c500aabbcc07`. */
     readonly wwn?: string;
     readonly rotational?: boolean;
-    /** What the kernel calls it, e.g. `nvme1n1`; without one it is counted by order. */
+    /** Kernel name, e.g. `nvme1n1`; by default drives are numbered in order. */
     readonly kernelName?: string;
   }[];
   readonly cdroms: readonly { readonly path: string; readonly order: number }[];
@@ -30,16 +31,16 @@ export interface MachineDescription {
     readonly mac: string;
     readonly bridge: string;
     readonly model: string;
-    /** What a DHCP server in its network offers at this moment; without one, nobody answers. */
+    /** The current offer of a DHCP server in its network; undefined: no answer. */
     readonly dhcp?: DhcpLease | undefined;
   }[];
-  /** Where the serial console is written to. */
+  /** File of the serial console's output. */
   readonly serialLog: string;
-  /** A reboot ends it, as QEMU's `-no-reboot` does: whoever switched it on decides what boots next. */
+  /** A reboot ends it, like QEMU's `-no-reboot`: the platform decides what boots next. */
   readonly rebootEnds?: true;
 }
 
-/** An IPv4 address as DHCP hands it out. */
+/** An IPv4 address of a DHCP offer. */
 export interface DhcpLease {
   readonly address: string;
   /** Length of the prefix. */
@@ -48,22 +49,25 @@ export interface DhcpLease {
 }
 
 export interface RunningMachine {
-  /** Of the process that is the machine; undefined for one without. */
+  /** Process id of the machine; undefined for a machine without a process. */
   readonly pid?: number | undefined;
   /** The ACPI button. The guest may ignore it. */
   pressPowerButton(): void;
   /** The power switch. */
   kill(): void;
-  /** Resolves when the machine is off, by whatever cause. */
+  /** Resolves when the machine is off, for any reason. */
   readonly exited: Promise<void>;
-  /** It ended by a reboot, for one whose reboots end it. */
+  /** It ended by a reboot, if reboots end this machine. */
   readonly rebooted?: boolean;
-  /** Why nothing will come of this boot, in words for the test that reads it; undefined while all is well. */
+  /** Why this boot cannot succeed, as a message for tests; undefined otherwise. */
   readonly stuck: string | undefined;
 }
 
 export interface MachineRunner {
   start(machine: MachineDescription): RunningMachine;
-  /** Whether what runs on the machine of a name takes packets to an address; nobody asks where this is not known. */
+  /**
+   * Whether the system of a machine, by name, accepts packets to an address. A runner without this function accepts
+   * all.
+   */
   takes?(name: string, address: string): boolean;
 }

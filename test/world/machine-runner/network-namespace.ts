@@ -6,19 +6,21 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A network namespace with a bridge of its own, for machines that must not meet anybody else's network. */
+/** A network namespace with its own bridge, isolated from other networks. */
 export interface NetworkNamespace {
-  /** Words in front of a command that is to run inside. */
+  /** Prefix of a command that runs inside. */
   readonly enter: readonly string[];
-  /** Runs a command inside and gives what it writes. */
+  /** Runs a command inside and returns its output. */
   ask(command: readonly string[]): Promise<string>;
   close(): Promise<void>;
 }
 
-/** What is to live in it: machines on a bridge, or simulated nodes, which are this machine under many addresses. */
+/** The use of the namespace: machines on a bridge, or simulated nodes, which are this machine under many addresses. */
 export type NamespaceUse = 'machines' | 'simulated nodes';
 
-/** Makes one, with `br0` at an address like `192.0.2.1/24`. Gives one sentence where this machine does not let us. */
+/**
+ * Creates one, with `br0` at an address like `192.0.2.1/24`. Returns one sentence where the host does not permit it.
+ */
 export async function createNetworkNamespace(
   address: string,
   inhabitants: NamespaceUse,
@@ -31,7 +33,7 @@ export async function createNetworkNamespace(
     'ip link add br0 type bridge',
     `ip address add ${address} dev br0`,
     'ip link set br0 up',
-    // Every address of the network is ours to listen on.
+    // This process can listen on every address of the network.
     ...(inhabitants === 'machines' ? [] : [`ip route add local ${address.replace(/\.\d+\//, '.0/')} dev br0`]),
   ].join(' && ');
   const words = ['--net', ...(isRoot ? [] : ['--user', '--map-root-user']), 'sh', '-c', `${set} && echo ready && cat`];

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** Whether a process runs. One that ended and that nobody has asked about yet does not. */
+/** Whether a process runs. A zombie does not. */
 export function isProcessRunning(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', `${pid}`], { encoding: 'utf8', timeout: 10_000 });
   return stdout.trim() !== '' && !stdout.trim().startsWith('Z');

@@ -31,11 +31,11 @@ test('QEMU gets the devices of the document in their boot order, and no others',
     { driver: 'virtio-net-pci', mac: '02:CA:fe:00:00:01', romfile: '', netdev: 'nic0' },
   ]);
   expect(args).toContain('-nodefaults');
-  // Whatever else could be booted is not.
+  // Other bootable devices are not booted.
   expect(after(args, '-boot')).toEqual(['strict=on']);
 });
 
-test('commas in names and paths are what they are', () => {
+test('commas in names and paths are escaped', () => {
   const args = toQemuArguments(machine, host);
   expect(after(args, '-name')).toEqual(['1_one,,two']);
   expect(after(args, '-chardev')).toEqual(['file,id=serial,append=on,path=/log/1,,one.log']);
@@ -47,20 +47,20 @@ test.each([
   ['EPYC', ['EPYC']],
   [null, []],
 ])(
-  'the processor %s is asked of QEMU as %j; none is its own default, which is too old for Talos',
+  "the processor %s is requested from QEMU as %j; none is QEMU's default, which is too old for Talos",
   (cpuModel, wanted) => {
     expect(after(toQemuArguments({ ...machine, cpuModel }, host), '-cpu')).toEqual(wanted);
   },
 );
 
-test('the variables of the firmware lie beside the serial log, one file for each machine', () => {
+test('the variables of the firmware are stored besides the serial log, one file for each machine', () => {
   const files = after(toQemuArguments(machine, host), '-blockdev').map((text) => JSON.parse(text).file.filename);
   expect(files.slice(0, 2)).toEqual(['/OVMF_CODE.fd', `/log/${machine.uuid}_VARS.fd`]);
   const bios = toQemuArguments({ ...machine, firmware: 'bios' }, { ...host, ovmfCode: undefined });
   expect(after(bios, '-machine')).toEqual(['q35']);
 });
 
-test('a NIC hangs at a network device that Linux takes for a name, or at nothing', () => {
+test('a NIC is attached to a network device with a valid Linux name, or to none', () => {
   const name = tapName('02:CA:fe:00:00:01');
   expect(name).toBe('vm02cafe000001');
   expect(name.length).toBeLessThan(16);
@@ -70,7 +70,7 @@ test('a NIC hangs at a network device that Linux takes for a name, or at nothing
   expect(after(toQemuArguments(machine, { ...host, plugged: false }), '-netdev')).toEqual([]);
 });
 
-test('more CD-ROMs than QEMU can have are refused with a sentence', () => {
+test('more CD-ROMs than QEMU supports are refused with a sentence', () => {
   const cdroms = Array.from({ length: 7 }, (_, index) => ({ path: `/${index}.iso`, order: index + 1 }));
   expect(() => toQemuArguments({ ...machine, cdroms }, host)).toThrow(/at most 6 CD-ROMs, and 1_one,two has 7/);
 });

@@ -1,29 +1,29 @@
 import { dirname, join } from 'node:path';
 import type { MachineDocument } from './machine-document.ts';
 
-/** What this host adds to a machine. */
+/** The host-specific options of a machine. */
 export interface QemuHost {
   readonly accelerator: 'kvm' | 'tcg';
   /** The firmware's program for UEFI machines. */
   readonly ovmfCode: string | undefined;
-  /** Whether NICs hang at their bridges or their cables are unplugged. */
+  /** Whether NICs are attached to their bridges or their cables are unplugged. */
   readonly plugged: boolean;
 }
 
-/** The variables of a UEFI machine's firmware, e.g. its boot entries: kept between two starts, as libvirt does. */
+/** The variables of a UEFI machine's firmware, e.g. its boot entries: kept between two starts, as by libvirt. */
 export const variablesPath = ({ serialLog, uuid }: MachineDocument): string =>
   join(dirname(serialLog), `${uuid}_VARS.fd`);
 
-/** The network device that QEMU makes for a NIC, and that goes when QEMU goes. Linux allows 15 characters. */
+/** The network device that QEMU creates for a NIC, and removes at its end. Linux allows 15 characters. */
 export const tapName = (mac: string): string => `vm${mac.toLowerCase().replaceAll(/[:-]/g, '')}`;
 
-/** The built-in AHCI controller of a q35 machine has so many ports. */
+/** The number of ports of a q35 machine's built-in AHCI controller. */
 const sataPorts = 6;
 
 /**
- * The command line of QEMU for a machine: the devices of the document and nothing else, as libvirt on TrueNAS would give
- * them. Disks are virtio, CD-ROMs SATA, network cards virtio; only disks and CD-ROMs are booted from. It starts paused,
- * with its monitor (QMP) on standard input and output. Throws a RangeError for what QEMU cannot have.
+ * The command line of QEMU for a machine: only the devices of the document, with the options of libvirt on TrueNAS.
+ * Disks are virtio, CD-ROMs SATA, NICs virtio; only disks and CD-ROMs boot. It starts paused, with its monitor (QMP) on
+ * standard input and output. Throws a RangeError for options that QEMU does not support.
  */
 export function toQemuArguments(machine: MachineDocument, host: QemuHost): string[] {
   if (machine.cdroms.length > sataPorts) {
@@ -47,10 +47,10 @@ export function toQemuArguments(machine: MachineDocument, host: QemuHost): strin
   ];
 }
 
-/** In QEMU's older option syntax a comma stands for itself when it is doubled. */
+/** In QEMU's older option syntax a literal comma is doubled. */
 const escapeCommas = (text: string): string => text.replaceAll(',', ',,');
 
-/** `max` is all that the accelerator can do: with KVM the host's own processor. */
+/** `max` is every feature of the accelerator: with KVM the host's own processor. */
 export const cpu = (model: string | null): string[] =>
   model === null ? [] : ['-cpu', model === 'host' ? 'max' : model];
 

@@ -12,7 +12,7 @@ export interface Qemu {
   readonly ovmf: { readonly code: string; readonly variables: string } | undefined;
 }
 
-/** Where distributions and QEMU itself put OVMF: the program, and the variables to begin with. */
+/** Locations of OVMF in distributions and QEMU: the program, and the initial variables. */
 const ovmfPaths = [
   ['/usr/share/OVMF/OVMF_CODE_4M.fd', '/usr/share/OVMF/OVMF_VARS_4M.fd'],
   ['/usr/share/OVMF/OVMF_CODE.fd', '/usr/share/OVMF/OVMF_VARS.fd'],
@@ -21,7 +21,7 @@ const ovmfPaths = [
   ['/usr/share/qemu/edk2-x86_64-code.fd', '/usr/share/qemu/edk2-i386-vars.fd'],
 ] as const;
 
-/** QEMU and OVMF of this machine, or one sentence that says what is missing. */
+/** QEMU and OVMF of this machine, or one sentence that names the missing part. */
 export function findQemu(): Qemu | string {
   const path = findPeer('qemu-system-x86_64');
   if (path === undefined) return `qemu-system-x86_64 not found: ${peers['qemu-system-x86_64'].remedy}.`;
@@ -35,8 +35,8 @@ export const ovmfMissing =
   'OVMF not found: install it (Debian: ovmf), or set OVMF_CODE and OVMF_VARS to its two files.';
 
 /**
- * KVM where it works, else emulation. That a device is there and may be opened says little, e.g. in a container or a
- * virtual machine: only QEMU itself can tell, with the processor that is wanted.
+ * KVM where it works, else emulation. An accessible device is not sufficient evidence, e.g. in a container or a virtual
+ * machine: only QEMU itself can tell, with the requested processor.
  */
 export async function chooseAccelerator(qemu: string, cpuModel: string | null): Promise<'kvm' | 'tcg'> {
   try {
@@ -52,7 +52,7 @@ export async function chooseAccelerator(qemu: string, cpuModel: string | null): 
   return code === 0 ? 'kvm' : 'tcg';
 }
 
-/** Why a bridge cannot be plugged into; undefined when it can. */
+/** Why a bridge cannot be used; undefined when it can. */
 export function bridgeProblem(bridge: string): string | undefined {
   const { status, stdout, error } = ip(['-oneline', 'link', 'show', 'dev', bridge, 'type', 'bridge']);
   if (error) return `Networks need the program ip: ${error.message}`;
@@ -60,7 +60,7 @@ export function bridgeProblem(bridge: string): string | undefined {
   return `There is no bridge ${JSON.stringify(bridge)} here: make one (test/peers/README.md says how), or set MACHINE_NETWORK=unplugged.`;
 }
 
-/** Plugs a network device into a bridge. Throws an Error with the words of `ip`. */
+/** Attaches a network device to a bridge. Throws an Error with the message of `ip`. */
 export function attachToBridge(tap: string, bridge: string): void {
   const { status, stderr } = ip(['link', 'set', 'dev', tap, 'master', bridge, 'up']);
   if (status !== 0) throw new Error(`${tap} cannot be plugged into ${bridge}: ${stderr.trim()}`);
@@ -68,7 +68,7 @@ export function attachToBridge(tap: string, bridge: string): void {
 
 const ip = (args: readonly string[]) => spawnSync('ip', args, { encoding: 'utf8', timeout: 10_000 });
 
-/** Words in front of a command that end it when its parent is gone by whatever cause, if this machine can. */
+/** Prefix of a command that ends it when its parent ends for any reason, if this machine supports it. */
 export function dieWithParentPrefix(): string[] {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
   const setpriv = folders.map((folder) => join(folder, 'setpriv')).find((path) => existsSync(path));

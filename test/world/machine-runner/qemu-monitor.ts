@@ -10,7 +10,7 @@ export class QemuExited extends Error {}
 
 /** QEMU's monitor (qemu.org: QMP). */
 export interface QemuMonitor {
-  /** Carries out a command. Rejects with QEMU's own sentence, or a {@link QemuExited}. */
+  /** Executes a command. Rejects with QEMU's own message, or a {@link QemuExited}. */
   execute(command: string): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ interface PendingCommand {
   readonly reject: (error: Error) => void;
 }
 
-/** Speaks to a QEMU that has its monitor on these streams. */
+/** Connects to a QEMU with its monitor on these streams. */
 export function openQemuMonitor(input: Writable, output: Readable): QemuMonitor {
   const waiting = new Map<number, PendingCommand>();
   let next = 1;
@@ -35,7 +35,7 @@ export function openQemuMonitor(input: Writable, output: Readable): QemuMonitor 
   lines.on('close', () => {
     for (const { reject } of waiting.values()) reject(new QemuExited('QEMU is gone'));
   });
-  // Whoever waits learns of it when the other stream closes.
+  // Pending commands are rejected when the other stream closes.
   input.on('error', () => undefined);
   const execute = (command: string): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -43,7 +43,7 @@ export function openQemuMonitor(input: Writable, output: Readable): QemuMonitor 
       waiting.set(id, { resolve, reject });
       input.write(`${JSON.stringify({ execute: command, id })}\n`);
     });
-  // Nothing else is taken before this.
+  // QEMU accepts no other command before this.
   const greeted = execute('qmp_capabilities');
   return { execute: (command) => greeted.then(() => execute(command)) };
 }

@@ -18,10 +18,13 @@ const parts = findGuestParts();
 const missing =
   typeof qemu === 'string' ? qemu : !qemu.ovmf ? ovmfMissing : typeof parts === 'string' ? parts : undefined;
 
-/** By emulation, on a machine that does other things too. */
+/** For emulation on a busy machine. */
 const patienceMilliseconds = 240_000;
 const gibibyte = 1024 ** 3;
-/** As it would be, and once more with the shortest configuration, to see another kernel than ours mount both. */
+/**
+ * The usual configuration, and the minimal one. The kernel of the guest mounts both, which verifies our discs with
+ * foreign code.
+ */
 const seeds = seedSizes.map(buildMachineSeed);
 const mac = seeds[0]?.mac ?? '';
 
@@ -30,7 +33,7 @@ let client: RawClient;
 let network: NetworkNamespace | string = 'not tried';
 let vm = 0;
 
-/** What the machine has said on its serial console since it was created. */
+/** The machine's serial output since its creation. */
 const serialOutput = (): string => {
   const path = join(world.room.nas.folder, 'log', `${vm}_one.log`);
   return existsSync(path) ? readFileSync(path, 'latin1') : '';
@@ -44,7 +47,7 @@ async function awaitFact(text: string): Promise<void> {
     if (world.room.nas.vms.get(vm)?.guest === undefined)
       throw new Error(`it is off: ${world.room.stuck('one')}\n${serialOutput()}`);
     if (Date.now() > byDeadline) throw new Error(`it never said ${text}:\n${serialOutput()}`);
-    // Whoever says nothing for a minute is hung up on, and a slow machine takes longer.
+    // A connection is closed after a minute of silence, and a slow machine takes longer.
     await client.call('core.ping');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -52,7 +55,10 @@ async function awaitFact(text: string): Promise<void> {
 
 const state = async (): Promise<string> => (await client.call('vm.status', vm)).state;
 
-/** What the product would do: zvols, two uploads, a VM, its devices. The second disk is there to be told from the first. */
+/**
+ * The calls of the product: zvols, two uploads, a VM, its devices. The second disk verifies that disks are
+ * distinguished.
+ */
 async function makeVm(disc: Buffer): Promise<void> {
   await client.call('pool.dataset.create', { name: 'tank/vm' });
   for (const [name, volsize] of [
@@ -86,7 +92,7 @@ describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', mis
     if (missing !== undefined || typeof parts === 'string') return;
     network = await createNetworkNamespace('192.0.2.1/24', 'machines');
     const where = typeof network === 'string' ? ['env', 'MACHINE_NETWORK=unplugged'] : network.enter;
-    // Button and switch are looked at by the world's clock: 90 s of patience are 36 s here.
+    // Button and power switch are polled in simulated time: a timeout of 90 s is 36 s here.
     world = await startTrueNasFixture({ scale: 0.4, machineRunner: [...where, `'${command}'`].join(' ') });
     client = await world.login();
     await makeVm(buildGuestDisc(parts, 5));
@@ -99,23 +105,23 @@ describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', mis
     if (typeof network !== 'string') await network.close();
   });
 
-  it('boots from the CD-ROM while the disk before it is empty, by UEFI', () => {
+  it('boots by UEFI from the CD-ROM while the disk before it is empty', () => {
     expect(facts('booted')).toEqual(['disc']);
     expect(facts('firmware')).toEqual(['uefi']);
   });
 
-  it('has the UUID, processors and memory that the NAS says, and a processor that Talos runs on', async () => {
+  it("has the UUID, processors and memory of the NAS's entry, and a processor that Talos supports", async () => {
     const { uuid } = await client.call('vm.get_instance', vm);
     expect(facts('uuid')).toEqual([uuid]);
     expect(facts('processors')).toEqual(['2']);
     const kibibytes = Number(facts('memory')[0]);
     expect(kibibytes).toBeGreaterThan(384 * 1024);
     expect(kibibytes).toBeLessThan(512 * 1024);
-    // The seven flags of x86-64-v2 that are no older.
+    // The seven flags of x86-64-v2 that older levels lack.
     expect(facts('x86-64-v2')).toEqual(['7']);
   });
 
-  it('has the disks of the NAS, by size and serial, and nothing besides', async () => {
+  it('has the disks of the NAS, by size and serial, and no others', async () => {
     const disks = await client.call('vm.device.query', [['attributes.dtype', '=', 'DISK']]);
     const serial = (name: string) =>
       disks.find(({ attributes }: { attributes: { path: string } }) => attributes.path.endsWith(name)).attributes
@@ -134,7 +140,7 @@ describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', mis
     expect(facts('nic')).toEqual([mac]);
   });
 
-  it('mounts the volumes that are labelled cidata, by either of their two kinds of names, and finds in them exactly the files that Talos looks for, byte by byte', () => {
+  it('mounts the cidata volumes, by both kinds of names, and finds exactly the files that Talos reads', () => {
     const wanted = seeds.flatMap(({ machineConfig }, index) =>
       ['ro', 'ro,nojoliet', 'ro,norock'].map((options) => ({
         mounted: `sr${index + 1} ${options}`,
@@ -157,21 +163,21 @@ describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', mis
     expect(found).toEqual(wanted);
   });
 
-  it('answers on the bridge at the address that its network-config gives it', async ({ skip }) => {
+  it('answers on the bridge at the address of its network-config', async ({ skip }) => {
     if (typeof network === 'string') return skip(network);
     const script = "fetch('http://192.0.2.21/').then((a) => a.text()).then((t) => process.stdout.write(t))";
     const answer = await network.ask([process.execPath, '-e', script]);
     expect(answer.trim()).toBe((await client.call('vm.get_instance', vm)).uuid);
   });
 
-  it('goes off by the ACPI button, and the NAS shows it', { timeout: patienceMilliseconds }, async () => {
+  it('powers off by the ACPI button, and the NAS shows it', { timeout: patienceMilliseconds }, async () => {
     expect((await client.job('vm.stop', vm, {})).state).toBe('SUCCESS');
     await expect.poll(state, { timeout: 60_000 }).toBe('STOPPED');
     expect(serialOutput()).toContain('fact button');
     expect(world.room.stuck('one')).toBeUndefined();
   });
 
-  it('boots from the disk once that is bootable, though the CD-ROM still is', {
+  it('boots from the disk once it is bootable, although the CD-ROM still is', {
     timeout: patienceMilliseconds,
   }, async () => {
     await client.call('vm.start', vm);
@@ -179,7 +185,7 @@ describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', mis
     expect(facts('booted')).toEqual(['disc', 'disk']);
   });
 
-  it('is gone at once by the power switch, with QEMU', async () => {
+  it('ends at once by the power switch, with QEMU', async () => {
     const { pid } = await client.call('vm.status', vm);
     const [child] = spawnSync('ps', ['-o', 'pid=', '--ppid', `${pid}`], { encoding: 'utf8' })
       .stdout.trim()
@@ -190,7 +196,7 @@ describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', mis
     await expect.poll(() => isProcessRunning(Number(child)), { timeout: 10_000 }).toBe(false);
   });
 
-  it('keeps QEMU from living on without it, whoever it was that killed it', async () => {
+  it('ends QEMU when it is killed itself, for any reason', async () => {
     await client.call('vm.start', vm);
     const { pid } = await client.call('vm.status', vm);
     const children = () => spawnSync('ps', ['-o', 'pid=', '--ppid', `${pid}`], { encoding: 'utf8' }).stdout.trim();

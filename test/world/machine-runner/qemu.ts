@@ -1,7 +1,7 @@
 /**
- * One machine by QEMU, for `--machine-runner`: reads the document of a machine from standard input and is that machine
- * until it ends. SIGTERM presses the ACPI button; SIGKILL is the power switch. Start it by the file `qemu` beside this
- * one.
+ * One machine by QEMU, for `--machine-runner`: reads the document of a machine from standard input and runs the machine
+ * until it ends. SIGTERM presses the ACPI button; SIGKILL is the power switch. Start it by the file `qemu` in this
+ * folder.
  */
 import { spawn } from 'node:child_process';
 import { constants, copyFileSync, existsSync } from 'node:fs';
@@ -20,12 +20,12 @@ import {
 } from './qemu-host.ts';
 import { openQemuMonitor, QemuExited } from './qemu-monitor.ts';
 
-/** The machine cannot be run here. The message is a sentence for people. */
+/** The machine cannot run on this host. The message is a sentence for people. */
 class QemuProblem extends Error {}
 
-/** Runs the machine. Resolves with the code to end with. */
+/** Runs the machine. Resolves with the exit code. */
 async function main(): Promise<number> {
-  // Before anything else: who presses the button early has to be remembered.
+  // First of all: an early press of the button must be recorded.
   const pressed = powerButtonPressed();
   const machine = readDocument(await text(process.stdin));
   const qemu = findQemu();
@@ -87,7 +87,7 @@ async function runMachine(
     }
   };
   const failed = async (error: unknown): Promise<number> => {
-    // Why it is gone it has said itself, on standard error.
+    // QEMU has printed the reason on standard error.
     if (error instanceof QemuExited) return await ended;
     child.kill('SIGKILL');
     throw error;

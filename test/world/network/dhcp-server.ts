@@ -1,24 +1,24 @@
 import { ipv4SubnetOf, listIpv4Addresses, parseIpv4, parseIpv4Range } from '../../../src/lib/net/ipv4.ts';
 import type { DhcpLease } from '../machine-runner/machine.ts';
 
-/** How a DHCP server is set up. */
+/** Configuration of a DHCP server. */
 export interface DhcpSettings {
   readonly prefix: number;
   readonly gateway: string;
   /** Addresses by MAC address. */
   readonly reservations?: Readonly<Record<string, string>>;
-  /** What others are given, e.g. `192.0.2.100-192.0.2.199`. Without one they are given nothing. */
+  /** Addresses for other cards, e.g. `192.0.2.100-192.0.2.199`. Without a range they get none. */
   readonly range?: string | undefined;
 }
 
 /**
- * A DHCP server of one network. A card that an address is reserved for is offered that one and no other; any other card one of the range,
- * the same each time. Leases last for ever, but a reservation that comes later counts with the next question.
+ * A DHCP server of one network. A card with a reservation is offered that address and no other; any other card gets one
+ * of the range, always the same. Leases never expire, but a new reservation applies to the next request.
  */
 export class DhcpServer {
   readonly #settings: DhcpSettings;
   readonly #reservations = new Map<string, string>();
-  /** MAC addresses by what they were given out of the range. */
+  /** MAC addresses by the address handed out from the range. */
   readonly #leases = new Map<string, string>();
 
   constructor(settings: DhcpSettings) {
@@ -26,7 +26,7 @@ export class DhcpServer {
     for (const [mac, address] of Object.entries(settings.reservations ?? {})) this.reserve(mac, address);
   }
 
-  /** Throws a RangeError for what a server refuses to be set up with. */
+  /** Throws a RangeError for an invalid configuration. */
   reserve(mac: string, address: string): void {
     const { prefix, gateway } = this.#settings;
     const [own, at] = [parseIpv4(address), parseIpv4(gateway) ?? 0];
@@ -38,7 +38,7 @@ export class DhcpServer {
     this.#reservations.set(mac.toLowerCase(), address);
   }
 
-  /** What a card is offered; undefined: nobody answers it. */
+  /** The address offered to a card; undefined: no answer. */
   offer(mac: string): DhcpLease | undefined {
     const { prefix, gateway } = this.#settings;
     const asker = mac.toLowerCase();

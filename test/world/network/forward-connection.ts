@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
-/** Hands a connection on to somebody else, byte for byte. Both ends are in `sockets` while they last. */
+/** Forwards a connection to a target, byte for byte. Both sockets are in `sockets` while they are open. */
 export function forwardConnection(socket: Socket, host: string, port: number, sockets: Set<Socket>): void {
-  // On loopback the node gets to see who asks, as behind a real address of its own.
+  // On loopback the node sees the client's address, as with a real address of its own.
   const asker = socket.remoteAddress ?? '';
   const inner = connect({ host, port, ...(asker.startsWith('127.') ? { localAddress: asker } : {}) });
   for (const [one, other] of [

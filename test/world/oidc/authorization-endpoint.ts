@@ -3,8 +3,8 @@ import { findClient, type Issuer, scopes, secondsFromNow } from './issuer.ts';
 import { isLoopback, type OidcClient } from './seed.ts';
 
 /**
- * `GET /authorize`: whoever sits before the browser agrees to everything at once and is sent back with a code. A mistake goes
- * the same way, unless it is in the client or in the place to go back to: then it stays here (RFC 6749, 4.1.2.1).
+ * `GET /authorize`: the current user consents to every request and is redirected with a code. An error is also
+ * redirected, unless it concerns the client or the redirect URI: then it is answered here (RFC 6749, 4.1.2.1).
  */
 export function handleAuthorizationRequest(issuer: Issuer, query: URLSearchParams): OidcResponse {
   const client = findClient(issuer, requiredParameter(query, 'client_id'));
@@ -45,7 +45,7 @@ function issueCode(issuer: Issuer, client: OidcClient, redirectUri: string, quer
   return issuer.grants.giveCode({ login, redirectUri, challenge }, secondsFromNow(issuer, issuer.seed.codeSeconds));
 }
 
-/** Reads what is asked for. Throws an {@link OAuthError}. */
+/** Parses the request. Throws an {@link OAuthError}. */
 export function parseScopes(text = ''): string[] {
   const asked = text.split(' ').filter(Boolean);
   const strange = asked.find((scope) => !scopes.includes(scope));
@@ -54,7 +54,7 @@ export function parseScopes(text = ''): string[] {
   return asked;
 }
 
-/** Who keeps no secret has to prove by PKCE that it was him who asked (RFC 7636, 4.4.1; RFC 9700, 2.1.1). */
+/** A public client must use PKCE (RFC 7636, 4.4.1; RFC 9700, 2.1.1). */
 function parseChallenge(client: OidcClient, query: URLSearchParams): string | undefined {
   const challenge = optionalParameter(query, 'code_challenge');
   const method = optionalParameter(query, 'code_challenge_method');
@@ -67,7 +67,7 @@ function parseChallenge(client: OidcClient, query: URLSearchParams): string | un
   return challenge;
 }
 
-/** As it is registered but for the port, which such a program cannot know before (RFC 8252, 7.3). */
+/** As registered except for the port, which a native app cannot know in advance (RFC 8252, 7.3). */
 function isRegisteredRedirect({ redirectUris }: OidcClient, text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);

@@ -4,7 +4,9 @@ import { OAuthError, type OidcResponse, optionalParameter, requiredParameter } f
 import { type Issuer, secondsFromNow } from './issuer.ts';
 import type { OidcClient } from './seed.ts';
 
-/** `POST /device/code`: a code for a device without a browser, and one for its user to type elsewhere (RFC 8628, 3.2). */
+/**
+ * `POST /device/code`: a device code for a device without a browser, and a user code to type elsewhere (RFC 8628, 3.2).
+ */
 export function startDeviceLogin(issuer: Issuer, client: OidcClient, form: URLSearchParams): OidcResponse {
   const { deviceSeconds, pollSeconds } = issuer.seed;
   const until = secondsFromNow(issuer, deviceSeconds);
@@ -25,7 +27,7 @@ export function startDeviceLogin(issuer: Issuer, client: OidcClient, form: URLSe
   };
 }
 
-/** `GET /device`: whoever sits before the browser types the code and agrees. */
+/** `GET /device`: the current user types the code and consents. */
 export function approveDeviceLogin(issuer: Issuer, query: URLSearchParams): OidcResponse {
   const device = issuer.grants.findDeviceByUser(requiredParameter(query, 'user_code'));
   if (!device || device.until <= issuer.now()) throw new OAuthError('invalid_request', 'no device shows this code');
@@ -35,7 +37,7 @@ export function approveDeviceLogin(issuer: Issuer, query: URLSearchParams): Oidc
   return { status: 200, body: { message: 'You can go back to your device.' } };
 }
 
-/** What the device gets that asks again and again (RFC 8628, 3.5). */
+/** The answer to a device that polls (RFC 8628, 3.5). */
 export function redeemDeviceCode(issuer: Issuer, client: OidcClient, form: URLSearchParams): LoginGrant {
   const deviceCode = requiredParameter(form, 'device_code');
   const device = issuer.grants.findDevice(deviceCode);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { OidcUser } from './seed.ts';
 
-/** Somebody has logged in at a client. */
+/** A user's login at a client. */
 export interface LoginGrant {
   readonly person: OidcUser;
   readonly client: string;
@@ -10,20 +10,20 @@ export interface LoginGrant {
   readonly at: Date;
 }
 
-/** What an authorization code stands for. */
+/** The grant of an authorization code. */
 export interface AuthorizationCode {
   readonly login: LoginGrant;
   readonly redirectUri: string;
-  /** S256 of what the client keeps to itself. */
+  /** S256 of the client's code verifier. */
   readonly challenge: string | undefined;
 }
 
-/** What a refresh token stands for. */
+/** The grant of a refresh token. */
 interface RefreshGrant {
   readonly login: LoginGrant;
 }
 
-/** A device on which somebody wants to log in. */
+/** A pending device login. */
 export interface DeviceLogin {
   readonly client: string;
   readonly scopes: readonly string[];
@@ -42,8 +42,8 @@ interface StoredGrant<T> {
 const randomToken = (): string => randomBytes(24).toString('base64url');
 
 /**
- * What the issuer has given out and takes back once. What comes twice was stolen: with it everything ends that came of the
- * same login (RFC 6749, 4.1.2; RFC 9700, 4.14.2).
+ * The issued grants, each valid once. A second use means theft: it revokes everything of the same login (RFC 6749,
+ * 4.1.2; RFC 9700, 4.14.2).
  */
 export class Grants {
   readonly #codes = new Map<string, StoredGrant<AuthorizationCode>>();

@@ -1,11 +1,11 @@
-/** What goes back over HTTP. A body is JSON. */
+/** An HTTP response. A body is JSON. */
 export interface OidcResponse {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal in the words of OAuth (RFC 6749, 4.1.2.1 and 5.2). */
+/** An OAuth error (RFC 6749, 4.1.2.1 and 5.2). */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: string;
@@ -23,14 +23,14 @@ export class OAuthError extends Error {
   }
 }
 
-/** A parameter that may be there once; an empty one is none (RFC 6749, 3.1). */
+/** A parameter that may occur once; an empty one counts as absent (RFC 6749, 3.1). */
 export function optionalParameter(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
   if (values.length > 1) throw new OAuthError('invalid_request', `${name} is there twice`);
   return values[0] || undefined;
 }
 
-/** A parameter that has to be there. */
+/** A required parameter. */
 export function requiredParameter(parameters: URLSearchParams, name: string): string {
   const value = optionalParameter(parameters, name);
   if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing`);

@@ -2,22 +2,22 @@ import { z } from 'zod';
 import type { LoginGrant } from './grants.ts';
 import { newSigningKey, type SigningKey, signToken } from './signing-keys.ts';
 
-/** For whom a token is to be, and what may be wrong with it. */
+/** The subject of a token, and its possible faults. */
 const RequestedToken = z.strictObject({
   /** `sub`. */
   subject: z.string(),
   groups: z.array(z.string()).optional(),
   audience: z.union([z.string(), z.array(z.string())]),
-  /** Negative: it has ended already. */
+  /** Negative: it has already expired. */
   lifetimeSeconds: z.number().default(600),
-  /** Further claims, or others in place of the usual ones, `iss` too. */
+  /** Additional claims. They replace the usual ones, including `iss`. */
   claims: z.record(z.string(), z.unknown()).default({}),
-  /** `stranger`: one that the issuer never had, under the name of the current one. */
+  /** `stranger`: a key that the issuer never had, with the id of the current one. */
   key: z.enum(['current', 'stranger']).default('current'),
 });
 export type TokenSpec = z.input<typeof RequestedToken>;
 
-/** Who signs, and when. */
+/** The signing keys and the clock. */
 interface SigningContext {
   readonly issuer: string;
   /** The current one is first. */
@@ -25,7 +25,7 @@ interface SigningContext {
   readonly now: Date;
 }
 
-/** A token for anybody, also a wrong one. */
+/** A token for any user, also an invalid one. */
 export function signRequestedToken({ issuer, keys, now }: SigningContext, given: TokenSpec): string {
   const wish = RequestedToken.parse(given);
   const current = currentKey(keys);
@@ -35,7 +35,7 @@ export function signRequestedToken({ issuer, keys, now }: SigningContext, given:
   return signToken(key, { iss: issuer, sub, aud, ...times, ...(groups ? { groups } : {}), ...wish.claims });
 }
 
-/** The ID token of a login, with the claims that its scopes stand for (OpenID Connect Core, 5.4). */
+/** The ID token of a login, with the claims of its scopes (OpenID Connect Core, 5.4). */
 export function signIdToken({ issuer, keys, now }: SigningContext, login: LoginGrant, lifetimeSeconds: number): string {
   const { person, scopes, nonce } = login;
   const { subject, groups, email } = person;

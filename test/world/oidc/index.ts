@@ -1,13 +1,13 @@
 /**
  * # An OIDC issuer
  *
- * HTTPS with an authority of its own: what kube-apiserver asks an issuer for (the discovery document and the keys), and what
- * programs ask it for that people log in with (a code with PKCE, a device's code, a refresh token, a password). There is no
- * page to fill in: whoever sits before the browser agrees at once. Who that is, is said at doors of the world's own:
+ * HTTPS with its own CA: the discovery document and the keys for kube-apiserver, and the login flows of client programs
+ * (authorization code with PKCE, device code, refresh token, password). There is no login page: the current user
+ * consents at once. Three additional endpoints control it:
  *
- * - `POST /world/people` with somebody of the seed's form sits down, `DELETE /world/people` leaves the place empty;
- * - `POST /world/tokens` gives anybody a token for anyone, right ones and wrong ones;
- * - `POST /world/rotate` makes a new key.
+ * - `POST /world/people` with a user in the seed's form sets the current user, `DELETE /world/people` removes it;
+ * - `POST /world/tokens` issues any token for any user, valid or invalid;
+ * - `POST /world/rotate` creates a new key.
  */
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -33,14 +33,14 @@ import { OidcUsers } from './users.ts';
 export type { TokenSpec };
 
 export interface OidcSimulator extends RunningSimulator {
-  /** The URL that stands in tokens. */
+  /** The issuer URL in tokens. */
   readonly issuer: string;
   /** PEM. */
   readonly ca: string;
   issue(wish: TokenSpec): string;
-  /** From now on this one logs in; undefined: nobody. */
+  /** Sets the current user; undefined: none. */
   seat(person: z.input<typeof OidcUser> | undefined): void;
-  /** A new key from now on. Those before are published on, unless they are to be forgotten. */
+  /** Creates a new key. Earlier keys stay published, unless they are dropped. */
   rotate(options?: { readonly forget?: boolean }): void;
   restart(): Promise<void>;
 }
@@ -86,7 +86,7 @@ export async function startOidc(options: SimulatorOptions): Promise<OidcSimulato
   };
 }
 
-/** The room, for the command line. */
+/** The simulator, for the command line. */
 export const oidcSimulator: Simulator = { ...oidcDescription, start: startOidc };
 
 interface OidcControls extends Pick<OidcSimulator, 'issue' | 'seat' | 'rotate'> {

@@ -2,9 +2,9 @@ import type { Grants, LoginGrant } from './grants.ts';
 import type { OidcClient, OidcSeed } from './seed.ts';
 import type { OidcUsers } from './users.ts';
 
-/** What all endpoints of the issuer work with. */
+/** The shared state of all endpoints of the issuer. */
 export interface Issuer {
-  /** The URL that stands in tokens. */
+  /** The issuer URL in tokens. */
   readonly url: string;
   readonly seed: OidcSeed;
   readonly people: OidcUsers;
@@ -19,7 +19,7 @@ export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 export const findClient = ({ seed }: Issuer, id: string | undefined): OidcClient | undefined =>
   seed.clients.find((client) => client.id === id);
 
-/** So many seconds from now on. */
+/** The time in this many seconds. */
 export const secondsFromNow = (issuer: Issuer, seconds: number): Date =>
   new Date(issuer.now().getTime() + seconds * 1000);
 

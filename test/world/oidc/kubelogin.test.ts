@@ -11,7 +11,7 @@ import { decodeClaims } from './oidc-test-client.ts';
 
 const alice = { subject: 'alice', groups: ['staff'], password: 'open sesame' };
 
-describeUnlessMissing('the real kubelogin at the issuer of the world', missingForKubelogin(), () => {
+describeUnlessMissing('the real kubelogin at the simulated issuer', missingForKubelogin(), () => {
   let folder: string;
   let room: OidcSimulator;
   let workstation: Workstation;
@@ -45,10 +45,10 @@ describeUnlessMissing('the real kubelogin at the issuer of the world', missingFo
 
   it.each([
     ['a browser', []],
-    ['a browser, and what a login is asked for beside the name', ['--oidc-extra-scope=groups']],
+    ['a browser, with additional scopes', ['--oidc-extra-scope=groups']],
     ['a code on another device', ['--grant-type=device-code']],
     ['a name and a password', ['--grant-type=password', '--username=alice', '--password=open sesame']],
-  ])('logs people in by %s', async (_, args) => {
+  ])('logs users in by %s', async (_, args) => {
     const { code, out, error } = await logIn(...args);
     expect([code, error]).toEqual([0, expect.not.stringContaining('get-token:')]);
     const { kind, status } = JSON.parse(out);
@@ -57,7 +57,7 @@ describeUnlessMissing('the real kubelogin at the issuer of the world', missingFo
     expect([kind, sub, aud, groups]).toEqual(['ExecCredential', 'alice', 'kubernetes', wanted]);
   });
 
-  it('uses PKCE because the issuer says that it can, and comes back to where it waits', async () => {
+  it('uses PKCE because the discovery document lists it, and is redirected to its own listener', async () => {
     const { visited } = await logIn();
     expect(visited.map((url) => new URL(url).host)).toEqual([
       expect.stringMatching(/^localhost:/),
@@ -67,7 +67,7 @@ describeUnlessMissing('the real kubelogin at the issuer of the world', missingFo
     expect(new URL(visited[1] ?? '').searchParams.get('code_challenge_method')).toBe('S256');
   });
 
-  it('goes on with a refresh token, without anybody at the browser', async () => {
+  it('continues with a refresh token, without a current user', async () => {
     const scope = '--oidc-extra-scope=offline_access';
     expect((await logIn(scope)).code).toBe(0);
     const before = tokens();
@@ -76,7 +76,7 @@ describeUnlessMissing('the real kubelogin at the issuer of the world', missingFo
     expect([code, visited, tokens() - before]).toEqual([0, [], 1]);
   });
 
-  it('says why nobody was let in', async () => {
+  it('reports why the login failed', async () => {
     room.seat(undefined);
     const { code, error } = await logIn();
     expect([code, error]).toEqual([1, expect.stringContaining('access_denied nobody is there who would log in')]);

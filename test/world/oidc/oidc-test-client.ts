@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Agent, request } from 'undici';
 import type { OidcSimulator } from './index.ts';
 
-/** Where a program that people run says it waits. Nobody does: the code is read off the redirect. */
+/** Redirect URI of a native app. Nothing listens there: the code is read from the redirect. */
 export const redirectUri = 'http://localhost:8123';
 
 type Fields = Readonly<Record<string, string | undefined>>;
@@ -13,18 +13,18 @@ export interface OidcReply {
   readonly location: URL | undefined;
 }
 
-/** What a test says to an issuer. */
+/** The requests of a test to an issuer. */
 export interface OidcTestClient {
   get(path: string, query?: Fields): Promise<OidcReply>;
-  /** A form, as OAuth has it. */
+  /** A form, as in OAuth. */
   post(path: string, form: Fields, headers?: Readonly<Record<string, string>>): Promise<OidcReply>;
-  /** JSON, at a door of the world's own. */
+  /** JSON, to a control endpoint of the simulator. */
   door(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<OidcReply>;
-  /** What follows on `GET /authorize` with everything right but for `changes`; undefined leaves out. */
+  /** The response to `GET /authorize` with valid parameters and `changes`; undefined omits a parameter. */
   authorize(changes?: Fields): Promise<OidcReply>;
-  /** The code of a right `GET /authorize`. */
+  /** The code of a valid `GET /authorize`. */
   code(changes?: Fields): Promise<string>;
-  /** `POST /token` for a code with everything right but for `changes`. */
+  /** `POST /token` for a code with valid parameters and `changes`. */
   exchange(code: string, changes?: Fields): Promise<OidcReply>;
   close(): Promise<void>;
 }
@@ -85,6 +85,6 @@ export function openOidcTestClient(room: Pick<OidcSimulator, 'issuer' | 'ca'>): 
   };
 }
 
-/** The claims of a token that nobody checked. */
+/** The unverified claims of a token. */
 export const decodeClaims = (token: unknown): Record<string, unknown> =>
   JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString());

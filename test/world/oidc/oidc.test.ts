@@ -8,7 +8,7 @@ import { ScaledClock } from '../scaled-clock.ts';
 import { type OidcSimulator, startOidc } from './index.ts';
 import { decodeClaims, type OidcTestClient, openOidcTestClient } from './oidc-test-client.ts';
 
-/** The world's time, which a test moves on. */
+/** The simulated time, which a test advances. */
 class MovableClock extends ScaledClock {
   aheadSeconds = 0;
   override now(): Date {
@@ -62,14 +62,14 @@ const read = async (token: unknown) => {
   return logins.read(String(token));
 };
 
-describe('an issuer of the world', () => {
-  it('gives a token to anybody who asks for one, and says what is wrong with a wish', async () => {
+describe('a simulated issuer', () => {
+  it('issues a token to every caller, and reports errors in the request', async () => {
     const { body } = await caller.door('POST', '/world/tokens', { subject: 'alice', audience: 'kube', groups: ['a'] });
     expect(await read(body['token'])).toEqual({ name: 'alice', groups: ['g:a', 'system:authenticated'] });
     expect(await caller.door('POST', '/world/tokens', { audience: 'kube' })).toMatchObject({ status: 400 });
   });
 
-  it('rotates: what was signed before is good until its key is forgotten', async () => {
+  it('rotates: earlier signatures are valid until their key is dropped', async () => {
     const before = simulator.issue({ subject: 'alice', audience: 'kube' });
     await caller.door('POST', '/world/rotate');
     expect(await read(simulator.issue({ subject: 'bob', audience: 'kube' }))).toMatchObject({ name: 'bob' });
@@ -80,27 +80,27 @@ describe('an issuer of the world', () => {
   });
 
   it.each([
-    ['for others', { subject: 'a', audience: 'others' }],
+    ['for another audience', { subject: 'a', audience: 'others' }],
     ['over', { subject: 'a', audience: 'kube', lifetimeSeconds: -1 }],
     ['by a stranger', { subject: 'a', audience: 'kube', key: 'stranger' as const }],
-    ['for a name that rules forbid', { subject: 'system:admin', audience: 'kube' }],
-    ['for a group that rules forbid', { subject: 'a', audience: 'kube', groups: ['x1'] }],
+    ['with a user name that the rules forbid', { subject: 'system:admin', audience: 'kube' }],
+    ['with a group that the rules forbid', { subject: 'a', audience: 'kube', groups: ['x1'] }],
     ['of another issuer', { subject: 'a', audience: 'kube', claims: { iss: 'https://other.example.org' } }],
-  ])('a token %s is not taken', async (_, wish) => {
+  ])('a token %s is refused', async (_, wish) => {
     expect(await read(simulator.issue(wish))).toBeUndefined();
   });
 
-  it('fails as it is told to, and lets in again whoever comes back', async () => {
+  it('fails as requested, and accepts clients again afterwards', async () => {
     simulator.rotate({ forget: true });
     const token = simulator.issue({ subject: 'alice', audience: 'kube' });
     switchboard.fail('oidc', /^GET \/keys$/, { kind: 'error', status: 503 });
     expect(await read(token)).toBeUndefined();
     await simulator.restart();
-    // Connections that were open have ended, and who asks finds that out by asking.
+    // Open connections have ended, and a client notices that with its next request.
     await expect.poll(() => read(token)).toMatchObject({ name: 'alice' });
   });
 
-  it('a seed that makes no sense is refused with the field', async () => {
+  it('an invalid seed is refused with the field', async () => {
     const seed = { clients: [{ id: 'web', redirectUris: ['https://app.example.org/back'] }] };
     const options = { host: '127.42.159.1', port: 0, folder, clock, switchboard, seed, extra: {} };
     const runner = { start: () => expect.unreachable() };
@@ -109,7 +109,7 @@ describe('an issuer of the world', () => {
 });
 
 describe('a login with a code', () => {
-  it('ends with a token for who sits before the browser, with what its scopes stand for and nothing more', async () => {
+  it('ends with a token for the current user, with the claims of its scopes and no others', async () => {
     const { location } = await caller.authorize({ nonce: 'n', scope: 'openid groups' });
     expect(location?.origin + (location?.pathname ?? '')).toBe('http://localhost:8123/');
     expect(location?.searchParams.get('state')).toBe('here');
@@ -123,7 +123,7 @@ describe('a login with a code', () => {
     expect(await read(body['id_token'])).toMatchObject({ name: 'alice' });
   });
 
-  it('is that of somebody else when somebody else sits down, and of nobody when nobody does', async () => {
+  it('is that of the new user after a change, and fails without a user', async () => {
     await caller.door('POST', '/world/people', { subject: 'bob', claims: { team: 'red' } });
     const { body } = await caller.exchange(await caller.code());
     expect(decodeClaims(body['id_token'])).toMatchObject({ sub: 'bob', team: 'red' });
@@ -134,23 +134,23 @@ describe('a login with a code', () => {
   });
 
   it.each([
-    ['a client that nobody knows', { client_id: 'stranger' }],
-    ['no place to go back to', { redirect_uri: undefined }],
+    ['an unknown client', { client_id: 'stranger' }],
+    ['no redirect URI', { redirect_uri: undefined }],
     ['a place on another machine', { redirect_uri: 'http://192.0.2.1:8123' }],
     ['a place under another scheme', { redirect_uri: 'https://localhost:8123' }],
     ['a path that is not registered', { redirect_uri: 'http://localhost:8123/other' }],
     ['a place with a fragment', { redirect_uri: `http://localhost:8123/#here` }],
-  ])('with %s is refused on the spot: nobody is sent there', async (_, changes) => {
+  ])('with %s is refused directly, without a redirect', async (_, changes) => {
     expect(await caller.authorize(changes)).toMatchObject({ status: 400, location: undefined });
   });
 
   it.each([
     ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
     ['no PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
-    ['PKCE that gives itself away', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['a scope that there is not', { scope: 'openid everything' }, 'invalid_scope'],
-    ['no wish for an ID token', { scope: 'groups' }, 'invalid_scope'],
-  ])('with %s goes back with the error', async (_, changes, error) => {
+    ['PKCE without a hash', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['an unknown scope', { scope: 'openid everything' }, 'invalid_scope'],
+    ['no openid scope', { scope: 'groups' }, 'invalid_scope'],
+  ])('with %s redirects with the error', async (_, changes, error) => {
     const { status, location } = await caller.authorize(changes);
     expect([status, location?.searchParams.get('error'), location?.searchParams.get('code')]).toEqual([
       302,
@@ -162,19 +162,19 @@ describe('a login with a code', () => {
 
   it.each([
     ['for another client', { client_id: 'other' }, 'invalid_grant'],
-    ['from a client that nobody knows', { client_id: 'stranger' }, 'invalid_client'],
+    ['from an unknown client', { client_id: 'stranger' }, 'invalid_client'],
     ['without the verifier', { code_verifier: undefined }, 'invalid_grant'],
     ['with another verifier', { code_verifier: 'a'.repeat(43) }, 'invalid_grant'],
     ['with another place', { redirect_uri: 'http://localhost:9999' }, 'invalid_grant'],
     ['without the code', { code: undefined }, 'invalid_request'],
-    ['for a grant that there is not', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
-  ])('%s a code is worth nothing', async (_, changes, error) => {
+    ['for an unknown grant type', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
+  ])('%s a code is invalid', async (_, changes, error) => {
     const { status, body } = await caller.exchange(await caller.code(), changes);
     expect([status, body['error']]).toEqual([error === 'invalid_client' ? 401 : 400, error]);
     expect(body).not.toHaveProperty('id_token');
   });
 
-  it('a code that comes twice is stolen: what came of it ends', async () => {
+  it('a code that is used twice is stolen: all its tokens are revoked', async () => {
     const code = await caller.code({ scope: 'openid offline_access' });
     const { body } = await caller.exchange(code);
     expect(body['refresh_token']).toEqual(expect.any(String));
@@ -182,7 +182,7 @@ describe('a login with a code', () => {
     expect(await refresh(body['refresh_token'])).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
   });
 
-  it('a code does not wait for longer than a minute', async () => {
+  it('a code expires after a minute', async () => {
     const [early, late] = [await caller.code(), await caller.code()];
     clock.aheadSeconds = 59;
     expect((await caller.exchange(early)).status).toBe(200);
@@ -191,7 +191,7 @@ describe('a login with a code', () => {
     clock.aheadSeconds = 0;
   });
 
-  it('a client with a secret has to know it, in the header or in the body', async () => {
+  it('a client with a secret must send it, in the header or in the body', async () => {
     const code = () => caller.code({ client_id: 'secretive' });
     const asked = { client_id: 'secretive' };
     expect(await caller.exchange(await code(), asked)).toMatchObject({
@@ -210,7 +210,7 @@ const refresh = (token: unknown, client = 'kubernetes') =>
   caller.post('/token', { grant_type: 'refresh_token', client_id: client, refresh_token: String(token) });
 
 describe('a login without a browser', () => {
-  it('is renewed by a refresh token, each good for once and for its client', async () => {
+  it('is renewed by a refresh token, each valid once and for its client', async () => {
     const { body: first } = await caller.exchange(await caller.code({ scope: 'openid groups offline_access' }));
     const { body: second } = await refresh(first['refresh_token']);
     expect(decodeClaims(second['id_token'])).toMatchObject({ sub: 'alice', groups: ['staff'] });
@@ -220,7 +220,7 @@ describe('a login without a browser', () => {
     expect(await refresh(third['refresh_token'], 'other')).toMatchObject({ status: 400 });
   });
 
-  it('takes a name and a password where the seed lets it', async () => {
+  it('accepts a name and a password if the seed allows it', async () => {
     const form = { grant_type: 'password', client_id: 'kubernetes', username: 'alice', scope: 'openid email' };
     const { body } = await caller.post('/token', { ...form, password: 'open sesame' });
     expect(decodeClaims(body['id_token'])).toMatchObject({ sub: 'alice', email: 'alice@example.org' });

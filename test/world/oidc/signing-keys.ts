@@ -1,9 +1,9 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 
-/** ES256 costs nothing to make; RS256 is what most issuers have. */
+/** ES256 keys are fast to generate; RS256 is what most issuers use. */
 export type SigningAlgorithm = 'ES256' | 'RS256';
 
-/** A key that an issuer signs with. */
+/** A signing key of an issuer. */
 export interface SigningKey {
   readonly id: string;
   readonly algorithm: SigningAlgorithm;
@@ -18,7 +18,7 @@ export function newSigningKey(algorithm: SigningAlgorithm): SigningKey {
   return { id: randomUUID(), algorithm, key: pair.privateKey };
 }
 
-/** As it stands in the key set. */
+/** Its entry in the key set. */
 export const toJwk = ({ id, algorithm, key }: SigningKey): Record<string, unknown> => ({
   use: 'sig',
   kid: id,
@@ -26,7 +26,7 @@ export const toJwk = ({ id, algorithm, key }: SigningKey): Record<string, unknow
   ...createPublicKey(key).export({ format: 'jwk' }),
 });
 
-/** A token with these claims, signed. */
+/** A signed token with these claims. */
 export function signToken({ id, algorithm, key }: SigningKey, claims: Readonly<Record<string, unknown>>): string {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const text = `${encode({ alg: algorithm, kid: id, typ: 'JWT' })}.${encode(claims)}`;

@@ -6,10 +6,10 @@ import { OAuthError, type OidcResponse, optionalParameter, requiredParameter } f
 import { deviceGrant, findClient, type Issuer, secondsFromNow } from './issuer.ts';
 import type { OidcClient } from './seed.ts';
 
-/** A request at the token endpoint. */
+/** A request to the token endpoint. */
 export interface TokenEndpointRequest {
   readonly form: URLSearchParams;
-  /** The header of that name. */
+  /** The Authorization header. */
   readonly authorization: string | undefined;
 }
 
@@ -56,13 +56,13 @@ function redeemCode(issuer: Issuer, client: OidcClient, form: URLSearchParams): 
   return code.login;
 }
 
-/** Whether the verifier is what the challenge was made from; neither is there without the other (RFC 9700, 2.1.1). */
+/** Whether the verifier matches the challenge; both must be present or absent (RFC 9700, 2.1.1). */
 function isProven(challenge: string | undefined, verifier: string | undefined): boolean {
   if (challenge === undefined || verifier === undefined) return challenge === verifier;
   return createHash('sha256').update(verifier).digest('base64url') === challenge;
 }
 
-/** Each is good for once, and brings the next one. */
+/** Each is valid once, and is replaced by the next one. */
 function redeemRefreshToken(issuer: Issuer, client: OidcClient, form: URLSearchParams): LoginGrant {
   const found = issuer.grants.takeRefresh(requiredParameter(form, 'refresh_token'), issuer.now());
   if (!found || found.login.client !== client.id)
@@ -76,7 +76,7 @@ function checkPasswordGrant(issuer: Issuer, client: OidcClient, form: URLSearchP
   return { person, client: client.id, scopes: parseScopes(optionalParameter(form, 'scope')), at: issuer.now() };
 }
 
-/** Who asks: by name alone where there is no secret, else with it, in the header or in the body (RFC 6749, 2.3.1). */
+/** The client: by id alone without a secret, else with it, in the header or in the body (RFC 6749, 2.3.1). */
 export function authenticateClient(issuer: Issuer, { form, authorization }: TokenEndpointRequest): OidcClient {
   const told = parseBasicAuth(authorization) ?? {
     id: optionalParameter(form, 'client_id'),

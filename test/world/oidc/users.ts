@@ -1,6 +1,6 @@
 import { OidcUser } from './seed.ts';
 
-/** Who can log in, and who sits before the browser at the moment. */
+/** The known users, and the current user of the browser. */
 export class OidcUsers {
   readonly #known = new Map<string, OidcUser>();
   #present: OidcUser | undefined;
@@ -10,14 +10,14 @@ export class OidcUsers {
     this.#present = people[0];
   }
 
-  /** From now on this one logs in. Known already, they are changed. */
+  /** Sets the current user. A known user is replaced. */
   arrive(given: unknown): void {
     const person = OidcUser.parse(given);
     this.#known.set(person.subject, person);
     this.#present = person;
   }
 
-  /** Nobody logs in any more. */
+  /** Removes the current user. */
   leave(): void {
     this.#present = undefined;
   }

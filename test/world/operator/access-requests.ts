@@ -15,7 +15,7 @@ import { ClusterRequest } from './cluster-request.ts';
 import { parseDuration } from './duration.ts';
 import { isIgnoredByOperation } from './event-filter.ts';
 
-/** Whether a request is in the hands of any provider at all; while it is, the operator keeps off. */
+/** Whether a provider handles a request. Meanwhile the operator ignores it. */
 export function isHandledByProvider({ metadata, status }: AccessRequest): boolean {
   const { labels, generation } = metadata;
   if (labels?.[openmcpKeys.provider] === undefined || labels[openmcpKeys.profile] === undefined) return false;
@@ -23,15 +23,17 @@ export function isHandledByProvider({ metadata, status }: AccessRequest): boolea
   return status?.phase === openmcpPhases.granted && status.observedGeneration === generation;
 }
 
-/** Whether the operator's generic controller looks at a request: when no provider has it, or when its time may be over. */
+/**
+ * Whether the operator's generic controller handles a request: when no provider has it, or when it may have expired.
+ */
 export const concernsOperator = (request: AccessRequest): boolean =>
   !isHandledByProvider(request) ||
   (request.spec?.ttl !== undefined && request.metadata.deletionTimestamp === undefined);
 
 /**
- * What the operator does to an AccessRequest before a provider may: find the Cluster, name provider and profile in
- * labels, set the phase to `Pending` with the current generation — in the end always, even when something failed — and
- * delete it when its time is over.
+ * The operator's handling of an AccessRequest before a provider: find the Cluster, set the labels of provider and
+ * profile, set the phase to `Pending` with the current generation (in every case, even after an error), and delete it
+ * when it has expired.
  */
 export async function reconcileGenericAccessRequest(
   kube: KubeClient,
@@ -72,14 +74,14 @@ async function removeReconcileAnnotation(
   return await kube.merge(AccessRequest, objectKeyOf(request), patch, {}, signal);
 }
 
-/** Until the end of its time, counted from its creation. Undefined when it has no end. */
+/** Time until its expiry, counted from its creation. Undefined without an expiry. */
 function secondsUntilExpiry({ metadata, spec }: AccessRequest, clock: Clock): number | undefined {
   if (!spec?.ttl || metadata.deletionTimestamp) return undefined;
   const endsAt = Date.parse(metadata.creationTimestamp ?? '') + parseDuration(spec.ttl);
   return (endsAt - clock.now().getTime()) / 1000;
 }
 
-/** Fills in clusterRef and the two labels. Labels that say something else are left alone, with a line in the log only. */
+/** Sets clusterRef and the two labels. Different existing labels stay, with only a log line. */
 async function resolveCluster(kube: KubeClient, request: AccessRequest, signal: AbortSignal): Promise<AccessRequest> {
   const { labels = {} } = request.metadata;
   const isLabelled = labels[openmcpKeys.provider] !== undefined && labels[openmcpKeys.profile] !== undefined;
@@ -121,7 +123,7 @@ async function getOrThrow<T extends KubeObject>(
   return found;
 }
 
-/** Tried again with back-off, as the operator does: it has no watch that would tell it. */
+/** Retried with backoff, as by the operator, which has no watch for it. */
 const missingObjectError = (detail: string) => new ProviderError('UNREACHABLE', detail);
 
 async function setPendingPhase(kube: KubeClient, request: AccessRequest, signal: AbortSignal): Promise<void> {

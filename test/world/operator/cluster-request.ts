@@ -2,7 +2,7 @@ import { openmcpGroup } from '../../../src/api/names.ts';
 import type { CommonStatus, NamespacedRef } from '../../../src/api/openmcp/types.ts';
 import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
 
-/** A wish for a cluster. Only the operator reads it; a provider never does. */
+/** A request for a cluster. Only the operator reads it; a provider never does. */
 export interface ClusterRequest extends KubeObject {
   spec: { purpose: string; waitForClusterDeletion?: boolean };
   status?: CommonStatus & { cluster?: NamespacedRef };

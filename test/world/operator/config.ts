@@ -44,12 +44,12 @@ const ClusterDefinition = z
     ({ tenancyCount, template }) => tenancyCount === 0 || template.spec.tenancy === 'Shared',
     'tenancyCount must be 0 for Exclusive clusters',
   );
-/** What is made for one purpose. */
+/** The Cluster of one purpose. */
 export type ClusterDefinition = z.infer<typeof ClusterDefinition>;
 
 /**
- * The part of the operator's configuration file that we play. Keys that we do not know are ignored, as by the operator;
- * with its scheduler running, `scheduler` has to be there.
+ * The simulated part of the operator's configuration file. Unknown keys are ignored, as by the operator; with its
+ * scheduler running, `scheduler` is required.
  */
 export const OperatorConfig = z.object({
   scheduler: z.object({
@@ -62,7 +62,9 @@ export const OperatorConfig = z.object({
 });
 export type OperatorConfig = z.infer<typeof OperatorConfig>;
 
-/** Reads files and folders (their .yaml, .yml and .json files) as one configuration; what comes later wins. */
+/**
+ * Reads files and folders (their .yaml, .yml and .json files) as one configuration; later files override earlier ones.
+ */
 export function readOperatorConfig(...paths: string[]): OperatorConfig {
   const files = paths.flatMap((path) =>
     statSync(path).isDirectory()
@@ -76,7 +78,7 @@ export function readOperatorConfig(...paths: string[]): OperatorConfig {
   return parseOperatorConfig(merged);
 }
 
-/** Throws a RangeError that says what is wrong. */
+/** Throws a RangeError with the error. */
 export function parseOperatorConfig(content: unknown): OperatorConfig {
   const result = OperatorConfig.safeParse(content);
   if (result.success) return result.data;
@@ -93,7 +95,7 @@ function merge(below: unknown, above: unknown): unknown {
   return merged;
 }
 
-/** The selectors as one text for the API; undefined when all of them select everything. */
+/** The selectors as one API parameter; undefined when all of them select everything. */
 export function selectorText(...selectors: readonly (LabelSelector | undefined)[]): string | undefined {
   const parts = selectors.flatMap((selector) => [
     ...Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`),

@@ -4,16 +4,16 @@ import { ClusterRequest } from './cluster-request.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One object of the openMCP kinds and what an API server with their CRDs has to say to it. */
+/** One object of the openMCP kinds and the expected answer of an API server with their CRDs. */
 export interface CrdExample {
   readonly title: string;
   readonly type: ResourceType;
   /** Everything but metadata, apiVersion and kind. */
   readonly create: Json;
-  /** Merge patches, sent one after the other. Only the last one may be refused. */
+  /** Merge patches in order. Only the last one may be refused. */
   readonly patches?: readonly { readonly patch: Json; readonly subresource?: 'status' }[];
   readonly accepted: boolean;
-  /** Parts of the object as it is stored in the end. */
+  /** Parts of the stored object at the end. */
   readonly stored?: Json;
 }
 
@@ -29,7 +29,7 @@ const condition = (extra: Json = {}): Json => ({
 const common = { observedGeneration: 1, phase: 'Pending' };
 const ref = { name: 'a', namespace: 'b' };
 
-/** Status patches on an otherwise good object. */
+/** Status patches on an otherwise valid object. */
 const onStatus =
   (type: ResourceType, create: Json) =>
   (accepted: boolean, title: string, ...patches: Json[]): CrdExample => ({

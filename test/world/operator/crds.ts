@@ -1,2 +1,2 @@
-/** Where the operator's own are not installed, ours take their place; `crds.test.ts` holds that they judge alike. */
+/** Ours replace the operator's own where those are not installed; `crds.test.ts` verifies that both validate alike. */
 export { openmcpCrds } from '../../../src/api/openmcp/crds.ts';

@@ -9,7 +9,7 @@ const milliseconds: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of a duration as Go writes it: `90s`, `1h30m`, `1.5h`. Throws when it is none. */
+/** Milliseconds of a Go duration: `90s`, `1h30m`, `1.5h`. Throws for an invalid one. */
 export function parseDuration(text: string): number {
   const [, sign, rest = ''] = /^([+-]?)(.*)$/.exec(text) ?? [];
   const parts = [...rest.matchAll(/([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)/g)];

@@ -4,13 +4,12 @@ import type { KubeObject } from '../../../src/kube/resource.ts';
 
 const operationOf = (object: KubeObject | undefined) => object?.metadata.annotations?.[openmcpKeys.operation];
 
-/** Never while the annotation says `ignore`. */
+/** Never while the annotation is `ignore`. */
 export const isIgnoredByOperation = (object: KubeObject): boolean => operationOf(object) === 'ignore';
 
 /**
- * The event filter of openMCP controllers: an object is looked at when it appears or goes, when its generation moves
- * (deletion moves it too), when the operation annotation becomes `reconcile`, and when `ignore` is taken off it. A
- * status or label that changes alone wakes nobody.
+ * The event filter of openMCP controllers. It passes creation, deletion, a changed generation (also by a deletion), the
+ * operation annotation `reconcile`, and the removal of `ignore`. A change of only status or labels does not pass.
  */
 export function triggersReconcile({ kind, object, before }: ObjectChange<KubeObject>): boolean {
   if (isIgnoredByOperation(object) || kind === 'resync') return false;

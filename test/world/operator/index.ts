@@ -12,7 +12,7 @@ import { operatorDescription } from './description.ts';
 import { installOpenmcpKinds } from './install-openmcp.ts';
 import { startOperator } from './operator.ts';
 
-/** So that a request without a configuration leads somewhere: the profile that the samples give. */
+/** The default configuration, so that a request has a profile: that of the samples. */
 const sampleConfig = {
   scheduler: {
     purposeMappings: { test: { template: { spec: { profile: 'dev.talos.small', tenancy: 'Exclusive' } } } },
@@ -20,9 +20,9 @@ const sampleConfig = {
 };
 
 /**
- * The openMCP operator's part on a platform cluster: its kinds, its namespace, its scheduler and its generic
+ * The openMCP operator's part of a platform cluster: its kinds, its namespace, its scheduler and its generic
  * AccessRequest controller. `--kubeconfig` names the platform cluster, `--config` a file in the operator's own format;
- * the seed may hold such a configuration instead. What listens is its health probe.
+ * the seed may hold such a configuration instead. Only its health probe listens.
  */
 async function startOperatorSimulator(options: SimulatorOptions): Promise<RunningSimulator> {
   const { kubeconfig, config: file } = options.extra;
@@ -54,7 +54,7 @@ async function startOperatorSimulator(options: SimulatorOptions): Promise<Runnin
   };
 }
 
-/** Says ok, as the operator's probes do. */
+/** Answers ok, like the operator's probes. */
 function serveHealth(host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     const isProbe = request.url === '/healthz' || request.url === '/readyz';

@@ -6,12 +6,12 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { Log } from '../../../src/lib/log.ts';
 import { openmcpCrds } from './crds.ts';
 
-/** Where the operator and the providers live. */
+/** The namespace of the operator and the providers. */
 export const systemNamespace = 'openmcp-system';
 
 /**
- * What the operator's own `init` leaves behind: its kinds and its namespace. Kinds that are there already are the real
- * ones and are not touched. Returns the names of those that were made.
+ * The objects of the operator's own `init`: its kinds and its namespace. Existing kinds are the real ones and stay
+ * unchanged. Returns the names of the created ones.
  */
 export async function installOpenmcpKinds(
   client: KubeClient,

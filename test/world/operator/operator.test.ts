@@ -74,7 +74,7 @@ async function startReal(): Promise<RunningOperatorUnderTest> {
 const timeoutMilliseconds = 25_000;
 
 describe.each([
-  { who: 'our stand-in', missing: undefined, start: startSimulated },
+  { who: 'the simulated operator', missing: undefined, start: startSimulated },
   {
     who: 'the real openmcp-operator',
     missing: missingForRealOperator() ?? missingForRealKube(),
@@ -82,7 +82,7 @@ describe.each([
   },
 ])('$who', ({ missing, start }) => {
   if (missing) {
-    test('does what the contract says', ({ skip }) => skip(missing));
+    test('fulfils the contract', ({ skip }) => skip(missing));
     return;
   }
   let operating: RunningOperatorUnderTest;
@@ -144,7 +144,7 @@ describe.each([
   const tenant = ({ metadata }: KubeObject) => `request.clusters.openmcp.cloud/${metadata.uid}`;
 
   describe('the scheduler', () => {
-    test('makes an exclusive Cluster that is named after its request, and grants at once', async () => {
+    test('creates an exclusive Cluster with the name of its request, and grants at once', async () => {
       const prefix = openmcpKeys.metadataPrefix;
       const made = await request('a', 'own', {
         labels: { [`${prefix}cost`]: '1', x: 'y' },
@@ -175,7 +175,7 @@ describe.each([
       expect(status).not.toHaveProperty('cluster');
     });
 
-    test('fills a shared Cluster up to its limit before it makes another', async () => {
+    test('fills a shared Cluster up to its limit before it creates another', async () => {
       const clusters: string[] = [];
       for (const name of ['a', 'b', 'c'])
         clusters.push((await granted(await request(name, 'pair'))).cluster.metadata.name);
@@ -201,7 +201,7 @@ describe.each([
       await eventuallyGone(Cluster, a.cluster);
     });
 
-    test('takes over what the template says and keeps a Cluster that is to be kept', async () => {
+    test('applies the template, and keeps a Cluster with delete-without-requests set to false', async () => {
       const { request: done, cluster } = await granted(await request('a', 'kept'));
       expect(cluster).toMatchObject({
         metadata: {
@@ -230,7 +230,7 @@ describe.each([
       await kube.merge(Cluster, objectKeyOf(cluster), { metadata: { finalizers: null } });
     });
 
-    test('does nothing while told to ignore, and acts once that is taken off', async () => {
+    test('does nothing under the annotation ignore, and acts after its removal', async () => {
       const made = await request('a', 'own', { annotations: { [openmcpKeys.operation]: 'ignore' } });
       await granted(await request('b', 'own'));
       expect(await get(made, ClusterRequest)).not.toHaveProperty('status');
@@ -266,7 +266,7 @@ describe.each([
       return await setStatus(object, { phase: 'Granted', observedGeneration: metadata.generation });
     };
 
-    test('names provider and profile of a request with a clusterRef', async () => {
+    test('sets provider and profile of a request with a clusterRef', async () => {
       const { profile, ref } = await withCluster();
       const made = await access('a', { clusterRef: ref });
       const { metadata } = await pending(await labelled(made), 1);
@@ -284,13 +284,13 @@ describe.each([
       expect(after.spec.clusterRef).toEqual({ name: cluster.metadata.name, namespace });
     });
 
-    test('leaves what refers to nothing pending', async () => {
+    test('leaves a request without a reference pending', async () => {
       for (const [name, spec] of Object.entries({ none: {}, lost: { clusterRef: { name: 'x', namespace } } })) {
         await pending(await access(name, spec), 1);
       }
     });
 
-    test('does not touch a request that a provider has granted', async () => {
+    test('does not change a request that a provider has granted', async () => {
       const { ref } = await withCluster();
       const made = await labelled(await access('a', { clusterRef: ref }));
       await pending(made, 1);
@@ -300,7 +300,7 @@ describe.each([
       expect((await kube.get(AccessRequest, objectKeyOf(made))).status?.phase).toBe('Granted');
     });
 
-    test('puts a granted request back to Pending when its spec changes or it is deleted', async () => {
+    test('resets a granted request to Pending when its spec changes or it is deleted', async () => {
       const { ref } = await withCluster();
       const made = await labelled(await access('a', { clusterRef: ref }, { finalizers: ['example.org/provider'] }));
       await pending(made, 1);
@@ -329,7 +329,7 @@ describe.each([
         .toEqual({});
     });
 
-    test('leaves the annotation reconcile to the provider that has the request', async () => {
+    test('leaves the annotation reconcile to the provider of the request', async () => {
       const { ref } = await withCluster();
       const made = await labelled(await access('a', { clusterRef: ref }));
       await pending(made, 1);
@@ -344,14 +344,14 @@ describe.each([
       });
     });
 
-    test('does not overwrite a label that names another provider', async () => {
+    test('does not overwrite a label of another provider', async () => {
       const { ref } = await withCluster();
       const made = await access('a', { clusterRef: ref }, { labels: { [openmcpKeys.provider]: 'other' } });
       const { metadata } = await pending(made, 1);
       expect(metadata.labels).toEqual({ [openmcpKeys.provider]: 'other' });
     });
 
-    test('deletes a request when its time is over, also a granted one', async () => {
+    test('deletes an expired request, also a granted one', async () => {
       const { ref } = await withCluster();
       const made = await labelled(await access('a', { clusterRef: ref, ttl: '3s' }));
       await grant(made);
@@ -361,7 +361,7 @@ describe.each([
       expect(seconds).toBeGreaterThanOrEqual(3);
     });
 
-    test('does nothing while told to ignore, and acts once that is taken off', async () => {
+    test('does nothing under the annotation ignore, and acts after its removal', async () => {
       const { ref } = await withCluster();
       const made = await access('a', { clusterRef: ref }, { annotations: { [openmcpKeys.operation]: 'ignore' } });
       await pending(await access('b', { clusterRef: ref }), 1);

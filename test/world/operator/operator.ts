@@ -20,14 +20,14 @@ export interface OperatorOptions {
 }
 
 export interface RunningOperator {
-  /** Resolves once both controllers know all that is there. */
+  /** Resolves once both controllers have their initial lists. */
   readonly synced: Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Plays the two controllers of the openMCP operator that a provider meets: the scheduler, and the generic controller of
- * AccessRequests. The openMCP kinds must be installed.
+ * Simulates the two controllers of the openMCP operator that a provider meets: the scheduler, and the generic
+ * controller of AccessRequests. The openMCP kinds must be installed.
  */
 export function startOperator({ client, config, log, clock = systemClock }: OperatorOptions): RunningOperator {
   const stopping = new AbortController();

@@ -4,18 +4,18 @@ import { hashNames, shortenName } from '../../../src/lib/hash.ts';
 import type { ClusterRequest } from './cluster-request.ts';
 import type { ClusterDefinition, OperatorConfig } from './config.ts';
 
-/** How clusters are handed out. */
+/** The tenancy of Clusters. */
 export type SchedulingConfig = OperatorConfig['scheduler'];
 
 const tenantPrefix = 'request.clusters.openmcp.cloud/';
 const randomName = 'clusters.openmcp.cloud/randomize-cluster-name';
 const longestName = 63;
 
-/** How many requests a Cluster serves. */
+/** The maximum number of requests of a Cluster. */
 export const tenantCount = ({ metadata }: Cluster): number =>
   (metadata.finalizers ?? []).filter((name) => name.startsWith(tenantPrefix)).length;
 
-/** The existing Cluster that a request shares, if its purpose is shared and one has room. */
+/** The existing Cluster for a request, if its purpose is shared and a Cluster has capacity. */
 export function chooseCluster(
   clusters: readonly Cluster[],
   { template, tenancyCount }: ClusterDefinition,
@@ -33,7 +33,7 @@ export function chooseCluster(
   );
 }
 
-/** A new Cluster for a request, by the template of its purpose. `again` names one that was lost and is made anew. */
+/** A new Cluster for a request, by the template of its purpose. `again` names a lost one that is recreated. */
 export function describeCluster(
   request: ClusterRequest,
   definition: ClusterDefinition,
@@ -63,7 +63,7 @@ export function describeCluster(
   };
 }
 
-/** One Cluster for everybody keeps a plain name; of many, each is named after its request. */
+/** A single shared Cluster has a plain name; otherwise each is named after its request. */
 function newClusterName(
   request: ClusterRequest,
   { template: { metadata, spec }, tenancyCount }: ClusterDefinition,

@@ -13,7 +13,7 @@ const noMachines: MachineRunner = {
   },
 };
 
-/** A platform cluster for tests: the world's API server, with everything another room needs to start beside it. */
+/** A platform cluster for tests: the simulated API server, with all dependencies of another simulator. */
 export async function startTestPlatformCluster() {
   const folder = await mkdtemp(join(tmpdir(), 'platform-'));
   const options: SimulatorOptions = {

@@ -14,8 +14,8 @@ const deleteWithoutRequests = 'clusters.openmcp.cloud/delete-without-requests';
 
 /**
  * The operator's scheduler: gives each ClusterRequest a Cluster, shared or its own, by the purpose mapping. A request
- * counts as granted as soon as the Cluster *object* exists. Finalizer lists are replaced whole and without a lock, as
- * the operator does it: whoever adds one at the same moment has to notice that it got lost.
+ * is granted as soon as the Cluster *object* exists. Finalizer lists are replaced whole and without optimistic locking,
+ * as by the operator: a finalizer that is added concurrently is lost, and its owner must detect that.
  */
 export async function reconcileClusterRequest(
   kube: KubeClient,
@@ -62,7 +62,7 @@ async function setFinalizers<T extends KubeObject>(
   return await kube.merge(type, objectKeyOf(object), { metadata: { finalizers } }, {}, signal);
 }
 
-/** The finalizer that a request puts on its Cluster; their number is the number of tenants. */
+/** The finalizer of a request on its Cluster; their number is the number of tenants. */
 export const tenantFinalizer = (request: ClusterRequest): string =>
   `request.clusters.openmcp.cloud/${request.metadata.uid}`;
 
@@ -92,7 +92,7 @@ async function schedule(
   return chosen ? await addTenant(kube, request, chosen, signal) : await createCluster(kube, request, fresh, signal);
 }
 
-/** Puts the request's finalizer on the Cluster; a Cluster of its own also gets the request's handed-down metadata. */
+/** Adds the request's finalizer to the Cluster; an exclusive Cluster also gets the request's inherited metadata. */
 async function addTenant(
   kube: KubeClient,
   request: ClusterRequest,
@@ -140,7 +140,7 @@ async function createCluster(
   return { name: made.metadata.name, namespace: made.metadata.namespace ?? '' };
 }
 
-/** A Cluster of this name that another living request uses is a conflict. */
+/** A Cluster of this name with another existing request is a conflict. */
 async function rejectTakenName(kube: KubeClient, existing: Cluster, signal: AbortSignal): Promise<void> {
   const { items } = await kube.list(ClusterRequest, {}, signal);
   const holder = items.find((other) => finalizersOf(existing).includes(tenantFinalizer(other)));
@@ -151,7 +151,10 @@ async function rejectTakenName(kube: KubeClient, existing: Cluster, signal: Abor
   );
 }
 
-/** Takes the request off its Clusters, deletes those that nobody else wants, and lets the request go at once. */
+/**
+ * Removes the request's finalizer from its Clusters, deletes Clusters without other requests, and releases the request
+ * at once.
+ */
 async function releaseRequest(
   kube: KubeClient,
   config: SchedulingConfig,

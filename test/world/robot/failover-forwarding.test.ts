@@ -44,7 +44,7 @@ const versionAt = async (): Promise<string | undefined> => {
   }
 };
 
-it('what comes to a failover address reaches the server that it is routed to, if that has the address', async () => {
+it('connections to a failover address reach the routed server if it has the address', async () => {
   await expect.poll(() => talos.node('robot-7')?.listening, quick).toBe(true);
   await expect(versionAt()).rejects.toThrow();
   const config = makeConfig({
@@ -65,7 +65,7 @@ it('what comes to a failover address reaches the server that it is routed to, if
     },
   });
   const client = await connectTalos(target);
-  // The answer may be lost when the port closes behind it.
+  // The answer may be lost when the port closes.
   await client.machine.applyConfiguration({ data: Buffer.from(config) }).catch(() => {});
   client.close();
   await expect.poll(() => versionAt().catch(String), quick).toBe('v1.13.9');

@@ -2,12 +2,12 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { forwardConnection } from '../network/forward-connection.ts';
 import type { FailoverState, RobotState } from './state.ts';
 
-/** What is led to a server at a failover address: its API server, the Talos API, and who signs certificates for workers. */
+/** The ports that are forwarded at a failover address: the API server, the Talos API, and trustd. */
 const forwardedPorts = [6443, 50_000, 50_001];
 
 /**
- * Listens at every failover address that this machine has, and leads what comes there to the server that it is routed to. A
- * system that does not have the address drops what it gets. Who is connected stays where he is when the route changes.
+ * Listens at every failover address that exists on this machine, and forwards connections to the server that it is
+ * routed to. A system without the address drops them. Open connections stay when the route changes.
  */
 export async function forwardFailoverAddresses(robot: RobotState): Promise<{ close(): Promise<void> }> {
   const sockets = new Set<Socket>();

@@ -1,13 +1,13 @@
 /**
- * What a drive says of its own health: `worn` has sectors that were reallocated or used up endurance, `hot` is too warm, `none` knows no
- * SMART, and `silent` hangs whoever asks, in the kernel, where nothing ends it but the end of the boot.
+ * The SMART health of a drive: `worn` has reallocated sectors or used endurance, `hot` is too warm, `none` has no
+ * SMART, and `silent` blocks a reader in the kernel until the end of the boot.
  */
 export const smartStates = ['well', 'worn', 'failing', 'hot', 'none', 'silent'] as const;
 export type SmartState = (typeof smartStates)[number];
 
-/** What a server is built of. A disk is a sparse file with real bytes: what is on it is what can be read there. */
+/** The components of a server. A disk is a sparse file with real bytes. */
 export interface ServerDisk {
-  /** Kernel name in the rescue system, e.g. `nvme0n1` or `sda`. Talos may give it another. */
+  /** Kernel name in the rescue system, e.g. `nvme0n1` or `sda`. Talos may assign another. */
   name: string;
   readonly path: string;
   readonly sizeBytes: number;
@@ -38,11 +38,11 @@ export interface FirmwareBootEntry {
   active: boolean;
   readonly target:
     | { readonly kind: 'network'; readonly nic: string }
-    /** `partition`: GUID of the one with the loader; without it that of the Linux that was on the disk first. */
+    /** `partition`: GUID of the loader's partition; by default that of the Linux that was on the disk first. */
     | { readonly kind: 'disk'; readonly serial: string; readonly partition?: string };
 }
 
-/** One bare server. `firmware` is the board's state: it survives every boot and whatever is written to disks. */
+/** One bare-metal server. `firmware` is the board's state: it survives every boot and every write to disks. */
 export interface ServerHardware {
   readonly cpu: { readonly model: string; readonly threads: number };
   readonly memoryMiB: number;
@@ -58,12 +58,12 @@ export interface ServerHardware {
   };
 }
 
-/** Every write to a disk from whatever runs on the server: the proof that nothing was erased. */
+/** Every write to a disk by any system of the server. It proves that nothing was erased. */
 export interface DiskWrite {
   readonly serverNumber: number;
   readonly serial: string;
   readonly offset: number;
   readonly length: number;
-  /** What wrote, e.g. `dd` or `wipefs`. */
+  /** The writing program, e.g. `dd` or `wipefs`. */
   readonly by: string;
 }

@@ -1,8 +1,9 @@
 /**
- * # Bare servers at Hetzner
+ * # Bare-metal servers at Hetzner
  *
- * The Robot webservice over HTTPS with an authority of its own: forms, odd shapes, limits and lock-out. Behind it servers with
- * firmware, disks of real bytes and network cards: a reset walks the boot order, and boots rescue, or what really lies on a disk.
+ * The Robot webservice over HTTPS with its own CA: forms, irregular response shapes, limits and lock-out. Behind it are
+ * servers with firmware, disks of real bytes and NICs: a reset follows the boot order, and boots rescue or the content
+ * of a disk.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,14 +21,14 @@ import { createRobotTestControls, type RobotTestControls } from './test-controls
 import { RobotError } from './webservice/errors.ts';
 import { listenRobot } from './webservice/web-server.ts';
 
-/** A simulated Robot account or several, with the doors that only a test may use. */
+/** One or several simulated Robot accounts, with the test controls. */
 export interface RobotSimulator extends RunningSimulator, RobotTestControls {
   /** PEM. */
   readonly ca: string;
   restart(): Promise<void>;
 }
 
-/** Starts the webservice on `host:port`, and the servers at addresses of their own. */
+/** Starts the webservice on `host:port`, and the servers at their own addresses. */
 export async function startRobotSimulator(
   options: SimulatorOptions,
   software: ServerSoftware = defaultSoftware,
@@ -68,7 +69,7 @@ export async function startRobotSimulator(
   };
 }
 
-/** The room, for the command line. */
+/** The simulator, for the command line. */
 export const robotSimulator: Simulator = {
   ...robotDescription,
   start: async (options) => await startRobotSimulator(options),

@@ -14,7 +14,7 @@ import type { ServerSoftware } from './machine/software.ts';
 import type { RescueOptions } from './rescue/start-rescue.ts';
 import type { RobotSeed } from './setup/seed.ts';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that stands still until a test advances it. */
 export class SteppedScaledClock extends ScaledClock {
   #now = Date.parse('2031-01-01T00:00:00Z');
   readonly #sleepers = new Set<{ readonly at: number; wake(): void }>();
@@ -34,7 +34,7 @@ export class SteppedScaledClock extends ScaledClock {
     });
   }
 
-  /** Time passes: who sleeps is woken in order, and may do what it has to do before the next one. */
+  /** Advances the time: sleepers wake in order, and each one runs before the next one wakes. */
   async pass(seconds: number): Promise<void> {
     const end = this.#now + seconds * 1000;
     for (;;) {
@@ -49,11 +49,11 @@ export class SteppedScaledClock extends ScaledClock {
   }
 }
 
-/** Systems that are only written down: a disk holds its content as JSON in its first bytes. */
+/** Stub systems: a disk holds its content as JSON in its first bytes. */
 export class RecordedSoftware implements ServerSoftware {
-  /** What was started and still runs, by address. */
+  /** The running systems, by address. */
   readonly running = new Map<string, RecordedSystem>();
-  /** The next system cannot be started, for this reason. */
+  /** The next system fails to start with this error. */
   failure: string | undefined;
   #boots = 0;
 
@@ -107,12 +107,12 @@ interface RecordedBoot {
 
 interface RecordedSystem extends RecordedBoot {
   readonly udevSeconds: number | undefined;
-  /** Names of disks as they were at the boot. */
+  /** Names of disks at the boot. */
   readonly names: readonly string[];
   power(kind: 'reboot' | 'off'): void;
 }
 
-/** What a disk holds by its first bytes. */
+/** The content of a disk by its first bytes. */
 export function readRecordedContent(path: string): DiskContent | undefined {
   const file = openSync(path, 'r');
   try {
@@ -125,7 +125,7 @@ export function readRecordedContent(path: string): DiskContent | undefined {
   }
 }
 
-/** Talos that runs until it is told otherwise. */
+/** A Talos stub that runs until it is stopped. */
 export class RecordedRunner implements MachineRunner {
   readonly started: (MachineDescription & { end(how: 'reboot' | 'off'): void; scribble(): void })[] = [];
 
@@ -157,7 +157,7 @@ export class RecordedRunner implements MachineRunner {
   }
 }
 
-/** An answer as it came. */
+/** A raw answer. */
 export interface WebserviceReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -167,7 +167,7 @@ export interface WebserviceReply {
 }
 
 export interface WebserviceRequestOptions {
-  /** The body, as it is. */
+  /** The unparsed body. */
   readonly form?: string;
   readonly type?: string;
   /** `user:password`; null: none. */
@@ -182,12 +182,12 @@ export interface RobotFixture {
   readonly switchboard: CallInterceptor;
   readonly software: RecordedSoftware;
   readonly runner: RecordedRunner;
-  /** Word like `POST /reset/3140011`; throws only when there is no answer. */
+  /** A call like `POST /reset/3140011`; throws only without an answer. */
   ask(call: string, options?: WebserviceRequestOptions): Promise<WebserviceReply>;
   close(): Promise<void>;
 }
 
-/** A room whose clock stands still, with servers on paper, and a client of the tests' own. */
+/** A simulator with a stopped clock and stub systems, and a client for tests. */
 export async function startRobotFixture(seed: RobotSeedInput = {}): Promise<RobotFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'world-robot-'));
   const [clock, switchboard, software, runner] = [
@@ -240,12 +240,12 @@ export async function startRobotFixture(seed: RobotSeedInput = {}): Promise<Robo
   };
 }
 
-/** A seed as a person writes it. */
+/** A seed in its written form. */
 export type RobotSeedInput = Readonly<Record<string, unknown>> & {
   readonly servers?: RobotSeed['servers'] | readonly object[];
 };
 
-/** A bench for each test that asks, and all of them closed by `closeAll`. */
+/** A fixture per call, all closed by `closeAll`. */
 export function useRobotFixtures(): { enter(seed?: RobotSeedInput): Promise<RobotFixture>; closeAll(): Promise<void> } {
   const open: RobotFixture[] = [];
   return {

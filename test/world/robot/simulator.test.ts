@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** The room as the world starts it: real bytes on disks, simulated Talos, and a clock that runs fast. */
+/** The complete simulator: real bytes on disks, simulated Talos, and a fast clock. */
 async function start(server: object): Promise<{ room: RobotSimulator; talos: TalosRunner }> {
   const folder = await mkdtemp(join(tmpdir(), 'robot-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
@@ -58,7 +58,7 @@ async function callWebservice({ line, ca }: RobotSimulator, call: string, form?:
   return text === '' ? undefined : JSON.parse(text);
 }
 
-/** Runs one command as root, and gives what it wrote. */
+/** Runs one command as root, and returns its output. */
 function run(
   room: RobotSimulator,
   login: { privateKey?: string; password?: string },
@@ -96,14 +96,14 @@ const inMaintenance = (talos: TalosRunner) => async (): Promise<unknown> => {
 };
 
 describe('a server with Talos on its disk', () => {
-  it('boots it, and it waits in maintenance at the main address, which the network told it', async () => {
+  it('boots it, and it waits in maintenance mode at the main address, which DHCP offered', async () => {
     const { room, talos } = await start(withTalos('1.13.9'));
     await expect.poll(inMaintenance(talos), quick).toBe(true);
     expect(talos.node('robot-7')).toMatchObject({ addresses: [address], stuck: undefined });
     expect(room.servers()[0]).toMatchObject({ phase: 'talos', bootCount: 1 });
   });
 
-  it('does not come to the rescue system by a reboot of Talos, which is a kexec: it passes the firmware by', async () => {
+  it('does not enter the rescue system by a reboot of Talos, which is a kexec and bypasses the firmware', async () => {
     const { room, talos } = await start(withTalos('1.13.9'));
     await expect.poll(inMaintenance(talos), quick).toBe(true);
     talos.reboot('robot-7');
@@ -125,7 +125,7 @@ describe('a server with Talos on its disk', () => {
 });
 
 describe('a server in the rescue system', () => {
-  it('is reached with the key or the password of the activation, on the way to whatever was written to its disk', async () => {
+  it('is reached with the key or the password of the activation, and leads to any content of its disks', async () => {
     const { room } = await start({ disks: [{ serial: 'S1', model: 'WORLD ONE' }] });
     const key = makeSshKey();
     const { fingerprint } = (await callWebservice(room, 'POST /key', { name: 'test', data: key.public })).key;
@@ -147,7 +147,7 @@ describe('a server in the rescue system', () => {
     await expect(run(room, mine, 'cat /proc/sys/kernel/hostname')).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('is something else than a Linux that was there before, which goes on refusing strangers', async () => {
+  it('differs from an installed Linux, which still refuses the key', async () => {
     const key = makeSshKey();
     const content = { kind: 'linux', hostname: 'files', authorizedKeys: [key.public], answersSsh: true };
     const { room } = await start({ disks: [{ content }] });

@@ -5,17 +5,17 @@ import type { BareMetalMachine } from './machine/bare-metal-machine.ts';
 import type { Delays, RobotBehaviour } from './setup/seed.ts';
 import type { FirewallRules } from './webservice/endpoints/firewall-rules.ts';
 
-/** Everything about the room that its parts share. */
+/** The shared state of the simulator. */
 export interface RobotState {
   readonly clock: ScaledClock;
   readonly startedAt: Date;
   readonly switchboard: CallInterceptor;
-  /** Ends every wait when the room closes. */
+  /** Ends every wait when the simulator closes. */
   readonly signal: AbortSignal;
   readonly log: Log | undefined;
   readonly behaviour: RobotBehaviour;
   readonly delays: Delays;
-  /** Requests an hour, where they differ from the documented ones: `POST /reset` to number. */
+  /** Hourly request limits that differ from the documented ones: `POST /reset` to number. */
   readonly limits: Readonly<Record<string, number>>;
   readonly accounts: readonly AccountState[];
   /** Of all accounts, by number. */
@@ -24,21 +24,21 @@ export interface RobotState {
   readonly strikes: Map<string, LoginFailures>;
   /** Addresses that were ever locked out. */
   readonly lockouts: string[];
-  /** Calls that no provisioner may make. */
+  /** Calls that are forbidden to provisioners. */
   readonly forbidden: string[];
   /** The webservice is down for maintenance. */
   maintenance: boolean;
-  /** For whatever needs a number of its own. */
+  /** Counter for generated numbers. */
   nextId: number;
 }
 
 export interface LoginFailures {
-  /** World seconds of each failure. */
+  /** Simulated seconds of each failure. */
   failures: number[];
   blockedUntil: number;
 }
 
-/** One customer. The webservice user sees its servers and nobody else's. */
+/** One customer. The webservice user sees only its servers. */
 export interface AccountState {
   readonly user: string;
   password: string;
@@ -49,7 +49,7 @@ export interface AccountState {
   readonly failovers: Map<string, FailoverState>;
   /** Reverse DNS, by address. */
   readonly pointers: Map<string, string>;
-  /** World seconds of each call of the last hour, by bucket. */
+  /** Simulated seconds of each call of the last hour, by bucket. */
   readonly spent: Map<string, number[]>;
   /** All calls that reached the account, by bucket. */
   readonly calls: Map<string, number>;
@@ -72,7 +72,7 @@ export interface VSwitchState {
   name: string;
   vlan: number;
   cancelled: boolean;
-  /** Members by server number; `in process` while they come or go. */
+  /** Members by server number; `in process` while they are added or removed. */
   readonly members: Map<number, 'ready' | 'in process' | 'failed'>;
 }
 
@@ -80,11 +80,11 @@ export interface FailoverState {
   readonly ip: string;
   /** Dotted, or an expanded IPv6 mask. */
   readonly netmask: string;
-  /** The server it was ordered for. */
+  /** The server of the order. */
   readonly server: ServerState;
   /** Main address (or main network) of the server that it is routed to. */
   active: string | null;
-  /** A switch is under way. */
+  /** A switch is in progress. */
   locked: boolean;
 }
 
@@ -99,7 +99,7 @@ export interface FirewallTemplate {
 
 export interface FirewallState {
   status: 'active' | 'disabled';
-  /** Being written to the switch. */
+  /** The switch is being configured. */
   isApplying: boolean;
   filterIpv6: boolean;
   whitelistHos: boolean;
@@ -109,7 +109,7 @@ export interface FirewallState {
 }
 
 export const bootConfigKinds = ['rescue', 'linux', 'vnc', 'windows', 'plesk', 'cpanel'] as const;
-/** What can be armed for the next network boot. All but rescue install something, and erase for it. */
+/** The configurations for the next network boot. All except rescue install a system and erase disks. */
 export type BootConfigKind = (typeof bootConfigKinds)[number];
 
 /** An armed boot configuration. */
@@ -122,11 +122,11 @@ export interface BootActivation {
   readonly hostname: string | null;
   readonly password: string | null;
   readonly keys: readonly StoredSshKey[];
-  /** World seconds. */
+  /** Simulated seconds. */
   readonly at: number;
 }
 
-/** An address of an account beside the main one, or that. */
+/** An address of an account, the main one or another. */
 export interface IpState {
   readonly ip: string;
   readonly isMain: boolean;
@@ -153,7 +153,7 @@ export interface SubnetState {
 export const resetTypes = ['sw', 'hw', 'power', 'power_long', 'man'] as const;
 export type ServerResetType = (typeof resetTypes)[number];
 
-/** A server as the webservice knows it; `machine` is the box itself. */
+/** A server as the webservice presents it; `machine` is the hardware. */
 export interface ServerState {
   readonly number: number;
   readonly account: AccountState;
@@ -171,7 +171,7 @@ export interface ServerState {
   readonly ipv6Net: string;
   readonly ips: IpState[];
   readonly subnets: SubnetState[];
-  /** What `rescue` in the server object says; it is not to be relied on. */
+  /** The `rescue` field of the server object; it is not reliable. */
   readonly saysRescue: boolean;
   readonly offers: readonly BootConfigKind[];
   readonly resets: readonly ServerResetType[];
@@ -182,10 +182,10 @@ export interface ServerState {
   /** At most one. */
   activation: BootActivation | undefined;
   readonly lastActivations: Map<BootConfigKind, BootActivation>;
-  /** A technician was asked to press the button. */
+  /** A manual reset by a technician is pending. */
   manualResetOpen: boolean;
   readonly machine: BareMetalMachine;
 }
 
-/** The room's name at the switchboard. */
+/** The simulator's name at the interceptor. */
 export const robotSimulatorName = 'robot';

@@ -3,41 +3,41 @@ import type { MachinePhase } from './machine/bare-metal-machine.ts';
 import type { AccountState, BootConfigKind, RobotState, ServerState } from './state.ts';
 import { currentActivation } from './webservice/boot-activation.ts';
 
-/** One server as a test may look at it. */
+/** A test's view of one server. */
 export interface RobotServerSummary {
   readonly number: number;
   readonly name: string;
   readonly address: string | null;
   readonly isOn: boolean;
   readonly phase: MachinePhase;
-  /** Every phase since the room was started. */
+  /** Every phase since the start of the simulator. */
   readonly history: readonly MachinePhase[];
   readonly bootCount: number;
   readonly bootId: string | undefined;
-  /** What is armed for the next network boot. */
+  /** The configuration for the next network boot. */
   readonly armed: BootConfigKind | undefined;
-  /** Why nothing will come of this boot. */
+  /** Why this boot cannot succeed. */
   readonly stuck: string | undefined;
 }
 
-/** What only a test may do. Nothing here goes past the switchboard. */
+/** Controls for tests. They bypass the interceptor. */
 export interface RobotTestControls {
-  /** The state itself, to look at and to break by hand. */
+  /** The state itself, for assertions and manual changes. */
   readonly robot: RobotState;
   servers(): RobotServerSummary[];
-  /** Throws a RangeError for a number that is not there. */
+  /** Throws a RangeError for an unknown number. */
   server(number: number): ServerState;
-  /** Every write to a disk, in order; of one server if it is named. */
+  /** Every write to a disk, in order; optionally of one server. */
   writes(number?: number): DiskWrite[];
-  /** How often each budget was drawn on, refused calls too: `POST /reset` to number. */
+  /** The number of requests per budget, including refused calls: `POST /reset` to number. */
   calls(user?: string): Readonly<Record<string, number>>;
-  /** Calls that no provisioner may make: cancellation, reversal, orders. */
+  /** Calls that are forbidden to provisioners: cancellation, reversal, orders. */
   forbiddenCalls(): readonly string[];
-  /** Addresses that were ever locked out, as often as they were. */
+  /** Addresses that were ever locked out, with the number of times. */
   lockouts(): readonly string[];
-  /** The webservice user gets another password: who has the old one is refused from now on. */
+  /** Changes the password of the webservice user: the old one is refused from now on. */
   changePassword(password: string, user?: string): void;
-  /** 503 to everything, or no more. */
+  /** 503 to every call, or back to normal. */
   setMaintenance(isDown: boolean): void;
 }
 

@@ -6,14 +6,14 @@ interface TimeContext {
   readonly signal: AbortSignal;
 }
 
-/** Seconds of the world since the room was started. */
+/** Simulated seconds since the start of the simulator. */
 export const worldSeconds = ({ clock, startedAt }: Omit<TimeContext, 'signal'>): number =>
   (clock.now().getTime() - startedAt.getTime()) / 1000 / clock.scale;
 
-/** Runs something after a while, unless the room is closed by then. */
+/** Runs a callback after a delay, unless the simulator is closed by then. */
 export function runLater({ clock, signal }: Omit<TimeContext, 'startedAt'>, seconds: number, task: () => void): void {
   clock.sleep(seconds, signal).then(task, () => {
-    // The room has closed: nobody is there to see it.
+    // The simulator has closed: the callback is dropped.
   });
 }
 

@@ -6,7 +6,7 @@ import type { TalosNode } from './node.ts';
 import { simulatedWorkload } from './workload/simulated-workload.ts';
 import type { WorkloadBackend } from './workload/workload.ts';
 
-/** A member of a cluster as discovery tells it: kept for a while after its node is gone. */
+/** A member of a cluster in discovery: it stays for a while after its node is gone. */
 export interface Affiliate {
   readonly nodeId: string;
   readonly hostname: string;
@@ -16,27 +16,27 @@ export interface Affiliate {
   readonly clusterKey: string;
 }
 
-/** What all machines of one world share: the wire between them, and what lives as long as any of them. */
+/** The state that all machines of one runner share: their network, and everything that outlives a single machine. */
 export class TalosEnvironment {
   readonly clock: ScaledClock;
   readonly switchboard: CallInterceptor;
   readonly folder: string;
   readonly log: (fields: Readonly<Record<string, unknown>>, message: string) => void;
-  /** Nodes that run right now. */
+  /** Running nodes. */
   readonly nodes = new Set<TalosNode>();
   readonly etcdClusters = new Map<string, SimulatedEtcdCluster>();
   readonly affiliates = new Map<string, Affiliate>();
-  /** Which etcd answers behind `host:port` of a kube-apiserver that runs right now. */
+  /** The etcd behind `host:port` of a running kube-apiserver. */
   readonly apiServers = new Map<string, SimulatedEtcdCluster>();
-  /** Virtual addresses that somebody holds. */
+  /** Virtual IPs with a holder. */
   readonly vips = new Map<string, SimulatedEtcdCluster>();
-  /** Issuers with which no simulated kube-apiserver starts, for a reason that nobody could have known before. */
+  /** Issuers that keep a simulated kube-apiserver from starting, for a reason that validation cannot know. */
   readonly refusedIssuers = new Set<string>();
-  /** Every node has this address, whatever it is configured to have: for a node that stands alone. */
+  /** Every node has this address, whatever its configuration: for a node that runs alone. */
   readonly onlyAddress: string | undefined;
-  /** Port of the Talos API; 50000 in life. */
+  /** Port of the Talos API; 50000 on real nodes. */
   readonly apiPort: number;
-  /** What runs as kube-apiserver. */
+  /** The kube-apiserver implementation. */
   readonly workload: WorkloadBackend;
   readonly signal: AbortSignal;
   readonly #life = new AbortController();
@@ -62,25 +62,25 @@ export class TalosEnvironment {
     setMaxListeners(0, this.signal);
   }
 
-  /** Runs something after a while, unless the world has ended by then. */
+  /** Runs a callback after a delay, unless the environment has ended by then. */
   later(seconds: number, task: () => void): void {
     this.clock.sleep(seconds, this.signal).then(task, () => {
-      // The world has ended: nobody is there to see it.
+      // The environment has ended: the callback is dropped.
     });
   }
 
-  /** The end of the world, when all nodes are off. */
+  /** Ends the environment when all nodes are off. */
   async close(): Promise<void> {
     this.#life.abort(new Error('the world has ended'));
     await this.workload.close();
   }
 
-  /** The running node that has this address. */
+  /** The running node with this address. */
   byAddress(address: string): TalosNode | undefined {
     return [...this.nodes].find((node) => node.addresses.includes(address));
   }
 
-  /** Somebody's membership, health or configuration changed. */
+  /** Announces a change of membership, health or configuration. */
   changed(): void {
     for (const listener of this.#listeners) listener();
   }
@@ -91,7 +91,7 @@ export class TalosEnvironment {
   }
 }
 
-/** Discovery finds only those who know both the cluster's id and its secret. */
+/** Discovery needs both the cluster's id and its secret. */
 export const clusterKeyOf = (node: TalosNode): string | undefined => {
   const view = node.config?.view;
   return view?.discovery && view.clusterId !== '' ? `${view.clusterId} ${view.clusterSecret}` : undefined;

@@ -20,7 +20,7 @@ import { booleanField, bytesField, encodeMessage, numberField } from './state/pr
 import { CosiState } from './state/resources.ts';
 import type { WorkloadApiServer } from './workload/workload.ts';
 
-/** Ends something with the boot: in order where the system ends by itself, else at once. */
+/** Closes a resource at the end of the boot: gracefully when the system ends by itself, else at once. */
 export type CloseHandler = (inOrder: boolean) => void | Promise<void>;
 
 /** How a boot ends. */
@@ -37,7 +37,7 @@ export type TalosStage =
   | 'resetting'
   | 'upgrading';
 
-/** Sequences that exclude each other; a boot gives way to any. */
+/** Mutually exclusive sequences; any of them replaces a boot. */
 export type Sequence = 'install' | 'reboot' | 'shutdown' | 'reset' | 'upgrade';
 
 /** The active configuration. */
@@ -46,12 +46,12 @@ export interface ActiveConfig {
   readonly view: ConfigView;
 }
 
-/** How this boot came about: it decides how long it takes. */
+/** The cause of this boot: it decides its duration. */
 export type BootCause = 'coldBoot' | 'reboot' | 'kexecAfterInstall';
 
 /**
- * One boot of one machine, from the kernel to the end. Its state is what the API answers; the functions of run-boot.ts and its neighbours
- * change it. It lives until `end` is called or the power goes.
+ * One boot of one machine, from the kernel to the end. Its state is what the API answers; the functions of run-boot.ts
+ * and its neighbours change it. It ends with `end` or at power-off.
  */
 export class TalosNode {
   readonly world: TalosEnvironment;
@@ -61,48 +61,48 @@ export class TalosNode {
   readonly kind: BootCause;
   readonly minor: number;
   readonly bootId = randomUUID();
-  /** How often this machine was booted since it was switched on for the first time. */
+  /** The number of boots of this machine since it was first switched on. */
   readonly bootCount: number;
   readonly bootedAt = new Date();
   readonly resources = new CosiState();
   readonly events = new EventLog();
   readonly services: SimulatedServices;
-  /** Aborted when this boot is over. */
+  /** Aborts when this boot is over. */
   readonly signal: AbortSignal;
   readonly ending: Promise<BootOutcome>;
   readonly console: string[] = [];
 
   stage: TalosStage = 'booting';
   config: ActiveConfig | undefined;
-  /** The active configuration is on trial: aborted when it is to stay. */
+  /** The active configuration is on trial; aborts when it is kept. */
   trial: AbortController | undefined;
   links: readonly NodeInterface[] = [];
   hostname = '';
   metadata: Readonly<Record<string, string>> = {};
   platformLinks: readonly InterfaceView[] = [];
-  /** Files below /var as this boot wrote them. A configuration that comes later changes none. */
+  /** Files below /var as this boot wrote them. A later configuration does not change them. */
   files: Readonly<Record<string, string>> = {};
-  /** What lies in STATE when it differs from what is active. */
+  /** The configuration in STATE when it differs from the active one. */
   persisted: string | undefined;
   nodeId = randomBytes(32).toString('base64url');
   timeInSync = false;
   bootstrapAllowed = false;
-  /** How often the Bootstrap call stopped etcd and started it anew in this boot. */
+  /** The number of times that the Bootstrap call restarted etcd in this boot. */
   bootstrapCalls = 0;
   etcd: SimulatedEtcdMember | undefined;
   serving: LeafCertificate | undefined;
-  /** The sequence that runs, and how another one ends it. */
+  /** The running sequence, and the function that ends it. */
   running: { readonly sequence: Sequence; readonly abort: AbortController } | undefined;
-  /** A configuration was accepted that begins with a reboot: no other is, until then. */
+  /** A configuration was accepted that starts with a reboot: no other is accepted until then. */
   awaitsReboot = false;
   /** The kubelet of this boot has written the Kubernetes Node object. */
   registered = false;
   /** The Kubernetes Node object says Ready. */
   nodeReady = false;
   staticPodsReady = false;
-  /** What runs as kube-apiserver here. */
+  /** The kube-apiserver implementation. */
   apiServer: WorkloadApiServer | undefined;
-  /** Why nothing will come of this boot. */
+  /** Why this boot cannot succeed. */
   stuck: string | undefined;
 
   readonly #life: AbortController;
@@ -128,7 +128,7 @@ export class TalosNode {
     this.minor = talosMinorOf(image.version);
     this.#life = new AbortController();
     this.signal = this.#life.signal;
-    // Everything that waits in this boot listens to its end.
+    // Every wait in this boot listens to its signal.
     setMaxListeners(0, this.signal);
     this.ending = new Promise((resolve) => {
       this.#end = resolve;
@@ -144,15 +144,15 @@ export class TalosNode {
     return ipsOf(this.links);
   }
 
-  /** Whether packets to an address are for this node: on the loopback there may be some that others lead here. */
+  /** Whether packets to an address are for this node: on loopback a test may route other addresses here. */
   takes(address: string): boolean {
     const led = this.config?.view.links.filter(({ name }) => name === 'lo').flatMap(({ addresses }) => addresses) ?? [];
     return this.addresses.includes(address) || led.includes(`${address}/32`);
   }
 
   /**
-   * Disk that META was found on: "installed" means that there is one. It is the first by kernel name, whichever was booted
-   * from: another disk with an old Talos may come first.
+   * Disk with META: "installed" means that there is one. It is the first by kernel name, whichever was booted: another
+   * disk with an old Talos may come first.
    */
   get systemDisk(): string | undefined {
     const { disks } = this.machine;
@@ -182,7 +182,7 @@ export class TalosNode {
     this.world.changed();
   }
 
-  /** Missing things, in the words of MachineStatus; evaluated in `booting` and `running` only. */
+  /** Unmet conditions, in the words of MachineStatus; evaluated in `booting` and `running` only. */
   unmet(): { name: string; reason: string }[] {
     if (this.stage !== 'booting' && this.stage !== 'running') return [];
     const wanted = ['apid', 'machined', 'kubelet', ...(this.isControlPlane ? ['etcd', 'trustd'] : [])];
@@ -237,12 +237,12 @@ export class TalosNode {
     this.log(reason);
   }
 
-  /** Waits in the world's time; rejects when the boot is over. */
+  /** Waits in simulated time; rejects when the boot is over. */
   sleep(seconds: number): Promise<void> {
     return this.world.clock.sleep(seconds, this.signal);
   }
 
-  /** What the node sees of its own Kubernetes Node. */
+  /** The node's view of its own Kubernetes Node. */
   publishKubernetes(object: ApiObject | undefined): void {
     const name = this.nodename;
     if (!object) {
@@ -258,17 +258,19 @@ export class TalosNode {
     });
   }
 
-  /** Something to close when the boot is over. */
+  /** Registers a function to call when the boot is over. */
   onClose(closer: CloseHandler): void {
     this.#closers.push(closer);
   }
 
-  /** Something that others need until they are closed. */
+  /** Registers a resource that other parts use until it is closed. */
   onClosed(closer: CloseHandler): void {
     this.#lastClosers.push(closer);
   }
 
-  /** Runs beside the main life; its end by abort is no error, anything else is a fault of the simulator. */
+  /**
+   * Runs in parallel with the boot. Its end by abort is not an error; every other rejection is a bug of the simulator.
+   */
   spawn(name: string, task: () => Promise<void>): void {
     task().catch((error: unknown) => {
       if (this.signal.aborted) return;
@@ -280,7 +282,7 @@ export class TalosNode {
     this.#end(ending);
   }
 
-  /** Closes everything, at once as a power cut does, or in order. Whoever asks again waits for the same end. */
+  /** Closes everything, at once like a power cut, or gracefully. A second call waits for the same end. */
   close(inOrder = false): Promise<void> {
     this.#life.abort(new Error('the machine is off'));
     this.#closing = this.#closing.then(async () => {

@@ -6,12 +6,12 @@ import { runBoot } from './lifecycle/run-boot.ts';
 import { startShutdown } from './lifecycle/sequences.ts';
 import { type BootCause, type BootOutcome, TalosNode } from './node.ts';
 
-/** A machine that was switched on. It boots, reboots and kexecs until it is off. */
+/** A machine that is switched on. It boots, reboots and kexecs until it is off. */
 export class SimulatedMachine implements RunningMachine {
   readonly description: MachineDescription;
   readonly exited: Promise<void>;
   rebooted = false;
-  /** The boot that runs now; undefined between two boots and while nothing boots. */
+  /** The current boot; undefined between two boots and while nothing boots. */
   node: TalosNode | undefined;
 
   readonly #world: TalosEnvironment;
@@ -30,7 +30,7 @@ export class SimulatedMachine implements RunningMachine {
     return this.node?.stuck ?? this.#stuck;
   }
 
-  /** Ignored while nothing runs that could hear it. */
+  /** Ignored while no system runs. */
   pressPowerButton(): void {
     const node = this.node;
     if (node && !node.stuck && node.services.up('machined')) startShutdown(node);
@@ -87,7 +87,10 @@ export class SimulatedMachine implements RunningMachine {
   }
 }
 
-/** The kernel of the installed system is started directly, without the firmware; without one the firmware decides. */
+/**
+ * The kernel of the installed system starts directly, without the firmware; without an installed system the firmware
+ * decides.
+ */
 function kexec(machine: MachineDescription): BootDecision {
   for (const disk of [...machine.disks].sort((a, b) => a.order - b.order)) {
     const image = readPartition(disk.path, 'BOOT');

@@ -15,9 +15,9 @@ import { decodeConfig } from './config/decode-config.ts';
 import { talosDescription } from './description.ts';
 import { startTalosRunner, type TalosRunner } from './talos-runner.ts';
 
-/** What the seed of a node may say. */
+/** The seed of a node. */
 const TalosSeed = z.strictObject({
-  /** The machine configuration it finds in STATE; without one it is in maintenance mode. */
+  /** The machine configuration in STATE; without one the node is in maintenance mode. */
   config: z.string().optional(),
   version: z.string().default('1.13.9'),
   platform: z.enum(['metal', 'nocloud']).default('metal'),
@@ -27,7 +27,7 @@ const TalosSeed = z.strictObject({
 });
 type TalosSeed = z.infer<typeof TalosSeed>;
 
-/** One Talos node alone at `host:port`, installed, with whatever configuration the seed has. */
+/** A single installed Talos node at `host:port`, with the configuration of the seed. */
 export const talosSimulator: Simulator = {
   ...talosDescription,
   async start(options: SimulatorOptions): Promise<RunningSimulator> {
@@ -97,7 +97,7 @@ function makeMachine(folder: string, seed: TalosSeed): MachineDescription {
   };
 }
 
-/** Until the API answers, or nothing will come of it. */
+/** Until the API answers, or the boot cannot succeed. */
 async function awaitApi(runner: TalosRunner): Promise<void> {
   for (;;) {
     const node = runner.node('talos');
@@ -107,7 +107,10 @@ async function awaitApi(runner: TalosRunner): Promise<void> {
   }
 }
 
-/** An administrator's talosconfig, and the CA as a file. A worker's configuration has no CA key: then there is no talosconfig. */
+/**
+ * An administrator's talosconfig, and the CA as a file. A worker's configuration has no CA key and gives no
+ * talosconfig.
+ */
 async function writeAccess(options: SimulatorOptions, seed: TalosSeed, endpoint: string) {
   const view = viewOf(decodeConfig(seed.config ?? '', talosMinorOf(seed.version.replace(/^v/, ''))));
   const ca = join(options.folder, 'ca.pem');

@@ -10,32 +10,32 @@ import type { WorkloadBackend } from './workload/workload.ts';
 export interface TalosRunnerOptions {
   readonly clock: ScaledClock;
   readonly switchboard: CallInterceptor;
-  /** For what the simulator keeps on disk. */
+  /** Parent folder of the simulator's files. */
   readonly folder: string;
   /** Port of the Talos API; default 50000. */
   readonly apiPort?: number;
-  /** Every node has this address, whatever it is configured to have: for a node that stands alone. */
+  /** Every node has this address, whatever its configuration: for a node that runs alone. */
   readonly onlyAddress?: string;
-  /** What runs as kube-apiserver on control planes; default: the world's own. It is closed with the runner. */
+  /** The kube-apiserver of control planes; default: the simulated one. It is closed with the runner. */
   readonly workload?: WorkloadBackend;
   readonly log?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
 
-/** One machine as a test may look at it. */
+/** A test's view of one machine. */
 export interface NodeSummary {
   readonly name: string;
   readonly description: MachineDescription;
-  /** `off` when it is switched off, `none` when nothing boots, else the stage that the API tells. */
+  /** `off` when it is switched off, `none` when nothing boots, else the stage of the API. */
   readonly stage: string;
   readonly ready: boolean;
-  /** What Kubernetes says of the node is said by the kubelet of this boot. */
+  /** The kubelet of this boot has reported the Node's current status. */
   readonly registered: boolean;
   readonly addresses: readonly string[];
   readonly hostname: string;
   readonly version: string;
   readonly platform: string;
   readonly stuck: string | undefined;
-  /** The Talos API has its port. */
+  /** The Talos API listens. */
   readonly listening: boolean;
   /** Last lines of the console. */
   readonly console: readonly string[];
@@ -45,19 +45,22 @@ export interface TalosRunner extends MachineRunner {
   /** Every machine that was ever started, in order. */
   nodes(): NodeSummary[];
   node(name: string): NodeSummary | undefined;
-  /** How often etcd was bootstrapped, on whatever machine. */
+  /** The number of etcd bootstraps on all machines. */
   bootstraps(): number;
-  /** A reboot as if asked for on the console. */
+  /** A reboot as if requested on the console. */
   reboot(name: string): void;
-  /** Its kube-apiserver ends, and its kubelet starts another. */
+  /** Ends its kube-apiserver; the kubelet starts another. */
   crashApiServer(name: string): Promise<void>;
-  /** Issuers with which no simulated kube-apiserver starts, for a reason that nobody could have known before. */
+  /** Issuers that keep a simulated kube-apiserver from starting, for a reason that validation cannot know. */
   readonly refusedIssuers: Set<string>;
   /** Switches everything off and waits until all ports are free. */
   close(): Promise<void>;
 }
 
-/** Machines that are simulated Talos nodes. All of one runner share a network, a discovery service and their clusters. */
+/**
+ * Machines that are simulated Talos nodes. All machines of one runner share a network, a discovery service and their
+ * clusters.
+ */
 export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
   const world = new TalosEnvironment(options);
   const computers = new Map<string, SimulatedMachine>();

@@ -17,13 +17,13 @@ import { createDatasetFiles, parentDatasetOf, realPath, thickReservation } from 
 import { newArcState } from './system/memory-budget.ts';
 import { findRelease } from './versions.ts';
 
-/** 64 bits, which no pool of another system has. */
+/** 64 bits, unique among pools of all systems. */
 function guidOf(folder: string, pool: string): string {
   const digest = createHash('sha256').update(`${folder} ${pool}`).digest('hex');
   return BigInt(`0x${digest.slice(0, 16)}`).toString();
 }
 
-/** A system with its hardware, users and pools, and nothing on them yet. */
+/** An empty system with its hardware, users and pools. */
 export function createNasState(
   options: SimulatorOptions,
   seed: TrueNasSeed,
@@ -92,18 +92,18 @@ export function createNasState(
   };
 }
 
-/** What `--machine-runner` names, or else what the world runs. */
+/** The runner of `--machine-runner`, or else the runner of the caller. */
 function runnerOf({ extra, runner, log }: SimulatorOptions): MachineRunner {
   const command = extra['machine-runner'];
   return command === undefined ? runner : commandRunner(command, log);
 }
 
-/** Puts onto the disks what the seed asks for. */
+/** Creates the datasets and files of the seed on disk. */
 export async function applySeed(nas: NasState, dispatcher: MethodDispatcher, seed: TrueNasSeed): Promise<void> {
   await mkdir(realPath(nas, '/mnt'), { recursive: true });
   for (const { name } of seed.pools) {
     const root = newDataset(name, 'FILESYSTEM');
-    // What TrueNAS sets on the root of every pool it makes.
+    // The properties that TrueNAS sets on the root of every pool.
     const set = { aclmode: 'discard', acltype: 'posix', atime: 'off', compression: 'lz4', xattr: 'on' };
     for (const [key, value] of Object.entries(set)) root.properties.set(key, value);
     nas.datasets.set(name, root);
@@ -140,7 +140,7 @@ async function addDataset(
   await createDatasetFiles(nas, dataset);
 }
 
-/** Calls a method from within, as full administrator and past the switchboard. */
+/** Calls a method internally, as full administrator and without the interceptor. */
 async function call(
   nas: NasState,
   dispatcher: MethodDispatcher,

@@ -33,7 +33,7 @@ import { displayMethods } from './vm/device/display-methods.ts';
 import { vmMethods } from './vm/vm-methods.ts';
 import { killVm } from './vm/vm-runtime.ts';
 
-/** A simulated TrueNAS, with the doors that only a test may use. */
+/** A simulated TrueNAS, with the test controls. */
 export interface TrueNasSimulator extends RunningSimulator, TrueNasTestControls {
   restart: TrueNasTestControls['restart'];
 }
@@ -68,7 +68,7 @@ export async function startTrueNasSimulator(options: SimulatorOptions): Promise<
   };
 }
 
-/** The room, for the command line. */
+/** The simulator, for the command line. */
 export const trueNasSimulator: Simulator = {
   ...trueNasDescription,
   start: startTrueNasSimulator,

@@ -11,74 +11,77 @@ import type { ArcState } from './system/memory-budget.ts';
 import type { TrueNasRelease } from './versions.ts';
 
 /**
- * DEGRADED works. OFFLINE: it was not found when the system started, and nothing in it is there. In any other state nothing
- * can be written.
+ * DEGRADED works. OFFLINE: the pool was not found when the system started, and its content is missing. Every other
+ * state refuses writes.
  */
 export type PoolStatus = 'ONLINE' | 'DEGRADED' | 'FAULTED' | 'OFFLINE' | 'UNAVAIL' | 'REMOVED' | 'SUSPENDED';
 
-/** A pool: raw size, and what somebody else wrote into it. */
+/** A pool: raw size, and the bytes of other writers. */
 export interface NasPool {
   readonly id: number;
   readonly name: string;
   readonly guid: string;
   readonly sizeBytes: number;
   readonly isDraid: boolean;
-  /** Bytes taken by nobody in particular: how a test fills a pool. */
+  /** Bytes that no dataset owns; a test fills a pool with them. */
   ballastBytes: number;
   status: PoolStatus;
 }
 
-/** A filesystem or a zvol. Properties are ZFS's own names and raw values, only those set here; the rest is inherited. */
+/**
+ * A filesystem or a zvol. Properties have ZFS's own names and raw values. Only local ones are stored; the others are
+ * inherited.
+ */
 export interface NasDataset {
   readonly id: string;
   readonly type: 'FILESYSTEM' | 'VOLUME';
   readonly properties: Map<string, string>;
-  /** Keys with a colon. They are inherited by children, as in ZFS. */
+  /** Keys with a colon. Children inherit them, as in ZFS. */
   readonly userProperties: Map<string, string>;
   readonly createdAt: Date;
-  /** The snapshot that it is a clone of. */
+  /** The snapshot that this is a clone of. */
   readonly origin: string | null;
   encryption: { readonly algorithm: string; readonly format: string; readonly secret: string; loaded: boolean } | null;
 }
 
-/** A dataset as it was. */
+/** The state of a dataset at one time. */
 export interface NasSnapshot {
   /** `<dataset>@<name>`. */
   readonly id: string;
   readonly dataset: string;
   readonly name: string;
   readonly type: NasDataset['type'];
-  /** Grows from snapshot to snapshot. */
+  /** Increases with each snapshot. */
   readonly transaction: number;
   readonly createdAt: Date;
   readonly properties: ReadonlyMap<string, string>;
   isHeld: boolean;
 }
 
-/** What `stat` shows of a file beside what the real file says. */
+/** Fields of `stat` that the real file does not have. */
 export interface FileMode {
   mode: number;
   uid: number;
   gid: number;
 }
 
-/** A row of the table of machines, and what runs of it. */
+/** A row of the table of machines, and its guest. */
 export interface NasVm {
   readonly id: number;
   /** All columns of the table, in API names. */
   row: Entry;
   /** The running guest; undefined when off. */
   guest: RunningGuest | undefined;
-  /** What kept the last boot from coming to anything, if the machine has been switched off since. */
+  /** Why the last boot cannot succeed, if the machine has been switched off since. */
   lastStuck: string | undefined;
 }
 
-/** A machine that is switched on. */
+/** A running machine. */
 export interface RunningGuest {
   readonly machine: RunningMachine;
   readonly pid: number;
   suspended: boolean;
-  /** What was handed to the runner. */
+  /** The description that the runner got. */
   readonly memoryMiB: number;
   /** Real local files that are open. */
   readonly paths: readonly string[];
@@ -104,7 +107,7 @@ export interface NasInterface {
   up: boolean;
 }
 
-/** An address that the NAS itself has met. */
+/** An address in the NAS's neighbour table. */
 export interface ArpNeighbour {
   readonly ip: string;
   readonly mac: string;
@@ -119,17 +122,17 @@ export interface NasUser {
   readonly twoFactor: boolean;
 }
 
-/** A key of an account. */
+/** An API key of an account. */
 export interface ApiKey {
   readonly id: number;
   readonly user: string;
-  /** As given out: `<id>-<64 characters>`. */
+  /** As issued: `<id>-<64 characters>`. */
   readonly key: string;
   expiresAt: Date | null;
   revokedReason: string | null;
 }
 
-/** What `auth.generate_token` gave out. */
+/** A token of `auth.generate_token`. */
 export interface AuthToken {
   readonly token: string;
   readonly user: string;
@@ -139,23 +142,23 @@ export interface AuthToken {
   lastUsed: number;
 }
 
-/** The whole simulated system. What outlives a reboot is here; connections are not. */
+/** The whole simulated system. State that survives a reboot is here; connections are not. */
 export interface NasState {
-  /** Another one after an update. */
+  /** Changes with an update. */
   version: TrueNasRelease;
   readonly clock: ScaledClock;
   readonly switchboard: CallInterceptor;
   readonly runner: MachineRunner;
-  /** Everything on disk lies below: `root` (files), `zvol`, `log`. */
+  /** Parent folder of everything on disk: `root` (files), `zvol`, `log`. */
   readonly folder: string;
-  /** Ends every wait when the room closes. */
+  /** Ends every wait when the simulator closes. */
   readonly signal: AbortSignal;
   readonly hostname: string;
   readonly memoryMiB: number;
-  /** The cache of ZFS, which takes memory and gives it back. */
+  /** The ARC of ZFS, which takes memory and releases it. */
   readonly arc: ArcState;
   readonly cores: number;
-  /** Machine types that guests can have, by architecture. */
+  /** Machine types for guests, by architecture. */
   readonly guestMachines: Readonly<Record<string, readonly string[]>>;
   /** Without hardware virtualization every VM has the state ERROR. */
   readonly hasKvm: boolean;
@@ -166,48 +169,48 @@ export interface NasState {
   readonly vms: Map<number, NasVm>;
   readonly devices: Map<number, NasDevice>;
   readonly links: Map<string, NasInterface>;
-  /** By interface: who hands out addresses in the network behind it. It is no part of the NAS, and keeps what it knows. */
+  /** By interface: the DHCP server in the network behind it. It is not part of the NAS and survives its reboot. */
   readonly dhcp: ReadonlyMap<string, DhcpServer>;
-  /** Who answers on the networks of the NAS. */
+  /** The neighbours on the networks of the NAS. */
   readonly neighbours: ArpNeighbour[];
   readonly users: NasUser[];
   readonly keys: ApiKey[];
   readonly tokens: Map<string, AuthToken>;
-  /** Hash of the certificate that clients see (RFC 5929, tls-server-end-point). */
+  /** Hash of the server certificate (RFC 5929, tls-server-end-point). */
   readonly endPoint: Buffer;
-  /** Addresses of the other controller, when this one is not the active one: then nobody logs in here. */
+  /** Addresses of the active controller when this one is the standby: then every login is redirected. */
   activeController: readonly string[];
   /** Addresses and networks that may use the WebSocket; empty: all. */
   allowed: readonly string[];
   readonly nextId: { vm: number; device: number; pid: number; transaction: number };
-  /** How many milliseconds each call of a method takes, real ones; `*` is every other method. */
+  /** Real milliseconds that each call of a method takes; `*` is every other method. */
   readonly latencies: Map<string, number>;
-  /** What jobs write, by their number, until somebody comes for it. */
+  /** Pending downloads of jobs, by job number. */
   readonly downloads: Map<number, PassThrough>;
   readonly jobs: JobQueue;
   readonly events: CollectionEvents;
-  /** What the system says of itself: it answers while it goes down, too. */
+  /** The reported state of the system: it also answers while it shuts down. */
   state: 'BOOTING' | 'READY' | 'SHUTTING_DOWN';
   bootId: string;
   bootedAt: Date;
 }
 
-/** Another one at each start of the host. */
+/** Changes with each start of the host. */
 export const newBootId = (): string => randomUUID();
 
-/** The room's name at the switchboard. */
+/** The simulator's name at the interceptor. */
 export const trueNasSimulatorName = 'truenas';
 
-/** Milliseconds of the world's time since `then`. */
+/** Simulated milliseconds since `then`. */
 export function elapsedWorldMilliseconds(nas: NasState, then: number): number {
   return (performance.now() - then) / Math.max(nas.clock.scale, 1e-9);
 }
 
-/** Waits in the world's time, and no longer than the room lives or `signal` allows. */
+/** Waits in simulated time, at most until the simulator closes or `signal` aborts. */
 export async function sleepInWorldTime(nas: NasState, seconds: number, signal = nas.signal): Promise<void> {
   await nas.clock.sleep(seconds, signal);
 }
 
-/** The wire form of a date. */
+/** A date in wire format. */
 export const toExtendedJsonDate = (date: Date | null): { $date: number } | null =>
   date ? { $date: date.getTime() } : null;

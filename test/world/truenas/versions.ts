@@ -1,61 +1,66 @@
 /**
- * Everything that differs between the releases that can be played. A later release is one more entry here and no
- * `if (version …)` anywhere else. Sources: the tags of truenas/middleware, `api/`, `plugins/vm`, `utils/libvirt`.
+ * All differences between the supported releases. A new release is one more entry here; no other file checks the
+ * version. Sources: the tags of truenas/middleware, `api/`, `plugins/vm`, `utils/libvirt`.
  */
 export interface TrueNasRelease {
-  /** What `--version` says. */
+  /** The value of `--version`. */
   readonly line: string;
-  /** What `system.info` answers. */
+  /** The version that `system.info` answers. */
   readonly release: string;
   /** `/api/<name>` endpoints beside `current`, oldest first; also the answer of `/api/versions`. */
   readonly endpoints: readonly string[];
-  /** `vm.*` was gone in 25.04.0 and 25.04.1 and came back in 25.04.2. */
+  /** `vm.*` is missing in 25.04.0 and 25.04.1, and back since 25.04.2. */
   readonly hasVms: boolean;
-  /** `core.set_options` knows `legacy_jobs` and answers the options in force; before 25.10 it answers null. */
+  /** `core.set_options` supports `legacy_jobs` and answers the options in force; before 25.10 it answers null. */
   readonly hasJobOptions: boolean;
   readonly hasBootIdEndpoint: boolean;
-  /** SCRAM beside the plain logins, the answer DENIED, `reconnect_token`; a revoked key is a wrong one, not an expired one. */
+  /**
+   * SCRAM besides the plain logins, the answer DENIED, `reconnect_token`; a revoked key is a wrong one, not an expired
+   * one.
+   */
   readonly hasScram: boolean;
-  /** `auth.mechanism_choices` breaks before a login (25.04.2 to 25.10.2). */
+  /** `auth.mechanism_choices` fails before a login (25.04.2 to 25.10.2). */
   readonly mechanismChoicesNeedLogin: boolean;
-  /** Roles that include themselves, so that nobody who has one can log in. */
+  /** Roles that include themselves, so that their users cannot log in. */
   readonly endlessRoles: readonly string[];
   /** How many `file` parts one `/_upload` may have. */
   readonly uploadFiles: number;
-  /** Calls in flight are cancelled when their connection closes (26); before, they run to their end. */
+  /** Calls in flight are cancelled when their connection closes (26); before, they complete. */
   readonly cancelsOnClose: boolean;
-  /** Seconds of silence after which the web server in front drops a connection. */
+  /** Seconds of silence after which the web server drops a connection. */
   readonly idleSeconds: number;
   readonly traceHasFrames: boolean;
   /** `vm.device.nic_attach_choices`: a flat map, or names by kind (26, also through older endpoints). */
   readonly nicChoicesByKind: boolean;
   /** A NIC without a MAC gets one at creation that stays (26), or another one at each start (25). */
   readonly storesMac: boolean;
-  /** `pool.dataset.create` forgets `user_properties` (26.0.0-BETA.3). */
+  /** `pool.dataset.create` ignores `user_properties` (26.0.0-BETA.3). */
   readonly dropsUserProperties: boolean;
-  /** `pool.dataset.delete` answers true whatever became of it and knows no `force` (26.0.0-BETA.3). */
+  /** `pool.dataset.delete` always answers true, also after a failure, and has no `force` (26.0.0-BETA.3). */
   readonly deleteAlwaysTrue: boolean;
-  /** The file of a CDROM may not lie in a pool's root dataset (since 25.10.1). */
+  /** The file of a CDROM must not lie in a pool's root dataset (since 25.10.1). */
   readonly cdromNeedsChildDataset: boolean;
-  /** The path pattern that a CDROM is held to. */
+  /** The path pattern of a CDROM. */
   readonly cdromPathPattern: string;
   readonly suspendOnSnapshotDefault: boolean;
-  /** `pool.snapshot.create` may ask for machines at rest (`suspend_vms`), and refuses a name that is taken as an argument. */
+  /**
+   * `pool.snapshot.create` can suspend machines (`suspend_vms`), and refuses an existing name as an invalid argument.
+   */
   readonly suspendsForSnapshots: boolean;
   /** `vm.device.update` refuses another `dtype`. */
   readonly keepsDeviceType: boolean;
   readonly defaultFirmware: string;
   readonly displayTypes: readonly string[];
-  /** What the service for snapshots is called outside. */
+  /** The public name of the snapshot service. */
   readonly snapshotService: 'zfs.snapshot' | 'pool.snapshot';
   /** `zfs.resource.query` (25.10) and `.destroy` (26). */
   readonly hasZfsQuery: boolean;
   readonly hasZfsDestroy: boolean;
-  /** Events of machines and devices bring the entry when a call was their cause; in 25.04 they bring its number alone. */
+  /** Events of machines and devices that a call caused carry the entry; in 25.04 they carry only its number. */
   readonly eventsBringEntries: boolean;
   /**
-   * What libvirt says of a machine is passed on as a change with its whole entry (26), or in its own words without devices. With 26
-   * a machine is no domain of libvirt's before its first start.
+   * A libvirt event of a machine is sent as a change with its whole entry (26), or in libvirt's own words without
+   * devices. With 26 a machine is not a libvirt domain before its first start.
    */
   readonly plainDomainEvents: boolean;
   /** `vm.delete` answers null and destroys zvols while the machine still runs (26.0.0-BETA.3). */
@@ -123,7 +128,7 @@ const fangtooth: TrueNasRelease = {
   eventsBringEntries: false,
 };
 
-/** What can be played, oldest first. */
+/** The supported releases, oldest first. */
 export const simulatedReleases: readonly TrueNasRelease[] = [
   {
     ...fangtooth,
@@ -168,7 +173,7 @@ export const simulatedReleases: readonly TrueNasRelease[] = [
   },
 ];
 
-/** The release for `--version`, 25.10 when none is named. Throws a RangeError that lists what there is. */
+/** The release for `--version`, 25.10 by default. Throws a RangeError that lists the supported ones. */
 export function findRelease(line = '25.10'): TrueNasRelease {
   const found = simulatedReleases.find((version) => version.line === line);
   if (found) return found;
@@ -177,12 +182,12 @@ export function findRelease(line = '25.10'): TrueNasRelease {
   );
 }
 
-/** Whether a method exists at an endpoint: a pinned endpoint has only what its release had. */
+/** Whether a method exists at an endpoint: a pinned endpoint has only the methods of its release. */
 export function offersMethod(version: TrueNasRelease, endpoint: string, method: string): boolean {
   const at = endpoint === 'current' ? version.line : endpoint.slice(1);
   const isBefore = (release: string) => at.localeCompare(release, undefined, { numeric: true }) < 0;
   if (method.startsWith('vm.') && (!version.hasVms || isBefore('25.04.2'))) return false;
-  // `virtual_size` came with 25.10.1.
+  // `virtual_size` was added in 25.10.1.
   if (method === 'vm.device.virtual_size') return !isBefore(endpoint === 'current' ? '25.10' : '25.10.1');
   return !(method === 'vm.device.convert' && isBefore('25.10'));
 }

@@ -11,19 +11,19 @@ import {
   xzMagic,
 } from './format.ts';
 
-/** What is wrong with a stream, in the words of the program xz. */
+/** A fault in a stream, in the words of the program xz. */
 export class XzError extends Error {}
 
 const endedEarly = (): XzError => new XzError('Unexpected end of input');
 
-/** Throws where a stream is not as its format demands. */
+/** Throws when a stream violates its format. */
 function assertValid(isRight: boolean): void {
   if (!isRight) throw new XzError('Compressed data is corrupt');
 }
 
 /**
- * The content of xz files, chunk by chunk as they come. Chunks that are compressed are not read: nothing of the world makes any. A
- * stream that ends too early or is not as its sums say ends in an {@link XzError}.
+ * The content of xz files, chunk by chunk. Compressed chunks are not supported: no simulator produces any. A stream
+ * that ends too early or has a wrong checksum ends in an {@link XzError}.
  */
 export async function* decodeXz(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const source = new ByteReader(pieces, endedEarly);
@@ -75,7 +75,7 @@ async function* decodeBlock(
   return [headerBytes + packed + check.bytes, content];
 }
 
-/** One filter, LZMA2. Sizes may stand before it. */
+/** One filter, LZMA2. Sizes may precede it. */
 function isPlain(header: Buffer): boolean {
   const flags = header[1] ?? 0;
   let at = 2;

@@ -1,12 +1,12 @@
 import { crc32Bytes, crc32Check, paddingOf, streamFooter, streamHeader, streamIndex } from './format.ts';
 
-/** The most that a chunk of LZMA2 can hold as it is. */
+/** The maximum length of an uncompressed chunk of LZMA2. */
 const chunkBytes = 65_536;
 
 /** A block with one filter, LZMA2 with a dictionary of 8 MiB. */
 const filters = Buffer.from([2, 0, 0x21, 1, 0x16, 0, 0, 0]);
 
-/** An xz file whose content is stored as it is, with a CRC32 of it: everything that reads xz reads it. */
+/** An xz file with uncompressed content and its CRC32. Every xz decoder reads it. */
 export function encodeXz(content: Buffer): Buffer {
   const data: Buffer[] = [];
   for (let at = 0; at < content.length; at += chunkBytes)
@@ -22,7 +22,7 @@ export function encodeXz(content: Buffer): Buffer {
   ]);
 }
 
-/** The first one begins a new dictionary. */
+/** The first chunk resets the dictionary. */
 function chunk(bytes: Buffer, at: number): Buffer[] {
   const header = Buffer.from([at === 0 ? 1 : 2, 0, 0]);
   header.writeUInt16BE(bytes.length - 1, 1);

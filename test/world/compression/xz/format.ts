@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What xz files are made of around their data (tukaani.org/xz/xz-file-format.txt, version 1.2.1). */
+/** The parts of xz files around their data (tukaani.org/xz/xz-file-format.txt, version 1.2.1). */
 export const xzMagic = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]);
 
 export const crc32Bytes = (bytes: Buffer): Buffer => {
@@ -10,7 +10,7 @@ export const crc32Bytes = (bytes: Buffer): Buffer => {
   return sum;
 };
 
-/** How the content of a block is checked. */
+/** The check of a block's content. */
 export interface XzCheck {
   readonly id: number;
   readonly bytes: number;
@@ -62,7 +62,7 @@ export function streamFooter(check: number, indexBytes: number): Buffer {
 /** Zeros up to a multiple of four. */
 export const paddingOf = (length: number): Buffer => Buffer.alloc((4 - (length % 4)) % 4);
 
-/** Seven bits a byte, the lowest first; all but the last have the highest bit. */
+/** Seven bits per byte, lowest first. All bytes but the last have the highest bit set. */
 function toVli(value: number): number[] {
   return value < 128 ? [value] : [(value % 128) + 128, ...toVli(Math.floor(value / 128))];
 }

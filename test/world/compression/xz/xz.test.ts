@@ -17,7 +17,7 @@ async function decode(bytes: Buffer, size = 1000): Promise<Buffer> {
   return Buffer.concat(found);
 }
 
-/** Another byte at a place; from the end if it is negative. */
+/** Changes the byte at an offset; a negative offset counts from the end. */
 function corruptByte(file: Buffer, place: number): Buffer {
   const at = place < 0 ? file.length + place : place;
   const spoilt = Buffer.from(file);
@@ -25,29 +25,29 @@ function corruptByte(file: Buffer, place: number): Buffer {
   return spoilt;
 }
 
-/** Places within the magic, header, block header, data, sum, index and footer. */
+/** Offsets within the magic, header, block header, data, checksum, index and footer. */
 const corruptedOffsets = [8, 14, 200_000, -30, -20, -3] as const;
 const ends = [11, 20, 300_000, -21, -1] as const;
 const withXz = spawnSync('xz', ['--version']).status === 0;
 const real = (input: Buffer, ...args: string[]) => spawnSync('xz', args, { input, maxBuffer: 2 ** 25 });
 
 describe('an xz file', () => {
-  it('holds its content however it comes in', async () => {
+  it('has the same content for every chunking of its input', async () => {
     const file = encodeXz(content);
     for (const size of [7, 4096, file.length]) expect((await decode(file, size)).equals(content)).toBe(true);
     expect(await decode(encodeXz(Buffer.alloc(0)))).toEqual(Buffer.alloc(0));
     expect((await decode(Buffer.concat([file, file]), 4096)).length).toBe(2 * content.length);
   });
 
-  it.each(ends)('that ends too early (%d) is told', async (end) => {
+  it.each(ends)('that ends too early (%d) is detected', async (end) => {
     await expect(decode(encodeXz(content).subarray(0, end))).rejects.toThrow('Unexpected end of input');
   });
 
-  it.each(corruptedOffsets)('with one wrong byte (%d) is told', async (place) => {
+  it.each(corruptedOffsets)('with one wrong byte (%d) is detected', async (place) => {
     await expect(decode(corruptByte(encodeXz(content), place))).rejects.toThrow('Compressed data is corrupt');
   });
 
-  it.each(['', 'hello'])('is not what is none: %j', async (text) => {
+  it.each(['', 'hello'])('rejects other data: %j', async (text) => {
     await expect(decode(Buffer.from(text))).rejects.toThrow('File format not recognized');
   });
 
@@ -63,7 +63,7 @@ describe('an xz file', () => {
   });
 
   it.skipIf(!withXz).each(['crc32', 'sha256'])(
-    'of the real program is read where it stored, with %s',
+    'of the real program is read where it is uncompressed, with %s',
     async (check) => {
       const stored = noise(500_000);
       const { stdout } = real(stored, '-c', `--check=${check}`);

@@ -2,15 +2,15 @@ import { ByteReader } from '../byte-reader.ts';
 import { zstdMagic } from './encode.ts';
 import { Xxh64 } from './xxh64.ts';
 
-/** What is wrong with a stream, in the words of the program zstd. */
+/** A fault in a stream, in the words of the program zstd. */
 export class ZstdError extends Error {}
 
 const endedEarly = (): ZstdError => new ZstdError('Read error (39) : premature end');
 
 /**
- * The content of zstd frames, block by block as they come. Blocks that are compressed further are not read: nothing of the world makes any. A
- * stream that ends too early or has another checksum ends in a {@link ZstdError}; what is no zstd at all passes as it is where
- * `passesOthers` says so.
+ * The content of zstd frames, block by block. Compressed blocks are not supported: no simulator produces any. A stream
+ * that ends too early or has a wrong checksum ends in a {@link ZstdError}. Data that is not zstd passes unchanged when
+ * `passesOthers` is set.
  */
 export async function* decodeZstd(pieces: AsyncIterable<Buffer>, passesOthers = false): AsyncGenerator<Buffer> {
   const source = new ByteReader(pieces, endedEarly);

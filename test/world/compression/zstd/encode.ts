@@ -1,11 +1,11 @@
 import { Xxh64 } from './xxh64.ts';
 
-/** The most that a block can hold. */
+/** The maximum length of a block. */
 const blockBytes = 128 * 1024;
 
 /**
- * A zstd frame of blocks that are stored as they are, or as one byte and how often (RFC 8878). Holes become next to nothing, and everything
- * that reads zstd reads it; there is a checksum of the content.
+ * A zstd frame of raw blocks and RLE blocks, i.e. one byte and its count (RFC 8878), with a content checksum. Holes
+ * become small, and every zstd decoder reads the frame.
  */
 export function encodeZstd(content: Buffer): Buffer {
   const sum = new Xxh64();

@@ -8,7 +8,7 @@ const p3: readonly [number, number] = [0x165667b1, 0x9e3779f9];
 const p4: readonly [number, number] = [0x85ebca77, 0xc2b2ae63];
 const p5: readonly [number, number] = [0x27d4eb2f, 0x165667c5];
 
-/** Sets `high` and `low` to the product of two numbers, without what does not fit. Sixteen bits at a time stay exact. */
+/** Sets `high` and `low` to the product of two numbers modulo 2^64. Steps of sixteen bits stay exact. */
 function multiply(ah: number, al: number, [bh, bl]: readonly [number, number]): void {
   const a0 = al & 0xffff;
   const a1 = al >>> 16;
@@ -35,7 +35,7 @@ function rotate(ah: number, al: number, bits: number): void {
   low = ((al << bits) | (ah >>> (32 - bits))) >>> 0;
 }
 
-/** One step of a lane: what it is, and eight bytes more. */
+/** One step of a lane: its accumulator, and eight more bytes. */
 function round(ah: number, al: number, bh: number, bl: number): void {
   multiply(bh, bl, p2);
   add(ah, al, high, low);
@@ -43,7 +43,7 @@ function round(ah: number, al: number, bh: number, bl: number): void {
   multiply(high, low, p1);
 }
 
-/** XXH64 without a seed, over bytes that come piece by piece (xxHash: doc/xxhash_spec.md). */
+/** XXH64 without a seed, over a stream of bytes (xxHash: doc/xxhash_spec.md). */
 export class Xxh64 {
   readonly #lanes = Uint32Array.from([...this.#start()]);
   #held = Buffer.alloc(0);
@@ -65,7 +65,7 @@ export class Xxh64 {
     this.#held = Buffer.from(all.subarray(end));
   }
 
-  /** One lane over everything: the steps of {@link round}, written out, since all the time is spent here. */
+  /** One lane over the whole input: the steps of {@link round}, inlined, because all the time is spent here. */
   #run(lane: number, all: Buffer, end: number): void {
     let h = (this.#lanes[2 * lane] ?? 0) | 0;
     let l = (this.#lanes[2 * lane + 1] ?? 0) | 0;

@@ -6,7 +6,7 @@ import { encodeZstd } from './encode.ts';
 import { Xxh64 } from './xxh64.ts';
 
 const noise = (length: number): Buffer => createHash('shake256', { outputLength: length }).update('noise').digest();
-/** Mostly holes, as an image is. */
+/** Mostly holes, like an image. */
 const content = Buffer.concat([noise(300_001), Buffer.alloc(5 * 2 ** 20), noise(77), Buffer.alloc(1000, 7)]);
 
 async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
@@ -31,7 +31,7 @@ it.each([
 });
 
 describe('a frame', () => {
-  it('holds its content however it comes in, and holes cost next to nothing', async () => {
+  it('has the same content for every chunking of its input, and holes need almost no space', async () => {
     const frame = encodeZstd(content);
     for (const size of [1, 4096, frame.length])
       expect((await decode(frame.subarray(), size)).equals(content)).toBe(true);
@@ -42,7 +42,7 @@ describe('a frame', () => {
     expect(await decode(encodeZstd(Buffer.alloc(0)))).toEqual(Buffer.alloc(0));
   });
 
-  it('that ends too early is told, wherever it ends', async () => {
+  it('that ends too early is detected at every length', async () => {
     const frame = encodeZstd(content);
     for (const end of [1, 12, 300_000, frame.length - 4, frame.length - 1]) {
       await expect(decode(frame.subarray(0, end), 4096)).rejects.toThrow(
@@ -52,13 +52,13 @@ describe('a frame', () => {
     await expect(decode(Buffer.alloc(0))).rejects.toThrow('unexpected end of file');
   });
 
-  it('with one wrong byte is told at its end', async () => {
+  it('with one wrong byte is detected at its end', async () => {
     const frame = encodeZstd(content);
     frame[200_000] = (frame[200_000] ?? 0) ^ 1;
     await expect(decode(frame, 4096)).rejects.toThrow("Restored data doesn't match checksum");
   });
 
-  it('is not made of what is no zstd, which passes or not', async () => {
+  it('rejects data that is not zstd, or passes it unchanged', async () => {
     await expect(decode(Buffer.from('hello'))).rejects.toThrow('unsupported format');
     expect((await decode(Buffer.from('hello'), 2, true)).toString()).toBe('hello');
   });
@@ -73,7 +73,7 @@ describe('a frame', () => {
     expect(real(frame).stderr.toString()).toContain("Decoding error (36) : Restored data doesn't match checksum");
   });
 
-  it('of the real program is read where it stored its blocks', async (context) => {
+  it('of the real program is read where its blocks are uncompressed', async (context) => {
     if (spawnSync('zstd', ['--version']).status !== 0) return context.skip('zstd is not installed here');
     const stored = noise(500_000);
     const { stdout } = spawnSync('zstd', ['-c', '--check'], { input: stored, maxBuffer: 2 ** 25 });

@@ -25,7 +25,7 @@ import { fieldsTakenOverFromClientSideApply, updateLastApplied } from './last-ap
 import { setManagers } from './track-update.ts';
 import { checkTyped, compareTyped, fieldSetOf, mergeTyped, removeFields } from './typed-values.ts';
 
-/** Server-side apply. Creates what does not exist; throws 409 with a cause for each field that somebody else owns. */
+/** Server-side apply. Creates a missing object; throws 409 with a cause for each field with another owner. */
 export function applyServerSide(context: RequestContext, target: ObjectTarget, config: JsonObject): WriteResult {
   const exists = context.storage.read(target.resource.storage, target.namespace, target.name) !== undefined;
   checkRequest(context, target, config, exists);
@@ -101,7 +101,7 @@ function applyToLive(context: RequestContext, target: ObjectTarget, config: Json
   const force = truthy(context.info.query.get('force'));
   let before: ReadonlyMap<string, FieldManager> = new Map();
   let after: ReadonlyMap<string, FieldManager> = new Map();
-  // Who applies what is there already only joins its owners: no time is noted for that.
+  // An apply without a change only adds an owner: it sets no time.
   let writer: string | undefined;
   const object = updateObject(
     context,
@@ -119,7 +119,7 @@ function applyToLive(context: RequestContext, target: ObjectTarget, config: Json
   return { object, created: false };
 }
 
-/** What was there before the first apply belongs to somebody too. */
+/** Fields from before the first apply also get an owner. */
 function withLegacyManagers(
   target: ObjectTarget,
   live: ApiObject,
@@ -147,7 +147,7 @@ function mergeFields(
   force: boolean,
 ): { merged: JsonObject; managers: Map<string, FieldManager>; isChange: boolean } {
   const schema = wholeSchema(resource);
-  // What lies behind the other door stays as it is, whatever the configuration says about it.
+  // Fields of other subresources stay unchanged, whatever the configuration contains.
   const reachable = (fields: FieldSet): FieldSet => ownableFields(resource, owner.subresource, fields);
   const identity = managerKey(owner);
   const last = managers.get(identity)?.fields ?? new FieldSet();

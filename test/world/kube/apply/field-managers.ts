@@ -5,7 +5,7 @@ import type { ObjectSchema } from '../schema/schema.ts';
 import { type ManagedFields, nowSeconds } from '../storage/store.ts';
 import { FieldSet } from './field-set.ts';
 
-/** One writer's entry in `managedFields`, opened up. */
+/** One manager's parsed entry in `managedFields`. */
 export interface FieldManager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -15,7 +15,7 @@ export interface FieldManager {
   readonly fields: FieldSet;
 }
 
-/** Two entries are the same writer's when this is the same. Who applies keeps one entry for all versions. */
+/** Identifies the manager of an entry. An apply manager keeps one entry for all versions. */
 export const managerKey = (one: Omit<FieldManager, 'fields' | 'time'>): string =>
   canonicalJson([one.manager, one.operation, one.subresource, one.operation === 'Apply' ? '' : one.apiVersion]);
 
@@ -36,8 +36,8 @@ export function parseManagers(entries: readonly ManagedFields[] | undefined): Ma
 }
 
 /**
- * Back to the wire: appliers first, then by time and name. Everybody keeps the time of his own last write; `writer`, by
- * identity, gets today's if its entry changed.
+ * Encodes the entries: apply entries first, then by time and name. Each manager keeps the time of its last write;
+ * `writer`, by identity, gets the current time if its entry changed.
  */
 export function serializeManagers(
   managers: ReadonlyMap<string, FieldManager>,
@@ -83,7 +83,7 @@ const unmanagedPaths: readonly (readonly string[])[] = [
   ].map((name) => ['f:metadata', `f:${name}`]),
 ];
 
-/** Fields that nobody manages, and those that this door does not let through. */
+/** Removes the fields that are never owned, and those outside of the subresource. */
 export function ownableFields(resource: ApiResource, subresource: string, fields: FieldSet): FieldSet {
   let left = fields.difference(FieldSet.fromJson({ 'f:metadata': {} }));
   for (const path of unmanagedPaths) left = left.without(path);

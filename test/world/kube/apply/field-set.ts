@@ -1,8 +1,8 @@
 import { canonicalJson, isObject, type JsonObject } from '../json.ts';
 
 /**
- * A set of field paths, as `managedFields` keeps it (FieldsV1). An element of a path is `f:<field>`, `k:<keys of a
- * list item>` or `v:<value of a set's item>`. `.` says that the path that leads here is itself in the set.
+ * A set of field paths in the format of `managedFields` (FieldsV1). An element of a path is `f:<field>`, `k:<keys of a
+ * list item>` or `v:<value of a set's item>`. `.` means that the path up to here is itself in the set.
  */
 export class FieldSet {
   #isMember = false;
@@ -48,7 +48,7 @@ export class FieldSet {
     return made;
   }
 
-  /** What lies below one element of a path. */
+  /** The subset below one element of a path. */
   below(element: string): FieldSet | undefined {
     return this.#children.get(element);
   }
@@ -110,7 +110,7 @@ export class FieldSet {
   }
 }
 
-/** A path as messages show it: `.spec.list[name="a"].value`. */
+/** A path in the notation of messages: `.spec.list[name="a"].value`. */
 export const formatFieldPath = (path: readonly string[]): string =>
   path
     .map((element) => {

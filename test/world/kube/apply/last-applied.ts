@@ -4,15 +4,15 @@ import { FieldSet } from './field-set.ts';
 import { compareTyped, fieldSetOf } from './typed-values.ts';
 
 /**
- * The way from kubectl's client-side apply to server-side apply (`apimachinery: pkg/util/managedfields/internal`,
- * lastapplied*.go): the server knows kubectl by its manager's name and keeps the annotation right for it.
+ * The migration from kubectl's client-side apply to server-side apply (`apimachinery: pkg/util/managedfields/internal`,
+ * lastapplied*.go): the server recognises kubectl by its manager's name and updates its annotation.
  */
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 const kubectl = 'kubectl';
 
 const annotationsOf = (object: JsonObject): JsonObject => asObject(asObject(object['metadata'])['annotations']);
 
-/** The merged object with the annotation, where there is one, saying what kubectl applies now. */
+/** The merged object. An existing annotation is set to kubectl's new configuration. */
 export function updateLastApplied(manager: string, merged: JsonObject, config: JsonObject): JsonObject {
   const annotations = annotationsOf(merged);
   if (manager !== kubectl || annotations[annotation] === undefined) return merged;
@@ -23,7 +23,7 @@ export function updateLastApplied(manager: string, merged: JsonObject, config: J
   };
 }
 
-/** Fields that kubectl may take from others: what it applied itself last time, and nobody has changed since. */
+/** Fields that kubectl may take over: those of its last client-side apply without a later change. */
 export function fieldsTakenOverFromClientSideApply(manager: string, schema: ObjectSchema, live: JsonObject): FieldSet {
   const said = annotationsOf(live)[annotation];
   const last = manager === kubectl && typeof said === 'string' ? readConfig(said) : undefined;
@@ -37,7 +37,7 @@ function readConfig(text: string): JsonObject | undefined {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
   } catch (error) {
-    // Anybody may write anything into an annotation.
+    // The annotation may contain any text.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }

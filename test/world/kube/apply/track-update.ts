@@ -17,7 +17,10 @@ export interface UpdateWriter {
   readonly subresource: string;
 }
 
-/** Keeps the books after an update that was no apply: the writer owns what changed, everybody else loses it. */
+/**
+ * Updates the field owners after an update other than apply: the writer owns the changed fields, and all other managers
+ * lose them.
+ */
 export function trackUpdate(
   resource: ApiResource,
   old: ApiObject | undefined,
@@ -53,7 +56,7 @@ export function setManagers(object: ApiObject, entries: ManagedFields[]): void {
   else delete object.metadata.managedFields;
 }
 
-/** Writing an empty list, or a list of one empty entry, makes the server forget who owns what. */
+/** A write of an empty list, or of a list with one empty entry, clears all owners. */
 const isReset = (entries: readonly ManagedFields[] | undefined): boolean =>
   entries !== undefined &&
   (entries.length === 0 || (entries.length === 1 && Object.keys(entries[0] ?? {}).length === 0));

@@ -3,7 +3,7 @@ import { canonicalJson, clone, equal, isObject, type JsonObject } from '../json.
 import { fieldSchema, type ObjectSchema, preservesUnknownFields } from '../schema/schema.ts';
 import { FieldSet, formatFieldPath } from './field-set.ts';
 
-/** Values seen through a schema: what is one field, what is a list of things with keys, what is merged and how. */
+/** Values with their schema: atomic fields, keyed lists, and their merge rules. */
 
 const isAtomic = (schema: ObjectSchema | undefined, value: unknown): boolean => {
   if (Array.isArray(value)) return !['set', 'map'].includes(schema?.['x-kubernetes-list-type'] ?? 'atomic');
@@ -21,7 +21,7 @@ export function listItemKey(schema: ObjectSchema | undefined, item: unknown): st
   return `k:${canonicalJson(keys)}`;
 }
 
-/** All fields that a configuration speaks about. */
+/** All fields of a configuration. */
 export function fieldSetOf(schema: ObjectSchema, config: JsonObject): FieldSet {
   const set = new FieldSet();
   collect(schema, config, [], set);
@@ -53,7 +53,7 @@ export interface TypedComparison {
   readonly removed: FieldSet;
 }
 
-/** What differs between two states. */
+/** The difference between two states. */
 export function compareTyped(schema: ObjectSchema, before: JsonObject, after: JsonObject): TypedComparison {
   const result = { added: new FieldSet(), modified: new FieldSet(), removed: new FieldSet() };
   compareFields(schema, before, after, [], result);
@@ -110,7 +110,7 @@ function compareItems(
   }
 }
 
-/** The live value with a configuration laid over it. */
+/** The live value merged with a configuration. */
 export function mergeTyped(schema: ObjectSchema | undefined, live: unknown, config: unknown): unknown {
   if (live === undefined || isAtomic(schema, config) || isAtomic(schema, live)) return clone(config);
   if (Array.isArray(config) && Array.isArray(live)) return mergeItems(schema, live, config);
@@ -133,8 +133,8 @@ function mergeItems(schema: ObjectSchema | undefined, live: unknown[], config: u
 }
 
 /**
- * Takes away what `last` names and `owned` does not: the fields that an applier let go of and nobody else claims.
- * A field that anybody owns something below of stays.
+ * Removes the fields that are in `last` and not in `owned`, i.e. fields that an apply dropped and no other manager
+ * owns. A field with any owned descendant stays.
  */
 export function removeFields(
   schema: ObjectSchema | undefined,
@@ -162,7 +162,9 @@ export function removeFields(
   return result;
 }
 
-/** A configuration may name only fields that the schema knows, and no list item twice. Throws as the API server does. */
+/**
+ * A configuration may contain only fields of the schema, and no duplicate list items. Throws the API server's errors.
+ */
 export function checkTyped(schema: ObjectSchema, config: JsonObject, what: string): void {
   const problems: string[] = [];
   inspectTyped(schema, config, '', true, problems);

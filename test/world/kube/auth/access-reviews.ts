@@ -6,7 +6,7 @@ import type { ApiObject } from '../storage/store.ts';
 import { type ApiUser, userFromToken } from './authentication.ts';
 import { authorizeByRbac, type RbacAttributes, rulesOfUser } from './rbac.ts';
 
-/** Answers the kinds that are questions: who am I, may I, may he, is this token good. */
+/** Answers the review kinds: SelfSubjectReview, access reviews and TokenReview. */
 export function answerReview(context: RequestContext, resource: ApiResource, object: ApiObject): JsonObject {
   const spec = asObject(object['spec']);
   throwIfFieldErrors(resource, '', attributeErrors(resource, spec));
@@ -28,7 +28,7 @@ export function answerReview(context: RequestContext, resource: ApiResource, obj
   }
 }
 
-/** A question about access is about a resource or about a path, and about somebody. */
+/** An access review needs a resource or a path, and a user. */
 function attributeErrors({ kind }: ApiResource, spec: JsonObject): FieldError[] {
   if (!kind.endsWith('AccessReview')) return [];
   const [resource, path] = [spec['resourceAttributes'], spec['nonResourceAttributes']];

@@ -30,11 +30,11 @@ export interface Authenticator {
 export const bearerOf = (request: IncomingMessage): string | undefined =>
   /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
 
-/** Who sent the request, or undefined: 401. A bearer token that is wrong is refused even where anonymous is allowed. */
+/** The sender of the request, or undefined: 401. An invalid bearer token is refused even where anonymous is allowed. */
 export function authenticateRequest(auth: Authenticator, request: IncomingMessage): ApiUser | undefined {
   const socket = request.socket as TLSSocket;
   const subject = subjectOf(socket);
-  // Whoever shows a certificate is judged by it: a stranger's is refused even where anonymous is allowed.
+  // A client certificate decides: one of another CA is refused even where anonymous is allowed.
   if (subject) return socket.authorized ? userFromSubject(subject) : undefined;
   const token = bearerOf(request);
   if (token) return userFromToken(auth, token, auth.audiences)?.user ?? auth.oidc.read(token);
@@ -44,7 +44,7 @@ export function authenticateRequest(auth: Authenticator, request: IncomingMessag
 
 type Subject = Readonly<Record<string, string | string[]>>;
 
-/** To read a certificate takes long, and a connection keeps the one that it began with. */
+/** Parsing a certificate is slow, and a connection keeps its certificate. */
 const subjects = new WeakMap<TLSSocket, { readonly subject: Subject | undefined }>();
 
 function subjectOf(socket: TLSSocket): Subject | undefined {
@@ -60,7 +60,7 @@ function userFromSubject(subject: Subject): ApiUser | undefined {
   return name ? { name, groups: [...[subject['O'] ?? []].flat(), authenticatedGroup] } : undefined;
 }
 
-/** Judges a token for the given audiences; also what TokenReview asks. */
+/** Validates a token for the given audiences; TokenReview uses it, too. */
 export function userFromToken(
   auth: Authenticator,
   token: string,
@@ -79,7 +79,7 @@ export function userFromToken(
   return user && { user, audiences: agreed };
 }
 
-/** The lasting token of a Secret is good as long as the Secret holds it. It is meant for whoever runs the server. */
+/** The lasting token of a Secret is valid while the Secret contains it. Its audience is the API server. */
 function userFromLegacyToken(
   { storage, audiences: own }: Authenticator,
   claims: JsonObject,
@@ -101,7 +101,7 @@ const accountUser = (namespace: string, name: string, uid: string): ApiUser => (
   groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, authenticatedGroup],
 });
 
-/** A minute of leeway for nbf, none for exp, as the server's JWT library does. */
+/** A minute of leeway for nbf, none for exp, as in the server's JWT library. */
 function isWithinLifetime(claims: JsonObject): boolean {
   const seconds = Date.now() / 1000;
   return Number(claims['exp']) > seconds && Number(claims['nbf'] ?? 0) <= seconds + 60;
@@ -127,6 +127,6 @@ function serviceAccountUser(storage: ObjectStorage, claims: JsonObject): ApiUser
   };
 }
 
-/** A ServiceAccount that waits for its finalizers keeps its tokens for a minute. */
+/** The tokens of a terminating ServiceAccount stay valid for a minute. */
 const isDeletedOverAMinute = (timestamp: string | undefined): boolean =>
   timestamp !== undefined && Date.parse(timestamp) < Date.now() - 60_000;

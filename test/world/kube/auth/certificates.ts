@@ -14,7 +14,7 @@ export interface CertificatePair {
   readonly key: string;
 }
 
-/** A certificate authority of the world's own, made anew for each run. */
+/** A simulated CA, new for each run. */
 export interface KubeAuthority extends CertificatePair {
   /** A serving certificate for these names and addresses. */
   issueServer(hosts: readonly string[]): Promise<CertificatePair>;
@@ -80,12 +80,15 @@ export async function createKubeAuthority(name = 'world-kube-ca'): Promise<KubeA
   };
 }
 
-/** A serving certificate of a throw-away authority, for tests: `ca` is what to trust. */
+/** A serving certificate of a temporary CA, for tests: clients trust `ca`. */
 export async function issueTestServingCertificate(host: string): Promise<CertificatePair & { ca: string }> {
   const authority = await createKubeAuthority();
   return { ...(await authority.issueServer([host, 'localhost'])), ca: authority.cert };
 }
 
-/** A new P-256 key in PEM, for signing the tokens of ServiceAccounts. An RSA key would take a fifth of a second to make. */
+/**
+ * A new P-256 key in PEM, for signing the tokens of ServiceAccounts. An RSA key would take a fifth of a second to
+ * generate.
+ */
 export const newTokenKey = (): string =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

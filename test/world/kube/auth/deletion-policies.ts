@@ -17,7 +17,7 @@ const reasonCodes: Readonly<Record<string, number>> = {
   RequestEntityTooLarge: 413,
 };
 
-/** Asks the policies in force about a deletion; other operations and selectors are not simulated. */
+/** Evaluates the active policies for a deletion; other operations and selectors are not simulated. */
 export function checkDeletionPolicies(context: RequestContext, resource: ApiResource, stored: ApiObject): void {
   const { storage } = context;
   for (const binding of storage.all(bindingStorage, undefined)) {
@@ -46,7 +46,7 @@ function matches(policy: ApiObject, { group: own, version, plural }: ApiResource
   });
 }
 
-/** The first validation that does not hold. One that faults does not hold under the failure policy `Fail`. */
+/** The first failed validation. An error in an expression counts as failed under the failure policy `Fail`. */
 function firstFailedValidation(
   policy: ApiObject,
   oldObject: ApiObject,

@@ -15,7 +15,10 @@ import {
 
 const group = 'rbac.authorization.k8s.io';
 
-/** Nobody may grant what he does not hold, unless he may `escalate` roles or `bind` them. Throws 403, or 404. */
+/**
+ * A user may grant only permissions that the user has, unless it may `escalate` roles or `bind` them. Throws 403, or
+ * 404.
+ */
 export function checkEscalation(
   context: RequestContext,
   resource: ApiResource,

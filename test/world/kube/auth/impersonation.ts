@@ -4,7 +4,7 @@ import type { ObjectStorage } from '../storage/store.ts';
 import { type ApiUser, authenticatedGroup } from './authentication.ts';
 import { authorizeByRbac } from './rbac.ts';
 
-/** Who the request is to be judged as: the caller, or somebody he may impersonate. Throws 403. */
+/** The effective user of the request: the caller, or the impersonated user. Throws 403. */
 export function resolveImpersonation(storage: ObjectStorage, caller: ApiUser, message: IncomingMessage): ApiUser {
   const user = message.headers['impersonate-user'];
   const groups = groupsIn(message);
@@ -24,7 +24,7 @@ export function resolveImpersonation(storage: ObjectStorage, caller: ApiUser, me
   };
 }
 
-/** Several headers of one name arrive joined by a comma. */
+/** Several headers with the same name are joined by a comma. */
 const groupsIn = (message: IncomingMessage): string[] => {
   const raw = message.rawHeaders;
   return raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'impersonate-group');

@@ -7,15 +7,15 @@ import type { ApiUser } from './authentication.ts';
 /** An issuer that an API server is configured to trust. */
 export interface TrustedOidcIssuer {
   readonly url: string;
-  /** PEM; left out: the public ones. */
+  /** PEM; default: the public CAs. */
   readonly ca?: string;
   readonly audiences: readonly string[];
   readonly usernameClaim: string;
   readonly usernamePrefix: string;
-  /** Empty: there are no groups. */
+  /** Empty: no groups. */
   readonly groupsClaim: string;
   readonly groupsPrefix: string;
-  /** CEL over `user`: who does not fit is refused. */
+  /** CEL over `user`: a user that does not match is refused. */
   readonly userRules: readonly string[];
 }
 
@@ -29,8 +29,8 @@ const digests: Readonly<Record<string, string>> = {
 };
 
 /**
- * Takes tokens of OIDC issuers as kube-apiserver does (apiserver: plugin/pkg/authenticator/token/oidc): keys are fetched when
- * a token comes that is signed by one that is not known, and kept.
+ * Validates tokens of OIDC issuers like kube-apiserver (apiserver: plugin/pkg/authenticator/token/oidc): keys are
+ * fetched for a token with an unknown key, and cached.
  */
 export class OidcTokenAuthenticator {
   readonly #issuers: readonly (TrustedOidcIssuer & { readonly agent: Agent })[];
@@ -43,7 +43,7 @@ export class OidcTokenAuthenticator {
     }));
   }
 
-  /** Fetches keys if this token needs some that are not known. */
+  /** Fetches keys if this token needs an unknown one. */
   async prepare(token: string | undefined): Promise<void> {
     const read = token && parseToken(token);
     const issuer = read && this.#issuers.find(({ url }) => url === read.claims['iss']);
@@ -54,11 +54,11 @@ export class OidcTokenAuthenticator {
       const { keys } = await fetchJson(issuer.agent, asText(about['jwks_uri']));
       this.#keys.set(issuer.url, asArray(keys).map(asObject));
     } catch {
-      // An issuer that does not answer is one whose tokens cannot be checked.
+      // Tokens of an unreachable issuer cannot be verified.
     }
   }
 
-  /** Whose token it is; undefined for one that is not to be taken. */
+  /** The user of a token; undefined for an invalid one. */
   read(token: string): ApiUser | undefined {
     const read = parseToken(token);
     const issuer = read && this.#issuers.find(({ url }) => url === read.claims['iss']);

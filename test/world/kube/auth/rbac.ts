@@ -10,7 +10,7 @@ export interface RbacRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** One question to the authorizer. */
+/** One request to the authorizer. */
 export type RbacAttributes =
   | {
       readonly verb: string;
@@ -25,7 +25,7 @@ export type RbacAttributes =
 const group = 'rbac.authorization.k8s.io';
 export const rbacStorage = (plural: string): string => `${group}/${plural}`;
 
-/** `allowed`, and when not: what was wrong with bindings on the way, to be shown behind `RBAC:`. */
+/** `allowed`, and if not: the errors in bindings, which are shown after `RBAC:`. */
 export interface AccessDecision {
   readonly allowed: boolean;
   readonly reason: string;
@@ -44,7 +44,7 @@ export function authorizeByRbac(storage: ObjectStorage, user: ApiUser, attribute
 const namespaceOf = (attributes: RbacAttributes): string | undefined =>
   'path' in attributes ? undefined : attributes.namespace;
 
-/** All rules that hold for a user: cluster-wide, and in one namespace when given. */
+/** All rules of a user: cluster-wide, and in one namespace when given. */
 export function rulesOfUser(storage: ObjectStorage, user: ApiUser, namespace: string | undefined): RbacRule[] {
   const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
   const isMaster = user.groups.includes('system:masters');
@@ -124,7 +124,7 @@ function matchesResource(rule: RbacRule, plural: string, subresource: string): b
 const matchesPath = (pattern: string, path: string): boolean =>
   pattern === '*' || pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)));
 
-/** The part of `wanted` that `held` does not grant, taken apart into single permissions. */
+/** The part of `wanted` that `held` does not grant, split into single permissions. */
 export function uncoveredRules(wanted: readonly RbacRule[], held: readonly RbacRule[]): RbacRule[] {
   return wanted.flatMap(splitRule).filter((one) => !held.some((rule) => covers(rule, one)));
 }
@@ -166,7 +166,7 @@ function covers(owner: RbacRule, one: RbacRule): boolean {
 
 const list = (values: readonly string[]): string => `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
 
-/** Rules in the words of the escalation refusal: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
+/** Rules in the format of the escalation error: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
 export function describeRules(rules: readonly RbacRule[]): string {
   const grouped = new Map<string, string[]>();
   for (const rule of rules) {

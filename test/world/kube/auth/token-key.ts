@@ -3,16 +3,16 @@ import { asObject, asText, type JsonObject } from '../json.ts';
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** So many tokens are remembered at most. */
+/** Maximum number of cached tokens. */
 const verifiedCacheLimit = 1000;
 
-/** Signs and reads the tokens of ServiceAccounts. */
+/** Signs and verifies the tokens of ServiceAccounts. */
 export class TokenKey {
   readonly #private: KeyObject;
   readonly #public: KeyObject;
   readonly algorithm: 'RS256' | 'ES256';
   readonly keyId: string;
-  /** Tokens that were found to be signed: to verify takes long, and clients show theirs with each request. */
+  /** Cache of verified tokens: verification is slow, and clients send the same token with each request. */
   readonly #good = new Set<string>();
 
   /** `pem`: an RSA or EC P-256 private key. */
@@ -31,7 +31,7 @@ export class TokenKey {
     return `${head}.${sign('sha256', Buffer.from(head), key).toString('base64url')}`;
   }
 
-  /** The claims of a token that this key signed, whatever they say; undefined for any other text. */
+  /** The claims of a token that this key signed, without validation; undefined for any other text. */
   read(token: string): JsonObject | undefined {
     const [header = '', claims = '', signature = '', ...more] = token.split('.');
     if (more.length > 0 || !signature) return undefined;
@@ -43,7 +43,7 @@ export class TokenKey {
       this.#good.add(token);
       return read;
     } catch (error) {
-      // Not a token at all; anything else than unreadable JSON is a fault of ours.
+      // Not a token; any other error than invalid JSON is a bug.
       if (error instanceof SyntaxError) return undefined;
       throw error;
     }
@@ -61,12 +61,12 @@ export class TokenKey {
   }
 }
 
-/** The issuer that stands in the lasting tokens of token Secrets, whatever the server's own is called. */
+/** The issuer of the lasting tokens of token Secrets, whatever the server's own issuer is. */
 export const legacyIssuer = 'kubernetes/serviceaccount';
 
 const claim = (name: string): string => `kubernetes.io/serviceaccount/${name}`;
 
-/** The claims of a lasting token: no audience, no end. */
+/** The claims of a lasting token: no audience, no expiry. */
 export const legacyClaims = (
   namespace: string,
   secret: string,
@@ -80,7 +80,7 @@ export const legacyClaims = (
   sub: `system:serviceaccount:${namespace}:${account.name}`,
 });
 
-/** Whom a lasting token is about. */
+/** The ServiceAccount of a lasting token. */
 export const readLegacyClaims = (claims: JsonObject) => ({
   namespace: asText(claims[claim('namespace')]),
   secret: asText(claims[claim('secret.name')]),

@@ -9,7 +9,9 @@ import type { ObjectTarget } from '../storage/write-object.ts';
 
 const type = { group: 'authentication.k8s.io', plural: 'tokenrequests', kind: 'TokenRequest' };
 
-/** POST …/serviceaccounts/NAME/token: a JWT that lives as long as was asked for, and no longer than its account. */
+/**
+ * POST …/serviceaccounts/NAME/token: a JWT with the requested lifetime, valid at most as long as its account exists.
+ */
 export function issueServiceAccountToken(
   context: RequestContext,
   { namespace = '', name }: ObjectTarget,

@@ -18,7 +18,7 @@ import {
   timeSchema,
 } from './schema-parts.ts';
 
-/** Schemas of the built-in kinds, with the fields that our clients use; deep parts that nobody reads are free-form. */
+/** Schemas of the built-in kinds, with the fields that our clients use; nested parts without a reader are free-form. */
 
 export const namespaceSchema = kindSchema('Namespace provides a scope for Names.', {
   spec: structSchema({ finalizers: atomicListSchema(textSchema) }),

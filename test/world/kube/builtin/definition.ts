@@ -17,9 +17,9 @@ const anything: ObjectSchema = {};
 const number: ObjectSchema = { type: 'number' };
 const fields: Record<string, ObjectSchema> = {};
 
-/** The schema of schemas. It holds itself. */
+/** The schema of schemas. It is recursive. */
 const jsonSchema: ObjectSchema = structSchema(fields);
-/** Where a schema or a truth value may stand. */
+/** A schema or a boolean. */
 const jsonSchemaOrFlag: ObjectSchema = { properties: fields };
 
 Object.assign(fields, {

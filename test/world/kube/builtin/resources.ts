@@ -11,7 +11,7 @@ import * as workloads from './workloads.ts';
 
 export type Subresource = 'status' | 'scale' | 'finalize' | 'token' | 'binding' | 'approval';
 
-/** One resource of one version: where it lives, what it is called, and the rules of its strategy. */
+/** One resource of one version: its path, its names, and the rules of its strategy. */
 export interface ApiResource {
   readonly group: string;
   readonly version: string;
@@ -22,21 +22,21 @@ export interface ApiResource {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** Key of the table in the store; resources that are two views of one thing share it. */
+  /** Key of the table in the store; two resources of the same objects share it. */
   readonly storage: string;
   readonly schema: ObjectSchema;
   readonly subresources: readonly Subresource[];
-  /** `metadata.generation` is kept. */
+  /** The server sets `metadata.generation`. */
   readonly generation: boolean;
-  /** PUT of a name that does not exist creates it. */
+  /** PUT of an unknown name creates it. */
   readonly createOnUpdate: boolean;
   /** PUT without a resourceVersion overwrites. */
   readonly unconditionalUpdate: boolean;
   /** Only create, and the answer is not stored. */
   readonly virtual: boolean;
-  /** Paths that a field selector may name beside metadata.name and metadata.namespace. */
+  /** Paths for field selectors besides metadata.name and metadata.namespace. */
   readonly selectable: readonly string[];
-  /** The definition behind a custom resource. */
+  /** The definition of a custom resource. */
   readonly definition?: { readonly name: string; readonly uid: string; readonly columns: readonly PrinterColumn[] };
 }
 
@@ -92,7 +92,7 @@ const reviewOptions = { namespaced: false, virtual: true } as const;
 const workload = { generation: true, categories: ['all'], subresources: ['status', 'scale'] } as const;
 const scalable: Options = workload;
 
-/** Every built-in resource that is served. */
+/** Every built-in resource. */
 export const builtinResources: readonly ApiResource[] = [
   defineResource('v1', 'Namespace', 'namespaces', core.namespaceSchema, {
     ...cluster,
@@ -269,7 +269,7 @@ export const builtinResources: readonly ApiResource[] = [
   ),
 ];
 
-/** Kinds that exist only as bodies of a sub-resource. */
+/** Kinds that exist only as bodies of a subresource. */
 export const tokenRequestSchema = review.tokenRequestBodySchema;
 export const scaleSchema = kindSchema('Scale represents a scaling request for a resource.', {
   spec: structSchema({ replicas: { type: 'integer' } }),

@@ -11,7 +11,7 @@ import {
   timeSchema,
 } from './schema-parts.ts';
 
-/** Kinds that are asked and answered, and never stored. */
+/** Review kinds: they are answered and never stored. */
 
 const resourceAttributes = structSchema({
   namespace: textSchema,

@@ -1,6 +1,6 @@
 import type { ObjectSchema } from '../schema/schema.ts';
 
-/** Words to write schemas of built-in kinds with. */
+/** Helpers for the schemas of built-in kinds. */
 
 export const textSchema: ObjectSchema = { type: 'string' };
 export const int32Schema: ObjectSchema = { type: 'integer', format: 'int32' };
@@ -12,7 +12,7 @@ export const timeSchema: ObjectSchema = { type: 'string', format: 'date-time' };
 export const microTimeSchema: ObjectSchema = { type: 'string', format: 'micro-time' };
 export const base64Schema: ObjectSchema = { type: 'string', format: 'byte' };
 export const intOrStringSchema: ObjectSchema = { 'x-kubernetes-int-or-string': true };
-/** Parts that nobody here looks into. */
+/** Parts without a schema. */
 export const freeFormSchema: ObjectSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
 export const mapSchema = (values: ObjectSchema): ObjectSchema => ({ type: 'object', additionalProperties: values });
@@ -32,7 +32,7 @@ export const setSchema = (items: ObjectSchema): ObjectSchema => ({
   'x-kubernetes-patch-strategy': 'merge',
 });
 
-/** A list of objects that are told apart by `keys`; a strategic merge patch looks at the first key only. */
+/** A list of objects with the keys `keys`; a strategic merge patch uses only the first key. */
 export const keyedListSchema = (keys: readonly string[], items: ObjectSchema): ObjectSchema => ({
   type: 'array',
   items,
@@ -97,7 +97,7 @@ export const metadataSchema: ObjectSchema = {
     "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
 };
 
-/** A whole kind: its own fields beside apiVersion, kind and metadata. */
+/** A whole kind: its own fields besides apiVersion, kind and metadata. */
 export const kindSchema = (description: string, properties: Record<string, ObjectSchema>): ObjectSchema => ({
   ...structSchema({ apiVersion: textSchema, kind: textSchema, metadata: metadataSchema, ...properties }),
   description,

@@ -13,7 +13,7 @@ import {
   timeSchema,
 } from './schema-parts.ts';
 
-/** Schemas of the kinds that make pods. */
+/** Schemas of the kinds that create pods. */
 
 const workloadStatus = structSchema({
   observedGeneration: int64Schema,

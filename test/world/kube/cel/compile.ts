@@ -5,25 +5,25 @@ import type { ObjectSchema, ValidationRule } from '../schema/schema.ts';
 import { newCelEnvironment } from './library.ts';
 import { type CelType, declareType } from './types.ts';
 
-/** One rule, ready to be asked. */
+/** One compiled rule. */
 export interface CompiledRule {
   readonly rule: ValidationRule;
   readonly usesOldSelf: boolean;
-  /** Why the rule cannot be compiled. */
+  /** The compile error of the rule. */
   readonly problem: string | undefined;
   readonly messageProblem: string | undefined;
   readonly ast: unknown;
-  /** Throws when the expression faults. `old` is undefined when there is none. */
+  /** Throws when the evaluation fails. `old` is undefined without an old value. */
   evaluate(self: unknown, old: unknown): unknown;
-  /** The computed message, or undefined when there is none or it faults. */
+  /** The computed message; undefined without a message expression or when it fails. */
   message(self: unknown, old: unknown): string | undefined;
 }
 
 const compiled = new WeakMap<ObjectSchema, readonly CompiledRule[]>();
-/** By what the schema says: a definition that is written again brings the same schema as another object. */
+/** Keyed by the schema's content: an update of a definition creates an equal schema as another object. */
 const byContent = new Map<string, readonly CompiledRule[]>();
 
-/** The rules that stand on one schema node. Compiled once for each schema object. */
+/** The rules of one schema node. Compiled once for each schema object. */
 export function compiledRulesOf(schema: ObjectSchema, isResource: boolean): readonly CompiledRule[] {
   const rules = schema['x-kubernetes-validations'];
   if (!rules || rules.length === 0) return [];
@@ -80,14 +80,17 @@ function compile(rule: ValidationRule, type: CelType, environment: Environment):
         const words = String(text.program(variables(self, old))).trim();
         return words === '' || words.includes('\n') ? undefined : words;
       } catch {
-        // A message that cannot be computed gives way to the fixed one; the API server logs and does the same.
+        // When the message expression fails, the fixed message is used; the API server logs and does the same.
         return undefined;
       }
     },
   };
 }
 
-/** An expression over values whose types nobody declared, e.g. of an admission policy. Throws when it does not parse or faults. */
+/**
+ * An expression over values without declared types, e.g. of an admission policy. Throws when it does not parse or
+ * fails.
+ */
 export function compileExpression(
   expression: string,
   names: readonly string[],
@@ -103,7 +106,7 @@ interface Checked {
   readonly ast: unknown;
 }
 
-/** Parses and type-checks an expression; a text says what is wrong with it. */
+/** Parses and type-checks an expression; returns a string with the error. */
 function check(environment: Environment, expression: string, wanted: 'bool' | 'string'): Checked | string {
   try {
     const program = environment.parse(expression);
@@ -128,7 +131,7 @@ function failure(error: unknown): string {
   return `compilation failed: ERROR: <input>: ${undefinedField ? `undefined field '${undefinedField}'` : words}`;
 }
 
-/** The expression with `has(a.b)` written as a call that lets the type checker look at `a.b`. */
+/** The expression with `has(a.b)` as a call, so that the type checker checks `a.b`. */
 function withFieldChecks(expression: string, ast: unknown): string {
   const starts: number[] = [];
   visitNodes(ast, (node) => {

@@ -1,13 +1,13 @@
 import { isObject } from '../json.ts';
 import { fieldSchema, type ObjectSchema, valueSchema } from '../schema/schema.ts';
 
-/** What one rule may cost at most, by the estimate (`StaticEstimatedCostLimit`). */
+/** The cost limit of one rule, by the estimate (`StaticEstimatedCostLimit`). */
 export const ruleCostLimit = 10_000_000;
 
-/** Bytes that a request can have, by which the size of what has no bound is guessed. */
+/** Maximum bytes of a request. It limits the estimated size of unbounded values. */
 const requestLimit = 3 * 1024 * 1024;
 
-/** How many items or entries a list or map can hold: as declared, or as many of the smallest as a request can carry. */
+/** Maximum number of items of a list or map: the declared limit, or as many of the smallest as fit into a request. */
 export function largestItemCount(schema: ObjectSchema): number {
   const bound = schema.maxItems ?? schema.maxProperties;
   if (bound !== undefined) return bound;
@@ -16,7 +16,7 @@ export function largestItemCount(schema: ObjectSchema): number {
   return Math.ceil(requestLimit / perItem);
 }
 
-/** The least number of bytes that a value of the schema takes in a request. */
+/** The minimum number of bytes of a value of the schema in a request. */
 function smallestSize(schema: ObjectSchema): number {
   switch (schema.type) {
     case 'boolean':
@@ -33,7 +33,7 @@ function smallestSize(schema: ObjectSchema): number {
   }
 }
 
-/** How long a text can get. */
+/** The maximum length of a string. */
 function largestTextLength(schema: ObjectSchema | undefined): number {
   if (schema?.maxLength !== undefined) return schema.maxLength;
   if (schema?.enum) return Math.max(...schema.enum.map((value) => String(value).length));
@@ -47,7 +47,7 @@ function largestTextLength(schema: ObjectSchema | undefined): number {
   }
 }
 
-/** What an expression costs, and what is known about its value. */
+/** The cost of an expression, and the known properties of its value. */
 interface Estimate {
   readonly cost: number;
   readonly schema: ObjectSchema | undefined;
@@ -56,9 +56,10 @@ interface Estimate {
 type Scope = ReadonlyMap<string, ObjectSchema | undefined>;
 
 /**
- * About what the API server's own estimate (cel-go's `checker/cost.go`) gives for a rule that is asked `count` times: one for each
- * step, a tenth for each character that is looked at, and loops as often as their list can be long. It is meant to refuse
- * what the real server refuses by far and to take what it takes with room to spare; at the edge the two may differ.
+ * Approximates the API server's estimate (cel-go's `checker/cost.go`) for a rule that is evaluated `count` times: one
+ * for each step, a tenth for each character that is read, and loops by the maximum length of their list. A rule far
+ * above the limit is refused and a rule far below is accepted, as on the real server; near the limit the results may
+ * differ.
  */
 export function estimateCost(ast: unknown, schema: ObjectSchema, count: number): number {
   const scope = new Map([

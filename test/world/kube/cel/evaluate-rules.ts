@@ -4,14 +4,17 @@ import { childPath, indexedPath, type ObjectSchema, valueSchema } from '../schem
 import { correlateListItem } from '../schema/validate-value.ts';
 import { type CompiledRule, compiledRulesOf } from './compile.ts';
 
-/** Asks all rules of a schema about an object. `old` is what was stored before; without it only creation is judged. */
+/**
+ * Evaluates all rules of a schema for an object. `old` is the stored object; without it only rules for creation are
+ * evaluated.
+ */
 export function evaluateRules(schema: ObjectSchema, object: unknown, old: unknown): FieldError[] {
   return hasRules(schema) ? evaluateNode(schema, object, old, '', true) : [];
 }
 
 const hasRulesCache = new WeakMap<ObjectSchema, boolean>();
 
-/** True when there is a rule anywhere in the schema. */
+/** Whether the schema contains a rule at any level. */
 export function hasRules(schema: ObjectSchema): boolean {
   const before = hasRulesCache.get(schema);
   if (before !== undefined) return before;
@@ -80,7 +83,7 @@ function evaluateRule(
       ),
     ];
   }
-  // What did not change is not held against the writer, except by rules about the change itself.
+  // Unchanged values are not validated again, except by transition rules.
   if (!usesOldSelf && hasOld && equal(value, old)) return [];
   const message = compiled.message(value, old) ?? (rule.message?.trim() || `failed rule: ${rule.rule.trim()}`);
   return [ruleError(compiled, schema, value, path, message)];

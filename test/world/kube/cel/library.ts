@@ -3,14 +3,14 @@ import { fromRe2 } from '../schema/re2.ts';
 import { CelCidr, CelIp, CelUrl } from './network.ts';
 import { CelQuantity } from './quantity.ts';
 
-/** A fault inside an expression, with the words that CEL uses. */
+/** An evaluation error, in the words of CEL. */
 class CelFault extends Error {}
 
 const throwCelFault = (message: string): never => {
   throw new CelFault(message);
 };
 
-/** Stands for `sets` and `ip` in front of a dot. */
+/** Receiver of the functions of `sets` and `ip`. */
 class SetsNamespace {}
 class IpLibrary {}
 
@@ -105,7 +105,7 @@ const functions: Readonly<Record<string, Handler>> = {
   'Sets.intersects(list<A>, list<A>): bool': (_: SetsNamespace, a: unknown[], b: unknown[]) =>
     b.some((item) => a.includes(item)),
 
-  /** Stands in for `has()` while types are checked, because the library's own macro believes in every field. */
+  /** Replaces `has()` during the type check, because the library's own macro accepts every field. */
   'hasFieldOf(dyn): bool': () => true,
 };
 
@@ -147,8 +147,8 @@ const containsCidr = (outer: CelCidr, inner: CelCidr): boolean =>
   inner.prefix >= outer.prefix && outer.contains(inner.base);
 
 /**
- * A new environment with all functions and no variables. It is built from scratch: operators that are added to a clone would show
- * up in its siblings too (@marcbachmann/cel-js 8.0).
+ * A new environment with all functions and no variables. It is built from scratch: operators that are added to a clone
+ * also appear in other clones (@marcbachmann/cel-js 8.0).
  */
 export function newCelEnvironment(): Environment {
   const environment = new Environment({
@@ -173,5 +173,5 @@ export function newCelEnvironment(): Environment {
 
 const durations = new Environment().registerVariable('text', 'string').parse('duration(text)');
 
-/** CEL's own value for a Go duration. Throws when the text is none. */
+/** CEL's value of a Go duration. Throws for an invalid text. */
 export const toCelDuration = (text: string): unknown => durations({ text });

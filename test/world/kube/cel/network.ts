@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** An IP address as CEL sees it: its family and its number. */
+/** An IP address in CEL: its family and its number. */
 export class CelIp {
   readonly family: 4 | 6;
   readonly value: bigint;
@@ -12,7 +12,7 @@ export class CelIp {
     this.text = text;
   }
 
-  /** Undefined for anything but a plain address; zones and mapped IPv4 addresses are refused, as Kubernetes does. */
+  /** Undefined for an invalid address; zones and mapped IPv4 addresses are refused, as in Kubernetes. */
   static parse(text: string): CelIp | undefined {
     const family = isIP(text);
     if (family === 0 || text.includes('%') || /^::ffff:\d+\./i.test(text)) return undefined;
@@ -68,7 +68,7 @@ export class CelCidr {
     return ip.family === this.base.family && ip.value >> shift === this.base.value >> shift;
   }
 
-  /** The range written from its first address. */
+  /** The range in canonical form, with its first address. */
   masked(): CelCidr {
     const shift = BigInt(this.base.bits - this.prefix);
     const value = (this.base.value >> shift) << shift;
@@ -94,7 +94,7 @@ export function formatIp(family: 4 | 6, value: bigint): string {
   return `${before}::${after.replace(/^:/, '')}`;
 }
 
-/** A URL as Go's `url.ParseRequestURI` reads it: absolute, or an absolute path. */
+/** A URL by the rules of Go's `url.ParseRequestURI`: absolute, or an absolute path. */
 export class CelUrl {
   readonly scheme: string;
   readonly host: string;

@@ -14,7 +14,7 @@ const binary = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const form = /^([+-]?)(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/;
 const one = 1_000_000_000n;
 
-/** A Kubernetes quantity (`1500m`, `2Gi`), kept exactly in units of 10⁻⁹. */
+/** A Kubernetes quantity (`1500m`, `2Gi`), stored exactly in units of 10⁻⁹. */
 export class CelQuantity {
   readonly nano: bigint;
 
@@ -22,7 +22,7 @@ export class CelQuantity {
     this.nano = nano;
   }
 
-  /** Undefined when the text is no quantity. */
+  /** Undefined for an invalid text. */
   static parse(text: string): CelQuantity | undefined {
     const found = form.exec(text);
     if (!found) return undefined;

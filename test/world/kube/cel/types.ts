@@ -3,7 +3,7 @@ import { equal, isObject, type JsonObject } from '../json.ts';
 import { isIntOrString, type ObjectSchema, valueSchema } from '../schema/schema.ts';
 import { toCelDuration } from './library.ts';
 
-/** How the values that one schema describes look in CEL: the name of their type, and how to make one out of JSON. */
+/** The CEL representation of a schema's values: the name of their type, and the conversion from JSON. */
 export interface CelType {
   readonly name: string;
   toValue(json: unknown): unknown;
@@ -12,7 +12,7 @@ export interface CelType {
 const scalarType = (name: string): CelType => ({ name, toValue: (json) => json });
 const dyn: CelType = { name: 'dyn', toValue: toDynamic };
 
-/** Declares the type of a schema, and of all that is inside, in an environment. Undefined: not to be seen by CEL. */
+/** Declares the type of a schema and of its nested schemas in an environment. Undefined: hidden from CEL. */
 export function declareType(environment: Environment, schema: ObjectSchema, isResource: boolean): CelType | undefined {
   let count = 0;
   const declare = (part: ObjectSchema, resource: boolean): CelType | undefined => {
@@ -50,7 +50,7 @@ export function declareType(environment: Environment, schema: ObjectSchema, isRe
   return declare(schema, isResource);
 }
 
-/** Of metadata, rules see the name and nothing else. */
+/** Rules see only the name of metadata. */
 const resourceFields: Readonly<Record<string, ObjectSchema>> = {
   apiVersion: { type: 'string' },
   kind: { type: 'string' },
@@ -90,7 +90,7 @@ const mapType = (values: CelType | undefined): CelType | undefined =>
       isObject(json) ? new Map(Object.entries(json).map(([key, value]) => [key, values.toValue(value)])) : json,
   };
 
-/** The JSON that an object of an expression was made of: two are equal when that is. */
+/** The JSON of an object in an expression: objects are equal when their JSON is. */
 const sourceJson = new WeakMap<object, unknown>();
 
 function registerObjectType(
@@ -98,7 +98,7 @@ function registerObjectType(
   name: string,
   fields: ReadonlyMap<string, { readonly key: string; readonly type: CelType }>,
 ): CelType {
-  // One class for each schema: it is by the class that CEL knows what it has before it.
+  // One class for each schema: CEL identifies the type of a value by its class.
   const Shape = class {
     constructor(values: JsonObject) {
       Object.assign(this, values);
@@ -136,7 +136,9 @@ const reserved = new Set(
   ),
 );
 
-/** A field's name as expressions spell it (`__dash__` and the like); undefined when they cannot (`pkg/cel/escaping.go`). */
+/**
+ * A field's escaped name in expressions (`__dash__` etc.); undefined when it cannot be escaped (`pkg/cel/escaping.go`).
+ */
 export function escapeField(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`;
   const escaped = name.replace(/__|[-./]/g, (found) => escapes[found] ?? found);

@@ -6,7 +6,10 @@ import { runNamespaceController } from './namespace-controller.ts';
 import { runRoleAggregation } from './role-aggregation.ts';
 import { runTokenSecretController } from './token-secrets.ts';
 
-/** What the controller-manager does: collects garbage, empties namespaces and furnishes new ones, sums up roles, fills token Secrets. */
+/**
+ * The simulated part of the controller-manager: garbage collection, namespace deletion, namespace defaults, role
+ * aggregation, token Secrets.
+ */
 export function runControllers(storage: ObjectStorage, rootCa: string, key: TokenKey): () => void {
   const registry = new ResourceRegistry(storage);
   const stops = [

@@ -9,7 +9,7 @@ interface StoredInTable {
   readonly object: ApiObject;
 }
 
-/** Deletes what nobody owns any more, and obeys the finalizers `orphan` and `foregroundDeletion`. */
+/** Deletes orphans, and handles the finalizers `orphan` and `foregroundDeletion`. */
 export function runGarbageCollector(storage: ObjectStorage, registry: ResourceRegistry): () => void {
   return runKeyedLoop(
     storage,

@@ -1,8 +1,8 @@
 import type { ObjectStorage, StoreChange } from '../storage/store.ts';
 
 /**
- * Calls `work` soon after changes that `concerns` picks: never inside a write, and once for many changes of one key.
- * Returns the function that ends it.
+ * Calls `work` soon after the changes that `concerns` selects: never during a write, and once for many changes of one
+ * key. Returns the function that ends it.
  */
 export function runKeyedLoop(
   storage: ObjectStorage,

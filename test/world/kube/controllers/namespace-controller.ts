@@ -3,7 +3,7 @@ import { deleteStored } from '../storage/delete-object.ts';
 import { type ApiObject, nowSeconds, type ObjectStorage } from '../storage/store.ts';
 import { runKeyedLoop } from './loop.ts';
 
-/** Furnishes new namespaces, and takes everything out of those that are to go. */
+/** Creates the default objects of new namespaces, and deletes the content of terminating ones. */
 export function runNamespaceController(storage: ObjectStorage, rootCa: string): () => void {
   return runKeyedLoop(
     storage,
@@ -71,7 +71,7 @@ function emptyNamespace(storage: ObjectStorage, namespace: ApiObject): void {
   }
 }
 
-/** Says in the namespace's conditions what it waits for. */
+/** Sets the namespace's conditions to the remaining content. */
 function reportRemaining(
   storage: ObjectStorage,
   namespace: ApiObject,

@@ -6,7 +6,7 @@ import { runKeyedLoop } from './loop.ts';
 
 const table = rbacStorage('clusterroles');
 
-/** Fills the rules of ClusterRoles that say which other ClusterRoles they are the sum of. */
+/** Fills the rules of aggregated ClusterRoles. */
 export function runRoleAggregation(storage: ObjectStorage): () => void {
   const aggregated = (): string[] =>
     storage.all(table).flatMap((role) => (role['aggregationRule'] ? [role.metadata.name] : []));
@@ -18,7 +18,7 @@ export function runRoleAggregation(storage: ObjectStorage): () => void {
   );
 }
 
-/** The sum at this moment; also what the first roles of a cluster begin with. */
+/** The current aggregated rules; also the initial rules of a cluster's default roles. */
 export function aggregateRole(storage: ObjectStorage, name: string): void {
   const role = storage.read(table, undefined, name);
   if (!role) return;

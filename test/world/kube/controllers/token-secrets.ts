@@ -8,7 +8,7 @@ const tokenType = 'kubernetes.io/service-account-token';
 const nameAnnotation = 'kubernetes.io/service-account.name';
 const uidAnnotation = 'kubernetes.io/service-account.uid';
 
-/** Fills Secrets that ask for the lasting token of a ServiceAccount, and takes them away with the account. */
+/** Fills Secrets that request the lasting token of a ServiceAccount, and deletes them with the account. */
 export function runTokenSecretController(storage: ObjectStorage, rootCa: string, key: TokenKey): () => void {
   const isAsking = (object: ApiObject): boolean => object['type'] === tokenType;
   const keyOf = ({ metadata }: ApiObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;

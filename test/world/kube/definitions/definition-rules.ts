@@ -5,7 +5,7 @@ import type { ApiObject } from '../storage/store.ts';
 import { dns1035LabelProblems, dnsSubdomainProblems } from '../validation/names.ts';
 import { definitionSchemaErrors, schemaAt, unknownFormats } from './definition-schema.ts';
 
-/** Fills in what a definition leaves out; the first status with it. */
+/** Sets the defaults of a definition and its initial status. */
 export function prepareDefinition(object: ApiObject, old: ApiObject | undefined): void {
   const spec = { ...asObject(object['spec']) };
   const names = { ...asObject(spec['names']) };
@@ -27,7 +27,7 @@ export function prepareDefinition(object: ApiObject, old: ApiObject | undefined)
 
 const versionsOf = (object: ApiObject): JsonObject[] => asArray(asObject(object['spec'])['versions']).map(asObject);
 
-/** Sentences that a definition deserves although it is taken. */
+/** Warnings for an accepted definition. */
 export function definitionWarnings(object: ApiObject): string[] {
   const formats = versionsOf(object).flatMap((version) => unknownFormats(schemaOf(version) ?? {}));
   return [...new Set(formats)].map((format) => `unrecognized format ${JSON.stringify(format)}`);
@@ -38,7 +38,7 @@ const schemaOf = (version: JsonObject): ObjectSchema | undefined => {
   return isObject(schema) ? schema : undefined;
 };
 
-/** What is wrong with a definition, on its own and against the stored one. */
+/** Validates a definition's fields, and its changes against the stored one. */
 export function definitionErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec = asObject(object['spec']);
   const names = asObject(spec['names']);
@@ -112,7 +112,7 @@ function nameErrors(names: JsonObject): FieldError[] {
   return errors;
 }
 
-/** What all versions share is spoken of as if it stood at the top of the spec, where v1beta1 had it. */
+/** Errors of fields that all versions share have a path at the top of the spec, as in v1beta1. */
 function errorPathOf(
   versions: readonly JsonObject[],
   field: string,

@@ -7,7 +7,7 @@ import { indexedPath, type ObjectSchema, type ValidationRule, valueSchema } from
 import { forbiddenSchemaFieldErrors, structuralErrors } from '../schema/structural.ts';
 import { validateValue } from '../schema/validate-value.ts';
 
-/** Everything that is wrong with the schema of a definition. Rules are looked at only when the rest is right. */
+/** All errors of a definition's schema. Rules are checked only when the rest is valid. */
 export function definitionSchemaErrors(schema: ObjectSchema, path: string): FieldError[] {
   const words = forbiddenSchemaFieldErrors(schema, path);
   const errors = [...words, ...(words.length > 0 ? [] : structuralErrors(schema, path))];
@@ -16,7 +16,7 @@ export function definitionSchemaErrors(schema: ObjectSchema, path: string): Fiel
   return errors.length > 0 ? errors : compileErrors(schema, path, { isResource: true, isLoose: undefined, count: 1 });
 }
 
-/** Calls `look` on each part that describes values, with its path in the definition. */
+/** Calls `look` on each nested schema, with its path in the definition. */
 function forEachSchema(schema: ObjectSchema, path: string, look: (part: ObjectSchema, path: string) => void): void {
   look(schema, path);
   for (const [name, part] of Object.entries(schema.properties ?? {}))
@@ -26,7 +26,7 @@ function forEachSchema(schema: ObjectSchema, path: string, look: (part: ObjectSc
   if (values) forEachSchema(values, `${path}.additionalProperties`, look);
 }
 
-/** Formats that nobody knows are not an error, only worth a warning. */
+/** An unknown format is only a warning. */
 export function unknownFormats(schema: ObjectSchema): string[] {
   const found: string[] = [];
   forEachSchema(schema, '', ({ format }) => {
@@ -79,12 +79,12 @@ function ruleFieldErrors(rule: ValidationRule, schema: ObjectSchema, path: strin
   return errors;
 }
 
-/** True when a path like `.a.b` or `.a['b']` names a field of the schema. */
+/** Whether a path like `.a.b` or `.a['b']` names a field of the schema. */
 export function schemaHasPath(schema: ObjectSchema, path: string): boolean {
   return schemaAt(schema, path) !== undefined;
 }
 
-/** The schema of what a simple path names. */
+/** The schema at a simple path. */
 export function schemaAt(schema: ObjectSchema, path: string): ObjectSchema | undefined {
   const steps = [...path.matchAll(/\.([A-Za-z_][\w-]*)|\['([^']+)'\]/g)];
   if (steps.length === 0 || steps.map(([whole]) => whole).join('') !== path) return undefined;
@@ -98,9 +98,9 @@ export function schemaAt(schema: ObjectSchema, path: string): ObjectSchema | und
 
 interface SchemaPosition {
   readonly isResource: boolean;
-  /** Path of the list or map above whose items cannot be followed from one version of the object to the next. */
+  /** Path of the enclosing list or map whose items cannot be correlated between two versions of the object. */
   readonly isLoose: string | undefined;
-  /** How often the part can occur in one object. */
+  /** The maximum number of occurrences in one object. */
   readonly count: number;
 }
 

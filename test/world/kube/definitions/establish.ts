@@ -4,13 +4,13 @@ import { cleanupFinalizer, deleteStored, removeStoredFinalizer } from '../storag
 import { conditionStatusOf, definitionStorage } from '../storage/resource-registry.ts';
 import { type ApiObject, nowSeconds, type ObjectStorage } from '../storage/store.ts';
 
-/** Accepts names, establishes definitions and cleans up behind deleted ones, as the API server itself does. */
+/** Accepts names, establishes definitions and cleans up after deleted ones, like the API server. */
 export function runDefinitionController(storage: ObjectStorage): () => void {
   return runKeyedLoop(
     storage,
     (change) => {
       if (change.storage === definitionStorage) {
-        // Names that a definition gives up may be what another one waits for.
+        // Another definition may wait for released names.
         return change.type === 'DELETED'
           ? storage.all(definitionStorage).map((d) => d.metadata.name)
           : [change.object.metadata.name];
@@ -73,7 +73,7 @@ function conflictOf(storage: ObjectStorage, definition: ApiObject): { reason: st
   );
   const kinds = new Set(others.flatMap((other) => [other['kind'], other['listKind']]));
   const use = (name: unknown): string => `${JSON.stringify(name)} is already in use`;
-  // The API server looks at all and keeps the last that it finds.
+  // The API server checks all and keeps the last conflict.
   if (kinds.has(names['listKind'])) return { reason: 'ListKindConflict', message: use(names['listKind']) };
   if (kinds.has(names['kind'])) return { reason: 'KindConflict', message: use(names['kind']) };
   const short = asArray(names['shortNames']).find((name) => plurals.has(name));

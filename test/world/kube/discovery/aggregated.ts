@@ -1,7 +1,7 @@
 import type { ApiResource } from '../builtin/resources.ts';
 import { type ServedGroup, type ServedSubresource, subresourcesOf, verbsOf } from './groups.ts';
 
-/** Discovery in one go. `version`: of apidiscovery.k8s.io, v2 or v2beta1, which look the same. */
+/** Aggregated discovery. `version`: of apidiscovery.k8s.io, v2 or v2beta1, which have the same form. */
 export const aggregatedDiscovery = (groups: readonly ServedGroup[], version: string) => ({
   kind: 'APIGroupDiscoveryList',
   apiVersion: `apidiscovery.k8s.io/${version}`,
@@ -18,7 +18,7 @@ export const aggregatedDiscovery = (groups: readonly ServedGroup[], version: str
 
 const nonEmptyList = (name: string, list: readonly unknown[]) => (list.length > 0 ? { [name]: list } : {});
 
-/** Built-in kinds leave group and version to what was asked about; custom ones say them. */
+/** Built-in kinds omit group and version; custom ones include them. */
 const kindOf = ({ definition, group, version }: ApiResource, kind: ServedSubresource['kind']) =>
   definition && !kind.version ? { group, version, kind: kind.kind } : kind;
 

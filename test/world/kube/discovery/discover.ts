@@ -11,7 +11,7 @@ import { openApiV2, openApiV3, openApiV3Index } from './openapi.ts';
 import { jwksResponse, openIdConfiguration } from './openid.ts';
 import { versionInfo } from './version.ts';
 
-/** Answers the paths that name no resource: what the server says about itself. */
+/** Answers the paths without a resource: discovery, health, version and OpenAPI. */
 export function handleDiscovery(context: RequestContext, message: IncomingMessage): ApiResponse {
   const path = context.info.path.replace(/(?<=.)\/+$/, '');
   const [first, second, third, ...more] = path.slice(1).split('/');
@@ -74,7 +74,7 @@ function groupDiscovery(
 
 const aggregatedShape = 'APIGroupDiscoveryList';
 
-/** Everything in one go, for whom asks for it in the Accept header. */
+/** Aggregated discovery, if the Accept header requests it. */
 function aggregated({ registry }: RequestContext, message: IncomingMessage, isCore: boolean): ApiResponse | undefined {
   const { as, version } = negotiateFormat(message.headers.accept, [aggregatedShape]);
   if (as !== aggregatedShape) return undefined;
@@ -83,7 +83,7 @@ function aggregated({ registry }: RequestContext, message: IncomingMessage, isCo
   return withEtag(message, aggregatedDiscovery(groups, version), contentType);
 }
 
-/** A document with an ETag, so that clients that keep it are told in one line that it still holds. */
+/** A document with an ETag, so that clients can revalidate their copy. */
 function withEtag(message: IncomingMessage, document: unknown, contentType = 'application/json'): ApiResponse {
   const body = `${JSON.stringify(document)}\n`;
   const tag = `"${createHash('sha256').update(body).digest('hex').toUpperCase()}"`;

@@ -36,7 +36,7 @@ export function groupsOf(registry: ResourceRegistry): ServedGroup[] {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Stable before beta before alpha, higher numbers first, names that are no versions last and by alphabet. */
+/** Stable before beta before alpha, higher numbers first, other names last in alphabetical order. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [versionRank(a), versionRank(b)];
   if (!left || !right) return left ? -1 : right ? 1 : compare(a, b);
@@ -52,10 +52,10 @@ function versionRank(version: string): [number, number, number] | undefined {
 
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** The same in the order in which definitions list them. */
+/** The same in the order of definitions. */
 const customVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
-/** The verbs of a resource itself. */
+/** The verbs of a resource without its subresources. */
 export function verbsOf(resource: ApiResource): readonly string[] {
   if (resource.virtual) return ['create'];
   if (resource.definition) return customVerbs;
@@ -69,7 +69,7 @@ export interface ServedSubresource {
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
 }
 
-/** What a resource serves below its objects. */
+/** A resource's subresources. */
 export const subresourcesOf = (resource: ApiResource): ServedSubresource[] =>
   resource.subresources.map((name) => {
     switch (name) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ApiResource } from '../builtin/resources.ts';
 import { type ServedGroup, type ServedVersion, subresourcesOf, verbsOf } from './groups.ts';
 
-/** Discovery as it has always been: one document for each group and version. */
+/** Unaggregated discovery: one document for each group and version. */
 
 const groupVersion = (group: string, version: string): string => (group ? `${group}/${version}` : version);
 
@@ -12,7 +12,7 @@ export const apiVersionsDocument = ({ versions }: ServedGroup, url: string) => (
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: new URL(url).host }],
 });
 
-/** `alone`: as a document of its own and not inside a list. */
+/** `alone`: a separate document instead of a list item. */
 export function apiGroupDocument({ name, versions }: ServedGroup, alone = false) {
   const named = versions.map((version) => ({
     groupVersion: groupVersion(name, version.name),
@@ -62,6 +62,6 @@ const describeSubresources = (resource: ApiResource) =>
     verbs,
   }));
 
-/** Changes when the version that objects are kept in changes. */
+/** Changes with the storage version. */
 const storageVersionHash = ({ group, version, kind }: ApiResource): string =>
   createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');

@@ -5,7 +5,7 @@ import { schemaName } from './openapi-schemas.ts';
 const parameter = (name: string, type = 'string') => ({ name, in: 'query', schema: { type, uniqueItems: true } });
 const writing = [parameter('dryRun'), parameter('fieldManager'), parameter('fieldValidation')];
 
-/** The paths of a kind with the methods and parameters that kubectl looks for before it uses them. */
+/** The paths of a kind with the methods and parameters that kubectl requires. */
 export function openApiPaths(resource: ApiResource): JsonObject {
   const { group, version, kind, plural, namespaced, virtual } = resource;
   const root = `/${group ? 'apis' : 'api'}/${apiVersionOfResource(resource)}`;

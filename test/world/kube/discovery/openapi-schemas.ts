@@ -15,7 +15,7 @@ export function schemaName({ group, version, definition }: ApiResource, kind: st
   return `${place}.${version}.${kind}`;
 }
 
-/** Schemas that all documents share. */
+/** Schemas in every document. */
 export const sharedSchemas = (): JsonObject => ({
   [objectMeta]: {
     ...toOpenApi(metadataSchema),
@@ -49,7 +49,7 @@ const metadataField = {
   allOf: [reference(objectMeta)],
 };
 
-/** The schemas of one kind and of lists of it. */
+/** The schemas of one kind and its list. */
 export function openApiSchemas(resource: ApiResource): JsonObject {
   const { group, version, kind, listKind, schema, virtual } = resource;
   const own = toOpenApi(schema);
@@ -78,7 +78,7 @@ export function openApiSchemas(resource: ApiResource): JsonObject {
   };
 }
 
-/** A schema without what is ours alone. Where a schema holds itself, the inner one says no more than "an object". */
+/** A schema without internal fields. The inner level of a recursive schema is only "an object". */
 function toOpenApi(schema: ObjectSchema, above: readonly ObjectSchema[] = []): JsonObject {
   if (above.includes(schema)) return { type: 'object' };
   const inner = (part: ObjectSchema): JsonObject => toOpenApi(part, [...above, schema]);

@@ -6,7 +6,7 @@ import { groupsOf, type ServedVersion } from './groups.ts';
 import { openApiPaths } from './openapi-paths.ts';
 import { openApiSchemas, sharedSchemas } from './openapi-schemas.ts';
 
-/** OpenAPI, as far as `kubectl explain` and kubectl's validation look into it. */
+/** The part of OpenAPI that `kubectl explain` and kubectl's validation read. */
 
 interface ResourceDocument {
   readonly paths: JsonObject;
@@ -38,7 +38,7 @@ const documents = (registry: ResourceRegistry): Map<string, ServedVersion> =>
     ),
   );
 
-/** Where the document of each group and version is found; the hash changes when the document does. */
+/** The location of the document of each group and version; its hash changes with the document. */
 export function openApiV3Index(registry: ResourceRegistry): JsonObject {
   const paths = [...documents(registry)].map(([path, version]) => [
     path,
@@ -47,7 +47,7 @@ export function openApiV3Index(registry: ResourceRegistry): JsonObject {
   return { paths: Object.fromEntries(paths) };
 }
 
-/** The document of one group and version, or undefined when nobody serves it. */
+/** The document of one group and version, or undefined for an unknown one. */
 export function openApiV3(registry: ResourceRegistry, path: string): JsonObject | undefined {
   const version = documents(registry).get(path);
   if (!version) return undefined;
@@ -60,7 +60,7 @@ export function openApiV3(registry: ResourceRegistry, path: string): JsonObject 
   };
 }
 
-/** Everything as one Swagger 2 document: definitions only, for those that still read it. */
+/** All definitions as one Swagger 2 document, for old clients. */
 export function openApiV2(registry: ResourceRegistry, gitVersion: string): JsonObject {
   const parts = [...documents(registry).values()].flatMap(({ resources }) => resources.map(documentOf));
   const definitions = Object.assign({ ...sharedSchemas() }, ...parts.map((part) => part.schemas));

@@ -3,7 +3,7 @@ import { notAcceptableError } from '../errors.ts';
 import type { RequestContext } from '../request/context.ts';
 import type { ApiResponse } from '../request/response.ts';
 
-/** What others need to check ServiceAccount tokens themselves: the issuer and its keys. */
+/** The issuer and its keys, with which other services verify ServiceAccount tokens. */
 
 export const openIdConfiguration = ({ auth, url }: RequestContext): ApiResponse => ({
   code: 200,
@@ -19,7 +19,7 @@ export const openIdConfiguration = ({ auth, url }: RequestContext): ApiResponse 
 
 const keySetType = 'application/jwk-set+json';
 
-/** Given only to whom accepts that very type, as the real server does. */
+/** Only served for exactly this type in the Accept header, as on the real server. */
 export function jwksResponse({ auth }: RequestContext, message: IncomingMessage): ApiResponse {
   const accepted = (message.headers.accept ?? '*/*').split(',').map((clause) => clause.split(';')[0]?.trim());
   if (![keySetType, '*/*', 'application/*'].some((type) => accepted.includes(type)))

@@ -1,4 +1,4 @@
-/** What /version says. */
+/** The response of /version. */
 export function versionInfo(gitVersion: string) {
   const [, major = '1', minor = '36'] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   return {

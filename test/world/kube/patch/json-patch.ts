@@ -8,7 +8,7 @@ interface Operation {
   readonly value?: unknown;
 }
 
-/** RFC 6902. Throws 422 when a test fails or a path does not exist, as the API server does. */
+/** RFC 6902. Throws 422 when a test fails or a path does not exist, like the API server. */
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch))
     throw badRequestError('json: cannot unmarshal object into Go value of type jsonpatch.Patch');
@@ -17,7 +17,7 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   return result;
 }
 
-/** The API server keeps to itself which operation failed; `_message` is for whoever debugs here. */
+/** The API server does not report the failed operation; `_message` is for debugging. */
 const patchError = (_message: string): ApiError =>
   new ApiError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
 

@@ -24,7 +24,7 @@ const types = [
   'application/apply-patch+cbor',
 ] as const;
 
-/** A PATCH request of any of the kinds that the API server knows. */
+/** A PATCH request of any supported type. */
 export function patchObject(
   context: RequestContext,
   target: ObjectTarget,

@@ -2,8 +2,8 @@ import { clone, equal, isObject, type JsonObject } from '../json.ts';
 import { fieldSchema, type ObjectSchema } from '../schema/schema.ts';
 
 /**
- * A strategic merge patch: like a merge patch, but lists whose schema names a merge key are merged by it, and
- * directives (`$patch`, `$deleteFromPrimitiveList/…`, `$retainKeys`) are obeyed.
+ * A strategic merge patch: like a merge patch, but lists with a merge key in their schema are merged by it, and
+ * directives (`$patch`, `$deleteFromPrimitiveList/…`, `$retainKeys`) are applied.
  */
 export function applyStrategicMergePatch(
   schema: ObjectSchema | undefined,

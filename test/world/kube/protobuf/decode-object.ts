@@ -5,13 +5,14 @@ import { readFields, type WireField } from './wire-format.ts';
 
 /**
  * Kubernetes objects as protobuf: four magic bytes, then a `runtime.Unknown` with the kind and the bytes of the object
- * (`apimachinery: pkg/runtime/serializer/protobuf`). kubectl sends its reviews and what `kubectl create` makes so.
+ * (`apimachinery: pkg/runtime/serializer/protobuf`). kubectl sends its reviews and the objects of `kubectl create` in
+ * this form.
  */
 const magic = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
 export const protobufContentType = 'application/vnd.kubernetes.protobuf';
 
-/** The object in such a body as JSON would say it. Throws 400 for what is none, 415 for kinds we know no fields of. */
+/** The object of such a body in JSON form. Throws 400 for an invalid body, 415 for kinds without known fields. */
 export function decodeProtobuf(body: Buffer): JsonObject {
   if (!body.subarray(0, 4).equals(magic)) {
     throw badRequestError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
@@ -27,7 +28,7 @@ export function decodeProtobuf(body: Buffer): JsonObject {
 
 const bytesOf = (field: WireField | undefined): Buffer => (Buffer.isBuffer(field?.value) ? field.value : Buffer.of());
 
-/** Zero values fall away, as `omitempty` drops them; unknown numbers as unknown fields. */
+/** Zero values are dropped, as by `omitempty`; unknown field numbers are ignored. */
 function toJson(message: ProtobufMessage, bytes: Buffer): JsonObject {
   const made: JsonObject = {};
   for (const wire of readFields(bytes)) {

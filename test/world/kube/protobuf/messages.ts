@@ -1,4 +1,4 @@
-/** How one field of a message reads as JSON. */
+/** The JSON form of one field of a message. */
 export interface ProtobufField {
   readonly name: string;
   readonly kind: 'text' | 'integer' | 'flag' | 'bytes' | 'time' | 'message' | 'map';
@@ -92,7 +92,9 @@ const accessReview: ProtobufMessage = {
 };
 const boundObject = one('boundObjectRef', { 1: text('kind'), 2: text('apiVersion'), 3: text('name'), 4: text('uid') });
 
-/** What clients are known to send as protobuf: reviews, token requests, and what `kubectl create` makes. */
+/**
+ * The kinds that clients are known to send as protobuf: reviews, token requests, and the objects of `kubectl create`.
+ */
 export const protobufKinds: Readonly<Record<string, ProtobufMessage>> = {
   'v1/ConfigMap': { 1: metadata, 2: mapOf('data'), 3: mapOf('binaryData', 'bytes'), 4: flag('immutable') },
   'v1/Namespace': { 1: metadata },

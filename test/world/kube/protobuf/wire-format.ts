@@ -1,12 +1,12 @@
 import { badRequestError } from '../errors.ts';
 
-/** One field as it stands on the wire: a number for varints, bytes for everything that has a length. */
+/** One field in wire format: a number for varints, bytes for length-delimited fields. */
 export interface WireField {
   readonly number: number;
   readonly value: bigint | Buffer;
 }
 
-/** Splits a message into its fields. Throws 400 when it is cut off. */
+/** Splits a message into its fields. Throws 400 when it is truncated. */
 export function readFields(bytes: Buffer): WireField[] {
   const fields: WireField[] = [];
   let at = 0;

@@ -1,11 +1,11 @@
 import { notAcceptableError } from '../errors.ts';
 
-/** In which form the caller wants the answer. */
+/** The requested form of the answer. */
 export interface ResponseFormat {
   readonly yaml: boolean;
   /** `Table`, `PartialObjectMetadata`, `PartialObjectMetadataList`, `APIGroupDiscoveryList`, or empty: the object itself. */
   readonly as: string;
-  /** Version of the group that `as` belongs to. */
+  /** Group version of `as`. */
   readonly version: string;
 }
 
@@ -15,7 +15,7 @@ const servedVersions: Readonly<Record<string, readonly string[]>> = {
   'apidiscovery.k8s.io': ['v2', 'v2beta1'],
 };
 
-/** The first clause of an Accept header that we can serve. Who asks for protobuf only is given JSON all the same. */
+/** The first supported clause of an Accept header. A client that accepts only protobuf still gets JSON. */
 export function negotiateFormat(accept: string | undefined, allowed: readonly string[] = []): ResponseFormat {
   if (!accept) return plain;
   let sawProtobuf = false;

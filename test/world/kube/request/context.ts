@@ -9,12 +9,12 @@ export interface ApiBackend {
   readonly registry: ResourceRegistry;
   readonly auth: Authenticator;
   readonly gitVersion: string;
-  /** Monotonic milliseconds from which on it knows who may do what. */
+  /** Monotonic milliseconds from which on RBAC is loaded. */
   readonly authorizesFrom: number;
   readonly url: () => string;
 }
 
-/** Everything a handler may know about one request. */
+/** The properties of one request for its handler. */
 export interface RequestContext extends ApiBackend {
   readonly info: RequestInfo;
   readonly user: ApiUser;
@@ -23,7 +23,7 @@ export interface RequestContext extends ApiBackend {
   readonly warnings: string[];
 }
 
-/** The name that field ownership is kept under: the parameter, else the program of the User-Agent. */
+/** The field manager: the parameter, else the program of the User-Agent. */
 export const fieldManagerOf = (context: RequestContext): string =>
   context.info.query.get('fieldManager') || (context.userAgent.split('/')[0] ?? '').slice(0, 128) || 'unknown';
 

@@ -17,12 +17,12 @@ import type { ApiMeta, ApiObject } from '../storage/store.ts';
 import type { RequestContext } from './context.ts';
 import { findDuplicateFields } from './duplicate-fields.ts';
 
-/** Fields that a body gave twice, for {@link decodeObject} to report. */
+/** Duplicate fields of a body, for {@link decodeObject} to report. */
 const duplicates = new WeakMap<JsonObject, readonly string[]>();
 
 const readable = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf', 'application/cbor'];
 
-/** Reads a request body: JSON, or YAML where its type says so. Throws 400, or 415 for what is neither. */
+/** Parses a request body: JSON, or YAML by its content type. Throws 400, or 415 for other types. */
 export function parseBody(text: string, contentType: string): JsonObject {
   const type = (contentType.split(';')[0] ?? '').trim();
   if (type !== '' && type !== 'application/json' && !type.includes('yaml')) throw unsupportedMediaTypeError(readable);
@@ -43,8 +43,8 @@ export function parseBody(text: string, contentType: string): JsonObject {
 }
 
 /**
- * The body as an object of the resource: kind checked, unknown fields handled as `fieldValidation` says, defaults filled in.
- * `patch`: what was patched with, as messages show it, when the body is the outcome of a patch.
+ * The body as an object of the resource: the kind is checked, unknown fields are handled by `fieldValidation`, defaults
+ * are set. `patch`: the patch in the form of messages, when the body is the result of a patch.
  */
 export function decodeObject(
   context: RequestContext,
@@ -93,7 +93,7 @@ function checkKind(resource: ApiResource, body: JsonObject): void {
 
 type ToDecodeError = (problem: string) => ApiError;
 
-/** A body that cannot be read is a bad request; a patch that makes such a body is an invalid patch. */
+/** An invalid body is a bad request; a patch with an invalid result is an invalid patch. */
 const decodeErrorFor =
   (resource: ApiResource, patch: string | undefined): ToDecodeError =>
   (problem) =>

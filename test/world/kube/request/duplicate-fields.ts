@@ -1,4 +1,4 @@
-/** Finds fields that JSON text gives twice; `JSON.parse` takes the last one in silence. Returns their paths. */
+/** Finds duplicate fields in JSON text; `JSON.parse` silently uses the last one. Returns their paths. */
 export function findDuplicateFields(text: string): string[] {
   const found: string[] = [];
   const stack: { readonly path: string; readonly seen: Set<string> | undefined; index: number }[] = [];

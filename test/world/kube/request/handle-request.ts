@@ -26,7 +26,7 @@ import { checkWriteOptions } from './write-options.ts';
 
 export interface ApiRequest {
   readonly context: RequestContext;
-  /** Text; protobuf is JSON by now, and `contentType` says so. */
+  /** Text; protobuf has been decoded to JSON, and `contentType` is JSON. */
   readonly body: string;
   readonly contentType: string;
   readonly message: IncomingMessage;
@@ -35,7 +35,7 @@ export interface ApiRequest {
 
 const responseShapes = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
-/** Does the work of an authorized request. Undefined: the response is a stream that is already under way. */
+/** Executes an authorized request. Undefined: the response is a stream that has started. */
 export function handleRequest(request: ApiRequest): ApiResponse | undefined {
   const { context, message } = request;
   const { info } = context;
@@ -107,7 +107,7 @@ function handleResource(request: ApiRequest, resource: ApiResource, wanted: Resp
   }
 }
 
-/** A path with a namespace for a kind that has none leads nowhere, as does one name without its namespace. */
+/** A path with a namespace for a cluster-scoped kind is unknown, as is a name without its namespace. */
 function checkScope({ info }: RequestContext, resource: ApiResource): void {
   if (!resource.namespaced && info.namespace !== undefined && resource.storage !== 'namespaces')
     throw noSuchResourceError();

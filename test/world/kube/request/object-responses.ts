@@ -10,7 +10,7 @@ import type { ResponseFormat } from './content-negotiation.ts';
 import type { RequestContext } from './context.ts';
 import { type ApiResponse, okResponse } from './response.ts';
 
-/** Objects, lists and streams in the form that the caller asked for. */
+/** Objects, lists and streams in the requested form. */
 
 const formatted = (body: unknown, { yaml }: ResponseFormat, code = 200): ApiResponse => ({
   ...okResponse(body, code),
@@ -45,7 +45,7 @@ export function objectResponse(
   }
 }
 
-/** What a list request finds. */
+/** The result of a list request. */
 export function objectListResponse(
   context: RequestContext,
   resource: ApiResource,
@@ -81,7 +81,7 @@ export const listObject = (resource: ApiResource, items: readonly ApiObject[], m
   items: items.map((item) => toListItem(resource, item)),
 });
 
-/** A watch, begun on `response`. */
+/** A watch that writes to `response`. */
 export function startWatchResponse(
   context: RequestContext,
   resource: ApiResource,
@@ -101,7 +101,7 @@ export function startWatchResponse(
   startWatch(context, resource, namespace, response, dress);
 }
 
-/** What a deletion answers when nothing is left of the object. */
+/** The answer to a deletion when the object is gone. */
 export const deletedStatus = (resource: ApiResource, object: ApiObject): StatusObject => ({
   kind: 'Status',
   apiVersion: 'v1',

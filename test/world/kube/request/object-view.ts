@@ -4,14 +4,14 @@ import { applyDefaults } from '../schema/defaults.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
 import type { ApiObject } from '../storage/store.ts';
 
-/** The schema that a stored custom resource was last defaulted with. */
+/** The schema that last defaulted a stored custom resource. */
 const defaultedBy = new WeakMap<ApiObject, ObjectSchema>();
 
 export const rememberDefaults = (object: ApiObject, schema: ObjectSchema): void => {
   defaultedBy.set(object, schema);
 };
 
-/** A stored object as it looks through a resource: in its version, with the defaults of today's schema. */
+/** A stored object in the version of a resource, with the defaults of the current schema. */
 export function viewThroughResource(resource: ApiResource, object: ApiObject): ApiObject {
   const apiVersion = apiVersionOfResource(resource);
   if (resource.storage === 'events' && object.apiVersion !== apiVersion) return convertEvent(object, apiVersion);

@@ -11,7 +11,7 @@ import { bodyText, readBody } from './read-body.ts';
 import { parseRequestInfo, type RequestInfo } from './request-info.ts';
 import { type ApiResponse, apiErrorResponse, sendResponse } from './response.ts';
 
-/** Takes every request through the same doors: switchboard, body, authentication, authorization, work, answer. */
+/** The steps of every request: interceptor, body, authentication, authorization, work, answer. */
 export function createRequestListener(
   backend: ApiBackend,
   switchboard: CallInterceptor | undefined,
@@ -107,7 +107,7 @@ const etcdUnavailableError = (info: RequestInfo): ApiError =>
 
 const notYetAuthorizing = { allowed: false, reason: '' };
 
-/** Paths that say nothing worth protecting are open to whoever is authenticated, by the bootstrap roles. */
+/** By the bootstrap roles, every authenticated user may read these paths. */
 function checkAccess({ storage, registry, authorizesFrom }: ApiBackend, info: RequestInfo, user: ApiUser): void {
   const { verb, group, plural, subresource, namespace, name, path } = info;
   const attributes = info.isResource ? { verb, group, plural, subresource, namespace, name } : { verb, path };

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../errors.ts';
 import { decodeProtobuf, protobufContentType } from '../protobuf/decode-object.ts';
 
-/** As much as the API server reads of a request. */
+/** The API server's limit of a request body. */
 const bodyLimit = 3 * 1024 * 1024;
 
-/** A request's body; undefined when there was more than the limit. */
+/** A request's body; undefined beyond the limit. */
 export async function readBody(message: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -16,7 +16,7 @@ export async function readBody(message: IncomingMessage): Promise<Buffer | undef
   return size <= bodyLimit ? Buffer.concat(chunks) : undefined;
 }
 
-/** The body as text, with protobuf put into JSON. Throws 413 for a body above the limit. */
+/** The body as text, with protobuf converted to JSON. Throws 413 for a body above the limit. */
 export function bodyText(body: Buffer | undefined, contentType: string): { text: string; contentType: string } {
   if (!body) {
     throw new ApiError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${bodyLimit}`, {});

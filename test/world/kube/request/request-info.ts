@@ -1,4 +1,6 @@
-/** What a request asks for, as `apiserver: pkg/endpoints/request/requestinfo.go` reads it from method and path. */
+/**
+ * The attributes of a request, by the rules of `apiserver: pkg/endpoints/request/requestinfo.go` for method and path.
+ */
 export interface RequestInfo {
   readonly isResource: boolean;
   /** get, list, watch, create, update, patch, delete, deletecollection; else the HTTP method in lower case. */
@@ -73,7 +75,7 @@ function locateResource(rest: readonly string[]) {
   return { namespace: second, plural: third, name, subresource: sub.join('/') };
 }
 
-/** A list of one name counts as a request about that name, so that RBAC's resourceNames can allow it. */
+/** A list with a name selector counts as a request for that name, so that RBAC's resourceNames can allow it. */
 function nameFromSelector(query: URLSearchParams, method: string): string | undefined {
   if (method !== 'GET') return undefined;
   return /(?:^|,)metadata\.name={1,2}([^,]+)/.exec(query.get('fieldSelector') ?? '')?.[1];

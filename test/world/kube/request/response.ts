@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http';
 import { stringify } from 'yaml';
 import type { ApiError } from '../errors.ts';
 
-/** An answer that is not yet on the wire, so that a fault can still lose it. */
+/** An answer before it is sent, so that a fault can still lose it. */
 export interface ApiResponse {
   readonly code: number;
   readonly body: unknown;
   readonly yaml?: boolean;
-  /** Default: JSON or YAML as `yaml` says. */
+  /** Default: JSON or YAML, by `yaml`. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -10,7 +10,7 @@ import { decodeObject, parseBody } from './decode-object.ts';
 import type { ApiRequest } from './handle-request.ts';
 import { type ApiResponse, okResponse } from './response.ts';
 
-/** The scale sub-resource, for `kubectl scale`: replicas in, replicas out. */
+/** The scale subresource, for `kubectl scale`: replicas in, replicas out. */
 export function handleScale({ context, body, contentType }: ApiRequest, target: ObjectTarget): ApiResponse {
   const plain: ObjectTarget = { ...target, subresource: '' };
   const current = readObject(context, plain);

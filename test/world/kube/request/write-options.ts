@@ -9,7 +9,7 @@ const optionKinds: Readonly<Record<string, string>> = {
   deletecollection: 'DeleteOptions',
 };
 
-/** Refuses query parameters of a write that mean nothing, with 422. */
+/** Refuses invalid query parameters of a write, with 422. */
 export function checkWriteOptions({ info }: RequestContext): void {
   const kind = optionKinds[info.verb];
   if (!kind) return;

@@ -11,8 +11,8 @@ import {
 } from './schema.ts';
 
 /**
- * What reading JSON into a Go struct does to it: wrong types are refused, with the error that `refuse` makes; unknown fields fall away (their
- * paths are told), null and empty lists and maps are as good as absent.
+ * The effect of decoding JSON into a Go struct: wrong types are refused with the error of `refuse`; unknown fields are
+ * dropped and their paths returned; null and empty lists and maps count as absent.
  */
 export function decodeTyped(
   schema: ObjectSchema,
@@ -36,7 +36,7 @@ class Decoder {
     this.#unknown = unknown;
   }
 
-  /** `goPath`: the path as Go's messages have it, which leaves out keys of maps. */
+  /** `goPath`: the path in Go's messages, without keys of maps. */
   decode(schema: ObjectSchema, value: unknown, path: string, goPath = path): unknown {
     if (value === null || value === undefined) return undefined;
     if (isIntOrString(schema)) {

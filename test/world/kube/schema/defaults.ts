@@ -1,7 +1,7 @@
 import { clone, isObject } from '../json.ts';
 import { fieldSchema, type ObjectSchema } from './schema.ts';
 
-/** Fills in the schema's defaults, in place, also inside what is already there, then drops nulls that may not be. */
+/** Sets the schema's defaults in place, also inside existing values, then drops nulls that are not nullable. */
 export function applyDefaults(schema: ObjectSchema, value: unknown): void {
   if (Array.isArray(value)) {
     for (const item of value) if (schema.items) applyDefaults(schema.items, item);

@@ -2,7 +2,7 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** RFC 3339, as Go's `time.RFC3339` reads it. */
+/** RFC 3339, as accepted by Go's `time.RFC3339`. */
 export const isRfc3339 = (text: string): boolean => rfc3339.test(text) && !Number.isNaN(Date.parse(text));
 
 /** Go's `2006-01-02T15:04:05.000000Z07:00`: exactly six fraction digits. */
@@ -31,7 +31,7 @@ const isUri = (text: string): boolean => {
 const hostname = /^([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$/;
 const uuid = /^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$/;
 
-/** What each format of the API server accepts. A format that is not here is not checked. */
+/** The values of each format of the API server. Other formats are not checked. */
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   'date-time': isRfc3339,
   datetime: isRfc3339,
@@ -56,7 +56,7 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
 
 export const matchesFormat = (format: string, text: string): boolean => formats[format]?.(text) ?? true;
 
-/** Formats that a definition may name without a warning. */
+/** Formats that cause no warning in a definition. */
 export const knownFormats: ReadonlySet<string> = new Set([
   ...Object.keys(formats),
   ...'int32 int64 float double bsonobjectid uuid3 uuid5 isbn isbn10 isbn13 creditcard ssn rgbcolor password'.split(' '),

@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from '../json.ts';
 import { childPath, indexedPath, type ObjectSchema, preservesUnknownFields, valueSchema } from './schema.ts';
 
 /**
- * Removes what the schema does not know, in place, and tells the paths of what it removed. apiVersion, kind and
- * metadata of a resource are never the schema's business.
+ * Removes unknown fields in place, and returns their paths. apiVersion, kind and metadata of a resource are never
+ * pruned.
  */
 export function pruneUnknownFields(schema: ObjectSchema, object: JsonObject): string[] {
   const unknown: string[] = [];

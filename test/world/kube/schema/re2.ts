@@ -1,4 +1,4 @@
-/** The regular expressions of Kubernetes are RE2's; JavaScript's are close, and here is the difference. */
+/** The conversion of Kubernetes' RE2 patterns to JavaScript, whose syntax differs slightly. */
 
 const perlOnly = /\(\?(?:[=!]|<[=!])/;
 const backReference = /(?<!\\)(?:\\\\)*\\[1-9]/;
@@ -28,7 +28,7 @@ export function fromRe2(pattern: string): RegExp {
     .replaceAll('(?P<', '(?<')
     .replaceAll('\\A', '^')
     .replaceAll('\\z', '$')
-    // JavaScript's `u` mode refuses needless escapes that RE2 takes.
+    // JavaScript's `u` mode refuses needless escapes that RE2 accepts.
     .replace(/\\([^\w\s^$\\.*+?()[\]{}|/-])/g, '$1')
     .replace(/(?<!\[[^\]]*)\\-/g, '-');
   const made = new RegExp(body, `u${[...flags].filter((flag) => 'ims'.includes(flag)).join('')}`);
@@ -36,7 +36,7 @@ export function fromRe2(pattern: string): RegExp {
   return made;
 }
 
-/** Why RE2 would not compile a pattern, in Go's words where they are simple; undefined when it would. */
+/** RE2's compile error for a pattern, in Go's words for simple errors; undefined for a valid pattern. */
 export function patternProblem(pattern: string): string | undefined {
   const perl = perlOnly.exec(pattern)?.[0];
   if (perl) return `error parsing regexp: invalid or unsupported Perl syntax: \`${perl}\``;

@@ -1,4 +1,4 @@
-/** A schema as CustomResourceDefinitions carry it (`JSONSchemaProps`), with the Kubernetes extensions. */
+/** A schema of a CustomResourceDefinition (`JSONSchemaProps`), with the Kubernetes extensions. */
 export interface ObjectSchema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | undefined;
   readonly title?: string;
@@ -55,11 +55,11 @@ export const preservesUnknownFields = (schema: ObjectSchema): boolean =>
 
 export const isIntOrString = (schema: ObjectSchema): boolean => schema['x-kubernetes-int-or-string'] === true;
 
-/** The schema of the values of a map, or undefined when the schema describes no map. */
+/** The schema of a map's values, or undefined for other schemas. */
 export const valueSchema = (schema: ObjectSchema): ObjectSchema | undefined =>
   typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
 
-/** The schema of one field, be it declared or a map's value. */
+/** The schema of one field, declared or as a map's value. */
 export const fieldSchema = (schema: ObjectSchema | undefined, name: string): ObjectSchema | undefined =>
   schema?.properties?.[name] ?? (schema ? valueSchema(schema) : undefined);
 

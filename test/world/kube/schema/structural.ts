@@ -4,8 +4,8 @@ import { patternProblem } from './re2.ts';
 import { indexedPath, type ObjectSchema } from './schema.ts';
 
 /**
- * Whether a schema is structural: every field's type said once, outside of logic, and nothing in it that the API
- * server could not prune and default by (`apiextensions-apiserver: pkg/apiserver/schema/validation.go`).
+ * Whether a schema is structural: every field has one type outside of logical junctors, and the API server can prune
+ * and default everything (`apiextensions-apiserver: pkg/apiserver/schema/validation.go`).
  */
 export function structuralErrors(schema: ObjectSchema, path: string): FieldError[] {
   const errors: FieldError[] = [];
@@ -27,7 +27,7 @@ function inspect(schema: ObjectSchema, path: string, level: SchemaLevel, errors:
   if (schema.items) inspect(schema.items, `${path}.items`, 'item', errors);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const here = indexedPath(`${path}.properties`, name);
-    // The metadata of a resource has a schema of its own; what may be said about it is checked with the resource.
+    // The metadata of a resource has its own schema; its constraints are checked with the resource.
     const isMetadata = name === 'metadata' && (level === 'root' || schema['x-kubernetes-embedded-resource'] === true);
     if (!isMetadata) inspect(property, here, 'field', errors);
   }
@@ -115,7 +115,7 @@ function checkLogic(schema: ObjectSchema, path: string, errors: FieldError[], sk
   }
 }
 
-/** What must not be said inside logic, and how the refusal ends. */
+/** Keywords that are forbidden inside logical junctors, and the end of their error message. */
 const forbidden: readonly (readonly [keyof ObjectSchema, string])[] = [
   ['type', 'must be empty to be structural'],
   ['additionalProperties', 'must be undefined to be structural'],
@@ -147,7 +147,7 @@ function checkNested(
     const here = indexedPath(`${path}.properties`, name);
     if (name === 'metadata') errors.push(fieldErrors.forbidden(here, 'must not be specified in a nested context'));
     const known = outside?.properties?.[name];
-    // A field that logic speaks of must have its type somewhere outside of logic.
+    // A field inside a logical junctor must also have a type outside of it.
     if (!known && outside && !isObject(outside.additionalProperties)) {
       errors.push(fieldErrors.required(`${outsideOf(path)}.properties[${name}]`, `because it is defined in ${here}`));
     }
@@ -161,7 +161,7 @@ const outsideOf = (path: string): string => path.replace(/\.(anyOf|allOf|oneOf)\
 const unsupported = ['id', 'additionalItems', 'patternProperties', 'definitions', 'dependencies', '$ref', '$schema'];
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-/** What a CRD's schema may not hold at all, structural or not (`pkg/apis/apiextensions/validation`). */
+/** Keywords that no CRD schema may contain, structural or not (`pkg/apis/apiextensions/validation`). */
 export function forbiddenSchemaFieldErrors(schema: ObjectSchema, path: string): FieldError[] {
   const raw = schema as JsonObject;
   const errors: FieldError[] = unsupported

@@ -5,8 +5,8 @@ import { fromRe2 } from './re2.ts';
 import { childPath, fieldSchema, indexedPath, isIntOrString, type ObjectSchema } from './schema.ts';
 
 /**
- * Checks a value against a schema. With `old` (the stored object) what did not change is not held against the writer:
- * an old sin outside the edit does not block it (validation ratcheting, GA in Kubernetes 1.33).
+ * Validates a value against a schema. With `old` (the stored object) errors in unchanged values are ignored: an
+ * existing error outside of the edit does not block it (validation ratcheting, GA in Kubernetes 1.33).
  */
 export function validateValue(schema: ObjectSchema, value: unknown, old: unknown, path = ''): FieldError[] {
   if (old !== undefined && equal(value, old)) return [];
@@ -96,7 +96,7 @@ function checkList(schema: ObjectSchema, value: unknown[], old: unknown, path: s
   });
 }
 
-/** The item of the old list that is the same thing: only lists of type map know. */
+/** The corresponding item of the old list; only lists of type map have one. */
 export function correlateListItem(schema: ObjectSchema, item: unknown, old: unknown): unknown {
   const keys = schema['x-kubernetes-list-map-keys'];
   if (schema['x-kubernetes-list-type'] !== 'map' || !keys || !Array.isArray(old) || !isObject(item)) return undefined;
@@ -146,7 +146,7 @@ function checkCombinations(schema: ObjectSchema, value: unknown, path: string, e
   if (schema.not && matchesSchema(schema.not, value, path)) refuse('must not validate the schema (not)');
 }
 
-/** Lists of type `set` and `map` hold nothing twice. */
+/** Lists of type `set` and `map` have no duplicates. */
 export function validateListTypes(schema: ObjectSchema, value: unknown, path = ''): FieldError[] {
   if (Array.isArray(value)) {
     const inside = value.flatMap((item, i) =>

@@ -4,7 +4,7 @@ import type { ObjectStorage } from './store.ts';
 
 const namespaces = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
-/** Fills a new "etcd" with what every cluster begins with. Does nothing to one that was filled before. */
+/** Creates the initial objects of a cluster in a new "etcd". Does nothing on a store that has them. */
 export function createBootstrapObjects(storage: ObjectStorage): void {
   if (storage.read('namespaces', undefined, 'kube-system')) return;
   for (const name of namespaces) {
@@ -45,7 +45,7 @@ function putAggregatedRole(storage: ObjectStorage, name: string, selected: reado
   const clusterRoleSelectors = selected.map((part) => ({
     matchLabels: { [`rbac.authorization.k8s.io/aggregate-to-${part}`]: 'true' },
   }));
-  // Each of the three is a part of the next bigger one.
+  // Each of the three is a part of the next larger one.
   const bigger = { view: 'edit', edit: 'admin' }[name];
   const more = bigger ? { [`rbac.authorization.k8s.io/aggregate-to-${bigger}`]: 'true' } : {};
   const metadata = { name, labels: { ...labels, ...more }, annotations };
@@ -85,7 +85,7 @@ const discoveryPaths = [
   '/version/',
 ];
 
-/** ClusterRoles that are not summed up from parts. */
+/** ClusterRoles without aggregation. */
 const roles: Readonly<Record<string, readonly RbacRule[]>> = {
   'cluster-admin': [
     { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
@@ -141,7 +141,7 @@ const workloads = [
 ];
 const jobs = ['cronjobs', 'jobs'];
 
-/** The parts that admin, edit and view are the sums of. */
+/** The parts that admin, edit and view aggregate. */
 const roleParts: Readonly<Record<string, readonly RbacRule[]>> = {
   view: [
     rule(readVerbs, '', [

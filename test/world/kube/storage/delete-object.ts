@@ -7,7 +7,7 @@ import { definitionStorage } from './resource-registry.ts';
 import { type ApiObject, nowSeconds, type ObjectStorage } from './store.ts';
 import type { ObjectTarget } from './write-object.ts';
 
-/** Keeps a definition until all of its objects are gone. It is put on when the definition is deleted. */
+/** Keeps a definition until all of its objects are deleted. The deletion of the definition adds it. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 export interface DeleteOptions {
@@ -17,7 +17,7 @@ export interface DeleteOptions {
   readonly dryRun: boolean;
 }
 
-/** Options come in the body or in the query. */
+/** Options are in the body or in the query. */
 export function parseDeleteOptions(context: RequestContext, body: JsonObject): DeleteOptions {
   const preconditions = asObject(body['preconditions']);
   const orphan = body['orphanDependents'] ?? context.info.query.get('orphanDependents');
@@ -51,7 +51,7 @@ function checkDryRun(body: JsonObject): void {
   );
 }
 
-/** What came of a deletion: gone at once, or the object that now waits for its finalizers. */
+/** The result of a deletion: deleted, or the object that waits for its finalizers. */
 export interface DeleteResult {
   readonly gone: boolean;
   readonly object: ApiObject;
@@ -72,7 +72,7 @@ export function deleteObject(context: RequestContext, target: ObjectTarget, opti
   return { gone, object: viewThroughResource(resource, object) };
 }
 
-/** Deletes, or marks what has finalizers as deleted. The caller has looked at everything that could speak against it. */
+/** Deletes an object, or sets the deletionTimestamp of an object with finalizers. The caller has made all checks. */
 export function deleteStored(
   storage: ObjectStorage,
   table: string,
@@ -93,7 +93,7 @@ export function deleteStored(
 
 function checkPreconditions({ resource, name }: ObjectTarget, stored: ApiObject, options: DeleteOptions): void {
   const { uid, resourceVersion } = stored.metadata;
-  // This refusal names the kind where all others name the plural.
+  // This error names the kind; all others name the plural.
   const type = { ...resource, plural: resource.kind };
   if (options.uid && options.uid !== uid) {
     throw conflictError(
@@ -111,7 +111,7 @@ function checkPreconditions({ resource, name }: ObjectTarget, stored: ApiObject,
   }
 }
 
-/** The garbage collector does its part under finalizers of its own. */
+/** Under its own finalizers the garbage collector does the rest. */
 function finalizersFor(table: string, stored: ApiObject, propagation: string | undefined): string[] {
   const own = (stored.metadata.finalizers ?? []).filter(
     (name) => !propagation || (name !== 'orphan' && name !== 'foregroundDeletion'),
@@ -137,7 +137,7 @@ function markDeleted(table: string, stored: ApiObject, finalizers: string[], isN
   return next;
 }
 
-/** Takes a finalizer off; with the last one a deleted object goes. */
+/** Removes a finalizer; the last one deletes a terminating object. */
 export function removeStoredFinalizer(
   storage: ObjectStorage,
   table: string,

@@ -24,7 +24,7 @@ export function matcherOf(context: RequestContext, resource: ApiResource): Objec
 
 interface ContinueToken {
   readonly revision: number;
-  /** The last item that was already given. */
+  /** The last item of the previous page. */
   readonly after: string;
 }
 
@@ -56,7 +56,7 @@ export function listObjects(context: RequestContext, resource: ApiResource, name
 
 const keyOf = ({ metadata }: ApiObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
-/** The revision that a page is of. Throws 410 with a token for the rest as it is now. */
+/** The revision of a page. Throws 410 with a token for the remaining items at the current revision. */
 function pageRevision({ storage, info }: RequestContext, { revision, after }: ContinueToken): number {
   if (info.query.get('resourceVersion')) {
     throw badRequestError('specifying resource version is not allowed when using continue');
@@ -97,7 +97,7 @@ export function parseResourceVersion(text: string): number {
   );
 }
 
-/** The server has not got there yet; clients wait and ask again. */
+/** The server has not reached this revision; clients wait and retry. */
 const versionTooLargeError = (asked: number, current: number): ApiError =>
   new ApiError(504, 'Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],

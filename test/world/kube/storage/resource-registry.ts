@@ -5,17 +5,17 @@ import type { ApiObject, ObjectStorage } from './store.ts';
 
 export const definitionStorage = 'apiextensions.k8s.io/customresourcedefinitions';
 
-/** Finds resources: the built-in ones and those that established CustomResourceDefinitions add. */
+/** Finds resources: the built-in ones and those of established CustomResourceDefinitions. */
 export class ResourceRegistry {
   readonly #storage: ObjectStorage;
-  /** By the definition object itself: it is replaced, never changed, so an entry can never be stale. */
+  /** Keyed by the definition object: it is replaced, never changed, so an entry is never stale. */
   readonly #custom = new WeakMap<ApiObject, readonly ApiResource[]>();
 
   constructor(storage: ObjectStorage) {
     this.#storage = storage;
   }
 
-  /** Everything that is served now. */
+  /** All current resources. */
   all(): ApiResource[] {
     return [...builtinResources, ...this.#definitions().flatMap((definition) => this.#resourcesOf(definition))];
   }
@@ -28,13 +28,13 @@ export class ResourceRegistry {
     return this.#resourcesOf(definition).find((resource) => resource.version === version);
   }
 
-  /** Any served version of a kind, as owner references name it: by group and kind. */
+  /** Any served version of a kind, by the group and kind of an owner reference. */
   findKind(apiVersion: string, kind: string): ApiResource | undefined {
     const group = apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
     return this.all().find((resource) => resource.group === group && resource.kind === kind && !resource.virtual);
   }
 
-  /** True when some definition serves this group, established or not. */
+  /** Whether a definition has this group, established or not. */
   isCustomGroup(group: string): boolean {
     return this.#definitions().some((definition) => asObject(definition['spec'])['group'] === group);
   }

@@ -13,7 +13,7 @@ const equality = new RegExp(`^${key}\\s*(==|=|!=)\\s*([-A-Za-z0-9_.]*)$`);
 const compared = new RegExp(`^${key}\\s*(<|>)\\s*(-?\\d+)$`);
 const presence = new RegExp(`^(!?)\\s*${key}$`);
 
-/** Parses a label selector, equality- and set-based. Throws 400 when it is none. */
+/** Parses a label selector, equality- and set-based. Throws 400 for an invalid one. */
 export function labelMatcher(selector: string | null): ObjectMatcher {
   if (!selector) return everything;
   const parts = splitOutsideBrackets(selector).map((part) => labelRequirement(part.trim(), selector));
@@ -92,7 +92,7 @@ export const matchesBoth =
   (object) =>
     a(object) && b(object);
 
-/** What a LabelSelector object (matchLabels, matchExpressions) says about labels. */
+/** Whether labels match a LabelSelector object (matchLabels, matchExpressions). */
 export function matchesSelectorObject(
   selector: {
     matchLabels?: Record<string, string>;

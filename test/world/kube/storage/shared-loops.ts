@@ -10,7 +10,7 @@ interface RunningLoop {
 
 const loopsByStorage = new WeakMap<ObjectStorage, { definitions?: RunningLoop; controllers?: RunningLoop }>();
 
-/** Loops that work on a store run once, however many servers share it, until the last of them leaves. */
+/** Loops on a store run once for all servers that share it, until the last server ends. */
 export function joinStoreLoops(
   storage: ObjectStorage,
   options: { controllers: boolean; rootCa: string; key: TokenKey },

@@ -3,7 +3,7 @@ import { type ApiResource, builtinResources } from '../builtin/resources.ts';
 import { expiredError } from '../errors.ts';
 import { asArray, asObject, clone } from '../json.ts';
 
-/** An object as it lies in the store and travels on the wire. What the store hands out is never changed in place. */
+/** An object as stored and sent. A returned object is never changed in place. */
 export interface ApiObject {
   apiVersion: string;
   kind: string;
@@ -47,7 +47,7 @@ export interface ManagedFields {
   subresource?: string;
 }
 
-/** Names an object from inside the process. */
+/** Identifies an object from inside the process. */
 export interface ObjectRef {
   readonly apiVersion: string;
   readonly kind: string;
@@ -65,20 +65,20 @@ export interface StoreChange {
   readonly before: ApiObject | undefined;
 }
 
-/** What other rooms may do with the "etcd" from inside the process: no authentication, no admission, no schema. */
+/** Access to the "etcd" for other simulators in the process: no authentication, no admission, no schema. */
 export interface KubeStore {
   readonly revision: number;
-  /** False: every request is answered as by an API server whose etcd has no leader (500, /readyz 500). */
+  /** False: every request fails as if etcd had no leader (500, /readyz 500). */
   available: boolean;
-  /** Creates or replaces the whole object, status included; uid, creationTimestamp and resourceVersion are filled in. */
+  /** Creates or replaces the whole object, status included; uid, creationTimestamp and resourceVersion are set. */
   put(object: { apiVersion: string; kind: string; metadata: ApiMeta; [field: string]: unknown }): ApiObject;
   get(ref: ObjectRef): ApiObject | undefined;
   list(ref: { readonly apiVersion: string; readonly kind: string; readonly namespace?: string }): ApiObject[];
-  /** Removes at once, whatever the finalizers say. False: was not there. */
+  /** Removes at once and ignores finalizers. False: the object did not exist. */
   remove(ref: ObjectRef): boolean;
   /** Called after each change, in order. Listeners must not throw. */
   onChange(listener: (change: StoreChange) => void): () => void;
-  /** Forgets the history up to `revision` (default: all of it), so that older watches and pages get 410. */
+  /** Drops the history up to `revision` (default: all of it), so that older watches and pages get 410. */
   compact(revision?: number): void;
 }
 
@@ -86,7 +86,7 @@ export const nowSeconds = (): string => `${new Date().toISOString().slice(0, 19)
 
 const keyOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;
 
-/** The store with the doors that only the API server itself uses. All of it is synchronous: a write is never torn. */
+/** The store's interface for the API server. All of it is synchronous: a write is atomic. */
 export class ObjectStorage implements KubeStore {
   available = true;
   #revision = 1;
@@ -104,7 +104,7 @@ export class ObjectStorage implements KubeStore {
     return this.#revision;
   }
 
-  /** Watches and lists may start at this revision or later. */
+  /** The lowest revision at which watches and lists may start. */
   get compacted(): number {
     return this.#compacted;
   }
@@ -113,17 +113,17 @@ export class ObjectStorage implements KubeStore {
     return this.#tables.get(storage)?.get(keyOf(namespace, name));
   }
 
-  /** All objects of a table in key order, of one namespace when given. */
+  /** All objects of a table in key order, optionally of one namespace. */
   all(storage: string, namespace?: string): ApiObject[] {
     return sorted(this.#tables.get(storage) ?? new Map(), namespace);
   }
 
-  /** The names of all tables that ever held something. */
+  /** The names of all tables that ever had an object. */
   tables(): string[] {
     return [...this.#tables.keys()];
   }
 
-  /** The table as it was at `revision`. Throws 410 when the history does not reach back so far. */
+  /** The table at `revision`. Throws 410 when the history does not reach back that far. */
   allAt(storage: string, revision: number, namespace?: string): ApiObject[] {
     if (revision < this.#compacted) {
       throw expiredError('The provided resource version is too old to display a consistent list result.');
@@ -139,12 +139,12 @@ export class ObjectStorage implements KubeStore {
     return sorted(table, namespace);
   }
 
-  /** Changes after `revision`, in order, or undefined when some of them are forgotten. */
+  /** Changes after `revision`, in order, or undefined when some of them were dropped. */
   since(revision: number): StoreChange[] | undefined {
     return revision < this.#compacted ? undefined : this.#history.filter((change) => change.revision > revision);
   }
 
-  /** Creates or replaces. The object is taken over; the caller must not touch it again. */
+  /** Creates or replaces. The store takes the object over; the caller must not change it afterwards. */
   write(storage: string, object: ApiObject): ApiObject {
     const table = this.#table(storage);
     const key = keyOf(object.metadata.namespace, object.metadata.name);
@@ -211,7 +211,7 @@ export class ObjectStorage implements KubeStore {
 
   #record(change: StoreChange): void {
     this.#history.push(change);
-    // Cut in large bites, so that a write stays cheap.
+    // Cut in large blocks, so that a write stays cheap.
     if (this.#history.length > this.#historyLimit * 2) {
       this.compact(this.#history[this.#history.length - this.#historyLimit - 1]?.revision ?? 0);
     }
@@ -242,12 +242,12 @@ function sorted(table: Map<string, ApiObject>, namespace: string | undefined): A
   return keys.sort().flatMap((key) => table.get(key) ?? []);
 }
 
-/** A new, empty "etcd". `history` is the number of changes that watches can surely reach back over. */
+/** A new, empty "etcd". `history` is the minimum number of changes that watches can reach back. */
 export function createKubeStore(options: { readonly history?: number } = {}): KubeStore {
   return new ObjectStorage(options.history ?? 10_000);
 }
 
-/** The inner side of a store that {@link createKubeStore} made. */
+/** The internal interface of a store of {@link createKubeStore}. */
 export function objectStorageOf(store: KubeStore): ObjectStorage {
   if (!(store instanceof ObjectStorage)) throw new TypeError('The store was not made by createKubeStore().');
   return store;

@@ -8,14 +8,14 @@ import { truthy } from '../request/request-info.ts';
 import { matcherOf, parseResourceVersion } from './list-objects.ts';
 import type { ApiObject, StoreChange } from './store.ts';
 
-/** How the objects of a stream are dressed: whole, as metadata only, or as rows of a table. */
+/** The form of a stream's objects: whole, metadata only, or rows of a table. */
 export type FormatObject = (object: ApiObject) => JsonObject;
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 const bookmarkSeconds = 60;
 
-/** Starts a watch on an open response. Returns the function that ends it. Throws before anything is written. */
+/** Starts a watch on an open response. Returns the function that ends it. Throws only before the first write. */
 export function startWatch(
   context: RequestContext,
   resource: ApiResource,
@@ -103,7 +103,7 @@ function keepWatchOpen(
 const versionTooOldError = (asked: number, oldest: number): ApiError =>
   expiredError(`too old resource version: ${asked} (${oldest})`);
 
-/** What a change means to somebody who sees only what matches. */
+/** The event of a change for a watch with a selector. */
 function toEvent(
   change: StoreChange,
   resource: ApiResource,
@@ -115,12 +115,12 @@ function toEvent(
   const is = change.type !== 'DELETED' && matches(object);
   if (is) return { type: was ? 'MODIFIED' : 'ADDED', object };
   if (!was) return undefined;
-  // What leaves the selection is shown as it was, at the version of the change.
+  // An object that leaves the selection is sent in its old state, at the version of the change.
   const resourceVersion = change.object.metadata.resourceVersion ?? '';
   return { type: 'DELETED', object: { ...before, metadata: { ...before.metadata, resourceVersion } } };
 }
 
-/** `sendInitialEvents`, with the rules of the API server: undefined when it was not said. */
+/** `sendInitialEvents`, with the rules of the API server: undefined when it is not set. */
 function initialEvents({ info }: RequestContext): boolean | undefined {
   const text = info.query.get('sendInitialEvents');
   const match = info.query.get('resourceVersionMatch') ?? '';

@@ -5,7 +5,7 @@ const kube = await startKubeFixture();
 const maps = '/api/v1/namespaces/default/configmaps';
 
 describe('objects', () => {
-  it('are created with what the server adds, read, and refused twice', async () => {
+  it("are created with the server's fields, read, and refused as duplicates", async () => {
     const made = await kube.call('POST', maps, { metadata: { name: 'a' }, data: { x: '1' } });
     expect(made).toMatchObject({ code: 201, body: { kind: 'ConfigMap', apiVersion: 'v1', data: { x: '1' } } });
     expect(made.body.metadata.uid).toMatch(/^[0-9a-f-]{36}$/);

@@ -36,7 +36,7 @@ export interface WriteResult {
   readonly created: boolean;
 }
 
-/** How the fields of a write are accounted for; apply brings its own. */
+/** The field ownership of a write; apply has its own. */
 export type TrackFieldOwners = (old: ApiObject | undefined, next: ApiObject) => void;
 
 const updateTracker =
@@ -45,7 +45,7 @@ const updateTracker =
     trackUpdate(target.resource, old, next, { manager: fieldManagerOf(context), subresource: target.subresource });
   };
 
-/** Creates an object. `object` is decoded already and is taken over. */
+/** Creates an object. `object` is decoded, and the store takes it over. */
 export function createObject(
   context: RequestContext,
   resource: ApiResource,
@@ -141,14 +141,14 @@ export function readObject(context: RequestContext, target: ObjectTarget): ApiOb
   return viewThroughResource(target.resource, found);
 }
 
-/** What an update may ask beyond the new state. */
+/** Options of an update besides the new state. */
 export interface UpdateOptions {
   /** Default `patch`. A PUT brings the whole object, so a missing resourceVersion may be refused. */
   readonly by?: 'put' | 'patch' | 'apply';
   readonly track?: TrackFieldOwners;
 }
 
-/** Changes an object. `change` gets a copy that it may keep and gives the next state, decoded. */
+/** Updates an object. `change` gets a copy that it may keep and returns the next state, decoded. */
 export function updateObject(
   context: RequestContext,
   target: ObjectTarget,
@@ -201,7 +201,7 @@ function checkIdentity(
   }
 }
 
-/** The next state with everything that a writer has no say in taken from the old one. */
+/** The next state with all read-only fields from the old one. */
 function nextState({ resource, subresource }: ObjectTarget, old: ApiObject, next: ApiObject): ApiObject {
   const state = subresource ? subresourceState(resource, subresource, old, next) : mainState(resource, old, next);
   const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation, resourceVersion } =
@@ -240,7 +240,7 @@ function subresourceState(resource: ApiResource, subresource: string, old: ApiOb
   if (subresource === 'finalize') return { ...old, spec: next['spec'] ?? {}, metadata: { ...next.metadata } };
   const state: ApiObject = { ...old, metadata: { ...old.metadata } };
   if (!resource.definition && subresource === 'status') {
-    // Built-in kinds let labels and annotations through their status sub-resource.
+    // Built-in kinds accept labels and annotations through their status subresource.
     state.metadata = { ...next.metadata, ...defined({ ownerReferences: old.metadata.ownerReferences }) };
   }
   state.metadata.managedFields = next.metadata.managedFields ?? [];
@@ -255,7 +255,7 @@ function specChanged(resource: ApiResource, old: ApiObject, next: ApiObject): bo
   return !equal(bare(old), bare(next));
 }
 
-/** True when nothing would change but times in managedFields. */
+/** Whether only times in managedFields would change. */
 function sameState(old: ApiObject, next: ApiObject): boolean {
   const bare = (object: ApiObject): ApiObject => ({
     ...object,
@@ -272,7 +272,7 @@ const isReadyToBeRemoved = (resource: ApiResource, object: ApiObject): boolean =
   (object.metadata.finalizers ?? []).length === 0 &&
   (resource.storage !== 'namespaces' || asArray(asObject(object['spec'])['finalizers']).length === 0);
 
-/** The last finalizer fell: the object goes in the same breath. */
+/** The last finalizer was removed: the object is deleted in the same write. */
 function removeFinalized(context: RequestContext, resource: ApiResource, state: ApiObject): ApiObject {
   if (!isDryRun(context)) context.storage.erase(resource.storage, state.metadata.namespace, state.metadata.name);
   return state;

@@ -59,7 +59,7 @@ const endpointsCell = (object: ApiObject): string => {
   return all.length > 3 ? `${all.slice(0, 3).join(',')} + ${all.length - 3} more...` : all.join(',');
 };
 
-/** Columns of the built-in kinds by the table they are kept in, as `kubernetes: pkg/printers/internalversion` has them. */
+/** Columns of the built-in kinds by their table in the store, as in `kubernetes: pkg/printers/internalversion`. */
 const columns: Readonly<Record<string, readonly TableColumn[]>> = {
   namespaces: [nameColumn, tableColumn('Status', text('status.phase')), ageColumn],
   configmaps: [

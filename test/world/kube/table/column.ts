@@ -1,9 +1,9 @@
 import type { ApiObject } from '../storage/store.ts';
 
-/** What a cell can hold on the wire. */
+/** The types of a cell. */
 export type Cell = string | number | boolean | null;
 
-/** One column of a table: its definition as it goes over the wire, and how a cell is made. */
+/** One column of a table: its definition in wire format, and the function for its cells. */
 export interface TableColumn {
   readonly name: string;
   readonly type: string;
@@ -30,6 +30,6 @@ export const nameColumn = tableColumn('Name', (object) => object.metadata.name, 
     'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names',
 });
 
-/** `metadata.creationTimestamp`, as the API's own reference describes it. */
+/** `metadata.creationTimestamp`, with the description of the API reference. */
 export const creationDescription =
   'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata';

@@ -3,7 +3,7 @@ import type { ApiObject } from '../storage/store.ts';
 import { nameColumn, type TableColumn, tableColumn, wideColumn } from './column.ts';
 import { formatAge } from './human-duration.ts';
 
-/** Columns of the core kinds that need more than a field each. */
+/** Columns of the core kinds that need more than one field. */
 
 const orNone = (value: unknown): string => asText(value) || '<none>';
 
@@ -134,7 +134,7 @@ export const serviceColumns = (ageColumn: TableColumn): readonly TableColumn[] =
   wideColumn('Selector', selector('spec.selector')),
 ];
 
-/** Names and images of the containers of a pod template, and its selector: the wide half of every workload. */
+/** Names and images of the containers of a pod template, and its selector: the wide columns of every workload. */
 export const templateColumns: readonly TableColumn[] = [
   wideColumn('Containers', (object) => templateContainers(object, 'name')),
   wideColumn('Images', (object) => templateContainers(object, 'image')),

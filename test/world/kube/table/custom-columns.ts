@@ -8,7 +8,7 @@ const ageOnly: readonly PrinterColumn[] = [
   { name: 'Age', type: 'date', description: creationDescription, jsonPath: '.metadata.creationTimestamp' },
 ];
 
-/** The columns of a custom kind: its additionalPrinterColumns, or the age alone. */
+/** The columns of a custom kind: its additionalPrinterColumns, or only the age. */
 export function customColumns(resource: ApiResource): readonly TableColumn[] {
   const given = resource.definition?.columns ?? [];
   return [nameColumn, ...(given.length > 0 ? given : ageOnly).map(customColumn)];
@@ -28,7 +28,7 @@ function customColumn({ name, type, format, description, priority, jsonPath: pat
   });
 }
 
-/** A value that does not fit the type of its column leaves the cell empty. */
+/** A value of another type than its column leaves the cell empty. */
 function cellOf(type: string, value: unknown): Cell {
   switch (type) {
     case 'string':

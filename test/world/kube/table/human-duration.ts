@@ -3,7 +3,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const year = 365 * day;
 
-/** A span of time in at most two units, coarser the longer it is (`apimachinery: pkg/util/duration`, HumanDuration). */
+/** A duration in at most two units, coarser for longer ones (`apimachinery: pkg/util/duration`, HumanDuration). */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
   if (seconds < -1) return '<invalid>';
@@ -24,7 +24,7 @@ function pair(seconds: number, big: number, bigUnit: string, small: number, smal
   return `${Math.trunc(seconds / big)}${bigUnit}${rest > 0 ? `${rest}${smallUnit}` : ''}`;
 }
 
-/** How long ago a timestamp was, in words; `<unknown>` for none. */
+/** The age of a timestamp; `<unknown>` without one. */
 export function formatAge(timestamp: unknown, now = Date.now()): string {
   if (typeof timestamp !== 'string' || timestamp === '') return '<unknown>';
   const then = Date.parse(timestamp);

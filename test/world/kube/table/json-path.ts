@@ -3,8 +3,8 @@ import { isObject } from '../json.ts';
 type Step = (values: readonly unknown[]) => unknown[];
 
 /**
- * Reads the JSONPath subset that printer columns use: `.a.b`, `.a\.b`, `['a']`, `[0]`, `[-1]`, `[*]` and
- * `[?(@.type=="Ready")]`. Undefined for a path that goes beyond it: its column stays empty.
+ * Evaluates the JSONPath subset of printer columns: `.a.b`, `.a\.b`, `['a']`, `[0]`, `[-1]`, `[*]` and
+ * `[?(@.type=="Ready")]`. Undefined for any other path: its column stays empty.
  */
 export function compileJsonPath(path: string): ((value: unknown) => unknown[]) | undefined {
   const steps: Step[] = [];

@@ -25,11 +25,11 @@ describe('ages', () => {
     [729 * days, '729d'],
     [2 * 365 * days + 3 * days, '2y3d'],
     [9 * 365 * days, '9y'],
-  ])('of %d ms read as kubectl users know them', (milliseconds, words) => {
+  ])("of %d ms have kubectl's format", (milliseconds, words) => {
     expect(humanDuration(milliseconds)).toBe(words);
   });
 
-  it('of no time and of nonsense say so', () => {
+  it('without a time or with an invalid one are marked', () => {
     expect([formatAge(undefined), formatAge(''), formatAge('yesterday')]).toEqual([
       '<unknown>',
       '<unknown>',
@@ -66,12 +66,12 @@ describe('column paths', () => {
     expect(compileJsonPath(path)?.(object)).toEqual(found);
   });
 
-  it('beyond what columns use are no path', () => {
+  it('beyond the supported subset are undefined', () => {
     expect(compileJsonPath('.a[?(@.b > 1 && @.c < 2)]')).toBeUndefined();
   });
 });
 
-it('versions come in the order in which clients prefer them', () => {
+it('versions are in the order of preference', () => {
   const names = ['foo10', 'v1alpha1', 'v3beta1', 'v11beta2', 'v1', 'v10', 'v2', 'v12alpha1', 'foo1', 'v10beta3'];
   expect(names.sort(compareVersions)).toEqual([
     'v10',

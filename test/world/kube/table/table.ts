@@ -5,14 +5,14 @@ import { builtinColumns } from './builtin-columns.ts';
 import type { TableColumn } from './column.ts';
 import { customColumns } from './custom-columns.ts';
 
-/** An object cut down to its metadata. */
+/** An object reduced to its metadata. */
 export const partialMetadata = (object: ApiObject): JsonObject => ({
   kind: 'PartialObjectMetadata',
   apiVersion: 'meta.k8s.io/v1',
   metadata: object.metadata,
 });
 
-/** What a row brings along of its object, as `includeObject` says: nothing, the metadata (the default), everything. */
+/** The part of the object in a row, by `includeObject`: none, the metadata (the default), or the whole object. */
 function rowObject(object: ApiObject, include: string | null): JsonObject | null {
   if (include === 'None') return null;
   return include === 'Object' ? object : partialMetadata(object);
@@ -28,7 +28,7 @@ function columnsOf(resource: ApiResource): readonly TableColumn[] {
   return made;
 }
 
-/** Objects as the rows that kubectl prints. Columns are left out of all but the first event of a watch. */
+/** Objects as the rows that kubectl prints. Only the first event of a watch has columns. */
 export function toTable(
   resource: ApiResource,
   objects: readonly ApiObject[],

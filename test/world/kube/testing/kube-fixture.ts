@@ -4,11 +4,11 @@ import { issueTestServingCertificate, newTokenKey } from '../auth/certificates.t
 import type { JsonObject } from '../json.ts';
 import { type KubeServer, type KubeServerOptions, startKubeServer } from '../server.ts';
 
-/** For this folder's own tests: a server, and a client that knows nothing but HTTP. */
+/** For the tests of this folder: a server, and a plain HTTP client. */
 export interface KubeFixture extends KubeServer {
   readonly ca: string;
   call(method: string, path: string, body?: unknown, options?: KubeCallOptions): Promise<KubeReply>;
-  /** Opens a watch; `next` gives its events one by one, undefined at its end. */
+  /** Opens a watch; `next` returns its events one by one, undefined at its end. */
   watch(path: string, token?: string): Promise<TestWatch>;
 }
 
@@ -20,7 +20,7 @@ export interface KubeCallOptions {
 
 export interface KubeReply {
   readonly code: number;
-  // The shape of an answer is what the tests ask about.
+  // Tests check the shape of answers.
   // biome-ignore lint/suspicious/noExplicitAny: see above.
   readonly body: any;
   readonly headers: Record<string, string | string[] | undefined>;

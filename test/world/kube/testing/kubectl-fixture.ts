@@ -17,17 +17,17 @@ export interface KubectlFixtureResult {
 
 export interface KubectlFixture {
   readonly kube: KubeFixture;
-  /** Runs the real kubectl, with `input` as what `-f -` reads. Ends within 15 s, whatever happens. */
+  /** Runs the real kubectl, with `input` as the input of `-f -`. Ends within 15 s in any case. */
   run(args: string, input?: unknown): Promise<KubectlFixtureResult>;
-  /** What it printed. Throws when it failed. */
+  /** Its output. Throws when it failed. */
   says(args: string, input?: unknown): Promise<string>;
-  /** Begins a command that watches `plural`, and returns when its watch is open; `outcome` is what comes of it. */
+  /** Starts a command that watches `plural`, and returns when its watch is open; `outcome` is its result. */
   watches(plural: string, args: string): Promise<{ readonly outcome: Promise<KubectlFixtureResult> }>;
   /** The path of a kubeconfig for the same server with this user instead of the administrator. */
   kubeconfigFor(user: Record<string, unknown>): Promise<string>;
 }
 
-/** A server of our own and a kubectl that talks to it, with nothing of this machine's user in between. */
+/** A test server and a kubectl for it, isolated from the user's configuration. */
 export async function startKubectlFixture(): Promise<KubectlFixture> {
   const switchboard = new CallInterceptor();
   const kube = await startKubeFixture({ switchboard });
@@ -64,7 +64,7 @@ export async function startKubectlFixture(): Promise<KubectlFixture> {
   return { kube, run, says, watches, kubeconfigFor };
 }
 
-/** A kind with columns, a status and a description or two. */
+/** A kind with columns, a status and descriptions. */
 export const gadgetDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

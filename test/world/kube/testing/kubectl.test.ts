@@ -7,7 +7,7 @@ const missing = missingPeers('kubectl');
 if (missing) it('the simulated API server answers the real kubectl', ({ skip }) => skip(missing));
 else describe('the real kubectl', () => describeKubectl());
 
-/** A table's lines as lists of words. */
+/** A table's lines as lists of cells. */
 const rows = (text: string): string[][] =>
   text
     .trimEnd()
@@ -39,8 +39,8 @@ function describeKubectl(): void {
     await setReady('first', 'True');
   });
 
-  describe('gets', () => {
-    it('custom objects with the columns of their definition, the wide ones on demand', async () => {
+  describe('get', () => {
+    it('prints custom objects with the columns of their definition, the wide ones on request', async () => {
       expect(rows(await says('get gg'))).toEqual([
         ['NAME', 'SIZE', 'READY'],
         ['first', '1', 'True'],
@@ -53,7 +53,7 @@ function describeKubectl(): void {
       ]);
     });
 
-    it('built-in objects with theirs, several kinds at once, and by selector', async () => {
+    it('prints built-in objects with their columns, several kinds at once, and by selector', async () => {
       await says('create configmap shown --from-literal=a=1 --from-literal=b=2');
       expect(rows(await says('get cm shown'))[1]?.slice(0, 2)).toEqual(['shown', '2']);
       expect(await says('get ns,sa -n default')).toMatch(/namespace\/kube-system +Active.*serviceaccount\/default/s);
@@ -61,14 +61,14 @@ function describeKubectl(): void {
       expect(await says('get toys')).toContain('first');
     });
 
-    it('what is not there with the words of the server', async () => {
+    it("prints the server's error for an unknown object", async () => {
       expect(await fails('get gadget nobody')).toBe(
         'Error from server (NotFound): gadgets.world.example.com "nobody" not found\n',
       );
       expect(await fails('get nothing')).toContain(`the server doesn't have a resource type "nothing"`);
     });
 
-    it('changes for as long as it watches', async () => {
+    it('prints changes while it watches', async () => {
       const { outcome } = await kubectl.watches('gadgets', 'get gadgets --watch --request-timeout=2s');
       await says('create -f -', newGadget('watched', { size: 7 }));
       expect(rows((await outcome).out)).toEqual(
@@ -82,14 +82,14 @@ function describeKubectl(): void {
   });
 
   describe('writes', () => {
-    it('apply creates, finds nothing to do, changes, and takes out what was taken out', async () => {
+    it('apply creates, detects no change, changes, and removes dropped fields', async () => {
       expect(await says('apply -f -', newGadget('applied', { size: 2, color: 'blue' }))).toContain('applied created');
       expect(await says('apply -f -', newGadget('applied', { size: 2, color: 'blue' }))).toContain('applied unchanged');
       expect(await says('apply -f -', newGadget('applied', { size: 3 }))).toContain('applied configured');
       expect(JSON.parse(await says('get gadget applied -o json')).spec).toEqual({ size: 3 });
     });
 
-    it('apply --server-side merges lists by key, and says who is in the way', async () => {
+    it('apply --server-side merges lists by key, and names conflicting managers', async () => {
       const parts = (...list: object[]) => newGadget('shared', { size: 1, parts: list });
       await says('apply --server-side --field-manager=one -f -', parts({ name: 'a', weight: 1 }));
       await says('apply --server-side --field-manager=two -f -', parts({ name: 'b', weight: 2 }));
@@ -105,7 +105,7 @@ function describeKubectl(): void {
       expect(error).toContain('conflict with "one": .spec.parts[name="a"].weight');
     });
 
-    it('apply goes over from the client’s side to the server’s without a conflict', async () => {
+    it('apply migrates from client-side to server-side without a conflict', async () => {
       const map = (value: string) => ({
         apiVersion: 'v1',
         kind: 'ConfigMap',
@@ -122,7 +122,7 @@ function describeKubectl(): void {
       expect(JSON.parse(metadata.annotations['kubectl.kubernetes.io/last-applied-configuration']).data).toEqual(data);
     });
 
-    it('objects that do not fit the schema are refused, unknown fields before they are sent away', async () => {
+    it('objects that violate the schema are refused, unknown fields before they are sent', async () => {
       expect(await fails('create -f -', newGadget('big', { size: 11 }))).toContain(
         'spec.size: Invalid value: 11: spec.size in body should be less than or equal to 10',
       );
@@ -133,7 +133,7 @@ function describeKubectl(): void {
       expect(await fails('get gadget dry')).toContain('NotFound');
     });
 
-    it('patch in all three ways', async () => {
+    it('patch of all three types', async () => {
       const patch = (kind: string, name: string, type: string, text: string) =>
         says(`patch ${kind} ${name} --type=${type} -p ${text}`);
       await says('create configmap patched --from-literal=a=1');
@@ -165,7 +165,7 @@ function describeKubectl(): void {
 
   const withoutUser = () => kubectl.kubeconfigFor({});
 
-  describe('waits', () => {
+  describe('wait', () => {
     it('for a condition', async () => {
       await says('create -f -', newGadget('slow', { size: 1 }));
       const { outcome } = await kubectl.watches('gadgets', 'wait --for=condition=Ready gadget/slow --timeout=10s');
@@ -174,7 +174,7 @@ function describeKubectl(): void {
       expect((await outcome).out).toContain('condition met');
     });
 
-    it('for a deletion to be done, finalizers and all', async () => {
+    it('for the end of a deletion, finalizers included', async () => {
       const held = newGadget('held', { size: 1 });
       await says('create -f -', { ...held, metadata: { ...held.metadata, finalizers: ['world.example.com/hold'] } });
       const { outcome } = await kubectl.watches('gadgets', 'delete gadget held --wait');
@@ -184,8 +184,8 @@ function describeKubectl(): void {
     });
   });
 
-  describe('asks', () => {
-    it('who it is', async () => {
+  describe('queries', () => {
+    it('its own user', async () => {
       expect(rows(await says('auth whoami'))).toEqual([
         ['ATTRIBUTE', 'VALUE'],
         ['Username', 'admin'],
@@ -193,7 +193,7 @@ function describeKubectl(): void {
       ]);
     });
 
-    it('what there is', async () => {
+    it('the resources', async () => {
       expect(rows(await says('api-resources --api-group=world.example.com'))).toEqual([
         ['NAME', 'SHORTNAMES', 'APIVERSION', 'NAMESPACED', 'KIND'],
         ['gadgets', 'gg', 'world.example.com/v1', 'true', 'Gadget'],
@@ -203,14 +203,14 @@ function describeKubectl(): void {
         expect(all.split('\n')).toContain(name);
     });
 
-    it('what a kind means', async () => {
+    it('the explanation of a kind', async () => {
       const text = await says('explain gadget.spec');
       expect(text).toMatch(/KIND: +Gadget\nVERSION: +v1/);
       expect(text).toMatch(/What is asked for\./);
       expect(text).toMatch(/size\t<integer> -required-\n +How big it is\./);
     });
 
-    it('for a description of one object, with its events', async () => {
+    it('the description of one object, with its events', async () => {
       const { body } = await kubectl.kube.call('GET', gadgetPath('first'));
       await kubectl.kube.call('POST', '/api/v1/namespaces/default/events', {
         metadata: { name: 'first.1' },

@@ -5,7 +5,7 @@ import { asArray, asObject, asText, equal, isObject, type JsonObject } from '../
 import type { ApiObject } from '../storage/store.ts';
 import { configKeyProblems } from './names.ts';
 
-/** What the built-in kinds do beyond their schema: fields filled in before a write, and rules of their own. */
+/** The behaviour of the built-in kinds beyond their schema: defaults before a write, and validation rules. */
 
 /** Changes a new object in place before it is checked. */
 export function prepareCreate(resource: ApiResource, object: ApiObject): void {
@@ -44,13 +44,13 @@ export function prepareUpdate(resource: ApiResource, object: ApiObject, old: Api
   }
 }
 
-/** The first pod range has a field of its own, from the time when there was only one. */
+/** The first pod CIDR also has a field of its own, from the time of a single CIDR. */
 function fillPodRanges(node: ApiObject): void {
   const spec = asObject(node['spec']);
   if (spec['podCIDR'] && spec['podCIDRs'] === undefined) node['spec'] = { ...spec, podCIDRs: [spec['podCIDR']] };
 }
 
-/** What is done alike when an object is made and when it is changed. */
+/** The common part of create and update. */
 function prepareBoth(resource: ApiResource, object: ApiObject): void {
   if (resource.storage === 'secrets') {
     mergeStringData(object);
@@ -71,7 +71,7 @@ function prepareBoth(resource: ApiResource, object: ApiObject): void {
   }
 }
 
-/** What a policy that leaves it out gets; the same holds below `matchResources` of a binding, which nobody here uses. */
+/** The defaults of a policy; the same apply below `matchResources` of a binding, which is unused here. */
 function fillPolicy(object: ApiObject): void {
   const spec = asObject(object['spec']);
   const constraints = asObject(spec['matchConstraints']);
@@ -95,7 +95,7 @@ function mergeStringData(object: ApiObject): void {
   object['data'] = data;
 }
 
-/** The rules that a built-in kind has beyond its schema. */
+/** The validation rules of a built-in kind beyond its schema. */
 export function builtinKindErrors(resource: ApiResource, object: ApiObject, old: ApiObject | undefined): FieldError[] {
   switch (resource.storage) {
     case 'secrets':
@@ -176,7 +176,7 @@ function leaseErrors(object: ApiObject): FieldError[] {
   return errors;
 }
 
-/** What a cloud or a range allocator said about a node once stays said. */
+/** The values that a cloud or a range allocator set on a node are immutable. */
 function nodeErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
   const before = asObject(old?.['spec']);
   const spec = asObject(object['spec']);
@@ -283,7 +283,7 @@ function bindingErrors(object: ApiObject, old: ApiObject | undefined, namespaced
   return errors;
 }
 
-/** The message shows the Go struct, whose fields are written large. */
+/** The message shows the Go struct, whose field names begin with a capital. */
 const goNames = (ref: JsonObject): JsonObject => ({ APIGroup: ref['apiGroup'], Kind: ref['kind'], Name: ref['name'] });
 
 function subjectErrors(subject: JsonObject, path: string): FieldError[] {

@@ -4,7 +4,7 @@ import { type FieldError, fieldErrors } from '../errors.ts';
 import { validateListTypes, validateValue } from '../schema/validate-value.ts';
 import type { ApiObject } from '../storage/store.ts';
 
-/** What a custom resource's schema and rules say against an object. */
+/** The errors of an object by the schema and rules of its custom resource. */
 export function customResourceErrors(
   resource: ApiResource,
   object: ApiObject,
@@ -19,7 +19,7 @@ export function customResourceErrors(
   return [...errors, ...evaluateRules(schema, object, old)];
 }
 
-/** A write of the status is held against the status part of the schema alone, which names paths from there. */
+/** A write of the status is validated against the status part of the schema alone, and its error paths start there. */
 function statusErrors({ schema }: ApiResource, object: ApiObject, old: ApiObject | undefined): FieldError[] {
   const part = schema.properties?.['status'];
   if (!part || object['status'] === undefined) return [];
@@ -29,7 +29,7 @@ function statusErrors({ schema }: ApiResource, object: ApiObject, old: ApiObject
   }));
 }
 
-/** Faults after which the rules would not find what they expect. */
+/** Errors after which the rules are not evaluated. */
 const isBlocking = ({ reason }: FieldError): boolean =>
   [
     'FieldValueRequired',

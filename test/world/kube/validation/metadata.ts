@@ -24,7 +24,7 @@ const allowsPlainFinalizers = (resource: ApiResource): boolean =>
   resource.definition !== undefined || resource.group === 'apiextensions.k8s.io';
 const annotationsLimit = 256 * 1024;
 
-/** What is wrong with an object's metadata, on its own and against the stored object. */
+/** The errors of an object's metadata, alone and against the stored object. */
 export function metadataErrors(resource: ApiResource, object: ApiObject, old: ApiObject | undefined): FieldError[] {
   const meta = object.metadata;
   return [

@@ -1,4 +1,6 @@
-/** The rules for names, labels and annotations (`apimachinery: pkg/util/validation/validation.go`) and their words. */
+/**
+ * The rules for names, labels and annotations (`apimachinery: pkg/util/validation/validation.go`) and their messages.
+ */
 
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const subdomain = `${label}(\\.${label})*`;
@@ -54,7 +56,7 @@ export const dns1035LabelProblems = (text: string): string[] =>
     'abc-123',
   );
 
-/** RBAC names may be nearly anything that fits into a path. */
+/** RBAC names may have any characters that are valid in a path. */
 export const pathSegmentProblems = (text: string): string[] => {
   if (text === '.' || text === '..') return [`may not be '${text}'`];
   return ['/', '%'].filter((bad) => text.includes(bad)).map((bad) => `may not contain '${bad}'`);
@@ -120,6 +122,6 @@ export function qualifiedNameProblems(text: string): string[] {
 
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Five characters, from the letters that `generateName` uses. */
+/** Five characters of the alphabet of `generateName`. */
 export const randomSuffix = (): string =>
   Array.from({ length: 5 }, () => alphabet[Math.floor(Math.random() * alphabet.length)]).join('');

@@ -8,7 +8,7 @@ const rootEntries = 512;
 const minimumClusters = 4200;
 const endOfChain = 0xffff;
 
-/** A FAT16 volume with nothing but `/EFI/BOOT/BOOTX64.EFI`: what UEFI firmware starts from a medium that it does not know. */
+/** A FAT16 volume with only `/EFI/BOOT/BOOTX64.EFI`: UEFI firmware starts it from a medium without a boot entry. */
 export function buildBootVolume(program: Buffer): Buffer {
   const programClusters = Math.ceil(program.length / clusterBytes);
   const clusters = Math.max(minimumClusters, programClusters + 8);
@@ -18,7 +18,7 @@ export function buildBootVolume(program: Buffer): Buffer {
   const total = dataSector + clusters * clusterSectors;
   const image = Buffer.alloc(Math.ceil(total / 4) * 4 * sectorBytes);
   bootSector(total, tableSectors).copy(image);
-  // Clusters 2 and 3 are the folders, the program follows in one piece.
+  // Clusters 2 and 3 are the folders; the program follows contiguously.
   const table = Buffer.alloc(tableSectors * sectorBytes);
   const chain = [0xfff8, endOfChain, endOfChain, endOfChain];
   for (let i = 1; i < programClusters; i += 1) chain.push(4 + i);
@@ -72,14 +72,14 @@ function directoryEntry(name: string, cluster: number, bytes: number | undefined
 
 const discSectorBytes = 2048;
 
-/** A disc that boots a volume, and carries another one behind it. */
+/** A disc that boots a volume, and contains a second one after it. */
 export interface BootDisc {
   readonly image: Buffer;
-  /** Where the other volume begins, in the disc's sectors of 2048 bytes. */
+  /** Offset of the second volume, in the disc's sectors of 2048 bytes. */
   readonly payloadSector: number;
 }
 
-/** A disc from which UEFI firmware boots (El Torito, no emulation). The boot record takes the place of Joliet's. */
+/** A disc from which UEFI firmware boots (El Torito, no emulation). The boot record replaces that of Joliet. */
 export function buildBootDisc(label: string, volume: Buffer, payload: Buffer): BootDisc {
   const disc = buildIso({ label, files: {} });
   const catalogSector = disc.length / discSectorBytes;

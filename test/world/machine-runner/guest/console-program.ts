@@ -1,7 +1,7 @@
 const fileAlignment = 512;
 const sectionAlignment = 4096;
 
-/** Writes the text behind it to the first serial port, waiting for it before each letter; then does nothing. */
+/** Writes the following text to the first serial port, waiting for it before each letter, then halts. */
 const code = Buffer.from([
   ...[0x48, 0x8d, 0x35, 0x1c, 0, 0, 0], //       lea rsi, [rip + text]
   0xac, //                                 next: lodsb
@@ -13,7 +13,7 @@ const code = Buffer.from([
   ...[0xf4, 0xeb, 0xfd], //                done: hlt; jmp done
 ]);
 
-/** A program for UEFI firmware that says one thing on the serial console, for a medium whose boot is to be seen. */
+/** A program for UEFI firmware that writes one line to the serial console, for a medium whose boot must be visible. */
 export function buildConsoleProgram(text: string): Buffer {
   const section = Buffer.concat([code, Buffer.from(`${text}\0`)]);
   const rawBytes = Math.ceil(section.length / fileAlignment) * fileAlignment;
@@ -45,7 +45,7 @@ export function buildConsoleProgram(text: string): Buffer {
   head.writeUInt32LE(sectionAlignment, table + 12);
   head.writeUInt32LE(rawBytes, table + 16);
   head.writeUInt32LE(fileAlignment, table + 20);
-  // Code that may be read and run.
+  // Readable and executable code.
   head.writeUInt32LE(0x6000_0020, table + 36);
   return Buffer.concat([head, section], fileAlignment + rawBytes);
 }

@@ -9,13 +9,13 @@ import { buildUnifiedImage } from './unified-image.ts';
 /** Volume label of the disc. */
 export const guestDiscLabel = 'GUEST_LINUX';
 
-/** What the disk says on the serial console once it has been booted from. */
+/** The disk's message on the serial console after it has booted. */
 export const installedMarker = 'fact booted disk';
 
 /**
- * A disc with a small Linux that does what an installer does: it says what it finds, makes the first disk bootable,
- * serves its UUID over HTTP and waits for the power button. Linux would take half a minute to start by emulation, so the
- * disk gets a program that says one line. `drives` is how many disks and CD-ROMs the machine has.
+ * A disc with a small Linux that acts like an installer: it prints its hardware, makes the first disk bootable, serves
+ * its UUID over HTTP and waits for the power button. Linux would take half a minute to start by emulation, so the disk
+ * gets a program that prints one line. `drives` is the number of disks and CD-ROMs of the machine.
  */
 export function buildGuestDisc(parts: GuestParts, drives: number): Buffer {
   const installed = buildBootVolume(buildConsoleProgram(`${installedMarker}\n`));
@@ -27,12 +27,12 @@ export function buildGuestDisc(parts: GuestParts, drives: number): Buffer {
         `sectors=${installed.length / 2048}`,
       ]),
     );
-  // The length of a volume does not depend on a number of a fixed length: the place of the payload is known beforehand.
+  // The length of a volume does not depend on a fixed-width number, so the offset of the payload is known in advance.
   const { payloadSector } = buildBootDisc(guestDiscLabel, first(0), installed);
   return buildBootDisc(guestDiscLabel, first(payloadSector), installed).image;
 }
 
-/** By emulation, everything that protects only costs time. */
+/** Under emulation, security mitigations only cost time. */
 const kernelArguments = [
   'console=ttyS0',
   'quiet',

@@ -2,14 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { cacheFolder } from '../../../peers/find-peer.ts';
 
-/** What a small Linux is made of. */
+/** The parts of a small Linux. */
 export interface GuestParts {
   readonly kernel: Buffer;
-  /** Modules by name without `.ko`, each behind those that it needs. */
+  /** Modules by name without `.ko`, each after its dependencies. */
   readonly modules: ReadonlyMap<string, Buffer>;
-  /** A static one. */
+  /** A static binary. */
   readonly busybox: Buffer;
-  /** systemd's program that starts the kernel it is glued to. */
+  /** systemd's stub, which starts the kernel appended to it. */
   readonly stub: Buffer;
 }
 
@@ -17,13 +17,13 @@ const variable = 'GUEST_LINUX_FOLDER';
 const requiredModules = ['virtio_pci', 'virtio_blk', 'virtio_net', 'ahci', 'sr_mod', 'isofs', 'button', 'evdev'];
 const stubPath = 'usr/lib/systemd/boot/efi/linuxx64.efi.stub';
 
-/** Folders that may look like the root of a Linux: the named one, the cache, this machine. */
+/** Candidates for the root folder of a Linux: the named one, the cache, this machine. */
 const roots = (): string[] => {
   const named = process.env[variable];
   return named ? [named] : [join(cacheFolder(), `guest-linux-${process.arch}`), '/'];
 };
 
-/** The parts, or one sentence that says which are missing and how to come by them. */
+/** The parts, or one sentence that names the missing ones and their source. */
 export function findGuestParts(): GuestParts | string {
   const missing = new Set<string>();
   for (const root of roots()) {
@@ -44,7 +44,7 @@ export function findGuestParts(): GuestParts | string {
   return `A small Linux cannot be made here, ${[...missing].join(', ')} not found: see test/peers/README.md, or set ${variable}.`;
 }
 
-/** Kernels of a root whose modules can be read here, the newest first. */
+/** Kernels of a root with readable modules, the newest first. */
 function readVersions(root: string): string[] {
   const names = existsSync(join(root, 'boot')) ? readdirSync(join(root, 'boot')) : [];
   return names
@@ -57,7 +57,7 @@ function readVersions(root: string): string[] {
 
 const isStatic = (path: string): boolean => existsSync(path) && !readFileSync(path).includes('/ld-linux');
 
-/** The wanted modules that are not built in, with all that they depend on. */
+/** The requested modules that are not built in, with all dependencies. */
 function readModules(folder: string): ReadonlyMap<string, Buffer> {
   const files = new Map(
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -69,7 +69,7 @@ function readModules(folder: string): ReadonlyMap<string, Buffer> {
     const path = files.get(name);
     if (path === undefined || found.has(name)) return;
     const content = readFileSync(path);
-    // Every module says in its `.modinfo` which others it needs.
+    // Every module lists its dependencies in its `.modinfo`.
     const depends = /\0depends=([^\0]*)\0/.exec(content.toString('latin1'))?.[1] ?? '';
     for (const other of depends.split(',').filter(Boolean)) add(other.replaceAll('-', '_'));
     found.set(name, content);

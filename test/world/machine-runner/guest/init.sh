@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# The only program of the small Linux in the tests: says on the serial console what this machine is, one fact a line,
-# makes the disk bootable as an installer does, then serves its UUID over HTTP and waits for the power button.
+# The only program of the small Linux in the tests. It prints the machine's properties on the serial console, one fact a
+# line, makes the disk bootable as an installer does, then serves its UUID over HTTP and waits for the power button.
 /bin/busybox --install -s /bin
 export PATH=/bin
 mount -t proc proc /proc
@@ -14,7 +14,7 @@ argument() { tr ' ' '\n' </proc/cmdline | sed -n "s/^$1=//p"; }
 fact() { echo "fact $*"; }
 label() { dd if="$1" bs=1 skip=32808 count=32 2>/dev/null | sed 's/ *$//'; }
 
-# Devices appear a moment after their drivers.
+# Devices appear shortly after their drivers.
 tries=0
 while [ "$(ls /dev/vd* /dev/sr* 2>/dev/null | wc -l)" -lt "$(argument drives)" ] && [ $tries -lt 300 ]; do
   usleep 100000
@@ -31,7 +31,7 @@ for disk in /sys/block/vd*; do fact disk "${disk##*/}" "$(($(cat "$disk/size") *
 for disc in /sys/block/sr*; do fact disc "${disc##*/}" "$(($(cat "$disc/size") * 512))" "$(label "/dev/${disc##*/}")"; done
 for nic in /sys/class/net/*; do [ "${nic##*/}" = lo ] || fact nic "$(cat "$nic/address")"; done
 
-# ISO 9660 has two ways to write names as they are. Either has to do, for a kernel may know but one.
+# ISO 9660 has two extensions for long names. Both must work, because a kernel may support only one of them.
 mkdir /seed /www
 for disc in /dev/sr*; do
   [ "$(label "$disc")" = cidata ] || continue

@@ -1,4 +1,4 @@
-/** What lies at a path of an initramfs: a program, a text, or a folder where it is undefined. */
+/** The content of a path in an initramfs: a program, a text, or a folder if undefined. */
 export type InitramfsContent = Buffer | string | undefined;
 
 /** The first root file system of a Linux, as a cpio archive (kernel.org: initramfs buffer format). Parents come first. */

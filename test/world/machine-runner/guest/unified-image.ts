@@ -8,9 +8,8 @@ const headerBytes = 40;
 const characteristics = 0x4000_0040;
 
 /**
- * A program that UEFI firmware starts by itself: kernel, initramfs and command line as sections behind systemd's stub,
- * as Talos's own images are made (uapi-group.org: Unified Kernel Image; PE format). Throws a RangeError when the stub
- * is none.
+ * A program for UEFI firmware: kernel, initramfs and command line as sections after systemd's stub, as in Talos's own
+ * images (uapi-group.org: Unified Kernel Image; PE format). Throws a RangeError for an invalid stub.
  */
 export function buildUnifiedImage(stub: Buffer, sections: Sections): Buffer {
   const pe = stub.length > 64 ? stub.readUInt32LE(0x3c) : 0;
@@ -49,7 +48,7 @@ export function buildUnifiedImage(stub: Buffer, sections: Sections): Buffer {
 
 const align = (value: number, to: number): number => Math.ceil(value / to) * to;
 
-/** The address behind the last section. */
+/** The address after the last section. */
 function endOf(stub: Buffer, table: number, count: number): number {
   const ends = Array.from({ length: count }, (_, index) => {
     const at = table + index * headerBytes;

@@ -7,11 +7,13 @@ import { readLinux } from './linux-disk.ts';
 export type { BootableSystem, DiskContent, LinuxSystem } from './disk-content.ts';
 export { fillDisk } from './fill-disk.ts';
 
-/** What the firmware finds on a disk: from the bytes alone. Undefined: no loader that this firmware starts. */
+/**
+ * The system that the firmware finds on a disk, from the bytes alone. Undefined: no loader that this firmware starts.
+ */
 export function findBootableSystem(disk: ServerDisk, firmware: 'uefi' | 'bios'): BootableSystem | undefined {
   const linux = readLinux(disk, (offset, length) => readAt(disk.path, offset, length), firmware);
   if (linux) return { kind: 'linux', ...linux };
-  // Images are made for sectors of 512 bytes: their table is not where other disks have it.
+  // Images are made for sectors of 512 bytes: with other sectors their table is at the wrong offset.
   if (disk.sectorBytes !== 512) return undefined;
   const boot = readPartition(disk.path, 'BOOT');
   if (!boot || (boot.firmware !== 'any' && boot.firmware !== firmware)) return undefined;

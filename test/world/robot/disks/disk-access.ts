@@ -1,13 +1,13 @@
 import { discardFile, isZero, readAt, writeAt } from '../../disk-format/sparse-file.ts';
 import type { DiskWrite, ServerDisk } from '../hardware.ts';
 
-/** A disk as what runs on its server sees it: everything that is written goes into the ledger first. */
+/** A running system's access to a disk: every write is recorded in the ledger before its bytes. */
 export interface DiskAccess {
   readonly disk: ServerDisk;
   read(offset: number, length: number): Buffer;
-  /** Throws a RangeError behind the end of the disk. `by` names the program. */
+  /** Throws a RangeError beyond the end of the disk. `by` names the program. */
   write(offset: number, bytes: Buffer, by: string): void;
-  /** TRIM: what was there reads as zeros afterwards. */
+  /** TRIM: the range reads as zeros afterwards. */
   discard(offset: number, length: number, by: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** What a disk can be filled with. */
+/** The content of a disk. */
 export type DiskContent =
   | { readonly kind: 'blank' }
   | {
@@ -7,7 +7,7 @@ export type DiskContent =
       /** OpenSSH public key lines. */
       readonly authorizedKeys?: readonly string[];
       readonly answersSsh?: boolean;
-      /** It was installed by the provider and says so in `/etc/hetzner-build`. */
+      /** Hetzner's installimage installed it, and `/etc/hetzner-build` exists. */
       readonly hetznerBuild?: boolean;
     }
   | { readonly kind: 'raid-member'; readonly array: string }
@@ -17,10 +17,10 @@ export type DiskContent =
       readonly kind: 'ext4' | 'xfs' | 'btrfs' | 'swap' | 'luks' | 'vfat' | 'ntfs' | 'zfs';
       readonly label?: string;
     }
-  /** `configured`: STATE holds a configuration of an earlier life. */
+  /** `configured`: STATE holds the configuration of an earlier installation. */
   | { readonly kind: 'talos'; readonly version: string; readonly configured: boolean };
 
-/** An installed Linux as its disk tells of it. */
+/** An installed Linux as described by its disk. */
 export interface LinuxSystem {
   readonly hostname: string;
   readonly authorizedKeys: readonly string[];
@@ -28,5 +28,5 @@ export interface LinuxSystem {
   readonly hetznerBuild: boolean;
 }
 
-/** What the firmware can start from a disk. */
+/** The systems that the firmware can start from a disk. */
 export type BootableSystem = { readonly kind: 'talos' } | ({ readonly kind: 'linux' } & LinuxSystem);

@@ -53,14 +53,14 @@ describe('fill', () => {
     ['vfat', 'vfat'],
     ['ntfs', 'ntfs'],
     ['zfs', 'zfs_member'],
-  ] as const)('%s lies on a disk of 960 GB, which takes next to no room', (kind, type) => {
+  ] as const)('%s is on a disk of 960 GB, which takes almost no space', (kind, type) => {
     const disk = aDisk({ kind, label: 'data' });
     expect(typesOn(disk)).toEqual([type]);
     expect(statSync(disk.path).size).toBe(disk.sizeBytes);
     expect(statSync(disk.path).blocks * 512).toBeLessThan(2 ** 21);
   });
 
-  it('BlueStore has its label at the head, at 1 GB, and at the tail: wiping one leaves the others', () => {
+  it('BlueStore has its label at the start, at 1 GB, and at the end: wiping one leaves the others', () => {
     const disk = aDisk({ kind: 'ceph' });
     for (const offset of [0, 2 ** 30, Math.floor(disk.sizeBytes / 4096) * 4096 - 4096]) {
       expect(reader(disk)(offset, 9).toString()).toBe('bluestore');
@@ -80,7 +80,7 @@ describe('fill', () => {
     expect(members[0]?.uuid).toBe(members[1]?.uuid);
   });
 
-  it('a configured Talos of an earlier life has a configuration that a node takes', () => {
+  it('a configured Talos of an earlier installation has a configuration that a node accepts', () => {
     const disk = aDisk({ kind: 'talos', version: 'v1.12.4', configured: true });
     const config = decodeConfig(readPartition(disk.path, 'STATE')?.config ?? '', 12);
     const context = { minor: 12, version: '1.12.4', mode: 'metal', installed: true, selectorFits: () => true } as const;
@@ -89,7 +89,7 @@ describe('fill', () => {
 });
 
 describe('the firmware', () => {
-  it.each(['uefi', 'bios'] as const)('starts by %s the Linux that is there, with what its files say', (firmware) => {
+  it.each(['uefi', 'bios'] as const)('starts by %s the installed Linux, with the content of its files', (firmware) => {
     expect(findBootableSystem(aDisk(debian), firmware)).toEqual({
       kind: 'linux',
       hostname: 'debian',
@@ -110,7 +110,7 @@ describe('the firmware', () => {
   ])('starts no Linux without %s', (_what, offset, length) => {
     const disk = aDisk(debian);
     writeAt(disk.path, offset, Buffer.alloc(length));
-    // The backup of a table is what a firmware takes, too.
+    // The firmware also accepts the backup of a table.
     writeAt(disk.path, disk.sizeBytes - 512, Buffer.alloc(offset === 512 ? 512 : 0));
     expect(findBootableSystem(disk, 'uefi')).toBeUndefined();
   });
@@ -125,7 +125,7 @@ describe('the firmware', () => {
   };
   const image = encodeRawImage(system, Buffer.alloc(2 ** 20, 'kernel'));
 
-  it('starts Talos from a disk that a raw image was written to, whichever firmware it is', () => {
+  it('starts Talos from a disk that a raw image was written to, with either firmware', () => {
     const disk = aDisk({ kind: 'ext4' });
     writeAt(disk.path, 0, image);
     expect(['uefi', 'bios'].map((firmware) => findBootableSystem(disk, firmware as 'uefi'))).toEqual([
@@ -140,19 +140,19 @@ describe('the firmware', () => {
     ]);
   });
 
-  it('does not start an image of which the end of the kernel is missing', () => {
+  it('does not start an image whose kernel is truncated', () => {
     const disk = aDisk({ kind: 'blank' });
     writeAt(disk.path, 0, image.subarray(0, 2.5 * 2 ** 20));
     expect(findBootableSystem(disk, 'uefi')).toBeUndefined();
   });
 
-  it('finds nothing of an image on a disk with sectors of 4 KiB', () => {
+  it('finds no image on a disk with sectors of 4 KiB', () => {
     const disk = aDisk({ kind: 'blank' }, { sectorBytes: 4096 });
     writeAt(disk.path, 0, image);
     expect(findBootableSystem(disk, 'uefi')).toBeUndefined();
   });
 
-  it('leaves the STATE of an earlier life where it was: an image ends before it', () => {
+  it('leaves the STATE of an earlier installation in place: an image ends before it', () => {
     const disk = aDisk({ kind: 'talos', version: '1.12.4', configured: true });
     writeAt(disk.path, 0, image);
     expect(readPartition(disk.path, 'BOOT')?.version).toBe('1.13.9');
@@ -161,7 +161,7 @@ describe('the firmware', () => {
 });
 
 describe('access', () => {
-  it('writes down every write before its bytes, and none behind the end', () => {
+  it('records every write before its bytes, and none beyond the end', () => {
     const ledger: DiskWrite[] = [];
     const disk = aDisk({ kind: 'ext4' }, { sizeBytes: 64 * 2 ** 20 });
     const access = openDiskAccess(disk, 3140017, (write) => ledger.push(write));

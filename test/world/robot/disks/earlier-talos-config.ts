@@ -2,8 +2,8 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { stringify } from 'yaml';
 
 /**
- * The configuration of a control plane of somebody else's, as a disk may still hold it: with keys that nobody has any more,
- * and an address by DHCP.
+ * The configuration of another cluster's control plane, as an old disk may still hold it: with lost keys, and an
+ * address by DHCP.
  */
 export function makeEarlierConfig(): string {
   const authority = makeEncodedAuthority();
@@ -36,7 +36,7 @@ export function makeEarlierConfig(): string {
 
 const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64');
 
-/** A certificate authority as Talos writes it into configurations: base64 of PEM. */
+/** A CA in the form of Talos configurations: base64 of PEM. */
 function makeEncodedAuthority(): { readonly crt: string; readonly key: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const crt = `-----BEGIN CERTIFICATE-----\n${pemLines(selfSigned(publicKey, privateKey))}\n-----END CERTIFICATE-----\n`;
@@ -46,7 +46,7 @@ function makeEncodedAuthority(): { readonly crt: string; readonly key: string } 
 
 const pemLines = (der: Buffer): string => base64(der).replace(/(.{64})(?=.)/g, '$1\n');
 
-/** X.509 by hand: nothing else makes a certificate without waiting, and a disk is filled at once. */
+/** Hand-written X.509: every available library is asynchronous, and a disk is filled synchronously. */
 function selfSigned(publicKey: KeyObject, privateKey: KeyObject): Buffer {
   const ed25519 = sequence(identifier('2b6570'));
   const name = sequence(der(0x31, sequence(identifier('55040a'), der(0x0c, Buffer.from('talos')))));

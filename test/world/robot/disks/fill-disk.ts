@@ -11,7 +11,7 @@ import { encodeLinux } from './linux-disk.ts';
 
 const mebibyte = 2 ** 20;
 
-/** Makes the sparse file of a disk and lays real bytes onto it, each signature where real programs look for it. */
+/** Creates the sparse file of a disk and writes real signatures at the offsets where real programs search for them. */
 export function fillDisk(disk: ServerDisk, content: DiskContent): void {
   makeSparse(disk.path, disk.sizeBytes);
   if (content.kind === 'talos') writeTalos(disk, content);
@@ -46,8 +46,8 @@ function encodeContent(disk: ServerDisk, content: Exclude<DiskContent, { kind: '
 }
 
 /**
- * One partition over the disk, one of two halves of a mirror with a file system. Disks with the same array belong together; which half one
- * is follows from its serial.
+ * One partition over the disk: one of two halves of a mirror with a file system. Disks with the same array belong
+ * together; the serial decides which half a disk is.
  */
 function encodeRaidMember({ sizeBytes, sectorBytes, serial }: ServerDisk, array: string): PlacedBytes[] {
   const first = mebibyte / sectorBytes;

@@ -7,17 +7,17 @@ import type { ServerDisk } from '../hardware.ts';
 import type { LinuxSystem } from './disk-content.ts';
 
 const mebibyte = 2 ** 20;
-/** Behind the superblocks, so that a system is one of several things that a wipe can miss. */
+/** After the superblocks, so that a system is one of several parts that a wipe can miss. */
 const loaderOffset = mebibyte;
 const rootOffset = 4 * mebibyte;
 const loaderMarker = 'LINUX LOADER\n';
 const rootMarker = 'LINUX ROOT';
-/** Where GRUB's first stage says its name. */
+/** The offset of the name in GRUB's first stage. */
 const bootCodeOffset = 0x180;
 
 /**
- * An installed Linux: a partition for the loader, `/boot` and `/` behind it. It starts by UEFI from the loader's partition, and by BIOS
- * from the code in the first sector.
+ * An installed Linux: a partition for the loader, followed by `/boot` and `/`. It starts by UEFI from the loader's
+ * partition, and by BIOS from the code in the first sector.
  */
 export function encodeLinux(disk: ServerDisk, system: LinuxSystem): PlacedBytes[] {
   const { sizeBytes, sectorBytes, serial } = disk;
@@ -48,7 +48,7 @@ export function encodeLinux(disk: ServerDisk, system: LinuxSystem): PlacedBytes[
   ];
 }
 
-/** The Linux of a disk, if its firmware can start it: table, loader and root all have to be whole. */
+/** The Linux of a disk, if its firmware can start it: table, loader and root must all be intact. */
 export function readLinux(disk: ServerDisk, read: ReadAt, firmware: 'uefi' | 'bios'): LinuxSystem | undefined {
   const table = readPartitionTable(read, disk.sizeBytes, disk.sectorBytes);
   const [efi, , root] = table?.partitions ?? [];
@@ -62,7 +62,7 @@ export function readLinux(disk: ServerDisk, read: ReadAt, firmware: 'uefi' | 'bi
   return decodeSystem(read(root.offset + rootOffset, 16 * 1024));
 }
 
-/** Whether a partition holds the files of a Linux, whatever starts it: for whoever mounts it. */
+/** Whether a partition holds the files of a Linux, bootable or not: for mounting it. */
 export const readLinuxRoot = (read: ReadAt, offset: number): LinuxSystem | undefined =>
   decodeSystem(read(offset + rootOffset, 16 * 1024));
 

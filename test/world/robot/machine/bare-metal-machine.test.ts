@@ -16,7 +16,7 @@ afterEach(closeAll);
 describe('Talos', () => {
   const withTalos = seedWithOneServer({ disks: [{ serial: 'S1', content: talosContent }, { serial: 'S2' }] });
 
-  it('gets the machine as it is, and its address by DHCP at the main card', async () => {
+  it('gets the hardware of the machine, and its address by DHCP on the main NIC', async () => {
     const nics = [{ mac: '02:00:00:00:00:01' }, { mac: '02:00:00:00:00:02' }];
     const world = await enter(seedWithOneServer({ disks: [{ content: talosContent }], nics, memoryMiB: 32768 }));
     expect(world.runner.started[0]).toMatchObject({
@@ -32,7 +32,7 @@ describe('Talos', () => {
     expect(world.runner.started[0]?.nics[1]).not.toHaveProperty('dhcp');
   });
 
-  it('that reboots goes through the firmware: what is armed comes first', async () => {
+  it('that reboots goes through the firmware: an armed configuration comes first', async () => {
     const world = await enter(withTalos);
     await armBootConfig(world);
     world.runner.started[0]?.end('reboot');
@@ -78,7 +78,7 @@ describe('Talos', () => {
 });
 
 describe('a server', () => {
-  it('whose system cannot be started hangs, and says why', async () => {
+  it('whose system cannot start hangs, and reports the reason', async () => {
     const world = await enter(seedWithOneServer());
     world.software.failure = 'EADDRNOTAVAIL';
     await armBootConfig(world);
@@ -87,7 +87,7 @@ describe('a server', () => {
     expect(world.room.servers()[0]).toMatchObject({ phase: 'hung', stuck: 'EADDRNOTAVAIL' });
   });
 
-  it('with a Linux on it runs from the beginning, as if it had been on for long', async () => {
+  it('with a Linux starts in the running state, without a boot', async () => {
     const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH';
     const content = { ...linuxContent, authorizedKeys: [key], hetznerBuild: true };
     const world = await enter(seedWithOneServer({ disks: [{ bus: 'sata', content }] }));
@@ -95,13 +95,13 @@ describe('a server', () => {
     expect((await world.ask('GET /boot/7')).body.boot.rescue.active).toBe(false);
   });
 
-  it('that is off at the beginning stays off', async () => {
+  it('that is off in the seed stays off', async () => {
     const world = await enter(seedWithOneServer({ power: 'off', disks: [{ content: linuxContent }] }));
     await world.clock.pass(600);
     expect(world.room.servers()[0]).toMatchObject({ phase: 'off', bootCount: 0 });
   });
 
-  it('switched quickly many times ends as it was left', async () => {
+  it('that is switched quickly many times ends in the last state', async () => {
     const world = await enter(seedWithOneServer({ disks: [{ content: linuxContent }] }));
     const { machine } = world.room.server(7);
     for (let i = 0; i < 5; i += 1) machine.powerCycle();
@@ -119,7 +119,7 @@ describe('a server', () => {
     [{ servers: [{ number: 7, account: 'x' }] }, /there is no account x/],
     [{ servers: [{ number: 0 }] }, /the seed is not one for robot/],
     [{ accounts: [{ failovers: [{ ip: '198.51.100.7', server: 1 }] }] }, /has no server 1/],
-  ])('a seed that makes no sense is refused with a sentence: %j', async (seed, sentence) => {
+  ])('an invalid seed is refused with a sentence: %j', async (seed, sentence) => {
     await expect(enter(seed)).rejects.toThrow(sentence);
   });
 });

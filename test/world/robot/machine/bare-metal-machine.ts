@@ -7,7 +7,7 @@ import { eraseServerDisk } from './erase-disk.ts';
 import type { MachineContext, PowerAction, RunningSystem } from './machine-context.ts';
 import { startLinuxSystem, startRescueSystem, startSilentSystem, startTalosSystem } from './running-systems.ts';
 
-/** Where a machine is in its life. `nothing`: it is on, and found nothing to boot. */
+/** The phase of a machine. `nothing`: it is on, and found nothing to boot. */
 export type MachinePhase =
   | 'off'
   | 'post'
@@ -21,21 +21,23 @@ export type MachinePhase =
   | 'nothing'
   | 'hung';
 
-/** A bare server with its power supply: what is switched on walks its boot order, runs something, and begins again. */
+/**
+ * A bare-metal server with its power supply: when switched on it follows its boot order, runs a system, and repeats.
+ */
 export class BareMetalMachine {
   readonly box: MachineContext;
-  /** Every phase since the room was started, in order. */
+  /** Every phase since the start of the simulator, in order. */
   readonly history: MachinePhase[] = ['off'];
-  /** How often it went through its power-on self test. */
+  /** The number of power-on self tests. */
   bootCount = 0;
-  /** Of the system that runs, where it has one that can be asked for. */
+  /** Of the running system, if it has a boot id. */
   bootId: string | undefined;
-  /** Why nothing will come of this boot, in words for the test that reads it. */
+  /** Why this boot cannot succeed, as a message for tests. */
   stuck: string | undefined;
 
   #isOn = false;
   #boot = new AbortController();
-  /** Why the boot is cut short: the last that was said. */
+  /** Why the boot is interrupted: the last request. */
   #reason: PowerAction | 'hung' | undefined;
   #occupant: RunningSystem | undefined;
   #life: Promise<void> = Promise.resolve();
@@ -56,7 +58,7 @@ export class BareMetalMachine {
     return this.history.at(-1) ?? 'off';
   }
 
-  /** Switches it on as if that had happened long ago. Resolves when it is where it would be by now. */
+  /** Switches it on without the duration of a boot. Resolves when the system runs. */
   async wasOn(): Promise<void> {
     const arrived = new Promise<void>((resolve) => {
       this.#arrived = resolve;
@@ -73,14 +75,14 @@ export class BareMetalMachine {
     this.#life = this.#life.then(() => this.#live());
   }
 
-  /** The power goes. A hung board comes to its senses by this alone. */
+  /** Cuts the power. A hung board recovers only by this. */
   cut(): void {
     this.#isOn = false;
     this.box.board.isHung = false;
     this.#interrupt('off');
   }
 
-  /** What a technician does. */
+  /** The work of a technician. */
   powerCycle(): void {
     this.cut();
     this.switchOn();
@@ -94,13 +96,13 @@ export class BareMetalMachine {
     else this.switchOn();
   }
 
-  /** The system hangs: nothing of it answers, and only a hard reset helps. A hung board needs the power taken from it. */
+  /** The system hangs: it does not answer, and only a hard reset helps. A hung board needs a power cut. */
   hang(what: 'system' | 'board' = 'system'): void {
     if (what === 'board') this.box.board.isHung = true;
     if (this.phase !== 'hung') this.#interrupt('hung');
   }
 
-  /** Writes of Talos are seen when somebody looks. */
+  /** Writes of Talos are detected when the ledger is read. */
   look(): void {
     this.#watch.look();
   }
@@ -119,7 +121,7 @@ export class BareMetalMachine {
     this.#boot.abort();
   }
 
-  /** Buttons reach what runs; before that, the firmware minds them. A hung system minds nothing. */
+  /** Buttons reach the running system; before its start, the firmware handles them. A hung system ignores them. */
   #press(wish: PowerAction): void {
     if (!this.#isOn || this.phase === 'hung') return;
     if (this.#occupant) this.#occupant.press(wish);
@@ -145,7 +147,10 @@ export class BareMetalMachine {
     this.#enter('off');
   }
 
-  /** Works until the work ends by itself or is cut short; then nothing of it is left. Undefined: begin again, if it is on. */
+  /**
+   * Runs until the system ends by itself or is interrupted; then nothing of it remains. Undefined: start again, if the
+   * power is on.
+   */
   async #attempt(work: () => Promise<PowerAction>): Promise<PowerAction | 'hung' | undefined> {
     this.#boot = new AbortController();
     this.#reason = undefined;
@@ -162,7 +167,7 @@ export class BareMetalMachine {
     return this.#reason === 'hung' ? 'hung' : undefined;
   }
 
-  /** Until the power goes, or somebody resets it. */
+  /** Until a power cut or a reset. */
   async #hang(): Promise<PowerAction> {
     if (this.stuck) this.box.log?.warn({ server: this.box.number, reason: this.stuck }, 'a server hangs');
     this.#enter('hung');
@@ -210,7 +215,7 @@ export class BareMetalMachine {
     return await this.#occupied('rescue', () => startRescueSystem(this.box, activation));
   }
 
-  /** An unattended installation asks nobody. */
+  /** An unattended installation needs no confirmation. */
   async #install({ kind, keys }: BootActivation): Promise<PowerAction> {
     this.#enter('installing');
     const { disks } = this.box.hardware;
@@ -259,14 +264,14 @@ export class BareMetalMachine {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A board that found nothing waits at its menu, and minds its buttons at once. */
+/** A board without a bootable device waits in its menu, and handles its buttons at once. */
 const idleFirmware = (machine: BareMetalMachine): RunningSystem => ({
   ended: new Promise<PowerAction>(() => {}),
   press: (wish) => (wish === 'reboot' ? machine.reset('hw') : machine.cut()),
   close: async () => {},
 });
 
-/** The kernel numbers drives as they answer: the names go round among those of one kind. */
+/** The kernel numbers drives in the order in which they answer: the names rotate among drives of one kind. */
 function rotateDiskNames(disks: readonly ServerDisk[]): void {
   for (const bus of ['nvme', 'sata'] as const) {
     const kin = disks.filter((disk) => disk.bus === bus);

@@ -18,7 +18,7 @@ describe('the boot order', () => {
   const disk = (serial: string, content: object = { kind: 'blank' }) => ({ serial, content });
   const entry = (id: string, serial: string) => ({ id, label: serial, target: { kind: 'disk', serial } });
 
-  it('goes to whatever lies on the disk it names first', async () => {
+  it('boots the content of the disk that it names first', async () => {
     const entries = [entry('0001', 'S1'), entry('0002', 'S2')];
     const disks = [disk('S1', linuxContent), disk('S2', talosContent)];
     const world = await enter(seedWithOneServer({ disks, firmware: { entries, order: ['0002', '0001'] } }));
@@ -36,7 +36,7 @@ describe('the boot order', () => {
   it.each([
     ['skip', 'linux'],
     ['hang', 'hung'],
-  ])('an entry that leads nowhere: some boards %s', async (onMissingLoader, expected) => {
+  ])('with an entry without a loader: some boards %s', async (onMissingLoader, expected) => {
     const entries = [entry('0001', 'S1'), entry('0002', 'S2')];
     const disks = [disk('S1'), disk('S2', linuxContent)];
     const world = await enter(seedWithOneServer({ disks, firmware: { entries }, board: { onMissingLoader } }));
@@ -46,18 +46,18 @@ describe('the boot order', () => {
   it.each([
     [true, 'talos'],
     [false, 'nothing'],
-  ])('a loader without an entry is found by some boards: %s', async (findsLoaders, expected) => {
+  ])('with a loader without an entry: some boards find it: %s', async (findsLoaders, expected) => {
     const disks = [disk('S1'), disk('S2', talosContent)];
     const world = await enter(seedWithOneServer({ disks, firmware: { findsLoaders } }));
     expect(phaseOf(world)).toBe(expected);
   });
 
-  it('a stale system on another disk starts when it comes first', async () => {
+  it('boots a stale system on another disk when that disk comes first', async () => {
     const world = await enter(seedWithOneServer({ disks: [disk('S1', talosContent), disk('S2', talosContent)] }));
     expect(world.runner.started[0]?.disks.map(({ order }) => order)).toEqual([0, 2]);
   });
 
-  it('names of disks go round where the board likes, and serials stay', async () => {
+  it('with some boards the names of disks rotate, and serials stay', async () => {
     const disks = [disk('S1'), disk('S2'), { bus: 'sata', serial: 'S3' }];
     const world = await enter(seedWithOneServer({ disks, board: { swapsDiskNames: true, udevSeconds: 20 } }));
     await bootIntoRescue(world);
@@ -69,8 +69,8 @@ describe('the boot order', () => {
   });
 });
 
-describe('what is armed beside rescue', () => {
-  it('erases every disk at the next boot, asks nobody, and the ledger tells', async () => {
+describe('an armed configuration other than rescue', () => {
+  it('erases every disk at the next boot without confirmation, and the ledger shows it', async () => {
     const disks = [{ serial: 'S1' }, { serial: 'S2', sizeBytes: 1_000_000, content: { kind: 'ceph' } }];
     const world = await enter(seedWithOneServer({ disks }));
     const [, ceph] = world.room.server(7).machine.box.hardware.disks;

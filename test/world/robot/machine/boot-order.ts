@@ -3,7 +3,7 @@ import type { FirmwareBootEntry, ServerDisk } from '../hardware.ts';
 import type { BootActivation } from '../state.ts';
 import type { MachineContext } from './machine-context.ts';
 
-/** What the firmware came to. */
+/** The result of the firmware's search. */
 export type BootTarget =
   | { readonly kind: 'network'; readonly activation: BootActivation }
   | { readonly kind: 'disk'; readonly disk: ServerDisk; readonly system: BootableSystem }
@@ -11,8 +11,8 @@ export type BootTarget =
   | { readonly kind: 'nothing' };
 
 /**
- * The firmware goes through its boot order. A network entry takes what is armed, or fails after a while; a disk entry starts whatever
- * lies on its disk. Behind the order, some boards look for a loader on every disk.
+ * The firmware's search along its boot order. A network entry boots the armed configuration, or fails after a timeout;
+ * a disk entry starts the loader of its disk. After the last entry, some boards search every disk for a loader.
  */
 export async function selectBootTarget(
   box: MachineContext,
@@ -44,7 +44,7 @@ async function tryNetwork(
     return undefined;
   }
   await sleep(box.delays.networkSeconds);
-  // The other cards hang at no network of the provider's.
+  // Other NICs are not connected to the provider's network.
   if (nic !== box.hardware.nics[0] || box.isNetworkCut()) return undefined;
   const activation = box.takeArmed();
   return activation && { kind: 'network', activation };

@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import type { MachineContext, RunningSystem } from './machine-context.ts';
 
 /**
- * Talos writes to its disks without the ledger: that it did is seen by the time of the last change. The ledger then has one
- * write as long as the disk, for nobody knows where.
+ * Talos writes to its disks without the ledger. The modification time of the file shows a write. The ledger then gets
+ * one write of the disk's whole length, because the offset is unknown.
  */
 export class DiskChangeMonitor {
   readonly #box: MachineContext;
@@ -14,7 +14,7 @@ export class DiskChangeMonitor {
     this.#box = box;
   }
 
-  /** From the start of something to its end. */
+  /** From the start of a system to its end. */
   during(occupant: RunningSystem): RunningSystem {
     for (const { serial, path } of this.#box.hardware.disks) this.#seen.set(serial, changedAt(path));
     this.#isOn = true;

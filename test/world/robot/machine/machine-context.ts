@@ -8,23 +8,23 @@ import type { Delays } from '../setup/seed.ts';
 import type { BootActivation } from '../state.ts';
 import type { ServerSoftware } from './software.ts';
 
-/** What a machine is, where it stands, and what it may use. */
+/** The properties of a machine, and its dependencies. */
 export interface MachineContext {
   readonly number: number;
   readonly uuid: string;
-  /** Main IPv4; null: nothing of it can be reached. */
+  /** Main IPv4; null: the machine is unreachable. */
   readonly address: string | null;
   readonly prefix: number;
   readonly gateway: string;
   readonly sshPort: number;
   readonly hardware: ServerHardware;
-  /** Serials of drives on which what was trimmed can be read on. */
+  /** Serials of drives whose trimmed blocks can still be read. */
   readonly keepTrimmed: ReadonlySet<string>;
-  /** Habits and troubles of the mainboard. A test may change them at any time. */
+  /** Behaviours and faults of the mainboard. A test may change them at any time. */
   readonly board: { -readonly [Key in keyof BoardBehaviour]: BoardBehaviour[Key] };
   readonly delays: Delays;
   readonly clock: ScaledClock;
-  /** Ends every wait when the room closes. */
+  /** Ends every wait when the simulator closes. */
   readonly signal: AbortSignal;
   readonly software: ServerSoftware;
   readonly runner: MachineRunner;
@@ -32,23 +32,23 @@ export interface MachineContext {
   readonly serialLog: string;
   readonly log: Log | undefined;
   readonly onWrite: (write: DiskWrite) => void;
-  /** A network boot asks what is armed, and takes it. */
+  /** A network boot takes the armed configuration. */
   takeArmed(): BootActivation | undefined;
-  /** The firewall on the switch keeps the network boot away. */
+  /** The firewall on the switch blocks the network boot. */
   isNetworkCut(): boolean;
 }
 
 /** How a boot ends. */
 export type PowerAction = 'reboot' | 'off';
 
-/** What runs, while it runs. */
+/** The running system. */
 export interface RunningSystem {
-  /** Ends by itself. */
+  /** Resolves when it ends by itself. */
   readonly ended: Promise<PowerAction>;
-  /** Another one at each boot; undefined where nobody can ask. */
+  /** Changes with each boot; undefined without a login. */
   readonly bootId?: string | undefined;
-  /** Ctrl-Alt-Del, or the power button. It may be ignored. */
+  /** Ctrl-Alt-Del, or the power button. The system may ignore it. */
   press(wish: PowerAction): void;
-  /** The power goes: at once, and nothing is left when it resolves. */
+  /** Cuts the power: at once, and nothing remains when it resolves. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { type RobotFixture, type RobotSeedInput, useRobotFixtures } from '../robot-fixture.ts';
 
-// What tests of single machines have in common: one server, number 7, its buttons, and what is on its disks.
+// The shared fixture of tests of single machines: one server, number 7, its buttons, and the content of its disks.
 
 const { enter, closeAll } = useRobotFixtures();
 
@@ -14,7 +14,7 @@ export const serverAddress = '127.42.60.11';
 export const phaseOf = ({ room }: RobotFixture) => room.servers()[0]?.phase;
 export const requestReset = ({ ask }: RobotFixture, type = 'hw') => ask('POST /reset/7', { form: `type=${type}` });
 export const armBootConfig = ({ ask }: RobotFixture, form = 'os=linux') => ask('POST /boot/7/rescue', { form });
-/** Whether rescue is armed, as the webservice tells it. */
+/** Whether rescue is armed, as the webservice reports it. */
 export const isRescueArmed = async ({ ask }: RobotFixture) => (await ask('GET /boot/7/rescue')).body.rescue.active;
 
 /** From a reset into the rescue system. */

@@ -1,7 +1,7 @@
 import type { FirewallState } from '../state.ts';
 
 /**
- * Whether the switch keeps the network boot away: the provider's own services have no free pass, and no rule lets everything in.
+ * Whether the switch blocks the network boot: the option for Hetzner services is off, and no rule accepts everything.
  */
 export function blocksNetworkBoot(firewall: FirewallState | null): boolean {
   if (firewall?.status !== 'active' || firewall.whitelistHos) return false;

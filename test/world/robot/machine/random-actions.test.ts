@@ -43,7 +43,7 @@ async function perform({ room, clock, software }: RobotFixture, act: Action): Pr
   work();
 }
 
-test('whatever is done to a server: one system at a time, no disk is written, and it can be brought back', async () => {
+test('after any actions on a server: one system at a time, no disk is written, and it can be recovered', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(Action, { maxLength: 25 }), async (acts) => {
       const world = await enter({
@@ -54,7 +54,7 @@ test('whatever is done to a server: one system at a time, no disk is written, an
       await world.clock.pass(1000);
       const { isOn, phase, stuck } = summary();
       expect(isOn).toBe(phase !== 'off');
-      // The only trouble there may be was asked for: two systems at one address would be another.
+      // The only allowed fault is the requested one: two systems at one address would be another.
       expect(['the board hangs in its self test', undefined]).toContain(stuck);
       expect(world.software.running.size).toBe(['linux', 'rescue'].includes(phase) ? 1 : 0);
       expect(world.room.writes()).toEqual([]);
@@ -68,7 +68,7 @@ test('whatever is done to a server: one system at a time, no disk is written, an
   );
 });
 
-test('one activation is one boot of the rescue system at most, whatever is done', async () => {
+test('one activation gives at most one boot of the rescue system, after any actions', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(Action, { maxLength: 25 }), async (acts) => {
       const world = await enter({ servers: [{ number: 7 }] });

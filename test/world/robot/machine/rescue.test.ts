@@ -18,7 +18,7 @@ afterEach(closeAll);
 const historyOf = ({ room }: RobotFixture) => room.servers()[0]?.history.slice(1);
 
 describe('rescue', () => {
-  it('is used up by the network boot, long before it answers', async () => {
+  it('is consumed by the network boot, long before it answers', async () => {
     const world = await enter(seedWithOneServer());
     const { body } = await armBootConfig(world);
     await requestReset(world);
@@ -34,7 +34,7 @@ describe('rescue', () => {
     expect(historyOf(world)).toEqual(['post', 'network', 'nothing', 'post', 'network', 'loading', 'rescue']);
   });
 
-  it('is for one boot: the next one goes to the disk', async () => {
+  it('lasts one boot: the next one goes to the disk', async () => {
     const world = await enter(seedWithOneServer({ disks: [{ content: linuxContent }] }));
     await bootIntoRescue(world);
     world.software.running.get(serverAddress)?.power('reboot');
@@ -46,7 +46,7 @@ describe('rescue', () => {
     expect([phaseOf(world), world.software.running.get(serverAddress)?.kind]).toEqual(['linux', 'files']);
   });
 
-  it('arming alone reboots nothing, and a disarmed one is not booted', async () => {
+  it('armed alone reboots nothing, and disarmed does not boot', async () => {
     const world = await enter(seedWithOneServer({ disks: [{ content: linuxContent }] }));
     await armBootConfig(world);
     await world.clock.pass(600);
@@ -57,7 +57,7 @@ describe('rescue', () => {
     expect(phaseOf(world)).toBe('linux');
   });
 
-  it('a second reset meanwhile starts the boot again, and rescue is gone', async () => {
+  it('is lost when a second reset restarts the boot', async () => {
     const world = await enter(seedWithOneServer({ disks: [{ content: linuxContent }] }));
     await armBootConfig(world);
     await requestReset(world);
@@ -68,7 +68,7 @@ describe('rescue', () => {
     expect(phaseOf(world)).toBe('linux');
   });
 
-  it('a reset during the self test begins it again, and rescue still comes', async () => {
+  it('still boots after a reset during the self test, which restarts', async () => {
     const world = await enter(seedWithOneServer());
     await armBootConfig(world);
     await requestReset(world);
@@ -80,7 +80,7 @@ describe('rescue', () => {
     expect(phaseOf(world)).toBe('rescue');
   });
 
-  it('is skipped where the disk comes first, and waits on', async () => {
+  it('is skipped where the disk comes first, and stays armed', async () => {
     const entries = [
       { id: '0000', label: 'debian', target: { kind: 'disk', serial: 'S1' } },
       { id: '0001', label: 'PXE', target: { kind: 'network', nic: 'eth0' } },
@@ -106,7 +106,7 @@ describe('rescue', () => {
     expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['nothing', true]);
   });
 
-  it('comes by the main card alone, and cards without a cable cost a minute each', async () => {
+  it('boots from the main NIC alone, and NICs without a cable cost a minute each', async () => {
     const nics = [{ speedMbps: 0 }, { speedMbps: 10_000 }];
     const world = await enter(seedWithOneServer({ nics, disks: [{ content: linuxContent }] }));
     await armBootConfig(world);
@@ -117,7 +117,7 @@ describe('rescue', () => {
     expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['linux', true]);
   });
 
-  it('may be fetched and never come up: another try is another activation', async () => {
+  it('may be fetched and never start: another attempt needs another activation', async () => {
     const world = await enter(seedWithOneServer({ board: { lostRescues: 1 } }));
     await armBootConfig(world);
     await requestReset(world);
@@ -127,7 +127,7 @@ describe('rescue', () => {
     await bootIntoRescue(world);
   });
 
-  it('is kept away by a firewall that gives the provider no free pass', async () => {
+  it('is blocked by a firewall without the option for Hetzner services', async () => {
     const world = await enter(seedWithOneServer());
     const { ask, clock } = world;
     const ssh =
@@ -144,7 +144,7 @@ describe('rescue', () => {
     expect(phaseOf(world)).toBe('rescue');
   });
 
-  it('vkvm is no system one can talk to', async () => {
+  it('vkvm is a system without a login', async () => {
     const world = await enter(seedWithOneServer());
     await armBootConfig(world, 'os=vkvm');
     await requestReset(world);

@@ -17,7 +17,7 @@ describe('resets', () => {
   const resets = ['sw', 'hw', 'power', 'power_long', 'man'];
   const withLinux = { resets, disks: [{ content: linuxContent }] };
 
-  it('hw cuts at once; sw asks what runs, which takes a while to go', async () => {
+  it('hw resets at once; sw asks the running system, which takes a while to stop', async () => {
     const world = await enter(seedWithOneServer(withLinux));
     await requestReset(world, 'sw');
     await world.clock.pass(4);
@@ -30,7 +30,7 @@ describe('resets', () => {
     expect([phaseOf(world), world.software.running.size]).toEqual(['post', 0]);
   });
 
-  it('power shuts down what runs, and switches on what is off', async () => {
+  it('power shuts the running system down, and switches on a server that is off', async () => {
     const world = await enter(seedWithOneServer(withLinux));
     await requestReset(world, 'power');
     await world.clock.pass(5);
@@ -40,7 +40,7 @@ describe('resets', () => {
     expect(phaseOf(world)).toBe('linux');
   });
 
-  it('power_long switches off, and nothing but power or the network switches it on again', async () => {
+  it('power_long switches off, and only power or wake on LAN switches it on again', async () => {
     const world = await enter(seedWithOneServer(withLinux));
     await armBootConfig(world);
     await requestReset(world, 'power_long');
@@ -55,7 +55,7 @@ describe('resets', () => {
     expect(phaseOf(world)).toBe('rescue');
   });
 
-  it('a hung system minds neither sw nor power; hw helps', async () => {
+  it('a hung system ignores sw and power; hw helps', async () => {
     const world = await enter(seedWithOneServer(withLinux));
     world.room.server(7).machine.hang();
     await world.clock.pass(1);
@@ -68,7 +68,7 @@ describe('resets', () => {
     expect(phaseOf(world)).toBe('linux');
   });
 
-  it('a hung board needs the power taken from it', async () => {
+  it('a hung board needs a power cut', async () => {
     const world = await enter(seedWithOneServer({ ...withLinux, board: { isHung: true } }));
     for (const type of ['sw', 'hw', 'power']) await requestReset(world, type);
     await world.clock.pass(300);
@@ -83,7 +83,7 @@ describe('resets', () => {
     expect(phaseOf(world)).toBe('hung');
   });
 
-  it('a technician comes once, in half an hour, and nothing else goes until then', async () => {
+  it('a technician comes once, in half an hour, and no other reset is possible until then', async () => {
     const world = await enter(seedWithOneServer({ ...withLinux, board: { isHung: true } }));
     expect((await requestReset(world, 'man')).status).toBe(200);
     for (const type of ['man', 'hw', 'power_long']) {
@@ -94,7 +94,7 @@ describe('resets', () => {
     expect((await requestReset(world, 'hw')).status).toBe(200);
   });
 
-  it('in the firmware power switches off and sw begins again', async () => {
+  it('in the firmware power switches off and sw restarts', async () => {
     const world = await enter(seedWithOneServer(withLinux));
     await requestReset(world, 'hw');
     await world.clock.pass(30);

@@ -5,7 +5,7 @@ import type { BootActivation } from '../state.ts';
 import { runLater } from '../world-time.ts';
 import type { MachineContext, PowerAction, RunningSystem } from './machine-context.ts';
 
-/** What a system over SSH needs to know of the machine it runs on. */
+/** The parts of the machine that a system with SSH needs. */
 function sshSystemOptions(box: MachineContext, authorizedKeys: readonly string[], end: (ending: PowerAction) => void) {
   const { address, prefix, gateway, hardware, clock, switchboard, onWrite, log } = box;
   if (address === null) throw new Error('the server has no IPv4 address');
@@ -25,7 +25,7 @@ function sshSystemOptions(box: MachineContext, authorizedKeys: readonly string[]
 
 const afterShutdown = (box: MachineContext, task: () => void): void => runLater(box, box.delays.shutdownSeconds, task);
 
-/** Waits for a system to end: it takes a few seconds to go down, and answers meanwhile. */
+/** Waits for a system to end: the shutdown takes a few seconds, and the system answers meanwhile. */
 async function startSshSystem(
   box: MachineContext,
   start: (end: (ending: PowerAction) => void) => Promise<RunningRescue>,
@@ -48,7 +48,7 @@ export const startRescueSystem = (box: MachineContext, { password, keys }: BootA
     }),
   );
 
-/** A Linux on a disk. One that answers nobody runs all the same. */
+/** A Linux on a disk. A system without network access still runs. */
 export async function startLinuxSystem(
   box: MachineContext,
   disk: ServerDisk,
@@ -67,7 +67,7 @@ export async function startLinuxSystem(
   );
 }
 
-/** Something that nobody can talk to, and that minds its buttons. */
+/** A system without a login that obeys the buttons. */
 export function startSilentSystem(box: MachineContext): RunningSystem {
   const { promise, resolve } = withResolvers<PowerAction>();
   return {
@@ -77,7 +77,7 @@ export function startSilentSystem(box: MachineContext): RunningSystem {
   };
 }
 
-/** Talos from a disk. It starts the machine's other disks, too: it sees all of them. */
+/** Talos from a disk. It also gets the machine's other disks. */
 export function startTalosSystem(box: MachineContext, disk: ServerDisk): RunningSystem {
   const { hardware, address, prefix, gateway } = box;
   const lease = address === null ? undefined : { address, prefix, gateway };

@@ -4,7 +4,7 @@ import type { ServerDisk, ServerHardware } from '../hardware.ts';
 import type { ForeignLinuxOptions, RescueOptions, RunningRescue } from '../rescue/start-rescue.ts';
 import { startForeignLinux, startRescueOverSsh } from '../rescue/start-rescue.ts';
 
-/** Everything that can run on a server or lie on its disks, but Talos. The machine only knows when it begins and ends. */
+/** Every system on a server or its disks except Talos. The machine only knows its start and end. */
 export interface ServerSoftware {
   startRescue(options: RescueOptions): Promise<RunningRescue>;
   startForeignLinux(options: ForeignLinuxOptions): Promise<RunningRescue>;
@@ -12,7 +12,7 @@ export interface ServerSoftware {
   bootable(disk: ServerDisk, firmware: ServerHardware['firmware']['kind']): BootableSystem | undefined;
 }
 
-/** What the room runs, unless a test has something quicker. */
+/** The default implementation; a test may use a faster one. */
 export const defaultSoftware: ServerSoftware = {
   startRescue: startRescueOverSsh,
   startForeignLinux,

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 let servers = 0;
 
-/** What the room does when a server starts from a disk. */
+/** The simulator's action when a server starts from a disk. */
 function bootFromDisk({ hardware }: RescueFixture): MachineDescription {
   servers += 1;
   const machine: MachineDescription = {
@@ -54,7 +54,7 @@ function bootFromDisk({ hardware }: RescueFixture): MachineDescription {
 
 const stageOf = (machine: MachineDescription) => () => talos.node(machine.name)?.stage;
 
-it('from a server with an array to Talos in maintenance mode, each step with the real words', async () => {
+it('from a server with an array to Talos in maintenance mode, each step with the real commands', async () => {
   const mirror: DiskContent = { kind: 'raid-member', array: '0' };
   const box = createRescueFixture({
     disks: { nvme0n1: mirror, nvme1n1: mirror, sda: { kind: 'ceph' } },
@@ -81,7 +81,7 @@ it('from a server with an array to Talos in maintenance mode, each step with the
   box.close();
 });
 
-it('with the STATE of an earlier life left in place it is the old system that answers', async () => {
+it('with the STATE of an earlier installation in place the old system answers', async () => {
   const box = createRescueFixture({
     disks: { nvme0n1: { kind: 'talos', version: '1.12.4', configured: true } },
     diskBytes: 2 ** 32,
@@ -91,7 +91,7 @@ it('with the STATE of an earlier life left in place it is the old system that an
   const machine = bootFromDisk(box);
   await expect.poll(() => talos.node(machine.name)?.hostname, { timeout: 10_000 }).toBe('earlier-life');
   await expect.poll(stageOf(machine), { timeout: 10_000 }).toBe('booting');
-  // Wiped first, it is new.
+  // After a wipe it is a new system.
   const other = createRescueFixture({
     disks: { nvme0n1: { kind: 'talos', version: '1.12.4', configured: true } },
     diskBytes: 2 ** 32,
@@ -104,7 +104,7 @@ it('with the STATE of an earlier life left in place it is the old system that an
   other.close();
 });
 
-it('an image that is cut off starts nothing', async () => {
+it('a truncated image starts nothing', async () => {
   const box = createRescueFixture({ diskBytes: 2 ** 32 });
   const whole = Buffer.from(await (await request(image)).body.arrayBuffer());
   const headers = { 'content-length': String(whole.length), connection: 'close' };

@@ -4,7 +4,7 @@ import { Errno, Killed, signals } from './io/errno.ts';
 import { Descriptor, type Descriptors } from './io/open-file.ts';
 import type { RescueSystem } from './rescue-system.ts';
 
-/** A program of the server: a function over what its process can reach. It answers with an exit status. */
+/** A program of the server: a function with access to its process only. It returns an exit status. */
 export type RescueProgram = (process: RescueProcess) => Promise<number> | number;
 
 export interface RescueProcessOptions {
@@ -13,11 +13,11 @@ export interface RescueProcessOptions {
   readonly environment: ReadonlyMap<string, string>;
   readonly descriptors: Descriptors;
   readonly cwd: string;
-  /** Ends with whatever this process belongs to. */
+  /** Aborts when the process's owner ends. */
   readonly signal: AbortSignal;
 }
 
-/** One running program. Text is bytes as latin1, so that nothing is lost. */
+/** One running program. Text is bytes as latin1, so that no byte is lost. */
 export class RescueProcess {
   readonly system: RescueSystem;
   readonly id: number;
@@ -51,7 +51,7 @@ export class RescueProcess {
     return new RescueProcess({ system, args, environment, descriptors, cwd, signal });
   }
 
-  /** A signal: whatever it waits for ends. */
+  /** A signal: it ends every wait of the process. */
   kill(signal: number): void {
     this.#end.abort(new Killed(signal));
   }
@@ -61,7 +61,7 @@ export class RescueProcess {
     return await this.#file(number).read(most, this.signal);
   }
 
-  /** Writing to a pipe that nobody reads ends the process, as SIGPIPE does. */
+  /** A write to a pipe without readers ends the process, like SIGPIPE. */
   async write(number: number, data: Buffer | string): Promise<void> {
     this.signal.throwIfAborted();
     const bytes = typeof data === 'string' ? Buffer.from(data, 'latin1') : data;
@@ -78,7 +78,7 @@ export class RescueProcess {
     await this.write(1, data);
   }
 
-  /** A line of complaint with the program's name before it. Answers with `status`. */
+  /** An error message after the program's name. Returns `status`. */
   async fail(message: string, status = 1): Promise<number> {
     await this.error(`${this.name}: ${message}\n`);
     return status;
@@ -88,7 +88,7 @@ export class RescueProcess {
     if (this.descriptors.get(2)) await this.write(2, text);
   }
 
-  /** Everything that comes in, piece by piece. */
+  /** The input, chunk by chunk. */
   async *chunks(number = 0): AsyncGenerator<Buffer> {
     for (;;) {
       const bytes = await this.read(number, 1 << 22);
@@ -103,7 +103,7 @@ export class RescueProcess {
     return Buffer.concat(found);
   }
 
-  /** Opens a path; those of descriptors are the process's own. Throws an Errno. */
+  /** Opens a path; descriptor paths refer to the process's own. Throws an Errno. */
   async open(path: string, mode: OpenMode): Promise<Descriptor> {
     const own = /^\/(?:dev|proc\/self)\/fd\/(\d+)$|^\/dev\/std(in|out|err)$/.exec(path);
     if (own) {
@@ -130,7 +130,7 @@ export class RescueProcess {
     }
   }
 
-  /** Waits in the world's time. */
+  /** Waits in simulated time. */
   async sleep(seconds: number): Promise<void> {
     try {
       await this.system.clock.sleep(seconds, this.signal);

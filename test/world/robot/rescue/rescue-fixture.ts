@@ -11,7 +11,7 @@ import { RescueProcess } from './process.ts';
 import { RescueSystem } from './rescue-system.ts';
 import { programs } from './tools/index.ts';
 
-/** What came of a command. */
+/** The result of a command. */
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -24,7 +24,7 @@ export interface RescueFixture {
   readonly hardware: ServerHardware;
   readonly ledger: DiskWrite[];
   readonly power: ('reboot' | 'off')[];
-  /** As sshd does: a script for `/bin/sh`. */
+  /** Like sshd: a script for `/bin/sh`. */
   sh(script: string, input?: string | Buffer): Promise<CommandResult>;
   run(args: readonly string[], input?: string | Buffer): Promise<CommandResult>;
   close(): void;
@@ -118,7 +118,7 @@ export function createRescueFixture(options: RescueFixtureOptions = {}): RescueF
   };
 }
 
-/** Runs one program with a given input, to its end and that of its output. */
+/** Runs one program with the given input until it and its output end. */
 export async function runProgramOn(
   system: RescueSystem,
   args: readonly string[],

@@ -10,7 +10,7 @@ import { Descriptor } from './io/open-file.ts';
 import type { RescueProcess, RescueProgram } from './process.ts';
 import type { State } from './shell/state.ts';
 
-/** The address that a server has by DHCP. */
+/** The DHCP address of a server. */
 export interface SystemNetwork {
   readonly address: string;
   readonly prefix: number;
@@ -19,7 +19,7 @@ export interface SystemNetwork {
 
 export interface RescueSystemOptions {
   readonly hostname: string;
-  /** Kernel name of the device that is `/`; undefined: it is in RAM. */
+  /** Kernel name of the device of `/`; undefined: it is in RAM. */
   readonly rootDevice?: string | undefined;
   readonly hardware: ServerHardware;
   readonly storage: BlockStorage;
@@ -34,7 +34,7 @@ export interface RescueSystemOptions {
 
 const binaries = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** One boot of a Linux: what its programs run on. Nothing of it ever runs on the host. */
+/** One boot of a Linux: the environment of its programs. No program ever runs on the host. */
 export class RescueSystem {
   readonly bootId = randomUUID();
   readonly hostname: string;
@@ -45,16 +45,16 @@ export class RescueSystem {
   readonly clock: ScaledClock;
   readonly memoryMiB: number;
   readonly files: FileSystem;
-  /** Variables of the firmware can be written. They are mounted for reading at first. */
+  /** Variables of the firmware can be written. They are mounted read-only at first. */
   efiVariablesWritable = false;
-  /** What was mounted by hand, by path. */
+  /** Manual mounts, by path. */
   readonly mounts = new Map<
     string,
     { readonly device: string; readonly type: string; readonly options: string; readonly covered: FileSystemNode }
   >();
   isGoingDown = false;
   readonly #onPower: (kind: 'reboot' | 'off') => void;
-  /** Aborted when the system ends. */
+  /** Aborts when the system ends. */
   readonly signal: AbortSignal;
   readonly #life = new AbortController();
   readonly #programs: ReadonlyMap<string, RescueProgram>;
@@ -80,12 +80,12 @@ export class RescueSystem {
     this.#settled = this.#settle(options.udevSeconds);
   }
 
-  /** Since the boot, as the clocks of those show it who log in from outside: dates are not scaled anywhere. */
+  /** Time since the boot in real time, as on the clocks of clients that log in: dates are not scaled. */
   get uptimeSeconds(): number {
     return (Date.now() - this.#bootedAt) / 1000;
   }
 
-  /** What drives call themselves is known, and the links to them are made. */
+  /** The WWNs of drives are known, and their links exist. */
   get isSettled(): boolean {
     return this.#isSettled;
   }
@@ -108,13 +108,13 @@ export class RescueSystem {
     return [...this.#programs.keys()].sort();
   }
 
-  /** Path of a program that runs under this name. */
+  /** Path of the program with this name. */
   findProgram(name: string): string | undefined {
     if (name.includes('/')) return this.files.exists(name, '/') ? name : undefined;
     return this.#programs.has(name) ? `/usr/bin/${name}` : undefined;
   }
 
-  /** Runs a program for a shell, which says what it cannot run. */
+  /** Runs a program for a shell, with an error message when it cannot run. */
   async run(process: RescueProcess, state: State): Promise<number> {
     const name = process.args[0] ?? '';
     const found = this.lookUp(name, process.cwd);
@@ -132,7 +132,7 @@ export class RescueSystem {
     return await this.execute(process, found);
   }
 
-  /** What runs under a name, or why nothing does. */
+  /** The program with this name, or why it cannot run. */
   lookUp(name: string, cwd: string): RescueProgram | Errno {
     const base = name.split('/').pop() ?? '';
     const place = name.slice(0, -base.length - 1);
@@ -154,7 +154,7 @@ export class RescueSystem {
     }
   }
 
-  /** Runs a program to its status. What the kernel refuses and nobody expected is told in one line. */
+  /** Runs a program to its exit status. An unhandled kernel error is printed in one line. */
   async execute(process: RescueProcess, program: RescueProgram): Promise<number> {
     try {
       return await program(process);
@@ -169,14 +169,14 @@ export class RescueSystem {
     }
   }
 
-  /** `reboot` or `poweroff`: nothing that asked for it hears of its end. */
+  /** `reboot` or `poweroff`: the calling program does not see its end. */
   goDown(kind: 'reboot' | 'off'): void {
     if (this.isGoingDown) return;
     this.isGoingDown = true;
     this.#onPower(kind);
   }
 
-  /** The power goes: everything that runs ends where it is. */
+  /** Cuts the power: everything that runs ends at once. */
   end(): void {
     this.#life.abort(new PowerCut('the power is gone'));
   }

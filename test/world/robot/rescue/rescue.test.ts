@@ -76,7 +76,7 @@ const open = (client: ssh2.Client, command: string): Promise<ClientChannel> =>
     client.exec(command, (error, channel) => (error ? reject(error) : resolve(channel))),
   );
 
-/** Runs a command to its end; the status is undefined where the system said none. */
+/** Runs a command to its end; the status is undefined without an exit status. */
 async function exec(client: ssh2.Client, command: string, input: string | Buffer = '') {
   const channel = await open(client, command);
   const output: Buffer[] = [];
@@ -95,7 +95,7 @@ async function exec(client: ssh2.Client, command: string, input: string | Buffer
 }
 
 describe('login', () => {
-  it('lets root in by a key that was armed, and by the password', async () => {
+  it('accepts root with an armed key and with the password', async () => {
     const { port } = await start();
     const { client } = await login(port);
     expect(await exec(client, 'hostname')).toEqual({ stdout: 'rescue\n', stderr: '', status: 0 });
@@ -111,13 +111,13 @@ describe('login', () => {
     await expect(login(port, change)).rejects.toThrow(/authentication methods failed/);
   });
 
-  it('takes no password where none was set', async () => {
+  it('accepts no password where none was set', async () => {
     const { port } = await start({ rootPassword: null });
     await expect(login(port, { privateKey: undefined as never, password: '' })).rejects.toThrow();
     await login(port);
   });
 
-  it('has a new host key and a new boot id at each boot, and tells both', async () => {
+  it('has a new host key and a new boot id at each boot, and reports both', async () => {
     const [one, two] = [await start(), await start()];
     expect(one.hostKey).not.toBe(two.hostKey);
     const { client, hostKey } = await login(one.port);
@@ -136,14 +136,14 @@ describe('commands over SSH', () => {
     expect((await exec(client, "bash -c 'set -o pipefail; false | true'")).status).toBe(1);
   });
 
-  it('get what the client sends, byte for byte and as fast as they read', async () => {
+  it("get the client's input byte for byte, at the speed of their reads", async () => {
     const { client } = await login((await start()).port);
     const bytes = Buffer.alloc(3 * 2 ** 20, randomUUID());
     const { stdout } = await exec(client, 'sha256sum', bytes);
     expect(stdout).toBe(`${createHash('sha256').update(bytes).digest('hex')}  -\n`);
   });
 
-  it('run side by side on one connection, each with its own status', async () => {
+  it('run in parallel on one connection, each with its own status', async () => {
     const { client } = await login((await start()).port);
     const outcomes = await Promise.all(
       [1, 2, 3, 4].map((number) => exec(client, `echo ${number} >&2; exit ${number}`)),
@@ -156,7 +156,7 @@ describe('commands over SSH', () => {
     ]);
   });
 
-  it('go on when the client is gone: a cut connection stops no dd', async () => {
+  it('continue after the client disconnects: a broken connection stops no dd', async () => {
     const options = makeOptions();
     const running = await start(options);
     const { client } = await login(running.port);
@@ -166,7 +166,7 @@ describe('commands over SSH', () => {
     await expect.poll(() => options.ledger.map(({ by, length }) => `${by} ${length}`)).toEqual(['dd 5']);
   });
 
-  it('can be cut off in the middle of what they are sent, and of what they say', async () => {
+  it('can be cut off in the middle of their input and of their output', async () => {
     const { port } = await start();
     const ended = (client: NodeJS.EventEmitter): Promise<void> =>
       new Promise((resolve) => client.on('close', () => resolve()));
@@ -189,7 +189,7 @@ describe('commands over SSH', () => {
       .toBe('1000\n0\n/tmp/went-on\n');
   });
 
-  it('end with the power', async () => {
+  it('end with a power cut', async () => {
     const running = await start();
     const { client } = await login(running.port);
     const ended = new Promise<void>((resolve) => client.on('close', () => resolve()));
@@ -199,7 +199,7 @@ describe('commands over SSH', () => {
     await waiting;
   });
 
-  it('are calls of the room, and get its faults', async () => {
+  it('are calls of the simulator, and get its faults', async () => {
     const { client } = await login((await start()).port);
     switchboard.fail('robot', /^ssh hostname/, { kind: 'error', status: 5, body: 'no' });
     expect(await exec(client, 'hostname -f')).toEqual({ stdout: '', stderr: 'no\n', status: 5 });
@@ -216,7 +216,7 @@ describe('commands over SSH', () => {
 });
 
 describe('reboot', () => {
-  it('closes its channel without a status, while others are answered still', async () => {
+  it('closes its channel without a status, while other commands still get answers', async () => {
     const options = makeOptions();
     const { client } = await login((await start(options)).port);
     const [outcome, other] = [await exec(client, 'sync; reboot'), await exec(client, 'hostname')];
@@ -226,10 +226,10 @@ describe('reboot', () => {
   });
 });
 
-describe('a Linux of somebody else', () => {
+describe('a foreign Linux', () => {
   const installed = { hostname: 'rescue', rootDevice: 'nvme0n1p3', hetznerBuild: true };
 
-  it('can call itself rescue and let our key in; its root is a disk', async () => {
+  it('can name itself rescue and accept our key; its root is a disk', async () => {
     const options = makeOptions({ disks: { nvme0n1: { kind: 'linux', hostname: 'rescue' } } });
     const running = await startForeignLinux({ ...options, ...installed });
     closers.push(() => running.close());

@@ -9,18 +9,18 @@ import { type HostKey, makeHostKey } from './ssh/host-key.ts';
 import { startSshServer } from './ssh/ssh-server.ts';
 import { programs } from './tools/index.ts';
 
-/** What a rescue system is booted with. */
+/** The boot parameters of a rescue system. */
 export interface RescueOptions {
   readonly host: string;
   readonly port: number;
   readonly serverNumber: number;
-  /** Main address and gateway, as DHCP hands them out. */
+  /** Main address and gateway, as offered by DHCP. */
   readonly address: string;
-  /** Length of the prefix of the main address; default 26. */
+  /** Prefix length of the main address; default 26. */
   readonly prefix?: number;
   readonly gateway: string;
   readonly hardware: ServerHardware;
-  /** Null: nobody gets in by password. */
+  /** Null: password login is disabled. */
   readonly rootPassword: string | null;
   /** OpenSSH public key lines. */
   readonly authorizedKeys: readonly string[];
@@ -33,9 +33,9 @@ export interface RescueOptions {
   readonly memoryMiB: number;
   /** Size of the file system in RAM; default: half of the memory. */
   readonly ramDiskMiB?: number;
-  /** Seconds of the world after the boot until WWNs and links in `/dev/disk` are there; default none. */
+  /** Simulated seconds after the boot until WWNs and links in `/dev/disk` exist; default none. */
   readonly udevSeconds?: number;
-  /** Drives that keep what was trimmed, by serial; default none does. */
+  /** Drives that keep trimmed data, by serial; default none. */
   keepsTrimmed?(serial: string): boolean;
   readonly log?: Log;
 }
@@ -46,7 +46,7 @@ export interface RunningRescue {
   /** `SHA256:…`, as `ssh-keygen -l` shows it. */
   readonly hostKey: string;
   readonly port: number;
-  /** Every connection ends, as when a cable is pulled for a while. What was started goes on without its client. */
+  /** Ends every connection, like an unplugged cable. Running commands continue without their client. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -57,22 +57,22 @@ export async function startRescueOverSsh(options: RescueOptions): Promise<Runnin
   return await serveOverSsh(options, system, makeHostKey(), options.rootPassword);
 }
 
-/** A Linux of somebody's own on a disk, with a host key that stays. */
+/** An installed Linux on a disk, with a host key that stays. */
 export type ForeignLinuxOptions = Omit<RescueOptions, 'rootPassword'> & {
   readonly hostname: string;
-  /** Kernel name of the partition that is `/`, e.g. `nvme0n1p3`. */
+  /** Kernel name of the partition of `/`, e.g. `nvme0n1p3`. */
   readonly rootDevice: string;
   readonly hetznerBuild: boolean;
 };
 
-/** Starts what is installed on a disk. */
+/** Starts the installed system of a disk. */
 export async function startForeignLinux(options: ForeignLinuxOptions): Promise<RunningRescue> {
   const { hostname, rootDevice, hetznerBuild } = options;
   const system = createSystem(options, { hostname, rootDevice, hetznerBuild });
   return await serveOverSsh(options, system, hostKeyOfInstalledSystem(`${options.serverNumber} ${hostname}`), null);
 }
 
-/** Keys of installed systems, by server and name: they are on a disk, and the same at every boot. */
+/** Host keys of installed systems, by server and name: they are on a disk, and equal at every boot. */
 const hostKeys = new Map<string, HostKey>();
 
 function hostKeyOfInstalledSystem(of: string): HostKey {

@@ -8,7 +8,10 @@ import { encodeGpt, partitionTypes } from '../../disk-format/gpt.ts';
 
 const mebibyte = 2 ** 20;
 
-/** A disk image of so many MiB with these partitions, each of 1 MiB, and noise in its first part: it is more than one piece of anything. */
+/**
+ * A disk image of this many MiB with these partitions, each of 1 MiB, and noise in its first part, so that it spans
+ * several chunks.
+ */
 export function makeRawImage(
   sizeMiB: number,
   labels: readonly string[] = ['EFI', 'BIOS', 'BOOT', 'META'],
@@ -34,20 +37,20 @@ export interface ServedImage {
   readonly url: string;
   readonly raw: Buffer;
   readonly packed: Buffer;
-  /** Of what is sent. */
+  /** Of the response. */
   readonly sha256: string;
-  /** How often it was asked for. */
+  /** Number of requests. */
   readonly requests: () => number;
   close(): void;
 }
 
 export interface ServeOptions {
-  /** Sends it in another way than at once. */
+  /** Sends the response in another way than at once. */
   readonly send?: (response: ServerResponse, packed: Buffer) => void;
   readonly packed?: Buffer;
 }
 
-/** Serves an image by HTTP on loopback, packed by zstd. */
+/** Serves an image by HTTP on loopback, compressed with zstd. */
 export async function serveImage(raw: Buffer, options: ServeOptions = {}): Promise<ServedImage> {
   const { packed = encodeZstd(raw) } = options;
   const send = options.send ?? ((response, bytes) => void response.end(bytes));

@@ -6,7 +6,7 @@ import type { ServerSoftware } from '../machine/software.ts';
 import type { DiskSeed } from './hardware-seed.ts';
 import type { ServerSeed } from './seed.ts';
 
-/** Builds a server from its seed: files for its disks, with what lies on them. */
+/** Builds a server from its seed: files for its disks, with their content. */
 export function buildHardware(seed: ServerSeed, folder: string, software: ServerSoftware): ServerHardware {
   const home = join(folder, `server-${seed.number}`);
   mkdirSync(home, { recursive: true });

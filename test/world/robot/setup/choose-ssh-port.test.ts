@@ -2,15 +2,15 @@ import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { chooseSshPort } from './choose-ssh-port.ts';
 
-it('is the one that was asked for', async () => {
+it('is the requested one', async () => {
   expect(await chooseSshPort('2222', '127.0.0.1')).toBe(2222);
 });
 
-it.each(['0', '65536', 'ssh', ''])('%j is none', async (word) => {
+it.each(['0', '65536', 'ssh', ''])('%j is refused', async (word) => {
   await expect(chooseSshPort(word, '127.0.0.1')).rejects.toThrow(/--ssh-port/);
 });
 
-it('is any free one where 22 is not to be had', async () => {
+it('is any free one where 22 is not available', async () => {
   const others = createServer();
   await new Promise((resolve) => others.listen(0, '127.0.0.1', () => resolve(undefined)));
   try {
@@ -22,6 +22,6 @@ it('is any free one where 22 is not to be had', async () => {
   }
 });
 
-it('is the usual one where there is nothing to try it on', async () => {
+it('is the default where there is no address to try it on', async () => {
   expect(await chooseSshPort(undefined, undefined)).toBe(22);
 });

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 const usualPort = 22;
 
 /**
- * The port at which all servers answer SSH: the one that was asked for; else 22 where this process may listen on it at the address
- * of a server, or a free one.
+ * The SSH port of all servers: the requested one; else 22 if this process may listen on it at the address of a server,
+ * or a free one.
  */
 export async function chooseSshPort(word: string | undefined, address: string | undefined): Promise<number> {
   if (word !== undefined && word !== 'any') {
@@ -17,7 +17,7 @@ export async function chooseSshPort(word: string | undefined, address: string | 
   return usual ?? (await tryPort(address, 0)) ?? usualPort;
 }
 
-/** The port, or undefined where one cannot listen on it. */
+/** The port, or undefined if it is not available. */
 function tryPort(host: string, port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -13,7 +13,7 @@ import { createStoredSshKey } from '../webservice/endpoints/keys.ts';
 import { buildHardware } from './build-hardware.ts';
 import type { AccountSeed, RobotSeed, ServerSeed } from './seed.ts';
 
-/** What a room is made of before anything listens. */
+/** The state of a simulator before anything listens. */
 export interface RobotSetup {
   readonly options: SimulatorOptions;
   readonly seed: RobotSeed;
@@ -23,7 +23,7 @@ export interface RobotSetup {
   readonly ledger: DiskWrite[];
 }
 
-/** The whole state as the seed says. Throws a RangeError with a sentence when it contradicts itself. */
+/** The whole state of the seed. Throws a RangeError with a sentence when it is inconsistent. */
 export function createRobotState(ground: RobotSetup): RobotState {
   const { options, seed, signal } = ground;
   const accounts = seed.accounts.map((one) => createAccount(one, options.clock.now()));
@@ -42,7 +42,7 @@ export function createRobotState(ground: RobotSetup): RobotState {
   return robot;
 }
 
-/** Address of the server at this place of the seed. */
+/** Address of the server at this index of the seed. */
 export const addressAt = ({ network }: RobotSeed, { address }: ServerSeed, index: number): string | null =>
   address === undefined ? `${network}.${11 + index}` : address;
 
@@ -85,7 +85,7 @@ function createServer(ground: RobotSetup, robot: RobotState, seed: ServerSeed, i
   return server;
 }
 
-/** The box itself, without its place in the network. */
+/** The hardware, without its network. */
 function machineContextOf(
   ground: RobotSetup,
   { delays, clock, signal, switchboard, log }: RobotState,
@@ -128,7 +128,7 @@ const newFirewall = (): FirewallState => ({
   isCleared: false,
 });
 
-/** What hangs together servers and account: vSwitches and failover addresses. */
+/** The objects that connect servers and account: vSwitches and failover addresses. */
 function addVSwitchesAndFailovers(
   robot: RobotState,
   account: AccountState | undefined,

@@ -26,14 +26,14 @@ export const DiskSeed = z.strictObject({
   name: z.string().optional(),
   sizeBytes: z.int().positive().default(512_110_190_592),
   model: z.string().optional(),
-  /** Default: made up from the server's number. */
+  /** Default: derived from the server's number. */
   serial: z.string().optional(),
-  /** Default: made up from the serial. Empty: it has none. */
+  /** Default: derived from the serial. Empty: it has none. */
   wwn: z.string().optional(),
   rotational: z.boolean().default(false),
   sectorBytes: z.union([z.literal(512), z.literal(4096)]).default(512),
   bus: z.enum(['nvme', 'sata']).default('nvme'),
-  /** What was trimmed can be read on: TRIM is advisory. */
+  /** Trimmed data can still be read: TRIM is advisory. */
   keepsTrimmed: z.boolean().default(false),
   smart: z.enum(smartStates).default('well'),
   content: Content.default({ kind: 'blank' }),
@@ -42,7 +42,7 @@ export type DiskSeed = z.infer<typeof DiskSeed>;
 
 export const NicSeed = z.strictObject({
   name: z.string().optional(),
-  /** Default: made up from the server's number. */
+  /** Default: derived from the server's number. */
   mac: z
     .string()
     .regex(/^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$/)
@@ -55,7 +55,7 @@ export type NicSeed = z.infer<typeof NicSeed>;
 export const FirmwareSeed = z.strictObject({
   kind: z.enum(['uefi', 'bios']).default('uefi'),
   findsLoaders: z.boolean().default(true),
-  /** Default: an entry for each card, and one for each disk with a system on it. */
+  /** Default: an entry for each NIC, and one for each disk with a system. */
   entries: z
     .array(
       z.strictObject({
@@ -69,24 +69,24 @@ export const FirmwareSeed = z.strictObject({
       }),
     )
     .optional(),
-  /** Default: cards first, as the provider delivers them. */
+  /** Default: NICs first, as the provider delivers them. */
   order: z.array(z.string()).optional(),
 });
 export type FirmwareSeed = z.infer<typeof FirmwareSeed>;
 
-/** Habits and troubles of a mainboard. */
+/** Behaviours and faults of a mainboard. */
 export const BoardSeed = z.strictObject({
   /** An entry whose disk has no loader. */
   onMissingLoader: z.enum(['skip', 'hang']).default('skip'),
   /** Entries that it never tries, whatever its menu says. */
   skips: z.array(z.string()).default([]),
-  /** Names of disks go round with each boot. */
+  /** Names of disks rotate with each boot. */
   swapsDiskNames: z.boolean().default(false),
-  /** Seconds in the rescue system until WWNs are there. */
+  /** Seconds in the rescue system until WWNs exist. */
   udevSeconds: z.number().nonnegative().default(0),
-  /** Nothing but taking the power from it helps. */
+  /** Only a power cut helps. */
   isHung: z.boolean().default(false),
-  /** So many rescue systems are fetched and never come up. */
+  /** The number of rescue systems that are fetched and never start. */
   lostRescues: z.int().nonnegative().default(0),
 });
 export type BoardBehaviour = z.infer<typeof BoardSeed>;

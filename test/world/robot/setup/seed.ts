@@ -3,21 +3,21 @@ import { z } from 'zod';
 import { bootConfigKinds, resetTypes } from '../state.ts';
 import { BoardSeed, DiskSeed, FirmwareSeed, NicSeed } from './hardware-seed.ts';
 
-/** How long things take, in seconds of the world. */
+/** Durations in simulated seconds. */
 export const Delays = z.strictObject({
   /** Power-on self test. */
   postSeconds: z.number().nonnegative().default(45),
-  /** A network boot until it has its answer: then rescue counts as used, or the next entry has its turn. */
+  /** A network boot until its answer: then rescue counts as used, or the next entry is tried. */
   networkSeconds: z.number().nonnegative().default(15),
-  /** The same at a card without a cable. */
+  /** The same on a NIC without a cable. */
   noCableSeconds: z.number().nonnegative().default(60),
   /** From there to a rescue system that answers. */
   imageSeconds: z.number().nonnegative().default(100),
-  /** What is armed is armed no more when nobody restarts the server for so long (Hetzner docs: Rescue System). */
+  /** An armed configuration expires after this time without a restart (Hetzner docs: Rescue System). */
   lapseSeconds: z.number().nonnegative().default(3600),
-  /** A Linux on a disk until it answers. */
+  /** Boot of a Linux on a disk until it answers. */
   linuxSeconds: z.number().nonnegative().default(30),
-  /** A system on its way down answers on. */
+  /** A system continues to answer during its shutdown. */
   shutdownSeconds: z.number().nonnegative().default(5),
   installSeconds: z.number().nonnegative().default(240),
   /** A manual reset. */
@@ -28,19 +28,21 @@ export const Delays = z.strictObject({
 });
 export type Delays = z.infer<typeof Delays>;
 
-/** Where the documentation is silent or contradicts what was seen, a test chooses. */
+/** Choices for tests where the documentation is silent or contradicts observations. */
 export const RobotBehaviour = z.strictObject({
   /** Name of the field: the first is documented, the other was seen. */
   rateLimitField: z.enum(['max_request', 'max_requests']).default('max_request'),
-  /** What an address sees that is locked out. */
+  /** The response for a locked-out address. */
   blocked: z.enum(['unauthorized', 'forbidden', 'drop']).default('unauthorized'),
-  /** POST on a boot configuration while one is armed: 409 BOOT_ALREADY_ENABLED, or the new one takes its place. */
+  /** POST on a boot configuration while one is armed: 409 BOOT_ALREADY_ENABLED, or the new one replaces it. */
   armingWhileArmed: z.enum(['refuse', 'replace']).default('refuse'),
-  /** Rescue has a password although keys were given. */
+  /** Rescue has a password also when keys were given. */
   passwordBesideKeys: z.boolean().default(true),
-  /** The deprecated `arch` is in answers. */
+  /** Answers contain the deprecated `arch`. */
   sendsArch: z.boolean().default(true),
-  /** The word for a vSwitch member that comes or goes: the first is documented, the other was seen, too. */
+  /**
+   * The status of a vSwitch member that is being added or removed: the first is documented, the other was also seen.
+   */
   inProcess: z.enum(['in process', 'processing']).default('in process'),
   mostVSwitches: z.int().positive().default(100),
 });
@@ -48,7 +50,7 @@ export type RobotBehaviour = z.infer<typeof RobotBehaviour>;
 
 const ServerSeed = z.strictObject({
   number: z.int().positive(),
-  /** Webservice user of the account it belongs to; default: the first one. */
+  /** Webservice user of its account; default: the first one. */
   account: z.string().optional(),
   name: z.string().default(''),
   product: z.string().default('AX42'),
@@ -63,9 +65,9 @@ const ServerSeed = z.strictObject({
   prefix: z.int().min(8).max(32).default(26),
   /** Network address of its /64. */
   ipv6Net: z.string().endsWith('::').optional(),
-  /** Single addresses beside the main one. */
+  /** Single addresses besides the main one. */
   extraIps: z.array(z.ipv4()).default([]),
-  /** What the server object says about rescue, true or not. */
+  /** The rescue flag of the server object, correct or not. */
   saysRescue: z.boolean().default(true),
   offers: z.array(z.enum(bootConfigKinds)).default(['rescue', 'linux', 'vnc']),
   resets: z.array(z.enum(resetTypes)).default(['power', 'power_long', 'hw', 'man']),
@@ -91,7 +93,7 @@ const newPassword = (): string =>
   Array.from({ length: 16 }, () => 'abcdefghjkmnpqrstuvwxyzABCDEFGHJKMNPQRSTUVWXYZ23456789'[randomInt(54)]).join('');
 
 const AccountSeed = z.strictObject({
-  /** The `#` is part of it. */
+  /** Includes the `#`. */
   user: z
     .string()
     .regex(/^[^:]+$/)
@@ -113,7 +115,7 @@ const AccountSeed = z.strictObject({
       z.strictObject({
         ip: z.string(),
         netmask: z.string().default('255.255.255.255'),
-        /** Number of the server it was ordered for. */
+        /** Number of the server of the order. */
         server: z.int(),
         /** Number of the server it is routed to, or null; default: the same. */
         active: z.int().nullable().optional(),
@@ -123,7 +125,7 @@ const AccountSeed = z.strictObject({
 });
 export type AccountSeed = z.infer<typeof AccountSeed>;
 
-/** Three servers nobody uses yet, and one on which somebody's Linux runs beside a disk with Ceph on it. */
+/** Three unused servers, and one with an installed Linux and a Ceph disk. */
 const defaultServers = (): ServerSeed[] => [
   ...[3140011, 3140012, 3140013].map((number) => ServerSeed.parse({ number })),
   ServerSeed.parse({
@@ -137,9 +139,9 @@ const defaultServers = (): ServerSeed[] => [
   }),
 ];
 
-/** What the room begins with. Everything may be left out: then it is one account with four servers. */
+/** The initial state of the simulator. Every field is optional: the default is one account with four servers. */
 export const RobotSeed = z.strictObject({
-  /** The first three parts of the addresses of servers that name none. */
+  /** The first three octets of the default addresses of servers. */
   network: z
     .string()
     .regex(/^\d+\.\d+\.\d+$/)
@@ -151,7 +153,7 @@ export const RobotSeed = z.strictObject({
   servers: z.array(ServerSeed).default(defaultServers),
   delays: Delays.prefault({}),
   behaviour: RobotBehaviour.prefault({}),
-  /** Requests an hour where they differ from the documented ones, e.g. `POST /reset: 5`. */
+  /** Hourly request limits that differ from the documented ones, e.g. `POST /reset: 5`. */
   limits: z.record(z.string(), z.int().nonnegative()).default({}),
 });
 export type RobotSeed = z.infer<typeof RobotSeed>;

@@ -1,6 +1,6 @@
 import ssh2 from 'ssh2';
 
-/** A pair of SSH keys of type ed25519, as text of OpenSSH. About one in 300 that the library makes cannot be read by itself. */
+/** An ed25519 SSH key pair in OpenSSH format. The library cannot parse about one in 300 of its own keys. */
 export function makeSshKey(): { readonly private: string; readonly public: string } {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519');

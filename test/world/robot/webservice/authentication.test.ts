@@ -6,15 +6,15 @@ afterEach(closeAll);
 
 const wrong = { login: '#ws+Wr1dRbt7:no' };
 
-describe('who is let in', () => {
-  it('a wrong password is refused before anything is looked up', async () => {
+describe('authentication', () => {
+  it('a wrong password is refused before any lookup', async () => {
     const { ask } = await enter();
     const answer = await ask('GET /server/1', wrong);
     expect(statusAndCodeOf(answer)).toBe('401 UNAUTHORIZED');
     expect(answer.headers['www-authenticate']).toMatch(/^Basic /);
   });
 
-  it('three failed logins shut an address out for ten minutes, with right credentials too, and no other one', async () => {
+  it('three failed logins lock only that address out for ten minutes, also with valid credentials', async () => {
     const { ask, room, clock } = await enter();
     for (let i = 0; i < 3; i += 1) expect(statusAndCodeOf(await ask('GET /server', wrong))).toBe('401 UNAUTHORIZED');
     expect(statusAndCodeOf(await ask('GET /server'))).toBe('401 UNAUTHORIZED');
@@ -26,7 +26,7 @@ describe('who is let in', () => {
     expect((await ask('GET /server')).status).toBe(200);
   });
 
-  it('two failures are forgotten after a while, and a success between them makes up for nothing', async () => {
+  it('two failures expire after a while, and a success between them does not reset the count', async () => {
     const { ask, room, clock } = await enter();
     for (let i = 0; i < 2; i += 1) await ask('GET /server', wrong);
     await clock.pass(600);
@@ -39,7 +39,7 @@ describe('who is let in', () => {
     expect(room.lockouts()).toEqual(['127.0.0.1']);
   });
 
-  it('a call without credentials is refused, and is no failed login', async () => {
+  it('a call without credentials is refused, and is not a failed login', async () => {
     const { ask, room } = await enter();
     for (let i = 0; i < 4; i += 1)
       expect(statusAndCodeOf(await ask('GET /server', { login: null }))).toBe('401 UNAUTHORIZED');
@@ -49,20 +49,20 @@ describe('who is let in', () => {
   it.each([
     ['forbidden', '403 FORBIDDEN'],
     ['drop', 'nothing'],
-  ] as const)('nobody has documented what a blocked client sees: %s can be had', async (blocked, seen) => {
+  ] as const)('the answer to a blocked client is undocumented: %s is available', async (blocked, seen) => {
     const { ask } = await enter({ behaviour: { blocked } });
     for (let i = 0; i < 3; i += 1) await ask('GET /server', wrong);
     expect(await ask('GET /server').then(statusAndCodeOf, () => 'nothing')).toBe(seen);
   });
 
-  it('another password from now on: the old one is a failed login', async () => {
+  it('after a password change the old one is a failed login', async () => {
     const { ask, room } = await enter();
     room.changePassword('new');
     expect((await ask('GET /server')).status).toBe(401);
     expect((await ask('GET /server', { login: '#ws+Wr1dRbt7:new' })).status).toBe(200);
   });
 
-  it("others' servers do not exist, by number or by address, and nobody's are like them", async () => {
+  it('servers of other accounts look like unknown ones, by number or by address', async () => {
     const accounts = [{ password: 'a' }, { user: '#ws+other', password: 'b' }];
     const { ask } = await enter({ accounts, servers: [{ number: 11 }, { number: 12, account: '#ws+other' }] });
     const numbers = async (login?: string) =>
@@ -82,7 +82,7 @@ describe('who is let in', () => {
   });
 });
 
-describe('limits of an hour', () => {
+describe('hourly limits', () => {
   it.each([
     ['GET', '/server/3140011', '/server', 200],
     ['POST', '/reset/3140011', '/reset', 50],
@@ -110,7 +110,7 @@ describe('limits of an hour', () => {
     expect((await ask(`${method} ${path}`)).status).not.toBe(403);
   });
 
-  it('the list of servers and one server draw on the same 200', async () => {
+  it('the list of servers and one server share the same 200', async () => {
     const { ask } = await enter();
     for (let i = 0; i < 100; i += 1) await ask('GET /server');
     for (let i = 0; i < 100; i += 1) await ask('GET /server/3140011');
@@ -119,7 +119,7 @@ describe('limits of an hour', () => {
     expect((await ask('POST /server/3140011', { form: 'server_name=a' })).status).toBe(200);
   });
 
-  it('the window slides: what is an hour old is free again, and no more', async () => {
+  it('the window slides: only calls older than an hour are free again', async () => {
     const { ask, clock } = await enter({ limits: { 'GET /reset': 2 } });
     await ask('GET /reset');
     await clock.pass(1800);
@@ -129,7 +129,7 @@ describe('limits of an hour', () => {
     expect((await ask('GET /reset')).status).toBe(403);
   });
 
-  it('are counted by account, and a login that fails costs nothing', async () => {
+  it('are counted by account, and a failed login costs nothing', async () => {
     const accounts = [{ password: 'a' }, { user: '#ws+other', password: 'b' }];
     const { ask } = await enter({ accounts, limits: { 'GET /server': 1 } });
     await ask('GET /server', wrong);
@@ -138,14 +138,14 @@ describe('limits of an hour', () => {
     expect((await ask('GET /server', { login: '#ws+other:b' })).status).toBe(200);
   });
 
-  it('the field has been seen under another name', async () => {
+  it('the field was also observed under another name', async () => {
     const { ask } = await enter({ behaviour: { rateLimitField: 'max_requests' }, limits: { 'GET /key': 0 } });
     expect((await ask('GET /key')).body.error).toMatchObject({ max_requests: 0, interval: 3600 });
   });
 });
 
 describe('the protocol', () => {
-  it('bodies are forms: JSON is refused, whatever it is called', async () => {
+  it('bodies are forms: JSON is refused with any content type', async () => {
     const { ask } = await enter();
     const json = { form: '{"os":"linux"}' };
     for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
@@ -160,7 +160,7 @@ describe('the protocol', () => {
     }
   });
 
-  it('.yaml after the path asks for YAML, of errors too', async () => {
+  it('.yaml after the path requests YAML, also for errors', async () => {
     const { ask } = await enter();
     const answer = await ask('GET /server/3140011.yaml');
     expect(answer.text).toMatch(/^server:\n {2}server_ip: 127\.42\.60\.11\n/);
@@ -168,21 +168,21 @@ describe('the protocol', () => {
     expect((await ask('GET /server/1.yaml')).text).toMatch(/^error:\n {2}status: 404\n/);
   });
 
-  it.each(['GET /', 'GET /server/'])('%s is answered to whoever has the password', async (call) => {
+  it.each(['GET /', 'GET /server/'])('%s is answered with valid credentials', async (call) => {
     const { ask } = await enter();
     expect((await ask(call)).status).toBe(200);
     expect((await ask(call, wrong)).status).toBe(401);
   });
 
   it.each(['GET /nosuch', 'PUT /server/3140011', 'POST /server', 'GET /boot', 'GET /storagebox'])(
-    '%s is not there',
+    '%s does not exist',
     async (call) => {
       const { ask } = await enter();
       expect(statusAndCodeOf(await ask(call))).toBe('404 NOT_FOUND');
     },
   );
 
-  it('speaks TLS with its own authority, and nothing else', async () => {
+  it('uses TLS with its own CA only', async () => {
     const { room } = await enter();
     expect(room.line.url).toMatch(/^https:/);
     await expect(fetch(room.line.url)).rejects.toThrow();
@@ -190,8 +190,8 @@ describe('the protocol', () => {
   });
 });
 
-describe('told to fail', () => {
-  it('maintenance: 503 to everybody, not even JSON', async () => {
+describe('faults', () => {
+  it('maintenance: 503 to every call, without JSON', async () => {
     const { ask, room } = await enter();
     room.setMaintenance(true);
     const answer = await ask('GET /server', wrong);
@@ -200,7 +200,7 @@ describe('told to fail', () => {
     expect((await ask('GET /server')).status).toBe(200);
   });
 
-  it('an error stands in for the work: the code of the endpoint, and nothing is done', async () => {
+  it('an error replaces the work: the code of the endpoint, and nothing is done', async () => {
     const { ask, room, switchboard } = await enter();
     switchboard.fail('robot', /^POST \/boot\/\{n\}\/rescue$/, { kind: 'error', code: 'BOOT_ACTIVATION_FAILED' });
     switchboard.fail('robot', /^POST \/reset\/\{n\}$/, { kind: 'error', code: 'RESET_FAILED' });
@@ -212,7 +212,7 @@ describe('told to fail', () => {
     expect((await rescue()).status).toBe(200);
   });
 
-  it('an answer may be no JSON, or no body at all', async () => {
+  it('an answer may be other than JSON, or have no body', async () => {
     const { ask, switchboard } = await enter();
     const html = { 'content-type': 'text/html' };
     switchboard.fail('robot', /^GET/, { kind: 'error', status: 502, body: '<h1>Bad Gateway</h1>', headers: html });
@@ -221,7 +221,7 @@ describe('told to fail', () => {
     expect(await ask('GET /server')).toMatchObject({ status: 403, text: '' });
   });
 
-  it('each call is on record by its endpoint, with the server it is about and no secret', async () => {
+  it('each call is recorded by its endpoint, with its server and without secrets', async () => {
     const { ask, switchboard } = await enter();
     await ask('POST /boot/3140011/rescue', { form: 'os=linux' });
     expect(switchboard.calls).toMatchObject([
@@ -236,7 +236,7 @@ describe('told to fail', () => {
   });
 });
 
-describe('what no provisioner may call', () => {
+describe('calls that are forbidden to provisioners', () => {
   it.each([
     ['GET /server/3140011/cancellation', 'cancellation_date=now'],
     ['POST /server/3140011/cancellation', 'cancellation_date=now'],
@@ -244,7 +244,7 @@ describe('what no provisioner may call', () => {
     ['POST /server/3140011/reversal', 'reversal_reason=none'],
     ['POST /ip/127.42.60.11/cancellation', 'cancellation_date=now'],
     ['POST /subnet/2001:db8:60:e9da::/cancellation', 'cancellation_date=now'],
-  ])('%s is refused, and never forgotten', async (call, form) => {
+  ])('%s is refused, and stays on record', async (call, form) => {
     const { ask, room } = await enter();
     const answer = await ask(call, form === '' || call.startsWith('GET') ? {} : { form });
     expect(statusAndCodeOf(answer)).toBe('409 CONFLICT');
@@ -252,7 +252,7 @@ describe('what no provisioner may call', () => {
     expect((await ask('GET /server/3140011')).body.server.cancelled).toBe(false);
   });
 
-  it('orders are refused as if the login had failed, and count as that', async () => {
+  it('orders are refused like a failed login, and count as one', async () => {
     const { ask, room } = await enter();
     for (let i = 0; i < 3; i += 1) expect((await ask('POST /order/server/transaction')).status).toBe(401);
     expect(room.forbiddenCalls()).toHaveLength(3);

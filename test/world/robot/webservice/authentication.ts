@@ -3,16 +3,16 @@ import type { AccountState, LoginFailures, RobotState } from '../state.ts';
 import { worldSeconds } from '../world-time.ts';
 import { RobotError } from './errors.ts';
 
-/** After so many failed logins an address is shut out for a while (Robot webservice documentation). */
+/** After this many failed logins an address is locked out for a while (Robot webservice documentation). */
 const allowedFailures = 3;
 const blockedSeconds = 600;
 
-/** The connection of a blocked address is to be closed without an answer. */
+/** The connection of a blocked address must be closed without an answer. */
 export class AddressBlocked extends Error {}
 
 /**
- * Whose call this is. A failed login counts for its address; no later success makes up for it, so that whoever shares an address
- * with a right caller is caught, too. A call without any credentials is refused and does not count.
+ * Authenticates a call. A failed login counts for its address, and a later success does not reset the count, so a valid
+ * client at the same address is locked out, too. A call without credentials is refused and does not count.
  */
 export function authenticateAccount(robot: RobotState, authorization: string | undefined, from: string): AccountState {
   const strikes = loginFailuresOf(robot, from);
@@ -27,7 +27,7 @@ export function authenticateAccount(robot: RobotState, authorization: string | u
   throw unauthorizedRobotError();
 }
 
-/** A failed login of this address, by whatever call. */
+/** A failed login of this address, by any call. */
 export function countLoginFailure(robot: RobotState, from: string): void {
   const strikes = loginFailuresOf(robot, from);
   const now = worldSeconds(robot);
@@ -40,7 +40,7 @@ export function countLoginFailure(robot: RobotState, from: string): void {
 
 export const unauthorizedRobotError = (): RobotError => new RobotError(401, 'UNAUTHORIZED', 'unauthorized');
 
-/** What a blocked client sees is not documented. */
+/** The response to a blocked client is undocumented. */
 function blockedError({ behaviour }: RobotState): Error {
   if (behaviour.blocked === 'drop') return new AddressBlocked();
   return behaviour.blocked === 'forbidden' ? new RobotError(403, 'FORBIDDEN', 'forbidden') : unauthorizedRobotError();

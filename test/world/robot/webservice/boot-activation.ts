@@ -1,7 +1,7 @@
 import type { BootActivation, RobotState, ServerState } from '../state.ts';
 import { worldSeconds } from '../world-time.ts';
 
-/** What is armed right now, if anything. */
+/** The armed configuration, if any. */
 export function currentActivation(robot: RobotState, server: ServerState): BootActivation | undefined {
   const { activation } = server;
   if (activation?.kind === 'rescue' && worldSeconds(robot) - activation.at >= robot.delays.lapseSeconds) {
@@ -10,7 +10,7 @@ export function currentActivation(robot: RobotState, server: ServerState): BootA
   return server.activation;
 }
 
-/** A network boot takes what is armed: from then on nothing is. */
+/** A network boot takes the armed configuration and disarms it. */
 export function consumeActivation(robot: RobotState, server: ServerState): BootActivation | undefined {
   const activation = currentActivation(robot, server);
   server.activation = undefined;

@@ -4,7 +4,7 @@ import { notFoundRobotError } from './errors.ts';
 import type { FormArray } from './php-form.ts';
 import type { BudgetGroup } from './request-budget.ts';
 
-/** A call that was let in. */
+/** An authenticated call. */
 export interface WebserviceRequest {
   readonly robot: RobotState;
   readonly account: AccountState;
@@ -15,7 +15,7 @@ export interface WebserviceRequest {
   readonly from: string;
 }
 
-/** Undefined as a body is an empty one. */
+/** Undefined, like an empty body. */
 export interface EndpointReply {
   readonly status: number;
   readonly body?: unknown;
@@ -23,9 +23,9 @@ export interface EndpointReply {
 
 export interface RobotEndpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** E.g. `/boot/{n}/rescue`. With the method it is the name of the call at the switchboard. */
+  /** E.g. `/boot/{n}/rescue`. With the method it is the name of the call at the interceptor. */
   readonly path: string;
-  /** Null: it draws on no budget. */
+  /** Null: it uses no budget. */
   readonly group: BudgetGroup | null;
   /** Throws a RobotError. */
   handle(ask: WebserviceRequest): EndpointReply | Promise<EndpointReply>;
@@ -39,7 +39,10 @@ export const emptyReply: EndpointReply = { status: 200 };
 export const serversOf = (robot: RobotState, account: AccountState): ServerState[] =>
   [...robot.servers.values()].filter((one) => one.account === account).sort((a, b) => a.number - b.number);
 
-/** The server that `word` names: by number, or by its main address as in former times. Others' do not exist. */
+/**
+ * The server with the identifier `word`: its number, or its main address (deprecated). Servers of other accounts do not
+ * exist.
+ */
 export function findServerByWord(robot: RobotState, account: AccountState, word: string): ServerState | undefined {
   const mine = serversOf(robot, account);
   if (isIPv4(word)) return mine.find(({ address }) => address === word);
@@ -53,14 +56,14 @@ export function serverOfRequest({ robot, account, params }: WebserviceRequest): 
   return server;
 }
 
-/** Stands at the head of most answers. */
+/** The common first fields of most answers. */
 export const serverIdentityFields = (server: ServerState) => ({
   server_ip: server.address,
   server_ipv6_net: server.ipv6Net,
   server_number: server.number,
 });
 
-/** Some lists are 404 when there is nothing in them. */
+/** Some lists are 404 when they are empty. */
 export function notFoundIfEmpty<T>(list: readonly T[]): readonly T[] {
   if (list.length === 0) throw notFoundRobotError();
   return list;

@@ -1,4 +1,4 @@
-/** A refusal in Robot's envelope. */
+/** An error in Robot's envelope. */
 export class RobotError extends Error {
   readonly status: number;
   readonly code: string;
@@ -20,12 +20,12 @@ export const errorEnvelope = (status: number, code: string, message: string, ext
   error: { status, code, message, ...extra },
 });
 
-/** 404 in the words of each kind of thing. */
+/** 404 in the words of each kind of object. */
 export const notFoundRobotError = (code = 'NOT_FOUND', message = 'not found'): RobotError =>
   new RobotError(404, code, message);
 export const conflictRobotError = (code: string, message: string): RobotError => new RobotError(409, code, message);
 
-/** Names of parameters that are missing, and of those that make no sense; null: none. */
+/** Names of missing parameters, and of invalid ones; null: none. */
 export function invalidInputError({ missing, invalid }: { missing?: string[]; invalid?: string[] } = {}): RobotError {
   const list = (names: string[] | undefined): string[] | null => (names && names.length > 0 ? names : null);
   return new RobotError(400, 'INVALID_INPUT', 'invalid input', { missing: list(missing), invalid: list(invalid) });

@@ -9,7 +9,7 @@ import { parseForm } from './php-form.ts';
 import { spendRequest } from './request-budget.ts';
 import type { MatchedRoute } from './router.ts';
 
-/** A reply as it goes over the wire: a text as a body is sent as it is. */
+/** A response: a string body is sent unchanged. */
 export interface WireReply extends EndpointReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -23,8 +23,8 @@ export interface IncomingRequest {
 }
 
 /**
- * Answers one call: down for maintenance, who is it, what is it, is there any budget left, and then the work. A fault stands in for
- * the work: who is refused before does not meet it.
+ * Answers one call: maintenance, authentication, routing, budget, and then the work. A fault replaces the work: a call
+ * that is refused before does not get it.
  */
 export async function handleRobotRequest(
   robot: RobotState,
@@ -62,7 +62,7 @@ async function callEndpoint(
   const ask: WebserviceRequest = { robot, account, params, query: url.searchParams, form: parseForm(body), from };
   if (endpoint) return await endpoint.handle(ask);
   if (/^\/order(?:\/|$)/.test(url.pathname)) return rejectOrder(ask, method, url.pathname);
-  // Clients try their credentials here; what the real one answers them is not documented.
+  // Clients test their credentials at this path; the real response is undocumented.
   if (url.pathname === '/' && method === 'GET') return { status: 200, body: {} };
   throw notFoundRobotError();
 }

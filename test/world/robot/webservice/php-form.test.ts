@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formArrays, formText, formTexts, parseForm } from './php-form.ts';
 
-describe('forms are read as PHP reads them', () => {
+describe('forms are parsed like in PHP', () => {
   it.each([
     ['one plain value', 'k=9b%3A41', ['9b:41']],
     ['brackets', 'k[]=a&k[]=b', ['a', 'b']],
@@ -29,11 +29,11 @@ describe('forms are read as PHP reads them', () => {
     expect(formArrays(rules['output'])).toEqual([]);
   });
 
-  it('an array is no text', () => {
+  it('an array is not a string', () => {
     expect(formText(parseForm('os[]=linux'), 'os')).toBeUndefined();
   });
 
-  it('takes whatever it is given, and gives back what a form holds', () => {
+  it('accepts every input, and returns the values of a form', () => {
     fc.assert(fc.property(fc.string(), (any) => void parseForm(any)));
     const entry = fc.tuple(fc.stringMatching(/^[a-z_]+$/), fc.string());
     fc.assert(

@@ -1,12 +1,12 @@
-/** A value of a form as PHP reads it: text, or an array whose keys are numbers or names. */
+/** A form value as PHP parses it: a string, or an array with numeric or named keys. */
 export type FormValue = string | FormArray;
 export interface FormArray {
   [key: string]: FormValue;
 }
 
 /**
- * Reads `application/x-www-form-urlencoded` as PHP does: `k=v`, `k[]=v`, `k[0]=v`, `k[a][b]=v`, brackets raw or encoded. Of a
- * plain name that is there twice, the last one counts.
+ * Parses `application/x-www-form-urlencoded` like PHP: `k=v`, `k[]=v`, `k[0]=v`, `k[a][b]=v`, brackets raw or encoded.
+ * The last value of a duplicate plain name counts.
  */
 export function parseForm(text: string): FormArray {
   const form = newArray();
@@ -22,13 +22,13 @@ export function parseForm(text: string): FormArray {
   return form;
 }
 
-/** One text, or undefined when it is not there or an array. */
+/** A string, or undefined when it is missing or an array. */
 export function formText(form: FormArray, name: string): string | undefined {
   const value = form[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A list however it was written: one plain value is a list of one. */
+/** A list in any notation: one plain value is a list of one. */
 export function formTexts(form: FormArray, name: string): string[] {
   const value = form[name];
   if (value === undefined) return [];
@@ -64,7 +64,7 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    // A stray percent sign stands for itself.
+    // An invalid percent sign is kept.
     return spaced;
   }
 }

@@ -8,7 +8,7 @@ const types: Readonly<Record<string, { readonly type: string; readonly size?: nu
   'ecdsa-sha2-nistp521': { type: 'ECDSA', size: 521 },
 };
 
-/** Reads a public key in OpenSSH's or SSH2's form (RFC 4716); undefined when it is neither, or damaged. */
+/** Parses a public key in OpenSSH or SSH2 format (RFC 4716); undefined when it is neither, or damaged. */
 export function parsePublicKey(
   text: string,
 ): { fingerprint: string; type: string; size: number; data: string } | undefined {
@@ -36,7 +36,7 @@ function readOpenSsh(text: string): Buffer | undefined {
 function readSsh2(text: string): Buffer | undefined {
   const body = /^---- BEGIN SSH2 PUBLIC KEY ----\r?\n(?<body>[\s\S]*?)---- END SSH2 PUBLIC KEY ----/.exec(text.trim());
   if (!body?.groups) return undefined;
-  // Headers have a colon, and go on in the next line after a backslash.
+  // Headers have a colon, and continue on the next line after a backslash.
   const withoutHeaders = (body.groups['body'] ?? '').replace(/^[\w-]+:(?:.*\\\r?\n)*.*$/gm, '');
   return Buffer.from(withoutHeaders, 'base64');
 }

@@ -4,7 +4,9 @@ import { RobotError } from './errors.ts';
 
 const hourSeconds = 3600;
 
-/** Requests an hour and account (Robot webservice documentation). PUT draws on POST unless it has a number of its own. */
+/**
+ * Requests per hour and account (Robot webservice documentation). PUT uses the budget of POST unless it has its own.
+ */
 const documentedLimits = {
   server: { GET: 200, POST: 200 },
   cancellation: { GET: 200, POST: 200, DELETE: 200 },
@@ -24,7 +26,7 @@ const documentedLimits = {
 /** Endpoints that share a budget. */
 export type BudgetGroup = keyof typeof documentedLimits;
 
-/** Takes one request from the account's budget, or refuses: 403, not 429. A request that is refused costs nothing. */
+/** Takes one request from the account's budget, or refuses: 403, not 429. A refused request costs nothing. */
 export function spendRequest(robot: RobotState, account: AccountState, group: BudgetGroup, method: string): void {
   const limits: Readonly<Record<string, number>> = documentedLimits[group];
   const counted = method === 'PUT' && limits['PUT'] === undefined ? 'POST' : method;

@@ -13,7 +13,7 @@ import { trafficEndpoints } from './endpoints/traffic.ts';
 import { vswitchEndpoints } from './endpoints/vswitch.ts';
 import { wolEndpoints } from './endpoints/wol.ts';
 
-/** What the webservice can be asked. The first one that fits is taken. */
+/** The endpoints of the webservice. The first match is used. */
 const endpoints: readonly RobotEndpoint[] = [
   ...serverEndpoints,
   ...forbiddenEndpoints,
@@ -33,15 +33,15 @@ const endpoints: readonly RobotEndpoint[] = [
 const table = endpoints.map((endpoint) => ({ endpoint, steps: endpoint.path.split('/') }));
 
 export interface MatchedRoute {
-  /** Undefined: there is nothing at this path. */
+  /** Undefined: the path does not exist. */
   readonly endpoint: RobotEndpoint | undefined;
   readonly params: Readonly<Record<string, string>>;
-  /** As the switchboard knows the call. */
+  /** The name of the call at the interceptor. */
   readonly name: string;
   readonly isYaml: boolean;
 }
 
-/** Finds who answers. `.yaml` after the path asks for the answer in YAML. */
+/** Finds the endpoint. `.yaml` after the path requests the answer in YAML. */
 export function findRobotRoute(method: string, path: string): MatchedRoute {
   const isYaml = path.endsWith('.yaml');
   const plain = (isYaml ? path.slice(0, -'.yaml'.length) : path).replace(/(?<=.)\/$/, '');

@@ -11,12 +11,12 @@ import { findRobotRoute } from './router.ts';
 
 export interface RobotWebServer {
   readonly port: number;
-  /** Connections end, and others can be made. */
+  /** Ends all connections; new ones are accepted. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Listens with TLS, as the real one does: nothing is said in the clear. */
+/** Listens with TLS only, like the real one. */
 export async function listenRobot(
   robot: RobotState,
   host: string,

@@ -24,7 +24,7 @@ describe('callers', () => {
     ['os:reader', 'PermissionDenied: not authorized'],
     ['os:operator', 'PermissionDenied: not authorized'],
     ['os:nobody', 'PermissionDenied: not authorized'],
-  ])('may do what the organisation of their certificate says: %s may not reset', async (organization, expected) => {
+  ])('are authorized by the organisation of their certificate: %s may not reset', async (organization, expected) => {
     const { world, client } = await startTestCluster('roles');
     await awaitStage(world, await client(), 'installing');
     const node = await client(organization);
@@ -37,7 +37,7 @@ describe('callers', () => {
     if (organization === 'os:reader') expect(await messageOfRejection(node.machine.reboot({}))).toBe(expected);
   });
 
-  it('get no further than the connection with another usage than clientAuth alone, or a certificate of another cluster', async () => {
+  it('cannot connect without clientAuth as only usage, or with a certificate of another cluster', async () => {
     const { world, address, client } = await startTestCluster('handshake');
     await world.until('the API', async () => (await client()).machine.version({}));
     const secrets = await sharedTestSecrets();
@@ -54,7 +54,7 @@ describe('callers', () => {
 });
 
 describe('resources', () => {
-  it('are refused by unknown type or namespace, and missed by unknown id', async () => {
+  it('are refused by unknown type or namespace, and not found by unknown id', async () => {
     const one = await startTestCluster('state');
     await awaitBootFromDisk(one);
     const { state } = await one.client();
@@ -99,7 +99,7 @@ describe('resources', () => {
     expect(seen).toEqual([undefined, EventType.CREATED, EventType.BOOTSTRAPPED, EventType.UPDATED]);
   });
 
-  it('that are missing show a tombstone to whoever watches one', async () => {
+  it('that are missing send a tombstone to a watch of one id', async () => {
     const one = await startTestCluster('tombstone');
     const { state } = await one.client();
     await awaitStage(one.world, await one.client(), 'installing');
@@ -120,7 +120,7 @@ describe('resources', () => {
   });
 });
 
-it('a service that this Talos does not have is unknown', async () => {
+it('a service that this Talos version does not have is unknown', async () => {
   const one = await startTestCluster('early', {
     image: { version: '1.12.11' },
     edit: (text) => text.replaceAll('v1.13.9', 'v1.12.11').replaceAll('v1.36.3', 'v1.35.4'),
@@ -159,7 +159,7 @@ describe('faults', () => {
 });
 
 describe('configurations', () => {
-  it('that are staged take effect after the next reboot, those on trial go back by themselves', async () => {
+  it('in mode STAGED take effect after the next reboot, those in mode TRY are rolled back automatically', async () => {
     const one = await startTestCluster('modes');
     await awaitBootFromDisk(one);
     const { machine } = await one.client();
@@ -184,7 +184,7 @@ describe('configurations', () => {
     await one.world.until('the staged one', async () => (await hostname()) === 'staged');
   });
 
-  it('are applied as the version of Talos has it: no REBOOT from 1.14 on, little in maintenance mode before 1.13', async () => {
+  it('depend on the Talos version: no REBOOT from 1.14 on, little in maintenance mode before 1.13', async () => {
     const old = await startTestCluster('old', { maintenance: true, image: { version: '1.12.11' } });
     const nobody = await old.client(null);
     await awaitStage(old.world, nobody, 'maintenance');
@@ -238,7 +238,7 @@ describe('a reset', () => {
     [{ userDisksToWipe: ['/dev/vda'] }, /^Unknown: reset user disk failed: device \/dev\/vda is the system disk/],
     [{ userDisksToWipe: ['/dev/vdz'] }, /^Unknown: reset user disk failed: device \/dev\/vdz wasn't found/],
     [{ userDisksToWipe: ['/dev/sr0'] }, /^Unknown: reset user disk failed: device \/dev\/sr0 is readonly/],
-  ])('of something that is not there is refused at once: %j', async (request, message) => {
+  ])('of an unknown target is refused at once: %j', async (request, message) => {
     const one = await startTestCluster('arguments');
     await awaitBootFromDisk(one);
     const { machine } = await one.client();

@@ -8,7 +8,9 @@ import { callerKey, type GrpcCaller } from './grpc-server.ts';
 import { knownRoles, mayCallMethod } from './roles.ts';
 import { rolesKey } from './roles-context.ts';
 
-/** Everything that happens before a method: it is written down, faults are applied, the caller is judged, the call is passed on. */
+/**
+ * The steps before a method: the call is recorded, faults are applied, the caller is authorized, the call is forwarded.
+ */
 export const callInterceptor =
   (node: TalosNode, maintenance: boolean): Interceptor =>
   (next) =>
@@ -32,7 +34,7 @@ export const callInterceptor =
     });
   };
 
-/** Until Talos 1.12 maintenance mode was a service of its own, with these calls alone. */
+/** Until Talos 1.12 maintenance mode was a separate service with only these calls. */
 const legacyMaintenanceMethods =
   /^(?:machine\.MachineService\/ApplyConfiguration|cosi\.resource\.State\/|storage\.StorageService\/)/;
 
@@ -44,7 +46,7 @@ function rolesOf(caller: GrpcCaller, header: Headers, maintenance: boolean): Rea
   return new Set(asked.filter((role) => knownRoles.has(role)));
 }
 
-/** Does the work and hands its answer on, unless a fault loses it. A refusal is an answer, too. */
+/** Does the work and sends its answer, unless a fault loses it. An error is also an answer. */
 async function handleWithFault<A extends UnaryResponse | StreamResponse>(
   fault: Fault | undefined,
   caller: GrpcCaller,
@@ -60,7 +62,7 @@ async function handleWithFault<A extends UnaryResponse | StreamResponse>(
   return outcome.value;
 }
 
-/** Ends the connection under the caller. */
+/** Ends the caller's connection. */
 function dropConnection(caller: GrpcCaller): Error {
   caller.session?.destroy();
   return unavailableError('the connection was cut');

@@ -4,7 +4,10 @@ import { checkHealth } from '../health/check-health.ts';
 import type { TalosNode } from '../node.ts';
 import { requireControlPlane } from './machine-service.ts';
 
-/** `cluster.ClusterService`: what `talosctl health` asks. The patience of the caller is in the world's time, as all waiting is. */
+/**
+ * `cluster.ClusterService`: the checks of `talosctl health`. The caller's timeout is in simulated time, like every
+ * wait.
+ */
 export function clusterService(node: TalosNode): Partial<ServiceImpl<typeof ClusterService>> {
   return {
     async *healthCheck({ waitTimeout, clusterInfo }, { signal }) {

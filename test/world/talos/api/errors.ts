@@ -11,7 +11,7 @@ export const unimplementedError = (message: string): ConnectError => new Connect
 /** An error that a Go server returns without a status. */
 export const unknownError = (message: string): ConnectError => new ConnectError(message, Code.Unknown);
 
-/** The switchboard's error in terms of gRPC: `code` by name (`Unavailable`) or `status` by number. */
+/** An injected error as a gRPC error: `code` by name (`Unavailable`) or `status` by number. */
 export function toFaultError(fault: Extract<Fault, { kind: 'error' }>): ConnectError {
   const named = fault.code ? Code[fault.code as keyof typeof Code] : undefined;
   const code = named ?? (fault.status as Code | undefined) ?? Code.Unavailable;

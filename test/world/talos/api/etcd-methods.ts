@@ -12,7 +12,7 @@ import type { TalosNode } from '../node.ts';
 import { unavailableError, unknownError } from './errors.ts';
 import { requireControlPlane } from './machine-service.ts';
 
-/** What is asked of etcd on this node. */
+/** The etcd methods of this node. */
 export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof MachineService>> {
   return {
     async etcdMemberList(request, { signal }) {
@@ -92,13 +92,13 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
   };
 }
 
-/** The member that runs on this node. While none does, the client inside of Talos dials until the call is over. */
+/** The member that runs on this node. Until one runs, the client inside of Talos dials until the call's deadline. */
 async function runningMember(node: TalosNode, what: string, signal: AbortSignal): Promise<SimulatedEtcdMember> {
   requireControlPlane(node, what);
   return node.etcd ?? (await hangUntilDeadline(node, signal));
 }
 
-/** Ends with the deadline of the caller, or with the boot. */
+/** Aborts at the deadline of the caller, or with the end of the boot. */
 async function hangUntilDeadline(node: TalosNode, signal: AbortSignal): Promise<never> {
   const over = AbortSignal.any([signal, node.signal]);
   if (!over.aborted) await once(over, 'abort');

@@ -31,7 +31,7 @@ describe('forwarding', () => {
     );
   });
 
-  it('to a node that is not of the cluster fails as it does between programs in Go', async () => {
+  it("to a node outside of the cluster fails with a Go client's error", async () => {
     const one = await startTestCluster('inside', {});
     const free = one.add('outside', { maintenance: true });
     await awaitBootFromDisk(one);
@@ -46,7 +46,7 @@ describe('forwarding', () => {
     );
   });
 
-  it('to several nodes is not there for resources', async () => {
+  it('to several nodes is not supported for resources', async () => {
     const one = await startTestCluster('fan');
     await awaitBootFromDisk(one);
     const { state } = await one.client();

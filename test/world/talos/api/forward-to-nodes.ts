@@ -28,7 +28,8 @@ const aggregatingServices = [
 ];
 
 /**
- * The proxying of control planes (talos: internal/app/apid/pkg/director). Undefined when the call is for this node itself.
+ * The proxying of control planes (talos: internal/app/apid/pkg/director). Undefined when the call is for this node
+ * itself.
  */
 export async function forwardCall(
   node: TalosNode,
@@ -68,7 +69,7 @@ const isLocal = (node: TalosNode, target: string): boolean =>
 
 const transports = new WeakMap<TalosNode, Map<string, Transport>>();
 
-/** A connection to another node with the control plane's own client certificate, kept for the life of the node. */
+/** A connection to another node with the control plane's own client certificate, open until the node ends. */
 async function transportTo(node: TalosNode, target: string): Promise<Transport> {
   const address = isIP(target) === 0 ? addressOfMember(node, target) : target;
   if (address === undefined) throw new ConnectError(`invalid target "${target}"`, Code.Internal);
@@ -89,12 +90,12 @@ async function transportTo(node: TalosNode, target: string): Promise<Transport> 
   const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: authority.pem, cert: leaf.cert, key: leaf.key });
   const transport = createGrpcTransport({ baseUrl, sessionManager });
   known.set(address, transport);
-  // What passes through here ends by itself when the other end does.
+  // A forwarded stream ends when the other end closes it.
   node.onClosed(() => sessionManager.abort(new Error('the machine is off')));
   return transport;
 }
 
-/** Names are resolved among the members of the cluster (hostDNS); `host:port` is no target at all. */
+/** Names are resolved among the members of the cluster (hostDNS); `host:port` is not a valid target. */
 function addressOfMember(node: TalosNode, target: string): string | undefined {
   if (isLocal(node, target)) return node.addresses[0];
   const members = node.resources.list('cluster', 'Members.cluster.talos.dev');
@@ -113,7 +114,7 @@ async function callNode(transport: Transport, request: Request, header: Record<s
   }
 }
 
-/** What has come from the other node stays; that there was no connection is said as a Go client says it. */
+/** Messages that the other node sent stay unchanged; a failed connection is reported as a Go client reports it. */
 function toGoClientError(error: ConnectError): ConnectError {
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   if (typeof code !== 'string') return error;
@@ -123,7 +124,7 @@ function toGoClientError(error: ConnectError): ConnectError {
   return unavailableError(`connection error: desc = "transport: ${reason}"`);
 }
 
-/** An answer from elsewhere under headers of this server's own. */
+/** A forwarded answer with this server's own headers. */
 function withOwnHeaders<A extends Response>(request: Request, answer: A): A {
   const header = new Headers({ 'content-type': request.header.get('content-type') ?? 'application/grpc+proto' });
   return { ...answer, header, trailer: new Headers({ 'grpc-status': '0' }) };
@@ -131,7 +132,7 @@ function withOwnHeaders<A extends Response>(request: Request, answer: A): A {
 
 type Answer = Message & { messages?: (Message & { metadata?: unknown })[]; metadata?: unknown };
 
-/** One answer out of many: each element says which node it comes from, errors are elements too. */
+/** Merges the answers of several nodes: each element names its node, also for an error. */
 async function fanOutUnary(
   backends: readonly Transport[],
   targets: readonly string[],
@@ -173,7 +174,7 @@ function messagesWithMetadata(
   return list;
 }
 
-/** An answer with one empty element, to hang an error on. */
+/** An answer with one empty element that can carry an error. */
 function emptyAnswer(request: UnaryRequest): Answer {
   const field = request.method.output.fields.find((one) => one.name === 'messages');
   const element: DescMessage | undefined =

@@ -12,7 +12,7 @@ import { createContextKey, createContextValues } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { clientAuth, type LeafCertificate } from '../certificates/pki.ts';
 
-/** Who calls: the connection, and the organisations of its client certificate. */
+/** The caller: the connection, and the organisations of its client certificate. */
 export interface GrpcCaller {
   readonly session: Http2Session | undefined;
   readonly organizations: readonly string[];
@@ -24,7 +24,7 @@ export interface GrpcListenOptions {
   readonly addresses: readonly string[];
   readonly port: number;
   readonly leaf: LeafCertificate;
-  /** Client certificates have to be signed by one of these (PEM); undefined: none is asked for. */
+  /** One of these CAs (PEM) must have signed a client certificate; undefined: no client certificate is requested. */
   readonly clientCas?: readonly string[];
   readonly routes: (router: ConnectRouter) => void;
   readonly interceptors: Interceptor[];
@@ -33,22 +33,22 @@ export interface GrpcListenOptions {
 export interface GrpcListener {
   /** The port, the same on all addresses. */
   readonly port: number;
-  /** New connections see this certificate. */
+  /** New connections get this certificate. */
   renew(leaf: LeafCertificate): void;
-  /** Closes the port and every connection at once; in order: when those who listen have heard the last of it. */
+  /** Closes the port and every connection, either at once or gracefully, after the end of the streams. */
   close(inOrder?: boolean): Promise<void>;
 }
 
 const maxMessageBytes = 32 << 20;
 
-/** gRPC over TLS on each address. Rejects with the operating system's reason when one of them cannot be bound. */
+/** gRPC over TLS on each address. Rejects with the operating system's error when one of them cannot be bound. */
 export async function listenGrpc(options: GrpcListenOptions): Promise<GrpcListener> {
   const handler = connectNodeAdapter({
     routes: options.routes,
     interceptors: options.interceptors,
     connect: false,
     grpcWeb: false,
-    // A forwarded answer could not know what was agreed on.
+    // Compression is disabled: a forwarded answer does not know the negotiated one.
     acceptCompression: [],
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
@@ -80,7 +80,7 @@ export async function listenGrpc(options: GrpcListenOptions): Promise<GrpcListen
   };
 }
 
-/** A service that is not there, in the words of a Go server. */
+/** An unknown service, in the words of a Go server. */
 function answerUnknownService(request: Http2ServerRequest, response: Http2ServerResponse): void {
   const message = `unknown service ${request.url.split('/')[1] ?? ''}`;
   const headers = { 'content-type': 'application/grpc', 'grpc-status': '12', 'grpc-message': message };
@@ -112,9 +112,9 @@ function createGrpcServer(options: GrpcListenOptions, handler: (request: never, 
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
   });
-  // Before HTTP/2 begins: Talos' own check, which crypto/tls does not have (talos: internal/app/apid/pkg/provider).
+  // Before HTTP/2 starts: a check of Talos that crypto/tls does not have (talos: internal/app/apid/pkg/provider).
   if (mutual) server.prependListener('secureConnection', rejectOtherKeyUsages);
-  // A client that goes away in the middle of a handshake is its own affair.
+  // A client that disconnects during a handshake needs no handling.
   server.on('tlsClientError', () => {});
   server.on('sessionError', () => {});
   server.on('error', () => {});
@@ -144,7 +144,7 @@ function bind(server: Http2SecureServer, host: string, port: number): Promise<nu
   });
 }
 
-/** Real milliseconds that those who listen are waited for. */
+/** Real milliseconds to wait for open streams. */
 const closeTimeoutMilliseconds = 1000;
 
 function closeServer({ server, sockets, sessions }: OpenServer, inOrder: boolean): Promise<void> {
@@ -170,7 +170,7 @@ function callerOf(request: Http2ServerRequest): GrpcCaller {
   return { session, organizations };
 }
 
-/** A port that accepts and resets, as long as the kernel is up and nothing listens yet. */
+/** A port that accepts and resets: the kernel runs, and no service listens yet. */
 export async function resetConnectionsOnPort(address: string, port: number): Promise<() => Promise<void>> {
   const server = createTcpServer((socket) => socket.resetAndDestroy());
   await new Promise<void>((resolve, reject) => {

@@ -19,7 +19,7 @@ import { publishSystemDisk } from '../state/publish-resources.ts';
 import { timings } from '../timings.ts';
 import { failedPreconditionError, invalidArgumentError, unknownError } from './errors.ts';
 
-/** Images that were pulled and not removed, by containerd and reference. They are gone with the boot. */
+/** Pulled images that were not removed, by containerd and reference. The end of the boot removes them. */
 const pulledImages = new WeakMap<TalosNode, Map<string, PulledInstaller | undefined>>();
 const nodesInstalling = new WeakSet<TalosNode>();
 
@@ -34,7 +34,7 @@ export function imageService(node: TalosNode): Partial<ServiceImpl<typeof ImageS
         response: { case: 'pullProgress' as const, value: { layerId, progress: { status, offset: 0n, total: 100n } } },
       });
       yield progress(Status.DOWNLOADING);
-      // Kubernetes images are not in the world: whoever pulls one gets it.
+      // Kubernetes images are not simulated: every pull of one succeeds.
       const installer = /installer/.test(request.imageRef);
       const image = installer ? await asNotFound(() => pullInstaller(node, request.imageRef)) : undefined;
       await node.sleep(timings.install / 4);
@@ -52,7 +52,10 @@ export function imageService(node: TalosNode): Partial<ServiceImpl<typeof ImageS
   };
 }
 
-/** `machine.LifecycleService` (since Talos 1.13). A failure is an exit code at the end of the stream, not an error of the call. */
+/**
+ * `machine.LifecycleService` (since Talos 1.13). A failure is an exit code at the end of the stream, not an error of
+ * the call.
+ */
 export function lifecycleService(node: TalosNode): Partial<ServiceImpl<typeof LifecycleService>> {
   return {
     async *install(request) {
@@ -91,7 +94,7 @@ async function* exclusively(node: TalosNode, work: () => Promise<string | undefi
   }
 }
 
-/** Only what was pulled into the same containerd before can be installed. */
+/** Only an image that was pulled into the same containerd before can be installed. */
 function requirePulled(node: TalosNode, containerd: ContainerdInstance | undefined, name: string): PulledInstaller {
   const place = containerdKey(containerd, node);
   if (name === '') throw invalidArgumentError('source image is required');

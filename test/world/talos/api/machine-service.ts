@@ -20,7 +20,7 @@ import { etcdMethods } from './etcd-methods.ts';
 import { rolesKey } from './roles-context.ts';
 import { statisticsMethods } from './statistics-methods.ts';
 
-/** Talos' own service. `onConfig` is called when maintenance mode got its configuration. */
+/** The machine service of Talos. `onConfig` is called when maintenance mode received its configuration. */
 export function machineService(node: TalosNode, onConfig: () => void): Partial<ServiceImpl<typeof MachineService>> {
   return {
     ...lifecycleMethods(node, onConfig),
@@ -94,7 +94,7 @@ interface ResetRequestFields {
   readonly userDisksToWipe: readonly string[];
 }
 
-/** What can be seen to be wrong at once is said at once, without a code; everything else comes later, in events. */
+/** An immediate validation error is returned without a code; every later error is an event. */
 function toResetPlan(node: TalosNode, request: ResetRequestFields): ResetPlan {
   const partitions: TalosPartition[] = [];
   if (request.userDisksToWipe.length > 0 && request.mode === ResetRequest_WipeMode.SYSTEM_DISK) {
@@ -209,7 +209,7 @@ function readMethods(node: TalosNode): Partial<ServiceImpl<typeof MachineService
         if (wanted(event.actorId)) queue.push({ data: toAny(event), id: event.id, actorId: event.actorId });
       });
       try {
-        // Says that the stream has begun: talosctl acts only then.
+        // Announces that the stream has begun: talosctl waits for it.
         yield { actorId: request.withActorId };
         for (const event of pastEvents(node, request.tailEvents, request.tailId, request.tailSeconds)) {
           if (wanted(event.actorId)) yield { data: toAny(event), id: event.id, actorId: event.actorId };

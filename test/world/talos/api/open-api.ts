@@ -34,7 +34,10 @@ const routesOf =
     router.service(LifecycleService, lifecycleService(node));
   };
 
-/** The API of maintenance mode: anybody may come, and only hand in a configuration. `configured` resolves when one was accepted. */
+/**
+ * The API of maintenance mode: every caller may connect, but only apply a configuration. `configured` resolves when one
+ * was accepted.
+ */
 export async function openMaintenanceApi(
   node: TalosNode,
 ): Promise<{ configured: Promise<void>; close(): Promise<void> }> {
@@ -43,7 +46,7 @@ export async function openMaintenanceApi(
     accept = resolve;
   });
   const listener = await listenOnNode(node, await issueMaintenanceCertificate(node), undefined, accept);
-  // The certificate is issued anew once an IPv6 address appears: nobody should pin the first one.
+  // The certificate is reissued when an IPv6 address appears: clients should not pin the first one.
   node.spawn('maintenance certificate', async () => {
     await node.sleep(timings.maintenanceCertificate);
     listener.renew(await issueMaintenanceCertificate(node));

@@ -1,4 +1,4 @@
 import { createContextKey } from '@connectrpc/connect';
 
-/** The roles a call is made with. */
+/** The roles of a call. */
 export const rolesKey = createContextKey<ReadonlySet<string>>(new Set());

@@ -14,7 +14,7 @@ const machine = (words: string): string[] => words.split(' ').map((word) => `mac
 const operator = ['os:operator'];
 const reader = ['os:operator', 'os:reader'];
 
-/** Who besides an administrator may call a method. What is not listed is the administrator's alone. */
+/** The roles besides the administrator that may call a method. A method that is not listed needs the administrator. */
 const allowedRoles: ReadonlyMap<string, readonly string[]> = new Map([
   ...grantEach(
     machine(
@@ -48,7 +48,7 @@ const allowedRoles: ReadonlyMap<string, readonly string[]> = new Map([
   ),
 ]);
 
-/** In maintenance mode everybody is a reader, and may hand in a configuration or wipe a disk. */
+/** In maintenance mode every caller is a reader, and may apply a configuration or wipe a disk. */
 const maintenanceExtras = new Set([
   'machine.MachineService/ApplyConfiguration',
   'storage.StorageService/BlockDeviceWipe',

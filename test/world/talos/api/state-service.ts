@@ -150,7 +150,7 @@ function resourceMatcher(labels: readonly LabelQuery[], id: IDQuery | undefined)
   };
 }
 
-/** EXISTS, EQUAL, NOT_EXISTS, IN; comparisons are not used by any client that we know. */
+/** EXISTS, EQUAL, NOT_EXISTS, IN; no known client uses comparisons. */
 function termMatches(term: LabelQuery['terms'][number], labels: Readonly<Record<string, string>>): boolean {
   const value = labels[term.key];
   const fits =

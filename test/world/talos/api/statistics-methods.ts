@@ -2,7 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
 import type { TalosNode } from '../node.ts';
 
-/** Numbers about the machine: plausible ones, for clients that show them. */
+/** Statistics of the machine: plausible values for clients that display them. */
 export function statisticsMethods(node: TalosNode): Partial<ServiceImpl<typeof MachineService>> {
   const total = BigInt(node.machine.memoryMiB) * 1024n;
   return {

@@ -12,12 +12,12 @@ import { readPartition } from './disk-partitions.ts';
 import { diskMatchesSelector } from './installer.ts';
 import { type IsoDisc, readIsoDisc } from './iso9660.ts';
 
-/** What a boot found: a configuration that is fit to boot with, or none at all. */
+/** The result of a boot's acquisition: a configuration that is complete for boot, or none. */
 export type AcquiredConfig = { readonly config: string; readonly source: string } | { readonly config: undefined };
 
 /**
- * The acquisition of the configuration: STATE, then the platform. A configuration that was found and makes no sense is
- * tried again and again, and there is no API meanwhile (talos: controllers/config/acquire.go).
+ * The acquisition of the configuration: STATE, then the platform. An invalid configuration is retried indefinitely,
+ * without an API meanwhile (talos: controllers/config/acquire.go).
  */
 export async function acquireConfig(node: TalosNode): Promise<AcquiredConfig> {
   for (;;) {
@@ -48,7 +48,7 @@ function readConfigSources(node: TalosNode): AcquiredConfig {
   return requireBootable(node, platform.userData, `platform ${node.platform}`);
 }
 
-/** nocloud reads its volume at every boot, whatever STATE holds; metal knows a disc of its own label. */
+/** nocloud reads its volume at every boot, whatever STATE holds; metal reads a disc with its own label. */
 function readPlatformData(node: TalosNode): CloudData | undefined {
   if (node.platform === 'nocloud') {
     const disc = findCloudData(node);
@@ -67,16 +67,16 @@ const readDiscs = (node: TalosNode): IsoDisc[] =>
     .map((cdrom) => readIsoDisc(cdrom.path))
     .filter((disc) => disc !== undefined);
 
-/** What the probing of block devices in Talos 1.12 reads at least; of a device that is smaller it finds no label. */
+/** The minimum that the block device probing of Talos 1.12 reads; it finds no label on a smaller device. */
 const probedBytes = 64 * 1024;
 
 const isLargeEnoughToProbe = ({ minor }: TalosNode, path: string): boolean =>
   minor > 12 || (existsSync(path) && statSync(path).size >= probedBytes);
 
-/** The disc with the label that nocloud looks for. */
+/** The disc with the label that nocloud searches for. */
 export const findCloudData = (node: TalosNode): IsoDisc | undefined => readDiscs(node).find(isCloudData);
 
-/** A configuration without the v1alpha1 document is kept, but boots nothing. */
+/** A configuration without the v1alpha1 document is stored, but does not boot. */
 function requireBootable(node: TalosNode, text: string, source: string): AcquiredConfig {
   const config = decodeConfig(text, node.minor);
   if (!config.legacy) return { config: undefined };
@@ -94,7 +94,7 @@ export const validationContext = (node: TalosNode) => ({
     node.machine.disks.some((disk) => diskMatchesSelector(disk, selector)),
 });
 
-/** Host name and links from configuration and platform; the configuration comes first. */
+/** Host name and links from configuration and platform; the configuration has precedence. */
 export function applyNetworkConfig(node: TalosNode): void {
   const view = node.config?.view;
   const configured: readonly InterfaceView[] = view?.links ?? [];

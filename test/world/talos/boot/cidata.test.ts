@@ -22,7 +22,7 @@ describe('user-data', () => {
     expect(parseCloudData(disc({ 'user-data': content })).userData).toBe(expected);
   });
 
-  it('names other places when it begins with #include', () => {
+  it('names URLs when it begins with #include', () => {
     expect(parseCloudData(disc({ 'user-data': '#include\nhttp://one/\n\nhttp://two/\n' }))).toMatchObject({
       userData: undefined,
       includes: ['http://one/', 'http://two/'],
@@ -35,7 +35,7 @@ describe('user-data', () => {
 });
 
 describe('meta-data and network-config', () => {
-  it('are read as YAML, and stop the node when they are none', () => {
+  it('are parsed as YAML, and stop the node when they are invalid', () => {
     expect(parseCloudData(disc({ 'meta-data': 'local-hostname: one\ninstance-id: 7\n' })).metadata).toEqual({
       'local-hostname': 'one',
       'instance-id': '7',
@@ -89,7 +89,7 @@ describe('a disc image', () => {
     expect(read?.files.get('network-config')?.length).toBe(0);
   });
 
-  it('is none when its bytes are something else, or too few', () => {
+  it('is not detected when its bytes are invalid or too few', () => {
     for (const bytes of [Buffer.alloc(0), Buffer.alloc(64 << 10), Buffer.alloc(64 << 10, 'CD001')]) {
       writeFileSync(path, bytes);
       expect(readIsoDisc(path)).toBeUndefined();

@@ -4,17 +4,17 @@ import { fieldAt, fieldsAt, listAt, textAt } from '../config/fields.ts';
 import type { InterfaceView } from '../config/links.ts';
 import type { IsoDisc } from './iso9660.ts';
 
-/** What the nocloud platform reads from its volume (talos: platform/nocloud). */
+/** The content that the nocloud platform reads from its volume (talos: platform/nocloud). */
 export interface CloudData {
-  /** The machine configuration, or undefined when there is none: then maintenance mode follows. */
+  /** The machine configuration, or undefined without one: then maintenance mode follows. */
   readonly userData: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly links: readonly InterfaceView[];
-  /** The configuration has to be fetched from these addresses first. */
+  /** The configuration must be fetched from these URLs first. */
   readonly includes: readonly string[];
 }
 
-/** Something on the volume makes no sense: the node loops in its acquisition. */
+/** The volume has invalid content: the node loops in its acquisition. */
 export class CloudDataError extends Error {
   override readonly name = 'CloudDataError';
 }

@@ -65,21 +65,21 @@ const reason = (change: Partial<MachineDescription> = {}): string => {
 };
 
 describe('the firmware', () => {
-  it('starts the disc when the disk before it in the order is empty', () => {
+  it('boots the disc when the disk before it in the order is empty', () => {
     expect(decideBoot(machine())).toMatchObject({ from: 'disc', image: { platform: 'nocloud', version: '1.13.9' } });
   });
 
-  it('starts the disk once Talos is installed on it', () => {
+  it('boots the disk once Talos is installed on it', () => {
     writePartition(disk, 'BOOT', boot);
     expect(decideBoot(machine())).toMatchObject({ from: 'disk', path: disk, image: { version: '1.13.8' } });
   });
 
-  it('keeps to the order of the devices, not to their kinds: a disc before an installed disk is started again and again', () => {
+  it('follows the order of the devices, not their kinds: a disc before an installed disk boots every time', () => {
     writePartition(disk, 'BOOT', boot);
     expect(reason({ cdroms: [{ path: disc, order: 1 }] })).toBe('boots from disc');
   });
 
-  it('starts nothing when there is nothing, and says what it saw', () => {
+  it('boots nothing without a bootable device, and logs the devices', () => {
     writeFileSync(disc, 'no image at all');
     expect(reason()).toBe(
       'nothing to boot (disk disk.raw: no boot loader; disc talos.iso: no ISO 9660 image; disc cidata.iso: no boot image (label cidata))',
@@ -87,12 +87,12 @@ describe('the firmware', () => {
     expect(reason({ disks: [], cdroms: [] })).toBe('nothing to boot (there is no disk and no disc)');
   });
 
-  it('does not start a boot loader of the other kind of firmware', () => {
+  it('does not start a boot loader for the other kind of firmware', () => {
     writePartition(disk, 'BOOT', boot);
     expect(reason({ firmware: 'bios', cdroms: [] })).toMatch(/its boot loader is for uefi, not bios/);
   });
 
-  it('does not start a disk whose first sectors were written over', () => {
+  it('does not boot a disk whose first sectors were overwritten', () => {
     writePartition(disk, 'BOOT', boot);
     writePartition(disk, 'META', { tags: {} });
     const bytes = Buffer.alloc(20 << 20, 'garbage');
@@ -111,11 +111,11 @@ describe('the firmware', () => {
     expect(reason({ cpuModel })).toBe(`the kernel halts: x86-64-v2 is required, and the CPU model is ${shown}`);
   });
 
-  it.each(['host', 'Nehalem', 'Haswell-noTSX', 'EPYC-Rome'])('starts on %s', (cpuModel) => {
+  it.each(['host', 'Nehalem', 'Haswell-noTSX', 'EPYC-Rome'])('boots on %s', (cpuModel) => {
     expect(reason({ cpuModel })).toBe('boots from disc');
   });
 
-  it('does not start an image for another architecture, or a damaged one', () => {
+  it('does not boot an image for another architecture, or a damaged one', () => {
     writeFileSync(disc, image({ arch: 'arm64' }));
     expect(reason()).toMatch(/the image is for arm64/);
     writeFileSync(disc, image({ platform: '' }));
@@ -136,7 +136,7 @@ describe('a disk', () => {
     expect(readPartition(disk, 'EPHEMERAL')).toBeUndefined();
   });
 
-  it('holds what was written last, however long', () => {
+  it('holds the last write, of any length', () => {
     writePartition(disk, 'STATE', { nodeId: 'id', config: 'x'.repeat(512 << 10) });
     writePartition(disk, 'STATE', { nodeId: 'id', config: 'short' });
     expect(readPartition(disk, 'STATE')?.config).toBe('short');

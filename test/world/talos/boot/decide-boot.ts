@@ -2,7 +2,7 @@ import type { MachineDescription } from '../../machine-runner/machine.ts';
 import { kernelProblem, readPartition } from './disk-partitions.ts';
 import { readIsoDisc } from './iso9660.ts';
 
-/** What the firmware starts: a Talos image with its command line. */
+/** The image that the firmware starts: a Talos image with its command line. */
 export interface BootImage {
   readonly platform: string;
   readonly arch: string;
@@ -21,7 +21,7 @@ export type BootDecision =
 const tooOldCpuModels =
   /^(?:qemu32|qemu64|kvm32|kvm64|486|pentium.*|athlon|phenom|core(?:2)?duo|n270|Conroe|Penryn|Opteron_G[123])(?:-.*)?$/i;
 
-/** What this machine does at power-on, from the bytes on its disks and discs. */
+/** The boot decision of this machine at power-on, from the bytes on its disks and discs. */
 export function decideBoot(machine: MachineDescription): BootDecision {
   const passed: string[] = [];
   for (const drive of drives(machine)) {
@@ -59,7 +59,7 @@ function inspectDisk(path: string, machine: MachineDescription): { image: BootIm
   return reason === undefined ? { image: boot } : { reason };
 }
 
-/** Discs of the world's image factory hold `world.json`; a real one is a real boot loader. */
+/** Discs of the simulated image factory hold `world.json`; a real disc holds a real boot loader. */
 function inspectDisc(path: string): { image: BootImage } | { reason: string } {
   const disc = readIsoDisc(path);
   if (!disc) return { reason: 'no ISO 9660 image' };

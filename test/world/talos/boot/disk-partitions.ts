@@ -11,10 +11,10 @@ import {
 } from '../../disk-format/gpt.ts';
 import { fileSize, readAt, writeAt } from '../../disk-format/sparse-file.ts';
 
-/** Partitions that Talos looks for. META is what makes a disk "installed"; without a boot loader it does not boot. */
+/** The partitions of Talos. META makes a disk "installed"; a disk without a boot loader does not boot. */
 export type TalosPartition = 'BOOT' | 'META' | 'STATE' | 'EPHEMERAL';
 
-/** What the boot loader starts. */
+/** The system that the boot loader starts. */
 export interface BootPartition {
   readonly platform: string;
   readonly arch: string;
@@ -22,9 +22,9 @@ export interface BootPartition {
   readonly schematic: string;
   readonly kernelArguments: readonly string[];
   readonly extensions: readonly string[];
-  /** `any`: a raw image has a loader for either; the one that is not used goes at the first boot. */
+  /** `any`: a raw image has a loader for either firmware; the first boot removes the unused one. */
   readonly firmware: 'uefi' | 'bios' | 'any';
-  /** What has to lie behind the loader, where it is checked at all: bytes of an image that was written whole. */
+  /** The bytes behind the loader, if they are checked: those of a complete image. */
   readonly kernel?: { readonly bytes: number; readonly sha256: string };
   /** The version before the last upgrade, for a rollback. */
   readonly previous?: Omit<BootPartition, 'previous'>;
@@ -43,9 +43,9 @@ export interface StatePartition {
 }
 
 export interface EphemeralPartition {
-  /** What lies in the etcd data directory: which cluster, and who we are in it. */
+  /** Content of the etcd data directory: the cluster, and this node's member id. */
   readonly etcd?: { readonly cluster: string; readonly memberId: string };
-  /** The kubelet's client certificate is there: it needs no bootstrap token any more. */
+  /** The kubelet has its client certificate and needs no bootstrap token. */
   readonly kubelet?: { readonly cluster: string; readonly node: string };
 }
 
@@ -59,7 +59,7 @@ interface PartitionContent {
 const mebibyte = 2 ** 20;
 const sectorBytes = 512;
 
-/** The entries of the partition table, each with its place in MiB. EPHEMERAL gets what is left. */
+/** The entries of the partition table, each with its offset in MiB. EPHEMERAL gets the remaining space. */
 const partitionLayout = [
   { name: 'EFI', type: partitionTypes.efiSystem, start: 1, end: 5 },
   { name: 'BIOS', type: partitionTypes.biosBoot, start: 5, end: 5.5 },
@@ -69,7 +69,7 @@ const partitionLayout = [
   { name: 'EPHEMERAL', type: partitionTypes.linux, start: 10, end: Number.POSITIVE_INFINITY },
 ] as const;
 
-/** What follows when a partition is made: a loader has three entries, as on a disk for either firmware. */
+/** The entries that a partition creates: a loader has three, as on a disk for either firmware. */
 const entriesOf: Record<TalosPartition, readonly (typeof partitionLayout)[number]['name'][]> = {
   BOOT: ['EFI', 'BIOS', 'BOOT'],
   META: ['META'],
@@ -77,7 +77,10 @@ const entriesOf: Record<TalosPartition, readonly (typeof partitionLayout)[number
   EPHEMERAL: ['EPHEMERAL'],
 };
 
-/** Behind the superblock of its file system lies what a partition holds. The first sector is a header: magic, length, checksum. */
+/**
+ * The content of a partition lies behind the superblock of its file system. The first sector is a header: magic,
+ * length, checksum.
+ */
 const recordOffset = 64 * 1024;
 const partitionOffsetsMiB: Record<TalosPartition, number> = { BOOT: 1, META: 6, STATE: 8, EPHEMERAL: 10 };
 const offsets = Object.fromEntries(
@@ -86,17 +89,19 @@ const offsets = Object.fromEntries(
 const headerSize = 512;
 const magic = 'TALOSWORLD1';
 
-/** Where the bytes of a kernel lie, and how many there can be. */
+/** The offset of a kernel's bytes, and their maximum length. */
 const kernelOffset = 2 * mebibyte;
 export const maximumKernelBytes = 3 * mebibyte;
 
-/** Bytes of a disk that the world's Talos needs at least: real ones need gigabytes, and say so themselves. */
+/** The minimum disk size of the simulated Talos in bytes: real nodes need gigabytes and report that themselves. */
 export const minimumDiskBytes = 16 * mebibyte;
 
-/** A raw image ends before the place of STATE: whatever an earlier system kept there is still there when it was written. */
+/**
+ * A raw image ends before the offset of STATE: the content of an earlier system's STATE survives the write of an image.
+ */
 const imageBytes = 8 * mebibyte;
 
-/** Reads one partition, or undefined when it is not there or its bytes make no sense. */
+/** Reads one partition, or undefined when it is missing or invalid. */
 export function readPartition<P extends TalosPartition>(path: string, partition: P): PartitionContent[P] | undefined {
   if (!hasTable(path)) return undefined;
   const header = readAt(path, offsets[partition], headerSize).toString('latin1');
@@ -107,7 +112,7 @@ export function readPartition<P extends TalosPartition>(path: string, partition:
   return JSON.parse(body.toString('utf8')) as PartitionContent[P];
 }
 
-/** Writes one partition, and its entries in the table where they are missing. */
+/** Writes one partition, and its missing entries in the table. */
 export function writePartition<P extends TalosPartition>(
   path: string,
   partition: P,
@@ -121,7 +126,7 @@ export function erasePartition(path: string, partition: TalosPartition): void {
   writeAt(path, offsets[partition], Buffer.alloc(headerSize));
 }
 
-/** Makes a disk look new: partition tables and all headers gone. */
+/** Erases a disk: partition tables and all headers. */
 export function eraseTalosDisk(path: string): void {
   const size = fileSize(path);
   writeAt(path, 0, Buffer.alloc(tableBytes));
@@ -133,14 +138,14 @@ export function eraseTalosDisk(path: string): void {
 
 export const diskFileBytes = fileSize;
 
-/** Why what the loader would start is damaged; undefined when it is whole. */
+/** Why the loader's system is damaged; undefined when it is complete. */
 export function kernelProblem(path: string, { kernel }: BootPartition): string | undefined {
   if (!kernel) return undefined;
   const found = readAt(path, kernelOffset, kernel.bytes);
   return checksum(found) === kernel.sha256 ? undefined : 'its kernel is damaged: the image was not written whole';
 }
 
-/** The bytes of a raw image: loaders and META. The same system always has the same bytes, GUIDs too. */
+/** The bytes of a raw image: loaders and META. The same system always has the same bytes, including GUIDs. */
 export function encodeRawImage(boot: Omit<BootPartition, 'kernel' | 'firmware'>, kernel: Buffer): Buffer {
   if (kernel.length > maximumKernelBytes) throw new RangeError(`a kernel has at most ${maximumKernelBytes} bytes`);
   const image = Buffer.alloc(imageBytes);
@@ -162,7 +167,7 @@ export function encodeRawImage(boot: Omit<BootPartition, 'kernel' | 'firmware'>,
   return image;
 }
 
-/** Both tables lie within so many bytes of the ends of a disk. */
+/** Both tables lie within this many bytes of the ends of a disk. */
 const tableBytes = (tableSectors(sectorBytes) + 1) * sectorBytes;
 
 function hasTable(path: string): boolean {
@@ -182,7 +187,7 @@ function missingEntries(path: string, partition: TalosPartition): PlacedBytes[] 
 
 type EntryName = (typeof partitionLayout)[number]['name'];
 
-/** The disk's own GUID follows from a fixed text, as the installer's does: all disks of Talos have the same. */
+/** The disk GUID is derived from a fixed text, as in the installer: all disks of Talos have the same. */
 function encodeTable(names: readonly EntryName[], size: number): PlacedBytes[] {
   const lastUsable = Math.floor(size / sectorBytes) - 1 - tableSectors(sectorBytes);
   const partitions = partitionLayout.flatMap(({ name, type, start, end }, index): GptPartition[] => {
@@ -194,7 +199,7 @@ function encodeTable(names: readonly EntryName[], size: number): PlacedBytes[] {
   return encodeGpt({ diskGuid: uuidFromText('Talos disk'), partitions }, size, sectorBytes);
 }
 
-/** The file system of a partition, as far as others recognise it. */
+/** The file system of a partition, as far as other programs recognise it. */
 function superblock(name: EntryName, size: number): PlacedBytes[] {
   const { start, end } = partitionLayout.find((entry) => entry.name === name) ?? partitionLayout[0];
   const bytes = Math.min(end * mebibyte, size) - start * mebibyte;

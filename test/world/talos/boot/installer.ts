@@ -6,7 +6,7 @@ import type { TalosNode } from '../node.ts';
 import type { BootPartition } from './disk-partitions.ts';
 import { diskFileBytes, eraseTalosDisk, minimumDiskBytes, readPartition, writePartition } from './disk-partitions.ts';
 
-/** `factory.example:8080/nocloud-installer/<schematic>:v1.13.9` taken apart. */
+/** The parts of `factory.example:8080/nocloud-installer/<schematic>:v1.13.9`. */
 export interface InstallerImage {
   readonly host: string;
   readonly platform: string;
@@ -14,7 +14,7 @@ export interface InstallerImage {
   readonly version: string;
 }
 
-/** A pulled installer: what its schematic adds to the system. */
+/** A pulled installer: the additions of its schematic. */
 export interface PulledInstaller extends InstallerImage {
   readonly extensions: readonly string[];
   readonly kernelArguments: readonly string[];
@@ -31,8 +31,8 @@ export function parseInstaller(reference: string): InstallerImage {
 }
 
 /**
- * "Pulls" an installer: asks the factory for its manifest and its schematic. The factory of the world is told by its address and speaks plain
- * HTTP; names are resolved by nobody here.
+ * "Pulls" an installer: requests its manifest and its schematic from the factory. The simulated factory is given by
+ * address and uses plain HTTP; names are not resolved.
  */
 export async function pullInstaller(node: TalosNode, reference: string): Promise<PulledInstaller> {
   const image = parseInstaller(reference);
@@ -61,7 +61,7 @@ export async function pullInstaller(node: TalosNode, reference: string): Promise
   };
 }
 
-/** The disk that the configuration names, by path or by selector. Throws the installer's sentence when there is none. */
+/** The disk that the configuration names, by path or by selector. Throws the installer's error when there is none. */
 export function findInstallDisk(node: TalosNode): MachineDescription['disks'][number] {
   const install = node.config?.view.install;
   const disks = [...node.machine.disks].sort((a, b) => a.order - b.order);
@@ -100,7 +100,7 @@ function devicePaths(disk: MachineDescription['disks'][number], disks: MachineDe
   return [defaultDeviceName(disk, disks), ...byIdNames(disk).map((name) => `/dev/disk/by-id/${name}`)];
 }
 
-/** The names of udev's rules for a whole disk: by model and serial, and by what the drive calls itself worldwide. */
+/** The names of udev's rules for a whole disk: by model and serial, and by the drive's WWN or EUI. */
 function byIdNames({ bus, serial, model, wwn }: MachineDescription['disks'][number]): string[] {
   const prefix = { virtio: 'virtio-', sata: 'ata-', nvme: 'nvme-' }[bus];
   const usual = { virtio: '', sata: 'QEMU_HARDDISK_', nvme: 'QEMU_NVMe_Ctrl_' }[bus];
@@ -109,7 +109,7 @@ function byIdNames({ bus, serial, model, wwn }: MachineDescription['disks'][numb
   return [named, ...(bus === 'nvme' ? [`${named}_1`] : []), ...worldwide];
 }
 
-/** `install.diskSelector`: serial, type and size; the first disk that fits is taken. */
+/** `install.diskSelector`: serial, type and size; the first match is used. */
 export function diskMatchesSelector(
   disk: MachineDescription['disks'][number],
   selector: Readonly<Record<string, unknown>>,
@@ -127,7 +127,7 @@ export function diskMatchesSelector(
   return size === '' || sizeMatches(disk.sizeBytes, size);
 }
 
-/** As `Disks` has it: NVMe drives by their EUI, others by their NAA. */
+/** As in `Disks`: NVMe drives by their EUI, others by their NAA. */
 export const wwidOf = ({ wwn }: MachineDescription['disks'][number]): string => wwn?.replace(/^0x/, 'naa.') ?? '';
 
 const glob = (pattern: string, text: string): boolean =>
@@ -154,7 +154,7 @@ function sizeMatches(bytes: number, rule: string): boolean {
   return compare[operator] ?? false;
 }
 
-/** Writes the boot loader. What was booted before it is kept for a rollback. */
+/** Writes the boot loader. The previous system is kept for a rollback. */
 export function writeBootPartition(node: TalosNode, path: string, image: PulledInstaller): void {
   const { previous: _older, ...previous } = readPartition(path, 'BOOT') ?? {};
   const boot: BootPartition = {
@@ -170,7 +170,10 @@ export function writeBootPartition(node: TalosNode, path: string, image: PulledI
   writePartition(path, 'BOOT', boot);
 }
 
-/** The command line lives in the installed image: its platform is the installer's, its extra arguments those of the schematic. */
+/**
+ * The command line is part of the installed image: the installer defines its platform, the schematic its extra
+ * arguments.
+ */
 function installedArguments(node: TalosNode, image: PulledInstaller): string[] {
   const kept = node.image.kernelArguments.filter((one) => !/^talos\.(?:platform|halt_if_installed)=/.test(one));
   const added = image.kernelArguments.filter((one) => !one.startsWith('-') && !kept.includes(one));

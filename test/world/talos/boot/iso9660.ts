@@ -17,8 +17,9 @@ interface Volume {
 }
 
 /**
- * Reads an ISO 9660 image (ECMA-119) the way Linux does: Rock Ridge names when the primary tree has them, else Joliet, else the plain
- * upper-case names without version. Undefined when the bytes are no such image. Only the root directory is read.
+ * Reads an ISO 9660 image (ECMA-119) like Linux: Rock Ridge names when the primary tree has them, else Joliet, else the
+ * plain upper-case names without version. Undefined when the bytes are not such an image. Only the root directory is
+ * read.
  */
 export function readIsoDisc(path: string): IsoDisc | undefined {
   if (!existsSync(path)) return undefined;
@@ -79,7 +80,7 @@ function directory(volume: Volume, read: (offset: number, length: number) => Buf
   while (at < bytes.length) {
     const length = bytes[at] ?? 0;
     if (length === 0) {
-      // A record never crosses a sector: the rest of this one is padding.
+      // A record never crosses a sector: the remaining bytes are padding.
       at = (Math.floor(at / sector) + 1) * sector;
       continue;
     }

@@ -13,7 +13,7 @@ import { timings } from '../timings.ts';
 import { talosMinorOf } from './decide-boot.ts';
 import { type PulledInstaller, pullInstaller, writeBootPartition } from './installer.ts';
 
-/** What the deprecated `Upgrade` call checks before it answers: the image, and that etcd survives it. */
+/** The checks of the deprecated `Upgrade` call before it answers: the image, and that etcd keeps its quorum. */
 export async function validateUpgrade(node: TalosNode, reference: string, force: boolean): Promise<void> {
   if (!node.systemDisk) throw failedPreconditionError('Talos is not installed');
   try {
@@ -34,7 +34,7 @@ export async function validateUpgrade(node: TalosNode, reference: string, force:
     throw unknownError(`error validating etcd for upgrade: etcd member ${down[0]?.name} is not healthy`);
 }
 
-/** The whole upgrade as one sequence, reboot included. */
+/** The whole upgrade as one sequence, including the reboot. */
 export function startUpgrade(node: TalosNode, reference: string): string {
   const install = async (): Promise<void> => {
     const problem = installUpgrade(node, await pullInstaller(node, reference));
@@ -53,7 +53,7 @@ export function startUpgrade(node: TalosNode, reference: string): string {
   return startSequence(node, 'upgrade', phases, 'kexec');
 }
 
-/** Writes the new boot loader, or says why the installer refuses. */
+/** Writes the new boot loader, or throws the installer's error. */
 export function installUpgrade(node: TalosNode, image: PulledInstaller): string | undefined {
   const disk = node.systemDisk;
   if (!disk) return 'Talos is not installed';

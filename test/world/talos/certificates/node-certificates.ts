@@ -10,7 +10,7 @@ import {
   serverAuth,
 } from './pki.ts';
 
-/** The certificate of the maintenance service: an authority that nobody knows, and a fixed name (since Talos 1.13). */
+/** The certificate of the maintenance service: an unknown CA, and a fixed name (since Talos 1.13). */
 export async function issueMaintenanceCertificate(node: TalosNode): Promise<LeafCertificate> {
   const authority = await createSelfSignedAuthority('O=talos');
   return issueLeaf(authority, {
@@ -22,7 +22,10 @@ export async function issueMaintenanceCertificate(node: TalosNode): Promise<Leaf
   });
 }
 
-/** The serving certificate of a configured node: from its own CA, or for a worker from a control plane. Never with the cluster endpoint. */
+/**
+ * The serving certificate of a configured node: from its own CA, or for a worker from a control plane. It never
+ * contains the cluster endpoint.
+ */
 export async function issueApiCertificate(node: TalosNode): Promise<LeafCertificate> {
   const view = node.config?.view;
   if (!view) throw new Error('there is no configuration');
@@ -49,7 +52,7 @@ export async function issueApiCertificate(node: TalosNode): Promise<LeafCertific
   });
 }
 
-/** Authorities whose clients are let in. */
+/** The CAs of accepted client certificates. */
 export function acceptedClientCas(node: TalosNode): string[] {
   const view = node.config?.view;
   return [view?.osCa.crt ?? '', ...(view?.acceptedCas ?? [])].filter((crt) => crt !== '').map(decodePem);

@@ -13,7 +13,7 @@ const p256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 export const serverAuth = '1.3.6.1.5.5.7.3.1';
 export const clientAuth = '1.3.6.1.5.5.7.3.2';
 
-/** A certificate authority that can issue: its certificate and its key. */
+/** A certificate authority with its certificate and its key. */
 export interface TalosAuthority {
   readonly certificate: x509.X509Certificate;
   readonly pem: string;
@@ -26,7 +26,7 @@ export interface LeafCertificate {
   readonly key: string;
 }
 
-/** What a leaf says. */
+/** The contents of a leaf certificate. */
 export interface LeafOptions {
   readonly commonName?: string;
   readonly organizations?: readonly string[];
@@ -37,14 +37,14 @@ export interface LeafOptions {
 }
 
 /**
- * Takes a pair out of a machine configuration: base64 of PEM, or PEM itself. Throws a sentence that says what is wrong with it.
- * Talos labels Ed25519 keys `ED25519 PRIVATE KEY`, which OpenSSL does not know (crypto: x509/constants.go).
+ * Reads a pair from a machine configuration: base64 of PEM, or PEM itself. Throws a sentence with the error. Talos
+ * labels Ed25519 keys `ED25519 PRIVATE KEY`, which OpenSSL does not know (crypto: x509/constants.go).
  */
 export async function openAuthority(crt: string, key: string): Promise<TalosAuthority> {
   const pem = decodePem(crt);
   const certificate = new x509.X509Certificate(pem);
   const node = createPrivateKey(decodePem(key).replaceAll('ED25519 PRIVATE KEY', 'PRIVATE KEY'));
-  // crypto/tls says it in these words when a pair is loaded.
+  // The error message of crypto/tls for a pair that does not match.
   if (!new X509Certificate(pem).checkPrivateKey(node)) throw new Error('tls: private key does not match public key');
   const algorithm = node.asymmetricKeyType === 'ed25519' ? ed25519 : p256;
   const der = node.export({ format: 'der', type: 'pkcs8' });
@@ -52,7 +52,7 @@ export async function openAuthority(crt: string, key: string): Promise<TalosAuth
   return { certificate, pem, key: imported as CryptoKey, algorithm };
 }
 
-/** A new self-signed authority, e.g. that of the maintenance service. */
+/** A new self-signed authority, e.g. for the maintenance service. */
 export async function createSelfSignedAuthority(
   subject: string,
   kind: 'ed25519' | 'p256' = 'ed25519',
@@ -76,7 +76,7 @@ export async function createSelfSignedAuthority(
   return { certificate, pem: `${certificate.toString('pem')}\n`, key: keys.privateKey, algorithm };
 }
 
-/** Issues a leaf with a new key of the authority's own kind. */
+/** Issues a leaf certificate with a new key of the authority's key type. */
 export async function issueLeaf(authority: TalosAuthority, options: LeafOptions): Promise<LeafCertificate> {
   const keys = (await webcrypto.subtle.generateKey(authority.algorithm, true, ['sign', 'verify'])) as CryptoKeyPair;
   const cert = await sign(authority, keys.publicKey, options);
@@ -102,7 +102,10 @@ export async function createCertificateRequest(options: Pick<LeafOptions, 'commo
   return { csr: request.toString('pem'), key: key.export({ format: 'pem', type: 'pkcs8' }).toString() };
 }
 
-/** What trustd makes of a request: a server certificate for the same names, never one that may act as a client. */
+/**
+ * The certificate that trustd issues for a request: a server certificate for the same names, never a client
+ * certificate.
+ */
 export async function signCertificateRequest(authority: TalosAuthority, csr: string): Promise<string> {
   const request = new x509.Pkcs10CertificateRequest(csr);
   if (!(await request.verify())) throw new Error('the signature of the request does not verify');
@@ -148,12 +151,12 @@ function alternativeNames(options: Pick<LeafOptions, 'names' | 'addresses'>): x5
   ]);
 }
 
-/** Certificates in configurations are base64 of PEM; those of the 1.14 documents are PEM itself. */
+/** Certificates in configurations are base64 of PEM; those of the 1.14 documents are PEM. */
 export function decodePem(text: string): string {
   return text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64').toString('utf8');
 }
 
-/** SHA-256 of the certificate's bytes, for telling authorities apart. */
+/** SHA-256 of the certificate's bytes, to distinguish authorities. */
 export function certificateFingerprint(pem: string): string {
   return createHash('sha256')
     .update(Buffer.from(new x509.X509Certificate(pem).rawData))

@@ -1,4 +1,4 @@
-/** What a node answers (InvalidArgument) or logs when a configuration does not decode or does not validate. */
+/** The error that a node answers (InvalidArgument) or logs when a configuration does not decode or validate. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

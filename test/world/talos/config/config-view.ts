@@ -3,13 +3,13 @@ import type { MachineConfig, SimulatedConfigDocument } from './decode-config.ts'
 import { type Fields, fieldAt, fieldsAt, listAt, scalarText, textAt, textsAt } from './fields.ts';
 import { type InterfaceView, interfacesOf, type SharedAddressView, sharedAddressOf } from './links.ts';
 
-/** A certificate with its key, as the configuration holds them: base64 of PEM, or PEM. Empty where there is none. */
+/** A certificate with its key, as in the configuration: base64 of PEM, or PEM. Empty without one. */
 export interface CertificateKeyPair {
   readonly crt: string;
   readonly key: string;
 }
 
-/** What a configuration means, whichever way it is written: v1alpha1 fields and 1.14 documents in one form. */
+/** The meaning of a configuration: v1alpha1 fields and 1.14 documents in one form. */
 export interface ConfigView extends SharedAddressView {
   readonly type: string;
   readonly token: string;
@@ -35,7 +35,7 @@ export interface ConfigView extends SharedAddressView {
 export interface KubernetesView {
   readonly bootstrapToken: string;
   readonly ca: CertificateKeyPair;
-  /** Other authorities whose clients are let in, base64 of PEM or PEM. */
+  /** Other accepted client CAs, base64 of PEM or PEM. */
   readonly acceptedCas: readonly string[];
   readonly aggregatorCa: CertificateKeyPair;
   readonly serviceAccount: {
@@ -44,22 +44,22 @@ export interface KubernetesView {
     readonly acceptedIssuers: readonly string[];
     readonly acceptedAudiences: readonly string[];
   };
-  /** Kubernetes version by component, from the image tag, e.g. `1.36.3`; empty when the image is not given. */
+  /** Kubernetes version by component, from the image tag, e.g. `1.36.3`; empty without an image. */
   readonly images: Readonly<Record<'kubelet' | 'apiServer' | 'controllerManager' | 'scheduler' | 'proxy', string>>;
   readonly apiServerArgs: Readonly<Record<string, readonly string[]>>;
-  /** What kube-apiserver finds mounted of the node, by its own path. */
+  /** Host paths that are mounted into kube-apiserver, by its own path. */
   readonly apiServerVolumes: readonly { readonly hostPath: string; readonly mountPath: string }[];
   readonly apiServerSans: readonly string[];
   readonly apiPort: number;
   readonly apiServerEnv: Readonly<Record<string, string>>;
   /** New-style documents: an authentication configuration is always passed. */
   readonly authentication: Fields | undefined;
-  /** In order; those of the old form get what it adds by itself. */
+  /** In order; the v1alpha1 form adds its defaults. */
   readonly authorizers: readonly Fields[];
   /** Admission plug-ins with their configuration. */
   readonly admission: readonly { readonly name: string; readonly configuration: Fields }[];
   readonly auditPolicy: Fields;
-  /** How Secrets lie in etcd. */
+  /** The encryption of Secrets in etcd. */
   readonly encryption: { readonly secretbox: string; readonly aescbc: string; readonly config: Fields | undefined };
   readonly dnsDomain: string;
   readonly podSubnets: readonly string[];
@@ -93,7 +93,7 @@ const argsAt = (value: unknown, path: string): Record<string, string[]> =>
     ]),
   );
 
-/** Puts both ways of writing into one form. Judges nothing: what is missing is empty. */
+/** Converts both forms into one. It does not validate: a missing field is empty. */
 export function viewOf(config: MachineConfig): ConfigView {
   const legacy = config.legacy ?? {};
   const one = (kind: string): Fields => config.documents.find((document) => document.kind === kind)?.body ?? {};
@@ -215,14 +215,14 @@ function kubernetesOf(
   };
 }
 
-/** Flannel is what the old form has without being told; of the documents there is one for it (talos: v1alpha1_k8s_bridge.go). */
+/** Flannel is the default of the v1alpha1 form; among the documents it has its own (talos: v1alpha1_k8s_bridge.go). */
 function cniOf(legacy: Fields, has: (kind: string) => boolean): string {
   if (has('KubeFlannelCNIConfig')) return 'flannel';
   if (fieldAt(legacy, 'cluster.network') !== undefined) return textAt(legacy, 'cluster.network.cni.name') || 'flannel';
   return has('KubeNetworkConfig') || has('KubeAPIServerConfig') ? 'none' : 'flannel';
 }
 
-/** The old form has Node and RBAC without being told (talos: controllers/k8s/control_plane.go). */
+/** Node and RBAC are the defaults of the v1alpha1 form (talos: controllers/k8s/control_plane.go). */
 function authorizersOf(legacy: Fields, documents: readonly SimulatedConfigDocument[]): Fields[] {
   const given = documents
     .filter((document) => document.kind === 'KubeAuthorizerConfig')
@@ -244,7 +244,7 @@ function admissionOf(legacy: Fields, documents: readonly SimulatedConfigDocument
   }));
 }
 
-/** `1.36.3` of `registry.k8s.io/kube-apiserver:v1.36.3@sha256:…`; empty when there is no such tag. */
+/** `1.36.3` of `registry.k8s.io/kube-apiserver:v1.36.3@sha256:…`; empty without such a tag. */
 export function imageVersionOf(image: string): string {
   const index = image.lastIndexOf(':v');
   return index < 0 ? '' : (image.slice(index + 2).split('@')[0] ?? '');
@@ -253,5 +253,5 @@ export function imageVersionOf(image: string): string {
 const orDefault = (found: readonly string[], otherwise: readonly string[]): readonly string[] =>
   found.length > 0 ? found : otherwise;
 
-/** Free-form text of a document as a value, e.g. of META 0x0a. */
+/** A free-form text of a document as a value, e.g. of META 0x0a. */
 export const parseYaml = (text: string): unknown => parse(text);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 // biome-ignore lint/suspicious/noExplicitAny: a document is changed in the middle, in whatever way a case wants.
 type Change = (legacy: any) => void;
 
-/** The same configuration with its v1alpha1 document changed, and more documents. */
+/** The same configuration with its v1alpha1 document changed, and additional documents. */
 function changed(text: string, change: Change, ...more: object[]): string {
   const [legacy, ...rest] = parseAllDocuments(text).map((document) => document.toJS());
   change(legacy);
@@ -55,7 +55,7 @@ describe('the decoder', () => {
     }
   };
 
-  it('accepts both roles as they are', () => {
+  it('accepts both roles unchanged', () => {
     expect([errorsOf(control), errorsOf(worker)]).toEqual([[], []]);
   });
 
@@ -91,7 +91,7 @@ describe('the decoder', () => {
     expect(failure(text)).toMatch(message);
   });
 
-  it('knows each kind from its Talos version on', () => {
+  it('accepts each kind from its Talos version on', () => {
     const hostname = 'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: x\n';
     expect(failure(hostname, 11)).toMatch(/not registered/);
     expect(failure(hostname, 12)).toBe('');
@@ -100,7 +100,7 @@ describe('the decoder', () => {
     expect(failure(api, 14)).toBe('');
   });
 
-  it('skips empty documents, and takes names apart', () => {
+  it('skips empty documents, and distinguishes names', () => {
     const text = `---\n${control}---\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eth1\n`;
     expect(decodeConfig(text, 13).documents.map((document) => document.name)).toEqual(['', 'eth0', 'eth1']);
   });
@@ -242,14 +242,14 @@ describe('a node refuses', () => {
     expect(errorsOf(text).join('\n')).toMatch(message);
   });
 
-  it('install instructions that are missing on metal, not on nocloud, and not once it is installed', () => {
+  it('missing install instructions on metal, not on nocloud, and not once it is installed', () => {
     const text = changed(control, (c) => delete c.machine.install);
     expect(errorsOf(text)).toEqual([]);
     expect(errorsOf(text, { mode: 'metal' }).join()).toMatch(/install instructions are required in "metal" mode/);
     expect(errorsOf(text, { mode: 'metal', installed: true })).toEqual([]);
   });
 
-  it('a disk selector that fits no disk', () => {
+  it('a disk selector that matches no disk', () => {
     const text = changed(
       control,
       (c) => (c.machine.install = { diskSelector: { serial: 'x' }, image: c.machine.install.image }),
@@ -274,11 +274,11 @@ describe('a node refuses', () => {
       { kind: 'LinkConfig', name: 'eth0', addresses: [{ address: '10.0.0.1' }] },
       /LinkConfig\/eth0: address 0 must be a valid IP prefix/,
     ],
-  ])('a document of its own rules: %s', (_title, document, message) => {
+  ])('a document that violates its own rules: %s', (_title, document, message) => {
     expect(errorsOf(changed(control, () => {}, { apiVersion: 'v1alpha1', ...document })).join()).toMatch(message);
   });
 
-  it('new documents beside their old counterparts, and control-plane kinds on a worker (1.14)', () => {
+  it('new documents besides their old counterparts, and control-plane kinds on a worker (1.14)', () => {
     const document = { apiVersion: 'v1alpha1', kind: 'KubeAPIServerConfig', image: 'x:v1.36.3' };
     expect(
       errorsOf(
@@ -295,8 +295,8 @@ describe('a node refuses', () => {
   });
 });
 
-describe('what a configuration means', () => {
-  it('is the same whether links are written the old way or as documents', () => {
+describe('the meaning of a configuration', () => {
+  it('is the same whether links are v1alpha1 fields or documents', () => {
     const old = viewOf(decodeConfig(control, 13)).links;
     const modern = changed(
       control,

@@ -14,15 +14,15 @@ import { findUnknownKeys, type ReadingContext, throwOnTypeMismatch } from './typ
 import { v1alpha1Document } from './v1alpha1-shape.ts';
 import type { StructShape } from './value-shape.ts';
 
-/** One document that is not the v1alpha1 one. */
+/** One document other than v1alpha1. */
 export interface SimulatedConfigDocument {
   readonly kind: string;
-  /** Empty for kinds of which there is one. */
+  /** Empty for singleton kinds. */
   readonly name: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A machine configuration as a node has it in memory: decoded, not yet judged. */
+/** A machine configuration in a node's memory: decoded, not yet validated. */
 export interface MachineConfig {
   readonly text: string;
   /** The v1alpha1 document; without it a configuration is not complete for boot. */
@@ -33,8 +33,8 @@ export interface MachineConfig {
 const legacyRoots = ['machine', 'cluster', 'debug', 'persist'];
 
 /**
- * Decodes the YAML stream as strictly as a node of Talos 1.`minor` does. Throws a {@link ConfigError} with the node's
- * own sentence (talos: pkg/machinery/config/configloader/internal/decoder/decoder.go).
+ * Decodes the YAML stream as strictly as a node of Talos 1.`minor`. Throws a {@link ConfigError} with the node's own
+ * message (talos: pkg/machinery/config/configloader/internal/decoder/decoder.go).
  */
 export function decodeConfig(text: string, minor: number): MachineConfig {
   const seen = new Set<string>();
@@ -68,7 +68,7 @@ function split(text: string, minor: number): DocumentPart[] {
   const found: DocumentPart[] = [];
   const lines = new LineCounter();
   const lineOf = (node: Node): number => lines.linePos(node.range?.[0] ?? 0).line;
-  // Keys that are there twice are found later, in the decoder's own words.
+  // Duplicate keys are reported later, in the decoder's own words.
   const documents = parseAllDocuments(text, { uniqueKeys: false, lineCounter: lines });
   for (const document of documents as Document[]) {
     const problem = document.errors[0];
@@ -107,7 +107,7 @@ function shapeOf(node: YAMLMap, kind: string, minor: number): StructShape {
   return { fields: { apiVersion: 'text', kind: 'text', ...Object.fromEntries(fields) } };
 }
 
-/** Which package of Talos a kind lives in; most of those that a cluster has are about the network. */
+/** The package of Talos that contains a kind; most kinds of a cluster configuration are network documents. */
 const packages: readonly (readonly [RegExp, string])[] = [
   [/^Kube(?!Span)/, 'k8s'],
   [/Volume|^Zswap/, 'block'],

@@ -1,4 +1,4 @@
-/** The lines that differ, in the manner of `diff`: for people, and to show what a real node gives away in an error text. */
+/** The differing lines in the style of `diff`. They also show which values a real node reveals in an error text. */
 export function diffLines(before: string, after: string): string {
   const old = before.split('\n');
   const fresh = after.split('\n');

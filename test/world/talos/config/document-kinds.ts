@@ -1,10 +1,10 @@
 import { extendStruct, listShape, mapShape, type StructShape, structShape, type ValueShape } from './value-shape.ts';
 
-/** A document kind: the first Talos minor that knows it (1.x), and its keys besides apiVersion and kind. */
+/** A document kind: the first Talos minor that supports it (1.x), and its keys besides apiVersion and kind. */
 export interface SimulatedDocumentKind {
   readonly since: number;
   readonly shape: StructShape;
-  /** Until which minor exclusive some keys are unknown: key → first minor. */
+  /** Keys that were added later: key → first minor. */
   readonly later?: Readonly<Record<string, number>>;
   /** Refused on workers. */
   readonly controlPlaneOnly?: boolean;

@@ -20,7 +20,7 @@ const withArgument = (section: string, value: string): string =>
     .replace(`${section}:\n`, `${section}:\n    extraArgs:\n      some-flag: ${value}\n`);
 const withDocument = (text: string): string => `${control}---\napiVersion: v1alpha1\n${text}`;
 
-/** What the simulator says to a configuration: nothing when it accepts it. */
+/** The simulator's error for a configuration: empty when it accepts it. */
 function simulatedMessage(text: string, minor: number): string {
   const context = {
     minor,
@@ -40,7 +40,7 @@ function simulatedMessage(text: string, minor: number): string {
 describe('a list as the value of an extra argument', () => {
   const sections = ['apiServer', 'controllerManager', 'scheduler', 'proxy', 'etcd', 'kubelet'];
 
-  it.each(sections)('of %s is what no Talos takes, though 1.13 and 1.14 speak of it', (section) => {
+  it.each(sections)('of %s is refused by every Talos version, though 1.13 and 1.14 document it', (section) => {
     const text = withArgument(section, '[a, b]').replaceAll(':v1.36.3', ':v1.35.4');
     expect(simulatedMessage(text, 12)).toMatch(
       /^error decoding document \/v1alpha1\/ \(line 1\): error decoding {2}to \*v1alpha1\.Config: yaml: unmarshal errors:\n {2}line \d+: cannot unmarshal !!seq into string$/,
@@ -53,16 +53,16 @@ describe('a list as the value of an extra argument', () => {
     );
   });
 
-  it('of a document of Talos 1.14 neither', () => {
+  it('of a document of Talos 1.14 is refused too', () => {
     expect(simulatedMessage('apiVersion: v1alpha1\nkind: KubeletConfig\nimage: x\nextraArgs:\n  v: [a]\n', 14)).toBe(
       'error decoding document v1alpha1/KubeletConfig/ (line 1): unexpected type for yaml sequence: meta.ArgValue',
     );
   });
 });
 
-/** Configurations that are wrong in one way each, and some that are right. */
+/** Configurations with one error each, and some valid ones. */
 const cases: readonly (readonly [string, string])[] = [
-  ['a configuration that is right', control],
+  ['a valid configuration', control],
   ...['apiServer', 'etcd', 'kubelet'].map(
     (section) => [`a list for ${section}`, withArgument(section, '[a]')] as const,
   ),
@@ -77,7 +77,7 @@ const cases: readonly (readonly [string, string])[] = [
   ['a list for a map', 'machine: []\n'],
   ['a map for a list', control.replace('certSANs: []', 'certSANs: {a: b}')],
   ['a text for a list', control.replace('certSANs: []', 'certSANs: somewhere.example')],
-  ['texts for others', control.replace('wipe: false', 'wipe: maybe').replace('port: 7445', 'port: "7445"')],
+  ['strings for other types', control.replace('wipe: false', 'wipe: maybe').replace('port: 7445', 'port: "7445"')],
   ['a number with a point', control.replace('port: 7445', 'port: 1.5')],
   ['a map for a text', control.replace('clusterName: example', 'clusterName: {a: b}')],
   ['a key that is there twice', 'machine:\n  type: worker\n  type: worker\n'],
@@ -106,7 +106,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe.each([
   ['talosctl', 13],
   ['talosctl-1.14', 14],
-] as const)('the sentences of the real %s', (peer, minor) => {
+] as const)('the error messages of the real %s', (peer, minor) => {
   const binary = findPeer(peer);
 
   it.for(cases)('%s', ([, text], { skip }) => {

@@ -1,6 +1,6 @@
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Follows a path through maps; undefined when anything on the way is missing. */
+/** Follows a path through maps; undefined when a key is missing. */
 export function fieldAt(value: unknown, path: string): unknown {
   let current = value;
   for (const key of path.split('.')) {

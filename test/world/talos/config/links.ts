@@ -1,7 +1,7 @@
 import type { SimulatedConfigDocument } from './decode-config.ts';
 import { type Fields, fieldAt, listAt, textAt, textsAt } from './fields.ts';
 
-/** Addresses of one network interface, and how it is found. */
+/** Addresses of one network interface, and its selector. */
 export interface InterfaceView {
   /** Lower-case MAC, kernel name, or neither for "the first". */
   readonly mac?: string;
@@ -11,7 +11,7 @@ export interface InterfaceView {
   readonly vlans?: readonly VlanView[];
 }
 
-/** A tagged network on an interface. */
+/** A VLAN on an interface. */
 export interface VlanView {
   readonly id: number;
   readonly addresses: readonly string[];
@@ -20,7 +20,7 @@ export interface VlanView {
 
 export interface SharedAddressView {
   readonly vip: string | undefined;
-  /** The tagged network that it is on, if not on the interface itself. */
+  /** The VLAN of the address, if it is not on the interface itself. */
   readonly vipVlan: number | undefined;
 }
 
@@ -59,7 +59,10 @@ export function interfacesOf(legacy: Fields, documents: readonly SimulatedConfig
   return [...old, ...modern];
 }
 
-/** A selector that is not held to physical cards matches the VLANs that it makes, and those theirs: there is no end to it. */
+/**
+ * A selector that is not limited to physical links also matches the VLANs that it creates, and theirs in turn, without
+ * end.
+ */
 function vlansOf(item: unknown): VlanView[] {
   const nests = fieldAt(item, 'deviceSelector') !== undefined && fieldAt(item, 'deviceSelector.physical') !== true;
   return (nests ? [] : listAt(item, 'vlans')).map((vlan) => {
@@ -69,8 +72,8 @@ function vlansOf(item: unknown): VlanView[] {
 }
 
 /**
- * With an address and nothing around it, the kernel takes a default route only when there is one to its gateway: else no
- * answer finds its way.
+ * With only addresses of prefix length 32, the kernel accepts a default route only with a route to its gateway. Without
+ * it no answer leaves the machine.
  */
 function hasDefaultRoute(item: unknown): boolean {
   const routes = listAt(item, 'routes').map((route) => [textAt(route, 'network'), textAt(route, 'gateway')]);
@@ -81,7 +84,7 @@ function hasDefaultRoute(item: unknown): boolean {
   return !alone || gateway === undefined || routes.some(([network, via]) => network === `${gateway}/32` && !via);
 }
 
-/** The address that control planes hand around. */
+/** The virtual IP of the control planes. */
 export function sharedAddressOf(legacy: Fields, documents: readonly SimulatedConfigDocument[]): SharedAddressView {
   const old = listAt(legacy, 'machine.network.interfaces').flatMap((item) => [
     { vip: textAt(item, 'vip.ip'), vipVlan: undefined },

@@ -2,22 +2,22 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, t
 import { ConfigError } from './config-error.ts';
 import type { ScalarShape, ValueShape } from './value-shape.ts';
 
-/** Where a document is read: by which Talos (1.`minor`), and how a node of it is found in the text. */
+/** The context of a document: the Talos version (1.`minor`), and how a node of it is located in the text. */
 export interface ReadingContext {
   readonly minor: number;
   readonly document: Document;
   readonly lineOf: (node: Node) => number;
 }
 
-/** A value that does not fit its type, as the YAML decoder of Talos tells it. */
+/** A value of the wrong type, as the YAML decoder of Talos reports it. */
 interface TypeMismatch {
   readonly line: number;
   readonly message: string;
 }
 
 /**
- * Throws when a value is of a wrong type, with all of them in the words of the decoder that this Talos has
- * (go.yaml.in/yaml/v4: rc.3 in 1.12, rc.4 in 1.13, later in 1.14). `target` is what was to be decoded into.
+ * Throws when values have a wrong type. The error lists all of them in the words of this version's decoder
+ * (go.yaml.in/yaml/v4: rc.3 in 1.12, rc.4 in 1.13, later in 1.14). `target` is the type that is decoded into.
  */
 export function throwOnTypeMismatch(node: Node, shape: ValueShape, reading: ReadingContext, target: string): void {
   const found = [...typeMismatches(node, shape, reading)].map(({ line, message }) => `line ${line}: ${message}`);
@@ -27,7 +27,7 @@ export function throwOnTypeMismatch(node: Node, shape: ValueShape, reading: Read
   throw new ConfigError(`error decoding ${target}: ${title}${all}`);
 }
 
-/** The unknown keys of a node, in the nested form in which Talos names them, or undefined when there are none. */
+/** The unknown keys of a node, in Talos's nested form, or undefined without any. */
 export function findUnknownKeys(given: Node | null, shape: ValueShape, reading: ReadingContext): unknown {
   const node = resolve(given, reading);
   if (isSeq(node)) return unknownKeysInList(node.items as Node[], shape, reading);
@@ -44,8 +44,8 @@ export function findUnknownKeys(given: Node | null, shape: ValueShape, reading: 
 }
 
 /**
- * The values of extra arguments may be lists, say the documents of Talos from 1.13 on; its search for unknown keys does not
- * know that and gives up (seen with 1.13.9 and 1.14.0-rc.1; siderolabs/gen: xyaml/xyaml.go).
+ * The documents of Talos from 1.13 on allow lists as values of extra arguments. Talos's search for unknown keys does
+ * not support them and fails (seen with 1.13.9 and 1.14.0-rc.1; siderolabs/gen: xyaml/xyaml.go).
  */
 function unknownKeysInList(items: readonly Node[], shape: ValueShape, reading: ReadingContext): unknown {
   if (shape === 'argument') {
@@ -86,7 +86,7 @@ function* doubles(map: YAMLMap, reading: ReadingContext): Generator<TypeMismatch
   }
 }
 
-/** YAML decodes any scalar into a string; numbers and booleans have to be what they are. */
+/** YAML decodes any scalar into a string; numbers and booleans must have their own type. */
 function scalarMismatch(node: Node, shape: ScalarShape, reading: ReadingContext): string | undefined {
   if (shape === 'argument' && reading.minor >= 13) {
     const items = isSeq(node) ? (node.items as Node[]).map((item) => resolve(item, reading)) : [node];
@@ -94,7 +94,7 @@ function scalarMismatch(node: Node, shape: ScalarShape, reading: ReadingContext)
   }
   if (!isScalar(node)) return cannotUnmarshal(node, shape, reading);
   if (shape === 'bool') return typeof node.value === 'boolean' ? undefined : cannotUnmarshal(node, shape, reading);
-  // Until 1.12 what is behind the point was left out.
+  // Until 1.12 the fraction was omitted.
   const isInt = reading.minor >= 13 ? Number.isInteger(node.value) : typeof node.value === 'number';
   if (shape === 'int') return isInt ? undefined : cannotUnmarshal(node, shape, reading);
   if (shape === 'duration' && !isDuration(String(node.value))) return cannotUnmarshal(node, shape, reading);
@@ -104,7 +104,7 @@ function scalarMismatch(node: Node, shape: ScalarShape, reading: ReadingContext)
 
 const isDuration = (text: string): boolean => /^[+-]?(?:0|(?:\d+\.?\d*(?:ns|us|µs|ms|s|m|h))+)$/.test(text);
 
-/** The position of the first byte that is none of base64, as Go counts them. */
+/** The offset of the first invalid base64 byte, as Go counts it. */
 function invalidBase64Position(text: string): number | undefined {
   const letters = text.replace(/[\r\n]/g, '');
   const stranger = letters.search(/[^A-Za-z0-9+/=]/);

@@ -6,7 +6,7 @@ import { textAt } from './fields.ts';
 import { documentErrors } from './validate-documents.ts';
 import { v1alpha1Errors } from './validate-v1alpha1.ts';
 
-/** What a node knows when it judges a configuration. */
+/** The state of a node that validation depends on. */
 export interface ValidationContext {
   readonly minor: number;
   readonly version: string;
@@ -18,14 +18,15 @@ export interface ValidationContext {
 }
 
 export interface ConfigVerdict {
-  /** Sentences; empty when the node accepts the configuration. */
+  /** Error messages; empty when the node accepts the configuration. */
   readonly errors: readonly string[];
   readonly warnings: readonly string[];
 }
 
 /**
- * Judges a decoded configuration as the node itself does (talos: pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the documents'
- * own files): rules of the v1alpha1 document, of each document, between both, and against the running system.
+ * Validates a decoded configuration like the node (talos: pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go
+ * and the documents' own files): rules of the v1alpha1 document, of each document, between both, and against the
+ * running system.
  */
 export function validateConfig(config: MachineConfig, context: ValidationContext): ConfigVerdict {
   const view = viewOf(config);
@@ -38,7 +39,7 @@ export function validateConfig(config: MachineConfig, context: ValidationContext
   return { errors: runtimeErrors(config, view, context), warnings: legacy.warnings };
 }
 
-/** Checked with the running Talos in view: Kubernetes versions it knows, disks it has. */
+/** Checks against the running Talos: supported Kubernetes versions, existing disks. */
 function runtimeErrors(config: MachineConfig, view: ConfigView, context: ValidationContext): string[] {
   if (!config.legacy) return [];
   const control = view.type === 'controlplane' || view.type === 'init';
@@ -68,7 +69,7 @@ function runtimeErrors(config: MachineConfig, view: ConfigView, context: Validat
 const imageOf = (config: MachineConfig, path: string, kind: string): string =>
   textAt(config.documents.find((document) => document.kind === kind)?.body, 'image') || textAt(config.legacy, path);
 
-/** The first and the last Kubernetes minor that Talos 1.`minor` runs (talos: pkg/machinery/compatibility). */
+/** The first and the last Kubernetes minor that Talos 1.`minor` supports (talos: pkg/machinery/compatibility). */
 export const kubernetesWindow = (minor: number): readonly [number, number] => [minor + 18, minor + 23];
 
 function imageProblem(image: string, context: ValidationContext): string | undefined {

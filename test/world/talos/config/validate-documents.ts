@@ -6,7 +6,7 @@ import { fieldAt, listAt, textAt } from './fields.ts';
 import type { ValidationContext } from './validate-config.ts';
 import { isSubnet } from './validate-network.ts';
 
-/** The rules of the documents beside v1alpha1, and between them and it. */
+/** The rules of the documents besides v1alpha1, and between them and it. */
 export function documentErrors(config: MachineConfig, view: ConfigView, context: ValidationContext): string[] {
   const own = config.documents.flatMap((document) =>
     (documentRules[document.kind]?.(document) ?? []).map((error) => `${idOf(document)}: ${error}`),
@@ -86,7 +86,7 @@ function linkErrors(document: SimulatedConfigDocument): string[] {
   ];
 }
 
-/** What a document must not meet in v1alpha1: kind, path there, and the node's sentence. */
+/** A conflict of a document with v1alpha1: kind, path there, and the node's message. */
 const v1alpha1Conflicts: readonly (readonly [kind: string, path: string, sentence: string])[] = [
   ['HostnameConfig', 'machine.network.hostname', 'static hostname is already set in v1alpha1 config'],
   [
@@ -218,7 +218,7 @@ function conflictErrors(config: MachineConfig): string[] {
 const isThere = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 
-/** Kinds that belong on control planes only: since Talos 1.14 a worker refuses them. */
+/** Kinds for control planes only: since Talos 1.14 a worker refuses them. */
 function controlPlaneOnlyErrors(config: MachineConfig, view: ConfigView, context: ValidationContext): string[] {
   if (context.minor < 14 || !config.legacy || view.type === 'controlplane' || view.type === 'init') return [];
   const wrong = config.documents

@@ -1,6 +1,6 @@
 /**
- * What a value may be. `any` is free-form (passed on to Kubernetes or containerd as it is), an object is closed: a key
- * that it does not name is unknown. `argument` is the value of an extra argument of a program.
+ * The allowed shape of a value. `any` is free-form (passed on to Kubernetes or containerd unchanged), an object is
+ * closed: unlisted keys are unknown. `argument` is the value of an extra argument of a program.
  */
 export type ValueShape = ScalarShape | 'any' | ListShape | MapShape | StructShape;
 
@@ -15,7 +15,7 @@ export interface MapShape {
 }
 
 export interface StructShape {
-  /** What Talos calls it, where a sentence of its decoder says so. */
+  /** Talos's name of the type, for decoder errors that contain it. */
   readonly type?: string;
   readonly fields: Readonly<Record<string, ValueShape>>;
 }
@@ -29,10 +29,10 @@ export function structShape(texts: string, others: Readonly<Record<string, Value
   return { fields: { ...Object.fromEntries(names.map((name) => [name, 'text' as ValueShape])), ...others } };
 }
 
-/** The same with the name that Talos has for it. */
+/** The same with Talos's name of the type. */
 export const namedStruct = (type: string, shape: StructShape): StructShape => ({ type, ...shape });
 
-/** The same keys with more of them. */
+/** The same with additional keys. */
 export const extendStruct = (base: StructShape, others: Readonly<Record<string, ValueShape>>): StructShape => ({
   fields: { ...base.fields, ...others },
 });

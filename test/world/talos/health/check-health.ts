@@ -1,26 +1,26 @@
 import type { TalosNode } from '../node.ts';
 import { type ClusterNodes, healthChecks } from './health-checks.ts';
 
-/** What came of looking once. */
+/** The result of one check. */
 export type HealthVerdict = 'OK' | 'SKIP' | { readonly not: string };
 
-/** One condition of a healthy cluster, by the name that people see. */
+/** One condition of a healthy cluster, by its displayed name. */
 export interface ClusterHealthCheck {
   readonly title: string;
-  /** Between two looks. */
+  /** Interval between two checks. */
   readonly seconds: number;
   readonly look: () => HealthVerdict;
 }
 
-/** The nodes that a client names; the members of the cluster when it names none. */
+/** The nodes that a client names; by default the members of the cluster. */
 export interface RequestedNodes {
   readonly controlPlaneNodes: readonly string[];
   readonly workerNodes: readonly string[];
 }
 
 /**
- * The health check of a control plane: one condition after the other, and a line whenever there is something new to say
- * (talos: pkg/cluster/check). Ends when all hold; `isOver` is asked before each look, and ends it as well.
+ * The health check of a control plane: one condition after the other, with a line for every new message (talos:
+ * pkg/cluster/check). Ends when all conditions hold. `isOver` is checked before each attempt, and ends it as well.
  */
 export async function* checkHealth(
   node: TalosNode,

@@ -1,6 +1,6 @@
 const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** Bytes as Talos prints them: in powers of ten, with one digit after the point below ten (go-humanize: Bytes). */
+/** Bytes as Talos prints them: in powers of ten, with one decimal below ten (go-humanize: Bytes). */
 export function formatSize(bytes: number): string {
   if (bytes < 10) return `${bytes} B`;
   const power = Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1);

@@ -8,12 +8,12 @@ export interface ClusterNodes {
   readonly workers: readonly string[];
 }
 
-/** Less than a node of each kind needs, by what the kernel keeps for itself (talos: pkg/minimal/limits.go). */
+/** The minimum of each role, reduced by the memory that the kernel keeps for itself (talos: pkg/minimal/limits.go). */
 const minimumMemoryMiB = { controlPlanes: 1848 - 150, workers: 1024 - 150 } as const;
-/** 6 GiB without what the other partitions take. */
+/** 6 GiB without the other partitions. */
 const minimumEphemeralBytes = 6 * 2 ** 30 - (2101 + 100 + 1 + 10) * 2 ** 20;
 
-/** In the order in which Talos asks, by the words in which it tells (talos: pkg/cluster/check/default.go, v1.13.9). */
+/** In Talos's order and with its descriptions (talos: pkg/cluster/check/default.go, v1.13.9). */
 export function healthChecks(node: TalosNode, party: ClusterNodes): readonly ClusterHealthCheck[] {
   const { controlPlanes } = party;
   const all = [...controlPlanes, ...party.workers];
@@ -38,9 +38,9 @@ export function healthChecks(node: TalosNode, party: ClusterNodes): readonly Clu
       ...on(() => every(controlPlanes, (one) => (one.staticPodsReady ? undefined : 'missing static pods on node'))),
     },
     { title: 'all control plane components to be ready', ...on(() => componentsReady(node, controlPlanes.length)) },
-    // Without a CNI they never are.
+    // Without a CNI nodes never become ready.
     { title: 'all k8s nodes to report ready', ...on(() => (hasCni(node) ? nodesAre(node, 'ready', isReady) : 'SKIP')) },
-    // No cluster of this world has them.
+    // No simulated cluster has them.
     { title: 'kube-proxy to report ready', ...on(() => 'SKIP') },
     { title: 'coredns to report ready', ...on(() => 'SKIP') },
     { title: 'all k8s nodes to report schedulable', ...on(() => nodesAre(node, 'schedulable', isSchedulable)) },
@@ -57,7 +57,7 @@ function checkEachNode(
   return `rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp ${address}:50000: connect: connection refused"`;
 }
 
-/** All that was found, as Talos lists several errors. */
+/** All errors in the form of Talos's error lists. */
 function combineFindings(found: readonly (string | undefined)[]): HealthVerdict {
   const troubles = found.filter((one) => one !== undefined);
   if (troubles.length === 0) return 'OK';

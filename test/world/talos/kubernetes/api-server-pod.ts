@@ -7,8 +7,9 @@ const podType = 'StaticPods.kubernetes.talos.dev';
 const name = 'kube-apiserver';
 
 /**
- * What Talos makes of the configuration before it tells the kubelet: the configuration of kube-apiserver, its files, and the
- * Pod, which counts the versions of both (talos: controllers/k8s/control_plane_static_pod.go, render_config_static_pods.go).
+ * The resources that Talos derives from the configuration for the kubelet: the configuration of kube-apiserver, its
+ * files, and the Pod, which carries the versions of both (talos: controllers/k8s/control_plane_static_pod.go,
+ * render_config_static_pods.go).
  */
 export function renderApiServerPod(node: TalosNode): void {
   const view = node.config?.view;
@@ -64,13 +65,13 @@ function flagsOf(node: TalosNode): string[] {
   try {
     return view ? apiServerFlags(view, { ...context, etcdUrl: 'https://localhost:2379' }) : [];
   } catch (error) {
-    // Talos goes on with the Pod that it has.
+    // Talos keeps the existing Pod.
     node.log(`kube-apiserver: ${error instanceof Error ? error.message : String(error)}`);
     return [];
   }
 }
 
-/** The mirror Pod, as the kubelet shows what runs and whether it answers. */
+/** The mirror Pod: the kubelet's view of the container and its readiness. */
 export function putApiServerMirrorPod(node: TalosNode, ready: boolean): void {
   const pod = node.resources.get('k8s', podType, name)?.spec as
     | { metadata: { annotations: Record<string, string> }; spec: { containers: { image: string }[] } }

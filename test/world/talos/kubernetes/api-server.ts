@@ -5,7 +5,7 @@ import { putApiServerMirrorPod, renderApiServerPod } from './api-server-pod.ts';
 import type { SimulatedEtcdCluster } from './etcd.ts';
 import { putStaticPods } from './node-and-pod-objects.ts';
 
-/** Kubernetes of each Talos minor, for images that the configuration leaves out. */
+/** Default Kubernetes version of each Talos minor, for images that the configuration omits. */
 export const defaultKubernetes: Readonly<Record<number, string>> = {
   11: '1.34.1',
   12: '1.35.4',
@@ -21,7 +21,7 @@ export function kubernetesVersion(
   return node.config?.view.kubernetes.images[component] || (defaultKubernetes[node.minor] ?? '1.36.3');
 }
 
-/** What the static pod of kube-apiserver is rendered from: when it changes, the pod is made anew. */
+/** The inputs of the static pod of kube-apiserver: a change recreates the pod. */
 const apiServerSpec = (node: TalosNode): string => {
   const view = node.config?.view;
   const {
@@ -34,7 +34,7 @@ const apiServerSpec = (node: TalosNode): string => {
   return JSON.stringify([rest, view?.endpoint]);
 };
 
-/** Why the static pod is to be stopped; undefined when it runs as it should. */
+/** Why the static pod must stop; undefined when it runs correctly. */
 function stopReason({ spec, server }: RunningPod, wanted: string): string | undefined {
   if (server.ended !== undefined) return server.ended;
   return spec === wanted ? undefined : 'its configuration has changed';
@@ -47,8 +47,8 @@ interface RunningPod {
 }
 
 /**
- * The static pods of a control plane: kube-apiserver comes up once etcd is healthy, with exactly the PKI and flags of the configuration, and is
- * restarted when they change or when it has ended. One that does not come up is tried again, less and less often.
+ * The static pods of a control plane: kube-apiserver starts once etcd is healthy, with exactly the PKI and flags of the
+ * configuration, and is restarted when they change or when it has ended. A failed start is retried with backoff.
  */
 export async function runApiServer(node: TalosNode): Promise<void> {
   let running: RunningPod | undefined;
@@ -91,7 +91,7 @@ export async function runApiServer(node: TalosNode): Promise<void> {
   }
 }
 
-/** What the kubelet adds before it starts again what has failed so often in a row (CrashLoopBackOff). */
+/** The kubelet's backoff after this many failures in a row (CrashLoopBackOff). */
 const crashLoopSeconds = (failures: number): number => (failures === 0 ? 0 : Math.min(300, 10 * 2 ** (failures - 1)));
 
 async function startApiServer(node: TalosNode): Promise<WorkloadApiServer | undefined> {
@@ -105,7 +105,7 @@ async function startApiServer(node: TalosNode): Promise<WorkloadApiServer | unde
   }
 }
 
-/** From now on who asks at this node's addresses meets this cluster, until the answer is called. */
+/** Routes requests to this node's addresses to this cluster until the returned function is called. */
 function registerApiServer(node: TalosNode, cluster: SimulatedEtcdCluster): () => void {
   const places = node.addresses.map((host) => `${host}:${node.config?.view.kubernetes.apiPort ?? 6443}`);
   for (const place of places) node.world.apiServers.set(place, cluster);

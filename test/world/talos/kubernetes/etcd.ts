@@ -18,17 +18,17 @@ export interface SimulatedEtcdMember {
   node: TalosNode | undefined;
 }
 
-/** What the members of one etcd agree on. It lives as long as the world; its data is the Kubernetes store. */
+/** The shared state of one etcd cluster. It lives as long as the environment; its data is the Kubernetes store. */
 export class SimulatedEtcdCluster {
   readonly uid = randomUUID();
   readonly id = randomBytes(8).readBigUInt64BE();
-  /** Fingerprint of the etcd CA: who has another one cannot talk to it. */
+  /** Fingerprint of the etcd CA: a member with another CA cannot connect. */
   readonly ca: string;
   readonly store: KubeStore = createKubeStore();
   readonly members: SimulatedEtcdMember[] = [];
   leader: bigint | undefined;
   term = 1n;
-  /** Holder of the virtual IP, and whether the lease of the one before has run out. */
+  /** Holder of the virtual IP, and whether the previous holder's lease has expired. */
   vip: { owner: TalosNode | undefined; free: boolean; door?: SharedAddressListener } = { owner: undefined, free: true };
 
   constructor(ca: string) {
@@ -61,7 +61,7 @@ export class SimulatedEtcdCluster {
     this.refresh();
   }
 
-  /** After any change of members: who leads, and whether there is anything to read. */
+  /** After any change of members: elects the leader, and makes the store available while there is a quorum. */
   refresh(): void {
     const led = this.members.find((member) => member.id === this.leader);
     if (!led?.node || led.learner) {
@@ -73,7 +73,7 @@ export class SimulatedEtcdCluster {
   }
 }
 
-/** The service `etcd` of a control plane, from its first preparation to the end of the boot. */
+/** The service `etcd` of a control plane, from its preparation to the end of the boot. */
 export async function runEtcd(node: TalosNode): Promise<void> {
   node.services.set('etcd', 'Waiting', 'Waiting for service "cri" to be "up", time sync, network');
   while (!node.timeInSync) await node.sleep(timings.poll);
@@ -114,7 +114,7 @@ export function stopEtcd(node: TalosNode): void {
   member?.cluster.refresh();
 }
 
-/** Data from an earlier boot: the member it names, or a sentence why etcd does not start from it. */
+/** Data of an earlier boot: its member, or the reason why etcd does not start from it. */
 function memberFromData(node: TalosNode): SimulatedEtcdMember | string | undefined {
   const data = readEphemeral(node).etcd;
   if (!data) return undefined;
@@ -126,7 +126,7 @@ function memberFromData(node: TalosNode): SimulatedEtcdMember | string | undefin
     : 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
 }
 
-/** Without data: either somebody bootstraps this node, or it finds a cluster to join. Why it waits is on the console alone. */
+/** Without data: the node waits for Bootstrap, or for a cluster to join. Only the console shows why it waits. */
 async function joinOrBootstrap(node: TalosNode): Promise<SimulatedEtcdMember> {
   let said = '';
   for (;;) {
@@ -140,8 +140,8 @@ async function joinOrBootstrap(node: TalosNode): Promise<SimulatedEtcdMember> {
 }
 
 /**
- * What the Bootstrap call does to the service before it is started anew: it is stopped, whatever it is doing, also for a call before
- * (talos: services/etcd.go, BootstrapEtcd).
+ * The effect of the Bootstrap call before the service is restarted: the service is stopped in any state, also after an
+ * earlier call (talos: services/etcd.go, BootstrapEtcd).
  */
 export function restartForBootstrap(node: TalosNode): void {
   node.bootstrapCalls += 1;
@@ -150,7 +150,7 @@ export function restartForBootstrap(node: TalosNode): void {
   node.services.set('etcd', 'Preparing', 'Running pre state');
 }
 
-/** The image is pulled first, and each call begins that anew. Until the first bytes are there a call succeeds. */
+/** The image is pulled first, and each call restarts the pull. A call succeeds until the first bytes of data exist. */
 async function bootstrapEtcd(node: TalosNode): Promise<SimulatedEtcdMember> {
   for (let call = 0; call !== node.bootstrapCalls; ) {
     call = node.bootstrapCalls;
@@ -165,7 +165,7 @@ async function bootstrapEtcd(node: TalosNode): Promise<SimulatedEtcdMember> {
   return member;
 }
 
-/** A learner of a healthy cluster, or why not yet. One learner at a time (etcd: too many learner members). */
+/** A learner of a healthy cluster, or why it must wait. One learner at a time (etcd: too many learner members). */
 function tryJoin(node: TalosNode): SimulatedEtcdMember | string {
   const peers = [...node.world.nodes].filter((other) => other !== node && other.etcd && canReach(node, other));
   if (peers.length === 0) return 'waiting for etcd to be bootstrapped, or for members to join';
@@ -185,8 +185,8 @@ function tryJoin(node: TalosNode): SimulatedEtcdMember | string {
 }
 
 /**
- * Whether this node knows an address at which an etcd listens. Without discovery and before there is an API server it knows the
- * endpoint of the cluster alone, and etcd does not listen at the shared address (`cluster.etcd.advertisedSubnets`).
+ * Whether this node knows an address at which an etcd listens. Without discovery and without an API server it knows
+ * only the cluster endpoint, and etcd does not listen at the shared address (`cluster.etcd.advertisedSubnets`).
  */
 export function hasReachableEtcdEndpoint(node: TalosNode): boolean {
   if (clusterKeyOf(node) !== undefined || node.apiServer) return true;
@@ -209,8 +209,8 @@ function storeMembership(node: TalosNode, member: SimulatedEtcdMember): void {
 }
 
 /**
- * Why etcd would not let a member go, in its own words (etcd: server/etcdserver, `mayRemoveMember`). What is down takes no part in
- * the quorum, so that it may always go; of those that run, enough have to be left.
+ * Why etcd refuses to remove a member, in its own words (etcd: server/etcdserver, `mayRemoveMember`). A stopped member
+ * is not part of the quorum and can always be removed; enough running members must remain.
  */
 export function leaveRejectionReason({ id, learner, node, cluster }: SimulatedEtcdMember): string | undefined {
   if (learner) return undefined;
@@ -221,7 +221,7 @@ export function leaveRejectionReason({ id, learner, node, cluster }: SimulatedEt
   return active < 1 + Math.floor((voters.length - 1) / 2) ? 'etcdserver: unhealthy cluster' : undefined;
 }
 
-/** Takes the member out of the cluster and empties the data directory. Throws etcd's own sentence when it cannot be. */
+/** Removes the member from the cluster and empties the data directory. Throws etcd's own error when it cannot. */
 export function leaveEtcdCluster(node: TalosNode): void {
   const member = node.etcd;
   if (!member) throw new Error('failed to create etcd client: dial tcp 127.0.0.1:2379: connect: connection refused');
@@ -241,7 +241,7 @@ export const etcdCaFingerprint = (node: TalosNode): string => {
   return crt === '' ? '' : certificateFingerprint(decodePem(crt));
 };
 
-/** What lies under /var. A node that runs from memory forgets it with the boot. */
+/** Content of /var. A node that runs from memory loses it with the boot. */
 export function readEphemeral(node: TalosNode): EphemeralPartition {
   const disk = node.systemDisk;
   return (disk ? readPartition(disk, 'EPHEMERAL') : inMemory.get(node)) ?? {};

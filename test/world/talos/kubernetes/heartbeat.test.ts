@@ -10,7 +10,7 @@ interface NodeObject {
   };
 }
 
-/** Reads a Node as the administrator does; undefined while there is none, or nobody who answers. */
+/** Reads a Node as the administrator does; undefined while there is no Node or no API server. */
 async function nodeReader(address: string): Promise<(name: string) => Promise<NodeObject | undefined>> {
   const { kubernetes } = await sharedTestSecrets();
   const who = { commonName: 'admin', organizations: ['system:masters'], usages: [clientAuth], hours: 1 };
@@ -41,7 +41,7 @@ async function cluster(): Promise<{ one: TestCluster; read: (name: string) => Pr
 }
 
 describe('a kubelet', () => {
-  it('reports every five minutes, though nothing has changed', async () => {
+  it('reports every five minutes without any change', async () => {
     const { one, read } = await cluster();
     const known = async () => {
       const node = await read('one');
@@ -73,7 +73,7 @@ describe('a kubelet', () => {
     await is('True');
   });
 
-  it('that ends in order says so before the machine goes', async () => {
+  it('that ends gracefully reports so before the machine stops', async () => {
     const { one, read } = await cluster();
     const two = one.add('two', { role: 'worker' });
     await one.world.until('two to be ready', async () => readyOf(await read('two'))?.status === 'True');

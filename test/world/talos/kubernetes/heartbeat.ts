@@ -3,7 +3,7 @@ import { timings } from '../timings.ts';
 import type { SimulatedEtcdCluster } from './etcd.ts';
 import { renewHeartbeat, setNodeReady, shuttingDownMessage } from './node-conditions.ts';
 
-/** Nodes whose kubelet runs and renews its Lease, with the etcd that their Node lies in. */
+/** Nodes whose kubelet runs and renews its Lease, with the etcd that stores their Node. */
 const reportingNodes = new WeakMap<TalosNode['world'], Map<TalosNode, SimulatedEtcdCluster>>();
 
 function reportingNodesOf(world: TalosNode['world']): Map<TalosNode, SimulatedEtcdCluster> {
@@ -13,8 +13,8 @@ function reportingNodesOf(world: TalosNode['world']): Map<TalosNode, SimulatedEt
 }
 
 /**
- * What a kubelet says of itself while nothing happens: its whole status every five minutes, so that whoever watches Nodes
- * sees each of them so often. The Lease that it renews every ten seconds is not written here: `watchForSilence` knows of it.
+ * The periodic status report of an idle kubelet: its whole status every five minutes, so that a watch of Nodes sees an
+ * event for each. Its Lease, renewed every ten seconds, is not written here: `watchForSilence` tracks it.
  */
 export function runHeartbeat(node: TalosNode, cluster: SimulatedEtcdCluster): void {
   const nodes = reportingNodesOf(node.world);
@@ -29,7 +29,7 @@ export function runHeartbeat(node: TalosNode, cluster: SimulatedEtcdCluster): vo
   });
 }
 
-/** The kubelet ends in order, before the machine goes down: it says so, and then nothing more. */
+/** The kubelet ends gracefully before the machine stops: it reports so once, and then stops reporting. */
 export function endHeartbeat(node: TalosNode): void {
   const cluster = reportingNodesOf(node.world).get(node);
   if (cluster && isApiServed(node.world, cluster))
@@ -44,8 +44,8 @@ function stopHeartbeat(node: TalosNode): void {
 }
 
 /**
- * The node lifecycle controller, for a node that has just fallen silent: `Unknown` after forty seconds without a heartbeat. It
- * runs beside the API server: while there is none, nobody counts, and it counts anew from the moment at which there is one.
+ * The node lifecycle controller for a node that has fallen silent: `Unknown` after forty seconds without a heartbeat.
+ * It runs with the API server. Without an API server it does not count, and the count restarts when one is back.
  */
 function markUnknownAfterSilence({ world, nodename: name }: TalosNode, cluster: SimulatedEtcdCluster): void {
   const speaks = (): boolean => [...reportingNodesOf(world).keys()].some((other) => other.nodename === name);
@@ -61,6 +61,6 @@ function markUnknownAfterSilence({ world, nodename: name }: TalosNode, cluster: 
   world.later(timings.nodeSilence, look);
 }
 
-/** Some API server of the cluster answers, and can read and write. */
+/** At least one API server of the cluster answers and can read and write. */
 const isApiServed = (world: TalosNode['world'], cluster: SimulatedEtcdCluster): boolean =>
   cluster.store.available && [...world.apiServers.values()].includes(cluster);

@@ -7,7 +7,10 @@ import { runHeartbeat } from './heartbeat.ts';
 import { kubeletNodeIps, putNodeObject } from './node-and-pod-objects.ts';
 import { setNodeReady } from './node-conditions.ts';
 
-/** The kubelet: finds an API server it trusts and that lets it in, registers the Node, and reports it ready once the network works. */
+/**
+ * The kubelet: finds an API server that it trusts and that authenticates it, registers the Node, and reports it ready
+ * once the network works.
+ */
 export async function runKubelet(node: TalosNode): Promise<void> {
   node.services.set('kubelet', 'Preparing', 'Running pre state');
   while (!node.timeInSync) await node.sleep(timings.poll);
@@ -23,14 +26,17 @@ export async function runKubelet(node: TalosNode): Promise<void> {
   writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
   runHeartbeat(node, cluster);
   watchNode(node, cluster);
-  // Without a network plugin a Node never becomes ready by itself.
+  // Without a network plugin a Node never becomes ready.
   if (node.config?.view.kubernetes.cni === 'none') return;
   await node.sleep(isKnown ? timings.nodeReadyAgain : timings.nodeReady);
-  // One that ends its pods never becomes ready again.
+  // A kubelet that is ending its pods never becomes ready again.
   if (!node.running) setNodeReady(cluster.store, node.nodename, 'True');
 }
 
-/** A kubelet that is held to subnets does not start on a node without an address in them (talos: controllers/k8s/node_ip.go). */
+/**
+ * A kubelet with `validSubnets` does not start on a node without an address in them (talos:
+ * controllers/k8s/node_ip.go).
+ */
 async function awaitNodeAddress(node: TalosNode): Promise<void> {
   const lacks = (): boolean => node.world.onlyAddress === undefined && kubeletNodeIps(node).length === 0;
   if (!lacks()) return;
@@ -38,7 +44,7 @@ async function awaitNodeAddress(node: TalosNode): Promise<void> {
   while (lacks()) await node.sleep(timings.poll);
 }
 
-/** The Node object is the truth about readiness; when somebody deletes it, nobody makes it again before the next boot. */
+/** The Node object is authoritative for readiness; after its deletion it is not recreated before the next boot. */
 function watchNode(node: TalosNode, cluster: SimulatedEtcdCluster): void {
   const look = () => {
     const object = cluster.store.get({ apiVersion: 'v1', kind: 'Node', name: node.nodename });
@@ -69,7 +75,7 @@ async function findApiServer(node: TalosNode): Promise<SimulatedEtcdCluster> {
   }
 }
 
-/** KubePrism on a control plane prefers the API server beside it; then the cluster endpoint. */
+/** KubePrism on a control plane prefers the local API server, then the cluster endpoint. */
 function apiServerEndpoints(node: TalosNode): string[] {
   const view = node.config?.view;
   if (!view) return [];
@@ -78,7 +84,7 @@ function apiServerEndpoints(node: TalosNode): string[] {
   return [...own, ...(url ? [`${endpointHost(view.endpoint)}:${url.port || '443'}`] : [])];
 }
 
-/** One real request with the bootstrap token, or what is wrong. */
+/** One real request with the bootstrap token, or its error. */
 function probeApiServer(node: TalosNode, place: string): Promise<string | undefined> {
   const view = node.config?.view;
   const [host = '', port = ''] = place.split(':');

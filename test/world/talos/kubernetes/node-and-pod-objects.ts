@@ -4,7 +4,7 @@ import type { TalosNode } from '../node.ts';
 import { kubernetesVersion } from './api-server.ts';
 import { type NodeCondition, nodeConditions } from './node-conditions.ts';
 
-/** What the kubelet writes when it registers and whenever it reports (core/v1 Node). */
+/** The Node that the kubelet writes when it registers and with each report (core/v1 Node). */
 export function putNodeObject(node: TalosNode, store: KubeStore): void {
   const name = node.nodename;
   const old = store.get({ apiVersion: 'v1', kind: 'Node', name });
@@ -54,7 +54,7 @@ function newSpec(node: TalosNode): Record<string, unknown> {
     ...(node.isControlPlane && !view?.kubernetes.schedulable
       ? [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }]
       : []),
-    // Set by Talos with admin rights on control planes; NodeRestriction refuses it to the kubelet of a worker.
+    // Talos sets it with admin rights on control planes; NodeRestriction refuses it to the kubelet of a worker.
     ...(node.isControlPlane
       ? Object.entries(view?.kubernetes.taints ?? {}).map(([key, text]) => toTaint(key, text))
       : []),
@@ -82,7 +82,7 @@ function labels(node: TalosNode): Record<string, string> {
   };
 }
 
-/** Addresses that `kubelet.nodeIP.validSubnets` selects; without it the first. */
+/** Addresses that `kubelet.nodeIP.validSubnets` selects; by default the first. */
 export function kubeletNodeIps(node: TalosNode): string[] {
   const rules = node.config?.view.kubernetes.kubelet.validSubnets ?? [];
   const selected = selectAddresses(node.addresses, rules);
@@ -95,8 +95,8 @@ const components = [
 ] as const;
 
 /**
- * Mirror pods of the static pods beside that of kube-apiserver. They go when somebody deletes them through the API, not with
- * the machine.
+ * Mirror pods of the static pods besides kube-apiserver. They are removed by a deletion through the API, not with the
+ * machine.
  */
 export function putStaticPods(node: TalosNode): void {
   for (const [name, component, type] of components) {
@@ -106,7 +106,7 @@ export function putStaticPods(node: TalosNode): void {
   }
 }
 
-/** What the kubelet shows of a static pod. */
+/** The kubelet's view of a static pod. */
 export interface MirrorPod {
   readonly name: string;
   readonly image: string;
@@ -114,7 +114,7 @@ export interface MirrorPod {
   readonly ready: boolean;
 }
 
-/** Writes a mirror Pod to the cluster, and what its own node sees of it. */
+/** Writes a mirror Pod to the cluster, and its state to the node's own resources. */
 export function putMirrorPod(node: TalosNode, pod: MirrorPod): void {
   const store = node.etcd?.cluster.store;
   if (!store) return;

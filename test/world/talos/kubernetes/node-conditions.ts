@@ -14,17 +14,20 @@ export interface NodeCondition {
 
 const noNetwork =
   'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized';
-/** While the kubelet ends its pods before the machine goes down. */
+/** While the kubelet ends its pods before the machine stops. */
 export const shuttingDownMessage = 'node is shutting down';
 
-/** Those beside `Ready` (kubernetes: pkg/kubelet/nodestatus/setters.go): True is bad, and here they never are. */
+/**
+ * The conditions besides `Ready` (kubernetes: pkg/kubelet/nodestatus/setters.go): True is a fault, and never occurs
+ * here.
+ */
 const pressures = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
   ['DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
   ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
 ] as const;
 
-/** All conditions at a moment; those that stay as they were keep the time of their last transition. */
+/** All conditions at one time; unchanged conditions keep the time of their last transition. */
 export function nodeConditions(ready: Status, before: readonly NodeCondition[] = [], why = noNetwork): NodeCondition[] {
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
   const rest = pressures.map(([type, reason, message]) =>
@@ -35,14 +38,14 @@ export function nodeConditions(ready: Status, before: readonly NodeCondition[] =
     const isSame = old?.status === condition.status;
     return {
       ...condition,
-      // Whoever finds that nobody reports does not report itself.
+      // The node lifecycle controller keeps the kubelet's last heartbeat time.
       lastHeartbeatTime: ready === 'Unknown' ? (old?.lastHeartbeatTime ?? now) : now,
       lastTransitionTime: isSame ? old.lastTransitionTime : now,
     };
   });
 }
 
-/** What the node lifecycle controller writes for a kubelet that does not. */
+/** The conditions that the node lifecycle controller writes for a silent kubelet. */
 const silent = { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' };
 
 function readiness(status: Status, why: string): { reason: string; message: string } {
@@ -51,7 +54,7 @@ function readiness(status: Status, why: string): { reason: string; message: stri
   return { reason: 'KubeletReady', message: 'kubelet is posting ready status' };
 }
 
-/** Writes what is now so of a Node; nothing when somebody has deleted it. */
+/** Writes the conditions of a Node; does nothing after its deletion. */
 export function setNodeReady(store: KubeStore, name: string, ready: Status, why?: string): void {
   const object = store.get({ apiVersion: 'v1', kind: 'Node', name });
   if (!object) return;
@@ -59,7 +62,7 @@ export function setNodeReady(store: KubeStore, name: string, ready: Status, why?
   store.put({ ...object, status: { ...status, conditions: nodeConditions(ready, status.conditions, why) } });
 }
 
-/** The report of a kubelet for which nothing has changed. */
+/** The report of a kubelet without changes. */
 export function renewHeartbeat(store: KubeStore, name: string): void {
   const object = store.get({ apiVersion: 'v1', kind: 'Node', name });
   if (!object) return;

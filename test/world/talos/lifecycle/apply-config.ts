@@ -22,7 +22,7 @@ export interface ApplyRequest {
   readonly mode: number;
   readonly dryRun: boolean;
   readonly trySeconds: number;
-  /** The caller is an administrator; in maintenance mode nobody is, and everybody may. */
+  /** The caller is an administrator; in maintenance mode there is none, and every caller may apply. */
   readonly admin: boolean;
 }
 
@@ -42,7 +42,7 @@ export function applyMachineConfig(node: TalosNode, request: ApplyRequest, onCon
     );
   }
   checkMode(node, request.mode, maintenance);
-  // Even if it is refused or only looked at: what was on trial stays then.
+  // A refused configuration and a dry run also keep the configuration that is on trial.
   if (request.mode !== Mode.TRY) endTrial(node);
   const config = decode(node, request.text);
   if (!maintenance && !config.legacy) {
@@ -78,7 +78,7 @@ function decode(node: TalosNode, text: string): MachineConfig {
     return decodeConfig(text, node.minor);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // The service of its own that maintenance mode was until Talos 1.12 gives this no code.
+    // The maintenance service until Talos 1.12 returns this error without a code.
     if (node.minor <= 12 && !node.config) throw unknownError(`failed to parse config: ${error.message}`);
     throw invalidArgumentError(error.message);
   }
@@ -140,8 +140,8 @@ function persistConfig(node: TalosNode, text: string): void {
 }
 
 /**
- * What was active before a TRY comes back by itself, be it on trial too. Out of maintenance mode there is nothing to go
- * back to (talos: v1alpha1_runtime.go, RollbackToConfigAfter).
+ * The configuration before a TRY is restored automatically, also when it was on trial too. In maintenance mode there is
+ * none to restore (talos: v1alpha1_runtime.go, RollbackToConfigAfter).
  */
 function rollBackLater(node: TalosNode, seconds: number): void {
   const before: ActiveConfig | undefined = node.config;

@@ -35,7 +35,7 @@ const image = imageOf(talosVersion);
 
 let count = 0;
 
-/** A bare server with two drives; on the first one lies an image. */
+/** A bare-metal server with two drives and an image on the first one. */
 function newServer(address: string, change: (machine: MachineDescription) => void = () => {}): MachineDescription {
   count += 1;
   const name = `server-${count}`;
@@ -78,7 +78,7 @@ const configOf = (machine: MachineDescription, address: string, more: Readonly<R
   });
 
 describe('a disk that a raw image was written to', () => {
-  it('boots into maintenance mode at the address of DHCP, with a loader for its firmware alone', async () => {
+  it('boots into maintenance mode at its DHCP address, with only the loader for its firmware', async () => {
     const address = world.address();
     const machine = newServer(address);
     world.start(machine);
@@ -92,7 +92,7 @@ describe('a disk that a raw image was written to', () => {
     client.close();
   });
 
-  it('is installed already: with a configuration it goes on without a reboot, and keeps it', async () => {
+  it('is installed already: it accepts a configuration without a reboot, and keeps it', async () => {
     const address = world.address();
     const machine = newServer(address);
     world.start(machine);
@@ -112,7 +112,7 @@ describe('a disk that a raw image was written to', () => {
   });
 
   it.each(['1.12.11', talosVersion, '1.14.0'])(
-    'is led to its configuration by our own client on Talos %s',
+    "gets its configuration from the product's client on Talos %s",
     async (version) => {
       const address = world.address();
       const machine = newServer(address);
@@ -126,7 +126,7 @@ describe('a disk that a raw image was written to', () => {
         code: 'TALOS_CONFIG_REFUSED',
       });
       const config = new SecretString(configOf(machine, address).replaceAll('v1.36.3', 'v1.35.4'));
-      // The answer may be lost when the port closes behind it.
+      // The answer may be lost when the port closes.
       await client.apply(config).catch((error) => expect(error.code).toBe('TALOS_UNREACHABLE'));
       await world.until('a configured node', async () => (await client.stage()) === 'configured');
       await client.close();
@@ -140,7 +140,7 @@ describe('a disk that a raw image was written to', () => {
     },
   );
 
-  it('tells what its drives call themselves, so that they are found under other names, too', async () => {
+  it('reports the identifiers of its drives, so that they are found under other names, too', async () => {
     const address = world.address();
     const machine = newServer(address);
     world.start(machine);
@@ -152,7 +152,7 @@ describe('a disk that a raw image was written to', () => {
     client.close();
   });
 
-  it('without an answer from DHCP is a node that nothing can reach', async () => {
+  it('is an unreachable node without an answer from DHCP', async () => {
     const machine = newServer(world.address(), (made) => {
       Object.assign(made, { nics: made.nics.map(({ dhcp: _, ...nic }) => nic) });
     });
@@ -161,7 +161,7 @@ describe('a disk that a raw image was written to', () => {
   });
 });
 
-it('a server that DHCP answers later comes up by itself then', async () => {
+it('comes up without a restart when DHCP answers later', async () => {
   const [address, gateway] = [world.address(), '127.42.0.1'];
   const server = new DhcpServer({ prefix: 8, gateway });
   const machine = newServer(address, (made) => {
@@ -177,7 +177,7 @@ it('a server that DHCP answers later comes up by itself then', async () => {
   expect(world.runner.node(machine.name)?.addresses).toEqual([address]);
 });
 
-it('a node whose kubelet is held to an address that it does not have starts none', async () => {
+it("starts no kubelet when the kubelet's subnets match no address", async () => {
   const [address, other] = [world.address(), world.address()];
   const machine = newServer(address);
   world.start(machine);
@@ -192,7 +192,7 @@ it('a node whose kubelet is held to an address that it does not have starts none
   await world.until('a kubelet that waits', () => console().includes('waiting for node IPs'));
 });
 
-describe('a bare server in networks of its own', () => {
+describe('a bare-metal server in networks of its own', () => {
   const gateway = '127.42.0.1';
   const routes = [
     { network: `${gateway}/32` },
@@ -200,7 +200,7 @@ describe('a bare server in networks of its own', () => {
     { network: '::/0', gateway: 'fe80::1' },
   ];
 
-  /** A server that was given a configuration with this interface. */
+  /** A server whose configuration has this interface. */
   async function configured(address: string, link: (selector: object) => object, extra: readonly object[] = []) {
     const machine = newServer(address);
     world.start(machine);
@@ -208,14 +208,14 @@ describe('a bare server in networks of its own', () => {
     const selector = { hardwareAddr: machine.nics[0]?.mac, physical: true };
     const config = configOf(machine, address, { network: { interfaces: [link(selector), ...extra] } });
     const stranger = await connectTalos(address);
-    // The answer may be lost when the port closes behind it.
+    // The answer may be lost when the port closes.
     await stranger.machine.applyConfiguration({ data: Buffer.from(config) }).catch(() => {});
     stranger.close();
     await world.until('a configuration', () => world.runner.node(machine.name)?.stage !== 'maintenance');
     return machine;
   }
 
-  it('answers at its own address and at the private one, and its control planes share one there', async () => {
+  it('answers at its own and at its private address, and its control planes share a virtual IP there', async () => {
     const [address, inside, vip] = [world.address(), world.address(), world.address()];
     const addresses = [`${address}/32`, '2001:db8:7a:11c::1/64'];
     const vlans = [{ vlanId: 4000, addresses: [`${inside}/16`], mtu: 1400, vip: { ip: vip } }];
@@ -245,7 +245,7 @@ describe('a bare server in networks of its own', () => {
     await client.close();
   });
 
-  it('H33: is lost when no route leads to the gateway of an address that stands alone', async () => {
+  it('H33: is unreachable when no route leads to the gateway of a /32 address', async () => {
     const address = world.address();
     const [, ...without] = routes;
     const link = (deviceSelector: object) => ({ deviceSelector, addresses: [`${address}/32`], routes: without });
@@ -253,7 +253,7 @@ describe('a bare server in networks of its own', () => {
     await world.until('no address', () => world.runner.node(machine.name)?.addresses.length === 0);
   });
 
-  it('P31: has no private network when the selector matches what it makes itself', async () => {
+  it('P31: has no private network when the selector matches the VLANs that it creates', async () => {
     const [address, inside] = [world.address(), world.address()];
     const vlans = [{ vlanId: 4000, addresses: [`${inside}/16`] }];
     const link = ({ hardwareAddr }: { hardwareAddr?: string }) => ({
@@ -264,14 +264,14 @@ describe('a bare server in networks of its own', () => {
   });
 });
 
-describe('what an earlier life left behind', () => {
+describe('the remains of an earlier installation', () => {
   const oldConfig = (machine: MachineDescription, address: string): string =>
     makeConfig({
       ...{ secrets: old, role: 'controlplane', hostname: 'old', mac: machine.nics[0]?.mac ?? '', address },
       ...{ endpoint: `https://${address}:6443`, factory: world.factory.place },
     });
 
-  it('in STATE boots: the old system answers with its own certificates, and there is no maintenance mode', async () => {
+  it('in STATE boot: the old system answers with its own certificates, and there is no maintenance mode', async () => {
     const address = world.address();
     const machine = newServer(address);
     const path = machine.disks[0]?.path ?? '';
@@ -287,13 +287,13 @@ describe('what an earlier life left behind', () => {
     admin.close();
   });
 
-  it('on another disk that comes first by its name is the system disk, whichever was booted', async () => {
+  it('on another disk with a lower name are the system disk, whichever disk was booted', async () => {
     const address = world.address();
     const machine = newServer(address);
     const [fresh, other] = machine.disks;
     writePartition(other?.path ?? '', 'META', { tags: {} });
     writePartition(other?.path ?? '', 'STATE', { nodeId: 'old', config: oldConfig(machine, address) });
-    // Talos counts the drives the other way round.
+    // Talos numbers the drives in the opposite order.
     const disks = [
       { ...fresh!, kernelName: 'nvme1n1' },
       { ...other!, kernelName: 'nvme0n1' },

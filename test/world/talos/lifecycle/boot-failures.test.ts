@@ -10,11 +10,11 @@ import {
   startTestCluster,
 } from '../testing/test-cluster.ts';
 
-/** What is wrong has to show where it would show in life: as an API that never comes, a node that never joins, a service that never runs. */
+/** A fault must appear as on a real node: as a missing API, a node that never joins, a service that never runs. */
 const awaitStuckReason = (one: Awaited<ReturnType<typeof startTestCluster>>, name: string) =>
   one.world.until(`${name} to be stuck`, () => one.world.runner.node(name)?.stuck);
 
-describe('a machine that hangs says why', () => {
+describe('a machine that hangs reports the reason', () => {
   it.each<[string, Parameters<typeof startTestCluster>[1], RegExp]>([
     [
       'user-data with an unknown key',
@@ -22,13 +22,17 @@ describe('a machine that hangs says why', () => {
       /failed to acquire the configuration.*unknown keys found/s,
     ],
     ['user-data that a node refuses', { cluster: { controlPlane: {} } }, /cluster controlplane endpoint is required/],
-    ['user-data that is no YAML', { edit: () => 'machine: {' }, /decode error/],
-    ['a network-config that is no YAML', { files: { 'network-config': '- a' } }, /failed to unmarshal network-config/],
-    ['a MAC that no card has', { mac: '02:ff:ff:ff:ff:ff' }, /no network link has an address/],
-    ['an address that is not of this world', { address: '192.0.2.1' }, /the address cannot be used: .*EADDRNOTAVAIL/],
+    ['user-data that is not YAML', { edit: () => 'machine: {' }, /decode error/],
+    ['a network-config that is not YAML', { files: { 'network-config': '- a' } }, /failed to unmarshal network-config/],
+    ['a MAC without a NIC', { mac: '02:ff:ff:ff:ff:ff' }, /no network link has an address/],
+    [
+      'an address that does not exist on this machine',
+      { address: '192.0.2.1' },
+      /the address cannot be used: .*EADDRNOTAVAIL/,
+    ],
     ['too little memory for a control plane', { hardware: { memoryMiB: 1024 } }, /needs 2 GiB of memory/],
     [
-      'a schematic that the factory does not know',
+      'a schematic that is unknown to the factory',
       { prepare: (world) => world.factory.missing.add('nocloud-installer') },
       /install failed: failed to pull image .* 404/,
     ],
@@ -38,7 +42,7 @@ describe('a machine that hangs says why', () => {
       /no such host/,
     ],
     [
-      'an install disk that is not there',
+      'a missing install disk',
       { edit: (text) => text.replace('/dev/vda', '/dev/sda') },
       /stat \/dev\/sda: no such file or directory/,
     ],
@@ -71,7 +75,7 @@ describe('a machine that hangs says why', () => {
     else expect(end).toBe('it installs');
   });
 
-  it('and there is no API at all meanwhile, until the disc is right', async () => {
+  it('and there is no API at all meanwhile, until the disc is valid', async () => {
     const one = await startTestCluster('corrected', { edit: (text) => text.replace('token:', 'tokenn:') });
     await awaitStuckReason(one, 'corrected');
     const client = await one.client();
@@ -82,7 +86,7 @@ describe('a machine that hangs says why', () => {
     expect(one.world.runner.node('corrected')?.stuck).toBeUndefined();
   });
 
-  it('nothing is erased by an installation that cannot begin', async () => {
+  it('an installation that cannot begin erases nothing', async () => {
     const one = await startTestCluster('untouched', {
       prepare: (world) => world.factory.missing.add('nocloud-installer'),
     });
@@ -94,7 +98,7 @@ describe('a machine that hangs says why', () => {
 });
 
 describe('an installer of another platform', () => {
-  it('turns a nocloud machine into a metal one, which knows nothing of its cidata', async () => {
+  it('turns a nocloud machine into a metal one, which ignores its cidata', async () => {
     const one = await startTestCluster('platform', {
       edit: (text) => text.replace('nocloud-installer', 'metal-installer'),
     });
@@ -103,8 +107,8 @@ describe('an installer of another platform', () => {
   });
 });
 
-describe('a node that does not fit its cluster', () => {
-  it('has no API when it is a worker and knows another machine token', async () => {
+describe('a node that does not match its cluster', () => {
+  it('has no API when it is a worker with another machine token', async () => {
     const one = await startTestCluster('cp');
     one.add('thief', {
       role: 'worker',
@@ -146,7 +150,7 @@ describe('a node that does not fit its cluster', () => {
     expect(one.world.runner.node('guest')?.ready).toBe(false);
   });
 
-  it('has no API server with a Kubernetes CA whose key is another', async () => {
+  it('has no API server with a Kubernetes CA and the key of another CA', async () => {
     const others = await makeSecrets();
     const secrets = await sharedTestSecrets();
     const kubernetes = { ...secrets.kubernetes, key: others.kubernetes.key };

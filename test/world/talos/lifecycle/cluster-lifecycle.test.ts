@@ -16,7 +16,7 @@ import {
 } from '../testing/talos-test-bed.ts';
 import { errorOf } from '../testing/test-cluster.ts';
 
-/** Three control planes behind a virtual address, and a worker: from discs to a cluster and back to nothing. */
+/** Three control planes behind a virtual IP, and a worker: from discs to a cluster and back to empty machines. */
 describe('a cluster', () => {
   const names = ['cp-0', 'cp-1', 'cp-2', 'worker-0'] as const;
   const machines = new Map<string, MachineDescription>();
@@ -93,7 +93,7 @@ describe('a cluster', () => {
       call.end();
     });
 
-  it('installs itself from the discs, each node with certificates of its own configuration', async () => {
+  it('installs from the discs, each node with certificates of its own configuration', async () => {
     for (const name of names) {
       const tag = await waitUntilDefined(`${name} to answer from disk`, async () => {
         const node = world.runner.node(name);
@@ -107,7 +107,7 @@ describe('a cluster', () => {
     ).toBeGreaterThanOrEqual(4);
   });
 
-  it('waits for the bootstrap: no etcd, no API server, no virtual address', async () => {
+  it('waits for the bootstrap: no etcd, no API server, no virtual IP', async () => {
     const asked = of('cp-0').machine.etcdMemberList({ queryLocal: true }, { timeoutMs: 300 });
     expect((await errorOf(asked)).code, 'it hangs').toBe(Code.DeadlineExceeded);
     await expect(kube(vip, '/version')).rejects.toThrow(/ECONNREFUSED/);
@@ -144,7 +144,7 @@ describe('a cluster', () => {
     ]);
   });
 
-  it('lets nobody in without a certificate of its Kubernetes CA, and nobody through with one of its Talos CA', async () => {
+  it('refuses clients without a certificate of its Kubernetes CA, also with one of its Talos CA', async () => {
     const stranger = await issueLeaf(secrets.os.authority, {
       commonName: 'admin',
       organizations: ['system:masters'],
@@ -173,7 +173,7 @@ describe('a cluster', () => {
     expect(pods[0]?.metadata.annotations['talos.dev/config-version']).toBe('1');
   });
 
-  it('keeps the virtual address through the loss of its holder, and answers nothing without a majority', async () => {
+  it('keeps the virtual IP when its holder is lost, and answers nothing without a majority', async () => {
     running.get('cp-0')?.kill();
     await running.get('cp-0')?.exited;
     const answer = await waitUntilDefined('the virtual address', async () =>
@@ -194,7 +194,7 @@ describe('a cluster', () => {
 
   const machineAddress = (name: string): string => world.runner.node(name)?.addresses[0] ?? '';
 
-  it('lets a control plane leave and join again, with another member id', async () => {
+  it('lets a control plane leave and rejoin with another member id', async () => {
     const before = (await members('cp-0')).find((member) => member.hostname === 'cp-2')?.id;
     const labels = ['STATE', 'EPHEMERAL'].map((label) => ({ label, wipe: true }));
     await of('cp-2').machine.reset({ graceful: true, reboot: true, systemPartitionsToWipe: labels });
@@ -209,7 +209,7 @@ describe('a cluster', () => {
     await ready('cp-2');
   });
 
-  it('goes off when the button is pressed or a reset says so', async () => {
+  it('powers off on the power button or on a reset', async () => {
     running.get('worker-0')?.pressPowerButton();
     await running.get('worker-0')?.exited;
     await of('cp-2').machine.reset({ graceful: false, reboot: false });

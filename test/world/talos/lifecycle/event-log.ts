@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 
-/** One event of a node: its payload in the form of `google.protobuf.Any`. */
+/** One event of a node with its payload as `google.protobuf.Any`. */
 export interface NodeEvent {
   /** Sortable. */
   readonly id: string;
@@ -13,7 +13,7 @@ export interface NodeEvent {
 
 const retainedEventCount = 1000;
 
-/** The node's event stream: a bounded past, and listeners for what comes. */
+/** The node's event stream: a bounded history, and listeners for new events. */
 export class EventLog {
   readonly past: NodeEvent[] = [];
   readonly #listeners = new Set<(event: NodeEvent) => void>();

@@ -28,11 +28,11 @@ import {
 const secrets = await sharedTestSecrets();
 
 /**
- * What was seen on real Talos 1.13.9, point by point. A simulator that differs from these is wrong; a controller that assumes
- * otherwise breaks.
+ * The observed behaviour of real Talos 1.13.9, point by point. A simulator that differs is wrong; a controller that
+ * assumes otherwise breaks.
  */
-describe('Talos as it was seen', () => {
-  it('1: ready is true in stages maintenance, installing and rebooting, so it says nothing without the stage', async () => {
+describe('the observed behaviour of Talos', () => {
+  it('1: ready is true in stages maintenance, installing and rebooting, so the stage matters', async () => {
     const { world, client } = await startTestCluster('one');
     const node = await client();
     expect((await awaitStage(world, node, 'installing')).status.ready).toBe(true);
@@ -63,7 +63,7 @@ describe('Talos as it was seen', () => {
     expect([late.code, late.rawMessage]).toEqual([Code.AlreadyExists, 'etcd data directory is not empty']);
   });
 
-  it('§14: Bootstrap again and again keeps etcd from starting, and its service tells what it is doing', async () => {
+  it('§14: repeated Bootstrap calls keep etcd from starting, and its service reports its state', async () => {
     const { world, client } = await startTestCluster('again');
     const node = await client();
     const etcd = async () => {
@@ -88,7 +88,7 @@ describe('Talos as it was seen', () => {
     await world.until('etcd', async () => (await etcd()).state === 'Running');
   });
 
-  it('§14: members are told by a node whose etcd runs, and asked for locally; else the call hangs', async () => {
+  it('§14: members are listed by a node whose etcd runs, and queried locally; else the call hangs', async () => {
     const edit = (text: string): string => {
       const [main = '', ...rest] = text.split('---\n');
       const config = parse(main);
@@ -109,7 +109,7 @@ describe('Talos as it was seen', () => {
     expect((await node.machine.etcdMemberList({ queryLocal: true })).messages[0]?.members).toHaveLength(1);
   });
 
-  it('3: unmetConditions names what is missing', async () => {
+  it('3: unmetConditions names the missing conditions', async () => {
     const { world, client } = await startTestCluster('three');
     const node = await client();
     const names = async () => (await readMachineStatus(node)).status.unmetConditions.map(({ name }) => name);
@@ -152,7 +152,7 @@ describe('Talos as it was seen', () => {
     expect(readPartition(disk, 'BOOT')).toBeUndefined();
   });
 
-  it('4: from a disc with talos.halt_if_installed, as the factory makes it, that boot halts', async () => {
+  it('4: from a disc with talos.halt_if_installed, as the factory builds it, that boot halts', async () => {
     const one = await startTestCluster('four-c', {
       ...failing,
       image: { kernelArguments: ['talos.halt_if_installed=1'] },
@@ -164,7 +164,7 @@ describe('Talos as it was seen', () => {
     );
   });
 
-  it('5: nocloud without cidata hangs before maintenance mode more often than not; a power cycle helps', async () => {
+  it('5: nocloud without cidata usually hangs before maintenance mode; a power cycle helps', async () => {
     const world = await startTalosTestBed('stepped');
     const runner = startTalosRunner({ ...world, onlyAddress: world.address() });
     onTestFinished(async () => {
@@ -199,7 +199,7 @@ describe('Talos as it was seen', () => {
     expect(parse(found.resource?.spec?.yamlSpec ?? '')).toMatchObject({ linkName: 'eth0' });
   });
 
-  it('7: maintenance mode renews its certificate, shows 132 of 167 types to anybody, and is a stranger to clients of the cluster', async () => {
+  it('7: maintenance mode renews its certificate, shows 132 of 167 types to all; cluster clients distrust it', async () => {
     const { world, address, client } = await startTestCluster('seven', { maintenance: true });
     const first = await world.until('a certificate', () => peerCertificate(address));
     expect(first.subject.CN).toBe('maintenance-service.talos.dev');
@@ -216,7 +216,7 @@ describe('Talos as it was seen', () => {
     expect((await errorOf((await client()).machine.version({}))).message).toMatch(/certificate/);
   });
 
-  it('8: a configuration handed to maintenance mode is applied without a reboot, and from then on strangers are refused', async () => {
+  it('8: maintenance mode applies a configuration without a reboot, then refuses unauthenticated callers', async () => {
     const { world, config, client } = await startTestCluster('eight', { maintenance: true });
     const node = await client(null);
     await awaitStage(world, node, 'maintenance');
@@ -229,7 +229,7 @@ describe('Talos as it was seen', () => {
     await world.until('mutual TLS', async () => (await client()).machine.version({}));
   });
 
-  it('9: a configured node wants a client certificate; before its API is up the port resets connections', async () => {
+  it('9: a configured node requires a client certificate; it resets connections until its API is up', async () => {
     const { world, address } = await startTestCluster('nine');
     const codes: string[] = [];
     await world.until('the alert', async () => {
@@ -281,7 +281,7 @@ describe('Talos as it was seen', () => {
     expect(self.messages[0]?.metadata?.hostname).toBe(address);
   });
 
-  it('12: a reboot goes through stage rebooting (ready), an absent API, and a new boot id', async () => {
+  it('12: a reboot goes through stage rebooting (ready), a missing API, and a new boot id', async () => {
     const one = await startTestCluster('twelve');
     await awaitBootFromDisk(one);
     const node = await one.client();
@@ -327,7 +327,7 @@ function peerCertificate(host: string): Promise<PeerCertificate> {
   });
 }
 
-/** The error code a client without a certificate ends with. */
+/** The error code that a client without a certificate gets. */
 function tlsFailure(host: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connectTls({ host, port: 50000, rejectUnauthorized: false, ALPNProtocols: ['h2'] });

@@ -3,11 +3,11 @@ import { endHeartbeat } from '../kubernetes/heartbeat.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 
-/** One phase with its one task, by the names that events and console tell (talos: v1alpha1_sequencer.go). */
+/** One phase with its one task, by the names in events and on the console (talos: v1alpha1_sequencer.go). */
 export interface SequencePhase {
   readonly name: string;
   readonly task: string;
-  /** What the task does. Left out: nothing that could be seen in this world. */
+  /** The work of the task. Absent: it has no visible effect in the simulator. */
   readonly run?: (sleep: (seconds: number) => Promise<void>) => void | Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export const stopPodsPhases = (node: TalosNode, seconds: number, task = 'stopAll
   { name: 'dbus', task: 'stopDBus' },
 ];
 
-/** All services end but the API, and the disk is let go. */
+/** All services except the API end, and the disk is unmounted. */
 export const releaseDiskPhases = (node: TalosNode): readonly SequencePhase[] => [
   {
     name: 'stopServices',
@@ -45,7 +45,7 @@ export const releaseDiskPhases = (node: TalosNode): readonly SequencePhase[] => 
   { name: 'volumeFinalize', task: 'teardownLifecycle' },
 ];
 
-/** The last that a client hears before its own connection goes. */
+/** The last event that a client gets before its own connection closes. */
 export const stopServicesPhase: SequencePhase = {
   name: 'stopEverything',
   task: 'stopAllServices',

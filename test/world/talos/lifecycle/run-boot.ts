@@ -14,7 +14,7 @@ import type { BootOutcome, TalosNode } from '../node.ts';
 import { publishResources, publishSystemDisk } from '../state/publish-resources.ts';
 import { timings } from '../timings.ts';
 
-/** Lives one boot to its end. Rejects when the power goes. */
+/** Runs one boot to its end. Rejects at power-off. */
 export async function runBoot(node: TalosNode): Promise<BootOutcome> {
   node.world.nodes.add(node);
   let inOrder = false;
@@ -72,7 +72,7 @@ async function bootNode(node: TalosNode): Promise<void> {
   await runConfigured(node);
 }
 
-/** A card that asks for an address never gives up (talos: controllers/network/operator/dhcp4.go). */
+/** A DHCP client never stops retrying (talos: controllers/network/operator/dhcp4.go). */
 async function awaitDhcpLease(node: TalosNode): Promise<void> {
   while (node.addresses.length === 0) {
     await node.sleep(timings.dhcpRetry);
@@ -82,7 +82,7 @@ async function awaitDhcpLease(node: TalosNode): Promise<void> {
   publishResources(node);
 }
 
-/** Maintenance mode until a configuration has come. */
+/** Maintenance mode until a configuration is applied. */
 async function runMaintenance(node: TalosNode): Promise<void> {
   node.setStage('maintenance');
   const { configured, close } = await openMaintenanceApi(node);
@@ -97,7 +97,7 @@ async function runConfigured(node: TalosNode): Promise<void> {
   const installs = node.systemDisk === undefined && requiresInstall(node);
   if (installs) node.setStage('installing');
   const api = openApi(node);
-  // A control plane signs for itself; a worker's API comes when somebody has signed for it.
+  // A control plane signs its own certificate; a worker's API starts when a control plane has signed its certificate.
   if (node.isControlPlane) await api;
   else api.catch(() => {});
   if (installs) return install(node);
@@ -105,7 +105,7 @@ async function runConfigured(node: TalosNode): Promise<void> {
   await startServices(node);
 }
 
-/** Metal and nocloud install from a disc; without any instruction Talos 1.14 runs from memory. */
+/** Metal and nocloud install from a disc; without install instructions Talos 1.14 runs from memory. */
 const requiresInstall = (node: TalosNode): boolean => node.config?.view.install !== undefined || node.minor < 14;
 
 async function install(node: TalosNode): Promise<void> {
@@ -139,7 +139,7 @@ async function install(node: TalosNode): Promise<void> {
   }
 }
 
-/** Writes the active configuration to STATE, when there is a disk for it. One that is only tried is not kept. */
+/** Writes the active configuration to STATE if there is a disk for it. A configuration on trial is not stored. */
 function persistState(node: TalosNode): void {
   const disk = node.systemDisk;
   if (!disk || !node.config) return;
@@ -188,7 +188,7 @@ async function syncTime(node: TalosNode): Promise<void> {
   publishResources(node);
 }
 
-/** A raw image boots by either firmware; at its first boot the loader of the other one goes. */
+/** A raw image boots with either firmware; the first boot removes the loader of the other one. */
 function dropUnusedLoader(node: TalosNode): void {
   if (node.bootedFrom !== 'disk') return;
   for (const { path } of node.machine.disks) {
@@ -198,19 +198,22 @@ function dropUnusedLoader(node: TalosNode): void {
   }
 }
 
-/** The argument that the imager puts on discs (talos: pkg/imager/imager.go). */
+/** The argument that the imager adds to discs (talos: pkg/imager/imager.go). */
 function haltsBecauseInstalled(node: TalosNode): boolean {
   return node.systemDisk !== undefined && node.image.kernelArguments.includes('talos.halt_if_installed=1');
 }
 
-/** Three of five boots of nocloud without a volume hang; which ones is decided by machine and count, so that runs repeat. */
+/**
+ * Three of five boots of nocloud without a volume hang. Machine and boot count decide which ones, so that runs are
+ * reproducible.
+ */
 function hangsInNocloudBoot(node: TalosNode): boolean {
   if (node.platform !== 'nocloud' || node.systemDisk !== undefined || findCloudData(node) !== undefined) return false;
   const first = createHash('sha256').update(node.machine.uuid).digest()[0] ?? 0;
   return (first + node.bootCount) % 5 < 3;
 }
 
-/** The kernel is up and nothing listens yet: the port resets connections. */
+/** The kernel is up and no service listens yet: the port resets connections. */
 async function resetConnections(node: TalosNode): Promise<(() => Promise<void>) | undefined> {
   const closers: (() => Promise<void>)[] = [];
   try {

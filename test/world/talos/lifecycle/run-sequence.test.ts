@@ -14,12 +14,12 @@ import {
   type TestCluster,
 } from '../testing/test-cluster.ts';
 
-/** Events of a node from the beginning to its first failure. */
+/** Events of a node from the start to its first failure. */
 async function eventsUntilFailure({ machine }: TestClient) {
   const events = [];
   const abort = new AbortController();
   for await (const { data, actorId } of machine.events({ tailEvents: -1 }, { signal: abort.signal })) {
-    // The first one only says that the stream has begun.
+    // The first event only announces the stream.
     if (!data) continue;
     events.push({ type: data.typeUrl.split('.').pop(), value: data.value, actorId });
     if (data.typeUrl.endsWith('SequenceEvent') && events.some(isFailure)) break;
@@ -42,7 +42,7 @@ const labels = ['STATE', 'EPHEMERAL'].map((label) => ({ label, wipe: true }));
 const stateOf = (one: Pick<TestCluster, 'machine'>) => readPartition(one.machine.disks[0]?.path ?? '', 'STATE');
 
 describe('a sequence', () => {
-  it('that fails tells the phase by an event, and where it began and ended', async () => {
+  it('that fails names the phase in an event, and its start and end', async () => {
     const one = await startTestCluster('fails');
     await awaitBootFromDisk(one);
     const client = await one.client();
@@ -67,7 +67,7 @@ describe('a sequence', () => {
     );
   });
 
-  it('gives way to a reboot when it is a reset, and nothing is erased then', async () => {
+  it('is replaced by a reboot when it is a reset, and nothing is erased then', async () => {
     const one = await startTestCluster('gives-way');
     await awaitBootFromDisk(one);
     const client = await one.client();
@@ -79,7 +79,7 @@ describe('a sequence', () => {
     expect(stateOf(one)?.config).toBeDefined();
   });
 
-  it('does not give way while it installs, but to the power button', async () => {
+  it('is not replaced while it installs, except by the power button', async () => {
     const one = await startTestCluster('installs');
     const client = await one.client();
     await awaitStage(one.world, client, 'installing');
@@ -89,7 +89,7 @@ describe('a sequence', () => {
       code: Code.LOCKED,
       message: 'sequence not started: locked',
     });
-    // Whoever asked does not learn of it by his actor.
+    // The event does not carry the caller's actor id.
     expect([messages[0]?.actorId, locked?.actorId]).toEqual([expect.any(String), '']);
     one.running.pressPowerButton();
     await one.world.until('the machine to be off', () => one.world.runner.node('installs')?.stage === 'off');
@@ -113,7 +113,7 @@ describe('a configuration on trial', () => {
   const consoleSays = (one: TestCluster, name: string, line: string) => () =>
     one.world.runner.node(name)?.console.some((text) => text.includes(line));
 
-  it('goes back to what was active before it, be that on trial too', async () => {
+  it('rolls back to the previously active one, also when that is on trial too', async () => {
     const { one, apply } = await onTrial('twice');
     await apply('first');
     await apply('second');
@@ -124,7 +124,7 @@ describe('a configuration on trial', () => {
     expect(stateOf(one)?.config).toContain('hostname: twice');
   });
 
-  it('stays when anything else is applied, even what is refused', async () => {
+  it('stays when another is applied, even a refused one', async () => {
     const { one, apply } = await onTrial('stays');
     await apply('tried', Mode.TRY, 30n);
     const { machine, state } = await one.client();

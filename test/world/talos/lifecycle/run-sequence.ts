@@ -20,12 +20,15 @@ const stages: Record<Sequence, TalosStage> = {
   upgrade: 'upgrading',
 };
 
-/** Which sequences may end a running one (talos: runtime/sequencer.go). Nothing else may; a boot gives way to any of these. */
+/**
+ * The sequences that may replace a running one (talos: runtime/sequencer.go). No other may; a boot is replaced by any
+ * of these.
+ */
 const interruptibleBy: Partial<Record<Sequence, readonly Sequence[]>> = { reboot: ['reboot'], reset: ['reboot'] };
 
 /**
- * Starts a sequence in the background and answers with its actor at once. Whatever goes wrong, a sequence that already runs
- * included, is seen in events only. `takesOver`: nothing is in its way.
+ * Starts a sequence in the background and returns its actor at once. Every failure is only an event, also the conflict
+ * with a running sequence. `takesOver`: replaces every running sequence.
  */
 export function startSequence(
   node: TalosNode,
@@ -37,7 +40,7 @@ export function startSequence(
   const actorId = randomUUID();
   const running = node.running;
   if (running && !takesOver && !interruptibleBy[running.sequence]?.includes(sequence)) {
-    // Without an actor: who asked does not learn of it.
+    // Without an actor: the caller cannot correlate it.
     publishFailure(node, sequence, ErrorCode.LOCKED, 'sequence not started: locked');
     node.log(`${sequence} failed: locked`);
     return actorId;
@@ -61,7 +64,8 @@ export function startSequence(
       const message = error instanceof Error ? error.message : String(error);
       node.log(`${sequence} failed: ${message}`);
       publishFailure(node, sequence, ErrorCode.FATAL, `sequence failed: ${message}`, actorId);
-      // What the real one shows from here on, though it does not reboot by itself (talos: machine_status.go).
+      // The stage that the real node shows from here on, though it does not reboot by itself (talos:
+      // machine_status.go).
       if (sequence !== 'shutdown') node.setStage('rebooting');
     }
   });

@@ -26,7 +26,7 @@ export function startReboot(node: TalosNode, { powercycle = false, takesOver = f
   return startSequence(node, 'reboot', phases, powercycle ? 'reboot' : 'kexec', { takesOver });
 }
 
-/** By the API or by the power button: nothing that runs is in its way. */
+/** By the API or by the power button: it replaces every running sequence. */
 export function startShutdown(node: TalosNode, force = false): string {
   const phases = [
     { name: 'storeShutdown', task: 'storeShutdownEmergency' },
@@ -70,7 +70,7 @@ export function startReset(node: TalosNode, plan: ResetPlan): string {
   return startSequence(node, 'reset', phases, plan.reboot ? (keepsBoot ? 'kexec' : 'reboot') : 'off');
 }
 
-/** Without data, or with a service that has not come so far, there is nothing to leave. */
+/** Without data, or before the service is up, there is no member to remove. */
 function leaveIfMember(node: TalosNode): void {
   const state = node.services.get('etcd')?.state;
   if (!readEphemeral(node).etcd || (state !== 'Running' && state !== 'Failed')) return;

@@ -80,7 +80,7 @@ export class SimulatedServices {
   }
 }
 
-/** Health as the API words it. */
+/** Health in the words of the API. */
 export function healthOf(
   healthy: boolean | undefined,
   message: string,

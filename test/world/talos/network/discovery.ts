@@ -3,7 +3,9 @@ import type { TalosNode } from '../node.ts';
 import { bytesField, encodeMessage, encodeNetIp, numberField } from '../state/protobuf.ts';
 import { timings } from '../timings.ts';
 
-/** The discovery service: what nodes of one cluster know of each other. Who is gone stays listed for half an hour. */
+/**
+ * The discovery service: the nodes of one cluster that know each other. A stopped node stays listed for half an hour.
+ */
 export function runDiscovery(node: TalosNode): void {
   const refresh = () => {
     announceNode(node);
@@ -27,7 +29,7 @@ function announceNode(node: TalosNode): void {
   });
 }
 
-/** The service forgets who has not been heard of for half an hour. */
+/** The service removes an affiliate after half an hour without an update. */
 function expireAffiliates(node: TalosNode): void {
   const back = [...node.world.nodes].some((other) => other.nodeId === node.nodeId);
   if (back) return;

@@ -2,26 +2,26 @@ import { isIP } from 'node:net';
 import type { MachineDescription } from '../../machine-runner/machine.ts';
 import type { InterfaceView } from '../config/links.ts';
 
-/** A network card with what was configured on it. */
+/** A NIC with its configuration. */
 export interface NodeInterface {
   readonly name: string;
   readonly mac: string;
   readonly index: number;
   /** With prefix length. */
   readonly addresses: readonly string[];
-  /** Asks for an address. In most networks of the world nobody answers. */
+  /** Runs a DHCP client. Most simulated networks have no server. */
   readonly dhcp: boolean;
-  /** Of a tagged network on a card: its number. The card itself has none. */
+  /** For a VLAN on a NIC: its id. Absent for the NIC itself. */
   readonly vlan?: number;
   readonly mtu: number;
 }
 
-/** What a platform's network-config says about links. */
+/** The links of a platform's network-config. */
 export type PlatformLinkViews = readonly InterfaceView[];
 
 /**
- * Puts configured links onto the cards of the machine. The machine configuration and the platform add up; what matches no card is ignored, as
- * on a real node, which then has no address.
+ * Applies configured links to the NICs of the machine. Machine configuration and platform are merged. A link that
+ * matches no NIC is ignored, as on a real node, which then has no address.
  */
 export function describeLinks(
   machine: MachineDescription,
@@ -31,7 +31,7 @@ export function describeLinks(
 ): NodeInterface[] {
   const cards = machine.nics.map((nic, index) => {
     const mac = nic.mac.toLowerCase();
-    // `net.ifnames=0` is among the kernel arguments of the nocloud image; metal has predictable names.
+    // `net.ifnames=0` is a kernel argument of the nocloud image; metal has predictable names.
     const name = platform === 'nocloud' ? `eth${index}` : `enp${index + 1}s0`;
     const fits = (link: InterfaceView): boolean => (link.mac !== undefined ? link.mac === mac : link.name === name);
     const mine = [...configured, ...platformLinks].filter(fits);
@@ -55,7 +55,7 @@ export function describeLinks(
   ];
 }
 
-/** Addresses without prefix length, first link first. In this world nobody is reached over IPv6. */
+/** Addresses without prefix length, first link first. The simulator does not support IPv6 connections. */
 export const ipsOf = (links: readonly NodeInterface[]): string[] =>
   links.flatMap((link) => link.addresses.map((address) => address.split('/')[0] ?? '')).filter((ip) => isIP(ip) === 4);
 

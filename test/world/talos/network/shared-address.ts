@@ -6,10 +6,10 @@ import { publishSharedAddress } from '../state/publish-resources.ts';
 import { timings } from '../timings.ts';
 
 /**
- * The shared address of the control planes: one healthy etcd member holds it, elected through etcd, so it exists only after the
- * bootstrap. Whether kube-apiserver answers there is nothing to it. Whoever is not to hold it any more by its configuration
- * resigns, and the next one has it before it is gone from the old one; after a crash of its holder it is away until the lease
- * runs out (talos: internal/app/machined/pkg/controllers/network/operator/vip.go, operator_spec.go).
+ * The virtual IP of the control planes: one healthy etcd member holds it, elected through etcd, so it exists only after
+ * the bootstrap, and independently of kube-apiserver. A holder whose configuration no longer has it resigns, and the
+ * next holder has it before the old one removes it. After a crash of its holder it is missing until the lease expires
+ * (talos: internal/app/machined/pkg/controllers/network/operator/vip.go, operator_spec.go).
  */
 export async function runSharedAddress(node: TalosNode): Promise<void> {
   node.onClose(() => releaseSharedAddress(node));
@@ -43,7 +43,7 @@ function announceHolder(node: TalosNode, ip: string): void {
   node.world.changed();
 }
 
-/** To whoever waits in the election; nobody may. Connections end, as the next one knows nothing of them. */
+/** Hands over to the next candidate, if any. Connections end, because the next holder does not know them. */
 async function handOverSharedAddress(node: TalosNode, cluster: SimulatedEtcdCluster): Promise<void> {
   const { door } = cluster.vip;
   const next = cluster.members.find(
@@ -71,7 +71,7 @@ async function releaseSharedAddress(node: TalosNode, seconds: number = timings.v
   await door.close();
 }
 
-/** Where the shared address is listened at, whoever holds it. */
+/** The listeners at the shared address, whoever its holder is. */
 export interface SharedAddressListener {
   readonly ip: string;
   /** All connections end. */
@@ -79,7 +79,7 @@ export interface SharedAddressListener {
   close(): Promise<void>;
 }
 
-/** Everything the holder listens on, it listens on here too. */
+/** Listens on every port of the holder. */
 async function listenAtSharedAddress(
   node: TalosNode,
   cluster: SimulatedEtcdCluster,

@@ -17,7 +17,7 @@ import { timings } from '../timings.ts';
 
 const port = 50001;
 
-/** Signs the serving certificates of workers: port 50001 of a control plane, for those who know the machine token. */
+/** Signs the serving certificates of workers: port 50001 of a control plane, for callers with the machine token. */
 export async function serveTrustd(node: TalosNode): Promise<void> {
   const view = node.config?.view;
   if (!view) return;
@@ -54,7 +54,7 @@ export async function serveTrustd(node: TalosNode): Promise<void> {
   node.services.set('trustd', 'Running', 'Health check successful', true);
 }
 
-/** A worker's way to a serving certificate: it asks every control plane it can find until one signs. */
+/** Requests a worker's serving certificate: it asks every known control plane until one signs. */
 export async function requestCertificate(
   node: TalosNode,
   names: readonly string[],

@@ -1,4 +1,6 @@
-/** Values from callbacks, for one reader with `for await`. Ends when the signal has aborted and all were read. */
+/**
+ * Values from callbacks, for one reader with `for await`. Ends when the signal has aborted and all values were read.
+ */
 export class AsyncQueue<T> implements AsyncIterable<T> {
   readonly #values: T[] = [];
   readonly #signal: AbortSignal;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** One length-delimited field of a protobuf message; empty values are left out, as proto3 does. */
+/** One length-delimited field of a protobuf message; empty values are omitted, as in proto3. */
 export function bytesField(number: number, value: string | Uint8Array): Buffer {
   const bytes = typeof value === 'string' ? Buffer.from(value, 'utf8') : Buffer.from(value);
   return Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
@@ -18,7 +18,7 @@ export const encodeMessage = (...fields: readonly Buffer[]): Buffer => Buffer.co
 export const encodeNetIp = (ip: string): Buffer =>
   isIP(ip) === 4 ? bytesField(1, Buffer.from(ip.split('.').map(Number))) : Buffer.alloc(0);
 
-/** Sizes of disks are beyond what the operators on bits know. */
+/** Sizes of disks exceed the range of bit operators. */
 function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;

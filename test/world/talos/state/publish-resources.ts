@@ -10,7 +10,7 @@ import { putResourceDefinitions } from './resource-definitions.ts';
 
 const prefixed = (ips: readonly string[]): string[] => ips.map((ip) => `${ip}/32`);
 
-/** Writes into the node's state what follows from its hardware, its image, its network and its configuration. */
+/** Publishes the resources that follow from the node's hardware, image, network and configuration. */
 export function publishResources(node: TalosNode): void {
   putResourceDefinitions(node.resources);
   publishImage(node);
@@ -160,7 +160,7 @@ function publishNetwork(node: TalosNode): void {
   });
 }
 
-/** A VLAN has the address of its card, and is made by nobody. */
+/** A VLAN has the MAC of its NIC and no hardware. */
 const linkKindOf = ({ mac, index, vlan }: NodeInterface) =>
   vlan === undefined
     ? { kind: '', permanentAddr: mac, driver: 'virtio_net', busPath: `0000:00:0${index + 2}.0` }
@@ -174,8 +174,8 @@ function putAddress(node: TalosNode, linkName: string, linkIndex: number, addres
 }
 
 /**
- * The address that control planes hand around is on the first link of its holder, or on its private network. Who does not
- * hold it any more may not be configured to, either.
+ * The virtual IP is on the first link of its holder, or on its private network. The configuration of a node that no
+ * longer holds it may no longer contain it.
  */
 export function publishSharedAddress({ resources, links, config }: TalosNode, ip: string, isHeld: boolean): void {
   const idOn = (link: NodeInterface): string => `${link.name}/${ip}/32`;
@@ -225,7 +225,7 @@ function publishConfig(node: TalosNode): void {
   publishKubernetes(node);
 }
 
-/** What the health check of talosctl looks for: whether there is to be a kubelet, and a CNI that makes nodes ready. */
+/** The input of talosctl's health check: whether there is a kubelet, and a CNI that makes nodes ready. */
 function publishKubernetes({ resources, config, isControlPlane }: TalosNode): void {
   if (!config) return;
   const { images, cni, dnsDomain, kubelet } = config.view.kubernetes;

@@ -5,9 +5,12 @@ import type { TalosNode } from '../node.ts';
 import { bytesField, encodeMessage, numberField } from './protobuf.ts';
 
 const mebibyte = 2 ** 20;
-/** The partitions of a disk in order (talos: imager/quirks/partitions.go, layout with a UKI); EPHEMERAL gets what is left. */
+/**
+ * The partitions of a disk in order (talos: imager/quirks/partitions.go, layout with a UKI); EPHEMERAL gets the
+ * remaining space.
+ */
 const sizes = { EFI: 2101 * mebibyte, META: mebibyte, STATE: 100 * mebibyte } as const;
-/** Both tables of the GPT, and what alignment costs. */
+/** Both tables of the GPT, and alignment. */
 const tableBytes = 2 * mebibyte;
 
 /** Of `VolumeStatus` (talos: resource/definitions/enums/enums.proto). */

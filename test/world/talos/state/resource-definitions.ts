@@ -2,7 +2,7 @@ import { bytesField } from './protobuf.ts';
 import { printColumns, resourceTypes } from './resource-types.ts';
 import type { CosiState } from './resources.ts';
 
-/** What is known about one resource type. */
+/** The definition of one resource type. */
 export interface ResourceDefinition {
   readonly type: string;
   readonly namespace: string;
@@ -18,14 +18,14 @@ export const resourceDefinitions: ReadonlyMap<string, ResourceDefinition> = new 
   ].map((definition) => [definition.type, definition]),
 );
 
-/** Types that Talos 1.14 has beside those of 1.13, as far as anybody here reads them. */
+/** Types that Talos 1.14 adds to those of 1.13, as far as clients here read them. */
 export const resourceDefinitionsSince114: ReadonlyMap<string, ResourceDefinition> = new Map(
   ['!AuthenticationConfigs.kubernetes.talos.dev']
     .map((row) => toDefinition('controlplane', row))
     .map((definition) => [definition.type, definition]),
 );
 
-/** Namespaces that exist; asking for another one is refused. */
+/** Existing namespaces; a request for another one is refused. */
 export const namespaces: ReadonlySet<string> = new Set([
   ...[...resourceDefinitions.values()].map((definition) => definition.namespace),
   'network-config',
@@ -74,7 +74,7 @@ export function putResourceDefinitions(resources: CosiState): void {
   }
 }
 
-/** The aliases that every type gets: its singular, and its capitals (`MachineStatuses` → `ms`). */
+/** The aliases of every type: its singular, and its capitals (`MachineStatuses` → `ms`). */
 function aliasesOf(definition: ResourceDefinition, name: string, display: string): string[] {
   const capitals = name.replace(/[^A-Z]/g, '').toLowerCase();
   const short = capitals.length > 1 ? [capitals, ...(capitals.endsWith('s') ? [] : [`${capitals}s`])] : [];

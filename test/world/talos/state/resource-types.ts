@@ -1,6 +1,6 @@
 /**
- * Every resource type of Talos 1.13 with its namespace, in the form `Type alias…` (talos: pkg/machinery/resources, v1.13.9). A `!` marks what only
- * an administrator may read. `meta.cosi.dev` has two more.
+ * Every resource type of Talos 1.13 with its namespace, in the form `Type alias…` (talos: pkg/machinery/resources,
+ * v1.13.9). A `!` marks types that only an administrator may read. `meta.cosi.dev` has two more.
  */
 export const resourceTypes: Readonly<Record<string, readonly string[]>> = {
   cluster: [

@@ -7,7 +7,7 @@ export interface CosiResource {
   readonly type: string;
   readonly id: string;
   readonly spec: unknown;
-  /** Protobuf form, for the few types whose clients know no other. */
+  /** Protobuf form, for the few types whose clients read no other. */
   readonly proto?: Uint8Array;
   readonly version: number;
   readonly created: Date;
@@ -20,15 +20,13 @@ export type CosiEvent =
   | { readonly kind: 'updated'; readonly resource: CosiResource; readonly old: CosiResource }
   | { readonly kind: 'destroyed'; readonly resource: CosiResource };
 
-/** What `put` takes besides the address of the resource. */
+/** The arguments of `put` besides the address of the resource. */
 export interface PutOptions {
   readonly proto?: Uint8Array;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/**
- * A node's COSI state in memory: everything that the API answers is read from here, and whatever happens to the node is written here.
- */
+/** A node's COSI state in memory: every API answer is read from here, and every change of the node is written here. */
 export class CosiState {
   readonly #items = new Map<string, CosiResource>();
   readonly #listeners = new Set<(event: CosiEvent) => void>();
@@ -37,7 +35,7 @@ export class CosiState {
   put(namespace: string, type: string, id: string, spec: unknown, options: PutOptions = {}): CosiResource {
     const key = keyOf(namespace, type, id);
     const old = this.#items.get(key);
-    // What is the same needs no YAML, which takes long; what is not may still look the same to a client.
+    // Equal specs need no YAML, which is slow; different specs may still have the same YAML.
     if (old && (isDeepStrictEqual(old.spec, spec) || yamlOf(old) === yamlOf({ spec }))) return old;
     const now = new Date();
     const resource: CosiResource = {
@@ -73,7 +71,7 @@ export class CosiState {
     this.#tell({ kind: 'destroyed', resource });
   }
 
-  /** Keeps exactly these ids of a type. */
+  /** Deletes all other ids of a type. */
   keepOnly(namespace: string, type: string, ids: readonly string[]): void {
     for (const item of this.list(namespace, type)) if (!ids.includes(item.id)) this.remove(namespace, type, item.id);
   }

@@ -18,10 +18,7 @@ import type { WorkloadBackend } from '../workload/workload.ts';
 import { schematic, type TestSecrets, talosVersion } from './test-config.ts';
 import { startTestFactory, type TestFactory } from './test-factory.ts';
 
-/**
- * Time that stands still until a test moves it: what lasts seconds in life can then be looked at as long as it takes, and
- * nothing is missed on a slow machine.
- */
+/** A clock that stands still until a test advances it: short phases can be observed at any speed of the machine. */
 export class SteppedClock extends ScaledClock {
   #elapsed = 0;
   #waits = 0;
@@ -48,12 +45,12 @@ export class SteppedClock extends ScaledClock {
     });
   }
 
-  /** How often anybody began to wait: who looked while this moved saw an older moment. */
+  /** The number of waits so far. A check during which this changed saw an older state. */
   get waits(): number {
     return this.#waits;
   }
 
-  /** Moves to the next moment at which somebody wakes. */
+  /** Advances to the next time at which a wait ends. */
   step(): void {
     const next = Math.min(...[...this.#sleepers].map((sleeper) => sleeper.due));
     if (next === Number.POSITIVE_INFINITY) return;
@@ -62,7 +59,7 @@ export class SteppedClock extends ScaledClock {
   }
 }
 
-/** A small world of machines for one test file, with a factory and a fast clock. */
+/** Machines for one test file, with an image factory and a fast clock. */
 export interface TalosTestBed {
   readonly runner: TalosRunner;
   readonly switchboard: CallInterceptor;
@@ -70,20 +67,20 @@ export interface TalosTestBed {
   readonly folder: string;
   /** `host:port` of the factory. */
   readonly factory: TestFactory;
-  /** An address that nobody else in this process uses. */
+  /** An address that is unique in this process. */
   address(): string;
-  /** The one that `address` gives next. */
+  /** The next result of `address`. */
   nextAddress(): string;
-  /** Makes disk, discs and description; nothing is switched on. */
+  /** Creates disk, discs and description; nothing is switched on. */
   machine(
     name: string,
     files?: Readonly<Record<string, string>> | null,
     change?: Partial<MachineDescription>,
   ): MachineDescription;
   start(machine: MachineDescription): RunningMachine;
-  /** Asks again and again until the answer is neither undefined nor false, and moves the time in between where it is stepped. */
+  /** Polls until the answer is neither undefined nor false, and advances a stepped clock in between. */
   until<T>(what: string, look: () => T | Promise<T>, seconds?: number): Promise<Exclude<T, undefined | false>>;
-  /** Lets a call arrive, and moves stepped time until it is over. */
+  /** Waits for a call, and advances a stepped clock until it is over. */
   during<T>(call: Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -171,11 +168,11 @@ function makeMachine(
   };
 }
 
-/** The MAC that the machine made next will have. */
+/** The MAC of the next machine. */
 export const nextMac = (): string => macOf(machines + 1);
 const macOf = (index: number): string => `02:00:00:00:00:${index.toString(16).padStart(2, '0')}`;
 
-/** What the image factory of the world puts on a boot disc. */
+/** The boot disc of the simulated image factory. */
 export const bootDisc = (change: Readonly<Record<string, unknown>> = {}): Buffer =>
   buildIso({
     label: 'TALOS_V1_13_9',
@@ -194,7 +191,7 @@ export const bootDisc = (change: Readonly<Record<string, unknown>> = {}): Buffer
     },
   });
 
-/** Large enough for the probing of Talos 1.12, unless it is not to be. */
+/** Large enough for the probing of Talos 1.12, unless a test needs a small one. */
 export const cidataDisc = (files: Readonly<Record<string, string>>, leastBytes = 128 * 1024): Buffer =>
   buildIso({
     label: 'cidata',
@@ -210,7 +207,10 @@ export interface TestClient {
   close(): void;
 }
 
-/** A client of the Talos API with a certificate for `organizations`; without secrets it trusts anybody and shows none. */
+/**
+ * A client of the Talos API with a certificate for `organizations`; without secrets it verifies no server and has no
+ * certificate.
+ */
 export async function connectTalos(
   address: string,
   secrets?: TestSecrets,
@@ -231,12 +231,12 @@ export async function connectTalos(
   };
 }
 
-/** Real milliseconds for sockets and keys between two looks. */
+/** Real milliseconds for sockets and keys between two polls. */
 const pauseMilliseconds = 4;
 
 /**
- * Asks again and again until the answer is neither undefined nor false; the last error is told when the time is over. Stepped
- * time moves between two looks, but not past a moment that came while the look was under way.
+ * Polls until the answer is neither undefined nor false; the timeout reports the last error. A stepped clock advances
+ * between two polls, but not past a time that was added during a poll.
  */
 export async function waitUntilDefined<T>(
   what: string,
@@ -260,12 +260,12 @@ export async function waitUntilDefined<T>(
   throw new Error(`waited ${seconds} s for: ${what}${last ? ` (${String(last)})` : ''}`);
 }
 
-/** Puts other files onto the cidata disc of a machine that is off. */
+/** Replaces the files of the cidata disc of a machine that is off. */
 export function rewriteCidata(machine: MachineDescription, files: Readonly<Record<string, string>>): void {
   writeFileSync(machine.cdroms[1]?.path ?? '', cidataDisc(files));
 }
 
-/** Puts another image onto the boot disc of a machine that is off. */
+/** Replaces the image on the boot disc of a machine that is off. */
 export function rewriteBootDisc(machine: MachineDescription, change: Readonly<Record<string, unknown>>): void {
   writeFileSync(machine.cdroms[0]?.path ?? '', bootDisc(change));
 }

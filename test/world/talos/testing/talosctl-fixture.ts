@@ -14,7 +14,7 @@ import { exampleConfigInput, exampleSecretsBundle } from '../../../talos/example
 import { nextMac, rewriteBootDisc, startTalosTestBed, type TalosTestBed, waitUntilDefined } from './talos-test-bed.ts';
 import { talosVersion } from './test-config.ts';
 
-/** What a run of talosctl came to. */
+/** The result of a talosctl run. */
 export interface TalosctlResult {
   readonly code: number;
   /** Both streams. */
@@ -24,20 +24,23 @@ export interface TalosctlResult {
 export interface TalosctlFixture {
   readonly world: TalosTestBed;
   readonly folder: string;
-  /** Runs talosctl with the talosconfig of this scene, in its folder, as if nobody's home had ever seen one. */
+  /** Runs talosctl with the talosconfig of this scene, in its folder, with an empty home. */
   run(...args: string[]): Promise<TalosctlResult>;
-  /** What it prints. Throws when it fails. */
+  /** Its output. Throws when it fails. */
   says(...args: string[]): Promise<string>;
-  /** What it prints. Throws when it does not fail. */
+  /** Its output. Throws when it does not fail. */
   fails(...args: string[]): Promise<string>;
-  /** Writes a file into the folder and gives its name. */
+  /** Writes a file into the folder and returns its name. */
   file(name: string, text: string): string;
-  /** Switches a machine on: with this configuration on its disc, or with a network and no configuration. Gives its address. */
+  /**
+   * Switches a machine on: with this configuration on its disc, or with a network and no configuration. Returns its
+   * address.
+   */
   start(name: string, config?: (place: MachinePlacement) => string, version?: string): string;
   close(): Promise<void>;
 }
 
-/** What a configuration has to know of the machine that it is for. */
+/** The machine's values that its configuration needs. */
 export interface MachinePlacement {
   readonly name: string;
   readonly address: string;
@@ -47,8 +50,7 @@ export interface MachinePlacement {
 }
 
 /**
- * A world of machines, and a real talosctl that has nothing but what is handed to it. Who watches how a machine goes
- * needs time to look.
+ * Machines, and a real talosctl with only the given files. The clock is slow enough to observe the stages of a machine.
  */
 export async function startTalosctlFixture(binary: string, scale = 0.01): Promise<TalosctlFixture> {
   const world = await startTalosTestBed(scale);
@@ -89,7 +91,7 @@ export async function startTalosctlFixture(binary: string, scale = 0.01): Promis
   };
 }
 
-/** A network on its disc, and a configuration unless that is left out or empty. */
+/** A network on its disc, and a configuration unless it is absent or empty. */
 function cidataFilesOf({ name, address, mac }: MachinePlacement, config: string | undefined): Record<string, string> {
   const network = { version: 2, ethernets: { any: { match: { macaddress: mac }, addresses: [`${address}/16`] } } };
   return {
@@ -128,7 +130,7 @@ export const awaitInstalled = (scene: TalosctlFixture, ...names: string[]): Prom
     30,
   );
 
-/** Bootstraps on the address, as soon as it may be. */
+/** Bootstraps on the address as soon as the node accepts it. */
 export const bootstrapCluster = (scene: TalosctlFixture, config: string, address: string): Promise<true> =>
   waitUntilDefined('the bootstrap', async () => {
     const target = ['--talosconfig', config, '--endpoints', address, '--nodes', address];
@@ -142,7 +144,7 @@ export const awaitNodesReady = (scene: TalosctlFixture, ...names: string[]): Pro
     30,
   );
 
-/** The nodes of the cluster that a kubeconfig in the folder leads to, by name. */
+/** The nodes of the cluster of a kubeconfig in the folder, by name. */
 export async function nodeNamesOf(scene: TalosctlFixture, kubeconfig: string): Promise<string[]> {
   const connection = loadApiServerConnection({ path: join(scene.folder, kubeconfig) });
   const client = new KubeClient(new Transport(connection), { fieldManager: 'tests' });

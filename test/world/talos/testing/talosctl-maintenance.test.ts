@@ -41,7 +41,7 @@ describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode'
   });
   afterAll(() => scene?.close());
 
-  it('reads what is no secret without a certificate', async () => {
+  it('reads non-sensitive resources without a certificate', async () => {
     expect(await says('get', 'machinestatus')).toMatch(/machine +\d+ +maintenance +true/);
     expect(await says('get', 'links')).toMatch(/eth0 +\d+ +ether/);
     expect(await says('get', 'addresses')).toContain(`${node}/16`);
@@ -49,7 +49,7 @@ describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode'
     expect(await says('version', '--short')).toContain('v1.13.9');
   });
 
-  it('may neither see secrets nor change anything else', async () => {
+  it('may neither read secrets nor change anything else', async () => {
     const denied = 'code = PermissionDenied desc = not authorized';
     expect(await fails('get', 'mc')).toContain(denied);
     expect(await fails('get', 'linkspecs')).toContain(denied);
@@ -57,12 +57,12 @@ describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode'
     expect(await fails('reset', '--wait=false')).toContain(denied);
   });
 
-  it('is not taken for a node of the cluster by a client that knows the cluster', async () => {
+  it('does not authenticate as a node of the cluster to a client of the cluster', async () => {
     const text = await scene.fails(...administrator('version'));
     expect(text).toContain('x509: certificate signed by unknown authority');
   });
 
-  it('says on Talos 1.12 what its own service of that mode does not have', async () => {
+  it('reports on Talos 1.12 the methods that the maintenance service does not have', async () => {
     const asked = on(old, 'version', '--insecure');
     await waitUntilDefined(
       'the old node',
@@ -73,7 +73,7 @@ describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode'
     );
   });
 
-  it('refuses a configuration with the reason, and tries one without taking it', async () => {
+  it('refuses a configuration with the reason, and dry-runs one without applying it', async () => {
     const wrong = scene.file('wrong.yaml', config.replace('kubelet:', 'kubelett:'));
     expect(await fails('apply-config', '--file', wrong)).toContain('code = InvalidArgument');
     const dry = await says('apply-config', '--file', 'config.yaml', '--dry-run');
@@ -81,16 +81,16 @@ describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode'
     expect(await says('get', 'machinestatus')).toContain('maintenance');
   });
 
-  it('takes a configuration, installs, and knows only the administrator from then on', async () => {
+  it('accepts a configuration, installs, and accepts only the administrator from then on', async () => {
     expect(await says('apply-config', '--file', 'config.yaml')).toContain('Applied configuration without a reboot');
     await awaitInstalled(scene, 'free');
     await waitUntilDefined('the API', async () => (await scene.run(...administrator('version'))).code === 0);
-    // Whether it reads the reason or is cut off in the middle of its first words is a matter of luck.
+    // Depending on timing it reads the reason or is disconnected during the handshake.
     await waitUntilDefined('the refusal', async () => (await fails('version')).includes('tls: certificate required'));
     expect(await scene.says(...administrator('get', 'systemdisk'))).toContain('vda');
   });
 
-  it('is back in maintenance mode after a reset of what it keeps, still installed', async () => {
+  it('returns to maintenance mode after a reset of its state, still installed', async () => {
     const labels = ['STATE', 'EPHEMERAL'].flatMap((label) => ['--system-labels-to-wipe', label]);
     const reset = administrator('reset', ...labels, '--reboot', '--graceful=false', '--timeout', '50s');
     expect(await scene.says(...reset)).toContain('events check condition met');

@@ -24,7 +24,7 @@ const productBundle = async (): Promise<string> => formatSecretsBundle(await exa
 const talosctlBundle = (binary: string) => async () =>
   runTalosctl(binary, ['gen', 'secrets', '-o', 's.yaml'], {}, 's.yaml');
 
-/** A cluster is taken over by talosctl, or was made by it: whose secrets they are, both have to make the same of them. */
+/** talosctl can take over a cluster or create it: talosctl and the product must interpret the same secrets equally. */
 describe.each([
   { whose: 'ours', binary: talosctl, version: '1.13.9', make: productBundle },
   { whose: 'of talosctl', binary: talosctl, version: '1.13.9', make: talosctlBundle(talosctl ?? '') },
@@ -56,7 +56,7 @@ describe.each([
     afterAll(() => scene?.close());
 
     it.each(['talosconfig', 'ours.talosconfig'])(
-      'let %s in on every node, and from one to the other',
+      'authorize %s on every node, and from one node to the other',
       async (client) => {
         for (const endpoint of nodes) {
           for (const node of nodes) {
@@ -71,7 +71,7 @@ describe.each([
       },
     );
 
-    it('make one etcd and one Kubernetes, whose administrator is known', async () => {
+    it('make one etcd and one Kubernetes, which accepts the administrator', async () => {
       const [first = ''] = nodes;
       await bootstrapCluster(scene, 'talosconfig', first);
       await awaitNodesReady(scene, 'theirs', 'ours');

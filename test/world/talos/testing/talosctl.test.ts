@@ -18,7 +18,7 @@ import {
   type TalosctlFixture,
 } from './talosctl-fixture.ts';
 
-/** Two control planes and a worker, with the product's configurations and talosconfig, from bootstrap to the end. */
+/** Two control planes and a worker, with the product's configurations and talosconfig, from bootstrap to reset. */
 describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', missingPeers('talosctl'), () => {
   let scene: TalosctlFixture;
   let [one, two, worker] = ['', '', ''];
@@ -62,12 +62,12 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
       return code === 0 ? undefined : text;
     });
     expect(refused).toContain('code = AlreadyExists desc = etcd data directory is not empty');
-    // The worker's API comes when a control plane has signed for it.
+    // The worker's API starts when a control plane has signed its certificate.
     await waitUntilDefined('the worker', async () => (await scene.run(...on(worker, 'version'))).code === 0);
     expect(await fails(worker, 'bootstrap')).toContain('code = Unimplemented desc = bootstrap is only available');
   });
 
-  it('finds everything healthy, asked on the node and from here', async () => {
+  it('finds the cluster healthy, checked on the node and from the client', async () => {
     const onNode = await says(one, 'health', '--wait-timeout', '1h');
     expect(onNode).toContain(`discovered nodes: ["${one}" "${two}" "${worker}"]`);
     const fromHere = await says(one, 'health', '--server=false', '--wait-timeout', '1m');
@@ -75,7 +75,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
       const ends = text.split('\n').flatMap((line) => /^waiting for (.*): (OK|SKIP)$/.exec(line)?.slice(1, 3) ?? []);
       expect(ends.filter((word) => word === 'OK')).toHaveLength(14);
       expect(text).toContain('all nodes disk sizes: OK');
-      // There is neither in this world.
+      // The simulator has neither.
       expect(ends.join(' ')).toContain('kube-proxy to report ready SKIP coredns to report ready SKIP');
     }
     await awaitNodesReady(scene, 'one', 'two', 'worker');
@@ -116,7 +116,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     expect(await fails(worker, 'etcd', 'status')).toContain('code = Unimplemented');
   });
 
-  it('hands out a kubeconfig that works', async () => {
+  it('returns a working kubeconfig', async () => {
     await says(one, 'kubeconfig', 'kubeconfig');
     expect(readFileSync(join(scene.folder, 'kubeconfig'), 'utf8')).toContain(`server: https://${one}:6443`);
     expect(await nodeNamesOf(scene, 'kubeconfig')).toEqual(['one', 'two', 'worker']);
@@ -131,7 +131,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     const otherToken = () =>
       (configs.get('two') ?? '').replace(/token: "\w{6}\.\w{16}"/, 'token: "ghijkl.0123456789abcdef"');
 
-    it('without a reboot, where that is possible', async () => {
+    it('without a reboot, where possible', async () => {
       const before = await bootId(two);
       const answer = await says(two, ...apply(withName('first.example'), '--mode', 'no-reboot'));
       expect(answer).toContain('Applied configuration without a reboot');
@@ -142,7 +142,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
       expect(await bootId(two)).toBe(before);
     });
 
-    it('on trial, and takes it back when the time is over', async () => {
+    it('on trial, and rolls it back after the timeout', async () => {
       const answer = await says(two, ...apply(withName('tried.example'), '--mode', 'try', '--timeout', '15m'));
       expect(answer).toContain("The config is applied in 'try' mode and will be automatically reverted back in 15m0s");
       expect(await active()).toContain('tried.example');
@@ -170,7 +170,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     expect((await says(one, 'etcd', 'members')).match(/:2379 +false/g)).toHaveLength(2);
   });
 
-  it('upgrades to a version that is near enough, which runs after the reboot', async () => {
+  it('upgrades to a compatible version, which runs after the reboot', async () => {
     const upgrade = (version: string) =>
       on(worker, 'upgrade', '--image', `${installer()}${version}`, '--drain=false', '--timeout', '50s');
     const refused = await scene.fails(...upgrade('1.16.0'));
@@ -191,7 +191,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     await waitUntilDefined('it to be off', () => scene.world.runner.node('worker')?.stage === 'off');
   });
 
-  it('resets a node, which leaves etcd, forgets everything and goes off', async () => {
+  it('resets a node, which leaves etcd, erases everything and powers off', async () => {
     const disk = scene.world.runner.node('two')?.description.disks[0]?.path ?? '';
     const wrong = await fails(two, 'reset', '--system-labels-to-wipe', 'BOOT');
     expect(wrong).toContain('failed to get volume status with label "BOOT"');
@@ -203,7 +203,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     );
   });
 
-  it('does not get the last member out of etcd, and is told so', async () => {
+  it('cannot remove the last member from etcd, and reports the error', async () => {
     const text = await fails(one, 'reset', '--timeout', '50s');
     expect(text).toContain('sequence error: sequence failed: error running phase 4 in reset sequence');
     expect(await says(one, 'etcd', 'members')).toContain(`https://${one}:2379`);

@@ -17,17 +17,17 @@ import {
 
 let sharedSecretsPromise: Promise<TestSecrets> | undefined;
 
-/** Secrets of one cluster, made once for all tests of a file. */
+/** Secrets of one cluster, generated once for all tests of a file. */
 export const sharedTestSecrets = (): Promise<TestSecrets> => {
   sharedSecretsPromise ??= makeSecrets();
   return sharedSecretsPromise;
 };
 
-/** A machine of a scene: switched on, with a configuration that its cidata has or that it waits for. */
+/** A running machine of a test cluster, with a configuration in its cidata or in maintenance mode. */
 export interface TestNode {
   readonly address: string;
   readonly machine: MachineDescription;
-  /** What the machine is or would be configured with. */
+  /** The actual or intended configuration of the machine. */
   readonly config: string;
   readonly running: RunningMachine;
   /** A client with this organization in its certificate, or with `null` one without a certificate. */
@@ -56,7 +56,7 @@ export interface TestNodeOptions extends Partial<ConfigOptions> {
   readonly prepare?: (world: TalosTestBed, machine: MachineDescription) => void;
 }
 
-/** One machine, to which others may be added, whose time moves only when the test waits for something. */
+/** One machine, and optionally more, whose clock advances only while the test waits. */
 export async function startTestCluster(name: string, options: TestNodeOptions = {}): Promise<TestCluster> {
   const secrets = await sharedTestSecrets();
   const world = await startTalosTestBed('stepped');
@@ -126,7 +126,7 @@ export const awaitStage = (world: TalosTestBed, client: TestClient, stage: strin
     return status.stage === stage && status;
   });
 
-/** Asked of the service: etcd itself does not answer before. */
+/** Read from the service: etcd itself does not answer before. */
 export const awaitEtcdRunning = (world: TalosTestBed, machine: TestClient['machine']): Promise<true> =>
   world.until('etcd', async () => {
     const { services = [] } = (await machine.serviceList({})).messages[0] ?? {};

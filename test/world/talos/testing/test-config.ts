@@ -2,7 +2,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { stringify } from 'yaml';
 import { createSelfSignedAuthority, type TalosAuthority } from '../certificates/pki.ts';
 
-/** A cluster's secrets, made with nothing but this folder's own tools: the simulator is not checked against itself by the product. */
+/**
+ * A cluster's secrets, generated without the product's code, so that the product does not verify the simulator with its
+ * own output.
+ */
 export interface TestSecrets {
   readonly os: TestAuthority;
   readonly kubernetes: TestAuthority;

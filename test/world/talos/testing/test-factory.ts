@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** As much of an image factory as a node needs to pull an installer: manifests of all but the named versions. */
+/**
+ * The part of an image factory that a node needs to pull an installer: manifests of all versions except the named ones.
+ */
 export interface TestFactory {
   /** `host:port`. */
   readonly place: string;

@@ -7,8 +7,9 @@ import type { CertificateKeyPair, ConfigView, KubernetesView } from '../config/c
 import type { TalosNode } from '../node.ts';
 
 /**
- * Writes what the static pod of kube-apiserver finds mounted (talos: controllers/k8s/render_secrets_static_pod.go and
- * render_config_static_pods.go), all in one folder. Throws when a key or a certificate of the configuration is of no use.
+ * Writes the files that are mounted into the static pod of kube-apiserver (talos:
+ * controllers/k8s/render_secrets_static_pod.go and render_config_static_pods.go), all in one folder. Throws when a key
+ * or a certificate of the configuration is invalid.
  */
 export async function writeApiServerFiles(node: TalosNode, folder: string): Promise<void> {
   const view = node.config?.view;
@@ -34,7 +35,7 @@ async function secretFiles(node: TalosNode, { kubernetes }: ConfigView): Promise
   const ca = decodePem(kubernetes.ca.crt);
   return {
     'ca.crt': [ca, ...kubernetes.acceptedCas.map(decodePem)].join('\n'),
-    // With the authority behind it, for clients that trust one above.
+    // With its CA appended, for clients that trust a CA above.
     'apiserver.crt': `${serving.cert}\n${ca}`,
     'apiserver.key': serving.key,
     'apiserver-kubelet-client.crt': kubelet.cert,
@@ -86,12 +87,12 @@ function configFiles(kubernetes: KubernetesView): Record<string, string> {
   };
 }
 
-/** What the old form has without being told (talos: config/types/v1alpha1/v1alpha1_apiserverconfig.go). */
+/** The defaults of the v1alpha1 form (talos: config/types/v1alpha1/v1alpha1_apiserverconfig.go). */
 const defaultAuditPolicy = { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] };
 
 const isEmpty = (fields: object): boolean => Object.keys(fields).length === 0;
 
-/** Keys by the names that they have on every Talos (talos: controllers/k8s/internal/k8stemplates/apiserver.go). */
+/** Keys by their names on every Talos (talos: controllers/k8s/internal/k8stemplates/apiserver.go). */
 function encryption({ secretbox, aescbc, config }: KubernetesView['encryption']): object {
   if (config) return config;
   const keys = (name: string, secret: string): object => ({ keys: [{ name, secret }] });

@@ -9,7 +9,7 @@ type Arguments = Readonly<Record<string, string>>;
 const endpoint = 'https://192.0.2.1:6443';
 const context = { folder: '/files', address: '192.0.2.7', etcdUrl: 'http://127.0.0.1:2379' };
 
-/** The flags that Talos 1.`minor` makes of a configuration with these extra arguments, by name. */
+/** The flags that Talos 1.`minor` derives from a configuration with these extra arguments, by name. */
 function flagsOf(minor: number, extraArgs: Arguments): Record<string, string> {
   const cluster = { controlPlane: { endpoint }, apiServer: { extraArgs } };
   const text = stringify({ version: 'v1alpha1', machine: { type: 'controlplane' }, cluster });
@@ -18,7 +18,7 @@ function flagsOf(minor: number, extraArgs: Arguments): Record<string, string> {
 }
 
 describe('the flags of kube-apiserver', () => {
-  it('name the endpoint as issuer and audience of tokens, and let nobody in without a name', () => {
+  it('use the endpoint as issuer and audience of tokens, and disable anonymous access', () => {
     expect(flagsOf(13, {})).toMatchObject({
       'service-account-issuer': endpoint,
       'api-audiences': endpoint,
@@ -41,13 +41,13 @@ describe('the flags of kube-apiserver', () => {
     expect(flagsOf(13, { [name]: given })[name]).toBe(flag);
   });
 
-  it('of who chooses authorizers by argument have no file of them beside', () => {
+  it('with authorizers in extra arguments have no authorization file', () => {
     const flags = flagsOf(13, { 'authorization-mode': 'AlwaysAllow' });
     expect(flags['authorization-mode']).toBe('Node,RBAC,AlwaysAllow');
     expect(flags).not.toHaveProperty('authorization-config');
   });
 
-  it('ask for TLS 1.3 since Talos 1.14, and nobody can ask for less', () => {
+  it('require TLS 1.3 since Talos 1.14, and no argument can lower it', () => {
     const less = { 'tls-min-version': 'VersionTLS11' };
     expect(flagsOf(13, {})['tls-min-version']).toBe('VersionTLS12');
     expect(flagsOf(13, less)['tls-min-version']).toBe('VersionTLS11');

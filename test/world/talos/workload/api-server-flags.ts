@@ -1,23 +1,23 @@
 import { join } from 'node:path';
 import type { ConfigView } from '../config/config-view.ts';
 
-/** What the flags of a kube-apiserver depend on beside the configuration. */
+/** The inputs of a kube-apiserver's flags besides the configuration. */
 export interface FlagsContext {
   /** Minor of Talos. */
   readonly minor: number;
-  /** Where the files of `files.ts` lie. */
+  /** Folder of the files of `api-server-files.ts`. */
   readonly folder: string;
   /** Of the node. */
   readonly address: string;
-  /** Where what is mounted of the node lies really; left out: at its own path. */
+  /** Local paths of host mounts; default: the path itself. */
   readonly mounts?: string;
-  /** Of an etcd that is asked in plain HTTP. */
+  /** URL of an etcd over plain HTTP. */
   readonly etcdUrl: string;
 }
 
 type Flags = Record<string, readonly string[]>;
 
-/** An extra argument adds to what is there, or is refused; every other one replaces it. */
+/** An extra argument extends the existing value, or is refused; every other one replaces it. */
 const additiveArguments = ['enable-admission-plugins', 'feature-gates', 'authorization-mode'];
 const deniedArguments = [
   ...['etcd-servers', 'client-ca-file', 'requestheader-client-ca-file', 'proxy-client-cert-file'],
@@ -37,10 +37,10 @@ const ciphers = [
 
 /**
  * The command line of the static pod of kube-apiserver (talos: controllers/k8s/control_plane_static_pod.go of 1.12 and
- * 1.13, control_plane_final.go of 1.14), but for what loopback asks for: it listens on the node's own address and not on
- * all of them, etcd is asked without TLS, and nobody writes Endpoints, which may not be loopback addresses.
+ * 1.13, control_plane_final.go of 1.14), with changes for loopback: it listens only on the node's own address, etcd has
+ * no TLS, and no Endpoints are written, because they may not be loopback addresses.
  *
- * Throws Talos' own sentence when the configuration has an argument that it does not allow.
+ * Throws Talos's own error for an argument that it does not allow.
  */
 export function apiServerFlags(view: ConfigView, context: FlagsContext): string[] {
   const { apiServerArgs } = view.kubernetes;
@@ -50,7 +50,7 @@ export function apiServerFlags(view: ConfigView, context: FlagsContext): string[
     .flatMap((name) => (flags[name] ?? []).map((value) => `--${name}=${mounted(value, view, context)}`));
 }
 
-/** A path below a mount of the Pod, as it is where there are no mounts. */
+/** The local path of a path below a mount of the Pod. */
 function mounted(value: string, { kubernetes }: ConfigView, { mounts }: FlagsContext): string {
   const volume = kubernetes.apiServerVolumes.find(({ mountPath }) => value.startsWith(`${mountPath}/`));
   if (!volume || mounts === undefined) return value;
@@ -105,7 +105,7 @@ function defaultFlags(view: ConfigView, { minor, folder, address, etcdUrl }: Fla
   };
 }
 
-/** Who names authorizers in arguments gets no file. */
+/** Authorizers in arguments replace the file. */
 function authorization(extra: Flags, file: string[]): Flags {
   const inArguments = Object.keys(extra).some(
     (name) => name === 'authorization-mode' || name.startsWith('authorization-webhook-'),

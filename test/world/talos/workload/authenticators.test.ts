@@ -20,9 +20,9 @@ const url = fc.oneof(
   fc.constantFrom('', 'https://[::1]:443/x', 'https://[::1%25eth0]', 'HTTPS://a.b', 'https://a:1:2/'),
 );
 
-describeUnlessMissing('what keeps a simulated API server from starting', missingForAuthenticationValidator(), () => {
+describeUnlessMissing('the start of a simulated API server', missingForAuthenticationValidator(), () => {
   it.each([11, 12, 13, 14, 15, 16])(
-    'are the issuers that keep a real one from it, drawn with seed %i',
+    'fails for the same issuer URLs as the real one, drawn with seed %i',
     async (seed) => {
       const drawn = [...new Set(fc.sample(url, { seed, numRuns: 60 }))];
       const jwt = drawn.map((one) => ({
@@ -35,7 +35,7 @@ describeUnlessMissing('what keeps a simulated API server from starting', missing
     },
   );
 
-  it('and the same mistakes beside them', async () => {
+  it('fails for the same other errors as the real one', async () => {
     const issuer = { url: 'https://id.example.org', audiences: ['any'] };
     const username = { claim: 'sub', prefix: '' };
     const cases: Record<string, unknown>[] = [
@@ -56,7 +56,7 @@ describeUnlessMissing('what keeps a simulated API server from starting', missing
     const real = (await validateAuthenticators(cases)).map((verdict) => verdict !== undefined);
     expect(cases.map((one) => authenticatorErrors([one], []).length > 0)).toEqual(real);
     expect(real.filter((isRefused) => !isRefused)).toHaveLength(1);
-    // What it says of its own tokens' issuer comes later, and of no place in the file.
+    // The error about its own tokens' issuer comes later and names no location in the file.
     const said = await validateAuthenticationArguments([`--oidc-issuer-url=${ownIssuer}`, '--oidc-client-id=any']);
     expect(said).toContain('URL must not overlap with disallowed issuers');
     const ofOwn = { issuer: { ...issuer, url: ownIssuer }, claimMappings: { username } };

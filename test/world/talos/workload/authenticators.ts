@@ -5,8 +5,8 @@ import { GoUrlError, parseGoUrl } from './go-url.ts';
 const maximumAuthenticators = 64;
 
 /**
- * Why a kube-apiserver would not start with these authenticators of its AuthenticationConfiguration
- * (apiserver: pkg/apis/apiserver/validation/validation.go, but for expressions), in its own words.
+ * Why a kube-apiserver would not start with these authenticators of its AuthenticationConfiguration (apiserver:
+ * pkg/apis/apiserver/validation/validation.go, without expressions), in its own words.
  */
 export function authenticatorErrors(jwt: readonly Fields[], ownIssuers: readonly string[]): string[] {
   if (jwt.length > maximumAuthenticators)
@@ -43,7 +43,7 @@ function issuerErrors(jwt: Fields, ownIssuers: readonly string[]): string[] {
   ];
 }
 
-/** What kube-apiserver has against a URL of an issuer. */
+/** The error of kube-apiserver for an issuer URL. */
 export function urlErrors(url: string): string[] {
   try {
     const { scheme, hasUser, query, fragment } = parseGoUrl(url);
@@ -76,7 +76,7 @@ function ruleErrors(jwt: Fields): string[] {
   ];
 }
 
-/** At least one certificate, and each of them whole. */
+/** At least one certificate, all of them complete. */
 function isBundle(text: string): boolean {
   const found = text.match(/^-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gm) ?? [];
   try {

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-/** What `url.Parse` of Go 1.26 makes of a URL that it can read, as far as anybody here asks. */
+/** The fields of Go 1.26's `url.Parse` that are used here. */
 export interface GoUrl {
   readonly scheme: string;
   readonly hasUser: boolean;
@@ -8,10 +8,10 @@ export interface GoUrl {
   readonly fragment: string;
 }
 
-/** Go's own words about a URL that it cannot read. */
+/** Go's own error for a URL that it cannot parse. */
 export class GoUrlError extends Error {}
 
-/** `net/url` of Go, with its words where it refuses. */
+/** `net/url` of Go, with its error messages. */
 export function parseGoUrl(raw: string): GoUrl {
   const hash = raw.indexOf('#');
   const [text, fragment] = hash < 0 ? [raw, ''] : [raw.slice(0, hash), raw.slice(hash + 1)];
@@ -36,7 +36,7 @@ function parse(text: string): Omit<GoUrl, 'fragment'> {
   return { ...url, hasUser: checkRest(rest, url.scheme) };
 }
 
-/** Authority and path. Whether there is a user. */
+/** Authority and path. Reports whether there is a user. */
 function checkRest(rest: string, scheme: string): boolean {
   const hasAuthority = rest.startsWith('//') && (scheme !== '' || !rest.startsWith('///'));
   if (!hasAuthority) {
@@ -86,7 +86,7 @@ function checkPort(text: string): void {
 
 const hostLetters = /[A-Za-z0-9!$&'()*+,;=:[\]<>"\-_.~]/;
 
-/** In a host only bytes beyond ASCII may be escaped, and a percent sign. */
+/** In a host only bytes beyond ASCII and a percent sign may be escaped. */
 function checkEscapes(text: string, where: 'host' | 'path'): string {
   for (let i = 0; i < text.length; i += 1) {
     const letter = text[i] ?? '';

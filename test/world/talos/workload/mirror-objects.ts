@@ -18,15 +18,15 @@ const Pod: ResourceType<Mirrored> = { group: '', version: 'v1', kind: 'Pod', plu
 const Node = KubeNode as ResourceType<Mirrored>;
 const mirroredTypes: readonly ResourceType<Mirrored>[] = [Node, Pod];
 
-/** So marked, a Pod needs no ServiceAccount: it is the image of one that the kubelet runs from a file. */
+/** A Pod with this annotation needs no ServiceAccount: it mirrors a static pod of the kubelet. */
 const mirrorMark = { 'kubernetes.io/config.mirror': 'world' };
-/** Set by admission on every new Node, and taken off by the node lifecycle controller, which is not there. */
+/** Admission adds it to every new Node; the node lifecycle controller, which is absent here, removes it. */
 const notReady = 'node.kubernetes.io/not-ready';
 
 /**
- * Keeps a real API server and the simulator's store the same in what both know: Nodes and the Pods of static pods. What the
- * kubelets write to the store goes to the server; what people do there to Nodes (labels, annotations, taints, cordon,
- * deletion) comes back. Ends with `signal`.
+ * Synchronises a real API server and the simulator's store in Nodes and the Pods of static pods. Writes of kubelets to
+ * the store go to the server; changes of Nodes there (labels, annotations, taints, cordon, deletion) come back. Ends
+ * with `signal`.
  */
 export async function mirrorObjects(client: KubeClient, store: KubeStore, signal: AbortSignal): Promise<void> {
   const pushes = new PendingWrites(client, store, signal);
@@ -55,7 +55,7 @@ function refOf({ apiVersion, kind, metadata }: ApiObject): ObjectRef {
   return { apiVersion, kind, name, ...(namespace ? { namespace } : {}) };
 }
 
-/** What others wrote to a Node, in the store. Its status is the kubelet's own. */
+/** Writes a Node's external changes to the store. Its status belongs to the kubelet. */
 function copyToStore(store: KubeStore, ref: ObjectRef, real: Mirrored): void {
   const known = store.get(ref);
   if (!known) return;
@@ -75,7 +75,7 @@ type Taint = { readonly key: string };
 const withoutNotReady = (taints: unknown): Taint[] =>
   (Array.isArray(taints) ? (taints as Taint[]) : []).filter(({ key }) => key !== notReady);
 
-/** Writes what changed, one write for each object at a time, until the server has it. */
+/** Writes changes until the server has them, with one write per object at a time. */
 class PendingWrites {
   readonly #client: KubeClient;
   readonly #store: KubeStore;
@@ -96,7 +96,7 @@ class PendingWrites {
     if (!isOpen) void this.#run(key, ref);
   }
 
-  /** Never rejects: it tries until it is done, or until the mirror ends. */
+  /** Never rejects: it retries until it succeeds or the mirror ends. */
   async #run(key: string, ref: ObjectRef): Promise<void> {
     while (!this.#signal.aborted) {
       this.#open.set(key, false);
@@ -140,7 +140,7 @@ class PendingWrites {
   }
 }
 
-/** The server refuses it as it is: only another change can help. */
+/** The server refuses the object: only another change can help. */
 const isPermanentRejection = (error: unknown): boolean =>
   error instanceof KubeError && [400, 403, 422].includes(error.status);
 
@@ -149,7 +149,7 @@ const withMirrorAnnotation = (pod: Mirrored): Mirrored => ({
   metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...mirrorMark } },
 });
 
-/** What the server lacks. Nobody's additions there are taken away, but for the taint of a Node that is ready. */
+/** The server's missing fields. Additions there are kept, except for the taint of a Node that is ready. */
 function differenceOf(type: ResourceType<Mirrored>, real: Mirrored, wanted: Mirrored): object | undefined {
   const metadata = additions(
     { labels: real.metadata.labels ?? {}, annotations: real.metadata.annotations ?? {} },
@@ -167,14 +167,14 @@ function taintsOf(real: Mirrored, wanted: Mirrored): object | undefined {
   return isReady && left.length < taints.length ? { taints: left } : undefined;
 }
 
-/** Nothing else of a Pod may change. */
+/** No other field of a Pod may change. */
 function imagesOf(real: Mirrored, wanted: Mirrored): object | undefined {
   const images = (pod: Mirrored) =>
     JSON.stringify(((pod.spec?.['containers'] ?? []) as { image: string }[]).map(({ image }) => image));
   return images(real) === images(wanted) ? undefined : { containers: wanted.spec?.['containers'] };
 }
 
-/** The merge patch that puts everything of `wanted` into `real` and takes nothing away. */
+/** The merge patch that adds all fields of `wanted` to `real` and removes none. */
 function additions(real: object, wanted: object): object | undefined {
   return withoutNull(createMergePatch({ ...real }, { ...wanted }));
 }

@@ -7,11 +7,11 @@ import type { SimulatedEtcdCluster } from '../kubernetes/etcd.ts';
 import { mirrorObjects } from './mirror-objects.ts';
 
 /**
- * What the real API servers of one simulated cluster share: an etcd that runs while the simulated members have a quorum, and
- * a mirror of Nodes and static pods that goes through one of them.
+ * The shared parts of the real API servers of one simulated cluster: an etcd that runs while the simulated members have
+ * a quorum, and a mirror of Nodes and static pods through one of the servers.
  */
 export class RealEtcdCluster {
-  /** For everything that the programs of this cluster keep. */
+  /** Folder for all files of these programs. */
   readonly folder: string;
   readonly #cluster: SimulatedEtcdCluster;
   readonly #unsubscribe: () => void;
@@ -32,13 +32,13 @@ export class RealEtcdCluster {
     });
   }
 
-  /** Where etcd answers; it does by now, if there is a quorum. */
+  /** The URL of etcd; with a quorum it answers at this point. */
   async etcd(): Promise<string> {
     await this.#follow();
     return (await this.#place)?.url ?? '';
   }
 
-  /** From now on the mirror may go through this client, until the answer is called. */
+  /** Registers a client for the mirror until the returned function is called. */
   join(client: KubeClient): () => Promise<void> {
     this.#clients.add(client);
     this.#startMirror();
@@ -57,7 +57,7 @@ export class RealEtcdCluster {
     await this.#etcd?.stop(0);
   }
 
-  /** Starts or stops etcd, as the quorum wants it. */
+  /** Starts or stops etcd to match the quorum. */
   #follow(): Promise<void> {
     const turn = this.#turn
       .catch(() => undefined)

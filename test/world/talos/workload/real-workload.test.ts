@@ -32,7 +32,7 @@ interface Pod extends KubeObject {
 }
 const Pod: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
 
-/** What platform teams add to the documents of Talos 1.14. */
+/** Typical additions of platform teams to the documents of Talos 1.14. */
 const documents: readonly Readonly<Record<string, unknown>>[] = [
   { kind: 'KubeAPIServerConfig', certExtraSANs: ['api.example.org'] },
   {
@@ -52,7 +52,7 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
     readonly kube: KubeClient;
   }
 
-  /** Switches on a control plane with the configuration that the product makes, and bootstraps it. */
+  /** Switches on a control plane with the product's configuration, and bootstraps it. */
   async function start(
     name: string,
     changes: Partial<MachineConfigInput> = {},
@@ -92,7 +92,7 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
   }
 
   const console = (name: string): string => world.runner.node(name)?.console.join('\n') ?? '';
-  /** By its own word, and by that of the API server. */
+  /** By its own report and that of the API server. */
   const isReady = async (name: string): Promise<void> => {
     await waitUntilDefined(`${name} is ready`, () => world.runner.node(name)?.ready, 60);
     const kube = nodes.find(({ machine }) => machine.name === name)?.kube;
@@ -116,7 +116,7 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
     await world?.close();
   });
 
-  describe('with the configuration that the product makes', () => {
+  describe("with the product's configuration", () => {
     let node: Node;
     beforeAll(async () => {
       if (missingForRealWorkload()) return;
@@ -140,11 +140,11 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
       ]);
     });
 
-    it('answers nobody without a name', async () => {
+    it('refuses anonymous requests', async () => {
       expect(await statusFrom(`https://${node.address}:6443/version`)).toBe(401);
     });
 
-    it('keeps Secrets in etcd as nobody can read them, by the key of our secrets', async () => {
+    it('encrypts Secrets in etcd with the key of our secrets', async () => {
       const metadata = { namespace: 'default', name: 'hidden' };
       const data = { word: Buffer.from('a word that nobody may find').toString('base64') };
       await node.kube.create(Secret, { apiVersion: 'v1', kind: 'Secret', metadata, data });
@@ -153,7 +153,7 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
       expect(stored).not.toContain('a word');
     });
 
-    it('holds pods to the baseline standard outside of kube-system, and writes every request down', async () => {
+    it('enforces the baseline pod security standard outside of kube-system, and writes an audit log', async () => {
       const pod = (namespace: string) => ({
         apiVersion: 'v1',
         kind: 'Pod',
@@ -168,7 +168,7 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
       expect(log).toMatch(/"level":"Metadata".*"requestURI":"\/api\/v1\/namespaces\/default\/pods/);
     });
 
-    it('and the simulated node see what people do to the Node', async () => {
+    it('and the simulated node see external changes of the Node', async () => {
       await node.kube.merge(
         KubeNode,
         { name: 'one' },
@@ -176,12 +176,12 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
       );
       await node.kube.remove(KubeNode, { name: 'one' });
       await waitUntilDefined('the node has lost its Node', () => world.runner.node('one')?.ready === false);
-      // What was written just before may be on its way to the server still, and with it the Node for a moment.
+      // An earlier write may still be on its way to the server, and with it the Node for a short time.
       const isGone = async () => (await node.kube.find(KubeNode, { name: 'one' })) === undefined;
       await waitUntilDefined('the Node is gone', isGone);
     });
 
-    it('keeps what it was given when the machine is switched off and on', async () => {
+    it('keeps its data when the machine is switched off and on', async () => {
       node.running.kill();
       await node.running.exited;
       node.running = world.start(node.machine);
@@ -200,7 +200,7 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
     { what: 'Talos 1.14, by documents', changes: { talosVersion: '1.14.0' } },
     { what: 'patched documents of Talos 1.14', changes: { talosVersion: '1.14.0' }, patches: documents },
   ])(
-    'comes up with what $what makes of the configuration',
+    'starts with the configuration of $what',
     async ({ what, changes, patches }) => {
       const name = `v-${what.length}`;
       const node = await start(name, changes, patches);
@@ -231,7 +231,7 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
       says: /kube-apiserver: the program has ended: .*PodSecurity/,
     },
   ])(
-    'does not come up with $what, and the node says why',
+    'does not start with $what, and the node reports why',
     async ({ patch, says, what }) => {
       const name = `bad-${what.length}`;
       const node = await start(name, {}, [patch]);
@@ -244,7 +244,7 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
   );
 });
 
-/** Where the API server of a node has its files. */
+/** The folder of an API server's files on a node. */
 function folderOf(world: TalosTestBed, name: string): string {
   const clusters = join(world.folder, 'workload');
   const found = readdirSync(clusters).find((cluster) => existsSync(join(clusters, cluster, name)));
@@ -252,7 +252,7 @@ function folderOf(world: TalosTestBed, name: string): string {
   return join(clusters, found, name);
 }
 
-/** What really lies in etcd under a key. */
+/** The stored bytes of a key in etcd. */
 async function readEtcd(world: TalosTestBed, name: string, key: string): Promise<string> {
   const flags = readFileSync(join(folderOf(world, name), 'flags'), 'utf8');
   const url = /^--etcd-servers=(.*)$/m.exec(flags)?.[1];
@@ -262,7 +262,7 @@ async function readEtcd(world: TalosTestBed, name: string, key: string): Promise
   return Buffer.from(kvs[0]?.value ?? '', 'base64').toString('latin1');
 }
 
-/** How a server answers somebody who shows nothing and trusts everybody. */
+/** A server's answer to a client without a certificate that verifies no server. */
 async function statusFrom(url: string): Promise<number> {
   const agent = new Agent({ connect: { rejectUnauthorized: false } });
   try {

@@ -22,14 +22,15 @@ export const missingForRealWorkload = (): string | undefined => missingPeers('et
 const startTimeoutSeconds = 120;
 
 /**
- * Real kube-apiservers, one for each control plane, with the certificates, files and flags that Talos makes of the node's
- * configuration: what is wrong there goes wrong here. Other than in life:
+ * Real kube-apiservers, one for each control plane, with the certificates, files and flags that Talos derives from the
+ * node's configuration, so that configuration errors have their real effect. Differences from a real cluster:
  *
- * - All members of a simulated etcd share one real etcd, which runs while they have a quorum and is asked without TLS.
- * - The program is of one version of Kubernetes, whatever the configuration says.
+ * - All members of a simulated etcd share one real etcd, which runs while they have a quorum and has no TLS.
+ * - The program has one version of Kubernetes, whatever the configuration says.
  * - There is no controller-manager, no scheduler and no kubelet: Nodes and static pods are mirrored from the simulator,
  *   namespaces are never emptied, and aggregated ClusterRoles stay empty.
- * - Of extra volumes only the files are there that the machine configuration makes, and calls pass by the world's switchboard.
+ * - Of extra volumes only the files exist that the machine configuration creates, and calls do not pass the
+ *   interceptor.
  */
 export function realWorkload({ folder }: { readonly folder: string }): WorkloadBackend {
   const clusters = new Map<string, RealEtcdCluster>();
@@ -56,7 +57,7 @@ async function startApiServer(node: TalosNode, cluster: RealEtcdCluster): Promis
   await writeApiServerFiles(node, folder);
   const etcdUrl = await cluster.etcd();
   const args = apiServerFlags(view, { minor: node.minor, folder, mounts: join(folder, 'mounts'), address, etcdUrl });
-  // For people who look for what was asked for.
+  // For a person who debugs the configuration.
   await writeFile(join(folder, 'flags'), `${args.join('\n')}\n`);
   const env = { ...process.env, POD_IP: address, ...view.kubernetes.apiServerEnv };
   node.signal.throwIfAborted();
@@ -98,7 +99,7 @@ function toApiServer(
   };
 }
 
-/** Its own last word, and not the help that it prints before. */
+/** Its own last message, without the help text before it. */
 function exitReason(program: PeerProcess, error: unknown): string {
   const lines = program.tail().split('\n');
   const said = lines.findLast((line) => /^(Error|error|panic|F\d{4}|E\d{4})[: ]/.test(line)) ?? lines.at(-1) ?? '';
@@ -140,7 +141,7 @@ async function awaitAnswers(program: PeerProcess, { url, ca, leaf }: AdminAccess
   }
 }
 
-/** With what kubelets come in (talos: controllers/k8s/internal/k8stemplates/kubelet.go, csr.go). */
+/** The bootstrap objects for kubelets (talos: controllers/k8s/internal/k8stemplates/kubelet.go, csr.go). */
 async function ensureBootstrapObjects({ client }: AdminAccess, bootstrapToken: string): Promise<void> {
   const [id = '', secret = ''] = bootstrapToken.split('.');
   const data = {

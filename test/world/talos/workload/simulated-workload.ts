@@ -7,7 +7,10 @@ import type { TalosNode } from '../node.ts';
 import { trustedIssuers } from './trusted-issuers.ts';
 import type { WorkloadBackend } from './workload.ts';
 
-/** The world's own API server on the store of the cluster, with the PKI of the configuration and what it knows of its flags. */
+/**
+ * The simulated API server on the store of the cluster, with the PKI of the configuration and the flags that it
+ * supports.
+ */
 export const simulatedWorkload: WorkloadBackend = {
   start: async (node, cluster) => {
     const options = { ...(await apiServerOptionsOf(node)), store: cluster.store };

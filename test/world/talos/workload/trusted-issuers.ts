@@ -4,7 +4,9 @@ import { type Fields, fieldsAt, listAt, textAt } from '../config/fields.ts';
 import type { TalosNode } from '../node.ts';
 import { authenticatorErrors, urlErrors } from './authenticators.ts';
 
-/** Whom the API server of a node trusts, by its arguments or by its file. Throws where it would not start. */
+/**
+ * The issuers that the API server of a node trusts, by its arguments or by its file. Throws where it would not start.
+ */
 export function trustedIssuers(node: TalosNode, ownIssuers: readonly string[]): TrustedOidcIssuer[] {
   const found = parseIssuers(node, ownIssuers);
   const refused = found.find(({ url }) => node.world.refusedIssuers.has(url));
@@ -39,7 +41,8 @@ function parseIssuers(node: TalosNode, ownIssuers: readonly string[]): TrustedOi
       url,
       audiences: [arg('client-id')],
       usernameClaim: claim,
-      // Without any it is the issuer's URL, but for addresses; a dash is none (kube-apiserver: authentication/config.go).
+      // The default is the issuer's URL, except for addresses; a dash means none (kube-apiserver:
+      // authentication/config.go).
       usernamePrefix: prefix === '-' ? '' : prefix === '' && claim !== 'email' ? `${url}#` : prefix,
       groupsClaim: arg('groups-claim'),
       groupsPrefix: arg('groups-prefix'),
@@ -67,7 +70,7 @@ const toIssuer = (jwt: Fields): TrustedOidcIssuer => {
   };
 };
 
-/** A file that the API server finds mounted of the node. */
+/** A host file that is mounted into the API server. */
 function fileOf(node: TalosNode, path: string): string {
   const volumes = node.config?.view.kubernetes.apiServerVolumes ?? [];
   const volume = volumes.find(({ mountPath }) => path.startsWith(`${mountPath}/`));

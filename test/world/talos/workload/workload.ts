@@ -5,19 +5,19 @@ import type { TalosNode } from '../node.ts';
 export interface WorkloadApiServer {
   /** Why it has ended by itself; undefined while it runs. */
   readonly ended: string | undefined;
-  /** Ends it as a fault of its own would: `ended` says so, and whoever looks after it starts another. */
+  /** Ends it like a crash: `ended` gives the reason, and the kubelet starts another. */
   crash(): Promise<void>;
-  /** Ends it at once, as with the power. */
+  /** Ends it at once, like a power cut. */
   close(): Promise<void>;
 }
 
-/** What runs when the static pod of kube-apiserver does. */
+/** Implementation of the static pod of kube-apiserver. */
 export interface WorkloadBackend {
   /**
-   * Starts it with what the node's configuration says, against the data of this cluster, and resolves when it answers.
-   * Rejects with a sentence when it does not come up, or when the node goes down before.
+   * Starts it with the node's configuration on the data of this cluster, and resolves when it answers. Rejects with a
+   * sentence when it does not start, or when the node stops before.
    */
   start(node: TalosNode, cluster: SimulatedEtcdCluster): Promise<WorkloadApiServer>;
-  /** Ends what still runs and forgets what was stored. The nodes are off by then. */
+  /** Ends everything that still runs and deletes the stored data. The nodes are off at this point. */
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ const key = 'k'.repeat(64);
 let nas: TrueNasFixture;
 afterEach(() => nas.close());
 
-/** Logs in as a user who has just these roles. */
+/** Logs in as a user who has only these roles. */
 async function as(roles: readonly string[], version = '25.10'): Promise<RawClient> {
   nas = await startTrueNasFixture({
     version,
@@ -17,7 +17,7 @@ async function as(roles: readonly string[], version = '25.10'): Promise<RawClien
   return client;
 }
 
-/** Whether a call gets past the question of rights, whatever becomes of it then. */
+/** Whether a call passes the authorization, whatever its result. */
 async function may(client: RawClient, method: string, ...params: unknown[]): Promise<boolean> {
   const { error } = await client.ask(method, ...params);
   return error?.data?.reason !== '[EACCES] Not authorized';
@@ -54,12 +54,12 @@ const calls: Call[] = [
   ['API_KEY_READ', 'api_key.query', []],
 ];
 
-describe('rights', () => {
-  test.each(calls)('%s is enough for %s', async (role, method, params) => {
+describe('authorization', () => {
+  test.each(calls)('%s is sufficient for %s', async (role, method, params) => {
     expect(await may(await as([role]), method, ...params)).toBe(true);
   });
 
-  test.each(calls)('without %s there is no %s', async (role, method, params) => {
+  test.each(calls)('without %s, %s is refused', async (role, method, params) => {
     const bringers = [
       'READONLY_ADMIN',
       'VM_WRITE',
@@ -72,14 +72,14 @@ describe('rights', () => {
     expect(await may(await as([...new Set(others), 'MAIL_WRITE']), method, ...params)).toBe(false);
   });
 
-  test('uploads, downloads and the table of neighbours are for full administrators', async () => {
+  test('uploads, downloads and the neighbour table need the full administrator role', async () => {
     const client = await as(['READONLY_ADMIN', 'VM_DEVICE_WRITE', 'DATASET_WRITE', 'FILESYSTEM_FULL_CONTROL']);
     const { error } = await client.ask('core.download', 'filesystem.get', ['/mnt/tank/a'], 'a');
     expect(error?.data).toMatchObject({ error: 13, reason: '[EACCES] Not authorized' });
     expect(await may(client, 'core.arp')).toBe(false);
   });
 
-  test('what a role brings is told at the login: all that it includes', async () => {
+  test('the login lists a role with all roles that it includes', async () => {
     const client = await as(['VM_DEVICE_WRITE', 'NO_SUCH_ROLE']);
     const roles = (await client.call('auth.me')).privilege.roles.$set;
     expect(roles).toEqual(['VM_DEVICE_READ', 'VM_DEVICE_WRITE', 'VM_READ', 'VM_WRITE']);
@@ -87,7 +87,7 @@ describe('rights', () => {
   });
 });
 
-test('the NAS tells whom it has met itself', async () => {
+test('the NAS lists the addresses that it has seen itself', async () => {
   const neighbours = [
     { ip: '192.0.2.20', mac: '02:00:00:00:00:20', interface: 'br0' },
     { ip: '192.0.2.21', mac: '02:00:00:00:00:21', interface: 'eno1' },
@@ -98,8 +98,8 @@ test('the NAS tells whom it has met itself', async () => {
   expect(await client.call('core.arp', { ip: '192.0.2.22' })).toEqual({});
 });
 
-describe('who is there', () => {
-  test('users, their privileges and keys can be read, but not the keys themselves', async () => {
+describe('accounts', () => {
+  test('users, their privileges and keys can be read, but not the secret of a key', async () => {
     nas = await startTrueNasFixture({
       seed: { users: [{ name: 'root' }, { name: 'worker', apiKey: key, roles: ['VM_READ'] }] },
     });

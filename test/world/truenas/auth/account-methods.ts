@@ -6,7 +6,9 @@ import type { ClientConnection } from '../protocol/client-connection.ts';
 import { rolesOfRelease } from './roles.ts';
 import { isKeyExpired } from './tokens.ts';
 
-/** `user.*`, `group.*`, `privilege.*` and `api_key.*`, reading only. A user has one group, and by it one privilege. */
+/**
+ * `user.*`, `group.*`, `privilege.*` and `api_key.*`, read-only. A user has one group, and through it one privilege.
+ */
 export const accountMethods: readonly ApiMethod[] = [
   ...queryMethods('user', 'User', ['ACCOUNT_READ'], (nas) => nas.users.map((user) => userEntry(nas, user))),
   ...queryMethods('group', 'Group', ['ACCOUNT_READ'], (nas) => nas.users.map((user) => groupEntry(nas, user))),

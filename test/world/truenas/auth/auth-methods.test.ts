@@ -30,7 +30,7 @@ async function loginAs(username: string, id: number): Promise<RawClient> {
 }
 
 describe('auth.login_ex', () => {
-  test('the right key: SUCCESS with user_info', async () => {
+  test('a valid key: SUCCESS with user_info', async () => {
     const answer = await (await nas.connect()).call('auth.login_ex', withKey('root', `1-${key}`));
     expect(answer).toMatchObject({
       response_type: 'SUCCESS',
@@ -42,7 +42,7 @@ describe('auth.login_ex', () => {
 
   test.each([
     ['a wrong key', withKey('root', '1-nonsense'), { response_type: 'AUTH_ERR' }],
-    ["somebody else's key", withKey('small', `1-${key}`), { response_type: 'AUTH_ERR' }],
+    ["another user's key", withKey('small', `1-${key}`), { response_type: 'AUTH_ERR' }],
     ['an expired key', withKey('late', `2-${key}`), { response_type: 'EXPIRED' }],
     ['a revoked key', withKey('gone', `3-${key}`), { response_type: 'EXPIRED' }],
     [
@@ -51,7 +51,7 @@ describe('auth.login_ex', () => {
       { response_type: 'OTP_REQUIRED', username: 'careful' },
     ],
     ['an unknown token', { mechanism: 'TOKEN_PLAIN', token: 'x' }, { response_type: 'AUTH_ERR' }],
-  ])('%s is a successful JSON-RPC answer that is no login', async (_, data, result) => {
+  ])('%s is a successful JSON-RPC answer without a login', async (_, data, result) => {
     const client = await nas.connect();
     expect((await client.ask('auth.login_ex', data)).result).toEqual(result);
     expect((await client.ask('system.version')).error?.data).toMatchObject({
@@ -61,7 +61,7 @@ describe('auth.login_ex', () => {
     });
   });
 
-  test('the second factor completes it, and is refused when nobody asked for it', async () => {
+  test('the second factor completes the login, and is refused without a pending login', async () => {
     const client = await nas.connect();
     const otp = { mechanism: 'OTP_TOKEN', otp_token: validOneTimePassword };
     expect((await client.ask('auth.login_ex', otp)).error?.data.error).toBe(22);
@@ -69,12 +69,12 @@ describe('auth.login_ex', () => {
     expect((await client.call('auth.login_ex', otp)).response_type).toBe('SUCCESS');
   });
 
-  test('the user name is mandatory, and the path says which mechanism it belongs to', async () => {
+  test('the user name is mandatory, and the error path names the mechanism', async () => {
     const { error } = await (await nas.connect()).ask('auth.login_ex', { mechanism: 'API_KEY_PLAIN', api_key: 'x' });
     expect(error?.data.extra).toEqual([['login_data.API_KEY_PLAIN.username', 'Field required', 22]]);
   });
 
-  test('a key that comes in the clear is revoked for good', async () => {
+  test('a valid key over an unencrypted connection is revoked', async () => {
     const plain = await RawClient.open(nas.room.line.url.replace('wss:', 'ws:'));
     expect((await plain.call('auth.login_ex', withKey('root', `1-${key}`))).response_type).toBe('EXPIRED');
     plain.close();
@@ -83,7 +83,7 @@ describe('auth.login_ex', () => {
     expect(nas.room.dump().keys[0]).toMatchObject({ revokedReason: 'Attempt to use over an insecure transport' });
   });
 
-  test('a wrong key in the clear is only wrong', async () => {
+  test('a wrong key over an unencrypted connection revokes nothing', async () => {
     const plain = await RawClient.open(nas.room.line.url.replace('wss:', 'ws:'));
     expect((await plain.call('auth.login_ex', withKey('root', '1-wrong'))).response_type).toBe('AUTH_ERR');
     plain.close();
@@ -100,7 +100,7 @@ describe('auth.login_ex', () => {
     expect(await client.call('auth.login', 'careful', 'secret', validOneTimePassword)).toBe(true);
   });
 
-  test('a generated token logs in; one for a single use does so once', async () => {
+  test('a generated token logs in; a single-use token does so once', async () => {
     const client = await loginAs('root', 1);
     const token = await client.call('auth.generate_token', 600, {}, true, true);
     const other = await nas.connect();
@@ -111,9 +111,9 @@ describe('auth.login_ex', () => {
 });
 
 describe('before the login', () => {
-  test('pings are limited to twenty a minute for each address, then they take long and fail', async () => {
+  test('pings are limited to twenty a minute for each address, then they are slow and fail', async () => {
     await nas.close();
-    // Slow enough that a minute is longer than the test.
+    // So slow that a minute is longer than the test.
     nas = await startTrueNasFixture({ seed, scale: 0.02 });
     const client = await nas.connect();
     for (let count = 0; count < 20; count++) expect(await client.call('core.ping')).toBe('pong');
@@ -123,7 +123,7 @@ describe('before the login', () => {
     });
   });
 
-  test('core.set_options is free of that and of the login', async () => {
+  test('core.set_options needs no login and has no limit', async () => {
     const client = await nas.connect();
     for (let count = 0; count < 25; count++) {
       expect(await client.call('core.set_options', { legacy_jobs: false })).toEqual({
@@ -141,7 +141,7 @@ describe('before the login', () => {
 });
 
 describe('sessions', () => {
-  test('one that ran out is told so once, and is logged out then', async () => {
+  test('an expired session is reported once, and is logged out then', async () => {
     const client = await loginAs('root', 1);
     nas.room.expireSessions();
     expect((await client.ask('vm.query')).error?.data).toMatchObject({
@@ -154,7 +154,7 @@ describe('sessions', () => {
 });
 
 describe('roles', () => {
-  test('what a role does not cover is refused with EACCES', async () => {
+  test('a method outside of the role is refused with EACCES', async () => {
     const reader = await loginAs('reader', 5);
     expect(await reader.call('vm.query')).toEqual([]);
     expect((await reader.ask('vm.create', { name: 'a', memory: 512 })).error?.data).toMatchObject({
@@ -166,21 +166,21 @@ describe('roles', () => {
     expect(await reader.call('system.version')).toBe('TrueNAS-25.10.6');
   });
 
-  test('roles include others; writing datasets is not deleting them', async () => {
+  test('roles include others; writing datasets does not include deleting them', async () => {
     const small = await loginAs('small', 4);
     await small.call('pool.dataset.create', { name: 'tank/x' });
     expect(await small.call('vm.query')).toEqual([]);
     expect((await small.ask('pool.dataset.delete', 'tank/x')).error?.data.error).toBe(13);
   });
 
-  test('an upload needs FULL_ADMIN whatever else one may do', async () => {
+  test('an upload needs FULL_ADMIN whatever other roles the user has', async () => {
     const form = new (await import('undici')).FormData();
     form.append('data', JSON.stringify({ method: 'filesystem.put', params: ['/mnt/tank/file'] }));
     form.append('file', new Blob(['x']), 'file');
     expect((await nas.post(form, { authorization: `Bearer 4-${key}` })).status).toBe(403);
   });
 
-  test('events of what one may not read cannot be subscribed to', async () => {
+  test('a user cannot subscribe to events of a collection that the role does not cover', async () => {
     const reader = await loginAs('reader', 5);
     expect(await reader.call('core.subscribe', 'vm.query')).toMatch(/^[0-9a-f-]{36}$/);
     expect(await reader.call('core.subscribe', 'core.get_jobs')).toMatch(/^[0-9a-f-]{36}$/);

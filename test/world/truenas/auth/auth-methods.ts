@@ -45,7 +45,7 @@ export function authMethods(version: TrueNasRelease): readonly ApiMethod[] {
 
 const withoutUserInfo = { login_options: { user_info: false } };
 
-/** What there was before `auth.login_ex`: the same logins, answered by true or false. */
+/** The methods before `auth.login_ex`: the same logins, answered by true or false. */
 const legacyLoginMethods: readonly ApiMethod[] = [
   {
     name: 'auth.login_with_api_key',

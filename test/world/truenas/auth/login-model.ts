@@ -28,7 +28,7 @@ export interface ScramLoginRequest {
   readonly rfc_str: string;
 }
 
-/** What a release takes as a login. */
+/** The accepted login mechanisms of a release. */
 export function loginModel(version: TrueNasRelease) {
   const options = {
     user_info: defaultedField(booleanModel, true),

@@ -27,33 +27,33 @@ describe.each([
   ['25.04.2', { revoked: 'EXPIRED', nobody: 'AUTH_ERR', granter: undefined }],
   ['25.10', { revoked: 'EXPIRED', nobody: 'AUTH_ERR', granter: undefined }],
   ['26', { revoked: 'AUTH_ERR', nobody: 'DENIED', granter: 'SUCCESS' }],
-])('what a login is answered by %s', (version, expected) => {
+])('the login answers of %s', (version, expected) => {
   const answers = async (username: string, id: number) => {
     const { result, error } = await (await nas.connect()).ask('auth.login_ex', plain(username, id));
     return error ? error.data.reason : result.response_type;
   };
 
-  test('a key that was revoked, a user without a role', async () => {
+  test('refuse a revoked key and a user without a role', async () => {
     nas = await startTrueNasFixture({ seed, version });
     expect(await answers('late', 2)).toBe('EXPIRED');
     expect(await answers('gone', 3)).toBe(expected.revoked);
     expect(await answers('nobody', 4)).toBe(expected.nobody);
   });
 
-  test('S58: a role that includes itself breaks the login of whoever has it', async () => {
+  test('S58: a role that includes itself breaks the login of its users', async () => {
     nas = await startTrueNasFixture({ seed, version });
     expect(await answers('endless', 5)).toBe('maximum recursion depth exceeded');
     expect(await answers('granter', 6)).toBe(expected.granter ?? 'maximum recursion depth exceeded');
     expect(await answers('root', 1)).toBe('SUCCESS');
   });
 
-  test('who stands by sends everybody to the active controller', async () => {
+  test('a standby controller redirects every login to the active controller', async () => {
     nas = await startTrueNasFixture({ seed: { ...seed, activeController: ['192.0.2.7'] }, version });
     const answer = await (await nas.connect()).call('auth.login_ex', plain('root', 1));
     expect(answer).toEqual({ response_type: 'REDIRECT', urls: ['192.0.2.7'] });
   });
 
-  test('mechanisms, and a token to come back with, are those of the release', async () => {
+  test('depend on the release: mechanisms, and a token to reconnect', async () => {
     nas = await startTrueNasFixture({ seed, version });
     const client = await nas.connect();
     const before = await client.ask('auth.mechanism_choices');
@@ -72,7 +72,7 @@ describe.each([
   });
 });
 
-test('who is not on the list of addresses is shown the door', async () => {
+test('an address that is not in the list is refused', async () => {
   nas = await startTrueNasFixture({ seed: { ...seed, allowed: ['192.0.2.0/24', '2001:db8::/64'] } });
   const client = await nas.connect();
   await waitUntilHolds(() => client.closed !== undefined, 'it is closed');
@@ -81,7 +81,7 @@ test('who is not on the list of addresses is shown the door', async () => {
   expect((await nas.login()).closed).toBeUndefined();
 });
 
-/** Both messages of a client (RFC 5802), with the certificate's hash when it binds itself to that. */
+/** Both messages of a client (RFC 5802), with the certificate's hash for channel binding. */
 async function scram(client: RawClient, user: string, binding?: Buffer, key = secret) {
   const hmac = (by: Buffer, text: string) => createHmac('sha512', by).update(text).digest();
   const header = binding ? 'p=tls-server-end-point,,' : 'n,,';
@@ -92,7 +92,7 @@ async function scram(client: RawClient, user: string, binding?: Buffer, key = se
   const first = await send('CLIENT_FIRST_MESSAGE', header + bare);
   if (first.response_type !== 'SCRAM_RESPONSE') return first;
   const [, nonce = '', salt = '', rounds] = /^r=([^,]+),s=([^,]+),i=(\d+)$/.exec(first.rfc_str) ?? [];
-  // Bytes are joined, not texts.
+  // Bytes are concatenated, not strings.
   expect(Buffer.from(nonce, 'base64').subarray(0, 32)).toEqual(own);
   const salted = pbkdf2Sync(key, Buffer.from(salt, 'base64'), Number(rounds), 64, 'sha512');
   const clientKey = hmac(salted, 'Client Key');
@@ -115,7 +115,7 @@ async function certificateHash(): Promise<Buffer> {
 }
 
 describe('SCRAM (26)', () => {
-  test('logs in without telling the key, bound to the certificate or not', async () => {
+  test('logs in without sending the key, with or without channel binding', async () => {
     nas = await startTrueNasFixture({ seed, version: '26' });
     for (const binding of [undefined, await certificateHash()]) {
       const client = await nas.connect();
@@ -131,17 +131,17 @@ describe('SCRAM (26)', () => {
 
   test.each([
     ['a wrong key', 'root:1', 'b'.repeat(64)],
-    ['the key of somebody else', 'root:4', secret],
+    ['the key of another user', 'root:4', secret],
     ['an expired key', 'late:2', secret],
-    ['a message that is none', 'root', secret],
-  ])('%s is AUTH_ERR, and no login', async (_, user, key) => {
+    ['an invalid message', 'root', secret],
+  ])('%s is AUTH_ERR without a login', async (_, user, key) => {
     nas = await startTrueNasFixture({ seed, version: '26' });
     const client = await nas.connect();
     expect(await scram(client, user, undefined, key)).toMatchObject({ response_type: 'AUTH_ERR' });
     expect((await client.ask('system.version')).error?.data.error).toBe(207);
   });
 
-  test('another certificate in between is noticed, and so is a binding in the clear', async () => {
+  test('a different certificate is detected, and so is a binding over an unencrypted connection', async () => {
     nas = await startTrueNasFixture({ seed, version: '26' });
     const other = createHash('sha256').update('another certificate').digest();
     expect(await scram(await nas.connect(), 'root:1', other)).toMatchObject({ response_type: 'AUTH_ERR' });
@@ -151,7 +151,7 @@ describe('SCRAM (26)', () => {
     expect(nas.room.dump().keys[0]).toMatchObject({ revokedReason: null });
   });
 
-  test('a final message wants a first one, and nothing in between', async () => {
+  test('a final message must follow a first one directly', async () => {
     nas = await startTrueNasFixture({ seed, version: '26' });
     const client = await nas.connect();
     const final = { mechanism: 'SCRAM', scram_type: 'CLIENT_FINAL_MESSAGE', rfc_str: 'c=biws,r=x,p=eA==' };
@@ -163,7 +163,7 @@ describe('SCRAM (26)', () => {
     expect((await client.ask('auth.login_ex', final)).error?.data.error).toBe(22);
   });
 
-  test('earlier releases do not know it', async () => {
+  test('earlier releases do not support it', async () => {
     nas = await startTrueNasFixture({ seed });
     const first = { mechanism: 'SCRAM', scram_type: 'CLIENT_FIRST_MESSAGE', rfc_str: 'n,,n=root:1,r=x' };
     const { error } = await (await nas.connect()).ask('auth.login_ex', first);

@@ -9,7 +9,7 @@ import type { LoginRequest, ScramLoginRequest } from './login-model.ts';
 import { createScramChallenge, parseClientFirst, verifyScramProof } from './scram.ts';
 import { findKey, isKeyExpired, userOfToken } from './tokens.ts';
 
-/** The one-time password that every user with a second factor has here. */
+/** The one-time password of every user with a second factor. */
 export const validOneTimePassword = '123456';
 
 type LoginVerdict = 'SUCCESS' | 'AUTH_ERR' | 'EXPIRED' | 'OTP_REQUIRED' | 'DENIED';
@@ -20,7 +20,7 @@ interface LoginJudgement {
   readonly kind?: ClientIdentity['kind'];
 }
 
-/** `auth.login_ex`. Everything but SUCCESS is still a successful answer. */
+/** `auth.login_ex`. Every other answer than SUCCESS is still a successful JSON-RPC answer. */
 export async function handleLoginEx(data: LoginRequest, { nas, client }: CallContext): Promise<Entry> {
   if (nas.activeController.length > 0) return { response_type: 'REDIRECT', urls: [...nas.activeController] };
   if (data.mechanism === 'SCRAM') return await loginByScram(nas, client, data);
@@ -38,7 +38,7 @@ export async function handleLoginEx(data: LoginRequest, { nas, client }: CallCon
   };
 }
 
-/** Whether an answer of `loginEx` is a login. */
+/** Whether the answer of `loginEx` is a login. */
 export const isLoginSuccess = (answer: Entry): boolean => answer['response_type'] === 'SUCCESS';
 
 function logIn(nas: NasState, client: ClientConnection, user: NasUser, kind: ClientIdentity['kind']): void {
@@ -46,7 +46,7 @@ function logIn(nas: NasState, client: ClientConnection, user: NasUser, kind: Cli
   client.expired = false;
 }
 
-/** Who has no role at all has no business here: 26 says so, before it is as if the credential were wrong. */
+/** A user without any role is refused: 26 says so, earlier releases answer as for a wrong credential. */
 function requireAnyRole({ version }: NasState, judgement: LoginJudgement): LoginJudgement {
   const { verdict, user } = judgement;
   if (verdict !== 'SUCCESS' || !user || user.roles.length > 0) return judgement;
@@ -102,7 +102,7 @@ async function checkApiKey(
   if (isKeyExpired(key))
     return delayRefusal(nas, key.revokedReason !== null && nas.version.hasScram ? 'AUTH_ERR' : 'EXPIRED');
   if (!client.isSecure) {
-    // The right key over a wire that anybody may read: it is revoked for good.
+    // A valid key over an unencrypted connection is revoked permanently.
     key.expiresAt = new Date(0);
     key.revokedReason = 'Attempt to use over an insecure transport';
     return { verdict: 'EXPIRED' };
@@ -123,7 +123,7 @@ async function checkPassword(
   return { verdict: 'OTP_REQUIRED', user };
 }
 
-/** SCRAM, for keys only. Whatever is wrong, an expired key too, is one answer: AUTH_ERR. No key is revoked by it. */
+/** SCRAM, for keys only. Every failure, also an expired key, gives the same answer: AUTH_ERR. It revokes no key. */
 async function loginByScram(
   nas: NasState,
   client: ClientConnection,

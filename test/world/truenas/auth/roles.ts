@@ -1,7 +1,7 @@
 import { PythonException } from '../middleware/errors.ts';
 import type { TrueNasRelease } from '../versions.ts';
 
-/** What there is to read and to write; `X` stands for the roles X_READ and X_WRITE, which includes X_READ (middleware: role.py). */
+/** The subjects of roles; `X` stands for the roles X_READ and X_WRITE, which includes X_READ (middleware: role.py). */
 const readWriteRoles = [
   ...['ACCOUNT', 'ALERT_LIST', 'API_KEY', 'AUTH_SESSIONS', 'BOOT_ENV', 'CERTIFICATE', 'CLOUD_BACKUP', 'CLOUD_SYNC'],
   ...['DATASET', 'DIRECTORY_SERVICE', 'DISK', 'DOCKER', 'ENCLOSURE', 'FAILOVER', 'FILESYSTEM_ATTRS', 'FILESYSTEM_DATA'],
@@ -39,14 +39,14 @@ const compositeRoles: Readonly<Record<string, readonly string[]>> = {
   ZFS_RESOURCE_READ: [],
 };
 
-/** Every role of a release, and what each brings with it. */
+/** Every role of a release, and the roles that it includes. */
 export function rolesOfRelease(version: TrueNasRelease): ReadonlyMap<string, readonly string[]> {
   const known = cache.get(version);
   if (known) return known;
   const roles = new Map<string, readonly string[]>(Object.entries(compositeRoles));
   for (const name of readWriteRoles) roles.set(`${name}_READ`, []).set(`${name}_WRITE`, [`${name}_READ`]);
   if (version.hasZfsDestroy) roles.set('ZFS_RESOURCE_WRITE', ['ZFS_RESOURCE_READ']).set('ZFS_RESOURCE_DELETE', []);
-  // A slip of the real thing: whoever is given one of these cannot log in.
+  // A bug of the real middleware: a user with one of these roles cannot log in.
   for (const name of version.endlessRoles) roles.set(name, [name]);
   roles.set(
     'READONLY_ADMIN',
@@ -59,7 +59,7 @@ export function rolesOfRelease(version: TrueNasRelease): ReadonlyMap<string, rea
 
 const cache = new Map<TrueNasRelease, ReadonlyMap<string, readonly string[]>>();
 
-/** The roles given and all that they include; names that are not roles bring nothing. */
+/** The given roles and all that they include; unknown names are ignored. */
 export function expandRoles(version: TrueNasRelease, given: readonly string[]): ReadonlySet<string> {
   const roles = rolesOfRelease(version);
   if (given.includes('FULL_ADMIN')) return new Set(roles.get('FULL_ADMIN'));
@@ -75,7 +75,7 @@ export function expandRoles(version: TrueNasRelease, given: readonly string[]): 
   return result;
 }
 
-/** Whether somebody with these roles may call what asks for one of `wanted`. */
+/** Whether these roles allow a call that needs one of `wanted`. */
 export function hasAnyRole(roles: ReadonlySet<string>, wanted: readonly string[]): boolean {
   return roles.has('FULL_ADMIN') || wanted.some((role) => roles.has(role));
 }

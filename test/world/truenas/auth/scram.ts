@@ -2,7 +2,7 @@ import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from 'no
 import { promisify } from 'node:util';
 import type { ApiKey } from '../nas-state.ts';
 
-/** What the server keeps of a key (RFC 5802), for as long as the key is the same. */
+/** The server's verifier of a key (RFC 5802), valid as long as the key is unchanged. */
 interface Verifier {
   readonly salt: Buffer;
   readonly iterations: number;
@@ -10,19 +10,19 @@ interface Verifier {
   readonly serverKey: Buffer;
 }
 
-/** A client's first message, taken apart. */
+/** A client's first message, parsed. */
 export interface ClientFirst {
   /** `n,,` or `p=tls-server-end-point,,`. */
   readonly header: string;
   readonly bare: string;
   readonly username: string;
-  /** TrueNAS writes the number of the key behind the user's name. */
+  /** TrueNAS appends the id of the key to the user name. */
   readonly keyId: number;
   /** 32 bytes. */
   readonly nonce: Buffer;
 }
 
-/** A login that is half done. */
+/** A SCRAM exchange between its two messages. */
 export interface ScramChallenge {
   readonly first: ClientFirst;
   readonly verifier: Verifier;
@@ -31,14 +31,14 @@ export interface ScramChallenge {
   readonly key: ApiKey;
 }
 
-/** The fewest that a client accepts; the real thing takes ten times as many. */
+/** The minimum that a client accepts; the real middleware uses ten times as many. */
 const iterations = 50_000;
 const nonceBytes = 32;
 const derive = promisify(pbkdf2);
 const hmac = (key: Buffer, text: string) => createHmac('sha512', key).update(text).digest();
 const verifiers = new WeakMap<ApiKey, Promise<Verifier>>();
 
-/** Takes a client's first message apart; undefined when it is none. */
+/** Parses a client's first message; undefined when it is invalid. */
 export function parseClientFirst(text: string): ClientFirst | undefined {
   const parts = /^((?:n|p=tls-server-end-point),,)(n=([^,:]+):(\d+),r=([^,]+))$/.exec(text);
   if (!parts) return undefined;
@@ -48,8 +48,8 @@ export function parseClientFirst(text: string): ClientFirst | undefined {
 }
 
 /**
- * Answers a first message about this key. Unlike RFC 5802 wants it, the common nonce is the base64 of both nonces' bytes, and does not
- * begin with the text of the client's.
+ * Answers a first message about this key. Unlike RFC 5802, the common nonce is the base64 of the bytes of both nonces,
+ * and does not begin with the text of the client's.
  */
 export async function createScramChallenge(key: ApiKey, first: ClientFirst): Promise<ScramChallenge> {
   const verifier = await (verifiers.get(key) ?? cachedVerifier(key));
@@ -72,8 +72,8 @@ async function verifierOf({ key }: ApiKey): Promise<Verifier> {
 }
 
 /**
- * The server's final message when the proof is right, else undefined. `endPoint` is the hash of the certificate that the
- * client sees (RFC 5929), which it has to repeat when it bound itself to it.
+ * The server's final message when the proof is valid, else undefined. `endPoint` is the hash of the certificate that
+ * the client sees (RFC 5929). A client with channel binding repeats it.
  */
 export function verifyScramProof(
   { first, verifier, serverFirst, nonce }: ScramChallenge,

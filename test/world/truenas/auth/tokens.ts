@@ -2,20 +2,20 @@ import type { IncomingMessage } from 'node:http';
 import type { ApiKey, AuthToken, NasState, NasUser } from '../nas-state.ts';
 import { type ClientIdentity, clientIdentityOf } from '../protocol/client-connection.ts';
 
-/** The key of this text. */
+/** Finds the key with this text. */
 export const findKey = (nas: NasState, text: string): ApiKey | undefined => nas.keys.find(({ key }) => key === text);
 
-/** Whether a key is no good any more, by date or because it was revoked. */
+/** Whether a key has expired or was revoked. */
 export const isKeyExpired = (key: ApiKey): boolean => key.expiresAt !== null && key.expiresAt.getTime() <= Date.now();
 
-/** The user of a token that may log in: one that was made for nothing in particular. */
+/** The user of a token that may log in, i.e. a token without a purpose. */
 export function userOfToken(nas: NasState, text: string): NasUser | undefined {
   const token = nas.tokens.get(text);
   if (!token || Object.keys(token.attributes).length > 0 || !redeemToken(nas, text)) return undefined;
   return nas.users.find(({ name }) => name === token.user);
 }
 
-/** A token that is still good. Its life is counted from its last use; one for a single use has none after it. */
+/** A token that is still valid. Its lifetime counts from its last use; a single-use token has none afterwards. */
 export function redeemToken(nas: NasState, text: string): AuthToken | undefined {
   const token = nas.tokens.get(text);
   if (!token) return undefined;
@@ -25,7 +25,7 @@ export function redeemToken(nas: NasState, text: string): AuthToken | undefined 
   return isLate ? undefined : token;
 }
 
-/** Who a request's `Authorization` header, or its `auth_token`, speaks for. No key is revoked that came in the clear. */
+/** The user of a request's `Authorization` header or `auth_token`. An unencrypted key is not revoked here. */
 export function identifyRequest(nas: NasState, { url, headers }: IncomingMessage): ClientIdentity | undefined {
   const token = new URL(url ?? '/', 'http://nas').searchParams.get('auth_token');
   const [scheme, rest = ''] = (headers.authorization ?? '').split(/\s+/, 2);

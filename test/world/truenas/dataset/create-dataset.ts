@@ -25,7 +25,7 @@ export async function createDataset(data: Entry, { nas }: CallContext): Promise<
   const missing: string[] = [];
   for (let at = parentDatasetOf(name); at !== undefined && !nas.datasets.has(at); at = parentDatasetOf(at))
     missing.unshift(at);
-  // A zvol has no mount point, so only ZFS itself notices that it exists.
+  // A zvol has no mount point, so only ZFS itself detects that it exists.
   if (nas.datasets.has(name)) {
     throw new CallError(`Failed to create dataset: cannot create '${name}': dataset already exists`);
   }

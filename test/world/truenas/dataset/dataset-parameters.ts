@@ -42,7 +42,7 @@ const quota: ParameterModel = unionModel({
 const atLeast8: ParameterModel = nullableModel(textModel({ min: 8 }));
 const key64: ParameterModel = nullableModel(textModel({ min: 64, max: 64 }));
 
-/** ZFS component rules: letters, digits, `-_.: ` and no empty part. */
+/** ZFS component rules: letters, digits, `-_.: ` and no empty component. */
 export function isDatasetName(name: unknown): boolean {
   if (typeof name !== 'string' || name.length > 200) return false;
   return name.split('/').every((part) => /^[A-Za-z0-9_.: -]+$/.test(part) && part !== '.' && part !== '..');
@@ -125,7 +125,7 @@ const volume = {
   volblocksize: notRequiredField(literalModel('512', '512B', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K')),
 };
 
-/** `pool.dataset.create`: a filesystem or a volume; what fits neither is refused by both. */
+/** `pool.dataset.create`: a filesystem or a volume. Arguments that fit neither get the errors of both. */
 export const datasetCreateModel: ParameterModel = unionModel({
   PoolDatasetCreateFilesystem: objectModel(
     { ...common, type: defaultedField(literalModel('FILESYSTEM'), 'FILESYSTEM'), ...filesystem },
@@ -139,7 +139,7 @@ export const datasetCreateModel: ParameterModel = unionModel({
 
 const createOnly = ['name', 'casesensitivity', 'share_type', 'sparse', 'volblocksize', 'encryption'];
 
-/** `pool.dataset.update`: everything that creation does not decide for good. */
+/** `pool.dataset.update`: every property that is not fixed at creation. */
 export const datasetUpdateModel: ParameterModel = partialModel(
   objectModel({
     ...common,

@@ -4,7 +4,7 @@ import type { NasDataset } from '../nas-state.ts';
 /** Datasets of the system itself, which the API does not show. */
 export const systemDatasetPattern = /\/(\.system|ix-applications|ix-apps|\.ix-virt)(\/|$)/;
 
-/** API name → ZFS name of what is written in lower case. */
+/** API name → ZFS name of the properties with lower-case values. */
 const enumerations: Readonly<Record<string, string>> = {
   aclmode: 'aclmode',
   acltype: 'acltype',
@@ -29,7 +29,7 @@ const numeric: Readonly<Record<string, string>> = {
   special_small_block_size: 'special_small_blocks',
 };
 
-/** A dataset with nothing set. */
+/** A dataset without local properties. */
 export const newDataset = (id: string, type: NasDataset['type'], origin: string | null = null): NasDataset => ({
   id,
   type,
@@ -40,7 +40,7 @@ export const newDataset = (id: string, type: NasDataset['type'], origin: string 
   encryption: null,
 });
 
-/** Sets the ZFS properties that creation or update asks for. INHERIT takes one away. */
+/** Sets the ZFS properties of a creation or update. INHERIT removes a property. */
 export function applyProperties(dataset: NasDataset, data: Entry): void {
   const set = (name: string, value: string | undefined) => {
     if (value === undefined) dataset.properties.delete(name);

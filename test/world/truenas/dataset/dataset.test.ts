@@ -18,7 +18,7 @@ const available = async (id = 'tank') =>
   (await client.call('pool.dataset.get_instance', id)).available.parsed as number;
 const volume = (name: string, size: number, more = {}) => create({ name, type: 'VOLUME', volsize: size, ...more });
 
-describe('the shape of an entry', () => {
+describe('the fields of an entry', () => {
   const shared = [
     ...['id', 'type', 'name', 'pool', 'encrypted', 'encryption_root', 'key_loaded', 'children', 'user_properties'],
     ...['locked', 'deduplication', 'checksum', 'sync', 'compression', 'compressratio', 'origin', 'reservation'],
@@ -68,7 +68,7 @@ describe('the shape of an entry', () => {
     });
   });
 
-  test('a zvol has its own', async () => {
+  test('a zvol has its own fields', async () => {
     const entry = await volume('tank/disk', 10 * gibibyte);
     expect(Object.keys(entry).sort()).toEqual([...shared, 'volsize', 'volblocksize'].sort());
     expect(entry).toMatchObject({ type: 'VOLUME', mountpoint: null });
@@ -82,7 +82,7 @@ describe('the shape of an entry', () => {
     expect(entry.volblocksize).toMatchObject({ parsed: 16384, value: '16K' });
   });
 
-  test('query can leave out children, properties and user properties, and nest instead of flatten', async () => {
+  test('query can omit children, properties and user properties, and nest instead of flatten', async () => {
     await create({ name: 'tank/a', user_properties: [{ key: 'org:who', value: 'me' }] });
     await create({ name: 'tank/a/b' });
     const query = async (extra: object) =>
@@ -145,7 +145,7 @@ describe('create', () => {
     expect(await argumentErrorsOf('pool.dataset.create', data)).toEqual([[path, message, 22]]);
   });
 
-  test('a wrong type of field is refused by both kinds, each under its name', async () => {
+  test('a field of the wrong type is refused by both kinds, each under its name', async () => {
     const paths = (
       await argumentErrorsOf('pool.dataset.create', { name: 'tank/a', type: 'VOLUME', volsize: '1G' })
     ).map(([path]: [string]) => path);
@@ -153,7 +153,7 @@ describe('create', () => {
     expect(paths).toContain('data.PoolDatasetCreateFilesystem.type');
   });
 
-  test('user properties need a colon, and are a list on the way in and a map on the way out', async () => {
+  test('user properties need a colon; the input is a list and the output a map', async () => {
     const wrong = await argumentErrorsOf('pool.dataset.create', {
       name: 'tank/a',
       user_properties: [{ key: 'nocolon', value: 'x' }],
@@ -169,7 +169,7 @@ describe('create', () => {
     });
   });
 
-  test('children inherit user properties, and it shows', async () => {
+  test('children inherit user properties, and the entry shows the source', async () => {
     await create({ name: 'tank/a', user_properties: [{ key: 'org:who', value: 'me' }] });
     const child = await create({ name: 'tank/a/b' });
     expect(child.user_properties['org:who']).toMatchObject({ value: 'me', source: 'INHERITED', source_info: 'tank/a' });
@@ -187,21 +187,21 @@ describe('create', () => {
     expect(error?.data.reason).toContain('dataset already exists');
   });
 
-  test('below a zvol there is no place', async () => {
+  test('a zvol cannot have children', async () => {
     await volume('tank/v', gibibyte);
     expect((await argumentErrorsOf('pool.dataset.create', { name: 'tank/v/a' }))[0][1]).toBe(
       'tank/v: parent may not be a ZFS volume',
     );
   });
 
-  test('ancestors are made when asked for', async () => {
+  test('ancestors are created on request', async () => {
     await create({ name: 'tank/a/b/c', create_ancestors: true });
     expect(await client.call('pool.dataset.query', [['id', '^', 'tank/']], { count: true })).toBe(3);
   });
 });
 
 describe('space', () => {
-  test('a thick zvol takes its size and a little more at once, a sparse one nothing', async () => {
+  test('a thick zvol takes its size plus metadata at once, a sparse one nothing', async () => {
     const before = await available();
     const entry = await volume('tank/thick', 256 * 1024 * 1024 * 1024 * 0.25);
     expect(entry.refreservation.parsed).toBeGreaterThan(64 * gibibyte);
@@ -211,7 +211,7 @@ describe('space', () => {
     expect(after - (await available())).toBeLessThan(gibibyte);
   });
 
-  test('the reservation of 256 GiB is what a real system was seen to make of it', async () => {
+  test('the reservation of 256 GiB equals the one observed on a real system', async () => {
     await nas.close();
     nas = await startTrueNasFixture();
     client = await nas.login();
@@ -220,7 +220,7 @@ describe('space', () => {
     expect(entry.refreservation.value).toBe('260.01 GiB');
   });
 
-  test('beyond what is left, force_size only moves the refusal to ZFS', async () => {
+  test('beyond the available space, force_size only moves the error to ZFS', async () => {
     await nas.room.fillPool('tank', 10 * gibibyte);
     const { error } = await client.ask('pool.dataset.create', {
       name: 'tank/v',
@@ -232,7 +232,7 @@ describe('space', () => {
     await volume('tank/v', 20 * gibibyte, { force_size: true, sparse: true });
   });
 
-  test('files count, and a quota limits what is available below it', async () => {
+  test('files count, and a quota limits the available space below it', async () => {
     await create({ name: 'tank/q', quota: 2 * gibibyte });
     expect(await available('tank/q')).toBeLessThanOrEqual(2 * gibibyte);
     const before = await available();
@@ -284,7 +284,7 @@ describe('update', () => {
     ]);
   });
 
-  test('what only creation knows is an extra key here', async () => {
+  test('properties that are fixed at creation are extra keys here', async () => {
     await create({ name: 'tank/a' });
     expect(await argumentErrorsOf('pool.dataset.update', 'tank/a', { casesensitivity: 'SENSITIVE' })).toEqual([
       ['data.casesensitivity', 'Extra inputs are not permitted', 22],
@@ -293,7 +293,7 @@ describe('update', () => {
 });
 
 describe('delete', () => {
-  test('with children only recursively', async () => {
+  test('with children needs recursive', async () => {
     await create({ name: 'tank/a' });
     await create({ name: 'tank/a/b' });
     const { error } = await client.ask('pool.dataset.delete', 'tank/a');
@@ -305,13 +305,13 @@ describe('delete', () => {
     expect(await client.call('pool.dataset.delete', 'tank/a', { recursive: true })).toBe(true);
   });
 
-  test('of what is not there', async () => {
+  test('of an unknown dataset', async () => {
     expect(await argumentErrorsOf('pool.dataset.delete', 'tank/none')).toEqual([
       [null, 'PoolDataset tank/none does not exist', 2],
     ]);
   });
 
-  test('takes the files with it', async () => {
+  test('removes its files', async () => {
     await create({ name: 'tank/a' });
     await client.jobEnd(JSON.parse((await nas.upload('/mnt/tank/a/file', 'x')).text).job_id);
     await client.call('pool.dataset.delete', 'tank/a');
@@ -321,7 +321,7 @@ describe('delete', () => {
     });
   });
 
-  test('a zvol that a machine has open is busy', async () => {
+  test('a zvol that a running machine uses is busy', async () => {
     await volume('tank/v', gibibyte);
     const vm = await client.call('vm.create', { name: 'a', memory: 512 });
     await client.call('vm.device.create', { vm: vm.id, attributes: { dtype: 'DISK', path: '/dev/zvol/tank/v' } });
@@ -333,7 +333,7 @@ describe('delete', () => {
     expect(await client.call('pool.dataset.delete', 'tank/v')).toBe(true);
   });
 
-  test('a filesystem: the machines with a disc in it are shut down first, whoever they belong to', async () => {
+  test('a filesystem: machines with a disc in it are shut down first, whoever their owner is', async () => {
     await create({ name: 'tank/iso' });
     await client.jobEnd(JSON.parse((await nas.upload('/mnt/tank/iso/a.iso', 'x')).text).job_id);
     for (const name of ['minds', 'other']) {
@@ -355,7 +355,7 @@ describe('delete', () => {
     ]);
   });
 
-  test('a filesystem whose disc is still held by a guest that ignores the button stays', async () => {
+  test('a filesystem stays while a guest that ignores the button still uses its disc', async () => {
     nas.runner.minding = false;
     await create({ name: 'tank/iso' });
     await client.jobEnd(JSON.parse((await nas.upload('/mnt/tank/iso/a.iso', 'x')).text).job_id);

@@ -42,7 +42,7 @@ export async function deleteDataset(nas: NasState, id: string, { recursive }: { 
 
 const unmountError = (dataset: NasDataset) => `cannot unmount '${mountpointOf(dataset.id)}': pool or dataset is busy`;
 
-/** Takes a dataset with all below it. */
+/** Deletes a dataset with all descendants. */
 export async function destroyTree(nas: NasState, dataset: NasDataset): Promise<void> {
   for (const one of [...childrenOf(nas, dataset.id).reverse(), dataset]) {
     await destroySnapshotsOf(nas, one.id);
@@ -52,8 +52,8 @@ export async function destroyTree(nas: NasState, dataset: NasDataset): Promise<v
 }
 
 /**
- * Before a filesystem goes, every running VM with a disk or CD-ROM below it is told to shut down. Nobody waits for it
- * (middleware: plugins/vm/attachments.py).
+ * Before a filesystem is deleted, every running VM with a disk or CD-ROM below it is told to shut down. The call does
+ * not wait for it (middleware: plugins/vm/attachments.py).
  */
 function stopAttachedVms(nas: NasState, mountpoint: string): void {
   for (const vm of nas.vms.values()) {
@@ -73,7 +73,7 @@ function stopAttachedVms(nas: NasState, mountpoint: string): void {
   }
 }
 
-/** A zvol or a file of the filesystem is open in a running machine. */
+/** A running machine uses the zvol or a file of the filesystem. */
 export function isBusy(nas: NasState, dataset: NasDataset): boolean {
   if (dataset.type === 'VOLUME') return isOpenInVm(nas, zvolPath(dataset.id));
   const folder = `${realPath(nas, mountpointOf(dataset.id))}/`;

@@ -58,13 +58,13 @@ const filesystemOnly = [
 ];
 const numbers = new Set(['copies', 'recordsize', 'volblocksize']);
 const sizes = new Set(['quota', 'refquota', 'reservation', 'refreservation', 'volsize']);
-/** What the API calls a description and the like is stored as user properties that are not shown as such. */
+/** The API's description and similar fields are stored as user properties that are not shown as such. */
 const internalProperties: Readonly<Record<string, string>> = {
   'org.freenas:description': 'comments',
   'org.truenas:managedby': 'managedby',
 };
 
-/** A property's value here: set, taken from above, or ZFS's own. */
+/** The value of a property: local, inherited, or ZFS's default. */
 export function effectiveProperty(nas: NasState, dataset: NasDataset, name: string): EffectiveProperty {
   const own = dataset.properties.get(name);
   if (own !== undefined) return { raw: own, source: 'LOCAL', from: null };
@@ -118,7 +118,7 @@ export function describeDataset(nas: NasState, dataset: NasDataset, space: Datas
   return entry;
 }
 
-/** User properties with those of the datasets above, as ZFS inherits them. */
+/** User properties including inherited ones, as ZFS inherits them. */
 export function userProperties(nas: NasState, dataset: NasDataset): Record<string, Entry> {
   const result: Record<string, Entry> = {};
   for (let at: string | undefined = dataset.id; at !== undefined; at = parentDatasetOf(at)) {

@@ -14,7 +14,7 @@ afterEach(() => nas.close());
 const create = (data: object) => client.call('pool.dataset.create', data);
 const volume = (name: string, more: object) => create({ name, type: 'VOLUME', volsize: gibibyte, ...more });
 
-test('a passphrase zvol: locked, unlocked with the right one only', async () => {
+test('a passphrase zvol is locked, and unlocked only with the right passphrase', async () => {
   const options = {
     encryption: true,
     inherit_encryption: false,
@@ -31,7 +31,7 @@ test('a passphrase zvol: locked, unlocked with the right one only', async () => 
   expect(await unlock('correct horse')).toEqual({ unlocked: ['tank/secret'], failed: {} });
 });
 
-test('what lies below a passphrase is locked with it, and a root below a locked one waits for that', async () => {
+test('descendants of a passphrase are locked with it, and a root below a locked one waits for that', async () => {
   const encrypted = (passphrase: string) => ({
     ...{ encryption: true, inherit_encryption: false, encryption_options: { passphrase } },
   });
@@ -55,7 +55,7 @@ test('what lies below a passphrase is locked with it, and a root below a locked 
   expect((await client.call('pool.dataset.get_instance', disk.id)).locked).toBe(false);
 });
 
-test('the algorithm is written in upper case', async () => {
+test('the algorithm is shown in upper case', async () => {
   const data = {
     name: 'tank/x',
     encryption: true,

@@ -25,7 +25,7 @@ export function lockDataset(nas: NasState, id: string): true {
   return true;
 }
 
-/** The work of `pool.dataset.unlock`: what was unlocked and what failed, as a result and never as an error. */
+/** The work of `pool.dataset.unlock`: the result lists the unlocked and the failed datasets. It is never an error. */
 export function unlockDataset(nas: NasState, id: string, options: { datasets: Entry[] }): Entry {
   const dataset = getDataset(nas, id);
   const refusals = new ArgumentErrors();
@@ -54,7 +54,7 @@ function validateUnlockItem(refusals: ArgumentErrors, { name, key, passphrase }:
   if (!key && !passphrase) refusals.add(field, `Passphrase or key must be specified for ${name}`);
 }
 
-/** Roots above that are locked themselves: what lies in them cannot be mounted. */
+/** Locked encryption roots above: their content cannot be mounted. */
 function lockedAbove(nas: NasState, id: string): string[] {
   const found: string[] = [];
   for (let at = parentDatasetOf(id); at !== undefined; at = parentDatasetOf(at)) {
@@ -64,7 +64,7 @@ function lockedAbove(nas: NasState, id: string): string[] {
   return found;
 }
 
-/** What a reboot does: keys that the system keeps are loaded again, passphrases it does not know. */
+/** The effect of a reboot: stored keys are loaded again, passphrases are not stored. */
 export function lockAfterReboot(nas: NasState): void {
   for (const { encryption } of nas.datasets.values())
     if (encryption?.format === 'passphrase') encryption.loaded = false;

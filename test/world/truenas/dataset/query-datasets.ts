@@ -7,7 +7,7 @@ import { describeDataset } from './describe-dataset.ts';
 
 const noSpace: DatasetSpace = { own: 0, refreservation: 0, children: 0, used: 0, available: 0 };
 
-/** The dataset of this name. Throws the answer for one that is not there. */
+/** The dataset of this name. Throws the middleware's error for an unknown one. */
 export function getDataset(nas: NasState, id: string): NasDataset {
   const dataset = nas.datasets.get(id);
   if (!dataset || systemDatasetPattern.test(id) || !isImported(nas, id)) throw instanceNotFound('PoolDataset', id);

@@ -97,7 +97,7 @@ function checkUserPropertyUpdate(refusals: ArgumentErrors, data: Entry): void {
   }
 }
 
-/** `user_properties` replaces what is there; `user_properties_update` changes what it names. */
+/** `user_properties` replaces all user properties; `user_properties_update` changes only those that it names. */
 function propertyChanges(nas: NasState, dataset: NasDataset, data: Entry): Entry[] {
   const all = data['user_properties'] as Entry[] | undefined;
   if (!all?.length) return (data['user_properties_update'] as Entry[] | undefined) ?? [];

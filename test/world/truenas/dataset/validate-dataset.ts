@@ -15,7 +15,7 @@ import { isDatasetName } from './dataset-parameters.ts';
 import { blockBytes, systemDatasetPattern } from './dataset-properties.ts';
 import { effectiveProperty } from './describe-dataset.ts';
 
-/** Judges the name of a new dataset and returns what it will hang below. */
+/** Validates the name of a new dataset and returns its parent. */
 export function validateNewName(nas: NasState, data: Entry, name: string): NasDataset {
   const refusals = new ArgumentErrors();
   const at = 'pool_dataset_create.name';
@@ -46,7 +46,9 @@ export function validateNewName(nas: NasState, data: Entry, name: string): NasDa
   return parent;
 }
 
-/** Judges what only a filesystem or only a volume has. A volume without a block size gets the usual one. */
+/**
+ * Validates the properties that only a filesystem or only a volume has. A volume without a block size gets the default.
+ */
 export function validateType(
   nas: NasState,
   data: Entry,
@@ -83,7 +85,7 @@ function checkAcl(refusals: ArgumentErrors, schema: string, type: string, mode: 
 
 const recordSizes = ['512', '512B', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K', '256K', '512K', '1M'];
 
-/** Judges `recordsize`. */
+/** Validates `recordsize`. */
 export function validateRecordSize(refusals: ArgumentErrors, schema: string, data: Entry): void {
   const size = data['recordsize'];
   if (size && size !== 'INHERIT' && ![...recordSizes, '2M', '4M', '8M', '16M'].includes(String(size))) {
@@ -103,7 +105,7 @@ export function validateVolumeSize(refusals: ArgumentErrors, schema: string, dat
   }
 }
 
-/** Judges the place of a new dataset: what is there already, and what is locked or encrypted above. */
+/** Validates the location of a new dataset: existing datasets, and locked or encrypted ancestors. */
 export function validateParent(nas: NasState, data: Entry, name: string, parent: NasDataset): void {
   const refusals = new ArgumentErrors();
   const at = 'pool_dataset_create.name';

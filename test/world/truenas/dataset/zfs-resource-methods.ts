@@ -16,7 +16,7 @@ interface ResourceQuery {
   readonly get_children: boolean;
 }
 
-/** `zfs.resource.*`: reading since 25.10, destroying since 26. */
+/** `zfs.resource.*`: query since 25.10, destroy since 26. */
 export function zfsMethods(version: TrueNasRelease): readonly ApiMethod[] {
   const query: ApiMethod = {
     name: 'zfs.resource.query',

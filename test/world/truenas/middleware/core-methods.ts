@@ -25,7 +25,7 @@ const arpOptions = objectModel({
   interface: defaultedField(nullableModel(textModel()), null),
 });
 
-/** `core.*`: liveness, options of the connection, subscriptions and jobs. */
+/** `core.*`: ping, options of the connection, subscriptions and jobs. */
 export function coreMethods(version: TrueNasRelease): readonly ApiMethod[] {
   return [
     { name: 'core.ping', parameters: [], access: 'anyone', run: () => 'pong' },
@@ -118,7 +118,7 @@ export function coreMethods(version: TrueNasRelease): readonly ApiMethod[] {
   ];
 }
 
-/** One method for many arguments, one after the other. What fails is in the result, and never fails the job. */
+/** Calls one method for each argument list in turn. A failed call is part of the result and never fails the job. */
 async function runBulk(context: CallContext, name: string, params: readonly unknown[][]): Promise<Entry[]> {
   const results: Entry[] = [];
   for (const args of params) {

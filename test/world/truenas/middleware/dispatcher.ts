@@ -11,7 +11,7 @@ import { type ApiMethod, type CallContext, isJobMethod, type JobMethod, type Job
 import { delayByLatency } from './method-latency.ts';
 import { isPlainObject, parseMethodArguments } from './parameter-model.ts';
 
-/** Finds methods, asks whether they may be called, runs them, and lets the switchboard spoil it. */
+/** Finds methods, authorizes calls, runs them, and applies the faults of the interceptor. */
 export class MethodDispatcher {
   readonly #nas: NasState;
   #methods: ReadonlyMap<string, ApiMethod> = new Map();
@@ -22,7 +22,7 @@ export class MethodDispatcher {
     this.use(methods);
   }
 
-  /** From now on there are these methods and no others. */
+  /** Replaces all methods. */
   use(methods: readonly ApiMethod[]): void {
     this.#methods = new Map(methods.map((method) => [method.name, method]));
   }
@@ -31,7 +31,7 @@ export class MethodDispatcher {
     return this.#methods.get(name);
   }
 
-  /** Runs one request and sends its answer, if it is to have one. */
+  /** Runs one request and sends its answer, if it has one. */
   async serve(client: ClientConnection, request: RpcRequest, signal: AbortSignal): Promise<void> {
     const { id } = request;
     const { switchboard } = this.#nas;
@@ -52,7 +52,7 @@ export class MethodDispatcher {
       client.cut();
       return;
     }
-    // A call that was cancelled with its connection has nobody to answer to.
+    // A call that was cancelled with its connection cannot be answered.
     if (id !== undefined && !signal.aborted) client.send(answer);
   }
 
@@ -80,7 +80,7 @@ export class MethodDispatcher {
     return [...this.#methods.keys()].some((name) => name.startsWith(service) && this.#offered(client, name));
   }
 
-  /** What a method is run with. */
+  /** The context of a method call. */
   context(client: ClientConnection, signal: AbortSignal, messageId?: unknown): CallContext {
     const context: CallContext = {
       nas: this.#nas,
@@ -114,7 +114,7 @@ export class MethodDispatcher {
     return job.result;
   }
 
-  /** Starts the job of a method whose arguments are already read. */
+  /** Starts the job of a method whose arguments are already parsed. */
   startJob(method: JobMethod, args: readonly unknown[], context: CallContext, pipes: JobPipes = {}): QueuedJob {
     const { input, output } = pipes;
     if (method.job.reads && !input) throw new PythonException('ValueError', "Pipe 'input' is not open");
@@ -128,7 +128,7 @@ export class MethodDispatcher {
       lock: method.job.lock?.(args),
     };
     return this.#nas.jobs.start(request, async (job) => {
-      // What comes with an upload is taken as it comes.
+      // An upload is received without a delay; the latency follows it.
       const isUpload = method.job.reads === true;
       if (!isUpload) await delayByLatency(this.#nas, method.name, job.signal);
       const result = await method.work(args, context, job, pipes);
@@ -137,7 +137,7 @@ export class MethodDispatcher {
     });
   }
 
-  /** Throws what the middleware answers to somebody who may not call this. */
+  /** Throws the middleware's error when the caller may not call the method. */
   async authorize(client: ClientConnection, method: ApiMethod): Promise<void> {
     if (client.expired) {
       client.expired = false;
@@ -154,7 +154,7 @@ export class MethodDispatcher {
     }
   }
 
-  /** Before a login: 20 calls a minute for each method and address, a table of 100 of them. */
+  /** Before a login: 20 calls a minute for each method and address, in a table of 100 entries. */
   async #limit(method: string, address: string): Promise<void> {
     const key = `${method} ${address}`;
     const entry = this.#anonymousCalls.get(key) ?? { count: 0, since: performance.now() };
@@ -168,7 +168,7 @@ export class MethodDispatcher {
   }
 }
 
-/** What a test sees of a call. What is secret in a login stays out of it. */
+/** The recorded arguments of a call. Secrets of a login are removed. */
 function interceptedDetails({ method, params }: RpcRequest): unknown {
   return method.startsWith('auth.') ? undefined : params;
 }

@@ -1,4 +1,4 @@
-/** Error numbers of Linux and of the middleware (201 and up), by the name that is shown for them. */
+/** Error numbers of Linux and of the middleware (201 and up), by their symbol. */
 export const errnos = {
   EPERM: 1,
   ENOENT: 2,
@@ -19,12 +19,12 @@ export const errnos = {
   ENOTAUTHENTICATED: 207,
 } as const;
 
-/** The symbol that is shown for an error number. */
+/** The symbol of an error number. */
 export function errnoName(errno: number): string {
   return Object.entries(errnos).find(([, number]) => number === errno)?.[0] ?? 'EUNKNOWN';
 }
 
-/** What a method refuses at run time; JSON-RPC code -32001. */
+/** A method's error at run time; JSON-RPC code -32001. */
 export class CallError extends Error {
   override readonly name = 'CallError';
   readonly errno: number;
@@ -44,7 +44,7 @@ export class CallError extends Error {
 /** One refused attribute: path (null for a whole object), sentence, errno. */
 export type ArgumentError = readonly [attribute: string | null, message: string, errno: number];
 
-/** What is wrong with the arguments; JSON-RPC code -32602. One that stands alone has no line end in its reason. */
+/** Invalid arguments; JSON-RPC code -32602. A single error has no line end in its reason. */
 export class ArgumentsError extends Error {
   override readonly name: 'ValidationErrors' | 'ValidationError' | 'InstanceNotFound';
   readonly refusals: readonly ArgumentError[];
@@ -73,12 +73,12 @@ type InstanceKind =
   | 'VM'
   | 'VMDevice';
 
-/** `get_instance`, `update` and `delete` of something that is not there. */
+/** `get_instance`, `update` and `delete` of an unknown object. */
 export function instanceNotFound(kind: InstanceKind, id: unknown): ArgumentsError {
   return new ArgumentsError([[null, `${kind} ${id} does not exist`, errnos.ENOENT]], 'InstanceNotFound');
 }
 
-/** Any other Python exception that reached the surface: errno 22 and its own text. */
+/** Any other Python exception: errno 22 and its own text. */
 export class PythonException extends Error {
   override readonly name: string;
 
@@ -92,12 +92,12 @@ export class PythonException extends Error {
   }
 }
 
-/** A query with `get: true` that matched nothing. Not ENOENT: errno 22, and only the text tells. */
+/** A query with `get: true` without a match. Not ENOENT: errno 22, and only the text tells them apart. */
 export function noMatchFound(): PythonException {
   return new PythonException('MatchNotFound');
 }
 
-/** Collects refusals the way the middleware does, so that one answer names them all. */
+/** Collects errors as the middleware does, so that one answer lists them all. */
 export class ArgumentErrors {
   readonly #list: ArgumentError[] = [];
 
@@ -109,7 +109,7 @@ export class ArgumentErrors {
     return this.#list.length > 0;
   }
 
-  /** Throws when anything was added. */
+  /** Throws when the list is not empty. */
   check(): void {
     if (this.any) throw new ArgumentsError([...this.#list]);
   }

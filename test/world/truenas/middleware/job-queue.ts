@@ -3,18 +3,18 @@ import type { CollectionEvents } from '../protocol/collection-events.ts';
 import { ArgumentsError, CallError, PythonException } from './errors.ts';
 import type { Entry } from './query.ts';
 
-/** Where a job is in its life. */
+/** The state of a job. */
 export type JobState = 'WAITING' | 'RUNNING' | 'SUCCESS' | 'FAILED' | 'ABORTED';
 
-/** What a job body may do with itself. */
+/** The functions that a job body may use. */
 export interface JobHandle {
   readonly id: number;
-  /** Ends when the job is aborted or forgotten by a restart. */
+  /** Aborts when the job is aborted, or forgotten by a restart. */
   readonly signal: AbortSignal;
   progress(percent: number, description?: string): void;
 }
 
-/** A job as the queue holds it. */
+/** A job as the queue stores it. */
 export interface QueuedJob extends JobHandle {
   readonly method: string;
   readonly arguments: unknown;
@@ -23,12 +23,12 @@ export interface QueuedJob extends JobHandle {
   state: JobState;
   result: unknown;
   failure: unknown;
-  /** Resolves when the job has ended, whatever became of it. */
+  /** Resolves when the job has ended, with any result. */
   readonly ended: Promise<void>;
   abort(): void;
 }
 
-/** What a job is started with. */
+/** The options of a new job. */
 export interface JobRequest {
   readonly method: string;
   readonly arguments: unknown;
@@ -39,7 +39,7 @@ export interface JobRequest {
   readonly lock: string | undefined;
 }
 
-/** The middleware's job queue. It remembers the last 1000 and begins at 1 again after a restart. */
+/** The middleware's job queue. It keeps the last 1000 jobs and counts from 1 again after a restart. */
 export class JobQueue {
   readonly #events: CollectionEvents;
   #jobs = new Map<number, QueuedJob & { readonly entry: () => Entry }>();
@@ -78,7 +78,7 @@ export class JobQueue {
     this.#failures.push({ method, error });
   }
 
-  /** The next job of this method stays RUNNING, its work undone, until it is let go, aborted or forgotten. */
+  /** The next job of this method stays RUNNING without doing its work, until it is released, aborted or forgotten. */
   hangNext(method: string): () => void {
     let letGo = (): void => undefined;
     const until = new Promise<void>((resolve) => {
@@ -88,7 +88,7 @@ export class JobQueue {
     return letGo;
   }
 
-  /** What a restart of the middleware leaves: nothing. */
+  /** A restart of the middleware removes all jobs. */
   forget(): void {
     for (const job of this.#jobs.values()) job.abort();
     this.#jobs = new Map();
@@ -168,7 +168,7 @@ export class JobQueue {
   }
 }
 
-/** Ends with the signal, by throwing its reason. */
+/** Rejects with the signal's reason when it aborts. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
@@ -184,7 +184,7 @@ const maskSecrets = (value: unknown): unknown =>
     ),
   );
 
-/** What `core.get_jobs` and the events show of a job. */
+/** The entry of a job in `core.get_jobs` and in events. */
 function describeJob(
   job: QueuedJob,
   messageId: unknown,

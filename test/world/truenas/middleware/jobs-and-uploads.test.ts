@@ -26,7 +26,7 @@ function form(data: unknown, files: Record<string, string> = { file: 'content' }
 const put = (path: string, options = {}) => ({ method: 'filesystem.put', params: [path, options] });
 
 describe('POST /_upload', () => {
-  test('200 comes when the file is complete, while the job still runs', async () => {
+  test('200 is sent when the file is complete, while the job still runs', async () => {
     await nas.close();
     nas = await startTrueNasFixture({ scale: 0.2 });
     client = await nas.login();
@@ -66,21 +66,21 @@ describe('POST /_upload', () => {
     expect((await nas.post(make())).status).toBe(status);
   });
 
-  test('file before data is refused', async () => {
+  test('a file part before the data part is refused', async () => {
     const wrong = new FormData();
     wrong.append('file', new Blob(['x']), 'x');
     wrong.append('data', JSON.stringify(put('/mnt/tank/x')));
     expect((await nas.post(wrong)).status).toBe(405);
   });
 
-  test('credentials: none and wrong ones are 401; Bearer, Token and Basic are taken', async () => {
+  test('credentials: missing and wrong ones get 401; Bearer, Token and Basic are accepted', async () => {
     expect((await nas.post(form(put('/mnt/tank/a')), {})).status).toBe(401);
     expect((await nas.post(form(put('/mnt/tank/a')), { authorization: 'Bearer 1-x' })).status).toBe(401);
     const token = await client.call('auth.generate_token');
     expect((await nas.post(form(put('/mnt/tank/a')), { authorization: `Token ${token}` })).status).toBe(200);
   });
 
-  test('S35: mode and append are obeyed, and missing folders are made', async () => {
+  test('S35: mode and append are applied, and missing folders are created', async () => {
     const send = async (content: string, options: object) => {
       const { text } = await nas.upload('/mnt/tank/deep/er/file', content, options);
       await client.jobEnd(JSON.parse(text).job_id);
@@ -95,7 +95,7 @@ describe('POST /_upload', () => {
     ]);
   });
 
-  test('a job that fails after 200 says why', async () => {
+  test('a job that fails after 200 reports the reason', async () => {
     await client.call('pool.dataset.create', { name: 'tank/folder' });
     const { status, text } = await nas.upload('/mnt/tank/folder', 'x');
     expect(status).toBe(200);
@@ -108,7 +108,7 @@ describe('POST /_upload', () => {
     expect(job.exc_info).toMatchObject({ errno: null, extra: null });
   });
 
-  test('a full pool fails the job, and what fitted remains', async () => {
+  test('a full pool fails the job, and the part that fitted remains', async () => {
     await nas.room.fillPool('tank', 100_000);
     const { text } = await nas.upload('/mnt/tank/big', Buffer.alloc(300_000));
     expect(await client.jobEnd(JSON.parse(text).job_id)).toMatchObject({
@@ -118,7 +118,7 @@ describe('POST /_upload', () => {
     expect((await client.call('filesystem.stat', '/mnt/tank/big')).size).toBeLessThan(300_000);
   });
 
-  test('called over the socket it has no pipe', async () => {
+  test('called over the WebSocket it has no pipe', async () => {
     expect((await client.ask('filesystem.put', '/mnt/tank/x')).error?.data.reason).toBe("Pipe 'input' is not open");
   });
 });
@@ -130,7 +130,7 @@ describe('jobs', () => {
     return vm.id as number;
   };
 
-  test('a job method answers a number at once, and the job remembers the id of the request', async () => {
+  test('a job method answers a number at once, and the job records the id of the request', async () => {
     const vm = await startedVm();
     const messageId = client.post('vm.stop', vm);
     const { result } = await client.answerTo(messageId);
@@ -146,7 +146,7 @@ describe('jobs', () => {
     });
   });
 
-  test('with legacy_jobs off the call waits for the end and gives its result or its error', async () => {
+  test('with legacy_jobs off the call waits for the end and answers its result or its error', async () => {
     const vm = await startedVm();
     await client.call('core.set_options', { legacy_jobs: false });
     expect(await client.call('vm.stop', vm)).toBeNull();
@@ -154,7 +154,7 @@ describe('jobs', () => {
     expect(error?.data.reason).toBe("[EFAULT] VM state is currently not 'RUNNING'");
   });
 
-  test('a job that failed: state, error, exc_info', async () => {
+  test('a failed job: state, error, exc_info', async () => {
     const vm = await client.call('vm.create', { name: 'a', memory: 512 });
     expect(await client.job('vm.stop', vm.id)).toMatchObject({
       state: 'FAILED',
@@ -181,14 +181,14 @@ describe('jobs', () => {
     expect(two.time_finished.$date).toBeGreaterThanOrEqual(one.time_finished.$date);
   });
 
-  test('core.job_wait is a job of its own; a job that cannot be aborted is not', async () => {
+  test('core.job_wait is a job of its own; a job that is not abortable is not aborted', async () => {
     const vm = await startedVm();
     const stop = await client.call('vm.stop', vm);
     expect((await client.job('core.job_wait', stop)).state).toBe('SUCCESS');
     expect((await client.ask('core.job_abort', stop)).error?.code).toBe(-32001);
   });
 
-  test('others do not see them, unless they are full administrators', async () => {
+  test('are hidden from other users, except full administrators', async () => {
     await nas.close();
     nas = await startTrueNasFixture({
       seed: { users: [{ name: 'root' }, { name: 'small', apiKey: 'k', roles: ['VM_WRITE'] }] },
@@ -219,7 +219,7 @@ describe('events', () => {
           },
       );
 
-  test('nothing is sent unasked, and nothing after unsubscribing', async () => {
+  test('are sent only to subscribers, and not after unsubscribing', async () => {
     await client.call('vm.create', { name: 'a', memory: 512 });
     expect(heard('vm.query')).toEqual([]);
     const id = await client.call('core.subscribe', 'vm.query');
@@ -228,7 +228,7 @@ describe('events', () => {
     expect(heard('vm.query')).toEqual([]);
   });
 
-  test('a machine going on and off: raw state names, no devices, the event in extra', async () => {
+  test('a machine that starts and stops: raw state names, no devices, the event in extra', async () => {
     const vm = await client.call('vm.create', { name: 'a', memory: 512 });
     await client.call('core.subscribe', 'vm.query');
     await client.call('vm.start', vm.id);
@@ -241,7 +241,7 @@ describe('events', () => {
     expect(heard('vm.query').every(({ fields }) => !('devices' in (fields ?? {})))).toBe(true);
   });
 
-  test('what a call changed: the whole entry, and nothing but the id for what is gone', async () => {
+  test('a change by a call: the whole entry, and only the id for a deleted object', async () => {
     await client.call('core.subscribe', 'pool.dataset.query');
     await client.call('pool.dataset.create', { name: 'tank/x' });
     await client.call('pool.dataset.update', 'tank/x', { comments: 'hello' });

@@ -9,8 +9,8 @@ beforeEach(async () => {
 });
 afterEach(() => nas.close());
 
-describe('the time that a call takes', () => {
-  test('is what the seed says for its method, each call for itself', async () => {
+describe('the latency of a call', () => {
+  test('is set by the seed for each method, and applies to each call separately', async () => {
     const start = performance.now();
     const slow = [client.post('vm.query'), client.post('vm.query')];
     await client.call('vm.device.query');
@@ -19,7 +19,7 @@ describe('the time that a call takes', () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(295);
   });
 
-  test('can be set, for the others too, and comes before the work', async () => {
+  test('can be set, also for all other methods, and precedes the work', async () => {
     nas.room.setLatency('*', 200);
     nas.room.setLatency('core.get_jobs', 0);
     const creating = client.call('vm.create', { name: 'late', memory: 1024 });
@@ -29,7 +29,7 @@ describe('the time that a call takes', () => {
     expect(nas.room.dump().vms).toHaveLength(1);
   });
 
-  test('is spent in the job where the method is one', async () => {
+  test('is spent in the job if the method is one', async () => {
     nas.room.setLatency('filesystem.put', 200);
     await client.call('pool.dataset.create', { name: 'tank/files' });
     const { text } = await nas.upload('/mnt/tank/files/a', 'content');
@@ -46,7 +46,7 @@ describe('a job that hangs', () => {
   });
   const state = async (id: number) => (await client.call('core.get_jobs', [['id', '=', id]]))[0]?.state;
 
-  test('stays RUNNING with its work undone, until it is let go', async () => {
+  test('stays RUNNING without doing its work, until it is released', async () => {
     const letGo = nas.room.hangNextJob('vm.stop');
     const job = await client.call('vm.stop', 1, { force: true });
     await client.call('core.ping');
@@ -57,7 +57,7 @@ describe('a job that hangs', () => {
     expect((await client.call('vm.status', 1)).state).toBe('STOPPED');
   });
 
-  test('holds up whoever waits for the same lock, and is gone after a restart', async () => {
+  test('blocks jobs with the same lock, and is gone after a restart', async () => {
     nas.room.hangNextJob('vm.stop');
     const first = await client.call('vm.stop', 1);
     const second = await client.call('vm.stop', 1);

@@ -4,17 +4,17 @@ import type { ClientConnection } from '../protocol/client-connection.ts';
 import type { JobHandle, QueuedJob } from './job-queue.ts';
 import type { MethodParameter } from './parameter-model.ts';
 
-/** Who is asking, and how. */
+/** The caller and the request. */
 export interface CallContext {
   readonly nas: NasState;
   readonly client: ClientConnection;
-  /** The `id` of the request, which a job remembers. */
+  /** The `id` of the request, which a job records. */
   readonly messageId: unknown;
-  /** Ends when the call is cancelled: with its connection (26), or with the middleware. */
+  /** Aborts when the call is cancelled: with its connection (26), or with the middleware. */
   readonly signal: AbortSignal;
-  /** Calls another method in the caller's name and past the switchboard; a job method gives its job's number. */
+  /** Calls another method in the caller's name, without the interceptor; a job method returns its job's number. */
   readonly invoke: (method: string, args: readonly unknown[]) => Promise<unknown>;
-  /** Starts a job with pipes in the caller's name, when the caller may. */
+  /** Starts a job with pipes in the caller's name, if the caller is authorized. */
   readonly start: (method: string, args: readonly unknown[], pipes: JobPipes) => Promise<QueuedJob>;
 }
 
@@ -30,7 +30,7 @@ interface MethodBase {
   readonly access: MethodAccess;
 }
 
-/** A method that answers itself. */
+/** A method that answers directly. */
 export interface PlainMethod extends MethodBase {
   run(args: readonly unknown[], context: CallContext): unknown;
 }
@@ -48,16 +48,16 @@ export interface JobMethod extends MethodBase {
   work(args: readonly unknown[], context: CallContext, job: JobHandle, pipes: JobPipes): Promise<unknown>;
 }
 
-/** Where a job's bytes come from, and where they go. */
+/** The input and output pipes of a job. */
 export interface JobPipes {
   readonly input?: AsyncIterable<Buffer>;
-  /** Called when all of the input lies where the method puts it, which may be before the job ends. */
+  /** Called when all input is stored, which may be before the job ends. */
   inputStored?(): void;
   readonly output?: Writable;
 }
 
-/** Anything that can be called. */
+/** A method of either kind. */
 export type ApiMethod = PlainMethod | JobMethod;
 
-/** Whether calling it starts a job. */
+/** Whether a call of the method starts a job. */
 export const isJobMethod = (method: ApiMethod): method is JobMethod => 'job' in method;

@@ -27,8 +27,8 @@ const argumentErrorsOf = async (method: string, ...params: unknown[]): Promise<s
 const fieldsOf = async (method: string, ...params: unknown[]): Promise<string[]> =>
   Object.keys([await client.call(method, ...params)].flat()[0]);
 
-describe('its certificates', () => {
-  test('name the keys that strict verifiers look for', async () => {
+describe('certificates of the simulator', () => {
+  test('name the keys that strict verifiers check', async () => {
     const { ca, cert } = await issueServingCertificate('192.0.2.1', 'authority');
     const [authority, serving] = [new x509.X509Certificate(ca), new x509.X509Certificate(cert)];
     const subject = authority.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
@@ -37,22 +37,22 @@ describe('its certificates', () => {
   });
 });
 
-describe('results have the fields of the models of the middleware', () => {
-  test('pools say whether they are upgraded, interfaces list members, whatever they are', async () => {
+describe("results have the fields of the middleware's models", () => {
+  test('pools report whether they are upgraded, interfaces list members of every type', async () => {
     expect(await fieldsOf('pool.query')).toContain('is_upgraded');
     expect(await fieldsOf('interface.query')).toEqual(expect.arrayContaining(['lag_ports', 'bridge_members']));
   });
 
-  test('statfs and auth.me have no more than those', async () => {
+  test('statfs and auth.me have no other fields', async () => {
     const numbers = await fieldsOf('filesystem.statfs', '/mnt/tank');
     expect(numbers.filter((name) => name.includes('files'))).toEqual(['files', 'free_files']);
     expect(await fieldsOf('auth.me')).not.toContain('login_at');
   });
 });
 
-describe('what is refused', () => {
-  // The paths are those of the models of 25.10.1, asked themselves.
-  test('names each member of a union, and that a key may be left out', async () => {
+describe('refused arguments', () => {
+  // The paths were observed with the models of 25.10.1.
+  test('name each member of a union, and that a key is optional', async () => {
     expect(
       await argumentErrorsOf('pool.dataset.create', { name: 'tank/x', quota: 5, atime: 'x', recordsize: 3 }),
     ).toEqual(
@@ -73,7 +73,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('is a machine whose processors are pinned to none, or to another number', async () => {
+  test('include a machine whose processors are pinned to none, or to another number', async () => {
     const pinned = { name: 'a', memory: 512, vcpus: 2, pin_vcpus: true };
     expect(await argumentErrorsOf('vm.create', pinned)).toEqual(['vm_create.cpuset']);
     expect(await argumentErrorsOf('vm.create', { ...pinned, cpuset: '0-2' })).toEqual(['vm_create.pin_vcpus']);
@@ -81,7 +81,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('devices with one order', () => {
+describe('devices with the same order', () => {
   test('the new one takes it, and the old one moves up', async () => {
     const vm = (await client.call('vm.create', { name: 'a', memory: 512 })).id;
     const add = async (attributes: object) =>
@@ -97,7 +97,7 @@ describe('devices with one order', () => {
 });
 
 describe('an upload', () => {
-  test('makes the folders that are missing, and the file has its bytes when 200 comes', async () => {
+  test('creates missing folders, and the file has its bytes when 200 is sent', async () => {
     const path = '/mnt/tank/iso/deep/er/b.iso';
     const content = Buffer.alloc(300_000, 'x');
     const { status } = await nas.upload(path, content);
@@ -106,7 +106,7 @@ describe('an upload', () => {
 });
 
 describe('a dataset that a machine uses', () => {
-  test('goes when the machine is off, and stops one that runs without waiting for it', async () => {
+  test('is deleted when the machine is off, and stops a running machine without waiting for it', async () => {
     const vm = (await client.call('vm.create', { name: 'a', memory: 512 })).id;
     await client.call('vm.device.create', { vm, attributes: { dtype: 'CDROM', path: '/mnt/tank/iso/a.iso' } });
     expect(await client.call('pool.dataset.delete', 'tank/iso')).toBe(true);

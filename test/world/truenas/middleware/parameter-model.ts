@@ -1,42 +1,42 @@
 import { type ArgumentError, ArgumentsError, errnos } from './errors.ts';
 
 /**
- * Parameter models: what the middleware's pydantic models accept, and the sentences they refuse with. Types are strict
- * (no "5" for 5), unknown keys are refused, strings are at most 1024 characters unless said otherwise.
+ * Parameter models: the values that the middleware's pydantic models accept, and their error messages. Types are strict
+ * (no "5" for 5), unknown keys are refused, strings have at most 1024 characters unless stated otherwise.
  */
 export interface ParameterModel {
-  /** What pydantic calls it in the path of an error where it is a member of a union, e.g. `constrained-int`. */
+  /** The name of a union member in the path of an error, as pydantic writes it, e.g. `constrained-int`. */
   readonly tag?: string;
   /** The members of a union. */
   readonly members?: Readonly<Record<string, ParameterModel>>;
   read(value: unknown, path: string, refusals: ArgumentError[]): unknown;
 }
 
-/** A key of an object: required, with a default, or simply absent when not given. */
+/** A key of an object: required, with a default, or absent when not given. */
 export interface ModelField {
   readonly model: ParameterModel;
   readonly presence: 'required' | 'default' | 'optional';
   readonly fallback?: unknown;
 }
 
-/** A model of an object, with its fields at hand. */
+/** A model of an object that exposes its fields. */
 export interface ObjectModel extends ParameterModel {
   readonly fields: Readonly<Record<string, ModelField>>;
 }
 
-/** A key that must be there. */
+/** A required key. */
 export const requiredField = (model: ParameterModel): ModelField => ({ model, presence: 'required' });
-/** A key that has a value when it is not given. */
+/** A key with a default. */
 export const defaultedField = (model: ParameterModel, fallback: unknown): ModelField => ({
   model,
   presence: 'default',
   fallback,
 });
-/** A key that may be absent, and then stays absent: in the models of updates, where every key is one. */
+/** An optional key without a default, as in the models of updates, where every key is optional. */
 export const optionalField = (model: ParameterModel): ModelField => ({ model, presence: 'optional' });
 /**
- * The same where a model says it of a single key. The middleware writes that as a union with a class of its own, which shows in
- * the paths of errors (api/base/model.py, `NotRequired`).
+ * The same for a single key. The middleware writes that as a union with a class of its own, which shows in the paths of
+ * errors (api/base/model.py, `NotRequired`).
  */
 export const notRequiredField = (inner: ParameterModel): ModelField =>
   optionalField(
@@ -53,25 +53,25 @@ const model = (accepts: (value: unknown) => boolean, message: string, tag?: stri
   read: (value, path, refusals) => (accepts(value) ? value : addArgumentError(refusals, path, message)),
 });
 
-/** True or false. */
+/** A boolean. */
 export const booleanModel: ParameterModel = model(
   (value) => typeof value === 'boolean',
   'Input should be a valid boolean',
   'bool',
 );
-/** No value that can be written in JSON. */
+/** A model that no JSON value matches. */
 const absent: ParameterModel = model(() => false, 'Input should be an instance of _NotRequired');
 /** Any object. */
 export const dictionaryModel: ParameterModel = model(isPlainObject, 'Input should be a valid dictionary');
 
-/** Limits of a text, in characters. */
+/** Limits of a string, in characters. */
 export interface TextLimits {
   readonly min?: number;
   readonly max?: number;
   readonly pattern?: string;
 }
 
-/** A text, of at most 1024 characters unless told otherwise. */
+/** A string of at most 1024 characters unless stated otherwise. */
 export function textModel({ min = 0, max = 1024, pattern }: TextLimits = {}): ParameterModel {
   const expression = pattern === undefined ? undefined : new RegExp(pattern);
   return {
@@ -88,10 +88,10 @@ export function textModel({ min = 0, max = 1024, pattern }: TextLimits = {}): Pa
   };
 }
 
-/** A text of at least one character. */
+/** A string of at least one character. */
 export const nonEmptyTextModel: ParameterModel = textModel({ min: 1 });
 
-/** A whole number. */
+/** An integer. */
 export function integerModel({ min, max }: { readonly min?: number; readonly max?: number } = {}): ParameterModel {
   return {
     tag: min === undefined && max === undefined ? 'int' : 'constrained-int',
@@ -117,12 +117,12 @@ export function literalModel(...values: readonly (string | number | null)[]): Pa
   return model((value) => values.includes(value as string), `Input should be ${list}`, `literal[${shown.join(',')}]`);
 }
 
-/** Null, or what `inner` takes. */
+/** Null, or a value of `inner`. */
 export function nullableModel(inner: ParameterModel): ParameterModel {
   return { read: (value, path, refusals) => (value === null ? null : inner.read(value, path, refusals)) };
 }
 
-/** A list of what `inner` takes. */
+/** A list of `inner`. */
 export function listModel(inner: ParameterModel): ParameterModel {
   return {
     read(value, path, refusals) {
@@ -132,9 +132,9 @@ export function listModel(inner: ParameterModel): ParameterModel {
   };
 }
 
-/** What else is said of an object. */
+/** Further constraints of an object. */
 interface ObjectRule {
-  /** Runs when all keys are right and may return a sentence. */
+  /** Runs when all keys are valid and may return an error message. */
   readonly check?: (value: Record<string, unknown>) => string | undefined;
   /** The class of the middleware's model. */
   readonly name?: string;
@@ -167,14 +167,14 @@ export function objectModel(
   };
 }
 
-/** The model of an update: every key may be left out, and what is left out stays out. */
+/** The model of an update: every key is optional and has no default. */
 export function partialModel(full: ObjectModel, without: readonly string[] = [], name?: string): ObjectModel {
   const kept = Object.entries(full.fields).filter(([key]) => !without.includes(key));
   const fields = Object.fromEntries(kept.map(([key, field]) => [key, optionalField(field.model)]));
   return objectModel(fields, name === undefined ? {} : { name });
 }
 
-/** A union told apart by one key, whose value is put into the path of what is refused. */
+/** A union with a discriminator key, whose value is part of the error path. */
 export function taggedUnionModel(key: string, models: Readonly<Record<string, ParameterModel>>): ParameterModel {
   const tags = Object.keys(models)
     .map((tag) => `'${tag}'`)
@@ -193,7 +193,7 @@ export function taggedUnionModel(key: string, models: Readonly<Record<string, Pa
   };
 }
 
-/** A plain union: the first that fits; when none does, what all of them say, each below its name. */
+/** A plain union: the first match. Without a match, the errors of all members, each below its name. */
 export function unionModel(models: Readonly<Record<string, ParameterModel>>): ParameterModel {
   return {
     members: models,
@@ -211,7 +211,7 @@ export function unionModel(models: Readonly<Record<string, ParameterModel>>): Pa
   };
 }
 
-/** A condition on top of a model, with the sentence of its refusal. */
+/** A condition on top of a model, with its error message. */
 export function refinedModel(
   inner: ParameterModel,
   holds: (value: unknown) => boolean,
@@ -233,7 +233,7 @@ export interface MethodParameter {
   readonly field: ModelField;
 }
 
-/** Positional arguments, complete with defaults. Throws a ValidationError that lists everything refused. */
+/** Positional arguments, complete with defaults. Throws a ValidationError that lists all errors. */
 export function parseMethodArguments(parameters: readonly MethodParameter[], given: readonly unknown[]): unknown[] {
   if (given.length > parameters.length) {
     const message = `Too many arguments (expected ${parameters.length}, found ${given.length})`;
@@ -249,7 +249,7 @@ export function parseMethodArguments(parameters: readonly MethodParameter[], giv
   return result;
 }
 
-/** Reads one value by a model, outside of a call. */
+/** Parses one value by a model, outside of a call. */
 export function parseValue(inner: ParameterModel, value: unknown, path = ''): unknown {
   const refusals: ArgumentError[] = [];
   const result = inner.read(value, path, refusals);
@@ -257,7 +257,7 @@ export function parseValue(inner: ParameterModel, value: unknown, path = ''): un
   return result;
 }
 
-/** Whether a value is an object and no list. */
+/** Whether a value is an object and not a list. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

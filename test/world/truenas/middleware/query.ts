@@ -14,7 +14,7 @@ import {
   textModel,
 } from './parameter-model.ts';
 
-/** Entries as they go over the wire. */
+/** Entries in wire format. */
 export type Entry = Record<string, unknown>;
 
 /** The second parameter of a query. */
@@ -89,7 +89,7 @@ export const instanceParameters = (id: ParameterModel = integerModel()): readonl
   { name: 'id', field: { model: id, presence: 'required' } },
   { name: 'options', field: defaultedField(optionsModel, { extra: {} }) },
 ];
-/** The id of what is known by name. */
+/** The id of an object that is known by name. */
 export const textId: ParameterModel = nonEmptyTextModel;
 
 /** Filters, orders, selects and pages a list (middleware: utils/filter_list.py). */

@@ -8,7 +8,7 @@ import type { CollectionEvent } from './collection-events.ts';
 import { createJsonRpcWireFormat } from './json-rpc.ts';
 import type { WireFormat } from './wire-format.ts';
 
-/** Who is behind a connection. */
+/** The user of a connection. */
 export interface ClientIdentity {
   readonly user: NasUser;
   readonly roles: ReadonlySet<string>;
@@ -16,12 +16,12 @@ export interface ClientIdentity {
   readonly since: Date;
 }
 
-/** A user as somebody who is logged in. */
+/** A user as a logged-in identity. */
 export function clientIdentityOf(version: TrueNasRelease, user: NasUser, kind: ClientIdentity['kind']): ClientIdentity {
   return { user, roles: expandRoles(version, user.roles), kind, since: new Date() };
 }
 
-/** The role that a subscription needs, by collection. `core.get_jobs` needs none: one sees one's own. */
+/** The role that a subscription needs, by collection. `core.get_jobs` needs none: users see their own jobs. */
 const collectionRoles: Readonly<Record<string, readonly string[]>> = {
   'alert.list': ['ALERT_LIST_READ'],
   'core.get_jobs': [],
@@ -32,24 +32,24 @@ const collectionRoles: Readonly<Record<string, readonly string[]>> = {
   'vm.query': ['VM_READ'],
 };
 
-/** One connection, or one upload: identity, options and subscriptions. All of it dies with the connection. */
+/** One connection, or one upload: identity, options and subscriptions. All of it ends with the connection. */
 export class ClientConnection {
   readonly id = randomUUID();
   readonly address: string;
-  /** TLS, as the login judges it. */
+  /** Whether the login treats the connection as TLS. */
   readonly isSecure: boolean;
   readonly endpoint: string;
   identity: ClientIdentity | undefined;
-  /** The user who owes a second factor. */
+  /** The user whose second factor is pending. */
   awaitsOneTimePassword: NasUser | undefined;
-  /** A login by SCRAM that is half done. */
+  /** A SCRAM login between its two messages. */
   challenge: ScramChallenge | undefined;
   options = { legacy_jobs: true, private_methods: false, py_exceptions: false };
-  /** How this connection is written. */
+  /** The protocol of this connection. */
   readonly wire: WireFormat;
   readonly #socket: WebSocket | undefined;
   readonly #subscriptions = new Map<string, string>();
-  /** Set when the session ran out: the next message is refused. */
+  /** Set when the session has expired: the next message is refused. */
   expired = false;
 
   constructor(
@@ -68,7 +68,7 @@ export class ClientConnection {
     return this.identity?.roles.has('FULL_ADMIN') ?? false;
   }
 
-  /** Whether `core.subscribe` may be granted. Unknown names are open to full administrators only. */
+  /** Whether `core.subscribe` is authorized. Unknown names need the full administrator role. */
   maySubscribe(collection: string): boolean {
     const roles = this.identity?.roles;
     if (!roles) return false;
@@ -86,7 +86,7 @@ export class ClientConnection {
     this.#subscriptions.delete(id);
   }
 
-  /** Passes an event on when it was asked for and may be seen. */
+  /** Sends an event if the connection has subscribed to it and may see it. */
   hear({ collection, owner, ...event }: CollectionEvent): void {
     const wanted = [...this.#subscriptions.values()].some((name) => name === collection || name === '*');
     const isOwnersOnly = collection === 'core.get_jobs' && !this.isFullAdmin;
@@ -102,7 +102,7 @@ export class ClientConnection {
     this.#socket?.close(code, reason);
   }
 
-  /** Ends the connection without a goodbye. */
+  /** Ends the connection without a close handshake. */
   cut(): void {
     this.#socket?.terminate();
   }

@@ -21,7 +21,7 @@ interface Event {
 
 const collections = ['vm.query', 'vm.device.query'];
 
-/** The two doors: how one subscribes at each, and how it tells. */
+/** The two protocols: how a client subscribes, and how events are sent. */
 const protocols: {
   path: string;
   subscribe: (client: RawClient) => Promise<void>;
@@ -55,7 +55,7 @@ const versions = ['25.04.2', '25.10', '26'];
 const cases = versions.flatMap((version) => protocols.map((door) => ({ version, ...door })));
 
 describe.each(cases)('events of machines on $version at $path', ({ version, path, subscribe, read }) => {
-  /** A machine with a card, and somebody who listens from now on; each in short what was heard, and what it brought. */
+  /** A machine with a NIC, and a subscriber. Returns a short form of each event. */
   async function open() {
     nas = await startTrueNasFixture({ version });
     const hand = await nas.login();
@@ -72,7 +72,7 @@ describe.each(cases)('events of machines on $version at $path', ({ version, path
     return { hand, id, events, heard };
   }
 
-  test('what a call made brings the entry, in 25.04 its number alone', async () => {
+  test('a change by a call sends the entry, in 25.04 only its number', async () => {
     const { hand, id, events, heard } = await open();
     await hand.call('vm.update', id, { description: 'mine' });
     const card = await hand.call('vm.device.create', { vm: id, attributes: { dtype: 'NIC', nic_attach: 'br0' } });
@@ -84,7 +84,7 @@ describe.each(cases)('events of machines on $version at $path', ({ version, path
     );
   });
 
-  test('what becomes of a guest is told in the words of libvirt, in 26 by its entry', async () => {
+  test("a state change of a guest is sent in libvirt's words, in 26 with its entry", async () => {
     const { hand, id, events, heard } = await open();
     await hand.call('vm.start', id);
     await nas.room.powerOff('one');
@@ -103,7 +103,7 @@ describe.each(cases)('events of machines on $version at $path', ({ version, path
     );
   });
 
-  test('the devices of a machine that is deleted go before it, each with an event of its own', async () => {
+  test('the devices of a deleted machine are removed before it, each with an event of its own', async () => {
     const { hand, id, heard } = await open();
     await hand.call('vm.device.create', { vm: id, attributes: { dtype: 'NIC', nic_attach: 'br0' } });
     const before = (await heard(1)).length;

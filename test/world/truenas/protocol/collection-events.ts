@@ -12,7 +12,7 @@ export interface CollectionEvent {
   readonly owner?: string;
 }
 
-/** Everybody who listens: one listener for each connection, which knows its subscriptions. */
+/** All listeners: one for each connection, which knows its subscriptions. */
 export class CollectionEvents {
   readonly #listeners = new Set<(event: CollectionEvent) => void>();
 
@@ -27,7 +27,7 @@ export class CollectionEvents {
 }
 
 /**
- * What a call made of a machine or a device, as the service of each tells it by itself; `entry` is left out where it is gone
+ * A change of a machine or a device by a call. The CRUD service sends it; `entry` is absent after a deletion
  * (middleware: service/crud_service.py).
  */
 export function emitCallEvent(

@@ -7,7 +7,7 @@ afterEach(() => nas.close());
 
 type Message = Record<string, unknown>;
 
-/** The older door, with the handshake behind it unless told otherwise. */
+/** A connection to the older endpoint, after the handshake by default. */
 async function open(isGreeting = true) {
   const client = await nas.connect('/websocket');
   const find = (wanted: (message: Message) => boolean) => client.messages.find(wanted);
@@ -36,7 +36,7 @@ async function loggedIn(options: Parameters<typeof startTrueNasFixture>[0] = {})
 }
 
 describe.each(['25.04.2', '25.10', '26'])('the older protocol at /websocket, %s', (version) => {
-  test('wants the handshake first, in a version it speaks', async () => {
+  test('requires the handshake first, in a supported version', async () => {
     nas = await startTrueNasFixture({ version });
     const { client, next, ask } = await open(false);
     client.send({ msg: 'method', id: 'a', method: 'core.ping', params: [] });
@@ -49,7 +49,7 @@ describe.each(['25.04.2', '25.10', '26'])('the older protocol at /websocket, %s'
     });
   });
 
-  test('writes errors in its own way', async () => {
+  test('has its own error format', async () => {
     const { ask } = await loggedIn({ version });
     const unnamed = await ask('a', 'vm.create', { memory: 1024 });
     expect(unnamed.error).toMatchObject({
@@ -79,7 +79,7 @@ describe.each(['25.04.2', '25.10', '26'])('the older protocol at /websocket, %s'
     });
   });
 
-  test('answers a job by its number and tells its end to those who subscribed', async () => {
+  test('answers a job with its number and sends its end to subscribers', async () => {
     const { client, next, ask } = await loggedIn({ version });
     client.send({ msg: 'sub', id: 'jobs', name: 'core.get_jobs' });
     expect(await next(({ msg }) => msg === 'ready')).toEqual({ msg: 'ready', subs: ['jobs'] });
@@ -95,7 +95,7 @@ describe.each(['25.04.2', '25.10', '26'])('the older protocol at /websocket, %s'
   });
 });
 
-test('a ping of its own is not answered, and JSON that is none ends the connection', async () => {
+test('its own ping is not answered, and invalid JSON ends the connection', async () => {
   const { client, ask } = await loggedIn();
   client.send({ msg: 'ping', id: 'x' });
   await ask('a', 'core.ping');
@@ -105,7 +105,7 @@ test('a ping of its own is not answered, and JSON that is none ends the connecti
   expect(client.closed?.code).toBe(1007);
 });
 
-test('a subscription that one may not have is refused', async () => {
+test('a subscription without authorization is refused', async () => {
   nas = await startTrueNasFixture({
     seed: { users: [{ name: 'root' }, { name: 'small', apiKey: 'k', roles: ['VM_READ'] }] },
   });
@@ -115,12 +115,12 @@ test('a subscription that one may not have is refused', async () => {
   expect(await next(({ id }) => id === 's')).toMatchObject({ error: { error: 13, reason: 'Not authorized' } });
 });
 
-test('25.04.1 has no service vm at either door', async () => {
+test('25.04.1 has no service vm at either endpoint', async () => {
   const { ask } = await loggedIn({ version: '25.04.1' });
   expect((await ask('a', 'vm.query')).error).toMatchObject({ reason: "[ENOMETHOD] Service 'vm' not found" });
 });
 
-test('a fault is told in its words, and calls beyond twenty are refused', async () => {
+test('a fault is sent in its format, and calls beyond twenty are refused', async () => {
   const { client, next, ask } = await loggedIn();
   nas.switchboard.fail('truenas', /^vm\.query$/, { kind: 'error', code: 'EBUSY', body: 'not now' });
   expect((await ask('a', 'vm.query')).error).toMatchObject({ error: 16, reason: '[EBUSY] not now' });
@@ -131,7 +131,7 @@ test('a fault is told in its words, and calls beyond twenty are refused', async 
   expect((await next(({ id }) => id === 'm20')).error).toMatchObject({ error: 109, errname: 'ETOOMANYREFS' });
 });
 
-test('it is a WebSocket like the other: at any other path there is none', async () => {
+test('other paths have no WebSocket', async () => {
   nas = await startTrueNasFixture();
   const client = await RawClient.open(new URL('/sockjs', nas.room.line.url).href, nas.ca);
   expect(client.socket.readyState).not.toBe(WebSocket.OPEN);

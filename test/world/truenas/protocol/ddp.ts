@@ -5,8 +5,8 @@ import { toRawException, traceOf } from './json-rpc.ts';
 import { type FrameReading, parseFrame, type RpcRequest, type WireFormat } from './wire-format.ts';
 
 /**
- * The older protocol at `/websocket`, for one connection: a handshake, then methods and subscriptions. Frames of another
- * kind are left alone, a ping among them (middleware: apps/websocket_app.py).
+ * The older protocol at `/websocket`, for one connection: a handshake, then methods and subscriptions. Other frames are
+ * ignored, also pings (middleware: apps/websocket_app.py).
  */
 export function createDdpWireFormat(hasFrames: boolean): WireFormat {
   let isConnected = false;
@@ -29,7 +29,7 @@ export function createDdpWireFormat(hasFrames: boolean): WireFormat {
     if (frame.kind === 'broken') return { kind: 'close', code: 1007, reason: frame.why };
     const { message } = frame;
     const { msg, id } = message;
-    // A key that is not there ends the connection with its name, as an exception of Python's does.
+    // A missing key ends the connection with its name, as a Python KeyError does.
     if (msg === undefined) return { kind: 'close', code: 1011, reason: "'msg'" };
     if (msg === 'connect') {
       isConnected = message['version'] === '1';
@@ -72,7 +72,7 @@ export function createDdpWireFormat(hasFrames: boolean): WireFormat {
 interface ErrorReply {
   readonly errno: number;
   readonly reason: string;
-  /** What Python calls what was thrown; left out where nothing was. */
+  /** The Python class name of a thrown error; absent for others. */
   readonly thrown?: string;
   readonly type?: string;
   readonly extra?: unknown;
@@ -99,7 +99,7 @@ function noSuchMethod(name: string, service: boolean): CallError {
   return new CallError(text, errnos.ENOMETHOD);
 }
 
-/** A list of refusals has the errno EAGAIN; one that stands alone has its own. */
+/** A list of errors has the errno EAGAIN; a single one has its own. */
 function describe(thrown: unknown): ErrorReply {
   if (thrown instanceof ArgumentsError) {
     const isList = thrown.name === 'ValidationErrors';

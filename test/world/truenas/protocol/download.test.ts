@@ -12,7 +12,7 @@ let client: RawClient;
 let agent: Agent;
 const content = 'content of a file. '.repeat(20_000);
 
-/** A world slow enough that nobody is too late. */
+/** A clock so slow that no client is too late. */
 async function open(scale = 0.1) {
   const files = [{ path: '/mnt/tank/files/a', content }];
   nas = await startTrueNasFixture({ scale, seed: { datasets: [{ name: 'tank/files' }], files } });
@@ -31,7 +31,7 @@ async function fetch(path: string) {
 }
 
 describe('/_download', () => {
-  test('gives what a job writes, and the job ends with it', async () => {
+  test('sends the output of a job, and the job ends with it', async () => {
     await open();
     const [job, path] = await client.call('core.download', 'filesystem.get', ['/mnt/tank/files/a'], 'a.txt');
     expect(path).toMatch(new RegExp(`^/_download/${job}\\?auth_token=`));
@@ -42,7 +42,7 @@ describe('/_download', () => {
     expect((await client.jobEnd(job)).state).toBe('SUCCESS');
   });
 
-  test('is for once, with the token that came with it', async () => {
+  test('works once, with the token that came with it', async () => {
     await open();
     const get = () => client.call('core.download', 'filesystem.get', ['/mnt/tank/files/a'], 'a');
     const [, first] = await get();
@@ -55,7 +55,7 @@ describe('/_download', () => {
     expect((await fetch('/_download/x')).status).toBe(404);
   });
 
-  test('what nobody comes for is thrown away, and the job fails', async () => {
+  test('output that is not fetched in time is discarded, and the job fails', async () => {
     await open(0.001);
     const [job, path] = await client.call('core.download', 'filesystem.get', ['/mnt/tank/files/a'], 'a');
     await waitUntilHolds(() => nas.room.nas.downloads.size === 0, 'a minute of the world is over');
@@ -63,14 +63,14 @@ describe('/_download', () => {
     expect((await client.jobEnd(job)).state).toBe('FAILED');
   });
 
-  test('a job that fails gives a download that is short, and says nothing', async () => {
+  test('a failed job gives a short download without an error', async () => {
     await open();
     const [job, path] = await client.call('core.download', 'filesystem.get', ['/mnt/tank/files/none'], 'a');
     expect((await client.jobEnd(job)).error).toBe('[EFAULT] /mnt/tank/files/none is not a file');
     expect(await fetch(path)).toMatchObject({ status: 200, text: '' });
   });
 
-  test('only jobs that write are for it, and these for nothing else', async () => {
+  test('only jobs with output can be downloaded, and they cannot be called otherwise', async () => {
     await open();
     const direct = await client.ask('filesystem.get', '/mnt/tank/files/a');
     expect(direct.error?.data.reason).toBe("Pipe 'output' is not open");
@@ -80,7 +80,7 @@ describe('/_download', () => {
     expect(JSON.parse((await fetch(path)).text)).toEqual({ vms: [], devices: [] });
   });
 
-  test('can be cut short and struck like any call', async () => {
+  test('can be cut short and interrupted like any call', async () => {
     await open();
     const get = async () => (await client.call('core.download', 'filesystem.get', ['/mnt/tank/files/a'], 'a'))[1];
     nas.switchboard.fail('truenas', /^GET \/_download$/, { kind: 'cut', of: 'answer', bytes: 1000 });

@@ -25,9 +25,9 @@ import { dumpState } from '../test-controls/state-dump.ts';
 import { getVm } from '../vm/vm-records.ts';
 import { vmNameOf } from '../vm/vm-runtime.ts';
 
-/** World seconds in which somebody has to come for what a job writes. */
+/** Simulated seconds in which the output of a job must be fetched. */
 const pickUpSeconds = { straight: 60, buffered: 3600 };
-/** However fast the world goes: whoever comes at once is not too late. */
+/** Real time that a client has at least, however fast the simulated time runs. */
 const minimumPickUpMilliseconds = 1000;
 const pipeBytes = 65536;
 
@@ -37,7 +37,7 @@ const saveOptions = objectModel({
   root_authorized_keys: defaultedField(booleanModel, false),
 });
 
-/** `core.download`, and the jobs that write something to be fetched. Called in any other way these are refused. */
+/** `core.download`, and the jobs with output. Called in any other way these are refused. */
 export const downloadMethods: readonly ApiMethod[] = [
   {
     name: 'core.download',
@@ -59,7 +59,7 @@ export const downloadMethods: readonly ApiMethod[] = [
     work: ([path], { nas }, _job, { output }) => sendFile(realPath(nas, String(path)), String(path), output),
   },
   {
-    // The real one is a database, or an archive of it; only that it can be fetched is played.
+    // The real output is a database, or an archive of it; here only the download is simulated.
     name: 'config.save',
     parameters: [{ name: 'options', field: defaultedField(saveOptions, {}) }],
     access: ['FULL_ADMIN'],
@@ -98,7 +98,7 @@ async function prepare(
   const output = new PassThrough({ highWaterMark: buffered ? Number.MAX_SAFE_INTEGER : pipeBytes });
   output.on('error', () => undefined);
   const job = await context.start(method, args, { output });
-  // What a job that failed has written is all there is; nobody is told.
+  // The output of a failed job simply ends; the client gets no error.
   void job.ended.then(() => output.end());
   nas.downloads.set(job.id, output);
   expireDownload(nas, job.id, buffered ? pickUpSeconds.buffered : pickUpSeconds.straight).catch(() => undefined);
@@ -163,7 +163,7 @@ function findDownload(nas: NasState, url: URL): number | { readonly output: Pass
   return output ? { output, filename: String(token.attributes['filename']) } : 410;
 }
 
-/** Copies what the job writes; of an answer that a fault cuts, the bytes that it lets through. */
+/** Copies the job's output; for an answer with a `cut` fault only the bytes that pass. */
 async function copyToResponse(output: PassThrough, response: ServerResponse, fault: Fault | undefined): Promise<void> {
   let left = fault?.kind === 'cut' && fault.of === 'answer' ? fault.bytes : Number.POSITIVE_INFINITY;
   if (fault?.kind === 'lose-reply') left = 0;

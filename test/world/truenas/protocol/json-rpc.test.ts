@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => nas.close());
 
-/** Sends a frame and gives what comes back to `id`. */
+/** Sends a frame and returns the answer with `id`. */
 async function exchange(frame: unknown, id: unknown = null) {
   const fresh = await nas.login();
   fresh.messages.length = 0;
@@ -38,17 +38,17 @@ describe('the envelope', () => {
     ['no version', { id: 9, method: 'core.ping' }],
     ['no method', { jsonrpc: '2.0', id: 9 }],
     ['params as an object', { jsonrpc: '2.0', id: 9, method: 'core.ping', params: {} }],
-  ])('%s is an invalid request, answered because its id could be read', async (_, frame) => {
+  ])('%s is an invalid request, answered because its id is readable', async (_, frame) => {
     expect((await exchange(frame, 9)).error?.code).toBe(-32600);
   });
 
-  test('a call without params is one with none', async () => {
+  test('a call without params has an empty list', async () => {
     expect(await exchange({ jsonrpc: '2.0', id: 'text id', method: 'core.ping' }, 'text id')).toMatchObject({
       result: 'pong',
     });
   });
 
-  test('a notification is done and never answered, not even when it fails', async () => {
+  test('a notification is executed and never answered, not even when it fails', async () => {
     const fresh = await nas.login();
     fresh.messages.length = 0;
     fresh.send({ jsonrpc: '2.0', method: 'pool.dataset.create', params: [{ name: 'tank/silent' }] });
@@ -86,7 +86,7 @@ describe('size limits', () => {
     expect(fresh.closed).toEqual({ code: 1009, reason: 'Max message length is 64 kB' });
   });
 
-  test('a file received in a message may have 2 MiB', async () => {
+  test('a file in a message may have 2 MiB', async () => {
     const content = Buffer.alloc(1024 * 1024, 7);
     await client.call('filesystem.file_receive', '/mnt/tank/received', content.toString('base64'));
     expect((await client.call('filesystem.stat', '/mnt/tank/received')).size).toBe(content.length);
@@ -120,7 +120,7 @@ describe('arguments', () => {
     expect(error?.data.trace).toMatchObject({ class: 'ValidationErrors', frames: [] });
   });
 
-  test('everything that is wrong is named at once', async () => {
+  test('all errors are listed at once', async () => {
     const { error } = await client.ask('vm.create', { memory: '5', vlan: 3 });
     expect(error?.data.extra.map(([path]: [string]) => path).sort()).toEqual([
       'vm_create.memory',
@@ -130,7 +130,7 @@ describe('arguments', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('unknown objects', () => {
   test('get_instance, update and delete: -32602 with ENOENT and no attribute', async () => {
     for (const [method, ...params] of [
       ['vm.get_instance', 5],
@@ -144,7 +144,7 @@ describe('what is not there', () => {
     }
   });
 
-  test('a query with get: -32001 with EINVAL, told only by its text', async () => {
+  test('a query with get: -32001 with EINVAL, distinguished only by its text', async () => {
     const { error } = await client.ask('vm.query', [['id', '=', 5]], { get: true });
     expect(error).toMatchObject({ code: -32001, message: 'Method call error' });
     expect(error?.data).toMatchObject({ error: 22, errname: 'EINVAL', reason: 'MatchNotFound()', extra: null });
@@ -154,7 +154,7 @@ describe('what is not there', () => {
     expect((await client.ask('vm.status', 5)).error?.data.reason).toBe('MatchNotFound()');
   });
 
-  test('pool.dataset.update has yet another way', async () => {
+  test('pool.dataset.update answers in a third format', async () => {
     const { error } = await client.ask('pool.dataset.update', 'tank/none', {});
     expect(error?.data.extra).toEqual([['id', 'tank/none does not exist', 2]]);
   });
@@ -202,11 +202,11 @@ describe('queries', () => {
 });
 
 describe('concurrency', () => {
-  test('ten run, ten wait, and the twenty-first is refused without having run', async () => {
+  test('ten run, ten wait, and the twenty-first is refused without running', async () => {
     const slow = await startTrueNasFixture({ scale: 0.05 });
     try {
       const busy = await slow.connect();
-      // Wrong logins take a second or two of the world's time.
+      // Wrong logins take one or two simulated seconds.
       const wrong = { mechanism: 'API_KEY_PLAIN', username: 'root', api_key: '9-wrong' };
       const ids = Array.from({ length: 21 }, () => busy.post('auth.login_ex', wrong));
       const refused = await busy.answerTo(ids[20]);
@@ -248,7 +248,7 @@ describe('endpoints', () => {
     expect(wrong.socket.readyState).toBe(3);
   });
 
-  test('an old endpoint lacks what its release lacked', async () => {
+  test('an old endpoint lacks the methods that its release lacked', async () => {
     const old = await nas.connect('/api/v25.04.0');
     expect((await old.ask('vm.query')).error?.code).toBe(-32601);
     const newer = await nas.connect('/api/v25.04.2');

@@ -89,7 +89,7 @@ export function traceOf(name: string, reason: string, hasFrames: boolean): objec
   };
 }
 
-/** Anything thrown that is no error of the middleware's own. */
+/** A thrown value that is not one of the middleware's errors. */
 export function toRawException(error: unknown): PythonException {
   if (error instanceof PythonException) return error;
   return error instanceof Error

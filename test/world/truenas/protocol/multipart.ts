@@ -1,4 +1,4 @@
-/** One part of a multipart body. Its bytes can be read once, before the next part is asked for. */
+/** One part of a multipart body. Its bytes can be read once, before the next part is requested. */
 export interface MultipartPart {
   readonly name: string;
   readonly body: AsyncGenerator<Buffer>;
@@ -10,7 +10,7 @@ export function boundaryOf(contentType: string | undefined): string | undefined 
   return found?.[1] ?? found?.[2]?.trim();
 }
 
-/** The parts of a body one after the other, without ever holding a part whole. Throws on a body that breaks off. */
+/** The parts of a body in order, without buffering a whole part. Throws on a truncated body. */
 export async function* readMultipartParts(
   source: AsyncIterable<Buffer>,
   boundary: string,
@@ -26,7 +26,7 @@ export async function* readMultipartParts(
 class MultipartReader {
   readonly #source: AsyncIterator<Buffer>;
   readonly #delimiter: Buffer;
-  /** A line end before the body makes the first boundary look like the others. */
+  /** A line end before the body gives the first boundary the form of the others. */
   #buffer = Buffer.from('\r\n');
   name = '';
 

@@ -6,7 +6,7 @@ const missing = missingTrueNasClient();
 const seed = { datasets: [{ name: 'tank/disk', volumeBytes: 1024 ** 3 }] };
 let nas: TrueNasFixture | undefined;
 
-/** A life as people script it: a machine with a disk, started, stopped by a job, and gone. */
+/** A typical script: create a machine with a disk, start it, stop it by a job, delete it. */
 const vmLifecycleCalls = [
   { method: 'core.ping' },
   { method: 'system.info' },
@@ -57,13 +57,13 @@ describe('the official client', { timeout: 120_000 }, () => {
     ['25.04.2', '/websocket', 'PLAIN'],
     ['25.10', '/websocket', 'PLAIN'],
     ['26', '/websocket', 'PLAIN'],
-  ])('lives a life on %s at %s with %s', async (version, path, auth_mechanism) => {
+  ])('runs a whole machine lifecycle on %s at %s with %s', async (version, path, auth_mechanism) => {
     const isOlder = path === '/websocket';
     const { login, calls, events } = await run(version, path, { auth_mechanism }, vmLifecycleCalls);
     expect(login).toEqual({ result: null });
     const [ping, info, vm, disk, start, stop, state, unnamed, unknown, idle, noMethod] = calls;
     expect(ping).toEqual({ result: 'pong' });
-    // The client reads dates out of the extended JSON.
+    // The client decodes dates of the extended JSON.
     expect(info?.result.datetime).toMatch(/^\d{4}-\d\d-\d\d \d\d:/);
     expect(vm?.result).toMatchObject({ id: 1, name: 'one' });
     expect(disk?.result.attributes.serial).toMatch(/^[A-Za-z0-9]{8}$/);
@@ -76,7 +76,7 @@ describe('the official client', { timeout: 120_000 }, () => {
     expect(events).toContainEqual(['ADDED', 'vm.query']);
   });
 
-  test('says itself what stands against a login', async () => {
+  test('reports why a login is refused', async () => {
     expect((await run('25.10', '/api/current', {}, [])).login?.error?.text).toMatch(
       /SCRAM authentication is not supported/,
     );

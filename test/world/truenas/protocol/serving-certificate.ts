@@ -3,19 +3,19 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
-/** A CA of its own and a serving certificate for one host, as PEM. */
+/** A CA and a serving certificate for one host, as PEM. */
 export interface ServingCertificate {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
-  /** SHA-256 of the certificate as it goes over the wire. */
+  /** SHA-256 of the DER certificate. */
   readonly hash: Buffer;
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const day = 24 * 60 * 60 * 1000;
 
-/** A self-signed authority and what it signs for `host`: the address or name, and localhost. */
+/** A self-signed CA and its certificate for `host`: the address or name, and localhost. */
 export async function issueServingCertificate(host: string, authority: string): Promise<ServingCertificate> {
   const { subtle } = globalThis.crypto;
   const validity = { notBefore: new Date(Date.now() - day), notAfter: new Date(Date.now() + 3650 * day) };

@@ -110,10 +110,10 @@ async function receiveUpload(
     await copyPart(pipe, first, job);
     await expectNoMore(parts, nas.version.uploadFiles - 1);
   } finally {
-    // A broken upload ends the pipe like a complete one: the job takes what came for all there is.
+    // A broken upload ends the pipe like a complete one: the job treats the received bytes as the whole file.
     pipe.end();
   }
-  // The file has its bytes by then, and the job may still be at work.
+  // The file is complete at this point, and the job may still run.
   await Promise.race([stored, job.ended]);
   return { status: 200, body: JSON.stringify({ job_id: job.id }) };
 }
@@ -138,7 +138,7 @@ async function readCall(part: MultipartPart | undefined): Promise<{ method: stri
   return { method: String(data['method']), params: (data['params'] as unknown[] | null | undefined) ?? [] };
 }
 
-/** Copies a part into the pipe, as fast as the job reads; what a dead job does not read is thrown away. */
+/** Copies a part into the pipe at the job's speed; bytes that an ended job does not read are discarded. */
 async function copyPart(pipe: PassThrough, part: MultipartPart, job: QueuedJob): Promise<void> {
   let isDead = false;
   const dead = job.ended.then(() => {

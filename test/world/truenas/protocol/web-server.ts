@@ -22,11 +22,11 @@ import { serveUpload } from './upload.ts';
 import { serveWebSocketSession } from './websocket-session.ts';
 import type { WireFormat } from './wire-format.ts';
 
-/** The web server in front, and the middleware behind it. */
+/** The web server and the middleware behind it. */
 export interface TrueNasWebServer {
   readonly port: number;
   readonly clients: ReadonlySet<ClientConnection>;
-  /** Ends every connection and everything in flight, and answers 502 until `up`. */
+  /** Ends every connection and every call in flight, and answers 502 until `up`. */
   down(): void;
   up(): void;
   close(): Promise<void>;
@@ -37,8 +37,8 @@ const frameBytes = 4 * 1024 * 1024;
 const tlsHandshakeByte = 0x16;
 
 /**
- * Listens with TLS and, on the same port, in the clear: whoever logs in with a key in the clear loses it.
- * `idleSeconds` are real ones: they are about the client's habits.
+ * Listens with TLS and, on the same port, unencrypted: a key that logs in unencrypted is revoked. `idleSeconds` are
+ * real seconds, because they concern the client's behaviour.
  */
 export async function startTrueNasWebServer(
   nas: NasState,
@@ -50,7 +50,7 @@ export async function startTrueNasWebServer(
   const upgrades = new WebSocketServer({ noServer: true, maxPayload: frameBytes });
   const begin = (): AbortController => {
     const begun = new AbortController();
-    // Any number of calls listens to it.
+    // There is one listener for each call; the number is unlimited.
     setMaxListeners(0, begun.signal);
     return begun;
   };
@@ -87,7 +87,7 @@ export async function startTrueNasWebServer(
       endpoint: door.endpoint,
     };
     upgrades.handleUpgrade(request, socket, head, (webSocket) => {
-      // Only now: taking the socket over clears its timeout.
+      // Only at this point: the upgrade of the socket clears its timeout.
       request.socket.setTimeout(options.idleSeconds * 1000, () => request.socket.destroy());
       const client = new ClientConnection(peer, webSocket, door.wire);
       if (!isAllowed(nas.allowed, peer.address)) {
@@ -136,7 +136,7 @@ export async function startTrueNasWebServer(
   };
 }
 
-/** Whether an address, or a network that it is in, is among those allowed. */
+/** Whether an address is in the list, directly or through a network. */
 function isAllowed(allowed: readonly string[], address: string): boolean {
   if (allowed.length === 0) return true;
   const list = new BlockList();
@@ -148,7 +148,7 @@ function isAllowed(allowed: readonly string[], address: string): boolean {
   return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** What is served at a path: a release's methods, in one of the two protocols. */
+/** The service at a path: a release's methods, in one of the two protocols. */
 function protocolAt(
   { version }: NasState,
   url: string,

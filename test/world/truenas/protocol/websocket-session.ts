@@ -8,8 +8,8 @@ const concurrentCallLimit = 10;
 const queuedCallLimit = 20;
 
 /**
- * Serves one WebSocket until it closes: reads frames, runs ten calls at a time, keeps ten more waiting and refuses the
- * rest. `life` ends with the middleware process.
+ * Serves one WebSocket until it closes: reads frames, runs ten calls at a time, queues ten more and refuses the rest.
+ * `life` ends with the middleware process.
  */
 export function serveWebSocketSession(
   nas: NasState,

@@ -1,7 +1,7 @@
 import type { ClientConnection } from './client-connection.ts';
 import type { CollectionEvent } from './collection-events.ts';
 
-/** A call as it came off the wire. */
+/** A call as received. */
 export interface RpcRequest {
   /** `undefined`: a notification, which is never answered. */
   readonly id: string | number | null | undefined;
@@ -9,41 +9,41 @@ export interface RpcRequest {
   readonly params: readonly unknown[];
 }
 
-/** What became of a frame: a request, an answer to send at once, nothing at all, or the end of the connection. */
+/** The result of a frame: a request, an immediate answer, nothing, or the end of the connection. */
 export type FrameReading =
   | { readonly kind: 'request'; readonly request: RpcRequest }
   | { readonly kind: 'answer'; readonly answer: object }
   | { readonly kind: 'nothing' }
   | { readonly kind: 'close'; readonly code: number; readonly reason: string };
 
-/** How one of the two protocols is written: JSON-RPC 2.0 below `/api`, and the older one at `/websocket`. */
+/** One of the two protocols: JSON-RPC 2.0 below `/api`, and the older one at `/websocket`. */
 export interface WireFormat {
-  /** Reads one text frame. */
+  /** Parses one text frame. */
   read(text: string, client: ClientConnection): FrameReading;
   result(id: RpcRequest['id'], value: unknown): object;
-  /** Whatever a method threw, as an answer. */
+  /** The answer for an error that a method threw. */
   failure(id: RpcRequest['id'], error: unknown): object;
-  /** The answer to a method that is not there; `service` says whether others of its namespace are. */
+  /** The answer to an unknown method; `service` says whether its namespace has other methods. */
   missing(id: RpcRequest['id'], method: string, service: boolean): object;
-  /** The answer to a call beyond those that are held. */
+  /** The answer to a call beyond the queue's limit. */
   tooMany(id: RpcRequest['id'], held: number): object;
-  /** An error that a test made up whole, in the protocol's own form; undefined when it is not one. */
+  /** A complete error from a test, in the protocol's own form; undefined when it is not one. */
   madeUp(id: RpcRequest['id'], error: Record<string, unknown>): object | undefined;
   event(event: Omit<CollectionEvent, 'owner'>): object;
-  /** Jobs are answered by their number, whatever `core.set_options` says. */
+  /** Jobs are answered with their number, whatever `core.set_options` says. */
   readonly answersJobsAtOnce: boolean;
 }
 
 const limits = { anonymous: 8192, known: 65536, extended: 2_097_152 };
 const extendedMethods = new Set(['filesystem.file_receive', 'failover.datastore.sql']);
 
-/** A frame with its JSON read, or the end of the connection when it is too long. */
+/** A frame with its JSON parsed, or the end of the connection when it is too long. */
 export type ParsedFrame =
   | { readonly kind: 'close'; readonly code: number; readonly reason: string }
   | { readonly kind: 'broken'; readonly why: string }
   | { readonly kind: 'message'; readonly message: Record<string, unknown> };
 
-/** What both protocols do with a frame: its size, its JSON, and that it is one object. */
+/** The checks that both protocols make on a frame: its size, its JSON, and that it is one object. */
 export function parseFrame(text: string, isLoggedIn: boolean): ParsedFrame {
   const length = [...text].length;
   if (!isLoggedIn && length > limits.anonymous) {

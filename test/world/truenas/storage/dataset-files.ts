@@ -3,7 +3,7 @@ import { mkdir, open, truncate } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { FileMode, NasDataset, NasState } from '../nas-state.ts';
 
-/** The dataset above, or undefined for a pool's root. */
+/** The parent dataset, or undefined for a pool's root. */
 export const parentDatasetOf = (id: string): string | undefined =>
   id.includes('/') ? id.slice(0, id.lastIndexOf('/')) : undefined;
 /** The pool of a dataset. */
@@ -12,21 +12,21 @@ export const poolNameOf = (id: string): string => id.split('/')[0] ?? id;
 export const zvolPath = (id: string): string => `/dev/zvol/${id.replaceAll(' ', '+')}`;
 /** The zvol of a device path. */
 export const zvolName = (path: string): string => path.replace(/^\/dev\/zvol\//, '').replaceAll('+', ' ');
-/** Where a filesystem is mounted. */
+/** The mount point of a filesystem. */
 export const mountpointOf = (id: string): string => `/mnt/${id}`;
 
-/** Where a path of the NAS really lies. Zvols are sparse files. */
+/** The local path of a path on the NAS. Zvols are sparse files. */
 export function realPath(nas: NasState, path: string): string {
   if (path.startsWith('/dev/zvol/')) return join(nas.folder, 'zvol', `${zvolName(path)}.img`);
   return join(nas.folder, 'root', posix.normalize(path));
 }
 
-/** Everything below a dataset. */
+/** All descendants of a dataset. */
 export function childrenOf(nas: NasState, id: string): NasDataset[] {
   return [...nas.datasets.values()].filter((dataset) => dataset.id.startsWith(`${id}/`));
 }
 
-/** The filesystem that a path lies in: the longest mount point in front of it; undefined outside of every pool. */
+/** The filesystem of a path: the longest matching mount point; undefined outside of every pool. */
 export function filesystemOf(nas: NasState, path: string): NasDataset | undefined {
   const at = posix.normalize(path).replace(/^\/mnt\//, '');
   if (at === posix.normalize(path)) return undefined;
@@ -37,7 +37,7 @@ export function filesystemOf(nas: NasState, path: string): NasDataset | undefine
   return undefined;
 }
 
-/** The nearest dataset at or above that holds a key. */
+/** The nearest encryption root at or above the dataset. */
 export function encryptionRoot(nas: NasState, dataset: NasDataset): NasDataset | undefined {
   for (let at: string | undefined = dataset.id; at !== undefined; at = parentDatasetOf(at)) {
     const candidate = nas.datasets.get(at);
@@ -46,13 +46,13 @@ export function encryptionRoot(nas: NasState, dataset: NasDataset): NasDataset |
   return undefined;
 }
 
-/** Whether the key of a dataset, or of the one it inherits from, is not loaded. */
+/** Whether the key of a dataset or of its encryption root is not loaded. */
 export function isLocked(nas: NasState, dataset: NasDataset): boolean {
   const root = encryptionRoot(nas, dataset);
   return root !== undefined && !root.encryption?.loaded;
 }
 
-/** Whether there is anything at a path. In a pool that was not found there is nothing, nor in what is locked. */
+/** Whether a path exists. A pool that was not found and a locked dataset have no paths. */
 export function existsOnNas(nas: NasState, path: string): boolean {
   const isZvol = path.startsWith('/dev/zvol/');
   const at = isZvol ? zvolName(path) : posix.normalize(path).replace(/^\/mnt\//, '');
@@ -64,11 +64,11 @@ export function existsOnNas(nas: NasState, path: string): boolean {
 /** Whether the pool of a dataset, or of a path without its `/mnt/`, was found when the system started. */
 export const isImported = (nas: NasState, id: string): boolean => nas.pools.get(poolNameOf(id))?.status !== 'OFFLINE';
 
-/** Whether anything can be written in the pool of a dataset. */
+/** Whether the pool of a dataset is writable. */
 export const isWritable = (nas: NasState, id: string): boolean =>
   ['ONLINE', 'DEGRADED'].includes(nas.pools.get(poolNameOf(id))?.status ?? 'ONLINE');
 
-/** Makes what a dataset is on disk: a folder, or a sparse file of the volume's size. */
+/** Creates the files of a dataset: a folder, or a sparse file of the volume's size. */
 export async function createDatasetFiles(nas: NasState, dataset: NasDataset): Promise<void> {
   if (dataset.type === 'FILESYSTEM') {
     await mkdir(realPath(nas, mountpointOf(dataset.id)), { recursive: true });
@@ -81,12 +81,12 @@ export async function createDatasetFiles(nas: NasState, dataset: NasDataset): Pr
   await handle.truncate(volumeSize(dataset)).finally(() => handle.close());
 }
 
-/** Makes the sparse file of a zvol as large as its size says. */
+/** Resizes the sparse file of a zvol to its volume size. */
 export async function resizeVolume(nas: NasState, dataset: NasDataset): Promise<void> {
   await truncate(realPath(nas, zvolPath(dataset.id)), volumeSize(dataset));
 }
 
-/** Takes a dataset away with all that is in it. At once: nobody ever sees the files of one that is not listed any more. */
+/** Deletes a dataset with its files. Synchronous: no caller sees the files of a dataset that is no longer listed. */
 export function removeDataset(nas: NasState, dataset: NasDataset): void {
   nas.datasets.delete(dataset.id);
   const path = dataset.type === 'VOLUME' ? zvolPath(dataset.id) : mountpointOf(dataset.id);
@@ -100,8 +100,8 @@ export function removeDataset(nas: NasState, dataset: NasDataset): void {
 export const volumeSize = (dataset: NasDataset): number => Number(dataset.properties.get('volsize') ?? 0);
 
 /**
- * Bytes that are really written in a dataset itself, children not counted. Looked at without letting anybody in between: many small
- * looks that wait for each other would take longer than all that is asked of a system.
+ * Bytes that are written in a dataset itself, without children. Synchronous: many small asynchronous reads would take
+ * longer than a whole call.
  */
 export function writtenBytes(nas: NasState, dataset: NasDataset): number {
   if (dataset.type === 'VOLUME') {
@@ -112,7 +112,7 @@ export function writtenBytes(nas: NasState, dataset: NasDataset): number {
   return folderBytes(nas, mountpointOf(dataset.id)) + 96 * 1024;
 }
 
-/** Empty where there is none: another call may be making or erasing it at this moment. */
+/** 0 if the file does not exist: another call may create or delete it concurrently. */
 function listFolder(real: string): Dirent[] {
   try {
     return readdirSync(real, { withFileTypes: true });
@@ -134,7 +134,7 @@ function folderBytes(nas: NasState, path: string): number {
   return total;
 }
 
-/** Space of one dataset in bytes, as ZFS reckons it. */
+/** Space of one dataset in bytes, by ZFS's rules. */
 export interface DatasetSpace {
   readonly own: number;
   readonly refreservation: number;
@@ -143,7 +143,7 @@ export interface DatasetSpace {
   readonly available: number;
 }
 
-/** The space of every dataset at this moment. */
+/** The current space of every dataset. */
 export function computeSpace(nas: NasState): Map<string, DatasetSpace> {
   const own = new Map<string, number>();
   for (const dataset of nas.datasets.values()) own.set(dataset.id, writtenBytes(nas, dataset));
@@ -189,10 +189,10 @@ function withinQuotas(nas: NasState, id: string, free: number, usedOf: (id: stri
   return left;
 }
 
-/** ZFS keeps a 32nd of a pool for itself. */
+/** ZFS reserves a 32nd of a pool for itself. */
 export const usableBytes = (sizeBytes: number): number => sizeBytes - Math.floor(sizeBytes / 32);
 
-/** Free bytes where a path lies; outside of every pool there is plenty. */
+/** Free bytes at a path; unlimited outside of every pool. */
 export function freeBytesAt(nas: NasState, path: string): number {
   const dataset = filesystemOf(nas, path);
   if (!dataset) return Number.MAX_SAFE_INTEGER;
@@ -200,8 +200,8 @@ export function freeBytesAt(nas: NasState, path: string): number {
 }
 
 /**
- * The reservation of a thick zvol: its size and the metadata that fully written it would need
- * (openzfs: lib/libzfs/libzfs_dataset.c, for pools without raidz).
+ * The reservation of a thick zvol: its size and the metadata of a fully written volume (openzfs:
+ * lib/libzfs/libzfs_dataset.c, for pools without raidz).
  */
 export function thickReservation(volumeBytes: number, blockBytes: number): number {
   let blocks = Math.floor(volumeBytes / blockBytes);
@@ -215,12 +215,12 @@ export function thickReservation(volumeBytes: number, blockBytes: number): numbe
 
 const defaultFileMode = (isFolder: boolean): FileMode => ({ mode: isFolder ? 0o755 : 0o644, uid: 0, gid: 0 });
 
-/** Owner and mode of a path; what nobody set is root's, as the middleware makes it. */
+/** Owner and mode of a path; the default owner is root, as in the middleware. */
 export function fileModeOf(nas: NasState, path: string, isFolder: boolean): FileMode {
   return nas.fileMarks.get(posix.normalize(path)) ?? defaultFileMode(isFolder);
 }
 
-/** Whether any running machine has this zvol or file open. */
+/** Whether a running machine has this zvol or file open. */
 export function isOpenInVm(nas: NasState, path: string): boolean {
   const real = realPath(nas, path);
   return [...nas.vms.values()].some((vm) => vm.guest?.paths.includes(real));

@@ -228,7 +228,7 @@ interface PutOptions {
   readonly gid?: number;
 }
 
-/** Real time passes between the last byte in the file and the end of the job; so it does here. */
+/** As on a real system, real time passes between the last byte of the file and the end of the job. */
 const jobEndDelaySeconds = 1;
 async function putFile(
   nas: NasState,

@@ -6,7 +6,7 @@ import { computeSpace, usableBytes } from './dataset-files.ts';
 
 const read = ['POOL_READ'];
 
-/** `pool.*`, reading only. */
+/** `pool.*`, read-only. */
 export const poolMethods: readonly ApiMethod[] = [
   {
     name: 'pool.query',
@@ -31,12 +31,12 @@ async function describePools(nas: NasState, extra: Entry): Promise<Entry[]> {
   const space = computeSpace(nas);
   return [...nas.pools.values()].map((pool) => {
     const used = (space.get(pool.name)?.used ?? 0) + pool.ballastBytes;
-    // The model's default where it was not asked for (api: PoolEntry).
+    // The model's default when the query does not request it (api: PoolEntry).
     return { ...describePool(nas, pool, used), is_upgraded: extra['is_upgraded'] === true };
   });
 }
 
-/** `free` and `allocated` are numbers of the disks, not what can still be written: a reservation is not allocated. */
+/** `free` and `allocated` count disk blocks, not writable space: a reservation is not allocated. */
 function describePool(nas: NasState, pool: NasPool, used: number): Entry {
   const allocated = Math.min(used, usableBytes(pool.sizeBytes));
   const free = pool.sizeBytes - allocated;
@@ -77,7 +77,7 @@ function describePool(nas: NasState, pool: NasPool, used: number): Entry {
   };
 }
 
-/** A pool that is known and was not found. */
+/** A pool that is configured but was not found. */
 function offlinePool({ id, name, guid }: NasPool): Entry {
   const numbers = ['size', 'allocated', 'free', 'freeing', 'fragmentation', 'dedup_table_quota', 'dedup_table_size'];
   const words = ['scan', 'expand', 'topology', 'status_code', 'status_detail', 'size_str', 'allocated_str', 'free_str'];

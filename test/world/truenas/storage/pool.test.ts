@@ -24,7 +24,7 @@ async function running(client: RawClient): Promise<void> {
 const stateOf = async (client: RawClient) => (await client.call('vm.status', 1)).state;
 
 describe('the state of a pool', () => {
-  test('DEGRADED is told and changes nothing else', async () => {
+  test('DEGRADED is reported and has no other effect', async () => {
     const client = await open();
     await nas.room.setPoolStatus('tank', 'DEGRADED');
     expect((await client.call('pool.query', [['name', '=', 'tank']]))[0]).toMatchObject({
@@ -37,7 +37,7 @@ describe('the state of a pool', () => {
   });
 
   test.each(['FAULTED', 'UNAVAIL', 'SUSPENDED'] as const)(
-    '%s: what is there can be seen, and nothing written',
+    '%s: the content can be read but not written',
     async (status) => {
       const client = await open();
       await nas.room.setPoolStatus('tank', status);
@@ -53,7 +53,7 @@ describe('the state of a pool', () => {
     },
   );
 
-  test('OFFLINE: it was not found, and machines that stand on it do not start', async () => {
+  test('OFFLINE: the pool was not found, and machines with a disk in it do not start', async () => {
     const client = await open();
     await running(client);
     await nas.room.setPoolStatus('tank', 'OFFLINE');
@@ -78,11 +78,11 @@ describe('alerts', () => {
       ({ level, klass, text }: Record<string, string>) => `${level} ${klass}: ${text}`,
     );
 
-  test('there are none where all is well', async () => {
+  test('are empty on a healthy system', async () => {
     expect(await alerts(await open())).toEqual([]);
   });
 
-  test('tell of pools that are not well or fill up, the worst first, and of keys that were revoked', async () => {
+  test('report pools that are unhealthy or fill up, the most severe first, and revoked keys', async () => {
     const client = await open({ users: [{ name: 'root' }, { name: 'gone', revoked: 'leaked' }] });
     const [{ size }] = await client.call('pool.query', [['name', '=', 'other']]);
     await nas.room.fillPool('other', Math.floor(size * 0.08));
@@ -95,7 +95,7 @@ describe('alerts', () => {
   });
 });
 
-test('a dRAID pool wants wide blocks, and sizes that are made of them', async () => {
+test('a dRAID pool requires wide blocks, and sizes that are multiples of them', async () => {
   const client = await open({ pools: [...pools, { name: 'wide', draid: true }] });
   const disk = { name: 'wide/disk', type: 'VOLUME', volsize: gibibyte };
   expect(await client.call('pool.dataset.recommended_zvol_blocksize', 'wide')).toBe('128K');
@@ -109,7 +109,7 @@ test('a dRAID pool wants wide blocks, and sizes that are made of them', async ()
 });
 
 describe('a quota', () => {
-  test('is what is available below it, for zvols and files alike', async () => {
+  test('limits the available space below it, for zvols and files alike', async () => {
     const client = await open();
     await client.call('pool.dataset.create', { name: 'tank/small', quota: gibibyte });
     const { available } = await client.call('pool.dataset.get_instance', 'tank/small');
@@ -131,7 +131,7 @@ describe('encryption', () => {
       encryption_options: options,
     });
 
-  test('a reboot locks what has a passphrase, and no machine starts on it until it is unlocked', async () => {
+  test('a reboot locks datasets with a passphrase, and no machine starts on them until they are unlocked', async () => {
     let client = await open();
     await make(client, 'tank/secret', { passphrase: 'correct horse' });
     await make(client, 'tank/keyed', { generate_key: true });

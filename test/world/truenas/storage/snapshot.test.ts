@@ -38,7 +38,7 @@ describe('snapshots', () => {
   describe('of 25.10', () => {
     beforeEach(() => open());
 
-    test('are refused twice, without a dataset and without a name', async () => {
+    test('are refused as a duplicate, and without a dataset or a name', async () => {
       await takeSnapshotOf('tank/files', 'one');
       expect(await reason('pool.snapshot.create', { dataset: 'tank/files', name: 'one' })).toMatch(
         /^\[EEXIST\] Failed to snapshot/,
@@ -50,7 +50,7 @@ describe('snapshots', () => {
       expect(await reason('pool.snapshot.get_instance', 'tank/files@two')).toMatch(/^\[ENOENT\] None: PoolSnapshot/);
     });
 
-    test('keep a dataset from being deleted, unless all of it is', async () => {
+    test('block the deletion of a dataset, unless it is recursive', async () => {
       await takeSnapshotOf('tank', 'all', { recursive: true });
       expect(await names()).toEqual(['tank/disk@all', 'tank/files@all', 'tank@all']);
       expect(await reason('pool.dataset.delete', 'tank/disk')).toMatch(/^\[ENOTEMPTY\] Failed to delete dataset/);
@@ -60,7 +60,7 @@ describe('snapshots', () => {
       expect(await names()).toEqual([]);
     });
 
-    test('bring back what was in a file, and make a dataset of its own of it', async () => {
+    test('restore the content of a file, and can be cloned into a dataset', async () => {
       await put('/mnt/tank/files/a', 'first');
       await takeSnapshotOf('tank/files', 'one');
       await put('/mnt/tank/files/a', 'second, longer');
@@ -78,7 +78,7 @@ describe('snapshots', () => {
       expect(await reason('filesystem.stat', '/mnt/tank/files/b')).toMatch(/not found/);
     });
 
-    test('that are held stay', async () => {
+    test('with a hold cannot be deleted', async () => {
       await takeSnapshotOf('tank/files', 'one');
       await client.call('pool.snapshot.hold', 'tank/files@one');
       expect(await reason('pool.snapshot.delete', 'tank/files@one')).toMatch(/dataset is busy/);
@@ -89,7 +89,7 @@ describe('snapshots', () => {
   });
 });
 
-describe('machines that stand still for a snapshot', () => {
+describe('machines that are suspended for a snapshot', () => {
   const states: string[] = [];
   async function watch(version: string, row: object) {
     await open(version);
@@ -118,13 +118,13 @@ describe('machines that stand still for a snapshot', () => {
     expect((await client.call('vm.status', 1)).state).toBe('RUNNING');
   });
 
-  test('only where a disk of theirs is', async () => {
+  test('only if one of their disks is in the dataset', async () => {
     await watch('26', {});
     await nas.room.snapshotTask('tank', 'auto');
     expect(states).toEqual([]);
   });
 
-  test('26 does it when it is asked to, and refuses a name twice in its own way', async () => {
+  test('26 does it on request, and refuses a duplicate name with its own error', async () => {
     await watch('26', {});
     await takeSnapshotOf('tank/disk', 'one');
     expect(states).toEqual([]);
@@ -146,7 +146,7 @@ describe('vm.clone', () => {
     await device({ dtype: 'DISPLAY', password }, 3000);
   });
 
-  test('S3: has our description, and a UUID, disks and cards of its own', async () => {
+  test("S3: has the source's description, and a UUID, disks and NICs of its own", async () => {
     expect(await client.call('vm.clone', 1)).toBe(true);
     const [one, clone] = await client.call('vm.query');
     expect(clone).toMatchObject({ name: 'one_clone0', description: 'ours', status: { state: 'STOPPED' } });
@@ -173,7 +173,7 @@ describe('displays', () => {
     attributes: { dtype: 'DISPLAY', password: 'secret', ...attributes },
   });
 
-  test('get the ports that nobody has', async () => {
+  test('get unused ports', async () => {
     expect(await client.call('vm.port_wizard')).toEqual({ port: 5900, web: 5901 });
     const made = await client.call('vm.device.create', display({ web_port: 5901 }));
     expect(made.attributes).toMatchObject({ port: 5900, web_port: 5901, resolution: '1024x768', bind: '127.0.0.1' });
@@ -182,7 +182,7 @@ describe('displays', () => {
     expect(await reason('vm.device.create', second)).toMatch(/\(5900\) is already in use by another Display device/);
   });
 
-  test('want a password, and one of each type', async () => {
+  test('require a password, and there is one of each type', async () => {
     expect(await reason('vm.device.create', display({ password: ' ' }))).toMatch(/Password is required/);
     await client.call('vm.device.create', display({}));
     expect(await reason('vm.device.create', display({}))).toMatch(/Only one SPICE Display device/);
@@ -190,7 +190,7 @@ describe('displays', () => {
     expect((await client.call('vm.get_display_devices', 1))[0].attributes.password_configured).toBe(true);
   });
 
-  test('are seen by a browser where they are told to', async () => {
+  test('are reachable by a browser at their configured address', async () => {
     const uri = () => client.call('vm.get_display_web_uri', 1, 'nas.example', { protocol: 'HTTPS' });
     expect(await uri()).toEqual({ uri: null, error: 'Display device is not configured for this VM' });
     const { id } = await client.call('vm.device.create', display({}));

@@ -18,13 +18,13 @@ import {
 
 const run = promisify(execFile);
 
-/** Copies a file or a folder; holes stay holes, for disks are mostly empty. */
+/** Copies a file or a folder; holes stay holes, because disks are mostly empty. */
 export async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
   await run('cp', ['-a', '--sparse=always', '--reflink=auto', '-T', from, to]);
 }
 
-/** Where a dataset's own content lies. */
+/** The local path of a dataset's own content. */
 const contentOf = (nas: NasState, { type, id }: NasDataset): string =>
   realPath(nas, type === 'VOLUME' ? zvolPath(id) : mountpointOf(id));
 
@@ -34,7 +34,7 @@ const snapshotFolder = (nas: NasState, id: string): string => join(nas.folder, '
 export const snapshotsOf = (nas: NasState, dataset: string): NasSnapshot[] =>
   [...nas.snapshots.values()].filter((one) => one.dataset === dataset);
 
-/** Takes a snapshot of a dataset, and of all below it when that is asked for. */
+/** Takes a snapshot of a dataset, and of all descendants if recursive. */
 export async function takeSnapshot(
   nas: NasState,
   dataset: string,
@@ -51,7 +51,7 @@ export async function takeSnapshot(
   return nas.snapshots.get(`${dataset}@${name}`) as NasSnapshot;
 }
 
-/** Copies what a dataset itself holds: what is mounted inside of it belongs to others. */
+/** Copies a dataset's own content, without the datasets that are mounted inside of it. */
 async function copyContent(nas: NasState, dataset: NasDataset, from: string, to: string): Promise<void> {
   if (dataset.type === 'VOLUME') return await copyTree(from, to);
   await mkdir(to, { recursive: true });
@@ -78,7 +78,7 @@ async function storeSnapshot(nas: NasState, dataset: NasDataset, name: string, t
   });
 }
 
-/** Destroys a snapshot. Refuses one that is held, and one that a clone stands on. */
+/** Destroys a snapshot. Refuses a snapshot with a hold or a clone. */
 export async function destroySnapshot(nas: NasState, snapshot: NasSnapshot): Promise<void> {
   const refuse = (why: string) => new CallError(`Failed to delete snapshot: cannot destroy '${snapshot.id}': ${why}`);
   if (snapshot.isHeld) throw refuse('dataset is busy');
@@ -86,11 +86,11 @@ export async function destroySnapshot(nas: NasState, snapshot: NasSnapshot): Pro
   await removeSnapshotContent(nas, snapshot);
 }
 
-/** Datasets that were made from a snapshot. */
+/** Clones of a snapshot. */
 const clonesOf = (nas: NasState, snapshot: string): NasDataset[] =>
   [...nas.datasets.values()].filter(({ origin }) => origin === snapshot);
 
-/** Destroys all snapshots of a dataset that goes. */
+/** Destroys all snapshots of a deleted dataset. */
 export async function destroySnapshotsOf(nas: NasState, dataset: string): Promise<void> {
   for (const snapshot of snapshotsOf(nas, dataset)) await removeSnapshotContent(nas, snapshot);
 }
@@ -100,7 +100,7 @@ async function removeSnapshotContent(nas: NasState, { id }: NasSnapshot): Promis
   await rm(snapshotFolder(nas, id), { recursive: true, force: true });
 }
 
-/** Makes a dataset of a snapshot. It takes no room beside what is written into it, and nothing is reserved for it. */
+/** Clones a snapshot. The clone takes only the space of later writes and has no reservation. */
 export async function cloneSnapshot(nas: NasState, snapshot: NasSnapshot, id: string): Promise<NasDataset> {
   const refuse = (why: string) => new CallError(`Failed to clone snapshot: ${why}`);
   if (nas.datasets.has(id)) throw refuse('dataset already exists');
@@ -116,14 +116,14 @@ export async function cloneSnapshot(nas: NasState, snapshot: NasSnapshot, id: st
   return dataset;
 }
 
-/** Gives a dataset the content of its snapshot again. Later snapshots have to go first. */
+/** Rolls a dataset back to a snapshot. Later snapshots must be destroyed first. */
 export async function rollBackToSnapshot(nas: NasState, snapshot: NasSnapshot, destroysLater: boolean): Promise<void> {
   const dataset = getDataset(nas, snapshot.dataset);
   const refuse = (why: string) =>
     new CallError(`Failed to rollback snapshot: cannot rollback to '${snapshot.id}': ${why}`);
   const later = snapshotsOf(nas, dataset.id).filter(({ transaction }) => transaction > snapshot.transaction);
   if (later.length > 0 && !destroysLater) throw refuse('more recent snapshots or bookmarks exist');
-  // Here a guest has the very file open; what the real thing does under it is not played.
+  // Here a guest keeps the same file open; the real behaviour is not simulated.
   if (dataset.type === 'VOLUME' && isOpenInVm(nas, zvolPath(dataset.id))) throw refuse('dataset is busy');
   for (const one of later) await destroySnapshot(nas, one);
   await restoreContent(nas, snapshot, dataset);
@@ -139,7 +139,7 @@ async function restoreContent(nas: NasState, snapshot: NasSnapshot, dataset: Nas
   await copyContent(nas, dataset, snapshotFolder(nas, snapshot.id), at);
 }
 
-/** The error of a dataset that cannot go because of its snapshots; undefined when none stands in the way. */
+/** The error of a dataset whose snapshots block its deletion; undefined when none does. */
 export function snapshotsBlockingDeletion(
   nas: NasState,
   ids: readonly string[],

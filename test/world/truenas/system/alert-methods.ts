@@ -4,7 +4,7 @@ import type { Entry } from '../middleware/query.ts';
 import { type NasState, toExtendedJsonDate } from '../nas-state.ts';
 import { computeSpace, usableBytes } from '../storage/dataset-files.ts';
 
-/** `alert.list`: pools that are not well or fill up, and keys that were revoked. */
+/** `alert.list`: pools that are unhealthy or fill up, and revoked keys. */
 export const alertMethods: readonly ApiMethod[] = [
   { name: 'alert.list', parameters: [], access: ['ALERT_LIST_READ'], run: (_, { nas }) => listAlerts(nas) },
 ];
@@ -17,7 +17,7 @@ interface Alert {
   readonly text: string;
 }
 
-/** From so many hundredths on, and what it is then. */
+/** The minimum percentage, and its alert level. */
 const usageThresholds = [
   { percent: 95, klass: 'ZpoolCapacityCritical', level: 'CRITICAL' },
   { percent: 90, klass: 'ZpoolCapacityWarning', level: 'WARNING' },

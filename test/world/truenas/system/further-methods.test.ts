@@ -45,7 +45,7 @@ describe('system', () => {
 });
 
 describe('filesystem', () => {
-  test('stat of folders, mount points and what is not there', async () => {
+  test('stat of folders, mount points and unknown paths', async () => {
     expect(await client.call('filesystem.stat', '/mnt/tank/a')).toMatchObject({
       ...{
         realpath: '/mnt/tank/a',
@@ -62,7 +62,7 @@ describe('filesystem', () => {
     expect((await client.ask('filesystem.listdir', '/mnt/tank/a/disk.raw')).error?.data.error).toBe(20);
   });
 
-  test('mkdir: a new folder, and why not', async () => {
+  test('mkdir: a new folder, and the errors', async () => {
     expect(await client.call('filesystem.mkdir', { path: '/mnt/tank/a/new', options: { mode: '700' } })).toMatchObject({
       ...{ name: 'new', type: 'DIRECTORY', mode: 0o040700 },
     });
@@ -77,7 +77,7 @@ describe('filesystem', () => {
     expect(free_bytes).toBe((await client.call('pool.dataset.get_instance', 'tank/a')).available.parsed);
   });
 
-  test('there is no way to remove a file', async () => {
+  test('there is no method to remove a file', async () => {
     for (const method of ['filesystem.unlink', 'filesystem.rmdir', 'filesystem.rename', 'filesystem.copy']) {
       expect((await client.ask(method, '/mnt/tank/a/disk.raw')).error?.code).toBe(-32601);
     }
@@ -85,7 +85,7 @@ describe('filesystem', () => {
 });
 
 describe('zfs.resource', () => {
-  test('query since 25.10: properties in another form, user properties on demand', async () => {
+  test('query since 25.10: properties in another form, user properties on request', async () => {
     const [resource] = await client.call('zfs.resource.query', {
       paths: ['tank/a'],
       properties: ['used'],
@@ -107,7 +107,7 @@ describe('zfs.resource', () => {
 });
 
 describe('core.bulk', () => {
-  test('one method for many arguments: failures are results', async () => {
+  test('one method for many arguments: failures are part of the result', async () => {
     const job = await client.job('core.bulk', 'pool.dataset.delete', [['tank/a/b'], ['tank/none']]);
     expect(job).toMatchObject({ state: 'SUCCESS' });
     expect(job.result).toEqual([
@@ -118,7 +118,7 @@ describe('core.bulk', () => {
 });
 
 describe('vm.device.convert', () => {
-  test('a raw image goes to the beginning of a zvol that is large enough', async () => {
+  test('a raw image is copied to the start of a zvol that is large enough', async () => {
     await client.call('vm.delete', 1);
     expect(await client.call('vm.device.virtual_size', { path: '/mnt/tank/a/disk.raw' })).toBe(11);
     expect(
@@ -152,14 +152,14 @@ describe('vm.device.convert', () => {
     expect(job.exc_info).toMatchObject({ type: 'VALIDATION', extra: [[path, message, expect.any(Number)]] });
   });
 
-  test('not while a machine runs from it', async () => {
+  test('fails while a machine runs from the zvol', async () => {
     await client.call('vm.start', 1);
     const job = await client.job('vm.device.convert', { source: '/mnt/tank/a/disk.raw', destination: 'tank/v' });
     expect(job.error).toContain("is part of running VM. 'old' must be stopped first");
   });
 });
 
-describe('the choices a provisioner may look at', () => {
+describe('the choices that a provisioner may read', () => {
   test.each([
     ['vm.bootloader_options', { UEFI: 'UEFI', UEFI_CSM: 'Legacy BIOS' }],
     ['vm.maximum_supported_vcpus', 255],

@@ -21,7 +21,7 @@ const choiceOptions = objectModel({
   include: defaultedField(listModel(textModel()), []),
 });
 
-/** `interface.*`, reading only. */
+/** `interface.*`, read-only. */
 export const interfaceMethods: readonly ApiMethod[] = [
   {
     name: 'interface.query',

@@ -1,17 +1,17 @@
 import type { NasState, NasVm } from '../nas-state.ts';
 
 const mebibyte = 1024 * 1024;
-/** What the system itself keeps busy. */
+/** Memory of the system itself. */
 const systemMiB = 2048;
 
-/** The cache of ZFS: what it holds now, and between what it moves. */
+/** The ARC of ZFS: its current size and its limits. */
 export interface ArcState {
   sizeBytes: number;
   maximumBytes: number;
   readonly minimumBytes: number;
 }
 
-/** Bounds as ZFS chooses them on Linux, and so much in it. */
+/** The default limits of ZFS on Linux, and the current size. */
 export function newArcState(memoryMiB: number, sizeMiB: number): ArcState {
   const memory = memoryMiB * mebibyte;
   return {
@@ -21,14 +21,14 @@ export function newArcState(memoryMiB: number, sizeMiB: number): ArcState {
   };
 }
 
-/** Memory a VM asks for at start, in bytes. */
+/** Memory that a VM needs at start, in bytes. */
 export function requestedBytes(vm: NasVm): number {
   return Number(vm.row['min_memory'] ?? vm.row['memory']) * mebibyte;
 }
 
 /**
- * Nine tenths of what is free, and what the cache would give up. Running guests use what they were started with; without
- * overcommit the rest of what they may grow to is kept for them (middleware: plugins/vm/vm_memory_info.py).
+ * Nine tenths of the free memory plus the memory that the ARC can release. Running guests use the memory that they
+ * started with; without overcommit their maximum is reserved (middleware: plugins/vm/vm_memory_info.py).
  */
 export function availableBytes(nas: NasState, overcommit: boolean): number {
   const running = [...nas.vms.values()].filter(({ guest }) => guest !== undefined);
@@ -40,13 +40,13 @@ export function availableBytes(nas: NasState, overcommit: boolean): number {
   return Math.max(0, Math.floor(Math.max(0, free) * 0.9 + shrinkable - kept));
 }
 
-/** Takes from the cache what a guest needs beyond what is free. It is given back when the guest has gone. */
+/** Shrinks the ARC by the memory that a guest needs beyond the free memory. It is returned when the guest stops. */
 export function shrinkArc({ arc }: NasState, missingBytes: number): void {
   arc.maximumBytes = Math.max(arc.minimumBytes, arc.maximumBytes - Math.max(0, missingBytes));
   arc.sizeBytes = Math.min(arc.sizeBytes, arc.maximumBytes);
 }
 
-/** A guest is gone: the cache may be as large as before. */
+/** A guest has stopped: the ARC may grow to its previous limit. */
 export function releaseArc({ arc, memoryMiB }: NasState, vm: NasVm): void {
   const usual = Math.max(Math.floor((memoryMiB * mebibyte) / 2), arc.sizeBytes);
   arc.maximumBytes = Math.min(usual, arc.maximumBytes + Number(vm.row['memory']) * mebibyte);

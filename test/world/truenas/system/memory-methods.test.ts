@@ -12,15 +12,15 @@ async function open(seed: object): Promise<RawClient> {
 const createVm = async (client: RawClient, name: string, row: object) =>
   (await client.call('vm.create', { name, ...row })).id as number;
 
-test('the cache of ZFS takes memory, and what it may give up counts as free', async () => {
+test('the ARC of ZFS takes memory, and the part that it can release counts as free', async () => {
   const client = await open({ arcMiB: 8192 });
-  // 16 GiB, 2 of them the system’s, 8 the cache’s; it keeps a 32nd of the memory.
+  // 16 GiB, 2 of them the system’s, 8 the ARC's; it keeps a 32nd of the memory.
   const left = (16_384 - 2048 - 8192) * mebibyte * 0.9 + (8192 - 512) * mebibyte;
   expect(await client.call('vm.get_available_memory')).toBe(Math.floor(left));
   expect(await client.call('vm.get_available_memory', true)).toBe(Math.floor(left));
 });
 
-test('a guest that may grow is reckoned at its full size, unless one overcommits', async () => {
+test('a guest with a minimum counts with its maximum, unless overcommit is set', async () => {
   const client = await open({});
   const before = await client.call('vm.get_available_memory');
   await client.call('vm.start', await createVm(client, 'one', { memory: 4096, min_memory: 1024 }));
@@ -30,7 +30,7 @@ test('a guest that may grow is reckoned at its full size, unless one overcommits
   expect(before - (await client.call('vm.get_available_memory'))).toBeCloseTo(used + 3072 * mebibyte, -1);
 });
 
-test('who overcommits takes memory from the cache, which gets it back when the guest has gone', async () => {
+test('overcommit takes memory from the ARC, which gets it back when the guest stops', async () => {
   const client = await open({ arcMiB: 8192 });
   const id = await createVm(client, 'big', { memory: 15_000 });
   const info = await client.call('vm.get_vm_memory_info', id);

@@ -10,7 +10,7 @@ import { availableBytes, requestedBytes } from './memory-budget.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** What machines take and what is left. All of it in bytes, while a machine asks in MiB. */
+/** Memory of machines and available memory. All values are in bytes, while a machine's memory is in MiB. */
 export const memoryMethods: readonly ApiMethod[] = [
   {
     name: 'vm.get_available_memory',

@@ -15,7 +15,7 @@ const create = (name: string, row = {}) => client.call('vm.create', { name, memo
 const machines = () => nas.room.dump().vms.map((vm) => (vm as { name: string }).name);
 
 describe('a backup', () => {
-  test('of the configuration brings old machines back, and leaves the pools as they are', async () => {
+  test('of the configuration restores old machines, and leaves the pools unchanged', async () => {
     await create('old', { autostart: true });
     const backup = await nas.room.backUp();
     await client.call('vm.delete', 1);
@@ -28,11 +28,11 @@ describe('a backup', () => {
     client = await nas.login();
     expect((await client.call('vm.status', 1)).state).toBe('RUNNING');
     await client.call('pool.dataset.get_instance', 'tank/new');
-    // The id of the machine that is forgotten is given again.
+    // The id of the forgotten machine is used again.
     expect((await create('third')).id).toBe(2);
   });
 
-  test('of everything makes the system what it was, byte for byte', async () => {
+  test('of everything restores the system byte for byte', async () => {
     await create('old');
     await client.call('pool.snapshot.create', { dataset: 'tank/files', name: 'one' });
     const before = nas.room.dump();

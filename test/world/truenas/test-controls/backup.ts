@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ApiKey, FileMode, NasDataset, NasDevice, NasSnapshot, NasState, NasVm } from '../nas-state.ts';
 import { copyTree } from '../storage/snapshots.ts';
 
-/** What a NAS was at one moment: what it knows, and, kept aside, what lies in its pools. */
+/** The state of a NAS at one time: its configuration and a copy of its pools. */
 export interface Backup {
   readonly vms: readonly Pick<NasVm, 'id' | 'row'>[];
   readonly devices: readonly NasDevice[];
@@ -12,20 +12,20 @@ export interface Backup {
   readonly datasets: readonly NasDataset[];
   readonly snapshots: readonly NasSnapshot[];
   readonly marks: ReadonlyMap<string, FileMode>;
-  /** Where the content of the pools is. */
+  /** Folder with the content of the pools. */
   readonly folder: string;
 }
 
 /**
- * `configuration`: machines, devices and keys, as from a saved configuration; what lies in the pools stays as it is today.
- * `everything`: the pools too.
+ * `configuration`: machines, devices and keys, as from a saved configuration; the pools stay as they are. `everything`:
+ * the pools too.
  */
 export type RestoreScope = 'configuration' | 'everything';
 
-/** Below the room's folder: files, zvols and snapshots. */
+/** Below the simulator's folder: files, zvols and snapshots. */
 const contents = ['root', 'zvol', 'snapshot'];
 
-/** Takes a copy of everything. */
+/** Copies the whole state. */
 export async function takeBackup(nas: NasState): Promise<Backup> {
   const folder = join(nas.folder, 'backup', String(nas.nextId.transaction++));
   for (const name of contents) {
@@ -42,7 +42,7 @@ export async function takeBackup(nas: NasState): Promise<Backup> {
   };
 }
 
-/** Makes a NAS whose machines are off what it was. Ids that were given since are given again. */
+/** Restores a NAS whose machines are off. Ids that were assigned since the backup are assigned again. */
 export async function restoreBackup(nas: NasState, backup: Backup, extent: RestoreScope): Promise<void> {
   const { vms, devices, keys } = structuredClone({ vms: backup.vms, devices: backup.devices, keys: backup.keys });
   refill(nas.vms, vms, ({ id, row }) => [id, { id, row, guest: undefined, lastStuck: undefined }]);

@@ -4,7 +4,7 @@ import { startTrueNasFixture, type TrueNasFixture } from '../testing/true-nas-fi
 let nas: TrueNasFixture;
 afterEach(() => nas.close());
 
-test('S53: an update to 26 brings its methods, and machines that stand still for snapshots whatever they were told', async () => {
+test('S53: an update to 26 adds its methods, and suspends machines for snapshots with any setting', async () => {
   nas = await startTrueNasFixture({ version: '25.10' });
   let client = await nas.login();
   for (const name of ['one', 'two']) {
@@ -25,7 +25,7 @@ test('S53: an update to 26 brings its methods, and machines that stand still for
   });
 });
 
-test('of a release that cannot be played there is no update', async () => {
+test('an update to an unsupported release is refused', async () => {
   nas = await startTrueNasFixture();
   await expect(nas.room.update('24.10')).rejects.toThrow(/no TrueNAS 24\.10 here/);
 });

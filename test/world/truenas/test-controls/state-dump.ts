@@ -4,7 +4,7 @@ import type { NasState } from '../nas-state.ts';
 import { fileModeOf, realPath } from '../storage/dataset-files.ts';
 import { describeDevice, vmStatusOf } from '../vm/vm-runtime.ts';
 
-/** The whole state as plain data. Job numbers, ids still to be given and sessions are no part of it. */
+/** The whole state as plain data, without job numbers, next ids and sessions. */
 export interface StateDump {
   readonly pools: readonly object[];
   readonly datasets: readonly object[];
@@ -16,7 +16,7 @@ export interface StateDump {
   readonly keys: readonly object[];
 }
 
-/** Everything on the NAS, in an order of its own, so that equal states are equal texts. */
+/** Everything on the NAS in a fixed order, so that equal states give equal texts. */
 export function dumpState(nas: NasState): StateDump {
   return {
     pools: [...nas.pools.values()].map((pool) => ({ ...pool })),

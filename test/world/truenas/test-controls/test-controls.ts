@@ -9,53 +9,53 @@ import { devicesOf, isDeviceBackingAvailable, killVm, startVm, vmNameOf } from '
 import { type Backup, type RestoreScope, restoreBackup, takeBackup } from './backup.ts';
 import { dumpState, type StateDump } from './state-dump.ts';
 
-/** What only a test may do. Nothing here goes past the switchboard. */
+/** Controls for tests. They bypass the interceptor. */
 export interface TrueNasTestControls {
-  /** The state itself, to look at and to break by hand. */
+  /** The state itself, for assertions and manual changes. */
   readonly nas: NasState;
   /**
    * Restarts the middleware: connections end, job numbers begin again, machines run on. With `hostReboot` the whole
-   * host goes down and up: machines off, a new boot id, then the machines with `autostart`.
+   * host reboots: machines off, a new boot id, then the machines with `autostart`.
    */
   restart(options?: { readonly hostReboot?: boolean }): Promise<void>;
-  /** Takes a copy of everything as it is. Machines may run meanwhile, which no real backup promises to bear. */
+  /** Copies the whole state. Machines may run meanwhile; a real backup does not guarantee consistency then. */
   backUp(): Promise<Backup>;
-  /** The NAS is again what it was, after a reboot: its configuration alone (default), or its pools too. */
+  /** Restores a backup and reboots: its configuration alone (default), or its pools too. */
   restore(backup: Backup, extent?: RestoreScope): Promise<void>;
   /**
-   * Another release is installed, which takes a reboot. The update to 26 sets `suspend_on_snapshot` on every machine, whatever it
-   * was (middleware: alembic/versions/26.0, of 2026-06-08).
+   * Installs another release and reboots. The update to 26 sets `suspend_on_snapshot` on every machine, whatever it was
+   * (middleware: alembic/versions/26.0, of 2026-06-08).
    */
   update(line: string): Promise<void>;
-  /** The whole state as plain data, equal when nothing differs. */
+  /** The whole state as plain data. Equal states give equal data. */
   dump(): StateDump;
-  /** Why nothing will come of this VM's (last) boot, or undefined. Throws a RangeError for an unknown name. */
+  /** Why this VM's (last) boot cannot succeed, or undefined. Throws a RangeError for an unknown name. */
   stuck(vmName: string): string | undefined;
-  /** Kills the guest, as a crash of QEMU would. */
+  /** Kills the guest, like a crash of QEMU. */
   powerOff(vmName: string): Promise<void>;
-  /** Removes a VM and its devices behind everybody's back; zvols and files stay. */
+  /** Removes a VM and its devices without an event; zvols and files stay. */
   loseVm(vmName: string): Promise<void>;
-  /** Removes a device of a VM behind everybody's back. */
+  /** Removes a device of a VM without an event. */
   loseDevice(vmName: string, matches: (attributes: Readonly<Record<string, unknown>>) => boolean): void;
-  /** Fills a pool until only so many bytes are left. */
+  /** Fills a pool until this many bytes are left. */
   fillPool(pool: string, leaveBytes: number): Promise<void>;
-  /** What a periodic task does: a snapshot, for which machines that have `suspend_on_snapshot` stand still. */
+  /** A periodic snapshot task: machines with `suspend_on_snapshot` are suspended for it. */
   snapshotTask(dataset: string, name: string, recursive?: boolean): Promise<void>;
-  /** What becomes of a pool. When it is OFFLINE, guests with a disk in it are gone. */
+  /** Sets the state of a pool. OFFLINE ends the guests with a disk in it. */
   setPoolStatus(pool: string, status: PoolStatus): Promise<void>;
   /** The next job of this method fails with this text and errno (default EFAULT). */
   failNextJob(method: string, text: string, errno?: keyof typeof errnos): void;
-  /** The next job of this method hangs; what comes back lets it go on. */
+  /** The next job of this method hangs until the returned function is called. */
   hangNextJob(method: string): () => void;
-  /** From now on each call of this method (`*`: every other) takes so many real milliseconds; 0 is none. */
+  /** From now on each call of this method (`*`: every other) takes this many real milliseconds; 0 is none. */
   setLatency(method: string, milliseconds: number): void;
-  /** Every session runs out: the next message of each is refused and logged out. */
+  /** Expires every session: the next message of each is refused and logged out. */
   expireSessions(): void;
-  /** The key of this user stops being good. */
+  /** Revokes the key of this user. */
   revokeKey(user: string): void;
 }
 
-/** The doors of a room. */
+/** The test controls of a simulator. */
 export function createTrueNasTestControls(
   nas: NasState,
   server: TrueNasWebServer,
@@ -135,7 +135,7 @@ function migrateRelease(nas: NasState, version: TrueNasRelease, become: (version
   become(version);
 }
 
-/** How long the middleware is away, in the world's time. */
+/** Duration of a middleware restart, in simulated time. */
 const middlewareSeconds = 10;
 const hostSeconds = 90;
 

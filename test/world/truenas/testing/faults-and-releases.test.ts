@@ -13,7 +13,7 @@ describe('faults of a call', () => {
     expect(nas.room.dump().vms).toEqual([]);
   });
 
-  test('lose-reply: it was done, and nobody was told', async () => {
+  test('lose-reply: the work is done, and the client gets no answer', async () => {
     nas = await startTrueNasFixture();
     const client = await nas.login();
     nas.switchboard.fail('truenas', /^vm\.create$/, { kind: 'lose-reply' });
@@ -21,7 +21,7 @@ describe('faults of a call', () => {
     expect(nas.room.dump().vms).toMatchObject([{ name: 'a' }]);
   });
 
-  test('late: the answer comes after others that were asked later', async () => {
+  test('late: the answer comes after the answers of later calls', async () => {
     nas = await startTrueNasFixture();
     const client = await nas.login();
     nas.switchboard.fail('truenas', /^system\.info$/, { kind: 'late', milliseconds: 50 });
@@ -31,7 +31,7 @@ describe('faults of a call', () => {
     expect((await client.answerTo(late)).result.version).toBe('25.10.6');
   });
 
-  test('error: a CallError of the asked errno and words, or a whole error object', async () => {
+  test('error: a CallError with the requested errno and text, or a whole error object', async () => {
     nas = await startTrueNasFixture();
     const client = await nas.login();
     nas.switchboard.fail('truenas', /^vm\.start$/, { kind: 'error', code: 'EBUSY', body: 'not now' });
@@ -57,7 +57,7 @@ describe('faults of a call', () => {
     expect(await nas.upload('/mnt/tank/x', 'x')).toEqual({ status: 503, text: 'busy' });
   });
 
-  test('every call is written down with its arguments, but for what is secret', async () => {
+  test('every call is recorded with its arguments, without secrets', async () => {
     nas = await startTrueNasFixture();
     const client = await nas.login();
     await client.call('vm.query', [['id', '=', 1]]);
@@ -85,7 +85,7 @@ describe('restart', () => {
     expect(JSON.parse((await nas.upload('/mnt/tank/x', 'y')).text).job_id).toBe(1);
   });
 
-  test('while it is away there is only the web server, with 502', async () => {
+  test('meanwhile only the web server answers, with 502', async () => {
     nas = await startTrueNasFixture({ scale: 0.05 });
     const restarted = nas.room.restart();
     expect((await nas.connect()).socket.readyState).toBe(3);
@@ -93,7 +93,7 @@ describe('restart', () => {
     expect((await nas.login()).closed).toBeUndefined();
   });
 
-  test('of the host: machines off, another boot id, then those with autostart, however the controller left them', async () => {
+  test('of the host: machines off, another boot id, then those with autostart, whether they ran or not', async () => {
     nas = await startTrueNasFixture();
     const client = await nas.login();
     await client.call('vm.create', { name: 'by_itself', memory: 512 });
@@ -110,7 +110,7 @@ describe('restart', () => {
     expect(await again.call('system.boot_id')).not.toBe(bootId);
   });
 
-  test('a machine that cannot be started at boot stays off, the others come', async () => {
+  test('a machine that cannot be started at boot stays off, the others start', async () => {
     nas = await startTrueNasFixture();
     const client = await nas.login();
     await client.call('vm.create', { name: 'broken', memory: 512 });
@@ -124,8 +124,8 @@ describe('restart', () => {
   });
 });
 
-describe('silence', () => {
-  test('a connection on which nothing is said is dropped; pings keep it', async () => {
+describe('idle timeout', () => {
+  test('a silent connection is dropped; pings keep it open', async () => {
     nas = await startTrueNasFixture({ seed: { idleSeconds: 1 } });
     const [silent, talking] = [await nas.login(), await nas.login()];
     const timer = setInterval(() => talking.socket.ping(), 50);
@@ -135,7 +135,7 @@ describe('silence', () => {
   });
 });
 
-describe('what a test breaks by hand', () => {
+describe('manual changes by a test', () => {
   test('a lost VM, a lost device, a crashed guest', async () => {
     nas = await startTrueNasFixture();
     const client = await nas.login();
@@ -169,14 +169,14 @@ describe('a connection that breaks with calls in flight', () => {
     return other;
   };
 
-  test('25.10: they run to their end', async () => {
+  test('25.10: they complete', async () => {
     await deleteAndLeave('25.10');
     await waitUntilHolds(() => nas.room.dump().vms.length === 0, 'it is deleted');
   });
 
-  test('26: they are cancelled half-way', async () => {
+  test('26: they are cancelled midway', async () => {
     const other = await deleteAndLeave('26');
-    // The next deletion waits for the lock that the cancelled one held, and does the whole work.
+    // The next deletion waits for the lock of the cancelled one, and does the whole work.
     expect(await other.call('vm.query', [], { count: true })).toBe(1);
     await other.call('vm.delete', 1);
     expect(await other.call('vm.query', [], { count: true })).toBe(0);
@@ -250,7 +250,7 @@ describe('releases', () => {
 });
 
 describe('trust', () => {
-  test('the certificate is signed by the CA of the line and speaks for the address', async () => {
+  test('the certificate is signed by the CA of the printed line and valid for the address', async () => {
     nas = await startTrueNasFixture();
     const untrusting = await RawClient.open(nas.room.line.url);
     expect(untrusting.socket.readyState).toBe(3);
@@ -261,7 +261,7 @@ describe('trust', () => {
     });
   });
 
-  test('a seed that is none is refused with the path of what is wrong', async () => {
+  test('an invalid seed is refused with the path of the error', async () => {
     nas = await startTrueNasFixture();
     await expect(startTrueNasFixture({ seed: { pools: [{ size: 1 }] } })).rejects.toThrow('pools[0]');
   });

@@ -10,7 +10,7 @@ import { ScaledClock } from '../../scaled-clock.ts';
 import type { SimulatorOptions } from '../../simulator.ts';
 import { startTrueNasSimulator, type TrueNasSimulator } from '../index.ts';
 
-/** A machine that runs nothing: it is on until the switch, or, if it minds the button, until that. */
+/** A machine without a guest: it is on until the power switch, or until the ACPI button unless it ignores it. */
 export class IdleMachineRunner implements MachineRunner {
   readonly started: MachineDescription[] = [];
   minding = true;
@@ -33,7 +33,7 @@ export class IdleMachineRunner implements MachineRunner {
   }
 }
 
-/** An answer as it came. */
+/** A raw answer. */
 export interface RawReply {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came back
   readonly result?: any;
@@ -46,7 +46,7 @@ export interface RawReply {
   readonly id?: unknown;
 }
 
-/** A client of the tests' own: it shares nothing with the product's. */
+/** A client for tests. It shares no code with the product's. */
 export class RawClient {
   readonly socket: WebSocket;
   readonly messages: Record<string, unknown>[] = [];
@@ -87,7 +87,7 @@ export class RawClient {
     return found as RawReply;
   }
 
-  /** Calls and gives the whole answer. */
+  /** Calls and returns the whole answer. */
   async ask(method: string, ...params: unknown[]): Promise<RawReply> {
     return this.answerTo(this.post(method, ...params));
   }
@@ -122,22 +122,22 @@ export class RawClient {
   }
 }
 
-/** A room to test, and what one needs for it. */
+/** A simulator under test and its dependencies. */
 export interface TrueNasFixture {
   readonly room: TrueNasSimulator;
   readonly runner: IdleMachineRunner;
   readonly switchboard: CallInterceptor;
   readonly ca: string;
-  /** A connection that is logged in as the room's administrator. */
+  /** A connection that is logged in as the administrator. */
   login(): Promise<RawClient>;
-  /** A connection that is not. */
+  /** A connection without a login. */
   connect(path?: string): Promise<RawClient>;
   upload(path: string, content: string | Buffer, options?: object): Promise<{ status: number; text: string }>;
   post(form: FormData, headers?: Record<string, string>): Promise<{ status: number; text: string }>;
   close(): Promise<void>;
 }
 
-/** A room with an idle runner, a thousand times faster than life, and everything that has to be closed again. */
+/** A simulator with an idle runner, a thousand times faster than real time, and a cleanup function. */
 export async function startTrueNasFixture(
   options: { seed?: unknown; version?: string; scale?: number; machineRunner?: string } = {},
 ): Promise<TrueNasFixture> {

@@ -11,7 +11,7 @@ import { vmIdParameter, vmWriteRoles } from './vm-parameters.ts';
 import { createVm, getVm } from './vm-records.ts';
 import { devicesOf, displayedOrder, vmNameOf } from './vm-runtime.ts';
 
-/** `vm.clone`: a VM of its own on clones of the disks, with everything else alike, the description too. */
+/** `vm.clone`: a new VM on clones of the disks. Everything else is equal, including the description. */
 export const cloneMethods: readonly ApiMethod[] = [
   {
     name: 'vm.clone',
@@ -49,7 +49,7 @@ function nextName(nas: NasState, name: string): string {
   return candidates.find((one) => !taken.has(one)) ?? name;
 }
 
-/** What the copy of a device has; undefined for a file of raw bytes, which is left out. */
+/** The attributes of a cloned device; undefined for a RAW file, which is skipped. */
 async function copiedDevice(nas: NasState, name: string, { attributes }: NasDevice): Promise<Entry | undefined> {
   const copy = { ...attributes };
   if (copy['dtype'] === 'RAW') return undefined;

@@ -10,7 +10,7 @@ import { devicesOf, vmNameOf, vmStateOf } from './vm-runtime.ts';
 const formats = /\.?(qcow2|qed|raw|vdi|vhdx|vmdk)$/;
 const schema = 'vm.device.convert';
 
-/** `vm.device.convert` and `virtual_size`. Only raw images are really converted here. */
+/** `vm.device.convert` and `virtual_size`. Only raw images are converted here. */
 export const convertMethods: readonly ApiMethod[] = [
   {
     name: 'vm.device.convert',
@@ -100,7 +100,7 @@ async function virtualSize(nas: NasState, at: string, path: string): Promise<num
   return (await stat(realPath(nas, path))).size;
 }
 
-/** Copies a file into the beginning of another, which keeps its size. */
+/** Copies a file to the start of another, which keeps its size. */
 async function overwrite(from: string, to: string): Promise<void> {
   const [source, target] = [await open(from, 'r'), await open(to, 'r+')];
   try {

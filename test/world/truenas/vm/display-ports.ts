@@ -10,7 +10,7 @@ export function takenPorts(nas: NasState, except: NasDevice | undefined): Set<un
   return new Set([6000, ...others.flatMap(({ attributes }) => [attributes['port'], attributes['web_port']])]);
 }
 
-/** Whether another display has one of its ports. */
+/** Whether another display uses one of its ports. */
 export function sharesPort(nas: NasState, device: NasDevice): boolean {
   const taken = takenPorts(nas, device);
   return ['port', 'web_port'].some((key) => taken.has(device.attributes[key]));

@@ -3,7 +3,7 @@ import { type RawClient, startTrueNasFixture, type TrueNasFixture } from '../tes
 
 const gibibyte = 1024 ** 3;
 
-describe('the life of one machine', () => {
+describe('the lifecycle of one machine', () => {
   let nas: TrueNasFixture;
   let client: RawClient;
 
@@ -13,7 +13,7 @@ describe('the life of one machine', () => {
   });
   afterEach(() => nas.close());
 
-  test('everything a provisioner does, and back to the very state it began with', async () => {
+  test('all calls of a provisioner, and back to exactly the initial state', async () => {
     const before = nas.room.dump();
     await client.call('pool.dataset.create', { name: 'tank/talos' });
     await client.call('pool.dataset.create', { name: 'tank/talos/vm1' });

@@ -3,12 +3,12 @@ import { mountpointOf, zvolName } from '../storage/dataset-files.ts';
 import { takeSnapshot } from '../storage/snapshots.ts';
 import { devicesOf, emitSuspended, vmStateOf } from './vm-runtime.ts';
 
-/** World seconds that machines stand still at least. */
+/** Simulated seconds that machines are suspended at least. */
 const suspendSeconds = 1;
 
 /**
- * A snapshot with machines at rest, as a periodic task takes it: those that run, have `suspend_on_snapshot` and a disk there are
- * suspended meanwhile (middleware: plugins/vm/attachments.py, query_snapshot_begin).
+ * A snapshot with suspended machines, as a periodic task takes it: running machines with `suspend_on_snapshot` and a
+ * disk in the dataset are suspended meanwhile (middleware: plugins/vm/attachments.py, query_snapshot_begin).
  */
 export async function takeSnapshotAtRest(
   nas: NasState,
@@ -32,7 +32,7 @@ function isAffected(nas: NasState, vm: NasVm, dataset: string, recursive: boolea
     const path = attributes['path'];
     if (typeof path !== 'string') return false;
     const at = path.startsWith('/dev/zvol/') ? mountpointOf(zvolName(path)) : path;
-    // A file belongs to the dataset that it lies in, a zvol is one.
+    // A file belongs to the dataset that contains it; a zvol is a dataset.
     return at === dataset || (at.startsWith(`${dataset}/`) && (recursive || !path.startsWith('/dev/zvol/')));
   });
 }

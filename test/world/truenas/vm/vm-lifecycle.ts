@@ -45,7 +45,7 @@ export function setSuspended(nas: NasState, id: unknown, suspended: boolean): nu
   return null;
 }
 
-/** Only one VM is deleted at a time: the middleware holds a lock over all of it. */
+/** The middleware deletes one VM at a time: it holds a lock during the whole deletion. */
 const deletions = new WeakMap<NasState, Promise<unknown>>();
 
 /** `vm.delete`, one at a time. */

@@ -64,14 +64,14 @@ describe('vm.create', () => {
     expect(await argumentErrorsOf('vm.create', { name: 'a', memory: 512, ...data })).toEqual([[path, message, errno]]);
   });
 
-  test('a name is there once', async () => {
+  test('a name is unique', async () => {
     await create();
     expect(await argumentErrorsOf('vm.create', { name: 'a', memory: 512 })).toEqual([
       ['vm_create.name', 'This name already exists.', 17],
     ]);
   });
 
-  test('any well-formed uuid is kept, whatever its version', async () => {
+  test('any well-formed uuid is accepted, whatever its version', async () => {
     expect((await create({ uuid: '018f2f6c-5f4b-8aaa-bbbb-0123456789ab' })).uuid).toBe(
       '018f2f6c-5f4b-8aaa-bbbb-0123456789ab',
     );
@@ -83,7 +83,7 @@ describe('vm.create', () => {
     });
   });
 
-  test('without virtualization nothing is made', async () => {
+  test('without virtualization no machine is created', async () => {
     await nas.close();
     nas = await startTrueNasFixture({ seed: { kvm: false } });
     client = await nas.login();
@@ -98,7 +98,7 @@ describe('vm.create', () => {
 });
 
 describe('vm.update', () => {
-  test('changes what it names, and not what creation alone decides', async () => {
+  test('changes the named fields, except those that are fixed at creation', async () => {
     await create();
     expect(await client.call('vm.update', 1, { description: 'hello', memory: 1024 })).toMatchObject({
       description: 'hello',
@@ -110,7 +110,7 @@ describe('vm.update', () => {
     ]);
   });
 
-  test('there is no way to reset the NVRAM', async () => {
+  test('there is no method to reset the NVRAM', async () => {
     await create();
     expect((await argumentErrorsOf('vm.update', 1, { reset_nvram: true }))[0][1]).toBe(
       'Extra inputs are not permitted',
@@ -128,7 +128,7 @@ describe('vm.update', () => {
 });
 
 describe('vm.start', () => {
-  test('twice is refused', async () => {
+  test('of a running machine is refused', async () => {
     await create();
     await client.call('vm.start', 1);
     const status = await client.call('vm.status', 1);
@@ -141,7 +141,7 @@ describe('vm.start', () => {
     expect(await state(1)).toBe('RUNNING');
   });
 
-  test('memory: only start looks, running guests count, overcommit does not', async () => {
+  test('memory: only start checks it, running guests count, overcommit does not check', async () => {
     for (const name of ['a', 'b', 'c']) await create({ name, memory: 2048 });
     await client.call('vm.start', 1);
     await client.call('vm.start', 2);
@@ -161,7 +161,7 @@ describe('vm.start', () => {
     expect(await state(3)).toBe('RUNNING');
   });
 
-  test('of several starts at the same time one is made', async () => {
+  test('of concurrent starts only one succeeds', async () => {
     await create({ name: 'a' });
     const replies = await Promise.all([1, 2, 3].map(() => client.ask('vm.start', 1)));
     const refused = replies.flatMap(({ error }) => error?.data.reason ?? []);
@@ -192,7 +192,7 @@ describe('vm.start', () => {
     expect(nas.runner.started[0]).toMatchObject({ vcpus: 12, firmware: 'bios' });
   });
 
-  test('what keeps a boot from coming to anything can be read, also after it was switched off', async () => {
+  test('the reason why a boot cannot succeed can be read, also after the machine was switched off', async () => {
     nas.runner.stuck = 'nothing bootable';
     await create();
     expect(nas.room.stuck('a')).toBeUndefined();
@@ -204,14 +204,14 @@ describe('vm.start', () => {
 });
 
 describe('stopping', () => {
-  test('a guest that minds the button is off at the end of the job', async () => {
+  test('a guest that obeys the button is off at the end of the job', async () => {
     await create();
     await client.call('vm.start', 1);
     expect((await client.job('vm.stop', 1)).state).toBe('SUCCESS');
     expect(await state(1)).toBe('STOPPED');
   });
 
-  test('one that ignores it still runs, and the job is a success all the same', async () => {
+  test('a guest that ignores it still runs, and the job succeeds all the same', async () => {
     nas.runner.minding = false;
     await create({ shutdown_timeout: 5 });
     await client.call('vm.start', 1);
@@ -221,7 +221,7 @@ describe('stopping', () => {
     expect(await state(1)).toBe('STOPPED');
   });
 
-  test('force and poweroff do not ask', async () => {
+  test('force and poweroff do not wait for the guest', async () => {
     nas.runner.minding = false;
     await create();
     await client.call('vm.start', 1);
@@ -234,7 +234,7 @@ describe('stopping', () => {
     );
   });
 
-  test('restart is off and on again', async () => {
+  test('restart switches off and on again', async () => {
     await create();
     await client.call('vm.start', 1);
     expect((await client.job('vm.restart', 1)).state).toBe('SUCCESS');
@@ -250,14 +250,14 @@ describe('vm.delete', () => {
     await client.call('vm.device.create', { vm: 1, attributes: { dtype: 'DISK', path: '/dev/zvol/tank/v' } });
   };
 
-  test('takes the devices with it and leaves zvols', async () => {
+  test('deletes the devices and leaves zvols', async () => {
     await withDisk();
     expect(await client.call('vm.delete', 1)).toBe(true);
     expect(await client.call('vm.device.query')).toEqual([]);
     expect(nas.room.nas.datasets.has('tank/v')).toBe(true);
   });
 
-  test('zvols only when told to', async () => {
+  test('deletes zvols only on request', async () => {
     await withDisk();
     await client.call('vm.delete', 1, { zvols: true });
     expect(nas.room.nas.datasets.has('tank/v')).toBe(false);
@@ -270,14 +270,14 @@ describe('vm.delete', () => {
     expect(await client.call('vm.query')).toEqual([]);
   });
 
-  test('knows no force_after_timeout', async () => {
+  test('has no force_after_timeout', async () => {
     await create();
     expect(await argumentErrorsOf('vm.delete', 1, { force_after_timeout: true })).toEqual([
       ['options.force_after_timeout', 'Extra inputs are not permitted', 22],
     ]);
   });
 
-  test('numbers are not used again', async () => {
+  test('ids are not reused', async () => {
     await create();
     await client.call('vm.delete', 1);
     expect((await create()).id).toBe(2);

@@ -17,7 +17,7 @@ import {
 import { createVm, getVm, updateVm } from './vm-records.ts';
 import { describeVmEntry, killVm, randomMac, requireVmState, startVm, vmNameOf, vmStatusOf } from './vm-runtime.ts';
 
-/** `vm.*`: the table of machines and their lives. */
+/** `vm.*`: the table of machines and their lifecycle. */
 export const vmMethods: readonly ApiMethod[] = [
   {
     name: 'vm.query',

@@ -18,7 +18,7 @@ import {
 export const maximumVcpus = 255;
 /** `vm.bootloader_ovmf_choices`. */
 export const ovmfFirmwares = ['OVMF_CODE.fd', 'OVMF_CODE.secboot.fd', 'OVMF_CODE_4M.fd', 'OVMF_CODE_4M.secboot.fd'];
-/** Some of what libvirt knows. */
+/** A subset of the models that libvirt knows. */
 export const cpuModels = [
   'qemu64',
   'kvm64',
@@ -36,7 +36,7 @@ const uuid: ParameterModel = refinedModel(
   (value) => value === undefined || /^[0-9a-f]{32}$/i.test(String(value).replaceAll(/urn:|uuid:|[-{}]/g, '')),
   'UUID is not valid version 4',
 );
-/** `vm.create`. Devices are always made in calls of their own. */
+/** `vm.create`. Devices are always created by separate calls. */
 const vmFields = {
   command_line_args: defaultedField(textModel(), ''),
   cpu_mode: defaultedField(literalModel('CUSTOM', 'HOST-MODEL', 'HOST-PASSTHROUGH'), 'CUSTOM'),
@@ -72,7 +72,7 @@ export const vmCreateModel = objectModel(vmFields, { name: 'VMCreateArgs' });
 export const vmUpdateModel = partialModel(vmCreateModel, ['bootloader_ovmf', 'enable_secure_boot'], 'VMUpdate');
 /** The first parameter of most methods. */
 export const vmIdParameter: MethodParameter = { name: 'id', field: requiredField(integerModel()) };
-/** An options object of flags, by the class of the middleware's model. */
+/** An options object of booleans, with the class of the middleware's model. */
 export const optionsParameter = (name: string, fields: Readonly<Record<string, boolean>>): MethodParameter => ({
   name: 'options',
   field: defaultedField(
@@ -83,7 +83,7 @@ export const optionsParameter = (name: string, fields: Readonly<Record<string, b
     fields,
   ),
 });
-/** The roles that may look. */
+/** The roles with read access. */
 export const vmReadRoles = ['VM_READ'];
-/** The roles that may act. */
+/** The roles with write access. */
 export const vmWriteRoles = ['VM_WRITE'];

@@ -7,7 +7,7 @@ import { emitCallEvent } from '../protocol/collection-events.ts';
 import { cpuModels, maximumVcpus, ovmfFirmwares } from './vm-parameters.ts';
 import { describeVmEntry, emitDefined, isRunningOrSuspended, vmNameOf } from './vm-runtime.ts';
 
-/** The VM of this number. Throws the answer for one that is not there. */
+/** The VM of this number. Throws the middleware's error for an unknown one. */
 export function getVm(nas: NasState, id: unknown): NasVm {
   const vm = nas.vms.get(Number(id));
   if (!vm) throw instanceNotFound('VM', id);
@@ -49,7 +49,7 @@ function requireSecureBootFirmware(refusals: ArgumentErrors, row: Entry): void {
   }
 }
 
-/** What creation and update have in common (middleware: plugins/vm/vms.py, common_validation). */
+/** Validation of both creation and update (middleware: plugins/vm/vms.py, common_validation). */
 function checkVm(refusals: ArgumentErrors, nas: NasState, schema: string, row: Entry, self?: NasVm): void {
   if (row['min_memory'] && Number(row['min_memory']) > Number(row['memory'])) {
     const message = 'Minimum memory should not be greater than defined/maximum memory';
@@ -96,7 +96,7 @@ function checkCpu(refusals: ArgumentErrors, nas: NasState, schema: string, row: 
   }
 }
 
-/** Pinned processors are counted (middleware: plugins/vm/vms.py, common_validation). */
+/** The number of pinned processors is validated (middleware: plugins/vm/vms.py, common_validation). */
 function checkPinning(refusals: ArgumentErrors, schema: string, row: Entry): void {
   if (row['pin_vcpus'] !== true) return;
   const cpuset = row['cpuset'] as string | null;
@@ -108,7 +108,7 @@ function checkPinning(refusals: ArgumentErrors, schema: string, row: Entry): voi
   }
 }
 
-/** How many numbers a set such as `0-3,8` names. */
+/** The number of elements of a set such as `0-3,8`. */
 function countNumericSet(text: string): number {
   const numbers = text.split(',').flatMap((part) => {
     const [from = 0, to = from] = part.split('-').map(Number);
@@ -117,7 +117,7 @@ function countNumericSet(text: string): number {
   return new Set(numbers).size;
 }
 
-/** Whether a shell would still wait for a quote. */
+/** Whether a shell would report an unclosed quote. */
 function hasOpenQuote(line: string): boolean {
   let open = '';
   for (let index = 0; index < line.length; index++) {

@@ -10,10 +10,10 @@ import { existsOnNas, realPath, volumeSize, zvolName } from '../storage/dataset-
 import { availableBytes, releaseArc, requestedBytes, shrinkArc } from '../system/memory-budget.ts';
 import { sharesPort } from './display-ports.ts';
 
-/** What the API calls the state of a VM. */
+/** The states of a VM in the API. */
 export type VmState = 'RUNNING' | 'STOPPED' | 'SUSPENDED' | 'ERROR';
 
-/** The state of a VM at this moment. */
+/** The current state of a VM. */
 export function vmStateOf(nas: NasState, vm: NasVm): VmState {
   if (!nas.hasKvm) return 'ERROR';
   if (!vm.guest) return 'STOPPED';
@@ -23,7 +23,6 @@ export function vmStateOf(nas: NasState, vm: NasVm): VmState {
 /** Running or suspended. */
 export const isRunningOrSuspended = (nas: NasState, vm: NasVm): boolean =>
   ['RUNNING', 'SUSPENDED'].includes(vmStateOf(nas, vm));
-/** A VM's name. */
 export const vmNameOf = (vm: NasVm): string => String(vm.row['name']);
 
 /** The `status` of an entry. */
@@ -33,14 +32,14 @@ export function vmStatusOf(nas: NasState, vm: NasVm): Entry {
   return { state, pid: vm.guest?.pid ?? null, domain_state: domain[state] };
 }
 
-/** The devices of a VM as they are shown: an order that nobody set follows from the type. */
+/** The devices of a VM as shown: a default order follows from the type. */
 export function displayedOrder(device: NasDevice): number {
   if (device.order) return device.order;
   const dtype = device.attributes['dtype'];
   return dtype === 'CDROM' ? 1000 : dtype === 'DISK' || dtype === 'RAW' ? 1001 : 1002;
 }
 
-/** A device as it is shown. */
+/** A device as shown. */
 export function describeDevice(device: NasDevice): Entry {
   return { id: device.id, attributes: { ...device.attributes }, vm: device.vm, order: displayedOrder(device) };
 }
@@ -49,7 +48,7 @@ export function describeDevice(device: NasDevice): Entry {
 export const devicesOf = (nas: NasState, vm: NasVm): NasDevice[] =>
   [...nas.devices.values()].filter((one) => one.vm === vm.id);
 
-/** A VM as it is shown. */
+/** A VM as shown. */
 export function describeVmEntry(nas: NasState, vm: NasVm): Entry {
   const devices = devicesOf(nas, vm);
   return {
@@ -61,15 +60,16 @@ export function describeVmEntry(nas: NasState, vm: NasVm): Entry {
   };
 }
 
-/** NetApp's prefix, as the middleware makes them. */
+/** NetApp's prefix, which the middleware uses. */
 export function randomMac(): string {
   const tail = [randomInt(0x80), randomInt(0x100), randomInt(0x100)];
   return ['00', 'a0', '98', ...tail.map((byte) => byte.toString(16).padStart(2, '0'))].join(':');
 }
 
 /**
- * What libvirt tells in the middle of things. Up to 25.10: no devices, raw state names, the event's name in `extra`, which is read out
- * of the wrong list (middleware: plugins/vm/events.py). From 26 on: the entry as it is, always as a change (plugins/vm/event.py).
+ * A libvirt event. Up to 25.10: no devices, raw state names, the event's name in `extra`, which is read out of the
+ * wrong list (middleware: plugins/vm/events.py). From 26 on: the current entry, always as a change
+ * (plugins/vm/event.py).
  */
 function emitDomainEvent(nas: NasState, vm: NasVm, msg: 'added' | 'changed', state: string, event: string): void {
   const { devices, ...entry } = describeVmEntry(nas, vm);
@@ -81,23 +81,23 @@ function emitDomainEvent(nas: NasState, vm: NasVm, msg: 'added' | 'changed', sta
   nas.events.emit({ collection: 'vm.query', msg, id: vm.id, fields, extra: { state: event } });
 }
 
-/** A guest stands still, or goes on. */
+/** Suspends or resumes a guest. */
 export function emitSuspended(nas: NasState, vm: NasVm): void {
   const [state, event] = vm.guest?.suspended ? ['PAUSED', 'SUSPENDED'] : ['RUNNING', 'RESUMED'];
   emitDomainEvent(nas, vm, 'changed', state, event);
 }
 
-/** A domain is defined anew before each start, up to 25.10 at creation, too. */
+/** A domain is redefined before each start, up to 25.10 at creation, too. */
 export const emitDefined = (nas: NasState, vm: NasVm): void => emitDomainEvent(nas, vm, 'added', 'SHUTOFF', 'NOSTATE');
 
-/** Up to 25.10 a domain is taken back before each start and before its machine is deleted. */
+/** Up to 25.10 a domain is undefined before each start and before its machine is deleted. */
 export const emitUndefined = (nas: NasState, vm: NasVm): void =>
   emitDomainEvent(nas, vm, 'changed', 'UPDATING CONFIGURATION', 'RUNNING');
 
-/** Those whose start is under way: libvirt lets nobody else begin another. */
+/** VMs whose start is in progress: libvirt refuses a concurrent start. */
 const starting = new WeakSet<NasVm>();
 
-/** Switches a VM on. Refuses what the middleware and libvirt refuse. */
+/** Switches a VM on. Refuses it for the same reasons as the middleware and libvirt. */
 export async function startVm(nas: NasState, vm: NasVm, overcommit: boolean): Promise<void> {
   const state = vmStateOf(nas, vm);
   const name = vmNameOf(vm);
@@ -154,7 +154,7 @@ async function describeMachine(nas: NasState, vm: NasVm, devices: readonly NasDe
   await mkdir(log, { recursive: true });
   const { row } = vm;
   const of = (...dtypes: string[]) => devices.filter(({ attributes }) => dtypes.includes(String(attributes['dtype'])));
-  // libvirt gets one sequence over disks and CD-ROMs; network cards never get a boot index.
+  // libvirt gets one sequence over disks and CD-ROMs; NICs never get a boot index.
   const bootable = of('DISK', 'RAW', 'CDROM').map((device, index) => ({ device, order: index + 1 }));
   const isDisk = ({ device }: { device: NasDevice }) => device.attributes['dtype'] !== 'CDROM';
   return {
@@ -187,7 +187,7 @@ async function describeMachine(nas: NasState, vm: NasVm, devices: readonly NasDe
 
 type Nic = MachineDescription['nics'][number];
 
-/** A card asks whenever it likes, and may be told something else by then. */
+/** A NIC may send a DHCP request at any time, and may get another answer by then. */
 const withDhcpOffer = (nas: NasState, card: Omit<Nic, 'dhcp'>): Nic => ({
   ...card,
   get dhcp() {
@@ -201,7 +201,7 @@ function diskBytes(nas: NasState, device: NasDevice): number {
   return zvol ? volumeSize(zvol) : statSync(realPath(nas, path)).size;
 }
 
-/** A NIC that names no interface hangs at the one of the default route. */
+/** A NIC without an interface is attached to the one of the default route. */
 function attachmentOf(nas: NasState, attributes: Entry): string {
   if (attributes['nic_attach']) return String(attributes['nic_attach']);
   const first = [...nas.links.values()].find((link) => link.address !== null);
@@ -214,7 +214,7 @@ function diskSerialOf(nas: NasState, device: NasDevice): string {
     : String(device.attributes['path'] ?? device.attributes['dtype']);
 }
 
-/** Whether what a device stands on is there. */
+/** Whether the backend of a device exists. */
 export function isDeviceBackingAvailable(nas: NasState, device: NasDevice): boolean {
   const { dtype, path } = device.attributes;
   if (dtype === 'DISPLAY') return !sharesPort(nas, device);
@@ -232,7 +232,7 @@ export async function killVm(nas: NasState, vm: NasVm): Promise<void> {
   handleGuestExit(nas, vm, guest);
 }
 
-/** Presses the ACPI button and looks every five seconds, until the machine is off or its patience is over. */
+/** Presses the ACPI button and checks every five seconds, until the machine is off or the timeout expires. */
 export async function shutDownVm(nas: NasState, vm: NasVm, timeoutSeconds: number): Promise<void> {
   vm.guest?.machine.pressPowerButton();
   for (let left = timeoutSeconds; left > 0 && vmStateOf(nas, vm) === 'RUNNING'; left -= 5)

@@ -1,4 +1,4 @@
-/** An IPv4 address as the kernel's tables have it: eight hexadecimal digits, last byte first. */
+/** An IPv4 address in the form of the kernel's tables: eight hexadecimal digits, last byte first. */
 export const hexAddress = (address: string): string =>
   address
     .split('.')
@@ -10,7 +10,7 @@ const toNumber = (address: string): number => address.split('.').reduce((sum, pa
 const toAddress = (value: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
 
-/** First and last address of the network that an address is in. */
+/** First and last address of the network of an address. */
 export function networkRange(address: string, prefix: number): { readonly first: string; readonly last: string } {
   const size = 2 ** (32 - prefix);
   const first = Math.floor(toNumber(address) / size) * size;

@@ -6,7 +6,7 @@ import type { OpenMode } from '../files/file-nodes.ts';
 import { Errno } from '../io/errno.ts';
 import type { OpenFile } from '../io/open-file.ts';
 
-/** A block device as the kernel has it: a disk, a partition, an array or a logical volume. */
+/** A block device of the kernel: a disk, a partition, an array or a logical volume. */
 export interface BlockDevice {
   /** E.g. `nvme0n1p1`, `md0`, `dm-0`. */
   readonly name: string;
@@ -15,7 +15,7 @@ export interface BlockDevice {
   readonly sectorBytes: number;
   readonly major: number;
   readonly minor: number;
-  /** What it lies on. */
+  /** The underlying devices. */
   readonly parents: readonly BlockDevice[];
   readonly read: ReadAt;
   /** `by` names the program. */
@@ -23,7 +23,7 @@ export interface BlockDevice {
   discard(offset: number, length: number, by: string): void;
   /** Of a disk. */
   readonly access?: DiskAccess;
-  /** Of a partition, and the table that it is in. */
+  /** Of a partition, and its table. */
   readonly partition?: TablePartition;
   readonly table?: PartitionTable;
   readonly array?: RaidMember;
@@ -32,7 +32,7 @@ export interface BlockDevice {
   readonly isRotational: boolean;
 }
 
-/** Opens one. Writing is refused while something else has it; `isHeld` says so at this moment. */
+/** Opens a device. Writing is refused while the device is in use; `isHeld` reports that at the time of the call. */
 export function openBlockDevice(device: BlockDevice, mode: OpenMode, isHeld: boolean): OpenFile {
   if (mode.write && isHeld) throw new Errno('EBUSY');
   let position = 0;
@@ -56,7 +56,7 @@ export function openBlockDevice(device: BlockDevice, mode: OpenMode, isHeld: boo
   };
 }
 
-/** A part of a device as one of its own. */
+/** A range of a device as a separate device. */
 export function deviceWindow(
   base: BlockDevice,
   offset: number,

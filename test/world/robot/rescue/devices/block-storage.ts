@@ -5,12 +5,12 @@ import type { DiskWrite, ServerHardware } from '../../hardware.ts';
 import { Errno } from '../io/errno.ts';
 import { type BlockDevice, deviceWindow } from './block-device.ts';
 
-/** An array that runs. */
+/** A running array. */
 export interface RunningArray {
   /** E.g. `md0`. */
   readonly name: string;
   readonly uuid: string;
-  /** As it stands in the superblocks, e.g. `rescue:0`. */
+  /** As in the superblocks, e.g. `rescue:0`. */
   readonly title: string;
   readonly level: number;
   readonly wanted: number;
@@ -18,7 +18,7 @@ export interface RunningArray {
   readonly members: readonly string[];
 }
 
-/** A volume group that was found. */
+/** A detected volume group. */
 export interface VolumeGroup {
   readonly name: string;
   readonly physical: readonly string[];
@@ -26,8 +26,8 @@ export interface VolumeGroup {
 }
 
 /**
- * The block devices of a server. What the kernel knows of partitions is what it read last; arrays and volume groups are put together at boot,
- * and hold what they are made of until somebody takes them apart.
+ * The block devices of a server. The kernel's partition list is the one it read last. Arrays and volume groups are
+ * assembled at boot, and hold their members until they are stopped.
  */
 export class BlockStorage {
   readonly disks: readonly DiskAccess[];
@@ -36,7 +36,7 @@ export class BlockStorage {
   #tables = new Map<string, PartitionTable | undefined>();
   #arrays: RunningArray[] = [];
   #inactive = new Set<string>();
-  /** Zeros are not what is read after a TRIM: it is advice, and the drive may keep what it has. */
+  /** The range does not read as zeros: TRIM is advisory, and the drive may keep the data. */
   readonly keepsTrimmed: (serial: string) => boolean;
 
   constructor(
@@ -55,7 +55,7 @@ export class BlockStorage {
     return this.#arrays;
   }
 
-  /** Every device there is now, disks with their partitions first. */
+  /** All current devices, disks with their partitions first. */
   devices(): BlockDevice[] {
     const found: BlockDevice[] = [];
     for (const [index, access] of this.disks.entries()) {
@@ -73,18 +73,18 @@ export class BlockStorage {
     return this.devices().find((device) => device.name === name);
   }
 
-  /** What lies directly on a device. */
+  /** The devices directly on a device. */
   childrenOf(device: BlockDevice, devices = this.devices()): BlockDevice[] {
     return devices.filter((one) => one.parents.some((parent) => parent.name === device.name));
   }
 
-  /** Something else has it or a part of it: an array, a volume group, a mounted file system. */
+  /** An array, a volume group or a mounted file system uses the device or a part of it. */
   isHeld(device: BlockDevice, devices = this.devices()): boolean {
     if (this.mounted.has(device.name)) return true;
     return this.childrenOf(device, devices).some((child) => child.type !== 'part' || this.isHeld(child, devices));
   }
 
-  /** The kernel looks at a disk's table again. Throws EBUSY while one of its partitions is in use. */
+  /** The kernel rereads a disk's table. Throws EBUSY while one of its partitions is in use. */
   readTable(name: string): void {
     const access = this.disks.find(({ disk }) => disk.name === name);
     if (!access) throw new Errno('ENOTTY');
@@ -96,7 +96,7 @@ export class BlockStorage {
     this.#tables.set(name, readPartitionTable(read, disk.sizeBytes, disk.sectorBytes));
   }
 
-  /** Puts together what is found and not running. Answers with the new ones. */
+  /** Assembles arrays that are detected and not running. Returns the new ones. */
   assemble(): RunningArray[] {
     const devices = this.devices();
     const found = new Map<string, RunningArray & { members: string[] }>();
@@ -116,7 +116,7 @@ export class BlockStorage {
     return [...found.values()];
   }
 
-  /** Throws EBUSY while something lies on it. */
+  /** Throws EBUSY while the device is in use. */
   stop(array: RunningArray): void {
     const device = this.find(array.name);
     if (device && this.isHeld(device)) throw new Errno('EBUSY');
@@ -139,7 +139,7 @@ export class BlockStorage {
     else this.#inactive.add(group);
   }
 
-  /** `0` of the rescue system's own is `md0`; others are counted from the end. */
+  /** `0` of the rescue system's own arrays is `md0`; other arrays are numbered downwards from the highest number. */
   #arrayName(title: string, others: readonly RunningArray[]): string {
     const own = /^rescue:(\d+)$/.exec(title)?.[1];
     const taken = new Set([...this.#arrays, ...others].map(({ name }) => name));
@@ -186,7 +186,7 @@ export class BlockStorage {
     }));
   }
 
-  /** A mirror: read from its first member, written to all of them. */
+  /** A mirror: reads from its first member, writes to all of them. */
   #array(array: RunningArray, devices: readonly BlockDevice[]): BlockDevice {
     const parents = devices.filter(({ name }) => array.members.includes(name));
     const dataOffset = 2048 * 512;

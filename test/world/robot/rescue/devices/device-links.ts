@@ -2,7 +2,7 @@ import { readSignatures } from '../../../disk-format/signatures.ts';
 import type { BlockDevice } from './block-device.ts';
 import type { BlockStorage } from './block-storage.ts';
 
-/** Links below `/dev`, by path, each with the name of its device: what udev's rules make. */
+/** Links below `/dev`, by path, each with the name of its device, as udev's rules create them. */
 export function deviceLinks(storage: BlockStorage): Map<string, string> {
   const links = new Map<string, string>();
   const devices = storage.devices();
@@ -28,7 +28,7 @@ function linksOf(device: BlockDevice, storage: BlockStorage): string[] {
   ];
 }
 
-/** Names of a whole disk in `/dev/disk/by-id`; of a partition the same with `-partN`. */
+/** Names of a whole disk in `/dev/disk/by-id`; for a partition the same with `-partN`. */
 export function byIdNames(device: BlockDevice, storage: BlockStorage): string[] {
   if (device.type === 'part') {
     const [disk] = device.parents;
@@ -50,7 +50,7 @@ export function byIdNames(device: BlockDevice, storage: BlockStorage): string[] 
 /** Four groups of eight, as mdadm writes them. */
 export const formatMdUuid = (uuid: string): string => uuid.replaceAll('-', '').replace(/(.{8})(?=.)/g, '$1:');
 
-/** Device-mapper doubles the dashes of its two names. */
+/** Device-mapper doubles the dashes of both names. */
 export const dmName = ({ volume }: BlockDevice): string =>
   volume ? `${volume.group.replaceAll('-', '--')}-${volume.name.replaceAll('-', '--')}` : '';
 
@@ -68,7 +68,7 @@ function pathNames(device: BlockDevice): string[] {
     : [`pci-0000:00:17.0-ata-${number + 1}`];
 }
 
-/** udev writes white space as one underscore, and other characters that do not suit a path as `\xNN`. */
+/** udev replaces white space with one underscore, and other characters that are unsafe in a path with `\xNN`. */
 const encode = (text: string): string =>
   text
     .replaceAll(/\s+/g, '_')

@@ -1,18 +1,18 @@
 import type { OpenFile } from '../io/open-file.ts';
 import { Pipe } from '../io/pipe.ts';
 
-/** How something is opened. */
+/** The mode of an open call. */
 export interface OpenMode {
   readonly read: boolean;
   readonly write: boolean;
   readonly append?: boolean;
   readonly create?: boolean;
   readonly truncate?: boolean;
-  /** The program that opens it: the ledger of disks names it. */
+  /** The opening program: the ledger of disks names it. */
   readonly by?: string;
 }
 
-/** What can be in a directory. */
+/** The entries of a directory. */
 export type FileSystemNode = FileNode | DirectoryNode | LinkNode | FifoNode | DeviceNode | VirtualNode;
 
 /** A file in RAM. */
@@ -20,16 +20,16 @@ export interface FileNode {
   readonly kind: 'file';
   mode: number;
   content: Buffer;
-  /** Bytes of `content` that are in use. */
+  /** Used bytes of `content`. */
   length: number;
 }
 
 export interface DirectoryNode {
   readonly kind: 'directory';
   mode: number;
-  /** Names in it, for directories that are made up when somebody looks. */
+  /** Entries of a directory that are computed on access. */
   readonly list: () => ReadonlyMap<string, FileSystemNode>;
-  /** The same, where names can be added. */
+  /** The same for a directory in which entries can be created. */
   readonly names: Map<string, FileSystemNode> | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface FifoNode {
   readonly pipe: Pipe;
 }
 
-/** A device: opening it is its own affair. */
+/** A device: it implements its own open. */
 export interface DeviceNode {
   readonly kind: 'block' | 'character';
   readonly major: number;
@@ -52,7 +52,7 @@ export interface DeviceNode {
   open(mode: OpenMode): OpenFile;
 }
 
-/** A file of `/proc` or `/sys`: made up when it is read. */
+/** A file of `/proc` or `/sys`: computed on read. */
 export interface VirtualNode {
   readonly kind: 'virtual';
   readonly mode: number;
@@ -69,13 +69,13 @@ export const newFifo = (): FifoNode => ({ kind: 'fifo', mode: 0o644, pipe: new P
 
 export const newVirtualFile = (read: () => string, mode = 0o444): VirtualNode => ({ kind: 'virtual', mode, read });
 
-/** A directory of its own, with what is in it at first. */
+/** A directory with stored entries, and its initial content. */
 export function newDirectory(entries: Readonly<Record<string, FileSystemNode>> = {}, mode = 0o755): DirectoryNode {
   const names = new Map(Object.entries(entries));
   return { kind: 'directory', mode, list: () => names, names };
 }
 
-/** A directory that is made up when somebody looks. */
+/** A directory with computed entries. */
 export const newVirtualDirectory = (list: () => Readonly<Record<string, FileSystemNode>>): DirectoryNode => ({
   kind: 'directory',
   mode: 0o755,

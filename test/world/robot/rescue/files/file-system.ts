@@ -10,7 +10,7 @@ import {
   type OpenMode,
 } from './file-nodes.ts';
 
-/** Where a path leads: the directory that has the name, and what is there. */
+/** A resolved path: the parent directory, and the node if it exists. */
 export interface PathLookup {
   readonly parent: DirectoryNode;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface PathLookup {
   readonly node: FileSystemNode | undefined;
 }
 
-/** The file system of a server: in RAM, with so much room and no more. */
+/** The file system of a server: in RAM, with a fixed capacity. */
 export class FileSystem {
   readonly root: DirectoryNode;
   readonly #limit: number;
@@ -38,7 +38,7 @@ export class FileSystem {
     return this.#limit;
   }
 
-  /** Follows a path as far as its last name. Throws an Errno where that is not possible. */
+  /** Resolves a path up to its last name. Throws an Errno where that is not possible. */
   find(path: string, cwd: string, follow = true, depth = 0): PathLookup {
     if (path === '') throw new Errno('ENOENT');
     if (depth > 16) throw new Errno('ELOOP');
@@ -70,7 +70,7 @@ export class FileSystem {
     return { parent, name: trail.at(-1)?.name ?? '', path: path_, node };
   }
 
-  /** What a path leads to. Throws ENOENT where there is nothing. */
+  /** The node of a path. Throws ENOENT without one. */
   get(path: string, cwd: string, follow = true): FileSystemNode {
     const { node } = this.find(path, cwd, follow);
     if (!node) throw new Errno('ENOENT');
@@ -110,7 +110,7 @@ export class FileSystem {
     }
   }
 
-  /** Puts something at a place that is free. */
+  /** Adds a node at an unused path. */
   create<N extends FileSystemNode>(place: PathLookup, node: N): N {
     if (place.node) throw new Errno('EEXIST');
     if (!place.parent.names) throw new Errno('EROFS');
@@ -157,7 +157,7 @@ export class FileSystem {
     return opened;
   }
 
-  /** Files of names that are gone are counted until the system ends; so small a leak is nobody's trouble. */
+  /** Files without a name count until the system ends; such a small leak is acceptable. */
   #resize(node: FileNode, length: number): void {
     this.#account(length - node.length);
     if (length > node.content.length) {

@@ -2,7 +2,7 @@ import { hexAddress } from '../devices/address-format.ts';
 import type { RescueSystem } from '../rescue-system.ts';
 import { type FileSystemNode, newVirtualDirectory, newVirtualFile } from './file-nodes.ts';
 
-/** `/proc`, as far as somebody may ask. */
+/** The supported part of `/proc`. */
 export function processFiles(system: RescueSystem): Record<string, FileSystemNode> {
   const self = newVirtualDirectory(() => ({
     fd: newVirtualDirectory(() =>
@@ -71,7 +71,7 @@ function cpuInfo({ hardware }: RescueSystem): string {
 }
 
 export function formatMemoryInfo({ memoryMiB, files }: RescueSystem): string {
-  // The kernel keeps a little for itself.
+  // The kernel reserves a little for itself.
   const total = Math.floor(memoryMiB * 1024 * 0.985);
   const free = total - 300_000 - Math.ceil(files.usedBytes / 1024);
   const line = (name: string, value: number): string => `${`${name}:`.padEnd(16)}${String(value).padStart(8)} kB\n`;
@@ -104,7 +104,7 @@ function partitions({ storage }: RescueSystem): string {
   return `major minor  #blocks  name\n\n${lines.map((line) => `${line}\n`).join('')}`;
 }
 
-/** Everything that is mounted, the root first. */
+/** All mounts, the root first. */
 export function formatMounts(system: RescueSystem): string {
   return mountList(system)
     .map(({ source, target, type, options }) => `${source} ${target} ${type} ${options} 0 0\n`)

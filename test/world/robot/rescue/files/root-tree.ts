@@ -15,7 +15,7 @@ import {
 import { processFiles } from './proc-files.ts';
 import { sysFiles } from './sys-files.ts';
 
-/** What is the same on every Linux of the world: programs, devices, and what the kernel tells of itself. */
+/** The part that is equal on every simulated Linux: programs, devices, and the kernel's files. */
 export function commonTree(system: RescueSystem, entries: Readonly<Record<string, FileSystemNode>>): DirectoryNode {
   const programs = newVirtualDirectory(() =>
     Object.fromEntries(system.programNames().map((name) => [name, newFile('', 0o755)])),
@@ -67,7 +67,7 @@ function blocks(system: RescueSystem, strays: UnlinkedFiles): [string, FileSyste
     },
   ]);
   const groups = system.storage.groups().filter(({ active }) => active);
-  // What is in them is looked up when somebody goes there: every path of a device leads through here.
+  // Their content is computed on access: every path of a device passes here.
   const folders = ['disk', 'md', 'mapper', ...groups.map(({ name }) => name)].map((name): [string, FileSystemNode] => [
     name,
     linkFolder(system, name, strays),
@@ -75,7 +75,7 @@ function blocks(system: RescueSystem, strays: UnlinkedFiles): [string, FileSyste
   return [...nodes, ...folders];
 }
 
-/** What somebody created among the links, by folder: a name that no device has becomes a file in RAM. */
+/** Files that a program created among the links, by folder: a name without a device becomes a file in RAM. */
 type UnlinkedFiles = Map<string, Map<string, FileSystemNode>>;
 
 /** A folder of links back to devices. */

@@ -3,7 +3,7 @@ import type { BlockDevice } from '../devices/block-device.ts';
 import type { RescueSystem } from '../rescue-system.ts';
 import { type FileSystemNode, newDirectory, newVirtualDirectory, newVirtualFile } from './file-nodes.ts';
 
-/** `/sys`, as far as somebody may ask. Without UEFI there is nothing of a firmware. */
+/** The supported part of `/sys`. Without UEFI there is no firmware folder. */
 export function sysFiles(system: RescueSystem): Record<string, FileSystemNode> {
   const { hardware, storage } = system;
   const line = (value: string | number): FileSystemNode => newVirtualFile(() => `${value}\n`);

@@ -24,7 +24,7 @@ const errorMessages = {
 
 export type ErrnoCode = keyof typeof errorMessages;
 
-/** What the kernel says no with. The message is the one of `strerror`. */
+/** An error of the kernel. The message is the one of `strerror`. */
 export class Errno extends Error {
   readonly code: ErrnoCode;
 

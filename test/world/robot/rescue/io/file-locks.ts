@@ -1,10 +1,10 @@
 import type { OpenFile } from './open-file.ts';
 
-/** Who holds the lock of a file, as `flock` gives it: an open file, for as long as any descriptor of it is open. */
+/** The owners of file locks, as with `flock`: an open file, as long as any descriptor of it is open. */
 const lockHolders = new WeakMap<object, OpenFile>();
 const lockWaiters = new WeakMap<object, Set<() => void>>();
 
-/** Takes the lock of what was opened, if it is free. Taking it twice is no harm. */
+/** Takes the lock of an open file, if it is free. Taking it twice has no effect. */
 export function tryLock(file: OpenFile): boolean {
   const node = file.node ?? file;
   const holder = lockHolders.get(node);
@@ -22,7 +22,7 @@ export function unlock(file: OpenFile): void {
   for (const wake of all) wake();
 }
 
-/** Resolves when somebody lets go of it. */
+/** Resolves when a lock is released. */
 export function awaitUnlock(file: OpenFile, signal: AbortSignal): Promise<void> {
   const node = file.node ?? file;
   return new Promise((resolve, reject) => {

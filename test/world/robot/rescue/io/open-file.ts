@@ -1,16 +1,16 @@
 import { Errno } from './errno.ts';
 
-/** Something that was opened. Several descriptors can share one, and its position with it. */
+/** An open file. Several descriptors can share one, including its position. */
 export interface OpenFile {
-  /** Empty at the end. Waits for what is still to come. */
+  /** Empty at the end. Waits for further data. */
   read(most: number, signal: AbortSignal): Promise<Buffer>;
-  /** Waits while nobody takes it. Throws an Errno. */
+  /** Waits until a reader takes it. Throws an Errno. */
   write(bytes: Buffer, signal: AbortSignal): Promise<void>;
-  /** Moves to so many bytes from the beginning, where that makes sense. */
+  /** Seeks to this many bytes from the start, if the file supports it. */
   seek?(offset: number): void;
   /** Called once, when the last descriptor is closed. */
   release?(): void;
-  /** What was opened, for programs that ask a device for more than its bytes. */
+  /** The underlying node, for programs that need more of a device than its bytes. */
   readonly node?: object;
 }
 
@@ -47,7 +47,7 @@ export class Descriptors {
     return this.#table.get(number);
   }
 
-  /** Takes the descriptor over; what had the number before is closed. */
+  /** Installs a descriptor under a number; the previous one is closed. */
   set(number: number, descriptor: Descriptor): void {
     this.#table.get(number)?.close();
     this.#table.set(number, descriptor);
@@ -62,7 +62,7 @@ export class Descriptors {
     return [...this.#table.keys()].sort((a, b) => a - b);
   }
 
-  /** What a child process gets. */
+  /** The descriptors of a child process. */
   copy(): Descriptors {
     const copy = new Descriptors();
     for (const [number, descriptor] of this.#table) copy.set(number, descriptor.duplicate());

@@ -1,10 +1,10 @@
 import { Errno } from './errno.ts';
 import { Descriptor, type OpenFile } from './open-file.ts';
 
-/** What a pipe holds before its writer waits, as on Linux. */
+/** Capacity of a pipe before its writer waits, as on Linux. */
 const capacity = 64 * 1024;
 
-/** Bytes on their way from writers to readers. It ends when all writers are gone; without readers it breaks. */
+/** A byte stream from writers to readers. It ends when all writers have closed it; without readers it breaks. */
 export class Pipe {
   #chunks: Buffer[] = [];
   #held = 0;
@@ -12,7 +12,7 @@ export class Pipe {
   #readers = 0;
   #waiting = new Set<() => void>();
 
-  /** Opens one end. The other one need not be there yet. */
+  /** Opens one end. The other one may not exist yet. */
   openReader(): OpenFile {
     this.#readers += 1;
     this.#changed();
@@ -46,13 +46,13 @@ export class Pipe {
     };
   }
 
-  /** Both ends of a new one. */
+  /** Both ends of a new pipe. */
   static make(): { reader: Descriptor; writer: Descriptor } {
     const pipe = new Pipe();
     return { reader: new Descriptor(pipe.openReader()), writer: new Descriptor(pipe.openWriter()) };
   }
 
-  /** As `open` of a FIFO does: until somebody has opened the other end. */
+  /** Like `open` of a FIFO: waits until the other end is open. */
   async awaitOther(end: 'reader' | 'writer', signal: AbortSignal): Promise<void> {
     while ((end === 'reader' ? this.#writers : this.#readers) === 0) await this.#change(signal);
   }

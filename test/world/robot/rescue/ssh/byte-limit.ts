@@ -1,10 +1,10 @@
-/** After so many bytes nothing comes through any more. `onReached` is called once. */
+/** A limit after which no more bytes pass. `onReached` is called once. */
 export interface ByteLimit {
   readonly bytes: number;
   readonly onReached: () => void;
 }
 
-/** What is left of a limit; without one, everything comes through. */
+/** The remaining bytes of a limit; unlimited without one. */
 export class RemainingBytes {
   #left = Number.POSITIVE_INFINITY;
   readonly #onReached: () => void;
@@ -18,7 +18,7 @@ export class RemainingBytes {
     return this.#left === 0;
   }
 
-  /** As much of it as comes through. */
+  /** The prefix of the data that passes. */
   take(bytes: Buffer): Buffer {
     const taken = bytes.subarray(0, Math.min(bytes.length, this.#left));
     if (taken.length > 0) this.#spendTo(this.#left - taken.length);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { makeSshKey } from '../../setup/ssh-key.ts';
 
-/** The key that a system shows, and how `ssh-keygen -l` names it. */
+/** The host key of a system, and its name in `ssh-keygen -l`. */
 export interface HostKey {
   /** OpenSSH's private format. */
   readonly secret: string;
@@ -9,13 +9,13 @@ export interface HostKey {
   readonly fingerprint: string;
 }
 
-/** A new one, as sshd makes at its first start. */
+/** A new one, as sshd generates at its first start. */
 export function makeHostKey(): HostKey {
   const { private: secret, public: line } = makeSshKey();
   return { secret, fingerprint: fingerprintOf(publicKeyBlob(line) ?? Buffer.alloc(0)) };
 }
 
-/** The blob of an OpenSSH public key line, or undefined when it is none. */
+/** The blob of an OpenSSH public key line, or undefined for an invalid one. */
 export function publicKeyBlob(line: string): Buffer | undefined {
   const [, blob] = /(?:^|\s)(?:ssh-(?:ed25519|rsa)|ecdsa-sha2-nistp\d+)\s+([A-Za-z0-9+/=]+)/.exec(line) ?? [];
   return blob === undefined ? undefined : Buffer.from(blob, 'base64');

@@ -5,27 +5,27 @@ import { RescueProcess } from '../process.ts';
 import type { RescueSystem } from '../rescue-system.ts';
 import { type ByteLimit, RemainingBytes } from './byte-limit.ts';
 
-/** A command that runs for a client. */
+/** A client's running command. */
 export interface RunningCommand {
   /** Its exit status. */
   readonly ended: Promise<number>;
-  /** Nothing writes to the channel any more. */
+  /** The channel has no more writers. */
   readonly closed: Promise<void>;
-  /** The system went down while the command ran. */
+  /** The system stopped while the command ran. */
   isGone(): boolean;
   wasKilled(): boolean;
 }
 
 export interface ChannelLimits {
-  /** What the client sends. */
+  /** The client's input. */
   readonly input?: ByteLimit;
   /** Both outputs together. */
   readonly output?: ByteLimit;
 }
 
 /**
- * Runs a command as sshd does: by the login shell, with the channel as its three files. A client that goes away ends nothing: the
- * command finds its input ended and its output broken, and goes on where it needs neither.
+ * Runs a command like sshd: by the login shell, with the channel as its three files. A disconnect ends no command: its
+ * input ends and its output breaks, and a command that needs neither continues.
  */
 export function runChannelCommand(
   system: RescueSystem,
@@ -62,7 +62,7 @@ export function runChannelCommand(
   };
 }
 
-/** What the client sends. It is taken as fast as somebody reads it. */
+/** The client's input, at the reader's speed. */
 function channelInput(channel: ServerChannel, limit: ByteLimit | undefined): OpenFile {
   const allowance = new RemainingBytes(limit);
   let rest: Buffer = Buffer.alloc(0);

@@ -21,19 +21,19 @@ export interface SshServerOptions extends AcceptedLogins {
 
 export interface RunningSsh {
   readonly port: number;
-  /** All connections end. What runs goes on. */
+  /** All connections end. Running commands continue. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** sshd of a system: exec requests only run commands of its own. */
+/** sshd of a system: exec requests only run simulated commands. */
 export async function startSshServer(options: SshServerOptions): Promise<RunningSsh> {
   const connections = new Set<Connection>();
   const server = new ssh2.Server(
     { hostKeys: [options.hostKey.secret], ident: 'OpenSSH_9.2p1 Debian-2+deb12u5' },
     (connection, info) => {
       connections.add(connection);
-      // As OpenSSH does it. It is missing in the types.
+      // As in OpenSSH. The types lack it.
       (connection as Connection & Pick<ssh2.Client, 'setNoDelay'>).setNoDelay(true);
       connection.on('authentication', (context) => checkLogin(context, options));
       connection.on('ready', () => {
@@ -60,7 +60,7 @@ export async function startSshServer(options: SshServerOptions): Promise<Running
   };
 }
 
-/** The other end sees a connection that is gone. */
+/** The client sees a lost connection. */
 function dropConnection(connection: Connection): void {
   const { _sock: socket } = connection as unknown as { _sock?: Socket };
   if (socket) socket.destroy();
@@ -70,7 +70,7 @@ function dropConnection(connection: Connection): void {
 function serveSession(session: Session, connection: Connection, options: SshServerOptions, from: string): void {
   const environment = new Map<string, string>();
   session.on('env', (accept, _reject, { key, val }) => {
-    // Debian's sshd takes the locale and nothing else.
+    // Debian's sshd accepts only the locale.
     if (/^(?:LANG|LC_\w+)$/.test(key)) environment.set(key, val);
     accept?.();
   });
@@ -108,13 +108,13 @@ async function serveExec(
   await finish(channel, started, fault, connection);
 }
 
-/** One direction ends in the middle, and takes the connection with it. The command knows only what it then finds. */
+/** One direction ends early, and the connection with it. The command sees only the effects on its files. */
 function limitsOf(fault: Extract<Fault, { kind: 'cut' }>, end: () => void): ChannelLimits {
   const limit = { bytes: fault.bytes, onReached: () => void stall(fault).then(end) };
   return fault.of === 'request' ? { input: limit } : { output: limit };
 }
 
-/** Something else than what the command would have said. */
+/** A replacement for the command's output. */
 function injectErrorResult(
   channel: ServerChannel,
   { body = 'Connection refused by a fault', status = 1 }: Extract<Fault, { kind: 'error' }>,
@@ -131,16 +131,16 @@ async function finish(
   connection: Connection,
 ): Promise<void> {
   const status = await started.ended;
-  // What said less than it was cut off after was heard all the same.
+  // An output that is shorter than the limit arrived completely.
   if (fault?.kind !== 'cut' && (await applyFaultAfterCall(fault))) return dropConnection(connection);
-  // A system that goes down says nothing: the channel just ends.
+  // A system that stops sends no status: the channel just ends.
   if (started.isGone()) {
     channel.end();
     return;
   }
   if (status > 128 && status < 160 && started.wasKilled()) channel.exit(signalName(status - 128), false, '');
   else channel.exit(status);
-  // What still writes in the background keeps the channel open, as with the real sshd.
+  // As with the real sshd, a background writer keeps the channel open.
   await started.closed;
   channel.end();
 }

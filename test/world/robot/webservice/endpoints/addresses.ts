@@ -46,7 +46,7 @@ function broadcastOf(ip: string, prefix: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(last / 2 ** shift) % 256).join('.');
 }
 
-/** All servers, or the one that `?server_ip=` names. */
+/** All servers, or the one of `?server_ip=`. */
 function serversByQuery({ robot, account, query }: WebserviceRequest): ServerState[] {
   const wanted = query.get('server_ip');
   return serversOf(robot, account).filter(({ address }) => wanted === null || address === wanted);
@@ -82,7 +82,7 @@ function setTraffic(traffic: TrafficWarnings, form: FormArray): void {
   Object.assign(traffic, next, { warnings: warnings === 'true' });
 }
 
-/** The main address has the server's own card; only others can have one of their own. */
+/** The main address uses the server's own NIC; only other addresses can have a MAC of their own. */
 function additionalIp(ask: WebserviceRequest): IpState {
   const { ip } = ipOfRequest(ask);
   if (ip.isMain) throw notFoundRobotError('MAC_NOT_AVAILABLE', 'there is no separate MAC for this address');

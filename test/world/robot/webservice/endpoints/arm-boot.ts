@@ -7,7 +7,7 @@ import { conflictRobotError, invalidInputError } from '../errors.ts';
 import { type FormArray, formText, formTexts } from '../php-form.ts';
 import { bootKindDescriptions, rescueKeyboards } from './boot-kinds.ts';
 
-/** Arms one configuration for the next network boot. At most one can be armed. Nothing reboots by this. */
+/** Arms one configuration for the next network boot. At most one can be armed. Arming reboots nothing. */
 export function armBoot(ask: WebserviceRequest, server: ServerState, kind: BootConfigKind): void {
   const { robot, form, account } = ask;
   const { systemField, langs, takesKeys, takesHostname } = bootKindDescriptions[kind];
@@ -48,7 +48,7 @@ function checkForm(form: FormArray, kind: BootConfigKind): void {
   if (invalid.length > 0) throw invalidInputError({ invalid });
 }
 
-/** Keys are named by the fingerprints of stored ones; others are not taken. */
+/** Keys are given by the fingerprints of stored keys; other keys are refused. */
 function keysOfForm(account: AccountState, form: FormArray): StoredSshKey[] {
   return formTexts(form, 'authorized_key')
     .filter((one) => one !== '')

@@ -1,8 +1,8 @@
 import type { BootConfigKind } from '../../state.ts';
 
-/** What one kind of boot configuration is made of. */
+/** The properties of one kind of boot configuration. */
 export interface BootKindDescription {
-  /** Name of the parameter and field that says what is to be booted. */
+  /** Name of the parameter and field of the system to boot. */
   readonly systemField: 'os' | 'dist';
   readonly systems: readonly string[];
   readonly langs?: readonly string[];
@@ -10,7 +10,7 @@ export interface BootKindDescription {
   readonly hasArch?: true;
   readonly takesHostname?: true;
   readonly hasLast?: true;
-  /** Code where it is not to be had for want of something that costs extra. */
+  /** Error code where the kind is unavailable without a paid option. */
   readonly missingAddon?: string;
 }
 

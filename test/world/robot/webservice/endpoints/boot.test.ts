@@ -26,7 +26,7 @@ const accounts = [
 const path = '/boot/3140011/rescue';
 
 describe('rescue', () => {
-  it('shows lists while it is inactive, and one word each while it is active', async () => {
+  it('shows lists while it is inactive, and one value each while it is active', async () => {
     const { ask } = await enter({ accounts });
     const inactive = {
       os: ['linux', 'linuxold', 'vkvm', 'vkvmold'],
@@ -67,7 +67,7 @@ describe('rescue', () => {
     ['brackets', `authorized_key[]=${one.fingerprint}&authorized_key[]=${two.fingerprint}`, 2],
     ['numbers, encoded', `authorized_key%5B0%5D=${one.fingerprint}&authorized_key%5B1%5D=${two.fingerprint}`, 2],
     ['capitals', `authorized_key=${one.fingerprint.toUpperCase()}`, 1],
-  ])('takes fingerprints of stored keys: %s', async (_, keys, count) => {
+  ])('accepts fingerprints of stored keys: %s', async (_, keys, count) => {
     const { ask } = await enter({ accounts });
     expect((await ask(`POST ${path}`, { form: `os=linux&${keys}` })).body.rescue.authorized_key).toHaveLength(count);
   });
@@ -79,7 +79,7 @@ describe('rescue', () => {
     ['os=linux&keyboard=xx', { invalid: ['keyboard'] }],
     ['os=linux&authorized_key=00:11', { invalid: ['authorized_key'] }],
     [`os=linux&authorized_key=${encodeURIComponent(one.data)}`, { invalid: ['authorized_key'] }],
-  ])('refuses %j by the name of the parameter, and arms nothing', async (form, error) => {
+  ])('refuses %j with the name of the parameter, and arms nothing', async (form, error) => {
     const { ask, room } = await enter({ accounts });
     expect((await ask(`POST ${path}`, { form })).body.error).toMatchObject({ code: 'INVALID_INPUT', ...error });
     expect(room.servers()[0]?.armed).toBeUndefined();
@@ -96,7 +96,7 @@ describe('rescue', () => {
     expect((await ask(`GET ${path}/last`)).body.rescue).toMatchObject({ os: 'linux', password: second, active: false });
   });
 
-  it('lapses after an hour in which nobody restarted the server', async () => {
+  it('expires after an hour without a restart of the server', async () => {
     const { ask, clock } = await enter();
     await ask(`POST ${path}`, { form: 'os=linux' });
     await clock.pass(3599);
@@ -105,7 +105,7 @@ describe('rescue', () => {
     expect((await ask(`GET ${path}`)).body.rescue.active).toBe(false);
   });
 
-  it('armed twice: refused, or as a test may choose, the new one holds', async () => {
+  it("armed twice: refused, or by a test's choice, the new one replaces it", async () => {
     const refusing = await enter({ accounts });
     await refusing.ask(`POST ${path}`, { form: 'os=linux' });
     expect(statusAndCodeOf(await refusing.ask(`POST ${path}`, { form: 'os=linux' }))).toBe('409 BOOT_ALREADY_ENABLED');
@@ -115,7 +115,7 @@ describe('rescue', () => {
     expect(body.rescue.authorized_key[0].key.name).toBe('two');
   });
 
-  it('what is not documented can be had either way: no password beside keys, no arch', async () => {
+  it('undocumented variants are available: no password besides keys, no arch', async () => {
     const { ask } = await enter({ accounts, behaviour: { passwordBesideKeys: false, sendsArch: false } });
     const { body } = await ask(`POST ${path}`, { form: `os=linux&authorized_key=${one.fingerprint}` });
     expect(body.rescue).toMatchObject({ active: true, password: null });
@@ -124,7 +124,7 @@ describe('rescue', () => {
 });
 
 describe('boot configurations', () => {
-  it('at most one is active, and the others go on showing what there is', async () => {
+  it('at most one is active, and the others still show their lists', async () => {
     const { ask, room } = await enter();
     await ask('POST /boot/3140011/linux', { form: 'dist=Debian+12+base&lang=en' });
     expect(statusAndCodeOf(await ask(`POST ${path}`, { form: 'os=linux' }))).toBe('409 BOOT_ALREADY_ENABLED');
@@ -137,7 +137,7 @@ describe('boot configurations', () => {
     expect(room.servers()[0]?.armed).toBeUndefined();
   });
 
-  it('null is what a product does not offer, and it says so', async () => {
+  it('null is a configuration that a product does not offer, and arming it is refused', async () => {
     const { ask } = await enter({ servers: [{ number: 7, offers: ['linux'] }] });
     const { boot } = (await ask('GET /boot/7')).body;
     expect(boot).toMatchObject({ rescue: null, vnc: null, windows: null, plesk: null, cpanel: null });
@@ -151,7 +151,7 @@ describe('boot configurations', () => {
     ['windows', 'dist=Windows+Server+2022+Standard+Edition&lang=en'],
     ['plesk', 'dist=Debian+12+base&lang=en_US&hostname=a.example.org'],
     ['cpanel', 'dist=AlmaLinux+9+base&lang=en_US&hostname=a.example.org'],
-  ])('%s works the same, with a language, and is no less dangerous', async (kind, form) => {
+  ])('%s works the same, with a language, and is as dangerous', async (kind, form) => {
     const { ask, room } = await enter({ servers: [{ number: 7, offers: ['rescue', kind] }] });
     expect((await ask(`POST /boot/7/${kind}`)).body.error.missing).toContain('dist');
     expect((await ask(`POST /boot/7/${kind}`, { form })).body[kind]).toMatchObject({ active: true });

@@ -18,7 +18,7 @@ import { armBoot } from './arm-boot.ts';
 import { bootKindDescriptions } from './boot-kinds.ts';
 import { describeKeyBriefly } from './keys.ts';
 
-/** One configuration as it is shown: lists of what there is while it is inactive, what was chosen while it is active. */
+/** One configuration as shown: the available values while it is inactive, the chosen ones while it is active. */
 function describe(
   robot: RobotState,
   server: ServerState,
@@ -42,13 +42,13 @@ function describe(
   };
 }
 
-/** Deprecated, and said to be missing in newer answers. */
+/** Deprecated, and reportedly missing in newer answers. */
 function archOf({ behaviour }: RobotState, kind: BootConfigKind, activation: BootActivation | undefined): object {
   if (!bootKindDescriptions[kind].hasArch || !behaviour.sendsArch) return {};
   return { arch: activation?.arch ?? [64, 32] };
 }
 
-/** What is active of this kind. */
+/** The active configuration of this kind. */
 function activeOf(robot: RobotState, server: ServerState, kind: BootConfigKind): BootActivation | undefined {
   const activation = currentActivation(robot, server);
   return activation?.kind === kind ? activation : undefined;

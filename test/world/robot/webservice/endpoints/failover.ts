@@ -21,7 +21,7 @@ function failoverOfRequest({ account, params }: WebserviceRequest): FailoverStat
   return failover;
 }
 
-/** The answer comes when it is done; it is done even when nobody waits for it any more. */
+/** The answer is sent when the switch is complete; the switch also completes after the client disconnects. */
 async function routeFailover(
   { robot }: WebserviceRequest,
   failover: FailoverState,

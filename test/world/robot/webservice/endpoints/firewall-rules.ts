@@ -32,7 +32,7 @@ export interface FirewallRules {
 
 export const noFirewallRules: FirewallRules = { input: [], output: [] };
 
-/** Reads `rules[input][0][action]=accept` and its like. Throws a RobotError that names the field. */
+/** Parses `rules[input][0][action]=accept` and similar fields. Throws a RobotError that names the field. */
 export function parseFirewallRules(value: FormValue | undefined): FirewallRules {
   const given: FormArray = typeof value === 'object' ? value : {};
   const [input = [], output = []] = directions.map((direction) =>

@@ -13,7 +13,7 @@ const describe = (server: ServerState, firewall: FirewallState) => ({
     filter_ipv6: firewall.filterIpv6,
     whitelist_hos: firewall.whitelistHos,
     port: 'main',
-    // An empty array of PHP's.
+    // An empty PHP array.
     rules: firewall.isCleared ? {} : firewall.rules,
   },
 });
@@ -24,7 +24,7 @@ function firewallOfRequest(ask: WebserviceRequest): { server: ServerState; firew
   return { server, firewall: server.firewall };
 }
 
-/** The switch takes a while; until then nothing else can be changed. Everything is replaced. */
+/** The switch takes a while and refuses other changes until then. All rules are replaced. */
 function apply(ask: WebserviceRequest, next: (firewall: FirewallState) => Partial<FirewallState>) {
   const { server, firewall } = firewallOfRequest(ask);
   if (firewall.isApplying) throw conflictRobotError('FIREWALL_IN_PROCESS', 'the firewall is being updated');
@@ -36,7 +36,7 @@ function apply(ask: WebserviceRequest, next: (firewall: FirewallState) => Partia
   return okReply(describe(server, firewall));
 }
 
-/** A word for yes or no. */
+/** Parses a boolean. */
 export function parseFlag({ form }: WebserviceRequest, name: string, usual: boolean): boolean {
   const word = formText(form, name) ?? String(usual);
   if (word !== 'true' && word !== 'false') throw invalidInputError({ invalid: [name] });

@@ -4,7 +4,7 @@ import { conflictRobotError } from '../errors.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 
-/** What ends a contract is written down and never done: a test that finds anything here has found a disaster. */
+/** Calls that end a contract are recorded and never executed: a test with any record here has found a severe bug. */
 const forbiddenEndpointsAt = (path: string, group: RobotEndpoint['group'] = 'cancellation'): RobotEndpoint[] =>
   methods.map((method) => ({
     method,
@@ -16,7 +16,7 @@ const forbiddenEndpointsAt = (path: string, group: RobotEndpoint['group'] = 'can
     },
   }));
 
-/** Orders need a right of their own; without it the login counts as a failed one. */
+/** Orders need a separate permission; without it the login counts as a failed one. */
 export const rejectOrder = (ask: WebserviceRequest, method: string, path: string): never => {
   recordForbiddenCall(ask, method, path);
   countLoginFailure(ask.robot, ask.from);

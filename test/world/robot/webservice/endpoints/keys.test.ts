@@ -25,7 +25,7 @@ const fingerprintOf = (blob: Buffer): string =>
 const form = (name: string, data: string): string => new URLSearchParams({ name, data }).toString();
 
 describe('keys', () => {
-  it('are known by the MD5 of their blob, and come back without a comment', async () => {
+  it('are identified by the MD5 of their blob, and are shown without a comment', async () => {
     const { ask } = await enter();
     const answer = await ask('POST /key', { form: form('ocp', `${line} me@home`) });
     const key = {
@@ -41,7 +41,7 @@ describe('keys', () => {
     expect((await ask('GET /key')).body).toEqual([{ key }]);
   });
 
-  it('are unique by what they are, not by their names', async () => {
+  it('are unique by their blob, not by their names', async () => {
     const { ask } = await enter({ accounts: [{ keys: [{ name: 'one', data: line }] }] });
     expect(statusAndCodeOf(await ask('POST /key', { form: form('two', `${line} other`) }))).toBe(
       '409 KEY_ALREADY_EXISTS',
@@ -49,7 +49,7 @@ describe('keys', () => {
     expect((await ask('POST /key', { form: form('one', lineOf(rsa, 'ssh-rsa')) })).status).toBe(201);
   });
 
-  it('can get another name, and go without a word', async () => {
+  it('can be renamed, and deleted with an empty answer', async () => {
     const { ask } = await enter({ accounts: [{ keys: [{ name: 'one', data: line }] }] });
     const path = `/key/${fingerprintOf(ed25519)}`;
     expect((await ask(`POST ${path}`, { form: 'name=two' })).body.key.name).toBe('two');
@@ -64,7 +64,7 @@ describe('keys', () => {
     [form('one', 'ssh-ed25519 AAAA'), { invalid: ['data'] }],
     [form('one', 'hello'), { invalid: ['data'] }],
     [form('one', `ssh-rsa ${ed25519.toString('base64')}`), { invalid: ['data'] }],
-  ])('%s is none', async (body, error) => {
+  ])('%s is refused', async (body, error) => {
     const { ask } = await enter();
     expect((await ask('POST /key', { form: body })).body.error).toMatchObject({ code: 'INVALID_INPUT', ...error });
   });
@@ -78,11 +78,11 @@ describe('keys', () => {
       256,
       `---- BEGIN SSH2 PUBLIC KEY ----\nComment: "a: b\\\nc"\n${ed25519.toString('base64')}\n---- END SSH2 PUBLIC KEY ----`,
     ],
-  ])('%s with %i bits is read', (type, size, text) => {
+  ])('%s with %i bits is accepted', (type, size, text) => {
     expect(parsePublicKey(text)).toMatchObject({ type, size });
   });
 
-  it('a seed with one that is none is refused with a sentence', async () => {
+  it('a seed with an invalid one is refused with a sentence', async () => {
     await expect(enter({ accounts: [{ keys: [{ name: 'one', data: 'x' }] }] })).rejects.toThrow(RangeError);
   });
 });

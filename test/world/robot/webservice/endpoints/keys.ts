@@ -12,7 +12,7 @@ import { conflictRobotError, invalidInputError, notFoundRobotError } from '../er
 import { formText } from '../php-form.ts';
 import { parsePublicKey } from '../public-key.ts';
 
-/** As it stands inside a boot configuration: without the key itself. */
+/** A key in a boot configuration: without the public key itself. */
 export const describeKeyBriefly = ({ name, fingerprint, type, size, createdAt }: StoredSshKey) => ({
   name,
   fingerprint,
@@ -32,7 +32,7 @@ function keyOfRequest({ account, params }: WebserviceRequest): StoredSshKey {
   return key;
 }
 
-/** A key of an account. Throws a RobotError when it is not one. */
+/** A key of an account. Throws a RobotError for an invalid key. */
 export function createStoredSshKey(name: string, data: string, at: Date): StoredSshKey {
   const parsed = parsePublicKey(data);
   if (!parsed) throw invalidInputError({ invalid: ['data'] });

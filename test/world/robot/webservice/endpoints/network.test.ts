@@ -7,7 +7,7 @@ afterEach(closeAll);
 describe('vSwitches', () => {
   const vswitches = [{ name: 'ocp', vlan: 4010, servers: [3140013] }];
 
-  it('are naked, and what changes them answers nothing', async () => {
+  it('are unwrapped objects, and changes have empty answers', async () => {
     const { ask, clock } = await enter();
     const made = await ask('POST /vswitch', { form: 'name=ocp&vlan=4010' });
     const vswitch = { id: expect.any(Number), name: 'ocp', vlan: 4010, cancelled: false };
@@ -34,7 +34,7 @@ describe('vSwitches', () => {
   });
 
   it.each(['in process', 'processing'])(
-    'a member comes slowly (%s), and nothing else goes meanwhile',
+    'a member is added slowly (%s), and other changes are refused meanwhile',
     async (inProcess) => {
       const { ask, clock } = await enter({ accounts: [{ vswitches }], behaviour: { inProcess } });
       const [{ id }] = (await ask('GET /vswitch')).body;
@@ -144,12 +144,12 @@ describe('firewalls', () => {
       ['rules[input][0][ip_version]'],
     ],
     ['status=active&filter_ipv6=1', null, ['filter_ipv6']],
-  ])('%s is refused by the name of the field', async (form, missing, invalid) => {
+  ])('%s is refused with the name of the field', async (form, missing, invalid) => {
     const { ask } = await enter();
     expect((await ask(`POST ${path}`, { form })).body.error).toMatchObject({ code: 'INVALID_INPUT', missing, invalid });
   });
 
-  it('have ten rules for a direction at most, and are not to be had everywhere', async () => {
+  it('have ten rules for a direction at most, and are not available for every server', async () => {
     const { ask } = await enter({ servers: [{ number: 7, firewall: false }, { number: 3140011 }] });
     const rules = Array.from({ length: 11 }, (_, index) => `rules[output][${index}][action]=accept`).join('&');
     expect(statusAndCodeOf(await ask(`POST ${path}`, { form: `status=active&${rules}` }))).toBe(
@@ -158,7 +158,7 @@ describe('firewalls', () => {
     expect(statusAndCodeOf(await ask('GET /firewall/7'))).toBe('404 FIREWALL_NOT_AVAILABLE');
   });
 
-  it('templates can be made, changed, applied and deleted', async () => {
+  it('templates can be created, changed, applied and deleted', async () => {
     const { ask } = await enter();
     const made = await ask('POST /firewall/template', { form: `name=web&whitelist_hos=true&${rule}` });
     expect(made).toMatchObject({ status: 201, body: { firewall_template: { name: 'web', is_default: false } } });
@@ -190,7 +190,7 @@ describe('failover addresses', () => {
   const path = '/failover/198.51.100.7';
   const to = (address: string) => ({ form: `active_server_ip=${address}` });
 
-  it('tell whom they were ordered for, and where they are routed', async () => {
+  it('show the server of their order, and their route', async () => {
     const { ask } = await enter({ accounts });
     expect((await ask(`GET ${path}`)).body.failover).toEqual({
       ip: '198.51.100.7',
@@ -221,7 +221,7 @@ describe('failover addresses', () => {
     expect(statusAndCodeOf(await ask(`POST ${path}`, to('127.42.60.12')))).toBe('409 FAILOVER_ALREADY_ROUTED');
   });
 
-  it('may be routed nowhere; a net goes to a net', async () => {
+  it('may have no route; a net is routed to a net', async () => {
     const { ask, clock } = await enter({ accounts });
     const removed = ask(`DELETE ${path}`);
     const moved = ask('POST /failover/2001:db8:ff::', to('2001:db8:60:e9db::'));

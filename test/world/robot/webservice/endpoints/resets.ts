@@ -65,7 +65,7 @@ export const resetEndpoints: readonly RobotEndpoint[] = [
       } else {
         server.machine.reset(type);
       }
-      // The printed sample of the documentation has no number here.
+      // The sample in the documentation has no number here.
       const { server_number: _, ...identity } = serverIdentityFields(server);
       return okReply({ reset: { ...identity, type } });
     },

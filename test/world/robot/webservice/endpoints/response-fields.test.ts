@@ -6,7 +6,7 @@ afterEach(closeAll);
 
 const triple = { server_ip: '127.42.60.11', server_ipv6_net: '2001:db8:60:e9da::', server_number: 3140011 };
 
-describe('lists with nothing in them differ by endpoint', () => {
+describe('empty lists differ by endpoint', () => {
   it.each(['/server', '/rdns', '/vswitch'])('%s is an empty list', async (path) => {
     const { ask } = await enter({ servers: [] });
     expect(await ask(`GET ${path}`)).toMatchObject({ status: 200, text: '[]' });
@@ -21,7 +21,7 @@ describe('lists with nothing in them differ by endpoint', () => {
 });
 
 describe('servers', () => {
-  it('are wrapped one by one, masks as text; one alone tells what it can do', async () => {
+  it('are wrapped one by one, with masks as text; a single one shows its features', async () => {
     const { ask } = await enter();
     const { body } = await ask('GET /server');
     const summary = {
@@ -44,7 +44,7 @@ describe('servers', () => {
     });
   });
 
-  it('are found by their main address, too, as in former times', async () => {
+  it('are also found by their main address (deprecated)', async () => {
     const { ask } = await enter();
     expect((await ask('GET /server/127.42.60.12')).body.server.server_number).toBe(3140012);
   });
@@ -55,7 +55,7 @@ describe('servers', () => {
     expect((await ask('GET /server/7')).body.server.subnet).toHaveLength(1);
   });
 
-  it('have a name that can be changed, to nothing too', async () => {
+  it('have a name that can be changed, also to an empty one', async () => {
     const { ask } = await enter();
     const rename = (form?: string) => ask('POST /server/3140011', form === undefined ? {} : { form });
     expect((await rename('server_name=ocp+worker%2Fa')).body.server).toMatchObject({
@@ -70,7 +70,7 @@ describe('servers', () => {
     });
   });
 
-  it('the rescue flag says what it likes', async () => {
+  it('the rescue flag is not reliable', async () => {
     const { ask } = await enter({ servers: [{ number: 7, saysRescue: false }] });
     expect((await ask('GET /server/7')).body.server.rescue).toBe(false);
     expect((await ask('POST /boot/7/rescue', { form: 'os=linux' })).status).toBe(200);
@@ -78,7 +78,7 @@ describe('servers', () => {
 });
 
 describe('addresses', () => {
-  it('one alone tells gateway, mask and broadcast', async () => {
+  it('a single one shows gateway, mask and broadcast', async () => {
     const { ask } = await enter();
     const { body } = await ask('GET /ip/127.42.60.11');
     expect(body.ip).toMatchObject({ gateway: '127.42.60.1', mask: 26, broadcast: '127.42.60.63', separate_mac: null });
@@ -87,7 +87,7 @@ describe('addresses', () => {
     expect(list[0].ip).not.toHaveProperty('gateway');
   });
 
-  it('subnets have a mask that is a number, and IPv6 has the gateway it has everywhere', async () => {
+  it('subnets have a numeric mask, and IPv6 has its fixed gateway', async () => {
     const { ask } = await enter();
     const subnet = encodeURIComponent('2001:db8:60:e9da::');
     expect((await ask(`GET /subnet/${subnet}`)).body.subnet).toMatchObject({
@@ -99,7 +99,7 @@ describe('addresses', () => {
     expect(statusAndCodeOf(await ask('GET /subnet/2001:db8::'))).toBe('404 SUBNET_NOT_FOUND');
   });
 
-  it('only warnings about traffic can be changed', async () => {
+  it('only traffic warnings can be changed', async () => {
     const { ask } = await enter();
     const post = (form: string) => ask('POST /ip/127.42.60.11', { form });
     expect((await post('traffic_warnings=true&traffic_hourly=5')).body.ip).toMatchObject({
@@ -110,7 +110,7 @@ describe('addresses', () => {
     expect((await post('traffic_warnings=yes')).body.error.invalid).toEqual(['traffic_warnings']);
   });
 
-  it('one beside the main one may have a MAC of its own, once', async () => {
+  it('an additional one may have a MAC of its own, once', async () => {
     const { ask } = await enter({ servers: [{ number: 7, extraIps: ['127.42.60.50'] }] });
     const mac = (method: string) => ask(`${method} /ip/127.42.60.50/mac`);
     expect(statusAndCodeOf(await mac('GET'))).toBe('404 MAC_NOT_FOUND');
@@ -123,7 +123,7 @@ describe('addresses', () => {
     expect(statusAndCodeOf(await ask('GET /ip/127.42.60.11/mac'))).toBe('404 MAC_NOT_AVAILABLE');
   });
 
-  it('names in reverse DNS: PUT makes one, POST makes or changes one, DELETE answers nothing', async () => {
+  it('reverse DNS names: PUT creates one, POST creates or changes one, DELETE has an empty answer', async () => {
     const { ask } = await enter();
     const rdns = (method: string, ptr?: string) =>
       ask(`${method} /rdns/127.42.60.11`, ptr === undefined ? {} : { form: `ptr=${ptr}` });
@@ -141,7 +141,7 @@ describe('addresses', () => {
     expect(statusAndCodeOf(await ask('GET /rdns/192.0.2.1'))).toBe('404 IP_NOT_FOUND');
   });
 
-  it('traffic is asked for with dates that fit their type', async () => {
+  it('traffic needs dates in the format of its type', async () => {
     const { ask } = await enter();
     const post = (form: string) => ask('POST /traffic', { form });
     expect((await post('type=month&from=2031-01-01&to=2031-01-31&ip[]=127.42.60.11')).body.traffic.data).toEqual({
@@ -156,7 +156,7 @@ describe('addresses', () => {
 });
 
 describe('resets', () => {
-  it('tell the types of the board, and one alone whether the server runs', async () => {
+  it('show the types of the board, and a single one whether the server runs', async () => {
     const { ask, room } = await enter();
     const types = ['power', 'power_long', 'hw', 'man'];
     expect((await ask('GET /reset')).body[0]).toEqual({ reset: { ...triple, type: types } });
@@ -169,7 +169,7 @@ describe('resets', () => {
     expect((await ask('GET /reset/3140011')).body.reset.operating_status).toBe('shut off');
   });
 
-  it('the answer to one has no number, as in the printed sample', async () => {
+  it('the answer to one has no number, as in the documented sample', async () => {
     const { ask } = await enter();
     const { server_number: _, ...identity } = triple;
     expect((await ask('POST /reset/3140011', { form: 'type=hw' })).body).toEqual({
@@ -181,19 +181,19 @@ describe('resets', () => {
     ['', { missing: ['type'], invalid: null }],
     ['type=sw', { missing: null, invalid: ['type'] }],
     ['type=explode', { missing: null, invalid: ['type'] }],
-  ])('%j is not one that this board has', async (form, error) => {
+  ])('%j is not supported by this board', async (form, error) => {
     const { ask } = await enter();
     expect((await ask('POST /reset/3140011', { form })).body.error).toMatchObject({ status: 400, ...error });
   });
 
-  it('a server without the hardware is not in the list, and says so', async () => {
+  it('a server without the hardware is not in the list, and gets an error', async () => {
     const { ask } = await enter({ servers: [{ number: 7, resets: [] }] });
     expect(statusAndCodeOf(await ask('GET /reset'))).toBe('404 NOT_FOUND');
     expect(statusAndCodeOf(await ask('GET /reset/7'))).toBe('404 RESET_NOT_AVAILABLE');
     expect(statusAndCodeOf(await ask('POST /reset/7', { form: 'type=hw' }))).toBe('404 RESET_NOT_AVAILABLE');
   });
 
-  it('wake on LAN answers with who is woken, and is not to be had everywhere', async () => {
+  it('wake on LAN answers with the server, and is not available for every server', async () => {
     const { ask } = await enter({
       servers: [
         { number: 7, wakeOnLan: false },

@@ -13,7 +13,7 @@ const summary = (server: ServerState) => ({
   cancelled: server.cancelled,
   paid_until: server.paidUntil,
   ip: server.address === null ? null : server.ips.map(({ ip }) => ip),
-  // Only here the mask is a text.
+  // The mask is a string only here.
   subnet: server.subnets.length === 0 ? null : server.subnets.map(({ ip, mask }) => ({ ip, mask: String(mask) })),
 });
 

@@ -3,14 +3,14 @@ import { invalidInputError } from '../errors.ts';
 import { formText, formTexts } from '../php-form.ts';
 import { ownsAddress } from './addresses.ts';
 
-/** What dates look like, by type. */
+/** The format of dates, by type. */
 const dates: Readonly<Record<string, RegExp>> = {
   day: /^\d{4}-\d{2}-\d{2}T\d{2}$/,
   month: /^\d{4}-\d{2}-\d{2}$/,
   year: /^\d{4}-\d{2}$/,
 };
 
-/** Nobody sends anything in this world. */
+/** Traffic is not simulated. */
 const noTraffic = { in: 0, out: 0, sum: 0 };
 
 export const trafficEndpoints: readonly RobotEndpoint[] = [

@@ -36,7 +36,7 @@ function vswitchOfRequest({ account, params }: WebserviceRequest): VSwitchState 
   return vswitch;
 }
 
-/** One to change: nothing goes while a member comes or goes, and nothing after the end. */
+/** A vSwitch to change: changes are refused while a member is added or removed, and after the end. */
 function changeableVSwitch(ask: WebserviceRequest): VSwitchState {
   const vswitch = vswitchOfRequest(ask);
   if ([...vswitch.members.values()].includes('in process')) {
@@ -107,7 +107,7 @@ function changeMembersLater(
   });
 }
 
-/** At once, or on a day: then it is there until that day. */
+/** At once, or on a date: then it exists until that date. */
 function cancel(ask: WebserviceRequest) {
   const vswitch = changeableVSwitch(ask);
   const date = formText(ask.form, 'cancellation_date');
@@ -122,7 +122,7 @@ function cancel(ask: WebserviceRequest) {
 
 const group = 'vswitch';
 
-/** Objects are naked here, and what changes something mostly answers nothing. */
+/** Objects are unwrapped here, and most changes have empty answers. */
 export const vswitchEndpoints: readonly RobotEndpoint[] = [
   {
     method: 'GET',

@@ -41,7 +41,7 @@ const disk = { dtype: 'DISK', path: '/dev/zvol/tank/v' };
 const disc = { dtype: 'CDROM', path: '/mnt/tank/iso/a.iso' };
 
 describe('defaults', () => {
-  test('DISK is AHCI, with a serial of the making of the server', async () => {
+  test('DISK is AHCI, with a serial that the server generates', async () => {
     const { serial, ...attributes } = (await add({ ...disk, serial: 'mine' })).attributes;
     expect(serial).toMatch(/^[0-9A-Za-z]{8}$/);
     expect(attributes).toEqual({
@@ -50,13 +50,13 @@ describe('defaults', () => {
     });
   });
 
-  test('NIC is E1000 with no address', async () => {
+  test('NIC is E1000 without an address', async () => {
     expect((await add({ dtype: 'NIC' })).attributes).toEqual({
       ...{ dtype: 'NIC', type: 'E1000', mac: null, nic_attach: null, trust_guest_rx_filters: false },
     });
   });
 
-  test('orders that nobody set put the CD-ROM before the disk', async () => {
+  test('default orders put the CD-ROM before the disk', async () => {
     await add(disk);
     await add(disc);
     await add({ dtype: 'NIC' });
@@ -69,7 +69,7 @@ describe('defaults', () => {
     expect(nas.runner.started[0]).toMatchObject({ cdroms: [{ order: 1 }], disks: [{ order: 2 }] });
   });
 
-  test('orders that were set decide; network cards never take part', async () => {
+  test('explicit orders decide; NICs never take part', async () => {
     await add({ dtype: 'NIC' }, 1);
     await add(disc, 1500);
     await add(disk, 1000);
@@ -77,7 +77,7 @@ describe('defaults', () => {
     expect(nas.runner.started[0]).toMatchObject({ disks: [{ order: 1 }], cdroms: [{ order: 2 }] });
   });
 
-  test('an order that is taken moves the others on', async () => {
+  test('a duplicate order moves the other devices up', async () => {
     const first = await add(disk, 1000);
     const second = await add(disc, 1000);
     expect(second.order).toBe(1000);
@@ -171,7 +171,7 @@ describe('unknown keys and wrong values', () => {
       'Parent dataset tank/none does not exist.',
       2,
     ],
-  ])('%j: what is wrong with its meaning has a short path', async (attributes, path, message, errno) => {
+  ])('%j: a semantic error has a short path', async (attributes, path, message, errno) => {
     expect(await argumentErrorsOf(attributes)).toEqual([[path, message, errno]]);
   });
 
@@ -194,8 +194,8 @@ describe('unknown keys and wrong values', () => {
   });
 });
 
-describe('who may read a disc', () => {
-  test('mode 0600 of root can be mended by taking ownership, mode 0000 cannot', async () => {
+describe('read permission of a disc', () => {
+  test('a file of root with mode 0600 can be read by a change of ownership, with mode 0000 it cannot', async () => {
     await add({ dtype: 'CDROM', path: '/mnt/tank/iso/own.iso' });
     expect(await argumentErrorsOf({ dtype: 'CDROM', path: '/mnt/tank/iso/secret.iso' })).toEqual([
       [
@@ -206,7 +206,7 @@ describe('who may read a disc', () => {
     ]);
   });
 
-  test('every folder above must let the user through', async () => {
+  test('every parent folder must be searchable for the user', async () => {
     nas.room.nas.fileMarks.set('/mnt/tank/iso/closed', { mode: 0o700, uid: 0, gid: 0 });
     const messages = (await argumentErrorsOf({ dtype: 'CDROM', path: '/mnt/tank/iso/closed/b.iso' })).map(
       ([, message]: [string, string]) => message,
@@ -219,7 +219,7 @@ describe('who may read a disc', () => {
 });
 
 describe('disks', () => {
-  test('create_zvol makes a thick one', async () => {
+  test('create_zvol creates a thick one', async () => {
     const device = await add({ dtype: 'DISK', create_zvol: true, zvol_name: 'tank/new', zvol_volsize: gibibyte });
     expect(device.attributes).toMatchObject({ path: '/dev/zvol/tank/new', create_zvol: false, zvol_name: null });
     expect((await client.call('pool.dataset.get_instance', 'tank/new')).refreservation.parsed).toBeGreaterThan(
@@ -232,7 +232,7 @@ describe('disks', () => {
     expect(await client.call('vm.device.disk_choices')).toHaveProperty('/dev/zvol/tank/my+disk', 'tank/my disk');
   });
 
-  test('a raw file is made, and unlinked with its device when told to: the only way to remove a file', async () => {
+  test('a raw file is created, and removed with its device on request: the only way to remove a file', async () => {
     const made = await add({ dtype: 'RAW', path: '/mnt/tank/iso/raw', size: 4096 });
     expect((await client.call('filesystem.stat', '/mnt/tank/iso/raw')).size).toBe(4096);
     expect(await client.call('vm.device.delete', made.id)).toBe(true);
@@ -277,7 +277,7 @@ describe('update', () => {
     ]);
   });
 
-  test('of a running machine is allowed and counts from the next start', async () => {
+  test('of a running machine is allowed and applies from the next start', async () => {
     const { id } = await add({ dtype: 'NIC', nic_attach: 'br0' });
     await client.call('vm.start', vm);
     await client.call('vm.device.update', id, { attributes: { nic_attach: 'eno1' } });
@@ -304,8 +304,8 @@ describe('delete', () => {
   });
 });
 
-describe('start with devices that are gone', () => {
-  test('a disc whose file vanished keeps the machine from starting', async () => {
+describe('start with missing backends', () => {
+  test('a disc whose file is missing keeps the machine from starting', async () => {
     await add(disc);
     await client.call('pool.dataset.delete', 'tank/iso');
     expect((await client.ask('vm.start', vm)).error?.data.reason).toBe(
@@ -313,7 +313,7 @@ describe('start with devices that are gone', () => {
     );
   });
 
-  test('so does an interface that went away', async () => {
+  test('so does a missing interface', async () => {
     await add({ dtype: 'NIC', nic_attach: 'br0' });
     nas.room.nas.links.delete('br0');
     expect((await client.ask('vm.start', vm)).error?.data.reason).toContain(
@@ -322,8 +322,8 @@ describe('start with devices that are gone', () => {
   });
 });
 
-describe('network cards', () => {
-  test('without an address of its own a card has another at each start', async () => {
+describe('NICs', () => {
+  test('without a MAC address a NIC gets another one at each start', async () => {
     await add({ dtype: 'NIC', nic_attach: 'br0' });
     await client.call('vm.start', vm);
     await client.call('vm.poweroff', vm);
@@ -333,7 +333,7 @@ describe('network cards', () => {
     expect(macs[0]).not.toBe(macs[1]);
   });
 
-  test('without an interface it hangs at the default route', async () => {
+  test('without an interface it is attached to the one of the default route', async () => {
     await add({ dtype: 'NIC' });
     await client.call('vm.start', vm);
     expect(nas.runner.started[0]?.nics[0]?.bridge).toBe('eno1');

@@ -30,7 +30,7 @@ const defaultDeleteOptions = { force: false, raw_file: false, zvol: false };
 const read = ['VM_DEVICE_READ'];
 const write = ['VM_DEVICE_WRITE'];
 
-/** `vm.device.*` as one release has it. */
+/** `vm.device.*` of one release. */
 export function vmDeviceMethods(version: TrueNasRelease): readonly ApiMethod[] {
   const attributes = taggedUnionModel('dtype', deviceModelsOf(version));
   const create = objectModel(

@@ -28,7 +28,7 @@ const disk = {
   serial: defaultedField(nullableModel(nonEmptyTextModel), null),
 };
 
-/** What each type of device may have, told apart by `dtype`. No `mtu` and no `vlan` on a NIC. */
+/** The attributes of each type of device, discriminated by `dtype`. A NIC has no `mtu` and no `vlan`. */
 export function deviceModelsOf(version: TrueNasRelease): Readonly<Record<string, ParameterModel>> {
   return {
     CDROM: objectModel({

@@ -28,7 +28,7 @@ export interface DeviceDeleteOptions {
   readonly zvol: boolean;
 }
 
-/** The device of this number. Throws the answer for one that is not there. */
+/** The device of this number. Throws the middleware's error for an unknown one. */
 export function getDevice(nas: NasState, id: unknown): NasDevice {
   const device = nas.devices.get(Number(id));
   if (!device) throw instanceNotFound('VMDevice', id);
@@ -53,11 +53,11 @@ export async function createDevice(data: DeviceCreateRequest, { nas }: CallConte
   const vm = getVm(nas, data.vm);
   const wanted: NasDevice = { id: 0, vm: vm.id, order: data.order, attributes: { ...data.attributes } };
   await validateDevice(nas, vm, wanted, undefined);
-  // A display has its ports from here on, and others find them taken once it is written down
-  // (middleware: plugins/vm/vm_devices.py, do_create).
+  // A display has its ports from here on, and they count as used once it is stored (middleware:
+  // plugins/vm/vm_devices.py, do_create).
   if (wanted.attributes['dtype'] === 'DISPLAY') await sleepInWorldTime(nas, 1);
   await prepareBacking(nas, wanted, undefined);
-  // The number is given by the database when the row is written: other calls may have made devices meanwhile.
+  // The database assigns the number when the row is written: other calls may have created devices meanwhile.
   const device: NasDevice = { ...wanted, id: nas.nextId.device++ };
   nas.devices.set(device.id, device);
   reorder(nas, device, data.order);
@@ -92,8 +92,8 @@ export async function updateDevice(
 }
 
 /**
- * An order that another device shows moves the others on, one after the other
- * (middleware: plugins/vm/vm_devices.py, reorder_devices).
+ * An order that another device has moves the others up, one after the other (middleware: plugins/vm/vm_devices.py,
+ * reorder_devices).
  */
 function reorder(nas: NasState, device: NasDevice, order: number | null): void {
   if (order === null) return;
@@ -110,7 +110,7 @@ function reorder(nas: NasState, device: NasDevice, order: number | null): void {
   }
 }
 
-/** Makes what the device needs and forgets what is not stored. */
+/** Creates the backend of a device and removes the attributes that are not stored. */
 async function prepareBacking(nas: NasState, device: NasDevice, old: NasDevice | undefined): Promise<void> {
   const { attributes } = device;
   if (attributes['dtype'] === 'DISK') {

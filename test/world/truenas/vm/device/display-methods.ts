@@ -10,7 +10,7 @@ import { displayResolutions } from './device-parameters.ts';
 
 const webOptions = objectModel({ protocol: defaultedField(literalModel('HTTP', 'HTTPS'), 'HTTP') });
 
-/** Displays of machines: what can be chosen, what there is, and where a browser sees it. */
+/** Displays of machines: their choices, the existing ones, and their URL for a browser. */
 export const displayMethods: readonly ApiMethod[] = [
   { name: 'vm.port_wizard', parameters: [], access: vmReadRoles, run: (_, { nas }) => freePorts(nas, undefined) },
   {
@@ -58,14 +58,14 @@ function webUri(nas: NasState, id: unknown, given: string, protocol: string): En
   return { error: null, uri };
 }
 
-/** The next two ports that no display has; 6000 belongs to the middleware. */
+/** The next two unused ports; 6000 belongs to the middleware. */
 function freePorts(nas: NasState, except: NasDevice | undefined): { port: number; web: number } {
   const taken = takenPorts(nas, except);
   const free = Array.from({ length: taken.size + 2 }, (_, index) => 5900 + index).filter((port) => !taken.has(port));
   return { port: free[0] ?? 0, web: free[1] ?? 0 };
 }
 
-/** Judges a display, and gives it the ports that it does not name. */
+/** Validates a display, and assigns the ports that it does not name. */
 export function validateDisplay(refusals: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
   const { attributes } = device;
   const others = devicesOf(nas, vm).filter((one) => one.id !== device.id && one.attributes['dtype'] === 'DISPLAY');

@@ -16,7 +16,7 @@ import { validateDisplay } from './display-methods.ts';
 /** The user QEMU runs as on TrueNAS: uid and gid 986. */
 const libvirtUser = { name: 'libvirt-qemu', id: 986 };
 
-/** Judges what a device means; its form is already right. */
+/** Validates the attributes of a device after the schema check. */
 export async function validateDevice(
   nas: NasState,
   vm: NasVm,
@@ -37,7 +37,7 @@ export async function validateDevice(
   refusals.check();
 }
 
-/** The path of a disk, also of one still to be made. */
+/** The path of a disk, also of one that is not yet created. */
 export const devicePathOf = (device: NasDevice) =>
   String(device.attributes['path'] ?? zvolPath(String(device.attributes['zvol_name'] ?? '')));
 
@@ -73,7 +73,9 @@ function checkCdrom(refusals: ArgumentErrors, nas: NasState, vm: NasVm, device: 
   checkReadable(refusals, nas, path);
 }
 
-/** From 25.10.1 on the filesystem is asked for first; before that the file itself is, with what Python makes of its absence. */
+/**
+ * Since 25.10.1 the filesystem is checked first; before that the file itself, with Python's error for a missing file.
+ */
 const missingFile = ({ version }: NasState, path: string): Error =>
   version.cdromNeedsChildDataset
     ? new CallError('Path not found.', errnos.ENOENT)
@@ -176,7 +178,7 @@ function checkStorage(
     const message = 'This field must be provided when physical_sectorsize is specified.';
     refusals.add('attributes.logical_sectorsize', message);
   }
-  // Whatever serial was asked for, a new device gets one of the server's making.
+  // The server generates the serial of a new device and ignores the requested one.
   if (!old) attributes['serial'] = newSerial();
   else if (!attributes['serial']) attributes['serial'] = old.attributes['serial'];
   else if (attributes['serial'] !== old.attributes['serial']) {
