@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type HostHardware, type HostServer, hostStates } from '../engine/capabilities/hosts.ts';
+import { type HostHardware, type HostServer, hostStates } from '../engine/host.ts';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { group, version } from './names.ts';
 import { conditionListSchema, observedGenerationSchema } from './schema/condition-schema.ts';

@@ -10,7 +10,7 @@ import { validateProviderConfig } from '../controllers/provider-config/validate-
 import type { ChosenPlatform } from '../controllers/shared/spec/choose-platform.ts';
 import { parseSpec } from '../controllers/shared/spec/parse-spec.ts';
 import { failureDomainsOrDefault } from '../engine/capabilities/failure-domains.ts';
-import type { Diagnostic } from '../engine/platform.ts';
+import type { Diagnostic } from '../engine/diagnostic.ts';
 import { ObjectStore } from '../kube/reflector/object-store.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { ipv4RangeContains, parseIpv4, parseIpv4Range } from '../lib/net/ipv4.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { type AdvanceOptions, type AdvanceResult, advance, type Progress, type StepPlanName } from './advance.ts';
-import { done, type Facts, fail, returnToStep, type Step, wait, waitWithReason } from './platform.ts';
+import { done, type Facts, fail, returnToStep, type Step, wait, waitWithReason } from './step.ts';
 
 class Crash extends Error {}
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError, retryPolicyOf } from '../lib/errors.ts';
 import type { StepRunResult } from '../lib/observers.ts';
-import type { Facts, Step, StepOutcome } from './platform.ts';
+import type { Facts, Step, StepOutcome } from './step.ts';
 import { stepBackoffSeconds } from './step-backoff.ts';
 
 export type StepPlanName = 'provision' | 'release' | 'mend';

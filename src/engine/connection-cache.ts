@@ -1,5 +1,5 @@
 import { type CallObserver, noopCallObserver } from '../lib/observers.ts';
-import type { Closable, ConnectionCache } from './platform.ts';
+import type { Closable, ConnectionCache } from './connection.ts';
 
 /** The connections of one process: opened on first use, closed together. */
 export class ProcessConnectionCache implements ConnectionCache {

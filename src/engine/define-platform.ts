@@ -1,18 +1,13 @@
+import type { Addressing } from './addressing.ts';
 import type { FailureDomains, InFailureDomain } from './capabilities/failure-domains.ts';
 import type { HostContext, HostInventory } from './capabilities/hosts.ts';
 import type { OrphanCapability, OrphanContext, OrphanRemovalContext } from './capabilities/orphans.ts';
 import type { RepairCapability, RepairContext } from './capabilities/repair.ts';
+import type { PlatformContext, StepContext } from './contexts.ts';
+import type { Diagnostic } from './diagnostic.ts';
 import type { ObserveAllContext } from './observation.ts';
-import type {
-  Addressing,
-  Diagnostic,
-  Facts,
-  Platform,
-  PlatformContext,
-  PlatformSpec,
-  Step,
-  StepContext,
-} from './platform.ts';
+import type { Platform, PlatformSpec } from './platform.ts';
+import type { Facts, Step } from './step.ts';
 
 const noFailover = Promise.resolve(undefined);
 const defaultAddressing: Addressing = { pool: 'main', endpoint: 'virtual-address' };

@@ -1,4 +1,4 @@
-import type { Facts } from './platform.ts';
+import type { Facts } from './step.ts';
 
 /**
  * Whether a DHCP server assigns the address of a machine. Machines that were created before this was a choice do not

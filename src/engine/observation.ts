@@ -1,5 +1,5 @@
 import type { InFailureDomain } from './capabilities/failure-domains.ts';
-import type { PlatformContext, StepContext } from './platform.ts';
+import type { PlatformContext, StepContext } from './contexts.ts';
 
 /** The state of a machine on its platform right now. */
 export interface Observation {

@@ -1,5 +1,5 @@
 import type { SecretString } from '../lib/secret-string.ts';
-import type { Closable } from './platform.ts';
+import type { Closable } from './connection.ts';
 
 /**
  * The Talos API of a machine that waits for its configuration. The machine proves nothing about its identity: the

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Facts, StepOutcome } from '../engine/platform.ts';
+import type { Facts, StepOutcome } from '../engine/step.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { noLog } from '../lib/log.ts';
 import type { TalosClient } from './client/client.ts';

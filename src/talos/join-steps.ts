@@ -1,14 +1,6 @@
+import type { StepContext } from '../engine/contexts.ts';
 import { describeDhcpReservation } from '../engine/dhcp-reservation.ts';
-import {
-  done,
-  type Facts,
-  fail,
-  type Step,
-  type StepContext,
-  type StepOutcome,
-  wait,
-  waitWithReason,
-} from '../engine/platform.ts';
+import { done, type Facts, fail, type Step, type StepOutcome, wait, waitWithReason } from '../engine/step.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { TalosClient } from './client/client.ts';
 import type { TalosCallOptions } from './client/connection.ts';

@@ -1,5 +1,5 @@
 import semver from 'semver';
-import type { Diagnostic } from '../engine/platform.ts';
+import type { Diagnostic } from '../engine/diagnostic.ts';
 
 /** The Kubernetes minors that a Talos minor accepts: always six (`pkg/machinery/compatibility` of Talos). */
 interface KubernetesRange {

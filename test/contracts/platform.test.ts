@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { conditionReasons } from '../../src/api/conditions.ts';
 import { toStructuralSchema } from '../../src/api/schema/structural-schema.ts';
-import type { Step } from '../../src/engine/platform.ts';
+import type { Step } from '../../src/engine/step.ts';
 import { platforms } from '../../src/platforms/index.ts';
 import { joinSteps } from '../../src/talos/join-steps.ts';
 import { isTestFile, readProjectFile, sourceFiles } from './source-tree.ts';

@@ -2,7 +2,7 @@ import { fieldManager } from '../../api/names.ts';
 import { AddressLeases } from '../../controllers/shared/addresses/address-leases.ts';
 import { decodeSecretData } from '../../controllers/shared/secrets/platform-credentials.ts';
 import { ProcessConnectionCache } from '../../engine/connection-cache.ts';
-import type { PlatformContext } from '../../engine/platform.ts';
+import type { PlatformContext } from '../../engine/contexts.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import { Secret } from '../../kube/core-types.ts';
 import { loadApiServerConnection } from '../../kube/transport/api-server-connection.ts';

@@ -1,7 +1,7 @@
 import { isConditionTrue } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { ControlPlaneCandidate } from '../../engine/capabilities/endpoint.ts';
-import type { Facts } from '../../engine/platform.ts';
+import type { Facts } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';

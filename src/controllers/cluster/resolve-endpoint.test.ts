@@ -3,7 +3,7 @@ import { aCluster, aMachine, aProviderConfig, aSpec } from '../../../test/suppor
 import { exampleSecretsBundle } from '../../../test/talos/example-config.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
-import type { Addressing } from '../../engine/platform.ts';
+import type { Addressing } from '../../engine/addressing.ts';
 import { formatSecretsBundle } from '../../talos/secrets/secrets-bundle-file.ts';
 import { readClusterSecrets, secretsBundleKey } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';

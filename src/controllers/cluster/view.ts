@@ -14,7 +14,7 @@ import {
 import type { Cluster, NamespacedRef } from '../../api/openmcp/types.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
-import type { Addressing } from '../../engine/platform.ts';
+import type { Addressing } from '../../engine/addressing.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
 import { isOwnProfile } from '../provider-config/cluster-profile.ts';
 import { decideClusterTrust } from '../rollout/oidc-trust/decide-cluster-trust.ts';

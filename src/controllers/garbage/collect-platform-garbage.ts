@@ -1,6 +1,8 @@
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { InFailureDomain } from '../../engine/capabilities/failure-domains.ts';
-import type { Closable, Platform, PlatformContext } from '../../engine/platform.ts';
+import type { Closable } from '../../engine/connection.ts';
+import type { PlatformContext } from '../../engine/contexts.ts';
+import type { Platform } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru-map.ts';

@@ -2,7 +2,7 @@ import { Machine } from '../../api/machine.ts';
 import type { OrphanEntry } from '../../api/orphan-entry.ts';
 import { type AdvanceResult, advance, type Progress } from '../../engine/advance.ts';
 import type { OrphanRemovalContext } from '../../engine/capabilities/orphans.ts';
-import { type Facts, fail, type Step } from '../../engine/platform.ts';
+import { type Facts, fail, type Step } from '../../engine/step.ts';
 import { isConflict, isRetryable } from '../../kube/errors.ts';
 import { addressHolder } from '../shared/addresses/address-leases.ts';
 import { diskKeyOf } from '../shared/secrets/disk-keys.ts';

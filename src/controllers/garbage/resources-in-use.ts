@@ -2,7 +2,8 @@ import { Machine } from '../../api/machine.ts';
 import { ProviderConfig } from '../../api/provider-config.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { ResourcesInUse } from '../../engine/capabilities/garbage.ts';
-import type { Facts, NodeSpec } from '../../engine/platform.ts';
+import type { NodeSpec } from '../../engine/node.ts';
+import type { Facts } from '../../engine/step.ts';
 import type { Services } from '../shared/services.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
 

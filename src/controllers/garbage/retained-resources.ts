@@ -2,7 +2,7 @@ import { Machine } from '../../api/machine.ts';
 import { annotations, labels } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { RetainedResource } from '../../engine/capabilities/garbage.ts';
-import type { Closable } from '../../engine/platform.ts';
+import type { Closable } from '../../engine/connection.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { addressHolder } from '../shared/addresses/address-leases.ts';

@@ -1,7 +1,7 @@
 import { Machine } from '../../api/machine.ts';
 import type { InFailureDomain } from '../../engine/capabilities/failure-domains.ts';
 import type { Orphan, OrphanCapability } from '../../engine/capabilities/orphans.ts';
-import type { PlatformContext } from '../../engine/platform.ts';
+import type { PlatformContext } from '../../engine/contexts.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Services } from '../shared/services.ts';
 

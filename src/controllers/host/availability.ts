@@ -1,7 +1,7 @@
 import type { Condition, ConditionType } from '../../api/conditions.ts';
 import { type Host, HostSpec, type HostStatus } from '../../api/host.ts';
 import { annotations } from '../../api/names.ts';
-import type { HostState, HostView } from '../../engine/capabilities/hosts.ts';
+import type { HostState, HostView } from '../../engine/host.ts';
 
 /** The status of a Host that was not reconciled yet. */
 const initialStatus: HostStatus = { observedGeneration: 0, state: 'Pending', conditions: [] };

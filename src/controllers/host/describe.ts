@@ -11,7 +11,7 @@ import {
   toStepReason,
 } from '../../api/conditions.ts';
 import type { HostStatus } from '../../api/host.ts';
-import type { HostState } from '../../engine/capabilities/hosts.ts';
+import type { HostState } from '../../engine/host.ts';
 import { describeStepProgress } from '../shared/describe-step-progress.ts';
 import {
   describeHostUse,

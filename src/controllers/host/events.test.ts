@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Host, HostStatus } from '../../api/host.ts';
-import type { HostDisk } from '../../engine/capabilities/hosts.ts';
+import type { HostDisk } from '../../engine/host.ts';
 import { recordHostEvents } from './events.ts';
 
 const disk = (serial: string, more: Partial<HostDisk> = {}): HostDisk => ({

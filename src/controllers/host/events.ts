@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Host, HostStatus } from '../../api/host.ts';
-import type { HostState } from '../../engine/capabilities/hosts.ts';
+import type { HostState } from '../../engine/host.ts';
 import type { EventRecorder } from '../../kube/event-recorder.ts';
 import { hostStatusOf } from './availability.ts';
 

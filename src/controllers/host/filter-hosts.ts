@@ -1,5 +1,5 @@
 import type { Host } from '../../api/host.ts';
-import type { HostClaim, RejectionCounts } from '../../engine/capabilities/hosts.ts';
+import type { HostClaim, RejectionCounts } from '../../engine/host.ts';
 import { choosePrimaryHost, toHostView, unavailableReasonOf, unavailableReasons } from './availability.ts';
 
 export type RejectHost = Parameters<HostClaim['claim']>[0];

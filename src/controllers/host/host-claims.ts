@@ -1,6 +1,6 @@
 import { Host, type HostStatus } from '../../api/host.ts';
 import type { Machine } from '../../api/machine.ts';
-import type { HostClaim, HostStatusUpdate, HostView, RejectionCounts } from '../../engine/capabilities/hosts.ts';
+import type { HostClaim, HostStatusUpdate, HostView, RejectionCounts } from '../../engine/host.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isConflict, isObjectNotFound } from '../../kube/errors.ts';
 import type { EventRecorder } from '../../kube/event-recorder.ts';

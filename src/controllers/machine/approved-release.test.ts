@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { aMachine } from '../../../test/support/fixtures/builders.ts';
 import { annotations } from '../../api/names.ts';
-import { done, fail, type Platform, type StepContext, type StepOutcome, wait } from '../../engine/platform.ts';
+import type { StepContext } from '../../engine/contexts.ts';
+import type { Platform } from '../../engine/platform.ts';
+import { done, fail, type StepOutcome, wait } from '../../engine/step.ts';
 import { hetznerRobot } from '../../platforms/hetzner-robot/index.ts';
 import { truenas } from '../../platforms/truenas/index.ts';
 import type { Services } from '../shared/services.ts';

@@ -1,6 +1,7 @@
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
-import { done, fail, type Platform, type Step } from '../../engine/platform.ts';
+import type { Platform } from '../../engine/platform.ts';
+import { done, fail, type Step } from '../../engine/step.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
 import { approvalsOf } from '../remediation/approvals.ts';
 import type { Services } from '../shared/services.ts';

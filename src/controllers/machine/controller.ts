@@ -1,7 +1,9 @@
 import { Machine, type MachineStatus } from '../../api/machine.ts';
 import { finalizers } from '../../api/names.ts';
 import { type AdvanceResult, advance, type Progress } from '../../engine/advance.ts';
-import type { Facts, Platform, Step, StepContext } from '../../engine/platform.ts';
+import type { StepContext } from '../../engine/contexts.ts';
+import type { Platform } from '../../engine/platform.ts';
+import type { Facts, Step } from '../../engine/step.ts';
 import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { isConflict, isRetryable } from '../../kube/errors.ts';
 import type { ObjectKey } from '../../kube/resource.ts';

@@ -1,6 +1,8 @@
 import { findPlatformSection } from '../../api/provider-config-spec.ts';
+import type { Owner } from '../../engine/node.ts';
 import type { ObserveAllContext } from '../../engine/observation.ts';
-import type { Facts, Owner, Platform } from '../../engine/platform.ts';
+import type { Platform } from '../../engine/platform.ts';
+import type { Facts } from '../../engine/step.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
 import type { Services } from '../shared/services.ts';

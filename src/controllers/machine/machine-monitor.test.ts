@@ -3,7 +3,7 @@ import { aMachine, aProviderConfig, aSpec } from '../../../test/support/fixtures
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { ObserveAllContext } from '../../engine/observation.ts';
-import type { Facts } from '../../engine/platform.ts';
+import type { Facts } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { truenas } from '../../platforms/truenas/index.ts';
 import type { Services } from '../shared/services.ts';

@@ -1,5 +1,6 @@
 import type { Machine } from '../../api/machine.ts';
-import type { Facts, Owner } from '../../engine/platform.ts';
+import type { Owner } from '../../engine/node.ts';
+import type { Facts } from '../../engine/step.ts';
 import type { KeySource } from '../../kube/controller/controller.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { LocationObserver, type MachineLocation, type MonitorServices } from './location-observer.ts';

@@ -1,7 +1,7 @@
 import type { Machine } from '../../api/machine.ts';
 import { labels } from '../../api/names.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
-import type { NodeHardware } from '../../engine/platform.ts';
+import type { NodeHardware } from '../../engine/node.ts';
 import {
   type ConfigPatch,
   issuerCaId,

@@ -1,7 +1,7 @@
 import { isConditionTrue } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { externalEndpointUrl } from '../../api/openmcp/types.ts';
-import type { Facts } from '../../engine/platform.ts';
+import type { Facts } from '../../engine/step.ts';
 import { KubeError } from '../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../kube/resource.ts';
 import type { TalosClient } from '../../talos/client/client.ts';

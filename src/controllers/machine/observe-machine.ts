@@ -1,6 +1,6 @@
 import { describeDhcpReservation } from '../../engine/dhcp-reservation.ts';
 import type { Drift } from '../../engine/observation.ts';
-import type { Facts } from '../../engine/platform.ts';
+import type { Facts } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Host } from '../../api/host.ts';
 import type { Machine } from '../../api/machine.ts';
-import type { HostView } from '../../engine/capabilities/hosts.ts';
+import type { HostView } from '../../engine/host.ts';
 import type { MachineSlot } from '../cluster/view.ts';
 import { assignHosts, unassignedHosts } from './assign-hosts.ts';
 

@@ -1,6 +1,6 @@
 import type { Host } from '../../api/host.ts';
 import type { Machine } from '../../api/machine.ts';
-import type { HostView, RejectionCounts } from '../../engine/capabilities/hosts.ts';
+import type { HostView, RejectionCounts } from '../../engine/host.ts';
 import type { MachineSlot } from '../cluster/view.ts';
 import { chooseHeldHost, toHostView } from '../host/availability.ts';
 import { filterHosts, rejectionReasonOf } from '../host/filter-hosts.ts';

@@ -1,6 +1,7 @@
-import { describeRejections, type HostView } from '../../engine/capabilities/hosts.ts';
 import type { PreviewContext, PreviewLine } from '../../engine/capabilities/preview.ts';
-import type { Facts, Owner } from '../../engine/platform.ts';
+import { describeRejections, type HostView } from '../../engine/host.ts';
+import type { Owner } from '../../engine/node.ts';
+import type { Facts } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { SecretStrings } from '../../lib/secret-string.ts';
 import type { PlacedMachine } from '../cluster/choose-failure-domain.ts';

@@ -1,6 +1,6 @@
 import type { Machine } from '../../api/machine.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
-import type { NodeHardware } from '../../engine/platform.ts';
+import type { NodeHardware } from '../../engine/node.ts';
 import { renderMachineConfig } from '../../talos/config/machine-config.ts';
 import { maskSecrets } from '../../talos/config/mask-secrets.ts';
 import { computeSchematicId } from '../../talos/image-factory/client.ts';

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../../engine/platform.ts';
+import type { Diagnostic } from '../../engine/diagnostic.ts';
 import { ProviderError } from '../../lib/errors.ts';
 
 /** The results of the checks of all failure domains of a section. */

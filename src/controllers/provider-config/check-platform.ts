@@ -1,6 +1,7 @@
 import { type ConditionState, conditionFalse, conditionTrue } from '../../api/conditions.ts';
 import { failureDomainsOrDefault, type InFailureDomain } from '../../engine/capabilities/failure-domains.ts';
-import type { Diagnostic, PlatformContext } from '../../engine/platform.ts';
+import type { PlatformContext } from '../../engine/contexts.ts';
+import type { Diagnostic } from '../../engine/diagnostic.ts';
 import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
 import type { Services } from '../shared/services.ts';
 import type { ChosenPlatform } from '../shared/spec/choose-platform.ts';

@@ -2,7 +2,7 @@ import semver from 'semver';
 import { clusterProfileName, group, labels, maxLabelLength, openmcpGroup } from '../../api/names.ts';
 import type { ClusterProfile } from '../../api/openmcp/types.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
-import type { Diagnostic } from '../../engine/platform.ts';
+import type { Diagnostic } from '../../engine/diagnostic.ts';
 import { trimTrailing } from '../../lib/text.ts';
 import { invalidField } from '../shared/spec/invalid-field.ts';
 

@@ -1,5 +1,5 @@
 import type { ProviderConfig } from '../../api/provider-config.ts';
-import type { Diagnostic } from '../../engine/platform.ts';
+import type { Diagnostic } from '../../engine/diagnostic.ts';
 import { checkFixedEndpointIsFree } from '../shared/addresses/fixed-endpoints.ts';
 import { type ChosenPlatform, choosePlatform } from '../shared/spec/choose-platform.ts';
 import { invalidField } from '../shared/spec/invalid-field.ts';

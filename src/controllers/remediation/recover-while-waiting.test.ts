@@ -4,15 +4,8 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Condition } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
-import {
-  done,
-  type Facts,
-  type Platform,
-  returnToStep,
-  type StepOutcome,
-  wait,
-  waitWithReason,
-} from '../../engine/platform.ts';
+import type { Platform } from '../../engine/platform.ts';
+import { done, type Facts, returnToStep, type StepOutcome, wait, waitWithReason } from '../../engine/step.ts';
 import { noLog } from '../../lib/log.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
 import { recoverWhileWaiting } from './recover-while-waiting.ts';

@@ -1,6 +1,7 @@
 import { isConditionTrue } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
-import { type Facts, type Platform, type Step, type StepOutcome, waitWithReason } from '../../engine/platform.ts';
+import type { Platform } from '../../engine/platform.ts';
+import { type Facts, type Step, type StepOutcome, waitWithReason } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
 import { approvalsOf } from './approvals.ts';

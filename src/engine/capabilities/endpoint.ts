@@ -1,4 +1,5 @@
-import type { Facts, PlatformContext } from '../platform.ts';
+import type { PlatformContext } from '../contexts.ts';
+import type { Facts } from '../step.ts';
 
 /** A control plane of a cluster whose endpoint address is routed to it by the platform. */
 export interface ControlPlaneCandidate {

@@ -1,4 +1,4 @@
-import type { Facts } from '../platform.ts';
+import type { Facts } from '../step.ts';
 
 /**
  * For a platform whose section describes several failure domains with separate credentials. Code that works in one of

@@ -1,4 +1,6 @@
-import type { Facts, NodeSpec, Owner, PlatformContext } from '../platform.ts';
+import type { PlatformContext } from '../contexts.ts';
+import type { NodeSpec, Owner } from '../node.ts';
+import type { Facts } from '../step.ts';
 import type { InFailureDomain } from './failure-domains.ts';
 
 /** Resources that many machines share and that must not be removed while one of them needs them. */

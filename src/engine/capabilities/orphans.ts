@@ -1,6 +1,8 @@
 import type { AddressClaim } from '../address-claim.ts';
+import type { PlatformContext, StepContext } from '../contexts.ts';
 import type { MachineDiskKey } from '../machine-disk-key.ts';
-import type { Facts, Owner, PlatformContext, Step, StepContext } from '../platform.ts';
+import type { Owner } from '../node.ts';
+import type { Facts, Step } from '../step.ts';
 import type { InFailureDomain } from './failure-domains.ts';
 
 /** A resource on the platform that carries the ownership mark and names a Machine that does not exist. */

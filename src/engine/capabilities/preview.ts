@@ -1,5 +1,6 @@
-import type { NodeSpec, PlatformContext, StepContext } from '../platform.ts';
-import type { HostView } from './hosts.ts';
+import type { PlatformContext, StepContext } from '../contexts.ts';
+import type { HostView } from '../host.ts';
+import type { NodeSpec } from '../node.ts';
 
 /** The predicted effect on one resource. */
 export interface PreviewLine {

@@ -1,4 +1,5 @@
-import type { Step, StepContext, StepOutcome } from '../platform.ts';
+import type { StepContext } from '../contexts.ts';
+import type { Step, StepOutcome } from '../step.ts';
 
 /** The context of the repair steps of a machine. */
 export type RepairContext<C = unknown> = StepContext<C> & {

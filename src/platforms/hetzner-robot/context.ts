@@ -1,5 +1,5 @@
-import type { HostClaim, HostView } from '../../engine/capabilities/hosts.ts';
-import type { PlatformContext, StepContext } from '../../engine/platform.ts';
+import type { PlatformContext, StepContext } from '../../engine/contexts.ts';
+import type { HostClaim, HostView } from '../../engine/host.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
 import type { RobotClient } from './api/client.ts';

@@ -1,4 +1,4 @@
-import type { Owner } from '../../engine/platform.ts';
+import type { Owner } from '../../engine/node.ts';
 import { hashNames } from '../../lib/hash.ts';
 
 /** Prefixes of the names of servers in use: ours, and that of Cluster API Provider Hetzner. */

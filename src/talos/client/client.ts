@@ -1,4 +1,4 @@
-import type { Closable } from '../../engine/platform.ts';
+import type { Closable } from '../../engine/connection.ts';
 import { type CallObserver, noopCallObserver } from '../../lib/observers.ts';
 import { toLoadableKey } from '../secrets/pem.ts';
 import type { TalosCredentials } from '../secrets/talos-credentials.ts';

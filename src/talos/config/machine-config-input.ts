@@ -1,4 +1,4 @@
-import type { NodeHardware } from '../../engine/platform.ts';
+import type { NodeHardware } from '../../engine/node.ts';
 import type { SecretsBundle } from '../secrets/secrets-bundle.ts';
 import type { OidcTrust } from './oidc/oidc-trust.ts';
 import type { ConfigPatch } from './patch/apply-patches.ts';

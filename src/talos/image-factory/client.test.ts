@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { schematicVectors } from '../../../test/support/fixtures/schematic-vectors.ts';
-import type { Schematic } from '../../engine/platform.ts';
+import type { Schematic } from '../../engine/node.ts';
 import { type Log, noLog } from '../../lib/log.ts';
 import {
   computeSchematicId,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
-import type { NodeHardware, Schematic } from '../../engine/platform.ts';
+import type { NodeHardware, Schematic } from '../../engine/node.ts';
 import { deadlineSignal } from '../../lib/deadline.ts';
 import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';

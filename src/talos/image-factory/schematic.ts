@@ -1,4 +1,4 @@
-import type { Schematic } from '../../engine/platform.ts';
+import type { Schematic } from '../../engine/node.ts';
 
 /**
  * A schematic in the factory's canonical form: keys in a fixed order, four spaces, no empty values, lists in the given

@@ -1,7 +1,7 @@
 import { machineName } from '../../../src/api/names.ts';
 import type { NamespacedRef } from '../../../src/api/openmcp/types.ts';
 import { addressHolder } from '../../../src/controllers/shared/addresses/address-leases.ts';
-import type { Owner } from '../../../src/engine/platform.ts';
+import type { Owner } from '../../../src/engine/node.ts';
 import { hashNames } from '../../../src/lib/hash.ts';
 import { vmIdentityOf } from '../../../src/platforms/truenas/resources/identity.ts';
 

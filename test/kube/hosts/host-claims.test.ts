@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Host } from '../../../src/api/host.ts';
 import type { Machine } from '../../../src/api/machine.ts';
 import { annotations } from '../../../src/api/names.ts';
-import type { HostClaim, HostView } from '../../../src/engine/capabilities/hosts.ts';
+import type { HostClaim, HostView } from '../../../src/engine/host.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { propertyParameters } from '../../support/arbitrary/property-parameters.ts';
 import { aMachine } from '../../support/fixtures/builders.ts';

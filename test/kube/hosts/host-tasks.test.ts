@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Host } from '../../../src/api/host.ts';
 import { Machine } from '../../../src/api/machine.ts';
 import { annotations, finalizers } from '../../../src/api/names.ts';
-import type { HostHardware } from '../../../src/engine/capabilities/hosts.ts';
-import { fail, wait } from '../../../src/engine/platform.ts';
+import type { HostHardware } from '../../../src/engine/host.ts';
+import { fail, wait } from '../../../src/engine/step.ts';
 import {
   HostHarness,
   hostCondition,

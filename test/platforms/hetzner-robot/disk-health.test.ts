@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { HostSpecView } from '../../../src/engine/capabilities/hosts.ts';
+import type { HostSpecView } from '../../../src/engine/host.ts';
 import type { SmartState } from '../../world/robot/hardware.ts';
 import {
   describeVerdict,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AdvanceResult } from '../../../src/engine/advance.ts';
-import type { HostSpecView } from '../../../src/engine/capabilities/hosts.ts';
+import type { HostSpecView } from '../../../src/engine/host.ts';
 import { ProviderError } from '../../../src/lib/errors.ts';
 import { encodeZstd } from '../../world/compression/zstd/encode.ts';
 import type { Fault } from '../../world/faults/call-interceptor.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HostClaim, HostSpecView, HostStatusUpdate, HostView } from '../../../src/engine/capabilities/hosts.ts';
+import type { HostClaim, HostSpecView, HostStatusUpdate, HostView } from '../../../src/engine/host.ts';
 
 type Written = HostView & { heldBy: string | undefined };
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Facts } from '../../../src/engine/platform.ts';
+import type { Facts } from '../../../src/engine/step.ts';
 import { markOf } from '../../../src/platforms/hetzner-robot/mark.ts';
 import { createSecretsBundle, type SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
 import { renderStandaloneConfig } from '../../support/fixtures/node-config.ts';

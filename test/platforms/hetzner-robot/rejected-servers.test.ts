@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HostSpecView } from '../../../src/engine/capabilities/hosts.ts';
+import type { HostSpecView } from '../../../src/engine/host.ts';
 import { InMemoryHosts } from './in-memory-hosts.ts';
 import {
   describeVerdict,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Facts } from '../../../src/engine/platform.ts';
+import type { Facts } from '../../../src/engine/step.ts';
 import { deadlineSignal } from '../../../src/lib/deadline.ts';
 import { SecretString } from '../../../src/lib/secret-string.ts';
 import { connectTrueNas, type TrueNasClient } from '../../../src/platforms/truenas/api/client.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { diskKeySecretName } from '../../../src/api/names.ts';
 import { diskPassphraseKey } from '../../../src/controllers/shared/secrets/disk-keys.ts';
-import type { Facts } from '../../../src/engine/platform.ts';
+import type { Facts } from '../../../src/engine/step.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { diskKeyStore } from '../../support/harness/simulated-provider-process.ts';
 import { markJoined, provisionUpTo, testedReleases } from './baseline-run.ts';

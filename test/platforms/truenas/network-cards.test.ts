@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeHardware } from '../../../src/engine/platform.ts';
+import type { NodeHardware } from '../../../src/engine/node.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { testedReleases } from './baseline-run.ts';
 import { MemberFixture, provisionMember } from './member-fixture.ts';

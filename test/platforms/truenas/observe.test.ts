@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Facts } from '../../../src/engine/platform.ts';
+import type { Facts } from '../../../src/engine/step.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { testedReleases } from './baseline-run.ts';
 import {

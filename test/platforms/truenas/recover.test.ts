@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/names.ts';
 import { recoverWhileWaiting } from '../../../src/controllers/remediation/recover-while-waiting.ts';
 import { advance } from '../../../src/engine/advance.ts';
-import { done, type Step, wait } from '../../../src/engine/platform.ts';
+import { done, type Step, wait } from '../../../src/engine/step.ts';
 import { ProviderError } from '../../../src/lib/errors.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import type { TalosStepContext } from '../../../src/talos/join-steps.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { annotations } from '../../../src/api/names.ts';
 import type { RetainedResource } from '../../../src/engine/capabilities/garbage.ts';
-import type { Facts } from '../../../src/engine/platform.ts';
+import type { Facts } from '../../../src/engine/step.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { parseDatasetRef } from '../../../src/platforms/truenas/resources/dataset/dataset-ref.ts';
 import { diskKeyStore } from '../../support/harness/simulated-provider-process.ts';

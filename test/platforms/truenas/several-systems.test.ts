@@ -3,7 +3,8 @@ import { describeMachineProgress } from '../../../src/controllers/machine/descri
 import { checkPlatform } from '../../../src/controllers/provider-config/check-platform.ts';
 import type { Services } from '../../../src/controllers/shared/services.ts';
 import type { AdvanceResult, StepPlanName } from '../../../src/engine/advance.ts';
-import type { Facts, StepContext } from '../../../src/engine/platform.ts';
+import type { StepContext } from '../../../src/engine/contexts.ts';
+import type { Facts } from '../../../src/engine/step.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { SecretString } from '../../../src/lib/secret-string.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';

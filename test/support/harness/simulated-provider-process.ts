@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { type AdvanceResult, advance, type Progress, type StepPlanName } from '../../../src/engine/advance.ts';
 import { ProcessConnectionCache } from '../../../src/engine/connection-cache.ts';
-import type { Facts, Step, StepContext } from '../../../src/engine/platform.ts';
+import type { StepContext } from '../../../src/engine/contexts.ts';
+import type { Facts, Step } from '../../../src/engine/step.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { ProviderError } from '../../../src/lib/errors.ts';
 import { noLog } from '../../../src/lib/log.ts';

@@ -1,6 +1,7 @@
 import type { ProviderConfig } from '../../../api/provider-config.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
-import type { Diagnostic, Platform } from '../../../engine/platform.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
+import type { Platform } from '../../../engine/platform.ts';
 import { toAuthority } from '../../../lib/net/ip.ts';
 import { parseIpv4 } from '../../../lib/net/ipv4.ts';
 import type { Services } from '../services.ts';

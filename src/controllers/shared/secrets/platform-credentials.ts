@@ -1,4 +1,5 @@
-import type { Facts, Platform } from '../../../engine/platform.ts';
+import type { Platform } from '../../../engine/platform.ts';
+import type { Facts } from '../../../engine/step.ts';
 import type { Secret as KubeSecret } from '../../../kube/core-types.ts';
 import { SecretString, type SecretStrings } from '../../../lib/secret-string.ts';
 import type { Services } from '../services.ts';

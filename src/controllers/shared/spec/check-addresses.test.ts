@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aSpec } from '../../../../test/support/fixtures/builders.ts';
-import type { Addressing } from '../../../engine/platform.ts';
+import type { Addressing } from '../../../engine/addressing.ts';
 import { countAddressesPerCluster } from './check-addresses.ts';
 import { validateSpec } from './validate-spec.ts';
 

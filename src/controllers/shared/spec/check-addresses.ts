@@ -1,5 +1,6 @@
 import type { NetworkSpec, ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
-import type { Addressing, ConfiguredHost, Diagnostic } from '../../../engine/platform.ts';
+import type { Addressing, ConfiguredHost } from '../../../engine/addressing.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import {
   countIpv4Addresses,
   formatIpv4,

@@ -1,5 +1,6 @@
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
-import type { ConfiguredHost, Diagnostic } from '../../../engine/platform.ts';
+import type { ConfiguredHost } from '../../../engine/addressing.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { type IpRange, type IpSubnet, ipRangesOverlap, parseIp, parseSubnet } from '../../../lib/net/ip.ts';
 import { isAtLeastMinor } from '../../../talos/versions.ts';
 import { findPoolSubnet } from './check-addresses.ts';

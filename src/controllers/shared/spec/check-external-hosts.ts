@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
-import type { ConfiguredHost, Diagnostic } from '../../../engine/platform.ts';
+import type { ConfiguredHost } from '../../../engine/addressing.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { parseIp } from '../../../lib/net/ip.ts';
 import { isDnsName, toUrl } from '../../../talos/config/schema/formats.ts';
 import { invalidField } from './invalid-field.ts';

@@ -1,5 +1,5 @@
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
-import type { Diagnostic } from '../../../engine/platform.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { findCaBundleProblem, findIssuerProblem } from '../../../talos/config/machine-config.ts';
 import { invalidField } from './invalid-field.ts';
 

@@ -1,6 +1,6 @@
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import { measurePatch, patchLimits } from '../../../api/schema/patch-limits.ts';
-import type { Diagnostic } from '../../../engine/platform.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { invalidField } from './invalid-field.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { group } from '../../../api/names.ts';
 import type { ProviderConfigSpec, WorkerPool } from '../../../api/provider-config-spec.ts';
-import type { Diagnostic } from '../../../engine/platform.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { isKubeletSettableLabel, isLabelKey, isLabelValue } from '../../../talos/config/schema/formats.ts';
 import { invalidField } from './invalid-field.ts';
 

@@ -1,5 +1,6 @@
 import { findPlatformSection, type ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
-import type { Addressing, Platform } from '../../../engine/platform.ts';
+import type { Addressing } from '../../../engine/addressing.ts';
+import type { Platform } from '../../../engine/platform.ts';
 import type { PlatformSectionSummary } from './invalid-field.ts';
 
 /** The platform of a spec, its section, and the summary for the validation of the rest. */

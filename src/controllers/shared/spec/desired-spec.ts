@@ -3,7 +3,7 @@ import type { ConditionReason } from '../../../api/conditions.ts';
 import type { Cluster } from '../../../api/openmcp/types.ts';
 import type { ProviderConfig } from '../../../api/provider-config.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
-import type { Diagnostic } from '../../../engine/platform.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
 import type { Services } from '../services.ts';
 import { choosePlatform } from './choose-platform.ts';

@@ -1,4 +1,5 @@
-import type { Addressing, ConfiguredHost, Diagnostic } from '../../../engine/platform.ts';
+import type { Addressing, ConfiguredHost } from '../../../engine/addressing.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 
 /** The parts of the platform section that other sections refer to. */
 export interface PlatformSectionSummary {

@@ -1,6 +1,6 @@
 import type { ClusterConfigSpec } from '../../../api/cluster-config.ts';
 import type { ProviderConfigSpec, WorkerPool } from '../../../api/provider-config-spec.ts';
-import type { Diagnostic } from '../../../engine/platform.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 
 /** A merged spec and the origin of its fields. */
 export interface MergedSpec {

@@ -1,5 +1,6 @@
 import type { NetworkSpec } from '../../../api/provider-config-spec.ts';
-import type { Addressing, NodeHardware, NodeLink } from '../../../engine/platform.ts';
+import type { Addressing } from '../../../engine/addressing.ts';
+import type { NodeHardware, NodeLink } from '../../../engine/node.ts';
 
 /** All addresses are from documentation ranges. They validate like the real ones. */
 export const placeholderEndpoint = '192.0.2.10';

@@ -1,5 +1,5 @@
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
-import type { Diagnostic } from '../../../engine/platform.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { checkVersions } from '../../../talos/versions.ts';
 import { checkAddresses } from './check-addresses.ts';
 import { checkClusterSubnets } from './check-cluster-subnets.ts';

@@ -1,6 +1,6 @@
 import type { Agent } from 'undici';
 import type { z } from 'zod';
-import type { Closable } from '../../../engine/platform.ts';
+import type { Closable } from '../../../engine/connection.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { PlatformContext } from '../../../engine/platform.ts';
+import type { PlatformContext } from '../../../engine/contexts.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString, type SecretStrings } from '../../../lib/secret-string.ts';
 import { RobotAccount, type RobotScope } from './account.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { HostDisk } from '../../../engine/capabilities/hosts.ts';
+import type { HostDisk } from '../../../engine/host.ts';
 import { diskIdentifierOf, matchesDiskIdentifier, planDisks } from './disk-plan.ts';
 
 const disk = (serial: string, more: Partial<HostDisk> = {}): HostDisk => ({

@@ -1,4 +1,4 @@
-import type { HostDisk, HostSpecView, RootDiskHints } from '../../../engine/capabilities/hosts.ts';
+import type { HostDisk, HostSpecView, RootDiskHints } from '../../../engine/host.ts';
 
 /** Which disks of a server are used and erased, or a sentence why none may be. */
 export type DiskPlan =

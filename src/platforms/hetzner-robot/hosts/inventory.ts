@@ -1,5 +1,5 @@
 import type { HostContext, HostInventory } from '../../../engine/capabilities/hosts.ts';
-import { done, fail, type Step, wait } from '../../../engine/platform.ts';
+import { done, fail, type Step, wait } from '../../../engine/step.ts';
 import type { RobotConfig } from '../config.ts';
 import { robotClientFor, secondsSince, textFact } from '../context.ts';
 import { ownershipByName } from '../mark.ts';

@@ -1,4 +1,5 @@
-import type { Diagnostic, PlatformContext } from '../../../engine/platform.ts';
+import type { PlatformContext } from '../../../engine/contexts.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import type { RobotConfig } from '../config.ts';
 import { rescueSshKey, robotClientFor } from '../context.ts';

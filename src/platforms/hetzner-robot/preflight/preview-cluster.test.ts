@@ -6,7 +6,7 @@ import {
   thirdServer,
 } from '../../../../test/support/harness/robot-harness.ts';
 import type { RobotSeedInput } from '../../../../test/world/robot/robot-fixture.ts';
-import type { HostView } from '../../../engine/capabilities/hosts.ts';
+import type { HostView } from '../../../engine/host.ts';
 import { previewCluster } from './preview-cluster.ts';
 
 const { enter, closeAll } = robotHarnesses();

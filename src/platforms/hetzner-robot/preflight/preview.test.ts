@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { HostSpec } from '../../../api/host.ts';
-import type { HostDisk, HostState } from '../../../engine/capabilities/hosts.ts';
+import type { HostDisk, HostState } from '../../../engine/host.ts';
 import { previewDisks } from './preview.ts';
 
 const disk = (serial: string, sizeGb: number, holds: readonly string[] = [], arrays?: readonly string[]): HostDisk => ({

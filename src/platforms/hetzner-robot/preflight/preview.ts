@@ -1,5 +1,5 @@
-import type { HostDisk, HostView } from '../../../engine/capabilities/hosts.ts';
 import type { PreviewContext, PreviewLine } from '../../../engine/capabilities/preview.ts';
+import type { HostDisk, HostView } from '../../../engine/host.ts';
 import type { RobotConfig } from '../config.ts';
 import { robotClientFor } from '../context.ts';
 import { describeDisk, matchesDiskIdentifier, planDisks } from '../hosts/disk-plan.ts';

@@ -1,4 +1,4 @@
-import type { HostDisk, HostHardware, HostNic } from '../../../engine/capabilities/hosts.ts';
+import type { HostDisk, HostHardware, HostNic } from '../../../engine/host.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { describeDiskContent } from './disk-content.ts';
 import { parseLsblkLine } from './lsblk-pairs.ts';

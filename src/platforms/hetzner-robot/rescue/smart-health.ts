@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DiskHealth } from '../../../engine/capabilities/hosts.ts';
+import type { DiskHealth } from '../../../engine/host.ts';
 
 /** A field that is missing or of another type is ignored: drives, bridges and versions differ. */
 const optionalField = <T extends z.ZodType>(part: T) => part.optional().catch(undefined);

@@ -1,5 +1,5 @@
-import type { HostView } from '../../../engine/capabilities/hosts.ts';
-import { fail, type StepOutcome } from '../../../engine/platform.ts';
+import type { HostView } from '../../../engine/host.ts';
+import { fail, type StepOutcome } from '../../../engine/step.ts';
 import type { RobotClient } from '../api/client.ts';
 import { robotKeyFingerprint } from '../api/key-fingerprint.ts';
 import { rescueSshKey } from '../context.ts';

@@ -1,5 +1,6 @@
-import { describeRejections, type HostView } from '../../../engine/capabilities/hosts.ts';
-import { done, fail, type NodeSpec, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import { describeRejections, type HostView } from '../../../engine/host.ts';
+import type { NodeSpec } from '../../../engine/node.ts';
+import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import type { CachedCallOptions } from '../api/client.ts';
 import type { RobotServer } from '../api/schema.ts';
 import type { RobotConfig } from '../config.ts';

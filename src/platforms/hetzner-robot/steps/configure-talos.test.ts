@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import type { HostView } from '../../../engine/capabilities/hosts.ts';
-import type { Facts, NodeHardware } from '../../../engine/platform.ts';
+import type { HostView } from '../../../engine/host.ts';
+import type { NodeHardware } from '../../../engine/node.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import type { RobotStepContext } from '../context.ts';
 import { configApplied } from './configure-talos.ts';

@@ -1,4 +1,5 @@
-import { done, fail, type NodeHardware, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import type { NodeHardware } from '../../../engine/node.ts';
+import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import type { MaintenanceClient } from '../../../engine/talos-clients.ts';
 import { getClaimedHost, type RobotStepContext, robotClientFor, secondsSince, textFact } from '../context.ts';
 import { hasCode } from '../errors.ts';

@@ -1,5 +1,5 @@
-import type { HostClaim } from '../../../engine/capabilities/hosts.ts';
-import { done, type Facts, fail, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import type { HostClaim } from '../../../engine/host.ts';
+import { done, type Facts, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import type { ClusterNodeClient } from '../../../engine/talos-clients.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { robotClientFor, secondsSince } from '../context.ts';

@@ -1,5 +1,5 @@
-import type { HostView } from '../../../engine/capabilities/hosts.ts';
-import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import type { HostView } from '../../../engine/host.ts';
+import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { uuidFromNames } from '../../../lib/hash.ts';
 import { diskImageUrl, ensureSchematic, findChecksum } from '../../../talos/image-factory/client.ts';

@@ -1,5 +1,5 @@
-import type { HostView } from '../../../engine/capabilities/hosts.ts';
-import { done, type StepOutcome } from '../../../engine/platform.ts';
+import type { HostView } from '../../../engine/host.ts';
+import { done, type StepOutcome } from '../../../engine/step.ts';
 import type { RobotServer } from '../api/schema.ts';
 import { accountIdFor, type RobotStepContext, textFact } from '../context.ts';
 

@@ -1,5 +1,5 @@
-import type { HostView } from '../../../engine/capabilities/hosts.ts';
-import { done, fail, returnToStep, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import type { HostView } from '../../../engine/host.ts';
+import { done, fail, returnToStep, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import { uuidFromNames } from '../../../lib/hash.ts';
 import type { RobotServer } from '../api/schema.ts';
 import { type RobotStepContext, robotClientFor, textFact } from '../context.ts';

@@ -1,5 +1,5 @@
-import type { HostView } from '../../../engine/capabilities/hosts.ts';
-import { fail, type StepOutcome } from '../../../engine/platform.ts';
+import type { HostView } from '../../../engine/host.ts';
+import { fail, type StepOutcome } from '../../../engine/step.ts';
 import type { ResetType, RobotClient } from '../api/client.ts';
 import { hasCode } from '../errors.ts';
 import { chooseResetType } from './choose-reset-type.ts';

@@ -1,4 +1,4 @@
-import { type Facts, fail, returnToStep, type StepOutcome, wait } from '../../../engine/platform.ts';
+import { type Facts, fail, returnToStep, type StepOutcome, wait } from '../../../engine/step.ts';
 import { type RobotContext, rescueSshKey, secondsSince } from '../context.ts';
 import { hasCode } from '../errors.ts';
 import { openRescue } from '../rescue/connect.ts';

@@ -1,5 +1,5 @@
 import { expect, it, test } from 'vitest';
-import { done } from '../../../engine/platform.ts';
+import { done } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { runOrWait } from './run-or-wait.ts';
 

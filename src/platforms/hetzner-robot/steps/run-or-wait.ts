@@ -1,4 +1,4 @@
-import { type StepOutcome, wait } from '../../../engine/platform.ts';
+import { type StepOutcome, wait } from '../../../engine/step.ts';
 import { hasCode } from '../errors.ts';
 
 /** Temporary errors: they are no failure and are not counted as one. */

@@ -1,4 +1,4 @@
-import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import type { RobotClient } from '../api/client.ts';
 import type { VSwitchSummary } from '../api/schema.ts';
 import { getClaimedHost, type RobotStepContext, robotClientFor, textFact } from '../context.ts';

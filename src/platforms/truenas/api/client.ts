@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { z } from 'zod';
-import type { Closable, PlatformContext } from '../../../engine/platform.ts';
+import type { Closable } from '../../../engine/connection.ts';
+import type { PlatformContext } from '../../../engine/contexts.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { deadlineSignal, isDeadlineError } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';

@@ -1,4 +1,4 @@
-import type { PlatformContext } from '../../../engine/platform.ts';
+import type { PlatformContext } from '../../../engine/contexts.ts';
 import { deadlineSignal } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { type HttpResponse, sendHttpRequest } from '../../../lib/net/http.ts';

@@ -1,5 +1,6 @@
 import type { Agent } from 'undici';
-import type { Closable, PlatformContext } from '../../../engine/platform.ts';
+import type { Closable } from '../../../engine/connection.ts';
+import type { PlatformContext } from '../../../engine/contexts.ts';
 import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
 import { createHttpAgent } from '../../../lib/net/http.ts';
 import { systemEndpointOf, type TrueNasConfig } from '../config/config.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Facts, PlatformContext } from '../../../engine/platform.ts';
+import type { PlatformContext } from '../../../engine/contexts.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { connectTrueNas } from '../api/client.ts';
 import { Dataset, Pool, parseTrueNasReply, Vm } from '../api/schema.ts';
 import type { TrueNasConfig } from '../config/config.ts';

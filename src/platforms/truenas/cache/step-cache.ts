@@ -1,4 +1,4 @@
-import type { Step, StepOutcome } from '../../../engine/platform.ts';
+import type { Step, StepOutcome } from '../../../engine/step.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { connectTrueNas, type TrueNasClient } from '../api/client.ts';
 import type { Dataset, FileStat, Vm } from '../api/schema.ts';

@@ -1,4 +1,4 @@
-import type { Closable } from '../../../engine/platform.ts';
+import type { Closable } from '../../../engine/connection.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { ReservationTable } from './reservation-table.ts';

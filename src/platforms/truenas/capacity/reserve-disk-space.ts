@@ -1,4 +1,4 @@
-import { type StepOutcome, waitWithReason } from '../../../engine/platform.ts';
+import { type StepOutcome, waitWithReason } from '../../../engine/step.ts';
 import { formatGiB } from '../preflight/preflight-disk-space.ts';
 import { findDeepestDataset } from '../resources/dataset/find-deepest-dataset.ts';
 import { dataDisksOf } from '../resources/disk/data-disks.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Facts } from '../../../engine/platform.ts';
+import type { Facts } from '../../../engine/step.ts';
 import type { VmIdentity } from '../resources/identity.ts';
 
 /** Maximum number of cards beside the first. */

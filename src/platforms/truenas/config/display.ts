@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Facts } from '../../../engine/platform.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
 import type { SecretStrings } from '../../../lib/secret-string.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Facts } from '../../../engine/platform.ts';
+import type { Facts } from '../../../engine/step.ts';
 
 /** Field of a size. */
 export const encryptedField = z

@@ -1,5 +1,5 @@
 import type { FailureDomains } from '../../../engine/capabilities/failure-domains.ts';
-import type { Facts } from '../../../engine/platform.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { systemEndpointOf, TrueNasConfig } from './config.ts';
 import type { TrueNasSection } from './section.ts';

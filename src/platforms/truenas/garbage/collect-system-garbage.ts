@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { GarbageContext, ResourcesInUse } from '../../../engine/capabilities/garbage.ts';
-import type { Facts } from '../../../engine/platform.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { connectTrueNas, type TrueNasClient } from '../api/client.ts';
 import { Dataset, Vm } from '../api/schema.ts';
 import type { TrueNasConfig } from '../config/config.ts';

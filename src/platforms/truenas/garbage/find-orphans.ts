@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Orphan, OrphanContext } from '../../../engine/capabilities/orphans.ts';
-import type { Facts, Owner } from '../../../engine/platform.ts';
+import type { Owner } from '../../../engine/node.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { connectTrueNas } from '../api/client.ts';
 import { Dataset, Pool, Vm } from '../api/schema.ts';
 import { candidatePoolsOf } from '../capacity/choose-pool.ts';

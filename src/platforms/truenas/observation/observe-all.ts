@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { Owner } from '../../../engine/node.ts';
 import type { ObserveAllContext } from '../../../engine/observation.ts';
-import type { Facts, Owner } from '../../../engine/platform.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { connectTrueNas, type TrueNasClient } from '../api/client.ts';
 import type { Dataset } from '../api/schema.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Drift } from '../../../engine/observation.ts';
-import type { Facts } from '../../../engine/platform.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { isPoolWorking } from '../api/schema.ts';
 import type { TrueNasMachineSnapshot } from '../cache/snapshot.ts';
 import { lockedDrift } from '../resources/dataset/unlock.ts';

@@ -1,5 +1,6 @@
+import type { NodeSpec } from '../../../engine/node.ts';
 import type { Drift } from '../../../engine/observation.ts';
-import type { Facts, NodeSpec } from '../../../engine/platform.ts';
+import type { Facts } from '../../../engine/step.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Vm } from '../api/schema.ts';
 import { withMetadata } from '../resources/identity.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Diagnostic, PlatformContext } from '../../../engine/platform.ts';
+import type { PlatformContext } from '../../../engine/contexts.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import type { TrueNasCallOptions, TrueNasClient } from '../api/client.ts';
 import { NetworkInterface, NicChoices } from '../api/schema.ts';
 import type { TrueNasConfig } from '../config/config.ts';

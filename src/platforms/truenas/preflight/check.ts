@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Diagnostic, PlatformContext } from '../../../engine/platform.ts';
+import type { PlatformContext } from '../../../engine/contexts.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
 import { missingRoles } from '../api/auth/required-roles.ts';
 import { connectTrueNas, type TrueNasCallOptions, type TrueNasClient } from '../api/client.ts';

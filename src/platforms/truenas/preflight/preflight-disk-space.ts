@@ -1,4 +1,5 @@
-import type { Diagnostic, PreflightContext } from '../../../engine/platform.ts';
+import type { PreflightContext } from '../../../engine/contexts.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import type { TrueNasClient } from '../api/client.ts';
 import type { Dataset } from '../api/schema.ts';
 import { candidatePoolsOf } from '../capacity/choose-pool.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Diagnostic, PreflightContext } from '../../../engine/platform.ts';
+import type { PreflightContext } from '../../../engine/contexts.ts';
+import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
 import { checkImageSize, downloadImage, ensureSchematic, isoUrl } from '../../../talos/image-factory/client.ts';
 import { connectTrueNas, type TrueNasCallOptions, type TrueNasClient } from '../api/client.ts';

@@ -1,6 +1,6 @@
 import type { PreviewContext, PreviewLine } from '../../../engine/capabilities/preview.ts';
 import { hasDhcpReservation } from '../../../engine/dhcp-reservation.ts';
-import type { NodeHardware } from '../../../engine/platform.ts';
+import type { NodeHardware } from '../../../engine/node.ts';
 import { candidatePoolsOf } from '../capacity/choose-pool.ts';
 import { additionalCardsOf } from '../config/cards.ts';
 import { hostNameOf, systemEndpointOf, type TrueNasConfig } from '../config/config.ts';

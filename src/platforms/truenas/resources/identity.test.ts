@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Owner } from '../../../engine/platform.ts';
+import type { Owner } from '../../../engine/node.ts';
 import { Dataset, Vm } from '../api/schema.ts';
 import { TrueNasConfig } from '../config/config.ts';
 import {

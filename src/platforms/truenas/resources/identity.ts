@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hasDhcpReservation } from '../../../engine/dhcp-reservation.ts';
-import type { Facts, NodeSpec, Owner } from '../../../engine/platform.ts';
+import type { NodeSpec, Owner } from '../../../engine/node.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { hashNames, uuidFromNames } from '../../../lib/hash.ts';
 import type { Dataset, Vm } from '../api/schema.ts';
 import { maxAdditionalCards } from '../config/cards.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { OrphanRemovalContext } from '../../../engine/capabilities/orphans.ts';
-import type { Owner, StepContext } from '../../../engine/platform.ts';
+import type { StepContext } from '../../../engine/contexts.ts';
+import type { Owner } from '../../../engine/node.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { connectTrueNas, type TrueNasClient } from '../api/client.ts';
 import { Dataset, type FileStat, type Vm } from '../api/schema.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { NodeLink } from '../../../engine/platform.ts';
+import type { NodeLink } from '../../../engine/node.ts';
 import { buildIso } from '../../../lib/iso9660.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 

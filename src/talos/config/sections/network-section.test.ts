@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { exampleConfigInput, exampleSecretsBundle } from '../../../../test/talos/example-config.ts';
 import { describeWithTalosctl, talosctlFor, validateAllWithTalosctl } from '../../../../test/talos/talosctl.ts';
-import type { NodeHardware, NodeLink } from '../../../engine/platform.ts';
+import type { NodeHardware, NodeLink } from '../../../engine/node.ts';
 import type { SecretsBundle } from '../../secrets/secrets-bundle.ts';
 import { findConfigProblems, type MachineConfigInput, renderMachineConfig } from '../machine-config.ts';
 

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { NodeLink, NodeVlan } from '../../../engine/platform.ts';
+import type { NodeLink, NodeVlan } from '../../../engine/node.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
 

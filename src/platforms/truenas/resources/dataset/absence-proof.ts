@@ -1,4 +1,4 @@
-import { type Facts, fail, type StepOutcome } from '../../../../engine/platform.ts';
+import { type Facts, fail, type StepOutcome } from '../../../../engine/step.ts';
 import type { TrueNasClient } from '../../api/client.ts';
 import { isPoolWorking, type Pool } from '../../api/schema.ts';
 import { BatchedReads } from '../../cache/batched-reads.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, fail, type StepOutcome } from '../../../../engine/platform.ts';
+import { done, fail, type StepOutcome } from '../../../../engine/step.ts';
 import { ProviderError } from '../../../../lib/errors.ts';
 import type { ChildDataset, Dataset } from '../../api/schema.ts';
 import { readTrueNasVersion } from '../../api/version.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, type Facts, fail, type StepOutcome } from '../../../../engine/platform.ts';
+import { done, type Facts, fail, type StepOutcome } from '../../../../engine/step.ts';
 import type { SecretString } from '../../../../lib/secret-string.ts';
 import { Pool } from '../../api/schema.ts';
 import { systemEndpointOf } from '../../config/config.ts';

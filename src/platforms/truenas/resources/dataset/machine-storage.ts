@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Facts } from '../../../../engine/platform.ts';
+import type { Facts } from '../../../../engine/step.ts';
 import { Dataset } from '../../api/schema.ts';
 import { filesystemsOnOtherPools, pathOfZvol, recordedDisks } from '../disk/data-disks.ts';
 import type { MachineScope } from '../machine-scope.ts';

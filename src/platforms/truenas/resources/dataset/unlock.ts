@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Drift } from '../../../../engine/observation.ts';
-import { type Facts, type Step, type StepOutcome, wait } from '../../../../engine/platform.ts';
+import { type Facts, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
 import { ProviderError } from '../../../../lib/errors.ts';
 import type { SecretString } from '../../../../lib/secret-string.ts';
 import { type Dataset, UnlockResult } from '../../api/schema.ts';

@@ -1,5 +1,5 @@
 import type { NodeVolume } from '../../../../engine/node-volume.ts';
-import type { Facts } from '../../../../engine/platform.ts';
+import type { Facts } from '../../../../engine/step.ts';
 import type { TrueNasConfig } from '../../config/config.ts';
 import { dataDiskDeviceAt } from '../../config/disks.ts';
 import { vmIdentityOf } from '../identity.ts';

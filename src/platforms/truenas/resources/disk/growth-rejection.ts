@@ -1,4 +1,4 @@
-import type { Facts } from '../../../../engine/platform.ts';
+import type { Facts } from '../../../../engine/step.ts';
 
 /** Retry interval after TrueNAS refused to grow a disk. */
 const retryMinutes = 10;

@@ -1,4 +1,4 @@
-import type { Facts } from '../../../../engine/platform.ts';
+import type { Facts } from '../../../../engine/step.ts';
 import type { Vm } from '../../api/schema.ts';
 import { isVmActive } from '../machine-scope.ts';
 

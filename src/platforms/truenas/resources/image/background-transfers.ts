@@ -1,4 +1,5 @@
-import type { Closable, PlatformContext } from '../../../../engine/platform.ts';
+import type { Closable } from '../../../../engine/connection.ts';
+import type { PlatformContext } from '../../../../engine/contexts.ts';
 import type { Clock } from '../../../../lib/clock.ts';
 import { createLinkedController } from '../../../../lib/deadline.ts';
 import type { TrueNasClient } from '../../api/client.ts';

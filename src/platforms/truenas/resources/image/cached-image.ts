@@ -1,4 +1,5 @@
-import type { Facts, NodeSpec, Owner } from '../../../../engine/platform.ts';
+import type { NodeSpec, Owner } from '../../../../engine/node.ts';
+import type { Facts } from '../../../../engine/step.ts';
 import { ProviderError } from '../../../../lib/errors.ts';
 import { hashNames } from '../../../../lib/hash.ts';
 import { computeSchematicId } from '../../../../talos/image-factory/client.ts';

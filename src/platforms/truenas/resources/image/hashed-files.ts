@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Closable } from '../../../../engine/platform.ts';
+import type { Closable } from '../../../../engine/connection.ts';
 import { LruMap } from '../../../../lib/lru-map.ts';
 import { download } from '../../api/download.ts';
 import type { FileStat } from '../../api/schema.ts';

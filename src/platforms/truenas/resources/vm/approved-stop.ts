@@ -1,4 +1,4 @@
-import type { Facts } from '../../../../engine/platform.ts';
+import type { Facts } from '../../../../engine/step.ts';
 import type { Clock } from '../../../../lib/clock.ts';
 
 /** After this time it is unknown whether our stop is the reason that a machine is off. */

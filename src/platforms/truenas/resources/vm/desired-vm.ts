@@ -1,4 +1,4 @@
-import type { NodeSpec, Owner } from '../../../../engine/platform.ts';
+import type { NodeSpec, Owner } from '../../../../engine/node.ts';
 import type { VmDevice } from '../../api/schema.ts';
 import type { VmSize } from '../../config/config.ts';
 import { toVmCpuRequest } from '../../config/cpu.ts';

@@ -1,5 +1,6 @@
 import { hasDhcpReservation } from '../../../../engine/dhcp-reservation.ts';
-import type { Facts, NodeHardware, NodeLink } from '../../../../engine/platform.ts';
+import type { NodeHardware, NodeLink } from '../../../../engine/node.ts';
+import type { Facts } from '../../../../engine/step.ts';
 import { additionalCardsOf } from '../../config/cards.ts';
 import type { TrueNasConfig } from '../../config/config.ts';
 import { type DataDisk, volumesOf } from '../disk/data-disks.ts';

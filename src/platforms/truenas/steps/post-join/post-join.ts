@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Drift } from '../../../../engine/observation.ts';
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import { FolderEntry } from '../../api/schema.ts';
 import { drift } from '../../observation/drift.ts';
 import { unlockWhenLocked } from '../../resources/dataset/unlock.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, fail, type Step, wait } from '../../../../engine/platform.ts';
+import { done, fail, type Step, wait } from '../../../../engine/step.ts';
 import { type Vm, VmDevice } from '../../api/schema.ts';
 import { additionalCardsOf } from '../../config/cards.ts';
 import { getDisplayPassword, hasDisplay, serializeDisplayCreation } from '../../config/display.ts';

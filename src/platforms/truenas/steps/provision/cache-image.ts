@@ -1,4 +1,4 @@
-import { done, type Step, type StepOutcome, wait } from '../../../../engine/platform.ts';
+import { done, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
 import { ProviderError } from '../../../../lib/errors.ts';
 import type { FileStat } from '../../api/schema.ts';
 import { dataDisksOf, filesystemsOnOtherPools } from '../../resources/disk/data-disks.ts';

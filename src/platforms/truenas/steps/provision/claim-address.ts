@@ -1,4 +1,4 @@
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import { withChosenPool } from '../../capacity/choose-pool.ts';
 import { additionalCardsOf, toBridgesFact } from '../../config/cards.ts';
 import { systemEndpointOf } from '../../config/config.ts';

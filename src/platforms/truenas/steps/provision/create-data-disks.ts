@@ -1,4 +1,4 @@
-import { done, fail, type Step } from '../../../../engine/platform.ts';
+import { done, fail, type Step } from '../../../../engine/step.ts';
 import { diskSpaceReservationsOf } from '../../capacity/choose-pool.ts';
 import { waitForDiskSpaceAgain } from '../../capacity/reserve-disk-space.ts';
 import { ensureRootDataset } from '../../resources/dataset/encryption.ts';

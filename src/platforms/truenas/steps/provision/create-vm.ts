@@ -1,4 +1,4 @@
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import { Vm } from '../../api/schema.ts';
 import { additionalCardsOf } from '../../config/cards.ts';
 import {

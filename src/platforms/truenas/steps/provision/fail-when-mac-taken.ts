@@ -1,4 +1,4 @@
-import { fail, type StepOutcome } from '../../../../engine/platform.ts';
+import { fail, type StepOutcome } from '../../../../engine/step.ts';
 import type { Vm } from '../../api/schema.ts';
 import type { MachineScope } from '../../resources/machine-scope.ts';
 

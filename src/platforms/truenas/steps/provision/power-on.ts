@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import { ProviderError } from '../../../../lib/errors.ts';
 import { getOwnVm, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
 import { memoryTableOf, waitForMemory } from './reserve-resources.ts';

@@ -1,4 +1,4 @@
-import type { Step } from '../../../../engine/platform.ts';
+import type { Step } from '../../../../engine/step.ts';
 import { consumeStepCache, passStepCache } from '../../cache/step-cache.ts';
 import { unlockWhenLocked } from '../../resources/dataset/unlock.ts';
 import type { TrueNasStepContext } from '../../resources/machine-scope.ts';

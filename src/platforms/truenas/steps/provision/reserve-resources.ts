@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, type Step, type StepOutcome, waitWithReason } from '../../../../engine/platform.ts';
+import { done, type Step, type StepOutcome, waitWithReason } from '../../../../engine/step.ts';
 import { retryPolicyOf } from '../../../../lib/errors.ts';
 import { Pool } from '../../api/schema.ts';
 import { diskSpaceReservationsOf } from '../../capacity/choose-pool.ts';

@@ -1,4 +1,4 @@
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import { ProviderError } from '../../../../lib/errors.ts';
 import { upload } from '../../api/upload.ts';
 import { dataDisksOf } from '../../resources/disk/data-disks.ts';

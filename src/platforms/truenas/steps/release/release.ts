@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, fail, returnToStep, type Step, type StepOutcome, wait } from '../../../../engine/platform.ts';
+import { done, fail, returnToStep, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
 import type { Vm } from '../../api/schema.ts';
 import { consumeStepCache, passStepCacheAlsoWhileWaiting } from '../../cache/step-cache.ts';
 import { diskSpaceReservationsOf } from '../../capacity/choose-pool.ts';

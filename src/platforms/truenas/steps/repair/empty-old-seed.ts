@@ -1,4 +1,4 @@
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import { emptySeeds } from '../post-join/post-join.ts';
 import type { TrueNasRepairContext } from './repair-context.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import { ProviderError } from '../../../../lib/errors.ts';
 import { hasCode } from '../../errors.ts';
 import { recordedDisks, toDisksFact } from '../../resources/disk/data-disks.ts';

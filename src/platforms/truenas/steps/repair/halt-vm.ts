@@ -1,4 +1,4 @@
-import { done, type Step, wait } from '../../../../engine/platform.ts';
+import { done, type Step, wait } from '../../../../engine/step.ts';
 import { findVm, isVmActive, machineScopeOf } from '../../resources/machine-scope.ts';
 import { clearApprovedStopFact, isApprovedStop, toApprovedStopFact } from '../../resources/vm/approved-stop.ts';
 import { stopOwnVm } from '../shared/stop-own-vm.ts';

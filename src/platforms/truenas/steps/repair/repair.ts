@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { returnToStep, type Step, type StepOutcome, waitWithReason } from '../../../../engine/platform.ts';
+import { returnToStep, type Step, type StepOutcome, waitWithReason } from '../../../../engine/step.ts';
 import { maxSharedReadAgeSeconds } from '../../api/client.ts';
 import { readSharedVms } from '../../cache/snapshot.ts';
 import { hasCode } from '../../errors.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import type { Vm, VmDevice } from '../../api/schema.ts';
 import {
   findFile,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import { withMetadata } from '../../resources/identity.ts';
 import { findVm, machineScopeOf } from '../../resources/machine-scope.ts';
 import { reasonsToRepair, type TrueNasRepairContext } from './repair-context.ts';

@@ -1,4 +1,4 @@
-import { done, fail, type Step } from '../../../../engine/platform.ts';
+import { done, fail, type Step } from '../../../../engine/step.ts';
 import { findOwnDataset, findVm, machineScopeOf } from '../../resources/machine-scope.ts';
 import { vmCreated } from '../provision/create-vm.ts';
 import type { TrueNasRepairContext } from './repair-context.ts';

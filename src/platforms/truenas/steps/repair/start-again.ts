@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, fail, type Step, wait } from '../../../../engine/platform.ts';
+import { done, fail, type Step, wait } from '../../../../engine/step.ts';
 import { findVm, isVmActive, machineScopeOf } from '../../resources/machine-scope.ts';
 import { clearApprovedStopFact } from '../../resources/vm/approved-stop.ts';
 import { firstBootPath } from '../../resources/vm/desired-vm.ts';

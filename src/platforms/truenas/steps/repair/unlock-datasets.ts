@@ -1,4 +1,4 @@
-import { done, type Step } from '../../../../engine/platform.ts';
+import { done, type Step } from '../../../../engine/step.ts';
 import { unlockOwnDatasets } from '../../resources/dataset/unlock.ts';
 import type { TrueNasRepairContext } from './repair-context.ts';
 

@@ -1,4 +1,4 @@
-import { fail, type Step, type StepOutcome } from '../../../../engine/platform.ts';
+import { fail, type Step, type StepOutcome } from '../../../../engine/step.ts';
 import { hasCode } from '../../errors.ts';
 import type { TrueNasStepContext } from '../../resources/machine-scope.ts';
 

@@ -1,4 +1,4 @@
-import { fail, returnToStep, type Step, type StepOutcome } from '../../../../engine/platform.ts';
+import { fail, returnToStep, type Step, type StepOutcome } from '../../../../engine/step.ts';
 import type { ProviderError } from '../../../../lib/errors.ts';
 import { hasCode } from '../../errors.ts';
 import { failUnlessAbsenceProven } from '../../resources/dataset/absence-proof.ts';

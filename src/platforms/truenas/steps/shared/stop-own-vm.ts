@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, type StepOutcome, wait } from '../../../../engine/platform.ts';
+import { done, type StepOutcome, wait } from '../../../../engine/step.ts';
 import type { Vm } from '../../api/schema.ts';
 import type { MachineScope, TrueNasRemovalContext } from '../../resources/machine-scope.ts';
 

@@ -1,0 +1,11 @@
+/** One problem of a ProviderConfig, or one thing that its platform lacks. */
+export interface Diagnostic {
+  /** Path below `spec`, e.g. `truenas.pool`. */
+  readonly field: string;
+  /** UpperCamelCase, stable. */
+  readonly reason: string;
+  /** A sentence that says what to do. */
+  readonly message: string;
+  /** Information only: nothing is wrong. */
+  readonly advice?: true;
+}

@@ -1,0 +1,83 @@
+import type { NodeVolume } from './node-volume.ts';
+
+/**
+ * The ownership mark on every external resource. A resource with another mark, or none, is never changed or deleted.
+ */
+export interface Owner {
+  /** UID of the platform cluster's `kube-system` namespace. */
+  readonly installation: string;
+  /** `--provider-name`. */
+  readonly provider: string;
+  /** Name of the Machine. */
+  readonly machine: string;
+  /**
+   * UID of its Cluster. Resources of a Machine of the same name in another Cluster, e.g. in an earlier one of the same
+   * name, have another owner. Undefined when the Cluster is unknown: then it is not compared.
+   */
+  readonly cluster?: string | undefined;
+}
+
+/** The node that a step works for, as far as a platform may know it. */
+export interface NodeSpec {
+  /** Name of the Machine; also the node's host name. At most 63 characters of `[a-z0-9-]`. */
+  readonly name: string;
+  readonly role: 'controlplane' | 'worker';
+  /** Worker pool, or `control-plane`. */
+  readonly pool: string;
+  /** One of the sizes of the platform's section. */
+  readonly size: string;
+  /** One of the platform's failure domains, if it has several. */
+  readonly site?: string | undefined;
+  readonly cluster: { readonly namespace: string; readonly name: string };
+  readonly talos: { readonly version: string; readonly schematic: Schematic; readonly factoryUrl: string };
+  /** Propagated labels and annotations of the Cluster: shown in descriptions, never interpreted. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** An image factory schematic: the extensions and arguments built into the image. Their order matters for its id. */
+export interface Schematic {
+  readonly extensions: readonly string[];
+  readonly kernelArguments: readonly string[];
+}
+
+/** The hardware that the platform found or chose; the machine configuration is rendered from it. */
+export interface NodeHardware {
+  /** Device to install to, e.g. `/dev/vda`. */
+  readonly installDisk: string;
+  /** Platform part of the installer image: `nocloud` or `metal`. It must equal that of the boot image. */
+  readonly imagePlatform: 'nocloud' | 'metal';
+  /** The first is the node's own network. */
+  readonly links: readonly NodeLink[];
+  /** `spec.providerID` of the Kubernetes Node. */
+  readonly providerId: string;
+  /** File systems on separate disks. */
+  readonly volumes?: readonly NodeVolume[];
+  /** Addresses that every control plane configures and the platform routes to one of them. */
+  readonly floatingAddresses?: readonly string[];
+}
+
+export interface NodeLink {
+  /** Lower-case, colon-separated. */
+  readonly mac: string;
+  /** Addresses with prefix length, e.g. `192.168.10.21/24`. */
+  readonly addresses: readonly string[];
+  readonly gateway?: string;
+  /** The gateway is outside the prefix and reached on-link (bare metal with a /32). */
+  readonly onLinkGateway?: boolean;
+  /** Default gateway for IPv6, if one of the addresses is IPv6; a link-local gateway needs nothing more. */
+  readonly gateway6?: string;
+  /** For a link without addresses: the metric of its DHCP routes, or `false` for no DHCP. */
+  readonly dhcp?: false | { readonly routeMetric: number };
+  /** For a link without addresses: the address, with prefix length, that the DHCP server reserves for it. */
+  readonly reserved?: string;
+  readonly mtu?: number;
+  /** A tagged private network on this card. With one, nodes talk to each other and hold the VIP over it. */
+  readonly vlan?: NodeVlan;
+}
+
+export interface NodeVlan {
+  /** 1 to 4094. */
+  readonly id: number;
+  readonly addresses: readonly string[];
+  readonly mtu?: number;
+}
