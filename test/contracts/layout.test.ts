@@ -1,6 +1,7 @@
 import { builtinModules } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { findCycles } from './import-cycles.ts';
 import { importsOf, isTestFile, projectFiles, readProjectFile, sourceFiles } from './source-tree.ts';
 
 /**
@@ -17,7 +18,7 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
       'src/kube/resource.ts',
       'src/kube/core-types.ts',
       'src/lib/hash.ts',
-      'src/engine/capabilities/hosts.ts',
+      'src/engine/host.ts',
       'src/platforms/index.ts',
       'zod',
     ],
@@ -117,6 +118,39 @@ describe('imports point one way', () => {
     );
     expect(vague).toEqual([]);
   });
+});
+
+/** Cycles that are left to be cut, by how many files each has. A new one, or one more file in one of these, fails. */
+const knownCycles: Readonly<Record<string, number>> = {
+  'src/controllers/access-request/responsibility.ts': 3,
+  'src/controllers/cluster/ownership.ts': 4,
+  'src/platforms/truenas/api/change-events.ts': 9,
+  'src/platforms/truenas/cache/step-cache.ts': 2,
+};
+
+test('no file imports itself in a circle, types included, beyond the cycles that are known', () => {
+  const cycles = findCycles(code, (path) =>
+    importsOf(path)
+      .filter((name) => name.startsWith('.'))
+      .map((name) => join(dirname(path), name)),
+  );
+  expect(Object.fromEntries(cycles.map((files) => [files[0], files.length]))).toEqual(knownCycles);
+});
+
+/** Names of the contract that every platform implements. */
+const implemented = ['check', 'hasCode', 'observe', 'preview', 'provision', 'release'];
+
+test('no two modules of src export one name', () => {
+  const homes = new Map<string, string[]>();
+  for (const path of code) {
+    const names = readProjectFile(path).matchAll(
+      /^export (?:async )?(?:const|let|function\*?|class|interface|type)\s+(\w+)/gm,
+    );
+    for (const name of new Set([...names].map(([, one = '']) => one)))
+      homes.set(name, [...(homes.get(name) ?? []), path]);
+  }
+  const twice = [...homes].filter(([name, paths]) => paths.length > 1 && !implemented.includes(name));
+  expect(twice).toEqual([]);
 });
 
 const withoutComments = (path: string) => readProjectFile(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');

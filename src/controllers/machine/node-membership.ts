@@ -6,7 +6,8 @@ import { KubeError } from '../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../kube/resource.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
 import { clusterOfMachine, findCluster } from '../cluster/ownership.ts';
-import { type ControlPlane, findHealthProblem } from '../rollout/oidc-trust/control-plane.ts';
+import { findHealthProblem } from '../rollout/oidc-trust/control-plane.ts';
+import type { ControlPlane } from '../rollout/oidc-trust/control-plane-target.ts';
 import { ensureNodeWatch } from '../shared/nodes/ensure-node-watch.ts';
 import type { Services } from '../shared/services.ts';
 

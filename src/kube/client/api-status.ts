@@ -1,6 +1,6 @@
 import type { KubeErrorOptions } from '../errors.ts';
+import type { RequestTarget } from '../transport/request.ts';
 import { maxErrorCauses, maxErrorMessageLength, maxServerRetryAfterSeconds } from '../transport/response-limits.ts';
-import type { RequestTarget } from '../transport/transport.ts';
 
 /** The fields of the `Status` object of an error response that this client reads. */
 export interface ApiStatus {

@@ -5,8 +5,9 @@ import { SecretString } from '../../lib/secret-string.ts';
 import { isGone, isNotFound, isObjectNotFound, isResponseTooLong, KubeError } from '../errors.ts';
 import type { KubeObject, ObjectKey, ResourceType } from '../resource.ts';
 import { apiVersionOf, objectKeyOf } from '../resource.ts';
+import type { HttpMethod, KubeRequest, QueryParameters } from '../transport/request.ts';
 import { maxShortResponseBytes } from '../transport/response-limits.ts';
-import type { HttpMethod, KubeRequest, QueryParameters, Transport } from '../transport/transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import type {
   AccessAttributes,
   ApplyConfiguration,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { describeNoResponse } from '../client/api-status.ts';
 import { isUnreachable, KubeError } from '../errors.ts';
-import type { RequestTarget } from './transport.ts';
+import type { RequestTarget } from './request.ts';
 
 /**
  * Prevents callers from waiting one after the other for an API server that does not respond, which would delay work on

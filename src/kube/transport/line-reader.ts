@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { BoundedByteCounter } from '../../lib/bounded-read.ts';
+import type { QueryParameters } from './request.ts';
 import { platformClusterLimits } from './response-limits.ts';
-import type { QueryParameters } from './transport.ts';
 
 /** A GET whose response is read line by line. */
 export interface StreamRequest {

@@ -16,7 +16,7 @@ import {
 import { loadServingCertificate } from '../../server/serving-certificate.ts';
 import { isAlreadyExists, isConflict, isForbidden, isGone, isInvalid, isNotFound, isUnreachable } from '../errors.ts';
 import { createApiServerConnection, type TlsMaterial } from './api-server-connection.ts';
-import type { HttpMethod } from './transport.ts';
+import type { HttpMethod } from './request.ts';
 
 describe('a call', () => {
   it('sends token, user agent and JSON, below the path of a proxy, and reuses its connection', async () => {

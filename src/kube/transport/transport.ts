@@ -1,7 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { ContentTooLargeError, readBounded } from '../../lib/bounded-read.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import { assertActive, isDeadlineError, waitOrAbort, withDeadline } from '../../lib/deadline.ts';
 import { ReadThrottle } from '../../lib/resilience/read-throttle.ts';
 import { describeNetworkError, describeNoResponse, parseErrorResponse } from '../client/api-status.ts';
@@ -10,36 +9,9 @@ import type { ApiServerConnection, RequestCredentials } from './api-server-conne
 import { KubeCircuitBreaker } from './circuit-breaker.ts';
 import { KubeConnectionPool } from './connection-pool.ts';
 import { LineReader, type ResponseHead, type StreamRequest } from './line-reader.ts';
+import type { HttpMethod, KubeRequest, QueryParameters, RequestTarget } from './request.ts';
 import { maxErrorBodyBytes, platformClusterLimits, type ResponseLimits } from './response-limits.ts';
 import { StreamTimeout, streamExpired } from './stream-timeout.ts';
-
-export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-/** Undefined values are omitted. */
-export type QueryParameters = Readonly<Record<string, string | number | boolean | undefined>>;
-
-/** The target of a call, for messages and metrics. */
-export interface RequestTarget {
-  readonly method: HttpMethod;
-  /** From the API's root, e.g. `/api/v1/namespaces`. */
-  readonly path: string;
-}
-
-export interface KubeRequest extends RequestTarget {
-  readonly query?: QueryParameters;
-  /** Sent as JSON. */
-  readonly body?: unknown;
-  /** Default `application/json`. */
-  readonly contentType?: string;
-  /** Default `application/json`. */
-  readonly accept?: string;
-  readonly signal?: AbortSignal | undefined;
-  readonly deadlineSeconds: number;
-  /** Size limit of the response; default: the limit of this server. */
-  readonly mostBytes?: number | undefined;
-  /** Receives the length of the response. */
-  readonly received?: (bytes: number) => void;
-}
 
 /** The parts of a call that are sent. */
 type RequestContent = Omit<KubeRequest, 'signal' | 'deadlineSeconds' | 'mostBytes' | 'received'>;

@@ -1,5 +1,3 @@
-import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
-import type { Machine } from '../../../api/machine.ts';
 import { KubeError } from '../../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../../kube/resource.ts';
 import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
@@ -13,7 +11,7 @@ import {
 } from '../../../talos/client/api-server-pod.ts';
 import type { TalosClient } from '../../../talos/client/client.ts';
 import { type OidcTrust, setOidcTrust } from '../../../talos/config/machine-config.ts';
-import type { Services } from '../../shared/services.ts';
+import type { ControlPlane } from './control-plane-target.ts';
 import { readPersistentConfig, type VirtualAddressState } from './virtual-address.ts';
 
 /** The fields of a Pod that are used here. */
@@ -21,15 +19,6 @@ interface Pod extends KubeObject {
   status?: { conditions?: { type: string; status: string }[] };
 }
 const Pod: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
-
-/** A control plane of a cluster and its address. */
-export interface ControlPlane {
-  readonly services: Pick<Services, 'targets'>;
-  readonly cluster: ClusterIdentity;
-  readonly machine: Machine;
-  readonly address: string;
-  readonly signal: AbortSignal;
-}
 
 /** A node that does not answer or rejects a request. */
 export interface NodeFailure {

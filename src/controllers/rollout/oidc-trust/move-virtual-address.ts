@@ -1,6 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { Log } from '../../../lib/log.ts';
-import { applyNodeConfig, type ControlPlane, type NodeFailure, queryNode } from './control-plane.ts';
+import { applyNodeConfig, type NodeFailure, queryNode } from './control-plane.ts';
+import type { ControlPlane } from './control-plane-target.ts';
 import { hasAddress, type VirtualAddressState } from './virtual-address.ts';
 
 /** An election takes much less time. */

@@ -5,7 +5,6 @@ import type { Log } from '../../../lib/log.ts';
 import type { Services } from '../../shared/services.ts';
 import {
   applyNodeConfig,
-  type ControlPlane,
   type ControlPlaneTrust,
   findHealthProblem,
   findMembershipProblem,
@@ -13,6 +12,7 @@ import {
   observeControlPlaneTrust,
   type TrustDifference,
 } from './control-plane.ts';
+import type { ControlPlane } from './control-plane-target.ts';
 import { moveVirtualAddress } from './move-virtual-address.ts';
 import { hashTrustRecord, type TrustRecord, toOidcTrust } from './trust-record.ts';
 import { controlPlanesOf, findTrialTimeoutMs, needsTrial } from './trust-trial.ts';

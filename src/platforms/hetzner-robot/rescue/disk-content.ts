@@ -1,4 +1,4 @@
-import type { LsblkDevice } from './server-inventory.ts';
+import type { LsblkDevice } from './lsblk-device.ts';
 
 /** Signatures of partition tables. A table alone is no content; every GPT also has a protective MBR. */
 const partitionTables = new Set(['gpt', 'dos', 'PMBR']);

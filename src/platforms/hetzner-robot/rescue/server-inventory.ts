@@ -1,6 +1,7 @@
 import type { HostDisk, HostHardware, HostNic } from '../../../engine/host.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { describeDiskContent } from './disk-content.ts';
+import type { LsblkDevice } from './lsblk-device.ts';
 import { parseLsblkLine } from './lsblk-pairs.ts';
 import { type LabeledLines, labeledValue, labeledValues, parseLabels } from './parse-labels.ts';
 import { shellEnvironment } from './scripts/common.ts';
@@ -18,15 +19,6 @@ export interface InspectedDisk extends HostDisk {
 /** The hardware of a server. */
 export interface ServerInventory extends Omit<HostHardware, 'disks' | 'inspectedAt'> {
   readonly disks: readonly InspectedDisk[];
-}
-
-/** A block device in the tree of a disk. */
-export interface LsblkDevice {
-  readonly path: string;
-  readonly type: string;
-  readonly values: Readonly<Record<string, string>>;
-  /** Types of all signatures on it, from wipefs: two on one device are listed twice. */
-  readonly signatures: readonly string[];
 }
 
 /**

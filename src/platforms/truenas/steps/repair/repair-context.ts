@@ -10,7 +10,7 @@ import type { MachineScope } from '../../resources/machine-scope.ts';
 export type TrueNasRepairContext = RepairContext<TrueNasConfig>;
 
 /** The reasons of the current drift that this repair covers. */
-export function reasonsToRepair(context: TrueNasRepairContext, vm: Vm, system: MachineScope): readonly string[] {
+export function coveredReasons(context: TrueNasRepairContext, vm: Vm, system: MachineScope): readonly string[] {
   const seen = [...vmDrift(vm, system, context), ...equipmentDrift(vm, system, context), ...dataDiskDrift(vm, context)];
   return seen.map(({ reason }) => reason).filter((reason) => context.reasons.includes(reason));
 }
@@ -20,7 +20,7 @@ export function reasonsToRepair(context: TrueNasRepairContext, vm: Vm, system: M
  * its disks.
  */
 export const requiresPowerOff = (context: TrueNasRepairContext, vm: Vm, system: MachineScope): boolean =>
-  reasonsToRepair(context, vm, system).some((reason) =>
+  coveredReasons(context, vm, system).some((reason) =>
     ['DeviceMissing', 'CardMoved', 'DisplayMissing'].includes(reason),
   ) ||
   (context.reasons.includes('RestartDue') && parseGuestDiskSizes(context.facts, vm).size > 0);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { done, type Step } from '../../../../engine/step.ts';
 import { withMetadata } from '../../resources/identity.ts';
 import { findVm, machineScopeOf } from '../../resources/machine-scope.ts';
-import { reasonsToRepair, type TrueNasRepairContext } from './repair-context.ts';
+import { coveredReasons, type TrueNasRepairContext } from './repair-context.ts';
 
 /**
  * Before: an update to TrueNAS 26 may have set our VM to pause, etcd included, during each snapshot. After: it does
@@ -15,7 +15,7 @@ export const settingsRestored: Step<TrueNasRepairContext> = {
     const system = machineScopeOf(context);
     const { own: vm } = await findVm(system);
     if (!vm) return done();
-    const due = reasonsToRepair(context, vm, system);
+    const due = coveredReasons(context, vm, system);
     const change = {
       ...(due.includes('PausesForSnapshots') ? { suspend_on_snapshot: false } : {}),
       ...(due.includes('MetadataDiffers') ? { description: withMetadata(vm.description ?? '', context.node) } : {}),

@@ -4,7 +4,7 @@ import { findVm, isVmActive, machineScopeOf } from '../../resources/machine-scop
 import { clearApprovedStopFact } from '../../resources/vm/approved-stop.ts';
 import { firstBootPath } from '../../resources/vm/desired-vm.ts';
 import { poweredOn } from '../provision/power-on.ts';
-import { reasonsToRepair, type TrueNasRepairContext } from './repair-context.ts';
+import { coveredReasons, type TrueNasRepairContext } from './repair-context.ts';
 
 /**
  * Before: the VM has its desired state. After: it runs. Done when it is found running, or has to stay off. A system
@@ -16,7 +16,7 @@ export const runningAgain: Step<TrueNasRepairContext> = {
     const system = machineScopeOf(context);
     const { own: vm } = await findVm(system);
     if (!vm) return done();
-    const due = reasonsToRepair(context, vm, system);
+    const due = coveredReasons(context, vm, system);
     const remade = context.reasons.includes('VmGone') && vm.status.state === 'STOPPED';
     // A call whose answer was lost may have started it.
     if (!remade && !due.includes('PoweredOff') && !due.includes('Suspended'))
