@@ -131,7 +131,7 @@ async function measureTimesToPhase(
 
 async function measureRound(hasWorst: boolean): Promise<PhaseTimes> {
   const stage = await Testbed.open({
-    subnet: '127.42.206',
+    subnet: '127.42.207',
     provider: { asProgram: { speed: 1, verbosity: 'info' } },
   });
   let end = async (): Promise<void> => {};

@@ -6,7 +6,7 @@ import { accessHelpers, coreReadRules } from './support/access/access-helpers.ts
 import { accessResult, accessSecret, ConfigMap, openGrantedClient } from './support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startTestbed({ subnet: '127.42.171' });
+const open = startTestbed({ subnet: '127.42.42' });
 const cluster = { namespace: 'shop', name: 'main' };
 const { ask, granted, isGranted, isReady, objectsOf, ref, refusal } = accessHelpers(open, cluster);
 

@@ -18,8 +18,8 @@ const asked = ['main', 'other', 'third'].map(inShop);
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
 const wallClock = new WallClock();
-const open = startReplicaTestbed({ subnet: '127.42.121', speed }, async (stage) => [
-  await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.121.201', leaseSeconds: 9, wallClock }),
+const open = startReplicaTestbed({ subnet: '127.42.38', speed }, async (stage) => [
+  await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.38.201', leaseSeconds: 9, wallClock }),
 ]);
 
 prepareTestbed(

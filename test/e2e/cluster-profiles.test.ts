@@ -9,7 +9,7 @@ import { coreReadRules } from './support/access/access-helpers.ts';
 import { providerCalls } from './support/observation/provider-calls.ts';
 import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startTestbed({ subnet: '127.42.172' });
+const open = startTestbed({ subnet: '127.42.47' });
 const ref = (name: string): NamespacedRef => ({ namespace: 'shop', name });
 const token = { permissions: [{ rules: coreReadRules('configmaps') }] };
 

@@ -11,7 +11,7 @@ import { consistently, eventually } from '../support/eventually.ts';
 import { etcdVoters } from './support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startTestbed({ subnet: '127.42.36' });
+const open = startTestbed({ subnet: '127.42.37' });
 const three = { namespace: 'shop', name: 'three' };
 const one = { namespace: 'shop', name: 'one' };
 const planes = [0, 1, 2].map((slot) => machineName(three, 'cp', slot)) as [string, string, string];

@@ -122,6 +122,6 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
 }
 
 describe('one control plane with issuers in arguments', () =>
-  takenBack({ subnet: '127.42.176', talosVersion: '1.13.9', controlPlanes: 1 }));
+  takenBack({ subnet: '127.42.52', talosVersion: '1.13.9', controlPlanes: 1 }));
 describe('three control planes with issuers in documents', () =>
-  takenBack({ subnet: '127.42.177', talosVersion: '1.14.0', controlPlanes: 3 }));
+  takenBack({ subnet: '127.42.53', talosVersion: '1.14.0', controlPlanes: 3 }));

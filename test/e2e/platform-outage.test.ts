@@ -9,8 +9,8 @@ import { InProcessReplica } from './support/provider-process/provider-replica.ts
 import { startReplicaTestbed } from './support/testbed/replica-testbed.ts';
 import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startReplicaTestbed({ subnet: '127.42.133', speed: 20 }, async (stage) => [
-  await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.134.1', hasteOfDeadlines: 5 }),
+const open = startReplicaTestbed({ subnet: '127.42.40', speed: 20 }, async (stage) => [
+  await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.41.1', hasteOfDeadlines: 5 }),
 ]);
 const ref = { namespace: 'shop', name: 'steady' };
 const things = () => open().stage.things;

@@ -23,7 +23,7 @@ import { Provider } from './support/provider-process/provider.ts';
 
 const execute = promisify(execFile);
 const namespace = 'openmcp-system';
-const subnet = '127.42.171';
+const subnet = '127.42.43';
 const missing = missingPeers('helm', 'kubectl') ?? missingForRealKube(true);
 
 if (missing) it('the installation page tells how to stand alone', ({ skip }) => skip(missing));

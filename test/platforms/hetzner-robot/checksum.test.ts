@@ -17,7 +17,7 @@ const nextNumber = (): number => unusedNumbers.shift() ?? Number.NaN;
 let scene: RobotPlatformFixture;
 beforeAll(async () => {
   scene = await openRobotPlatformFixture({
-    network: '127.42.167',
+    network: '127.42.48',
     images: { checksums: true },
     limits: { 'POST /reset': 500 },
     servers: numbers.map((number) => ({ number, disks: [{ serial: 'ROOT1' }] })),

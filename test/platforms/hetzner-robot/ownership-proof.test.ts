@@ -25,7 +25,7 @@ beforeAll(async () => {
     ...ended.map((number) => ({ number, name: 'rack-7', paidUntil: '2020-01-31', ...seedWithTalos })),
   ];
   const limits = { 'GET /server': 5000, 'POST /server': 5000, 'POST /reset': 5000 };
-  scene = await openRobotPlatformFixture({ network: '127.42.166', accounts: [{}, other], limits, servers }, 0.01);
+  scene = await openRobotPlatformFixture({ network: '127.42.49', accounts: [{}, other], limits, servers }, 0.01);
   scene.cluster = await newSecrets();
   ({ login } = scene);
   life = scene.start();

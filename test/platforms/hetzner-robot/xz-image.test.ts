@@ -20,7 +20,7 @@ const nextNumber = (): number => unusedNumbers.shift() ?? Number.NaN;
 let scene: RobotPlatformFixture;
 beforeAll(async () => {
   scene = await openRobotPlatformFixture({
-    network: '127.42.159',
+    network: '127.42.51',
     limits: { 'POST /reset': 500 },
     servers: numbers.map((number) => ({ number, disks: [{ serial: 'ROOT1' }] })),
   });
