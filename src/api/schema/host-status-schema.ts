@@ -55,7 +55,7 @@ export const HostHardwareSchema = z
     firmware: z.enum(['uefi', 'bios']).describe('How it boots.'),
     nics: z.array(HostNicSchema).describe('Network cards.'),
     disks: z.array(HostDiskSchema).describe('Disks.'),
-    inspectedAt: textSchema.meta({ format: 'date-time' }).describe('When somebody looked.'),
+    inspectedAt: textSchema.meta({ format: 'date-time' }).describe('Time of the last inspection.'),
   })
   .describe('What was found in the server.');
 

@@ -38,7 +38,7 @@ it('C18: is ours by its profile, with or without its ProviderConfig', () => {
 
 it.each<[string, Profile, string?]>([
   ['of another provider', { provider: 'kind', config: 'home' }],
-  ['that somebody made by hand for another ProviderConfig', { provider: 'talos', config: 'other' }],
+  ['created by a user for another ProviderConfig', { provider: 'talos', config: 'other' }],
   ['of a provider of the same name in another environment', { provider: 'talos', config: 'home' }, 'prod'],
 ])('C18: is not ours by a profile %s, even where it carries our finalizer', (_, profile, environment) => {
   expect([judge(profile, {}, environment), judge(profile, held, environment)]).toEqual([false, false]);

@@ -26,7 +26,7 @@ describe('an orphan', () => {
   });
 
   it.each([
-    ['it runs', { runs: true }, silent, /^It runs, or nobody can tell\. .*remove-orphans/],
+    ['it runs', { runs: true }, silent, /^It runs, or its state is unknown\. .*remove-orphans/],
     [
       'its Cluster exists',
       resting,

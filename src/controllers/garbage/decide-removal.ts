@@ -35,7 +35,7 @@ export function findAutomaticRemovalObjection(orphan: OrphanState, evidence: Mac
   const { cluster, address } = evidence;
   if (cluster) return `Its Cluster ${cluster} exists. ${removalHint}`;
   if (address) return `The address ${address} is claimed for it. ${removalHint}`;
-  return orphan.runs ? `It runs, or nobody can tell. ${removalHint}` : undefined;
+  return orphan.runs ? `It runs, or its state is unknown. ${removalHint}` : undefined;
 }
 
 /**

@@ -62,7 +62,7 @@ describe('evidence of a Machine that does not exist', () => {
       },
       /^Cluster team\/prod lists it/,
     ],
-    ['cannot be resolved', ninth, { configs: [] }, /^Nobody can say/],
+    ['cannot be resolved', ninth, { configs: [] }, /^Whether Cluster \S+ needs it is unknown/],
   ])('contains a need if its Cluster %s', async (_, machine, known, words) => {
     expect(await gather(machine, known)).toMatchObject({ need: expect.stringMatching(words) });
   });

@@ -63,7 +63,7 @@ async function findNeed(
   const view = buildClusterView(services, cluster);
   const { trouble } = toSecretsView(assessSecretsOfCluster(services, { object, cluster, machines: view.machines }));
   if (trouble) return trouble.message;
-  if (!view.spec) return `Nobody can say whether Cluster ${name} wants it: see its conditions.`;
+  if (!view.spec) return `Whether Cluster ${name} needs it is unknown: see its conditions.`;
   if (listDesiredSlots(view).some((slot) => slot.name === machine))
     return `Cluster ${name} wants a Machine of this name.`;
   return undefined;

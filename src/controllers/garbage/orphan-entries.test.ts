@@ -33,7 +33,7 @@ describe('an orphan', () => {
   });
 
   it.each([
-    ['nobody has looked for more than an hour', '2026-11-21T19:59:00Z'],
+    ['the last scan is more than an hour old', '2026-11-21T19:59:00Z'],
     ['the clock was set back', '2026-11-21T21:10:00Z'],
   ])('starts its rest again if %s', (_, lookedAt) => {
     expect(updateObservation(orphan, true, [{ ...entry, lookedAt }], at)).toMatchObject({ restingSince: late });

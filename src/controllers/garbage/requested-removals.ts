@@ -5,8 +5,8 @@ import { findRemovalObjection } from './decide-removal.ts';
 import type { AssessedOrphan } from './orphan-removals.ts';
 
 /**
- * The orphan names in the annotation that requests their removal, without those that have an objection; undefined
- * without the annotation. Each objection is recorded as an Event.
+ * The orphans that the annotation names and that may be removed; undefined without the annotation. Each rejected name
+ * is recorded as an Event.
  */
 export function resolveRequestedRemovals(
   services: Pick<Services, 'events' | 'stores'>,

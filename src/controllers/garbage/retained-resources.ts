@@ -53,11 +53,11 @@ export async function findRetainedResources(
     ({ machine }) => !services.stores.machines.get({ name: machine }),
   );
   const unneeded = await filterUnneeded(services, candidates, signal);
-  const days = services.connections.get('keepsake-days', () => new UnneededSinceTracker(services.clock));
+  const tracker = services.connections.get('unneeded-since', () => new UnneededSinceTracker(services.clock));
   return unneeded.map((one) => ({
     ...one,
     letGo: async () => {
-      if (!days.look(one.what)) return false;
+      if (!tracker.look(one.what)) return false;
       // Checked again right before the removal: a Machine of that name may have been created, or its Cluster restored.
       if ((await filterUnneeded(services, [one], signal)).length === 0) return false;
       await one.remove();

@@ -5,7 +5,7 @@ import type { EventRecorder } from '../../kube/event-recorder.ts';
 import { hostStatusOf } from './availability.ts';
 
 const stateMessages: Readonly<Record<HostState, (status: HostStatus) => string>> = {
-  Pending: () => 'Nobody can say yet whether the server may be used.',
+  Pending: () => 'The server has not been checked yet.',
   Available: () => 'It is free.',
   Claimed: ({ machineRef }) => `Machine ${machineRef?.name} holds it.`,
   Provisioned: ({ machineRef }) => `Its disks are written to for Machine ${machineRef?.name}.`,

@@ -68,7 +68,7 @@ describe('an orphan that is idle', () => {
     const [{ id }] = await client.call('vm.query', [['name', '=', vm]]);
     await client.call('vm.start', id);
     await scene.look();
-    expect(await listedMessages()).toEqual([expect.stringMatching(/^shop-cp-0: It runs, or nobody can tell\./)]);
+    expect(await listedMessages()).toEqual([expect.stringMatching(/^shop-cp-0: It runs, or its state is unknown\./)]);
     await nasFixture.room.powerOff(vm);
     await scene.look();
     expect(await changesOf(() => scene.watch(27))).toEqual([]);
@@ -117,7 +117,7 @@ describe('an orphan that is idle', () => {
     scene.wait(48);
     expect(await changesOf(() => scene.look())).toEqual([]);
     expect(await listedMessages()).toEqual([
-      expect.stringContaining('Nobody can say whether Cluster team/prod wants it'),
+      expect.stringContaining('Whether Cluster team/prod needs it is unknown'),
       expect.stringMatching(/^shop-cp-0: The address 192\.168\.10\.77 is claimed for it\./),
     ]);
     await scene.ask(`${named}, shop-cp-0`);
