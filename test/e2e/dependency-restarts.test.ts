@@ -55,8 +55,8 @@ it('restarts of all dependencies in the middle of a creation do not change its r
     { room: 'kube', name: /^POST \/api\/v1\/namespaces\/openmcp-system\/secrets$/, happens: platform },
     { room: 'kube', name: /^POST .*\/machines$/, happens: platform },
     { room: 'truenas', name: /^POST \/_upload$/, happens: nas },
-    // The upload job has begun when the provider asks for it.
-    { room: 'truenas', name: /^core\.get_jobs$/, happens: nas },
+    // The first upload failed with the first restart.
+    { room: 'truenas', name: /^POST \/_upload$/, nth: 2, happens: nas },
     { room: 'kube', name: /^PATCH .*\/machines\/main-.*\/status$/, nth: 5, happens: platform },
     { room: 'truenas', name: /^vm\.create$/, happens: nas },
     // Asked before the Bootstrap call; etcd members are asked for only after it, when the service runs.

@@ -1,6 +1,7 @@
 import { type ConditionReason, type ConditionState, conditionFalse, conditionTrue } from '../../api/conditions.ts';
 import { accessSecretName } from '../../api/names.ts';
-import { isNotFound, isRejection, isUnreachable } from '../../kube/errors.ts';
+import { Secret } from '../../kube/core-types.ts';
+import { isRejection, isUnreachable } from '../../kube/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { AccessRequestContext } from './access-request-context.ts';
@@ -25,6 +26,7 @@ import { signingKeyIdOf } from './target-cluster/signing-key-cache.ts';
 
 /** Thirty days, the duration that the other openMCP providers request. */
 const tokenSeconds = 30 * 24 * 3600;
+/** Also for what a person removes or changes where no informer sees it. */
 const waitSeconds = 30;
 
 /** Grants the requested access and renews its token. `renew`: even if the token is still valid. */
@@ -55,11 +57,12 @@ function describeWaiting(state: ConditionState): GrantOutcome {
 
 /** Converts errors that a user can fix, and errors of an unreachable cluster, into conditions. Rethrows all others. */
 function explainFailure(error: unknown): GrantOutcome {
-  const refused = (reason: ConditionReason, message: string): GrantOutcome => ({
+  const refused = (reason: ConditionReason, message: string, againInSeconds = waitSeconds): GrantOutcome => ({
     states: [conditionTrue('ClusterReady'), conditionFalse('AccessReady', reason, message)],
-    againInSeconds: accessResyncSeconds,
+    againInSeconds,
   });
-  if (error instanceof InvalidAccessRequestError) return refused('InvalidConfig', error.message);
+  // Only a change of the request itself mends it.
+  if (error instanceof InvalidAccessRequestError) return refused('InvalidConfig', error.message, accessResyncSeconds);
   if (error instanceof NotManagedError) return refused('NotManaged', error.message);
   if (error instanceof SecretNotWritableError) return refused('SecretNotWritable', error.message);
   if (isUnreachable(error) || error instanceof ProviderError) {
@@ -73,11 +76,7 @@ function explainFailure(error: unknown): GrantOutcome {
     };
   }
   if (error instanceof TargetRejectionError) return refused('TargetRefused', error.message);
-  if (isRejection(error)) {
-    const outcome = refused('TargetRefused', `The cluster refused: ${(error as Error).message}`);
-    // An object was deleted during the reconcile. The next attempt creates it again.
-    return isNotFound(error) ? { ...outcome, againInSeconds: waitSeconds } : outcome;
-  }
+  if (isRejection(error)) return refused('TargetRefused', `The cluster refused: ${(error as Error).message}`);
   throw error;
 }
 
@@ -105,7 +104,9 @@ async function ensureTokenSecret(
   const { services, request, identity, signal, log } = task;
   const name = accessSecretName(identity.request);
   const now = services.clock.now();
-  const present = services.stores.accessSecrets.get({ namespace: identity.request.namespace, name });
+  const key = { namespace: identity.request.namespace, name };
+  // The store has only Secrets with our labels.
+  const present = services.stores.accessSecrets.get(key) ?? (await services.kube.find(Secret, key, signal));
   // Before the check of the renewal time: the error is reported at once, and no token is requested that cannot be
   // stored.
   if (present) assertSecretWritable(present, request);
