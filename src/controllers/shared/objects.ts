@@ -4,6 +4,7 @@ import { isNotFound, isObjectNotFound } from '../../kube/errors.ts';
 import type { ObjectChange } from '../../kube/reflector/object-store.ts';
 import { type KubeObject, objectKeyOf, type ResourceType } from '../../kube/resource.ts';
 import { createMergePatch } from '../../lib/merge-patch.ts';
+import { latestVersion, recordWrite } from './status-writes.ts';
 
 interface ObjectWithStatus extends KubeObject {
   status?: object;
@@ -37,11 +38,14 @@ export async function patchStatus<T extends ObjectWithStatus>(
   signal: AbortSignal,
   { locked = false } = {},
 ): Promise<T | undefined> {
-  const patch = createMergePatch({ ...object.status }, { ...status });
+  const latest = await latestVersion(kube, type, object, signal);
+  const patch = createMergePatch({ ...latest.status }, { ...status });
   if (!patch) return undefined;
   const { resourceVersion } = object.metadata;
   const lock = locked && resourceVersion ? { resourceVersion } : {};
-  return await kube.merge(type, objectKeyOf(object), { status: patch }, { subresource: 'status', ...lock }, signal);
+  return await recordWrite(kube, type, object, () =>
+    kube.merge(type, objectKeyOf(object), { status: patch }, { subresource: 'status', ...lock }, signal),
+  );
 }
 
 /**
