@@ -68,7 +68,7 @@ async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>>
   const silence = await startSilentServer();
   await things.config('silent', {
     pool: [60, 69],
-    change: ({ controlPlane }) => Object.assign(controlPlane, { endpoint: `https://127.0.0.1:${silence.port}` }),
+    change: ({ controlPlane }) => Object.assign(controlPlane, { endpoint: `127.0.0.1:${silence.port}` }),
   });
   await things.config('restless', { pool: [70, 79] });
   await things.cluster(silentCluster, { config: 'silent' });

@@ -128,7 +128,9 @@ function exitOf(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => {
-      if (code === 0 || signal === 'SIGKILL') resolve();
+      // A process that has not loaded yet has no handler of SIGTERM.
+      const isStopped = signal === 'SIGKILL' || (signal === 'SIGTERM' && child.killed);
+      if (code === 0 || isStopped) resolve();
       else reject(new Error(`the program ended with ${code ?? signal}`));
     });
   });
