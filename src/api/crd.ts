@@ -97,7 +97,7 @@ const crdDefinitions: readonly CrdDefinition[] = [
       widePrinterColumn('Namespace', '.spec.clusterRef.namespace', 'Namespace of the Cluster'),
       widePrinterColumn('Config', '.spec.providerConfigRef.name', 'The ProviderConfig that it was made from'),
       widePrinterColumn('Pool', '.spec.pool', 'Worker pool, or cp for control planes'),
-      widePrinterColumn('Site', '.spec.site', 'Where it is made, if there are several places'),
+      widePrinterColumn('Site', '.spec.failureDomain', 'Where it is made, if there are several places'),
       widePrinterColumn('Talos', '.spec.talosVersion', 'Talos version that it was made with'),
       widePrinterColumn('Kubernetes', '.spec.kubernetesVersion', 'Kubernetes version that it was made with'),
     ],

@@ -31,9 +31,9 @@ const policy: AdmissionPolicy = {
         expression: [
           `!has(${annotationsPath})`,
           `!('${annotations.onlyControlPlane}' in ${annotationsPath})`,
-          `('${annotations.mend}' in ${annotationsPath} && ${annotationsPath}['${annotations.mend}'].split(',').exists(reason, reason.trim() == '${approvalReason}'))`,
+          `('${annotations.approve}' in ${annotationsPath} && ${annotationsPath}['${annotations.approve}'].split(',').exists(reason, reason.trim() == '${approvalReason}'))`,
         ].join(' || '),
-        message: `It is the only control plane of its cluster, which would be lost with it. To have that, delete the Cluster, or put the annotation ${annotations.mend}: ${approvalReason} on the Machine first.`,
+        message: `It is the only control plane of its cluster, which would be lost with it. To have that, delete the Cluster, or put the annotation ${annotations.approve}: ${approvalReason} on the Machine first.`,
         reason: 'Forbidden',
       },
     ],

@@ -31,7 +31,7 @@ const MachineSpecSchema = z
     pool: z.string().max(16).describe('Worker pool, or cp for control planes.'),
     slot: z.int().min(0).max(9999).describe('Number within the pool.'),
     size: z.string().max(32).describe('Size of the platform section that it was made with.'),
-    site: z
+    failureDomain: z
       .string()
       .max(32)
       .optional()
@@ -76,7 +76,7 @@ const MachineStatusSchema = z.strictObject({
     .max(16)
     .optional()
     .describe('Control plane: hash of the OIDC issuers that its API server was last seen to trust.'),
-  progress: progressSchema(['provision', 'release', 'mend']).optional().describe('Where it is in its list of steps.'),
+  progress: progressSchema(['provision', 'release', 'repair']).optional().describe('Where it is in its list of steps.'),
   conditions: conditionListSchema('Ready, Provisioned, Joined, Healthy.'),
 });
 

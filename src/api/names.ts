@@ -126,7 +126,7 @@ export const annotations = {
   /**
    * On a Machine, set by a user: approved repairs, as a comma-separated list of reasons. Removed when they are done.
    */
-  mend: `${group}/mend`,
+  approve: `${group}/approve`,
   /**
    * On a Machine, set by the provider, `true`: the only control plane of its cluster, which the API server refuses to
    * delete.
@@ -142,7 +142,7 @@ export const annotations = {
   /** On the disk key of a Machine, set by the provider: the storage that the key opens, comma-separated. */
   opens: `${group}/opens`,
   /** On a Machine that is being deleted, set by a user, `true`: its failure domain is permanently lost. */
-  placeLost: `${group}/place-lost`,
+  failureDomainLost: `${group}/failure-domain-lost`,
   /** On a Host, set by the provider: why only a person can decide how to continue. A user removes it to decide. */
   permanentError: `${group}/permanent-error`,
   /**

@@ -9,8 +9,12 @@ const timestampSchema = z.string().meta({ format: 'date-time' });
 /** Resources left over from a Machine that no longer exists, as the status of a ProviderConfig lists them. */
 export const OrphanEntry = z.strictObject({
   machine: z.string().max(63).describe('The Machine that its mark names.'),
-  site: z.string().max(32).optional().describe('The place where it is, where the platform section names several.'),
-  what: z.string().describe('What there is of it.'),
+  failureDomain: z
+    .string()
+    .max(32)
+    .optional()
+    .describe('The failure domain, where the platform section names several.'),
+  resources: z.string().describe('The resources that exist.'),
   since: timestampSchema.describe('When it was first seen.'),
   restingSince: timestampSchema
     .optional()

@@ -56,18 +56,20 @@ async function checkSites(
   name: string,
   spec: ProviderConfigSpec,
 ): Promise<readonly Diagnostic[]> {
-  const names = platform.sites.names(config);
+  const names = platform.failureDomains.names(config);
   const machines = assignSlotsToSites(names, name, spec);
-  const { findings, errors } = await checkFailureDomains(failureDomainsOrDefault(names), async (site) => {
-    const field = platform.sites.fieldAt(config, site, `${platform.name}.credentialsRef`);
+  const { findings, errors } = await checkFailureDomains(failureDomainsOrDefault(names), async (failureDomain) => {
+    const field = platform.failureDomains.fieldAt(config, failureDomain, `${platform.name}.credentialsRef`);
     const found: Diagnostic[] = [];
     try {
-      const credentials = await at.credentials(platform.credentialsRef(config, site));
-      const here = machines.filter((machine) => machine.site === site);
-      found.push(...(await platform.check({ ...at, config, site, credentials })));
+      const credentials = await at.credentials(platform.credentialsRef(config, failureDomain));
+      const here = machines.filter((machine) => machine.failureDomain === failureDomain);
+      found.push(...(await platform.check({ ...at, config, failureDomain, credentials })));
       // A file has no platform cluster around it, so the clusters of the ProviderConfig are not known.
       if (at.isFile)
-        found.push(...(await runPreflight(at, { platform, config }, { site, credentials, machines: here }, spec)));
+        found.push(
+          ...(await runPreflight(at, { platform, config }, { failureDomain, credentials, machines: here }, spec)),
+        );
     } catch (error) {
       if (!(error instanceof ProviderError) || error.retry !== 'after-change') throw error;
       // The first check has already reported what keeps the second from running.
@@ -91,7 +93,7 @@ async function checkSites(
 function assignSlotsToSites(names: readonly string[], name: string, spec: ProviderConfigSpec): MachineSlot[] {
   const slots = listDesiredSlots({ ref: { namespace: 'default', name }, spec, secrets: undefined });
   const made: MachineSlot[] = [];
-  for (const slot of slots) made.push({ ...slot, site: chooseFailureDomain(names, slot.pool, made, made) });
+  for (const slot of slots) made.push({ ...slot, failureDomain: chooseFailureDomain(names, slot.pool, made, made) });
   return made;
 }
 
@@ -99,16 +101,16 @@ function assignSlotsToSites(names: readonly string[], name: string, spec: Provid
 async function runPreflight(
   at: ReadOnlySession,
   { platform, config }: Pick<ChosenPlatform, 'platform' | 'config'>,
-  here: Pick<Parameters<ChosenPlatform['platform']['foresee']>[0], 'site' | 'credentials' | 'machines'>,
+  here: Pick<Parameters<ChosenPlatform['platform']['preflight']>[0], 'failureDomain' | 'credentials' | 'machines'>,
   spec: ProviderConfigSpec,
 ): Promise<readonly Diagnostic[]> {
   const { version, factoryUrl, extensions, kernelArguments } = spec.talos;
   const ranges = (spec.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
-  return await platform.foresee({
+  return await platform.preflight({
     ...at,
     ...{ config, ...here },
     talos: { version, factoryUrl, schematic: { extensions, kernelArguments } },
-    mayBeGiven: (text) => {
+    isPoolAddress: (text) => {
       const address = parseIpv4(text);
       return address !== undefined && ranges.some((range) => ipv4RangeContains(range, address));
     },

@@ -13,7 +13,7 @@ import { type ReadOnlyCommandContext, withReadOnlySession } from './read-only/re
 export async function runHosts(options: HostsSettings & ReadOnlyCommandContext): Promise<void> {
   const { account, url } = options;
   // Only one platform has an inventory of user-owned servers; with a second one a flag would have to select it.
-  const inventory = platforms.find((platform) => platform.inventory)?.inventory;
+  const inventory = platforms.find((platform) => platform.hosts)?.hosts;
   if (!inventory) throw new ProviderError('INTERNAL', 'No platform has servers to list.');
   await withReadOnlySession(options, async (at) => {
     const credentials = await at.credentials(account);
@@ -30,7 +30,7 @@ export async function runHosts(options: HostsSettings & ReadOnlyCommandContext):
       clock,
       signal,
     };
-    options.print(formatHostManifests(await inventory.survey(whose), items));
+    options.print(formatHostManifests(await inventory.listServers(whose), items));
   });
 }
 

@@ -21,7 +21,7 @@ export async function runInit(options: InitOptions): Promise<void> {
   const connection = loadApiServerConnection({ ...(path && { path }), environment: process.env });
   const client = new KubeClient(new Transport(connection), { fieldManager, log });
   try {
-    const how = { client, clock: systemClock, log, signal, patienceSeconds: initTimeoutSeconds };
+    const how = { client, clock: systemClock, log, signal, timeoutSeconds: initTimeoutSeconds };
     if (options.withOpenmcpCrds) await installOpenmcpCrds(how);
     else await warnAboutMissingOpenmcpCrds(how);
     await installCrds({ ...how, crds: buildCrds() });

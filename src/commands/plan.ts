@@ -34,7 +34,9 @@ export async function runPlan(options: PlanSettings & ReadOnlyCommandContext): P
   options.print(describePlan(made));
   if (options.documents) for (const document of describeMachineConfigs(made)) options.print(document);
   const lines = [...made.machines.flatMap((machine) => machine.lines), ...made.shared];
-  return made.machines.every(({ stuck }) => stuck === undefined) && lines.every(({ effect }) => effect !== 'refuses');
+  return (
+    made.machines.every(({ error: stuck }) => stuck === undefined) && lines.every(({ effect }) => effect !== 'refuses')
+  );
 }
 
 async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }: PlanSettings): Promise<ClusterPlan> {
@@ -50,17 +52,17 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   const identity = cluster ? clusterIdentityOf(cluster) : { ...ref, uid: '' };
   const isOwn = (machine: Machine): boolean => isSameCluster(clusterOfMachine(machine), identity);
   const prefix = cluster && readDesiredNodePrefix({ cluster });
-  const sites = platform.sites.names(config);
+  const failureDomains = platform.failureDomains.names(config);
   const [hosts, machines, ofConfig, system] = await Promise.all([
-    platform.inventory ? kube.list(Host, {}, signal) : { items: [] },
+    platform.hosts ? kube.list(Host, {}, signal) : { items: [] },
     kube.list(Machine, { labelSelector: `${labels.cluster}=${clusterId(ref)}` }, signal),
-    sites.length > 0 ? listMachineSpecs(at, template) : [],
+    failureDomains.length > 0 ? listMachineSpecs(at, template) : [],
     kube.find(Namespace, { name: 'kube-system' }, signal),
   ]);
   const credentials = new Map<string | undefined, SecretStrings>();
-  for (const site of failureDomainsOrDefault(sites))
-    credentials.set(site, await findCredentials(at, platform.credentialsRef(config, site)));
-  const wished = cluster?.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
+  for (const failureDomain of failureDomainsOrDefault(failureDomains))
+    credentials.set(failureDomain, await findCredentials(at, platform.credentialsRef(config, failureDomain)));
+  const desired = cluster?.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
   return await planCluster({
     platform,
     slots: listDesiredSlots({ ref, spec, secrets: { nodePrefix: prefix } }),
@@ -68,12 +70,12 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
     ...addressAssignments(at, template, spec),
     sources: {
       ...{ spec, clusterRef: identity, providerConfigRef: { name: template.metadata.name }, platform: platform.name },
-      kubernetesVersion: chooseOfferedVersion(spec, wished) ?? wished ?? '',
+      kubernetesVersion: chooseOfferedVersion(spec, desired) ?? desired ?? '',
     },
     owner: { installation: system?.metadata.uid ?? '', provider: template.spec.providerRef.name },
     ofConfig,
-    ground: { config, connections, log, clock, signal },
-    credentialsAt: (site) => credentials.get(site) ?? {},
+    previewContext: { config, connections, log, clock, signal },
+    credentialsAt: (failureDomain) => credentials.get(failureDomain) ?? {},
   });
 }
 
@@ -158,10 +160,10 @@ async function buildDesiredSpec(
     const namespace = cluster.metadata.namespace ?? '';
     clusterConfigs.replace((await kube.list(ClusterConfig, { namespace }, signal)).items);
   }
-  const wish = resolveDesiredSpec({ platforms, stores: { clusterConfigs } }, template, cluster);
-  if (!wish) throw invalidProviderConfig(at, template.metadata.name);
-  if ('refused' in wish) throw new ProviderError('CONFIG_INVALID', wish.refused.message);
-  return wish.spec;
+  const desired = resolveDesiredSpec({ platforms, stores: { clusterConfigs } }, template, cluster);
+  if (!desired) throw invalidProviderConfig(at, template.metadata.name);
+  if ('refused' in desired) throw new ProviderError('CONFIG_INVALID', desired.refused.message);
+  return desired.spec;
 }
 
 const invalidProviderConfig = ({ isFile }: ReadOnlySession, name: string): ProviderError =>

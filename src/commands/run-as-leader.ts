@@ -24,7 +24,7 @@ interface LeaderContext {
   /** Ends all work. */
   readonly signal: AbortSignal;
   /** Ends with the Lease: final writes are made while the Lease is held. */
-  readonly tenure: AbortSignal;
+  readonly lostLeadership: AbortSignal;
   readonly log: Log;
 }
 
@@ -36,7 +36,7 @@ export async function runAsLeader({
   metrics,
   identity,
   signal,
-  tenure,
+  lostLeadership: leadership,
   log,
 }: LeaderContext): Promise<void> {
   const clock = options.clock ?? systemClock;
@@ -49,7 +49,7 @@ export async function runAsLeader({
     log,
     component: options.providerName,
     instance: identity,
-    signal: tenure,
+    signal: leadership,
   });
   const targets = new TargetClients({
     secrets: (name) => stores.secrets.get({ namespace: options.podNamespace, name }),

@@ -30,8 +30,8 @@ export async function startServers(
     apps.push(await startServer(app, settings.health, log, 'probes are served'));
   }
   if (settings.metrics) {
-    for (const reflector of reflectors) metrics.show(reflector);
-    metrics.showLease('leader', leadership);
+    for (const reflector of reflectors) metrics.setObjects(reflector);
+    metrics.setLeader('leader', leadership);
     const tls = await loadCertificate(settings.metrics);
     const access = new PathAuthorizer({ client: kube, clock: systemClock, log });
     const app = createMetricsServer(metrics.registry, tls && { tls, access });

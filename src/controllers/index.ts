@@ -37,13 +37,13 @@ export type ControllerName = 'providerconfig' | 'cluster' | 'machine' | 'host' |
  * are due at once.
  */
 const workersByController: Readonly<
-  Record<ControllerName, Pick<ControllerOptions, 'concurrency' | 'patientConcurrency'>>
+  Record<ControllerName, Pick<ControllerOptions, 'concurrency' | 'lowPriorityConcurrency'>>
 > = {
   providerconfig: { concurrency: 16 },
   cluster: { concurrency: 16 },
   machine: { concurrency: 32 },
   host: { concurrency: 16 },
-  accessrequest: { concurrency: 22, patientConcurrency: 2 },
+  accessrequest: { concurrency: 22, lowPriorityConcurrency: 2 },
 };
 
 type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile' | 'groups'>;
@@ -92,7 +92,7 @@ function wireProviderConfig(services: Services): Wiring {
       .list()
       .filter((config) => clusterProfileName(environment, provider, config.metadata.name) === profile)
       .map(objectKeyOf);
-  const clusterCame = (change: ObjectChange<Cluster>): ObjectKey[] =>
+  const profileOfNewCluster = (change: ObjectChange<Cluster>): ObjectKey[] =>
     change.kind === 'added' || change.kind === 'deleted' ? byProfile(change.object.spec.profile) : [];
   // Only one of the ProviderConfigs with the same endpoint gets it. When that one changes or is deleted, another may
   // get it.
@@ -108,15 +108,15 @@ function wireProviderConfig(services: Services): Wiring {
   };
   const isCredential = (change: ObjectChange<Secret>): boolean =>
     change.kind !== 'resync' && !change.object.metadata.labels?.[labels.cluster];
-  const rounds = new OrphanScanSchedule(services.clock);
+  const schedule = new OrphanScanSchedule(services.clock);
   return {
-    reconcile: (key, context) => reconcileProviderConfig(services, rounds, key, context),
+    reconcile: (key, context) => reconcileProviderConfig(services, schedule, key, context),
     sources: [
       createKeySource(stores.providerConfigs, configMoved),
       createKeySource(stores.profiles, (change) =>
         change.kind === 'added' ? [] : byProfile(change.object.metadata.name),
       ),
-      createKeySource(stores.clusters, clusterCame),
+      createKeySource(stores.clusters, profileOfNewCluster),
       createKeySource(stores.secrets, (change) => (isCredential(change) ? everyConfig() : [])),
       createKeySource(stores.machines, configOfPlatformProblem),
     ],
@@ -129,11 +129,11 @@ function wireProviderConfig(services: Services): Wiring {
  */
 function configOfPlatformProblem({ kind, object, before }: ObjectChange<Machine>): ObjectKey[] {
   if (kind !== 'updated') return [];
-  const troubles = (machine: Machine | undefined): string | undefined => {
+  const problems = (machine: Machine | undefined): string | undefined => {
     const reason = findFalseCondition(machine?.status?.conditions, 'Healthy')?.reason;
     return reason === 'PlatformUnreachable' || reason === 'PlatformRefused' ? reason : undefined;
   };
-  return troubles(object) === troubles(before) ? [] : [{ name: object.spec.providerConfigRef.name }];
+  return problems(object) === problems(before) ? [] : [{ name: object.spec.providerConfigRef.name }];
 }
 
 function wireCluster(services: Services): Wiring {
@@ -191,26 +191,26 @@ function wireMachine(services: Services): Wiring {
       .map(objectKeyOf);
   const ofCluster = (cluster: Cluster): ObjectKey[] =>
     stores.machines.by('cluster', clusterIdentityKey(clusterIdentityOf(cluster))).map(objectKeyOf);
-  const vigil = new MachineMonitor(services);
+  const monitor = new MachineMonitor(services);
   // Also after the deletion of a Cluster with the annotation that excludes its Machines from reconciling.
-  const wishMoved = (change: ObjectChange<Cluster>): ObjectKey[] =>
+  const specChanged = (change: ObjectChange<Cluster>): ObjectKey[] =>
     change.kind === 'deleted' || (change.kind === 'updated' && changedBeyondStatus(change))
       ? ofCluster(change.object)
       : [];
-  const heardOf = ({ cluster, node }: NodeWatchEvent): ObjectKey[] =>
+  const machinesOfNode = ({ cluster, node }: NodeWatchEvent): ObjectKey[] =>
     stores.machines
       .by('cluster', clusterIdentityKey(cluster))
       .filter(({ metadata }) => node === undefined || metadata.name === node)
       .map(objectKeyOf);
   return {
-    reconcile: (key, context) => reconcileMachine(services, key, { ...context, vigil }),
+    reconcile: (key, context) => reconcileMachine(services, key, { ...context, monitor }),
     // Unresponsive nodes of one Cluster leave workers for the Machines of others.
     groups: { groupOf: (key) => formatObjectKey(stores.machines.get(key)?.spec.clusterRef ?? key) },
     sources: [
       createKeySource(stores.machines, keyUnlessResync),
-      createKeySource(stores.clusters, wishMoved),
-      nodeEventSource(services, heardOf),
-      vigil.source,
+      createKeySource(stores.clusters, specChanged),
+      nodeEventSource(services, machinesOfNode),
+      monitor.source,
       // The platform also judges a Machine by its disk key.
       createKeySource(stores.secrets, ({ kind, object }) => {
         const name = object.metadata.labels?.[labels.diskKey];
@@ -244,8 +244,8 @@ const nodeEventSource = (
 ): KeySource => ({
   synced: Promise.resolve(),
   subscribe: (enqueue) =>
-    nodes.onNews((news) => {
-      for (const key of keys(news)) enqueue(key, 'prompt');
+    nodes.onChange((news) => {
+      for (const key of keys(news)) enqueue(key, 'high');
     }),
 });
 
@@ -265,7 +265,7 @@ export function machinesToWakeForHost(
   const { machineRef } = hostStatusOf(object);
   if (machineRef) return changedBeyondStatus(change) ? [{ name: machineRef.name }] : [];
   if (!isHostAvailable(object) || (before && isHostAvailable(before) && !changedBeyondStatus(change))) return [];
-  const bare = new Set(platforms.filter(({ inventory }) => inventory).map(({ name }) => name));
+  const bare = new Set(platforms.filter(({ hosts }) => hosts).map(({ name }) => name));
   const holdsNone = ({ metadata }: Machine) => stores.hosts.by('machine', metadata.uid ?? '').length === 0;
   return stores.machines
     .list()
@@ -312,7 +312,7 @@ function wireAccessRequest(services: Services, options: AccessOptions): Wiring {
     // A cluster that answers slowly delays only its own requests.
     groups: {
       groupOf: (key) => formatObjectKey(stores.accessRequests.get(key)?.spec.clusterRef ?? key),
-      curbsSlow: true,
+      limitsSlowGroups: true,
     },
     sources: [
       createKeySource(stores.accessRequests, keyIfPhaseOrSpecChanged),

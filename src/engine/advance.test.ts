@@ -75,11 +75,11 @@ class Lab {
   }
 }
 
-const maker = (lab: Lab, name: string, more: Partial<Step<Facts>> = {}): Step<Facts> => ({
+const maker = (fixture: Lab, name: string, more: Partial<Step<Facts>> = {}): Step<Facts> => ({
   name,
   run: async () => {
-    lab.ensure(name);
-    return done({ [name]: lab.made.get(name) ?? 0 });
+    fixture.ensure(name);
+    return done({ [name]: fixture.made.get(name) ?? 0 });
   },
   ...more,
 });
@@ -88,22 +88,22 @@ const names = (count: number): string[] => Array.from({ length: count }, (_, i) 
 
 describe('advance', () => {
   it('creates everything once and in order when nothing fails', async () => {
-    const lab = new Lab();
-    const verdict = await lab.walk(
+    const fixture = new Lab();
+    const verdict = await fixture.walk(
       'provision',
-      names(4).map((name) => maker(lab, name)),
+      names(4).map((name) => maker(fixture, name)),
     );
     expect(verdict.kind).toBe('finished');
-    expect([...lab.made.keys()]).toEqual(names(4));
-    expect(lab.saved?.facts).toEqual({ 'step-0': 1, 'step-1': 1, 'step-2': 1, 'step-3': 1 });
+    expect([...fixture.made.keys()]).toEqual(names(4));
+    expect(fixture.saved?.facts).toEqual({ 'step-0': 1, 'step-1': 1, 'step-2': 1, 'step-3': 1 });
   });
 
   it('does nothing for a finished record', async () => {
-    const lab = new Lab();
-    await lab.walk('provision', [maker(lab, 'a')]);
-    const before = lab.moments;
-    expect((await lab.walk('provision', [maker(lab, 'a'), maker(lab, 'b')])).kind).toBe('finished');
-    expect(lab.moments).toBe(before);
+    const fixture = new Lab();
+    await fixture.walk('provision', [maker(fixture, 'a')]);
+    const before = fixture.moments;
+    expect((await fixture.walk('provision', [maker(fixture, 'a'), maker(fixture, 'b')])).kind).toBe('finished');
+    expect(fixture.moments).toBe(before);
   });
 
   it('ends the same wherever the process dies, and creates nothing twice', async () => {
@@ -112,18 +112,18 @@ describe('advance', () => {
         fc.integer({ min: 1, max: 8 }),
         fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 12 }),
         async (count, crashes) => {
-          const lab = new Lab();
-          const steps = names(count).map((name) => maker(lab, name));
+          const fixture = new Lab();
+          const steps = names(count).map((name) => maker(fixture, name));
           for (const crash of crashes) {
-            lab.crashAt = lab.moments + crash;
-            await lab.walk('provision', steps).catch((error: unknown) => {
+            fixture.crashAt = fixture.moments + crash;
+            await fixture.walk('provision', steps).catch((error: unknown) => {
               if (!(error instanceof Crash)) throw error;
             });
           }
-          lab.crashAt = Number.POSITIVE_INFINITY;
-          const verdict = await lab.untilFinished('provision', steps);
+          fixture.crashAt = Number.POSITIVE_INFINITY;
+          const verdict = await fixture.untilFinished('provision', steps);
           expect(verdict.progress.facts).toEqual(Object.fromEntries(names(count).map((name) => [name, 1])));
-          expect([...lab.made.values()].every((n) => n === 1)).toBe(true);
+          expect([...fixture.made.values()].every((n) => n === 1)).toBe(true);
         },
       ),
       { numRuns: 300 },
@@ -137,24 +137,24 @@ describe('advance', () => {
         fc.integer({ min: 1, max: 40 }),
         fc.integer({ min: 1, max: 40 }),
         async (count, first, second) => {
-          const lab = new Lab();
-          lab.crashAt = first;
-          const provision = names(count).map((name) => maker(lab, name));
-          await lab.walk('provision', provision).catch(() => {});
+          const fixture = new Lab();
+          fixture.crashAt = first;
+          const provision = names(count).map((name) => maker(fixture, name));
+          await fixture.walk('provision', provision).catch(() => {});
           const release: Step<Facts>[] = names(count)
             .reverse()
             .map((name) => ({
               name: `no-${name}`,
               run: async () => {
-                lab.remove(name);
+                fixture.remove(name);
                 return done();
               },
             }));
-          lab.crashAt = lab.moments + second;
-          await lab.walk('release', release).catch(() => {});
-          lab.crashAt = Number.POSITIVE_INFINITY;
-          await lab.untilFinished('release', release);
-          expect(lab.made.size).toBe(0);
+          fixture.crashAt = fixture.moments + second;
+          await fixture.walk('release', release).catch(() => {});
+          fixture.crashAt = Number.POSITIVE_INFINITY;
+          await fixture.untilFinished('release', release);
+          expect(fixture.made.size).toBe(0);
         },
       ),
       { numRuns: 200 },
@@ -164,21 +164,21 @@ describe('advance', () => {
   it('keeps its position when a step was renamed and restarts at the first step when it was removed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 2, max: 6 }), fc.nat(5), fc.boolean(), async (count, at, renamed) => {
-        const lab = new Lab();
+        const fixture = new Lab();
         const stop = at % count;
         const before = names(count).map((name, i) =>
-          i === stop ? { name, run: async () => wait(1, 'later') } : maker(lab, name),
+          i === stop ? { name, run: async () => wait(1, 'later') } : maker(fixture, name),
         );
-        await lab.walk('provision', before);
-        expect(lab.saved?.step).toBe(`step-${stop}`);
+        await fixture.walk('provision', before);
+        expect(fixture.saved?.step).toBe(`step-${stop}`);
         const ran: string[] = [];
         const after = names(count)
           .filter((_, i) => renamed || i !== stop)
           .map((name, i) => {
             const step = maker(
-              lab,
+              fixture,
               renamed && i === stop ? 'renamed' : name,
-              renamed && i === stop ? { formerly: [name] } : {},
+              renamed && i === stop ? { formerNames: [name] } : {},
             );
             return {
               ...step,
@@ -188,10 +188,10 @@ describe('advance', () => {
               },
             };
           });
-        await lab.untilFinished('provision', after);
+        await fixture.untilFinished('provision', after);
         const first = renamed ? 'renamed' : after[0]?.name;
         expect(ran[0]).toBe(first);
-        expect([...lab.made.values()].every((n) => n === 1)).toBe(true);
+        expect([...fixture.made.values()].every((n) => n === 1)).toBe(true);
       }),
     );
   });
@@ -201,23 +201,23 @@ describe('advance', () => {
       fc.asyncProperty(
         fc.array(fc.integer({ min: -86_400_000, max: 86_400_000 }), { minLength: 1, maxLength: 20 }),
         async (jumps) => {
-          const lab = new Lab();
+          const fixture = new Lab();
           let visits = 0;
           const steps: Step<Facts>[] = [
-            maker(lab, 'one'),
+            maker(fixture, 'one'),
             {
               name: 'patience',
               deadlineMinutes: 5,
               run: async () => (++visits < jumps.length ? wait(1, 'not yet') : done()),
             },
-            maker(lab, 'two'),
+            maker(fixture, 'two'),
           ];
           for (const jump of jumps) {
-            lab.time += jump;
-            await lab.walk('provision', steps);
+            fixture.time += jump;
+            await fixture.walk('provision', steps);
           }
-          expect((await lab.untilFinished('provision', steps)).kind).toBe('finished');
-          expect([...lab.made]).toEqual([
+          expect((await fixture.untilFinished('provision', steps)).kind).toBe('finished');
+          expect([...fixture.made]).toEqual([
             ['one', 1],
             ['two', 1],
           ]);
@@ -227,123 +227,123 @@ describe('advance', () => {
   });
 
   it('never runs a step that erases once the machine has joined', async () => {
-    const lab = new Lab();
-    lab.saved = {
+    const fixture = new Lab();
+    fixture.saved = {
       plan: 'provision',
       step: 'gone',
       since: '2026-11-21T09:00:00Z',
       failures: 0,
       facts: { joined: true },
     };
-    const verdict = await lab.walk('provision', [maker(lab, 'wipe', { erases: true })]);
+    const verdict = await fixture.walk('provision', [maker(fixture, 'wipe', { erases: true })]);
     expect(verdict).toMatchObject({ kind: 'failed', reason: 'RefusedToErase' });
-    expect(lab.made.size).toBe(0);
+    expect(fixture.made.size).toBe(0);
   });
 
   it('G15: counts errors in the record, so that a restart does not reset the backoff', async () => {
-    const lab = new Lab();
+    const fixture = new Lab();
     const steps: Step<Facts>[] = [{ name: 'a', run: async () => Promise.reject(new ProviderError('UNREACHABLE')) }];
     const seconds: number[] = [];
     for (let i = 0; i < 12; i += 1) {
-      const verdict = await lab.walk('provision', steps);
+      const verdict = await fixture.walk('provision', steps);
       if (verdict.kind === 'error') seconds.push(verdict.seconds);
     }
-    expect(lab.saved?.failures).toBe(12);
+    expect(fixture.saved?.failures).toBe(12);
     expect(seconds.slice(0, 4)).toEqual([2, 4, 8, 16]);
     expect(Math.max(...seconds)).toBe(300);
   });
 
   it('throws errors of the record itself and does not count them', async () => {
-    const lab = new Lab();
+    const fixture = new Lab();
     const away = new Error('the API server is away');
     const step = { name: 'one', run: async () => Promise.reject(away) };
-    const walk = (concernsRecord: (error: unknown) => boolean) => lab.walk('provision', [step], { concernsRecord });
+    const walk = (concernsRecord: (error: unknown) => boolean) => fixture.walk('provision', [step], { concernsRecord });
     await expect(walk((error) => error === away)).rejects.toBe(away);
-    expect(lab.saved).toMatchObject({ step: 'one', failures: 0 });
+    expect(fixture.saved).toMatchObject({ step: 'one', failures: 0 });
     expect(await walk(() => false)).toMatchObject({ kind: 'error', error: away });
-    expect(lab.saved).toMatchObject({ step: 'one', failures: 1 });
+    expect(fixture.saved).toMatchObject({ step: 'one', failures: 1 });
   });
 
   it('honours the wait that the remote side requests', async () => {
-    const lab = new Lab();
+    const fixture = new Lab();
     const slow = new ProviderError('UNREACHABLE', '', { retryAfterSeconds: 900 });
-    const verdict = await lab.walk('provision', [{ name: 'a', run: async () => Promise.reject(slow) }]);
+    const verdict = await fixture.walk('provision', [{ name: 'a', run: async () => Promise.reject(slow) }]);
     expect(verdict).toMatchObject({ kind: 'error', seconds: 900 });
   });
 
   it('stops on a permanent failure, returned or thrown, without counting it', async () => {
-    const lab = new Lab();
+    const fixture = new Lab();
     expect(
-      await lab.walk('provision', [{ name: 'a', run: async () => fail('PoolFull', 'Free some space.') }]),
+      await fixture.walk('provision', [{ name: 'a', run: async () => fail('PoolFull', 'Free some space.') }]),
     ).toMatchObject({
       kind: 'failed',
       reason: 'PoolFull',
     });
     const refused = new ProviderError('CREDENTIALS_REFUSED');
-    expect(await lab.walk('provision', [{ name: 'a', run: async () => Promise.reject(refused) }])).toMatchObject({
+    expect(await fixture.walk('provision', [{ name: 'a', run: async () => Promise.reject(refused) }])).toMatchObject({
       kind: 'failed',
       reason: 'CREDENTIALS_REFUSED',
     });
-    expect(lab.saved?.failures).toBe(0);
+    expect(fixture.saved?.failures).toBe(0);
   });
 
   it('S13: reports when a step is overdue and keeps retrying', async () => {
-    const lab = new Lab();
+    const fixture = new Lab();
     const steps: Step<Facts>[] = [{ name: 'a', deadlineMinutes: 10, run: async () => wait(5, 'booting') }];
-    expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: false });
-    lab.time += 11 * 60_000;
-    expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: true, seconds: 5 });
+    expect(await fixture.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: false });
+    fixture.time += 11 * 60_000;
+    expect(await fixture.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: true, seconds: 5 });
   });
 
   it('passes on the reason of a step that waits', async () => {
-    const lab = new Lab();
+    const fixture = new Lab();
     const steps: Step<Facts>[] = [{ name: 'a', run: async () => waitWithReason('MemoryShort', 30, 'Too little.') }];
-    expect(await lab.walk('provision', steps)).toMatchObject({
+    expect(await fixture.walk('provision', steps)).toMatchObject({
       ...{ kind: 'waiting', reason: 'MemoryShort', seconds: 30, message: 'Too little.' },
     });
-    expect(lab.saved?.failures).toBe(0);
+    expect(fixture.saved?.failures).toBe(0);
   });
 });
 
 describe('a step that finds the effect of an earlier one gone', () => {
   it('moves back to that step, which creates it again, wherever the process dies', async () => {
     for (let crashAt = 1; crashAt < 40; crashAt += 1) {
-      const lab = new Lab();
-      lab.crashAt = crashAt;
+      const fixture = new Lab();
+      fixture.crashAt = crashAt;
       let isGone = true;
       const uses: Step<Facts> = {
         name: 'uses',
         run: async () => {
-          if (lab.made.has('a') && isGone) {
-            lab.made.delete('a');
+          if (fixture.made.has('a') && isGone) {
+            fixture.made.delete('a');
             isGone = false;
           }
-          if (!lab.made.has('a')) return returnToStep('a', 5, 'It is gone.', { returns: 1 });
-          lab.ensure('b');
+          if (!fixture.made.has('a')) return returnToStep('a', 5, 'It is gone.', { returns: 1 });
+          fixture.ensure('b');
           return done();
         },
       };
-      const steps = [maker(lab, 'a'), maker(lab, 'between'), uses];
-      const verdict = await lab.untilFinished('provision', steps);
+      const steps = [maker(fixture, 'a'), maker(fixture, 'between'), uses];
+      const verdict = await fixture.untilFinished('provision', steps);
       expect(verdict.progress.facts).toMatchObject({ returns: 1 });
-      expect([...lab.made.keys()].sort()).toEqual(['a', 'b', 'between']);
+      expect([...fixture.made.keys()].sort()).toEqual(['a', 'b', 'between']);
     }
   });
 
   it('is reported as a wait at the step that runs next, and resets the failures of the other', async () => {
-    const lab = new Lab();
-    const steps = [maker(lab, 'a'), { name: 'b', run: async () => returnToStep('a', 7, 'It is gone.') }];
-    expect(await lab.walk('provision', steps)).toMatchObject({
+    const fixture = new Lab();
+    const steps = [maker(fixture, 'a'), { name: 'b', run: async () => returnToStep('a', 7, 'It is gone.') }];
+    expect(await fixture.walk('provision', steps)).toMatchObject({
       ...{ kind: 'waiting', seconds: 7, message: 'It is gone.' },
       progress: { step: 'a', failures: 0 },
     });
-    expect(lab.saved?.step).toBe('a');
+    expect(fixture.saved?.step).toBe('a');
   });
 
   it('cannot move forward, nor to an unknown step', async () => {
-    const lab = new Lab();
-    const to = (name: string) => [{ name: 'a', run: async () => returnToStep(name, 1, 'Odd.') }, maker(lab, 'b')];
-    await expect(lab.walk('provision', to('b'))).rejects.toThrow(RangeError);
-    await expect(lab.walk('provision', to('none'))).rejects.toThrow(RangeError);
+    const fixture = new Lab();
+    const to = (name: string) => [{ name: 'a', run: async () => returnToStep(name, 1, 'Odd.') }, maker(fixture, 'b')];
+    await expect(fixture.walk('provision', to('b'))).rejects.toThrow(RangeError);
+    await expect(fixture.walk('provision', to('none'))).rejects.toThrow(RangeError);
   });
 });

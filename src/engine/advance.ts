@@ -4,7 +4,7 @@ import type { StepRunResult } from '../lib/observers.ts';
 import type { Facts, Step, StepOutcome } from './step.ts';
 import { stepBackoffSeconds } from './step-backoff.ts';
 
-export type StepPlanName = 'provision' | 'release' | 'mend';
+export type StepPlanName = 'provision' | 'release' | 'repair';
 
 /** The position in a list of steps. This record, saved in the status, is the whole state machine. */
 export interface Progress<P extends string = StepPlanName> {
@@ -165,8 +165,8 @@ async function countFailure<Context, P extends string>(
   }
   const counted: Progress<P> = { ...progress, failures: progress.failures + 1 };
   await walk.save(counted);
-  const wished = error instanceof ProviderError ? (error.retryAfterSeconds ?? 0) : 0;
-  const seconds = Math.max(wished, stepBackoffSeconds(counted.failures, walk.random));
+  const desired = error instanceof ProviderError ? (error.retryAfterSeconds ?? 0) : 0;
+  const seconds = Math.max(desired, stepBackoffSeconds(counted.failures, walk.random));
   return { kind: 'error', progress: counted, seconds, error, overdue: isOverdue(walk, step, progress) };
 }
 
@@ -186,7 +186,7 @@ function resumeProgress<Context, P extends string>(walk: AdvanceOptions<Context,
   if (!saved || saved.plan !== walk.plan) return top();
   if (saved.finishedAt) return saved;
   const step =
-    walk.steps.find((s) => s.name === saved.step) ?? walk.steps.find((s) => s.formerly?.includes(saved.step));
+    walk.steps.find((s) => s.name === saved.step) ?? walk.steps.find((s) => s.formerNames?.includes(saved.step));
   return step ? { ...saved, step: step.name } : top();
 }
 

@@ -47,5 +47,5 @@ export type PreflightContext<C = unknown> = PlatformContext<C> & {
   readonly machines: readonly Pick<NodeSpec, 'name' | 'role' | 'size'>[];
   readonly talos: NodeSpec['talos'];
   /** Whether an address belongs to the pool of nodes and endpoints. */
-  mayBeGiven(address: string): boolean;
+  isPoolAddress(address: string): boolean;
 };

@@ -15,8 +15,8 @@ const defaultAddressing: Addressing = { pool: 'main', endpoint: 'virtual-address
 /** The part of a context that names the section. */
 interface FailureDomainScoped {
   readonly config: unknown;
-  readonly site?: string | undefined;
-  readonly node?: { readonly site?: string | undefined };
+  readonly failureDomain?: string | undefined;
+  readonly node?: { readonly failureDomain?: string | undefined };
   readonly facts?: Facts;
 }
 
@@ -31,36 +31,40 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     names = () => [],
     at = (section) => section as unknown as C,
     fieldAt = (_, __, field) => field,
-  } = spec.sites ?? ({} as Partial<FailureDomains<S, C>>);
-  const narrow = (section: unknown, site?: string, facts: Facts = {}): C => at(parse(section), site, facts);
+  } = spec.failureDomains ?? ({} as Partial<FailureDomains<S, C>>);
+  const narrow = (section: unknown, failureDomain?: string, facts: Facts = {}): C =>
+    at(parse(section), failureDomain, facts);
   const typed = <T extends FailureDomainScoped>(context: T) => ({
     ...context,
-    config: narrow(context.config, context.node?.site ?? context.site, context.facts),
+    config: narrow(context.config, context.node?.failureDomain ?? context.failureDomain, context.facts),
   });
   const close = <T extends FailureDomainScoped>(step: Step<Omit<T, 'config'> & { config: C }>): Step<T> => ({
     ...step,
     run: (context) => step.run(typed(context)),
   });
-  const renamed = (findings: readonly Diagnostic[], { config, site }: FailureDomainScoped): readonly Diagnostic[] =>
-    findings.map((finding) => ({ ...finding, field: fieldAt(parse(config), site, finding.field) }));
+  const renamed = (
+    findings: readonly Diagnostic[],
+    { config, failureDomain }: FailureDomainScoped,
+  ): readonly Diagnostic[] =>
+    findings.map((finding) => ({ ...finding, field: fieldAt(parse(config), failureDomain, finding.field) }));
   const closeInventory = ({
-    uses,
-    refuses,
+    mayClaim,
+    whyUnsuitable,
     whyUnusable,
-    survey,
+    listServers,
     identify,
     ...tasks
   }: HostInventory<C>): HostInventory<unknown> => ({
-    uses: (config, labels) => uses(narrow(config), labels),
-    refuses: (config, host, node) => refuses(narrow(config), host, node),
+    mayClaim: (config, labels) => mayClaim(narrow(config), labels),
+    whyUnsuitable: (config, host, node) => whyUnsuitable(narrow(config), host, node),
     whyUnusable,
-    survey,
+    listServers,
     identify: (context) => identify(typed(context)),
     inspect: tasks.inspect.map((step) => close<HostContext>(step)),
     reboot: tasks.reboot.map((step) => close<HostContext>(step)),
   });
-  const closeMending = ({ mend, recover, cutPower }: RepairCapability<C>): RepairCapability => ({
-    mend: mend.map((step) => close<RepairContext>(step)),
+  const closeMending = ({ steps: repair, recover, cutPower }: RepairCapability<C>): RepairCapability => ({
+    steps: repair.map((step) => close<RepairContext>(step)),
     recover: (context) => recover(typed(context)),
     ...(cutPower && { cutPower: (context: StepContext) => cutPower(typed(context)) }),
   });
@@ -71,37 +75,43 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
   return {
     name: spec.name,
     config: spec.config,
-    sites: {
+    failureDomains: {
       names: (section) => names(parse(section)),
       at: narrow,
-      fieldAt: (section, site, field) => fieldAt(parse(section), site, field),
+      fieldAt: (section, failureDomain, field) => fieldAt(parse(section), failureDomain, field),
     },
-    credentialsRef: (section, site, facts) => spec.credentialsRef(narrow(section, site, facts)),
+    credentialsRef: (section, failureDomain, facts) => spec.credentialsRef(narrow(section, failureDomain, facts)),
     sizes: (section) => spec.sizes(parse(section)),
-    hosts: (section) => spec.hosts(parse(section)),
+    foreignHosts: (section) => spec.foreignHosts(parse(section)),
     addressing: (section) => spec.addressing?.(parse(section)) ?? defaultAddressing,
     alwaysNeedsPool: spec.addressing === undefined,
     check: async (context) => renamed(await spec.check(typed(context)), context),
-    foresee: async (context) => renamed((await spec.foresee?.(typed(context))) ?? [], context),
+    preflight: async (context) => renamed((await spec.preflight?.(typed(context))) ?? [], context),
     provision: spec.provision.map((step) => close<StepContext>(step)),
-    settle: (spec.settle ?? []).map((step) => close<StepContext>(step)),
+    postJoin: (spec.postJoin ?? []).map((step) => close<StepContext>(step)),
     release: spec.release.map((step) => close<StepContext>(step)),
-    ...(spec.lostWhen && { lostWhen: spec.lostWhen }),
-    ...(spec.unproven && { unproven: spec.unproven }),
+    ...(spec.lostReasons && { lostReasons: spec.lostReasons }),
+    ...(spec.unprovenReasons && { unprovenReasons: spec.unprovenReasons }),
     observe: (context) => spec.observe(typed(context)),
     preview: async (context) => (await spec.preview?.(typed(context))) ?? [],
     hardware: (context) => spec.hardware?.(typed(context)),
     previewShared: async (context) => (await spec.previewShared?.(typed(context))) ?? [],
     ...(spec.reservedMac && { reservedMac: spec.reservedMac }),
-    ...(spec.inventory && { inventory: closeInventory(spec.inventory) }),
-    ...(spec.mending && { mending: closeMending(spec.mending) }),
+    ...(spec.hosts && { hosts: closeInventory(spec.hosts) }),
+    ...(spec.repair && { repair: closeMending(spec.repair) }),
     ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),
-    ...(spec.glance && { glance: async (context: ObserveAllContext) => (await spec.glance?.(typed(context))) ?? [] }),
+    ...(spec.observeAll && {
+      observeAll: async (context: ObserveAllContext) => (await spec.observeAll?.(typed(context))) ?? [],
+    }),
     ...(spec.listen && {
       listen: (context: PlatformContext & InFailureDomain, listener: () => void) =>
         spec.listen?.(typed(context), listener) ?? (() => {}),
     }),
-    ...(spec.tidy && { tidy: async (context) => (await spec.tidy?.(typed(context))) ?? [] }),
-    ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? noFailover }),
+    ...(spec.collectGarbage && {
+      collectGarbage: async (context) => (await spec.collectGarbage?.(typed(context))) ?? [],
+    }),
+    ...(spec.failOverEndpoint && {
+      failOverEndpoint: (context) => spec.failOverEndpoint?.(typed(context)) ?? noFailover,
+    }),
   };
 }

@@ -138,14 +138,14 @@ export interface HostClaim {
   /** Numbers of all servers that have a Host. No other server may be addressed. */
   servers(): ReadonlySet<number>;
   /** The Host that this machine holds, read from the API server; undefined: none. Never claims one. */
-  held(): Promise<HostView | undefined>;
+  current(): Promise<HostView | undefined>;
   /**
    * The Host that the machine holds, or else a free one that `refuse` accepts, which it claims. `refuse` returns a
    * reason that follows a number in a sentence: `3 without the label disk=nvme`.
    */
   claim(refuse: (host: HostView) => string | undefined): Promise<HostView | { readonly rejected: RejectionCounts }>;
   /** Writes to the status of the held Host. Throws HOST_LOST when the machine holds none. */
-  note(change: HostStatusUpdate): Promise<void>;
+  updateStatus(change: HostStatusUpdate): Promise<void>;
   /** Releases the Host for other machines. Success when the machine holds none. */
   release(): Promise<void>;
 }

@@ -16,7 +16,7 @@ export interface EncryptedStorage {
  */
 export interface MachineDiskKey {
   /** Where it is stored, for people, e.g. `Secret shop-cp-0-disk-key in namespace openmcp-system`. */
-  readonly place: string;
+  readonly location: string;
   /** Whether it is stored, as far as the cache knows. */
   isKept(): boolean;
   /**
@@ -27,5 +27,5 @@ export interface MachineDiskKey {
   /** The stored key. Throws DISK_KEY_MISSING when there is none: a new key would open nothing. */
   read(): Promise<SecretString>;
   /** Deletes the key once no storage is left that it opens. Success when there is none. */
-  forget(): Promise<void>;
+  delete(): Promise<void>;
 }

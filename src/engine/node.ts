@@ -27,7 +27,7 @@ export interface NodeSpec {
   /** One of the sizes of the platform's section. */
   readonly size: string;
   /** One of the platform's failure domains, if it has several. */
-  readonly site?: string | undefined;
+  readonly failureDomain?: string | undefined;
   readonly cluster: { readonly namespace: string; readonly name: string };
   readonly talos: { readonly version: string; readonly schematic: Schematic; readonly factoryUrl: string };
   /** Propagated labels and annotations of the Cluster: shown in descriptions, never interpreted. */

@@ -5,7 +5,7 @@ import type { PlatformContext, StepContext } from './contexts.ts';
 export interface Observation {
   readonly exists: boolean;
   /** The machine and its system disks do not exist: the platform answered, and shows none of them. */
-  readonly lost?: true;
+  readonly isLost?: true;
   /** Undefined when the platform cannot tell. */
   readonly runs?: boolean;
   /**
@@ -16,7 +16,7 @@ export interface Observation {
   /** The differences from the desired state, most important first. */
   readonly drift: readonly Drift[];
   /** The fingerprint of everything that this observation is based on, as {@link ObserveAllFunction} returns it. */
-  readonly trace?: string;
+  readonly fingerprint?: string;
 }
 
 /** One observation of all ready machines of a failure domain. */
@@ -41,16 +41,16 @@ export interface Drift {
    */
   readonly byConfig?: true;
   /** The machine still works: the drift is reported, and blocks nothing. */
-  readonly minor?: true;
+  readonly isMinor?: true;
   /** How it can be repaired, if it can. */
-  readonly mend?: {
+  readonly repair?: {
     /** `by-itself`: the repair cannot lose anything. `when-agreed`: the repair needs approval. */
-    readonly when: 'by-itself' | 'when-agreed';
+    readonly mode: 'automatic' | 'with-approval';
     /** Completes a sentence, e.g. `it is started again`. */
-    readonly how: string;
+    readonly effect: string;
     /** It is the end of an approved repair that has begun: it is done in maintenance, too. */
-    readonly begun?: true;
+    readonly isStarted?: true;
     /** An earlier repair failed, as the message reports: it is not retried for now. */
-    readonly later?: true;
+    readonly isDeferred?: true;
   };
 }

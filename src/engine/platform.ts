@@ -19,13 +19,13 @@ export interface PlatformSpec<C, S = C> {
   readonly name: string;
   readonly config: z.ZodType<S>;
   /** Default: a single failure domain, and `C` is `S`. */
-  readonly sites?: FailureDomains<S, C>;
+  readonly failureDomains?: FailureDomains<S, C>;
   /** Name of the Secret with the credentials, in the provider's namespace. */
   credentialsRef(config: C): string;
   /** Names that `controlPlane.size` and `workerPools[].size` may use. */
   sizes(section: S): readonly string[];
   /** Other hosts that the section names: their addresses must not be given to nodes. */
-  hosts(section: S): readonly ConfiguredHost[];
+  foreignHosts(section: S): readonly ConfiguredHost[];
   /** Default: nodes on the main network, and a virtual address. */
   addressing?(section: S): Addressing;
   /** Read-only: whether the credentials work and the named pool, network and servers exist. Empty when all is well. */
@@ -34,14 +34,14 @@ export interface PlatformSpec<C, S = C> {
    * Read-only: what is missing for one more cluster besides the findings of `check`: space, memory, the image. Existing
    * clusters do not need it, so it is not part of `check`. Default: nothing.
    */
-  foresee?(context: PreflightContext<C>): Promise<readonly Diagnostic[]>;
+  preflight?(context: PreflightContext<C>): Promise<readonly Diagnostic[]>;
   /** From nothing to a machine that boots Talos with its configuration. */
   readonly provision: readonly Step<StepContext<C>>[];
   /**
    * Steps that run only after the node is a member of its cluster. The machine is in use meanwhile, whatever the result
    * of these steps. Default: none.
    */
-  readonly settle?: readonly Step<StepContext<C>>[];
+  readonly postJoin?: readonly Step<StepContext<C>>[];
   /** Back to nothing, from any state in between. A missing resource is success. */
   readonly release: readonly Step<StepContext<C>>[];
   /**
@@ -49,20 +49,20 @@ export interface PlatformSpec<C, S = C> {
    * configured, or is a different one. A user may then declare it permanently lost. Default: failure domains do not get
    * lost.
    */
-  readonly lostWhen?: readonly string[];
+  readonly lostReasons?: readonly string[];
   /**
    * Reasons with which the release of a machine stops because nothing proves that it no longer runs. A user may
    * approve: then the fact `agreed` has the reason, the step counts as done, and nothing more is done to the machine.
    * Default: none.
    */
-  readonly unproven?: readonly string[];
+  readonly unprovenReasons?: readonly string[];
   /** Read-only. */
   observe(context: StepContext<C>): Promise<Observation>;
   /**
    * Read-only. For a platform that can observe all machines of a failure domain at once: each is then observed only
    * when its fingerprint has changed.
    */
-  readonly glance?: ObserveAllFunction<C>;
+  readonly observeAll?: ObserveAllFunction<C>;
   /**
    * For a failure domain that reports changes to its machines: calls `listener`, which must not throw, after each
    * change. Returns a function that ends it. Delivery is not guaranteed: callers also observe periodically.
@@ -83,30 +83,30 @@ export interface PlatformSpec<C, S = C> {
    */
   reservedMac?(owner: Omit<Owner, 'machine'>, address: string): string;
   /** For machines that are user-owned servers, which Host objects describe. */
-  readonly inventory?: HostInventory<C>;
+  readonly hosts?: HostInventory<C>;
   /** For platforms that can repair existing machines. */
-  readonly mending?: RepairCapability<C>;
+  readonly repair?: RepairCapability<C>;
   /** For platforms where resources can be left without a Machine. */
   readonly orphans?: OrphanCapability<C>;
   /** Garbage collection of resources that machines share. Returns a sentence for each removed resource. */
-  tidy?(context: GarbageContext<C>): Promise<readonly string[]>;
+  collectGarbage?(context: GarbageContext<C>): Promise<readonly string[]>;
   /**
    * Endpoint failover: routes the endpoint of a cluster to a working control plane, unless it already is. Called while
    * the endpoint does not answer. Returns a sentence on the action taken, if any. Does not wait for its completion.
    */
-  leadEndpoint?(context: EndpointFailoverContext<C>): Promise<string | undefined>;
+  failOverEndpoint?(context: EndpointFailoverContext<C>): Promise<string | undefined>;
 }
 
 /** A platform with its configuration type closed over, so that platforms of different types share a list. */
 export type Platform = Omit<PlatformSpec<unknown>, 'check' | 'credentialsRef' | 'listen'> & {
   listen?(context: PlatformContext & InFailureDomain, listener: () => void): () => void;
-  readonly settle: readonly Step<StepContext>[];
-  readonly sites: FailureDomains<unknown, unknown>;
+  readonly postJoin: readonly Step<StepContext>[];
+  readonly failureDomains: FailureDomains<unknown, unknown>;
   /** The Secret of one failure domain; `facts` are those of the existing machine. */
-  credentialsRef(section: unknown, site: string | undefined, facts?: Facts): string;
+  credentialsRef(section: unknown, failureDomain: string | undefined, facts?: Facts): string;
   check(context: PlatformContext & InFailureDomain): Promise<readonly Diagnostic[]>;
   addressing(config: unknown): Addressing;
-  foresee(context: PreflightContext & InFailureDomain): Promise<readonly Diagnostic[]>;
+  preflight(context: PreflightContext & InFailureDomain): Promise<readonly Diagnostic[]>;
   preview(context: PreviewContext): Promise<readonly PreviewLine[]>;
   hardware(context: PreviewContext): NodeHardware | undefined;
   previewShared(context: ClusterPreviewContext): Promise<readonly PreviewLine[]>;

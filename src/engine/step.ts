@@ -48,7 +48,7 @@ export interface Step<Context> {
   /** kebab-case; stored in status and therefore part of the API. */
   readonly name: string;
   /** Earlier names of this step, so that a rename keeps the position. */
-  readonly formerly?: readonly string[];
+  readonly formerNames?: readonly string[];
   /** It can destroy data: it never runs again once the machine has joined a cluster. */
   readonly erases?: boolean;
   /** After this many minutes in the step the Machine is reported as overdue. The step is still retried. */

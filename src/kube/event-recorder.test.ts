@@ -155,11 +155,11 @@ describe('events', () => {
 
   it('are not written after the leadership signal aborts', async () => {
     const { clock, server } = play();
-    const tenure = new AbortController();
-    const { signal } = tenure;
+    const leadership = new AbortController();
+    const { signal } = leadership;
     const recorder = new EventRecorder({ client: server.client, clock, log: noLog, component: 'talos', signal });
     for (let i = 0; i < 3; i += 1) recorder.record(machine(`m-${i}`), 'Normal', 'One', 'One.');
-    tenure.abort(new Error('lost'));
+    leadership.abort(new Error('lost'));
     recorder.record(machine('late'), 'Normal', 'One', 'One.');
     await recorder.close();
     expect(server.calls()).toBe(0);

@@ -85,17 +85,17 @@ export class EventRecorder {
   /** Number of pending Events by namespace. */
   readonly #counts = new Map<string, number>();
   #lastNamespace: string | undefined;
-  readonly #pace: TokenBucket;
+  readonly #rateLimit: TokenBucket;
   /** Ends the pauses between writes. */
-  readonly #hurry = new AbortController();
-  readonly #over: AbortController;
+  readonly #flushSoon = new AbortController();
+  readonly #abort: AbortController;
   #writing: Promise<void> | undefined;
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
-    this.#over = createLinkedController(options.signal ?? new AbortController().signal);
+    this.#abort = createLinkedController(options.signal ?? new AbortController().signal);
     this.#log = options.log.child({ recorder: options.component });
-    this.#pace = new TokenBucket(options.clock, options.totalBurst ?? 50, options.perSecond ?? 10);
+    this.#rateLimit = new TokenBucket(options.clock, options.totalBurst ?? 50, options.perSecond ?? 10);
   }
 
   /** Records an Event about an object. `reason` is UpperCamelCase and stable, `message` a sentence without secrets. */
@@ -122,12 +122,12 @@ export class EventRecorder {
 
   /** Shuts down: writes the pending Events within `seconds`, and no Event afterwards. */
   async close(seconds = 5): Promise<void> {
-    this.#hurry.abort();
+    this.#flushSoon.abort();
     const patience = new AbortController();
     const late = this.#options.clock.sleep(seconds * 1000, patience.signal).catch(() => {});
     await Promise.race([this.flush(), late]);
     patience.abort();
-    this.#over.abort(new DOMException('the recorder was closed', 'AbortError'));
+    this.#abort.abort(new DOMException('the recorder was closed', 'AbortError'));
     await this.flush();
   }
 
@@ -135,7 +135,7 @@ export class EventRecorder {
     // One microtask, in which the same message can be recorded again and after which `#writing` is set.
     await Promise.resolve();
     for (;;) {
-      if (this.#over.signal.aborted) {
+      if (this.#abort.signal.aborted) {
         this.#pending.clear();
         this.#counts.clear();
       }
@@ -150,9 +150,9 @@ export class EventRecorder {
       this.#count(pending.event, -1);
       this.#lastNamespace = namespaceOf(pending.event);
       try {
-        await withDeadline(10, this.#over.signal, (signal) => this.#write(pending, signal));
+        await withDeadline(10, this.#abort.signal, (signal) => this.#write(pending, signal));
       } catch (error) {
-        if (this.#over.signal.aborted) continue;
+        if (this.#abort.signal.aborted) continue;
         const why = error instanceof Error ? error.message : String(error);
         this.#log.warn({ reason: pending.event.reason, error: why }, 'an event could not be written');
       }
@@ -160,9 +160,9 @@ export class EventRecorder {
   }
 
   async #pause(): Promise<void> {
-    const seconds = this.#hurry.signal.aborted ? 0 : this.#pace.secondsUntilNext();
-    if (seconds > 0) await this.#options.clock.sleep(seconds * 1000, this.#hurry.signal).catch(() => {});
-    this.#pace.take();
+    const seconds = this.#flushSoon.signal.aborted ? 0 : this.#rateLimit.secondsUntilNext();
+    if (seconds > 0) await this.#options.clock.sleep(seconds * 1000, this.#flushSoon.signal).catch(() => {});
+    this.#rateLimit.take();
   }
 
   /** Warnings go first, and then the namespace changes with each write, so that no namespace delays the others. */

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { ContentTooLargeError, readBounded } from './bounded-read.ts';
 
 /** A response body without end that counts the chunks taken of it. */
-function endless(piece: Uint8Array) {
+function endless(chunk: Uint8Array) {
   const taken = { pieces: 0, isEnded: false };
   async function* pieces() {
     try {
       for (;;) {
         taken.pieces += 1;
-        yield piece;
+        yield chunk;
       }
     } finally {
       taken.isEnded = true;
@@ -33,10 +33,10 @@ describe('the response of another system', () => {
     // Every chunk costs some memory, however few bytes it has.
     ['pieces of one byte', 1, 16_140],
     ['empty pieces', 0, 16_400],
-  ])('is not read further when it never ends, in %s', async (_, size, most) => {
+  ])('is not read further when it never ends, in %s', async (_, size, max) => {
     const { taken, pieces } = endless(new Uint8Array(size));
     await expect(readBounded(pieces(), 2 ** 20)).rejects.toThrow('the answer is longer than 1048576 bytes');
     expect(taken.isEnded).toBe(true);
-    expect(taken.pieces).toBeLessThanOrEqual(most);
+    expect(taken.pieces).toBeLessThanOrEqual(max);
   });
 });

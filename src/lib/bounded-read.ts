@@ -3,27 +3,27 @@ const chunkOverheadBytes = 64;
 
 /** Another system sent more bytes than the limit allows. */
 export class ContentTooLargeError extends RangeError {
-  constructor(most: number, whose = 'the answer') {
-    super(`${whose} is longer than ${most} bytes`);
+  constructor(max: number, whose = 'the answer') {
+    super(`${whose} is longer than ${max} bytes`);
     this.name = 'AnswerTooLong';
   }
 }
 
 /** Counts the bytes of one response. */
 export class BoundedByteCounter {
-  readonly #most: number;
-  readonly #whose: string | undefined;
+  readonly #maxBytes: number;
+  readonly #source: string | undefined;
   #cost = 0;
 
-  constructor(most: number, whose?: string) {
-    this.#most = most;
-    this.#whose = whose;
+  constructor(max: number, whose?: string) {
+    this.#maxBytes = max;
+    this.#source = whose;
   }
 
   /** Throws {@link ContentTooLargeError} when the limit is exceeded. */
-  add(piece: Uint8Array): void {
-    this.#cost += piece.length + chunkOverheadBytes;
-    if (this.#cost > this.#most + chunkOverheadBytes) throw new ContentTooLargeError(this.#most, this.#whose);
+  add(chunk: Uint8Array): void {
+    this.#cost += chunk.length + chunkOverheadBytes;
+    if (this.#cost > this.#maxBytes + chunkOverheadBytes) throw new ContentTooLargeError(this.#maxBytes, this.#source);
   }
 
   reset(): void {
@@ -35,13 +35,13 @@ export class BoundedByteCounter {
  * All chunks concatenated, limited to `most` bytes. Beyond that it throws {@link ContentTooLargeError} and ends the
  * source.
  */
-export async function readBounded(pieces: AsyncIterable<unknown>, most: number, whose?: string): Promise<Buffer> {
-  const count = new BoundedByteCounter(most, whose);
+export async function readBounded(pieces: AsyncIterable<unknown>, max: number, whose?: string): Promise<Buffer> {
+  const count = new BoundedByteCounter(max, whose);
   const parts: Uint8Array[] = [];
-  for await (const piece of pieces) {
-    if (!(piece instanceof Uint8Array)) throw new TypeError('the answer is not made of bytes');
-    count.add(piece);
-    parts.push(piece);
+  for await (const chunk of pieces) {
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('the answer is not made of bytes');
+    count.add(chunk);
+    parts.push(chunk);
   }
   return Buffer.concat(parts);
 }

@@ -5,7 +5,7 @@ export interface IsoContent {
   /** Content by name. Names: 1 to 64 characters of `A-Z a-z 0-9 . _ -`, beginning with a letter or digit. */
   readonly files: Readonly<Record<string, Uint8Array>>;
   /** A smaller volume is padded with zeros to this many bytes. */
-  readonly leastBytes?: number;
+  readonly minBytes?: number;
   /** Date of the volume and of every file. A fixed date by default: equal input gives equal bytes. */
   readonly modifiedAt?: Date;
 }
@@ -43,14 +43,14 @@ interface Extent {
  * ECMA-119 (ISO 9660), the Joliet specification, IEEE P1281 (SUSP) and P1282 (Rock Ridge). Linux prefers Rock Ridge and
  * always supports it, while Joliet is a build option.
  */
-export function buildIso({ label, files, leastBytes = 0, modifiedAt = fixedDate }: IsoContent): Buffer {
+export function buildIso({ label, files, minBytes = 0, modifiedAt = fixedDate }: IsoContent): Buffer {
   if (!/^[A-Za-z0-9_-]{1,16}$/.test(label)) {
     throw new RangeError(
       `a volume label has 1 to 16 letters, digits, "_" or "-": ${JSON.stringify(label)} does not fit`,
     );
   }
   const list = toFiles(files);
-  const layout = planLayout(list, modifiedAt, leastBytes);
+  const layout = planLayout(list, modifiedAt, minBytes);
   const image = Buffer.alloc(layout.sectors * sectorBytes);
   const put = (sector: number, bytes: Uint8Array) => image.set(bytes, sector * sectorBytes);
 

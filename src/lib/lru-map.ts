@@ -3,11 +3,11 @@
  * outside, and values that can be computed again.
  */
 export class LruMap<Key, Value> {
-  readonly #most: number;
+  readonly #maxEntries: number;
   readonly #entries = new Map<Key, Value>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#maxEntries = max;
   }
 
   get size(): number {
@@ -23,7 +23,7 @@ export class LruMap<Key, Value> {
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size <= this.#most) return;
+    if (this.#entries.size <= this.#maxEntries) return;
     for (const [oldest] of this.#entries) {
       this.#entries.delete(oldest);
       return;

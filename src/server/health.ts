@@ -5,7 +5,7 @@ import type { ReflectorHealth } from '../kube/reflector/reflector.ts';
 export interface HealthCheck {
   /** kebab-case; shown to users. */
   readonly name: string;
-  trouble(): string | undefined;
+  problem(): string | undefined;
 }
 
 export interface HealthOptions {
@@ -36,7 +36,7 @@ export function createHealthServer(options: HealthOptions): FastifyInstance {
 export function createWatchAliveCheck(reflector: ObservedReflector, limitSeconds = 900): HealthCheck {
   return {
     name: `watch-${reflector.name}`,
-    trouble: () => {
+    problem: () => {
       const { isStarted, silentSeconds, lastError } = reflector.health;
       if (!isStarted || silentSeconds <= limitSeconds) return undefined;
       return `nothing heard for ${Math.round(silentSeconds)} s${lastError ? `; last error: ${lastError}` : ''}`;
@@ -48,7 +48,7 @@ export function createWatchAliveCheck(reflector: ObservedReflector, limitSeconds
 export function createCacheSyncedCheck(reflector: ObservedReflector): HealthCheck {
   return {
     name: `cache-${reflector.name}`,
-    trouble: () => {
+    problem: () => {
       const { isStarted, isSynced, lastError } = reflector.health;
       if (!isStarted || isSynced) return undefined;
       return `not listed yet${lastError ? `; last error: ${lastError}` : ''}`;
@@ -63,14 +63,16 @@ export function createLeaderKnownCheck(leadership: {
 }): HealthCheck {
   return {
     name: 'lease',
-    trouble: () => (leadership.isLeader || leadership.holder ? undefined : 'no leader is known'),
+    problem: () => (leadership.isLeader || leadership.holder ? undefined : 'no leader is known'),
   };
 }
 
 async function replyWithChecks(reply: FastifyReply, checks: readonly HealthCheck[]): Promise<string> {
-  const results = checks.map((check) => ({ name: check.name, trouble: check.trouble() }));
-  const lines = results.map(({ name, trouble }) => (trouble ? `[-]${name} failed: ${trouble}` : `[+]${name} ok`));
-  const isWell = results.every(({ trouble }) => !trouble);
+  const results = checks.map((check) => ({ name: check.name, trouble: check.problem() }));
+  const lines = results.map(({ name, trouble: problem }) =>
+    problem ? `[-]${name} failed: ${problem}` : `[+]${name} ok`,
+  );
+  const isWell = results.every(({ trouble: problem }) => !problem);
   reply.code(isWell ? 200 : 503).type('text/plain; charset=utf-8');
   return `${[...lines, isWell ? 'ok' : 'not ok'].join('\n')}\n`;
 }

@@ -23,9 +23,9 @@ export interface Metrics {
   readonly work: ProviderObserver;
   readonly calls: CallObserver;
   /** Exports the state of a reflector at each scrape. */
-  show(reflector: ObservedReflector): void;
+  setObjects(reflector: ObservedReflector): void;
   /** Exports whether this process leads. */
-  showLease(name: string, leadership: { readonly isLeader: boolean }): void;
+  setLeader(name: string, leadership: { readonly isLeader: boolean }): void;
 }
 
 /** A separate registry, so that two instances in one process do not share metrics. */
@@ -40,15 +40,15 @@ export function createMetrics(): Metrics {
     reflector: createReflectorMetrics(registry),
     work: createWorkMetrics(registry),
     calls: createCallMetrics(registry),
-    show: createReflectorGauges(registry),
-    showLease: createLeaderGauge(registry),
+    setObjects: createReflectorGauges(registry),
+    setLeader: createLeaderGauge(registry),
   };
 }
 
 /** Authorization and TLS of the metrics endpoint. */
 export interface MetricsSecurity {
   readonly tls: { readonly cert: string; readonly key: string };
-  readonly access: Pick<PathAuthorizer, 'judge'>;
+  readonly access: Pick<PathAuthorizer, 'review'>;
 }
 
 const rejections = {
@@ -65,7 +65,7 @@ export function createMetricsServer(registry: Registry, protection?: MetricsSecu
   if (protection) {
     app.addHook('onRequest', async ({ headers, method, url }, reply) => {
       const request = { verb: method.toLowerCase(), path: url.split('?')[0] ?? url };
-      const verdict = await protection.access.judge(headers.authorization, request);
+      const verdict = await protection.access.review(headers.authorization, request);
       if (verdict === 'allowed') return;
       const { code, text } = rejections[verdict];
       if (code === 401) reply.header('www-authenticate', 'Bearer');
@@ -165,8 +165,8 @@ function createQueueMetrics(registry: Registry): (controller: string) => QueueOb
       depth: (keys) => depth.set(labels, keys),
       added: () => adds.inc(labels),
       retried: () => retries.inc(labels),
-      waited: (seconds) => waited.observe(labels, seconds),
-      worked: (seconds) => worked.observe(labels, seconds),
+      queued: (seconds) => waited.observe(labels, seconds),
+      reconciled: (seconds) => worked.observe(labels, seconds),
     };
   };
 }

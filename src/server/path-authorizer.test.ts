@@ -31,7 +31,7 @@ function scene() {
   };
   const clock = new ManualClock();
   const access = new PathAuthorizer({ client: { create: answer } as ReviewClient, clock, log: noLog });
-  const judge = (header?: string) => access.judge(header, request);
+  const judge = (header?: string) => access.review(header, request);
   return { reviews, state, clock, judge };
 }
 

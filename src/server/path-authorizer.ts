@@ -30,7 +30,7 @@ export interface PathAuthorizerOptions {
 }
 
 interface CachedResult {
-  readonly verdict: AuthorizationResult;
+  readonly isAllowed: AuthorizationResult;
   /** Monotonic, in milliseconds. */
   readonly until: number;
 }
@@ -43,23 +43,23 @@ interface CachedResult {
 export class PathAuthorizer {
   readonly #options: PathAuthorizerOptions;
   /** By a hash of token and request: the token itself is not stored. */
-  readonly #verdicts = new LruMap<string, CachedResult>(maxCachedResults);
+  readonly #results = new LruMap<string, CachedResult>(maxCachedResults);
   readonly #reviews = new Map<string, Promise<AuthorizationResult>>();
-  #isTroubled = false;
+  #isFailing = false;
 
   constructor(options: PathAuthorizerOptions) {
     this.#options = options;
   }
 
   /** `authorization`: the header as received. */
-  async judge(authorization: string | undefined, request: PathRequest): Promise<AuthorizationResult> {
+  async review(authorization: string | undefined, request: PathRequest): Promise<AuthorizationResult> {
     const token = parseBearerToken(authorization);
     if (token === undefined) return 'unauthenticated';
     const key = createHash('sha256')
       .update(JSON.stringify([token, request.verb, request.path]))
       .digest('base64');
-    const kept = this.#verdicts.get(key);
-    if (kept && this.#options.clock.monotonic() < kept.until) return kept.verdict;
+    const kept = this.#results.get(key);
+    if (kept && this.#options.clock.monotonic() < kept.until) return kept.isAllowed;
     const underWay = this.#reviews.get(key);
     if (underWay !== undefined) return await underWay;
     if (this.#reviews.size >= maxConcurrentReviews) return 'unavailable';
@@ -84,21 +84,21 @@ export class PathAuthorizer {
           return (await reviewPathAccess(client, user, request, signal)) ? 'allowed' : 'forbidden';
         },
       );
-      this.#keep(key, verdict);
-      if (this.#isTroubled) log.info({}, 'it can be found out again who may read metrics');
-      this.#isTroubled = false;
+      this.#remember(key, verdict);
+      if (this.#isFailing) log.info({}, 'it can be found out again who may read metrics');
+      this.#isFailing = false;
       return verdict;
     } catch (error) {
       // Logged once per outage: scrapers retry again and again.
-      if (!this.#isTroubled) log.warn({ error }, 'it cannot be found out who may read metrics');
-      this.#isTroubled = true;
+      if (!this.#isFailing) log.warn({ error }, 'it cannot be found out who may read metrics');
+      this.#isFailing = true;
       return 'unavailable';
     }
   }
 
-  #keep(key: string, verdict: AuthorizationResult): void {
+  #remember(key: string, verdict: AuthorizationResult): void {
     const seconds = verdict === 'allowed' ? allowedCacheSeconds : rejectedCacheSeconds;
-    this.#verdicts.set(key, { verdict, until: this.#options.clock.monotonic() + seconds * 1000 });
+    this.#results.set(key, { isAllowed: verdict, until: this.#options.clock.monotonic() + seconds * 1000 });
   }
 }
 

@@ -42,10 +42,10 @@ describe('probes', () => {
   });
 
   it('request a restart when a watch has been silent for a quarter of an hour, unless it was never started', () => {
-    expect(createWatchAliveCheck(watched({ silentSeconds: 900 })).trouble()).toBeUndefined();
-    expect(createWatchAliveCheck(watched({ silentSeconds: 901 })).trouble()).toBe('nothing heard for 901 s');
-    expect(createWatchAliveCheck(watched({ silentSeconds: 901, isStarted: false })).trouble()).toBeUndefined();
-    expect(createCacheSyncedCheck(watched({ isSynced: false, isStarted: false })).trouble()).toBeUndefined();
+    expect(createWatchAliveCheck(watched({ silentSeconds: 900 })).problem()).toBeUndefined();
+    expect(createWatchAliveCheck(watched({ silentSeconds: 901 })).problem()).toBe('nothing heard for 901 s');
+    expect(createWatchAliveCheck(watched({ silentSeconds: 901, isStarted: false })).problem()).toBeUndefined();
+    expect(createCacheSyncedCheck(watched({ isSynced: false, isStarted: false })).problem()).toBeUndefined();
   });
 });
 
@@ -61,7 +61,7 @@ describe('metrics', () => {
       sources: [],
       reconcile: async ({ name }) => {
         if (name === 'bad') throw new Error('bad');
-        return { againInSeconds: 60 };
+        return { requeueAfterSeconds: 60 };
       },
     });
     const end = new AbortController();
@@ -78,8 +78,8 @@ describe('metrics', () => {
     const allowance = { owner: 'robot', name: 'POST /reset', remaining: () => 44 };
     metrics.calls({ system: 'hetzner-robot', name: 'POST /reset/{n}', result: 'ok', seconds: 0.1, allowance });
     allowance.remaining = () => 45;
-    metrics.show(watched({}));
-    metrics.showLease('cluster-provider', { isLeader: true });
+    metrics.setObjects(watched({}));
+    metrics.setLeader('cluster-provider', { isLeader: true });
     const response = await createMetricsServer(metrics.registry).inject('/metrics');
     expect(response.headers['content-type']).toContain('text/plain; version=0.0.4');
     for (const line of [
@@ -109,11 +109,11 @@ describe('metrics', () => {
     ['unavailable', 503, /platform cluster/],
   ] as const)('are not shown to clients that are %s, at any path', async (verdict, code, text) => {
     const asked: PathRequest[] = [];
-    const judge = async (_: unknown, request: PathRequest) => {
+    const review = async (_: unknown, request: PathRequest) => {
       asked.push(request);
       return verdict;
     };
-    const access = { judge };
+    const access = { review };
     const app = createMetricsServer(createMetrics().registry, {
       tls: await loadServingCertificate({}, new Date()),
       access,
@@ -133,7 +133,7 @@ describe('metrics', () => {
 
   it('are served over HTTPS with a self-signed certificate', async () => {
     const tls = await loadServingCertificate({}, new Date());
-    const app = createMetricsServer(createMetrics().registry, { tls, access: { judge: async () => 'allowed' } });
+    const app = createMetricsServer(createMetrics().registry, { tls, access: { review: async () => 'allowed' } });
     const url = await listen(app, { host: '127.0.0.1', port: 0 });
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     try {

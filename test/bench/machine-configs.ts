@@ -5,7 +5,7 @@ import { exampleConfigInput } from '../talos/example-config.ts';
 import { runTalosctl, talosctl } from '../talos/talosctl.ts';
 import { type Benchmark, elapsedMs, formatMs, median, ratioMeasurement } from './measurement.ts';
 
-const rounds = 7;
+const schedule = 7;
 const roles = ['controlplane', 'controlplane', 'controlplane', 'worker', 'worker', 'worker'] as const;
 
 /** Secrets of one cluster and the documents of three control planes and three workers. */
@@ -31,11 +31,11 @@ export const machineConfigBenchmark: Benchmark = {
   async measure() {
     const [mine, others]: [number[], number[]] = [[], []];
     await renderInProcess();
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < schedule; round += 1) {
       mine.push(await elapsedMs(renderInProcess));
       others.push(await elapsedMs(renderWithTalosctl));
     }
-    const words = `${formatMs(median(mine))} ÷ ${formatMs(median(others))}, medians of ${rounds}`;
+    const words = `${formatMs(median(mine))} ÷ ${formatMs(median(others))}, medians of ${schedule}`;
     const what = 'Secrets and 3 + 3 machine configurations in process ÷ `talosctl gen secrets` and `gen config`';
     return [ratioMeasurement(what, median(mine), median(others), 1, words)];
   },

@@ -31,9 +31,9 @@ export async function elapsedMs(work: () => unknown): Promise<number> {
 }
 
 /** The measurement of a ratio with the upper limit `most`. */
-export function ratioMeasurement(what: string, ours: number, theirs: number, most: number, words: string): Measurement {
+export function ratioMeasurement(what: string, ours: number, theirs: number, max: number, words: string): Measurement {
   const value = ours / theirs;
-  return { what, measured: `${value.toFixed(2)} (${words})`, goal: `≤ ${most}`, reached: value <= most };
+  return { what, measured: `${value.toFixed(2)} (${words})`, goal: `≤ ${max}`, reached: value <= max };
 }
 
 export const formatMs = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} ms`;

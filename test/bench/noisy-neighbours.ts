@@ -12,7 +12,7 @@ import { inParallel } from './access-requests/requests.ts';
 import { type Benchmark, formatMs, median, ratioMeasurement } from './measurement.ts';
 
 const count = 20;
-const rounds = 3;
+const schedule = 3;
 /** How often the worst neighbour updates its objects. */
 const busyIntervalMs = 100;
 
@@ -175,7 +175,7 @@ export const noisyNeighbourBenchmark: Benchmark = {
   name: 'Neighbours',
   async measure(say) {
     const taken: { readonly alone: PhaseTimes; readonly beside: PhaseTimes }[] = [];
-    while (taken.length < rounds) {
+    while (taken.length < schedule) {
       const [alone, beside] = [await measureRound(false), await measureRound(true)];
       taken.push({ alone, beside });
       say(
@@ -190,7 +190,7 @@ export const noisyNeighbourBenchmark: Benchmark = {
         beside,
         alone,
         1.5,
-        `${formatMs(beside)} ÷ ${formatMs(alone)}, medians of ${rounds} rounds`,
+        `${formatMs(beside)} ÷ ${formatMs(alone)}, medians of ${schedule} rounds`,
       );
     };
     const last = (times: readonly number[]): number => Math.max(...times);

@@ -13,7 +13,7 @@ import { startTestPlatformCluster } from '../world/operator/platform-cluster-fix
 import { type Benchmark, type Measurement, median } from './measurement.ts';
 import { residentMiB } from './process-stats.ts';
 
-const rounds = 5;
+const schedule = 5;
 const commandFlags = ['--environment=bench', '--provider-name=talos'];
 const environment = { POD_NAMESPACE: 'openmcp-system', POD_NAME: 'bench' };
 
@@ -91,9 +91,9 @@ export const startupBenchmark: Benchmark = {
         log,
       );
       if ((await init.exited) !== 0) throw new Error(`init failed:\n${await init.tail()}`);
-      for (let round = 0; round < rounds; round += 1) {
+      for (let round = 0; round < schedule; round += 1) {
         lives.push(await measureStartup(platform.kubeconfig, log));
-        say(`start ${round + 1} of ${rounds}: ${lives.at(-1)?.seconds.toFixed(2)} s`);
+        say(`start ${round + 1} of ${schedule}: ${lives.at(-1)?.seconds.toFixed(2)} s`);
       }
     } finally {
       await platform.close();
@@ -105,7 +105,7 @@ export const startupBenchmark: Benchmark = {
     const figures: Measurement[] = [
       {
         what: '`run` from its start to ready on an empty platform',
-        measured: `${seconds.toFixed(2)} s, median of ${rounds}`,
+        measured: `${seconds.toFixed(2)} s, median of ${schedule}`,
         goal: '< 1.5 s',
         reached: seconds < 1.5,
       },

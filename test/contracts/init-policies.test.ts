@@ -14,7 +14,7 @@ const lines: string[] = [];
 const note = (_: unknown, message: string) => void lines.push(message);
 const log: Log = { debug: note, info: note, warn: note, error: note, child: () => log };
 const install = async (client: KubeClient) =>
-  await installPolicies({ client, log, clock: systemClock, signal: AbortSignal.timeout(60_000), patienceSeconds: 30 });
+  await installPolicies({ client, log, clock: systemClock, signal: AbortSignal.timeout(60_000), timeoutSeconds: 30 });
 
 describe.each([
   {

@@ -80,14 +80,14 @@ describe.each([
   let platform: Platform;
   let client: KubeClient;
   const crds = buildCrds();
-  const install = async (patienceSeconds = 30, manager = client) =>
+  const install = async (timeoutSeconds = 30, manager = client) =>
     await installCrds({
       client: manager,
       crds,
       clock: systemClock,
       log: noLog,
       signal: AbortSignal.timeout(60_000),
-      patienceSeconds,
+      timeoutSeconds,
     });
   const versions = async () =>
     await Promise.all(
@@ -183,7 +183,7 @@ describe.each([
     const note = ({ crd }: Readonly<Record<string, unknown>>, message: string) => void lines.push(`${crd}: ${message}`);
     const log: Log = { debug: note, info: note, warn: note, error: note, child: () => log };
     const how = () => ({
-      ...{ client, clock: systemClock, log, patienceSeconds: 30 },
+      ...{ client, clock: systemClock, log, timeoutSeconds: 30 },
       signal: AbortSignal.timeout(60_000),
     });
     const namesNow = async () =>
@@ -257,7 +257,7 @@ describe.each([
         clock: systemClock,
         log: noLog,
         signal: AbortSignal.timeout(60_000),
-        patienceSeconds: 30,
+        timeoutSeconds: 30,
       });
     }, 60_000);
 

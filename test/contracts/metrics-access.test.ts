@@ -56,7 +56,7 @@ describe.each([
     }
     return (await admin.requestToken({ namespace, name }, { expirationSeconds: 3600 })).token;
   }
-  const judge = (token: string) => access.judge(`Bearer ${token}`, { path: '/metrics', verb: 'get' });
+  const judge = (token: string) => access.review(`Bearer ${token}`, { path: '/metrics', verb: 'get' });
 
   beforeAll(async () => {
     platform = await start();

@@ -7,8 +7,8 @@ import { joinSteps } from '../../src/talos/join-steps.ts';
 import { isTestFile, readProjectFile, sourceFiles } from './source-tree.ts';
 
 const kebab = /^[a-z]+(-[a-z0-9]+)*$/;
-const namesOf = (steps: readonly Pick<Step<never>, 'name' | 'formerly'>[]) =>
-  steps.flatMap((step) => [step.name, ...(step.formerly ?? [])]);
+const namesOf = (steps: readonly Pick<Step<never>, 'name' | 'formerNames'>[]) =>
+  steps.flatMap((step) => [step.name, ...(step.formerNames ?? [])]);
 
 test('platforms have different names that need no escape in CEL', () => {
   const names = platforms.map((platform) => platform.name);
@@ -17,20 +17,20 @@ test('platforms have different names that need no escape in CEL', () => {
 });
 
 describe.each(platforms.map((platform) => ({ name: platform.name, platform })))('platform $name', ({ platform }) => {
-  const provision = [platform.provision, joinSteps, platform.settle].flatMap(namesOf);
+  const provision = [platform.provision, joinSteps, platform.postJoin].flatMap(namesOf);
   const release = namesOf(platform.release);
-  const mend = namesOf(platform.mending?.mend ?? []);
+  const repair = namesOf(platform.repair?.steps ?? []);
 
   test('names of steps are part of the API: kebab-case and unique', () => {
-    for (const name of [...provision, ...release, ...mend]) expect(name).toMatch(kebab);
+    for (const name of [...provision, ...release, ...repair]) expect(name).toMatch(kebab);
     expect(new Set(provision).size).toBe(provision.length);
     expect(new Set(release).size).toBe(release.length);
-    expect([...release, ...mend].filter((name) => provision.includes(name))).toEqual([]);
-    expect(mend.filter((name) => release.includes(name))).toEqual([]);
+    expect([...release, ...repair].filter((name) => provision.includes(name))).toEqual([]);
+    expect(repair.filter((name) => release.includes(name))).toEqual([]);
   });
 
   test('a step name fits into a column of kubectl and names one action', () => {
-    for (const name of [...provision, ...release, ...mend]) {
+    for (const name of [...provision, ...release, ...repair]) {
       expect(name.length).toBeLessThanOrEqual(24);
       expect(name).not.toMatch(/-and-/);
     }

@@ -28,8 +28,8 @@ test('the samples fit each other: the Cluster with the ClusterConfig, on the Pro
   const clusterConfigs = new ObjectStore<ClusterConfig>();
   clusterConfigs.put(different);
   const spec = { ...cluster.spec, clusterConfigs: [{ name: different.metadata.name }] };
-  const wish = resolveDesiredSpec({ platforms, stores: { clusterConfigs } as never }, config, { ...cluster, spec });
-  expect(wish).toHaveProperty('spec.workerPools.0.name', 'fast');
+  const desired = resolveDesiredSpec({ platforms, stores: { clusterConfigs } as never }, config, { ...cluster, spec });
+  expect(desired).toHaveProperty('spec.workerPools.0.name', 'fast');
 });
 
 test('the sample of a Host stays in maintenance until a user releases it', () => {
@@ -41,12 +41,12 @@ test('the sample of a ProviderConfig for bare servers supports Clusters', () => 
   const config = sample<ProviderConfig>('hetzner-robot', 'ProviderConfig');
   const { metadata, spec, ...cluster } = sample<Cluster>('cluster', 'Cluster');
   const onMetal = { ...cluster, metadata, spec: { ...spec, profile: `demo.talos.${config.metadata.name}` } };
-  const wish = resolveDesiredSpec(
+  const desired = resolveDesiredSpec(
     { platforms, stores: { clusterConfigs: new ObjectStore<ClusterConfig>() } as never },
     config,
     onMetal,
   );
-  expect(wish).toMatchObject({ spec: { controlPlane: { replicas: 3 }, workerPools: [{ replicas: 1 }] } });
+  expect(desired).toMatchObject({ spec: { controlPlane: { replicas: 3 }, workerPools: [{ replicas: 1 }] } });
 });
 
 test('the sample for bare servers is consistent, and the sample of a Host is one of its servers', () => {
@@ -56,5 +56,5 @@ test('the sample for bare servers is consistent, and the sample of a Host is one
   if (!chosen) throw new Error('it has no section of a platform');
   expect(validateSpec(parsed.data, chosen.section)).toEqual([]);
   const { labels = {} } = sample<Host>('host', 'Host').metadata;
-  expect(chosen.platform.inventory?.uses(chosen.config, labels)).toBe(true);
+  expect(chosen.platform.hosts?.mayClaim(chosen.config, labels)).toBe(true);
 });

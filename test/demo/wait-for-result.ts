@@ -14,20 +14,20 @@ export async function waitForResult<T>(
   hopeless: () => Promise<string | undefined> = async () => undefined,
 ): Promise<T> {
   const end = performance.now() + seconds * 1000;
-  let trouble: unknown;
+  let problem: unknown;
   while (performance.now() < end) {
     const reason = await hopeless();
     if (reason) throw new DemoFailed(reason);
     try {
       const found = await look();
       if (found !== undefined) return found;
-      trouble = undefined;
+      problem = undefined;
     } catch (error) {
-      trouble = error;
+      problem = error;
     }
     await pause(200);
   }
   throw new DemoFailed(
-    `${what} did not come about within ${seconds} s.${trouble ? ` Last error: ${String(trouble)}` : ''}`,
+    `${what} did not come about within ${seconds} s.${problem ? ` Last error: ${String(problem)}` : ''}`,
   );
 }

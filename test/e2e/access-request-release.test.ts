@@ -164,11 +164,11 @@ const waits: readonly Wait[] = [
   {
     name: 'the provider was stopped and started again',
     on: 'g',
-    begin: () => askAfter('g', 'patient'),
+    begin: () => askAfter('g', 'low'),
     says: /there is no Cluster shop\/patient/,
     exit: async () => {
       await open().provider.stop();
-      await open().things.cluster(inShop('patient'));
+      await open().things.cluster(inShop('low'));
       open().provider.start();
     },
     end: isGranted,
@@ -193,9 +193,9 @@ const waits: readonly Wait[] = [
     name: 'its machines were destroyed by hand with their disks, and the Cluster remains',
     on: 'j',
     begin: async () => {
-      await ask('j', 'patient');
+      await ask('j', 'low');
       await beGranted('j');
-      await destroyMachinesOf('patient');
+      await destroyMachinesOf('low');
       await remove('j');
     },
     end: isGone,

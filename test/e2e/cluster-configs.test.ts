@@ -132,6 +132,6 @@ describe('a Cluster with ClusterConfigs', () => {
       const left = await open().platform.list(Cluster);
       return left.items.length === 0;
     });
-    expect((await listLeftovers(open())).filter((trace) => /machine|vm|dataset/i.test(trace))).toEqual([]);
+    expect((await listLeftovers(open())).filter((fingerprint) => /machine|vm|dataset/i.test(fingerprint))).toEqual([]);
   });
 });

@@ -279,8 +279,8 @@ describe('deletion', () => {
     await eventually('the first cluster is gone', async () => !(await things.exists(Cluster, first)));
     expect(await things.machines()).toHaveLength(4);
     expect((await addressHolders(stage)).size).toBe(5);
-    expect(listNasLeftovers(stage).filter((trace) => trace.includes('first'))).toEqual([]);
-    expect(listNasLeftovers(stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(4);
+    expect(listNasLeftovers(stage).filter((fingerprint) => fingerprint.includes('first'))).toEqual([]);
+    expect(listNasLeftovers(stage).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(4);
     expect(JSON.stringify([await things.machines(second), await things.getCluster(second)])).toBe(before);
     const space = await withAdminClient(stage, second, (admin) => admin.get(Namespace, { name: 'kube-system' }));
     expect(space.status?.phase).toBe('Active');

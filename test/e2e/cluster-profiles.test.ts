@@ -117,7 +117,7 @@ describe('C18: a Cluster of a profile of ours whose ProviderConfig is gone', () 
     await tearAway('away');
     await saysMissing('away');
     for (const { metadata } of await open().things.machines(ref('away')))
-      await open().things.annotate(Machine, { name: metadata.name }, { [annotations.placeLost]: 'true' });
+      await open().things.annotate(Machine, { name: metadata.name }, { [annotations.failureDomainLost]: 'true' });
     await open().things.remove(Cluster, ref('away'));
     await eventually('the Cluster is gone', async () => !(await open().things.exists(Cluster, ref('away'))), 60);
   });

@@ -73,9 +73,9 @@ it('the only one is not deleted without approval', async () => {
   );
   await consistently(1, async () => expect((await find(name))?.metadata.deletionTimestamp).toBeUndefined());
   expect(await withAdminClient(open(), one, (admin) => admin.find(Namespace, { name: 'kube-system' }))).toBeDefined();
-  await things.annotate(Machine, { name }, { [annotations.mend]: 'LastControlPlane' });
+  await things.annotate(Machine, { name }, { [annotations.approve]: 'LastControlPlane' });
   await consistently(1, async () =>
-    expect((await find(name))?.metadata.annotations).toMatchObject({ [annotations.mend]: 'LastControlPlane' }),
+    expect((await find(name))?.metadata.annotations).toMatchObject({ [annotations.approve]: 'LastControlPlane' }),
   );
   await things.remove(Machine, { name });
   await eventually('it is gone', async () => (await find(name))?.metadata.uid !== uid, 60);

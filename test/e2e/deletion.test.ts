@@ -109,7 +109,7 @@ describe('a Cluster with a foreign finalizer', () => {
     await withGrantedClient(stage, late.ref, async (holder) => await holder.list(ConfigMap));
     await remove('AccessRequest', late);
     await eventually('the new request is gone', async () => !(await things.exists(AccessRequest, late.ref)));
-    expect(listNasLeftovers(stage).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
+    expect(listNasLeftovers(stage).filter((fingerprint) => fingerprint.startsWith('VM needed'))).toHaveLength(1);
   });
 
   it('is deleted after its last foreign finalizer once the NAS answers, and reports that it waits for the NAS', async () => {
@@ -125,7 +125,7 @@ describe('a Cluster with a foreign finalizer', () => {
       );
       return true;
     });
-    expect(listNasLeftovers(open()).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
+    expect(listNasLeftovers(open()).filter((fingerprint) => fingerprint.startsWith('VM needed'))).toHaveLength(1);
     world.switchboard.clear();
     await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, needed.ref)));
     await remove('AccessRequest', needed);
@@ -178,7 +178,7 @@ describe('deletion of a ProviderConfig, its Cluster and an AccessRequest at once
       const one = ordered[i] ?? trio('');
       for (const member of orders[i] ?? []) await remove(member, one);
       await eventually('all of it is gone', () => isGone(one));
-      expect(listNasLeftovers(open()).filter((trace) => trace.includes(`order_${i}_`))).toEqual([]);
+      expect(listNasLeftovers(open()).filter((fingerprint) => fingerprint.includes(`order_${i}_`))).toEqual([]);
     },
   );
 });

@@ -68,10 +68,12 @@ it('restarts of all dependencies in the middle of a creation do not change its r
   for (const name of names) await eventually(`${name} is ready`, () => open().isReady(inShop(name)), 90);
   await mishaps.end();
   expect(mishaps.missed()).toEqual([]);
-  const ofVms = listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM '));
+  const ofVms = listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM '));
   expect(ofVms).toHaveLength(names.length);
   // A folder and a disk for each Machine; an address for each Machine, and one for the endpoint.
-  expect(listNasLeftovers(open().stage).filter((trace) => trace.startsWith('dataset '))).toHaveLength(2 * names.length);
+  expect(listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('dataset '))).toHaveLength(
+    2 * names.length,
+  );
   expect((await addressHolders(open().stage)).size).toBe(2 * names.length);
 });
 

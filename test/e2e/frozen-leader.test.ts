@@ -82,7 +82,7 @@ it('nor does one that was frozen in the middle of a grant', async () => {
 it('in the end everything exists exactly once', async () => {
   await eventually('access is granted', () => open().isGranted(main));
   expect(await listAccessObjects(open().stage, main, main)).toHaveLength(3);
-  expect(listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(2);
+  expect(listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(2);
   expect(new Set(bootstrappedNodes(open().stage.calls)).size).toBe(2);
   await consistently(1, () => expect(open().fencing.takeViolations()).toEqual([]));
 });

@@ -55,9 +55,9 @@ it('P3: an idle cluster costs three observations of its system, and neither call
   const looks = ['pool.dataset.query', 'pool.query', 'vm.query'];
   const ofNas = calls.get('truenas') ?? [];
   // The ProviderConfig is checked as well, once in ten minutes.
-  const rounds = ofNas.filter(({ name }) => looks.includes(name)).length / looks.length;
-  expect(rounds).toBeGreaterThan((minutes - missedMinutes) * 1.2);
-  expect(rounds).toBeLessThan(minutes * 1.5 + 6);
+  const schedule = ofNas.filter(({ name }) => looks.includes(name)).length / looks.length;
+  expect(schedule).toBeGreaterThan((minutes - missedMinutes) * 1.2);
+  expect(schedule).toBeLessThan(minutes * 1.5 + 6);
   expect(providerWrites([...calls.values()].flat())).toEqual([]);
   expect(namesIn(calls.get('kube')).filter((name) => /machines/.test(name))).toEqual([]);
 });

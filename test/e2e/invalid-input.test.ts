@@ -173,20 +173,20 @@ it('C18: does not touch a Cluster whose ClusterProfile does not exist, since its
   expect(await open().things.machines(early)).toEqual([]);
 });
 
-it.each(mistakes)('needs nothing but the correction: $name', async ({ name, mend }) => {
+it.each(mistakes)('needs nothing but the correction: $name', async ({ name, mend: repair }) => {
   const stage = open();
   const { things, platform } = stage;
-  if (mend) await platform.merge(ProviderConfig, { name }, { spec: real(stage, mend) });
+  if (repair) await platform.merge(ProviderConfig, { name }, { spec: real(stage, repair) });
   else await things.credentials(name);
   await eventually(`${name} is ready`, async () => isConditionTrue(await conditionsOf(name), 'Ready'));
   expect((await things.getConfig(name)).status?.phase).toBe('Ready');
 });
 
 /** Replaces placeholders in a correction by the testbed's own values. */
-function real({ things }: Testbed, mend: object): object {
+function real({ things }: Testbed, repair: object): object {
   const { truenas } = things.configSpec();
   const fill = (value: unknown, key: string): unknown => (value === 'the real one' ? truenas[key] : value);
-  return JSON.parse(JSON.stringify(mend, (key, value) => fill(value, key)));
+  return JSON.parse(JSON.stringify(repair, (key, value) => fill(value, key)));
 }
 
 it('C16: continues without help with a Cluster created while its ProviderConfig was invalid', async () => {

@@ -75,12 +75,12 @@ prepareTestbed(
     await eventually('it is published', async () => (await things().getConfig('home')).status?.phase === 'Ready');
     await stage.things.cluster(ref);
     await eventually('it is ready', isReady, 100);
-    expect((await find())?.spec.site).toBe('west');
+    expect((await find())?.spec.failureDomain).toBe('west');
   },
 );
 
 it('approval of the loss of a failure domain is without effect as long as the NAS answers', async () => {
-  await things().annotate(Machine, worker, { [annotations.placeLost]: 'true' });
+  await things().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
   const before = (await find())?.metadata.uid;
   await things().remove(Machine, worker);
   await eventually('it was made anew', async () => {
@@ -97,14 +97,14 @@ it('the approval releases a Machine on a system that is gone for good, and chang
   await eventually('it cannot', async () => /Tried [3-9]/.test((await find())?.status?.message ?? ''));
   await consistently(0.5, async () => expect((await find())?.metadata.uid).toBe(before?.uid));
   await list(['east']);
-  await things().annotate(Machine, worker, { [annotations.placeLost]: 'true' });
+  await things().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
   await eventually('there is another', async () => (await find())?.metadata.uid !== before?.uid);
   expect(await said('GivenUp')).toEqual([
     expect.stringMatching(/What may be left: system .*, vm .*, dataset .*address .* claimed/),
   ]);
   expect(west.nas.vms.size).toBe(1);
   await eventually('its successor serves', isReady, 100);
-  expect((await find())?.spec.site).toBe('east');
+  expect((await find())?.spec.failureDomain).toBe('east');
 });
 
 it('its remains are reported when the system returns, and are not touched: the successor has its address', async () => {
@@ -113,7 +113,7 @@ it('its remains are reported when the system returns, and are not touched: the s
   const told = await eventually('it is listed', async () => (await orphans())[0]);
   expect(told).toMatchObject({
     machine: worker.name,
-    site: 'west',
+    failureDomain: 'west',
     message: expect.stringContaining('a Machine of this name at east'),
   });
   await things().annotate(ProviderConfig, home, { [annotations.removeOrphans]: worker.name });
@@ -132,8 +132,8 @@ it('orphans of one system are listed while another is away', async () => {
   await eventually('both are', async () => (await orphans()).length === 2);
   const all = new Map((await orphans()).map((one) => [one.machine, one]));
   expect(all.get(lone)).toMatchObject({
-    site: 'east',
+    failureDomain: 'east',
     message: expect.stringContaining('while west cannot be looked at'),
   });
-  expect(all.get(worker.name)?.site).toBe('west');
+  expect(all.get(worker.name)?.failureDomain).toBe('west');
 });

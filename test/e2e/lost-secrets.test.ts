@@ -14,7 +14,7 @@ import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts
 const open = startTestbed({ subnet: '127.42.37' });
 const three = { namespace: 'shop', name: 'three' };
 const one = { namespace: 'shop', name: 'one' };
-const planes = [0, 1, 2].map((slot) => machineName(three, 'cp', slot)) as [string, string, string];
+const controlPlanes = [0, 1, 2].map((slot) => machineName(three, 'cp', slot)) as [string, string, string];
 const token = { permissions: [{ rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }] }] };
 
 const isReady = async (ref = three): Promise<boolean> =>
@@ -44,7 +44,7 @@ const fromBackup = ({ metadata, type, data }: Secret, keep = (_: string): boolea
   ...(data ? { data } : {}),
 });
 
-const members = async () => [...(await etcdVoters(open(), three, planes[0])).values()];
+const members = async () => [...(await etcdVoters(open(), three, controlPlanes[0])).values()];
 
 prepareTestbed(open, async ({ things }) => {
   await things.credentials();
@@ -104,7 +104,7 @@ describe('a deleted Secret', () => {
 
   it('delays the deletion of a control plane, which is still a member', async () => {
     const { things, platform } = open();
-    const name = planes[1];
+    const name = controlPlanes[1];
     const { uid } = (await platform.get(Machine, { name })).metadata;
     await things.remove(Machine, { name });
     await eventually('it says why', async () => {

@@ -98,13 +98,13 @@ describe('a cluster on several TrueNAS systems', () => {
   it('T58: has its control planes on all of them, its workers on the least used, and each keeps its system', async () => {
     expect(Object.fromEntries(seen())).not.toEqual(Object.fromEntries(before));
     const machines = await open().things.machines(ref);
-    const placed = machines.map(({ spec }) => `${spec.pool}-${spec.slot} ${spec.site}`).sort();
+    const placed = machines.map(({ spec }) => `${spec.pool}-${spec.slot} ${spec.failureDomain}`).sort();
     expect(placed).toEqual(['cp-0 east', 'cp-1 west', 'cp-2 vault', 'work-0 east', 'work-1 west']);
     for (const { metadata, spec } of machines) {
       const holders = [...systems].filter(([, { nas }]) =>
         [...nas.vms.values()].some(({ row }) => String(row['name']).startsWith(metadata.name.replaceAll('-', '_'))),
       );
-      expect(holders.map(([name]) => name)).toEqual([spec.site]);
+      expect(holders.map(([name]) => name)).toEqual([spec.failureDomain]);
     }
   });
 

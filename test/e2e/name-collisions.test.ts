@@ -9,7 +9,7 @@ import { listNasLeftovers } from './support/observation/provider-calls.ts';
 import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 const open = startTestbed({ subnet: '127.42.217' });
-const { mend } = annotations;
+const { approve: repair } = annotations;
 
 /**
  * Result of a birthday search: namespace and name of both have the same hash of 40 bits, and both have the same name.
@@ -196,7 +196,7 @@ it('a Cluster that is created again under its name becomes ready after users rem
   provider.start();
   await refusalOf(again);
   for (const { metadata } of await things.machines(again)) {
-    await things.annotate(Machine, { name: metadata.name }, { [mend]: 'LastControlPlane' });
+    await things.annotate(Machine, { name: metadata.name }, { [repair]: 'LastControlPlane' });
     await things.remove(Machine, { name: metadata.name });
   }
   await eventually('the old Machines are gone', async () => (await things.machines(again)).length === 0);

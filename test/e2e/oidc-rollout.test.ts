@@ -149,8 +149,8 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
       );
     }
     expect((await userInfoOf(login, tokens[1] ?? '')).username).toBe('guest-alice');
-    const stranger = { ...alice, claims: { iss: open().world.oidc.issuer } };
-    expect(await everywhere(login, second.issue(stranger))).toEqual([401, 401, 401]);
+    const foreign = { ...alice, claims: { iss: open().world.oidc.issuer } };
+    expect(await everywhere(login, second.issue(foreign))).toEqual([401, 401, 401]);
     if (workload === 'real') expect(await whoNeedsNoName()).toEqual(onlyProbes);
   });
 

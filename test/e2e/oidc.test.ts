@@ -81,8 +81,8 @@ function logins(workload: 'world' | 'real', subnet: string): void {
       'that has ended': { ...alice, lifetimeSeconds: -30 },
       'that somebody else signed': { ...alice, key: 'stranger' },
     };
-    for (const [what, wish] of Object.entries(wrong))
-      expect([what, await look(issuer().issue(wish))]).toEqual([what, 401]);
+    for (const [what, desired] of Object.entries(wrong))
+      expect([what, await look(issuer().issue(desired))]).toEqual([what, 401]);
   });
 
   it('gives no administrator rights to a token that claims the names of administrators', async () => {

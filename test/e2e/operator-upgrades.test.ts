@@ -190,8 +190,8 @@ function changed(): void {
       const { code, text } = await at().ask(run, ':8443/metrics', agent, { authorization });
       expect([code, text]).toEqual([200, expect.stringContaining('leader_election_master_status')]);
       expect((await at().ask(run, ':8443/metrics', agent)).code).toBe(401);
-      const stranger = await platform.requestToken({ namespace, name: 'default' }, { expirationSeconds: 3600 });
-      const refused = { authorization: `Bearer ${stranger.token.reveal()}` };
+      const foreign = await platform.requestToken({ namespace, name: 'default' }, { expirationSeconds: 3600 });
+      const refused = { authorization: `Bearer ${foreign.token.reveal()}` };
       expect((await at().ask(run, ':8443/metrics', agent, refused)).code).toBe(403);
     } finally {
       await agent.close();

@@ -74,13 +74,13 @@ interface Outage {
 
 /** Cuts the provider off from a server for some seconds, in which `meanwhile` happens. */
 async function outage(
-  trouble: NetworkFault,
+  problem: NetworkFault,
   to: RegExp,
   meanwhile: () => Promise<void> = async () => {},
 ): Promise<Outage> {
   const start = performance.now();
   const calls = open().stage.calls.length;
-  open().pod.network.cut(trouble, { to });
+  open().pod.network.cut(problem, { to });
   await meanwhile();
   await pause(outageSeconds - secondsSince(start));
   const attempts = open().pod.network.attemptsAt(to, start);
@@ -224,16 +224,16 @@ it('one connection at a time probes an unreachable NAS for all machines in creat
   const { seconds, attempts, calls } = await outage('refused', nas());
   const writes = calls.filter((call) => isPlatformCall(call) && /^PATCH .*\/machines\//.test(call.name)).length;
   const back = await recovery('somebody logs in', ({ name }) => name === 'auth.login_ex');
-  const [most, mostWrites] = [
+  const [max, mostWrites] = [
     maxAttempts(seconds * speed, backoffBounds.nas),
     9 * maxAttempts(seconds * speed, backoffBounds.step),
   ];
-  printMeasurement('NAS refused', { seconds, attempts, most, writes, mostWrites, back });
-  expect(attempts).toBeLessThanOrEqual(most);
+  printMeasurement('NAS refused', { seconds, attempts, most: max, writes, mostWrites, back });
+  expect(attempts).toBeLessThanOrEqual(max);
   // For each of three machines, the record before and after each attempt, and one message.
   expect(writes).toBeLessThanOrEqual(mostWrites);
   // The first call is for one of the machines, or for the next check of a ProviderConfig.
   expect(back).toBeLessThan(maxDelayAfterOutage(seconds * speed, backoffBounds.step) / speed + slackSeconds);
-  const madeVms = () => listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM ')).length;
+  const madeVms = () => listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM ')).length;
   await eventually('all machines are made', () => madeVms() === 4);
 });

@@ -38,13 +38,13 @@ prepareTestbed(
 const platform = (): RegExp => new RegExp(`:${new URL(open().stage.world.platform?.line.url ?? '').port}$`);
 
 /** Waits until the leader is in the middle of such a call, and cuts it off from the platform there. */
-function cutOff(trouble: NetworkFault, isMoment: (call: InterceptedCall) => boolean): Promise<InProcessReplica> {
+function cutOff(problem: NetworkFault, isMoment: (call: InterceptedCall) => boolean): Promise<InProcessReplica> {
   return new Promise((resolve) => {
     const off = open().stage.world.switchboard.onCall((call) => {
       const pod = open().fencing.podOf(call);
       if (!pod || pod !== open().fencing.leader || !isMoment(call)) return;
       off();
-      pod.network.cut(trouble, { to: platform() });
+      pod.network.cut(problem, { to: platform() });
       resolve(pod);
     });
   });
@@ -95,7 +95,7 @@ describe('the leader is cut off from the API server', () => {
     const all = open().stage.recorder.values(Machine, { name: machine?.metadata.name ?? '' }, stepOf);
     const steps = all.filter((step) => step !== '');
     expect(steps, 'no step comes back').toEqual([...new Set(steps)]);
-    expect(listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(1);
+    expect(listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(1);
     expect(new Set(bootstrappedNodes(open().stage.calls)).size).toBe(1);
   });
 

@@ -241,7 +241,7 @@ function withRealOperator(): void {
     await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, cluster)));
     await things.remove(AccessRequest, grand);
     await eventually('the access is gone', async () => !(await things.exists(AccessRequest, grand)));
-    expect(listNasLeftovers(open()).filter((trace) => trace.startsWith('VM '))).toHaveLength(1);
+    expect(listNasLeftovers(open()).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(1);
   });
 
   const kinds = { ClusterRequest, AccessRequest, Cluster } as const;
@@ -277,8 +277,8 @@ function withRealOperator(): void {
         return left.every((is) => !is);
       });
       expect(await things.machines(cluster)).toEqual([]);
-      const isOfIt = (trace: string) =>
-        machines.some(({ metadata }) => trace.includes(metadata.name.replaceAll('-', '_')));
+      const isOfIt = (fingerprint: string) =>
+        machines.some(({ metadata }) => fingerprint.includes(metadata.name.replaceAll('-', '_')));
       expect(machines).toHaveLength(1);
       expect(listNasLeftovers(open()).filter(isOfIt)).toEqual([]);
     },

@@ -50,7 +50,7 @@ rm efi state ephemeral swap
 
 async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256');
-  for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
   return hash.digest('hex');
 }
 

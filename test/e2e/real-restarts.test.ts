@@ -67,7 +67,7 @@ function withRealApiServers(): void {
     await eventually('a machine is being made', () => machineSays('image-cached'));
     await open().stage.restartPlatform();
     await eventually('the Cluster is ready', () => open().isReady(main), 90);
-    expect(listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(1);
+    expect(listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(1);
   });
 
   it('that of the cluster and then that of the platform in the middle of eight grants', async () => {

@@ -59,7 +59,8 @@ it('C26: three control planes and a worker have nothing twice, although the repl
   const { things, recorder, namespace } = stage;
   const machines = await things.machines(main);
   expect(machines).toHaveLength(4);
-  const made = (kind: string): string[] => listNasLeftovers(stage).filter((trace) => trace.startsWith(`${kind} `));
+  const made = (kind: string): string[] =>
+    listNasLeftovers(stage).filter((fingerprint) => fingerprint.startsWith(`${kind} `));
   expect(made('VM')).toHaveLength(4);
   // A folder and a disk for each.
   expect(made('dataset')).toHaveLength(8);

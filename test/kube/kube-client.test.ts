@@ -202,8 +202,8 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
     expect(await kube.reviewAccess({ verb: 'get', path: '/metrics' })).toBe(true);
     const forbidden = await failure(worker.find(Secret, { namespace, name: 'x' }));
     expect([isForbidden(forbidden), String(forbidden).includes(token.reveal())]).toEqual([true, false]);
-    const stranger = connect(place.with(new lib.SecretString('nonsense')));
-    expect(isUnauthorized(await failure(stranger.list(Secret)))).toBe(true);
+    const foreign = connect(place.with(new lib.SecretString('nonsense')));
+    expect(isUnauthorized(await failure(foreign.list(Secret)))).toBe(true);
   });
 
   it('authenticates with a client certificate', async () => {

@@ -87,9 +87,9 @@ describe.each(servers)('watches of nodes at %s', (_, start, missing) => {
 
   async function follow(): Promise<void> {
     [watches, news] = [new NodeWatches({ clock: systemClock, log: noLog }), []];
-    watches.onNews((one) => news.push(one));
-    await watches.follow(shop, connect(), signal);
-    await waitForCondition(() => watches.isHeard(shop), 'it is heard of');
+    watches.onChange((one) => news.push(one));
+    await watches.watch(shop, connect(), signal);
+    await waitForCondition(() => watches.isConnected(shop), 'it is heard of');
     news.length = 0;
   }
 
@@ -121,7 +121,7 @@ describe.each(servers)('watches of nodes at %s', (_, start, missing) => {
 
   it('continue with another client, without an event', async () => {
     await follow();
-    await watches.follow(shop, connect(), signal);
+    await watches.watch(shop, connect(), signal);
     await waitForCondition(() => watches.isReady(shop, 'one'), 'one is ready');
     expect(news.filter(({ node }) => node === undefined)).toEqual([]);
     await say('one', 'False');
@@ -133,18 +133,18 @@ describe.each(servers)('watches of nodes at %s', (_, start, missing) => {
   it('end with their cluster', async () => {
     await follow();
     await watches.forget(shop);
-    expect([watches.isHeard(shop), watches.isReady(shop, 'one')]).toEqual([false, false]);
+    expect([watches.isConnected(shop), watches.isReady(shop, 'one')]).toEqual([false, false]);
   });
 
   it('report all nodes as not ready when their API server is silent, once', async () => {
     await follow();
     await place.close();
-    await waitForCondition(() => !watches.isHeard(shop), 'it is silent');
+    await waitForCondition(() => !watches.isConnected(shop), 'it is silent');
     expect(watches.isReady(shop, 'one')).toBe(false);
     expect(news).toEqual([{ cluster: shop }]);
     const late = connect();
     const cluster = { namespace: 'team', name: 'late', uid: 'late-uid' };
-    await watches.follow(cluster, late, signal);
-    expect(watches.isHeard(cluster)).toBe(false);
+    await watches.watch(cluster, late, signal);
+    expect(watches.isConnected(cluster)).toBe(false);
   });
 });

@@ -56,10 +56,10 @@ function typeOf(schema: Schema): string {
   return `${schema.type ?? 'any'}${formatRange(schema.minimum, schema.maximum)}`;
 }
 
-function formatRange(least: number | undefined, most: number | undefined): string {
-  if (least === undefined && most === undefined) return '';
-  if (most === undefined) return `, at least ${least}`;
-  return least === undefined ? `, at most ${most}` : `, ${least} to ${most}`;
+function formatRange(least: number | undefined, max: number | undefined): string {
+  if (least === undefined && max === undefined) return '';
+  if (max === undefined) return `, at least ${least}`;
+  return least === undefined ? `, at most ${max}` : `, ${least} to ${max}`;
 }
 
 const valuesOf = ({ additionalProperties }: Schema): Schema | undefined =>

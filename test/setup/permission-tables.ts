@@ -9,9 +9,9 @@ const code = (text: string): string => `\`${text}\``;
 
 /** One row for each reason, with all fields that it applies to. */
 function rowsOf(rights: readonly PatchPermission[]): string[][] {
-  const reasons = [...new Set(rights.map(({ because }) => because))];
+  const reasons = [...new Set(rights.map(({ reason: because }) => because))];
   return reasons.map((reason) => {
-    const paths = rights.filter(({ because }) => because === reason).map(({ path }) => path);
+    const paths = rights.filter(({ reason: because }) => because === reason).map(({ path }) => path);
     return [paths.map((path) => code(path.replaceAll('.[]', '[]'))).join(', '), reason];
   });
 }
@@ -22,8 +22,8 @@ export const permissionTables = (table: Table): Readonly<Record<string, () => st
   documents: () =>
     table(
       ['Kind', 'What', 'Because it'],
-      Object.entries(documentPermissions).flatMap(([kind, { rights }]) =>
-        rowsOf(rights).map((row) => [code(kind), ...row]),
+      Object.entries(documentPermissions).flatMap(([kind, { permissions }]) =>
+        rowsOf(permissions).map((row) => [code(kind), ...row]),
       ),
     ),
   sysctls: () => table(['Settings of the kernel'], [[[...allowedSysctls].map(code).join(', ')]]),

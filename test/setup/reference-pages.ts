@@ -89,7 +89,7 @@ const flagTable = (): string =>
       [flag.short && `\`-${flag.short}\``, `\`--${name}\``].filter(Boolean).join(', '),
       commandsOf(flag.commands),
       defaultOf(flag),
-      flag.about,
+      flag.description,
     ]),
   );
 
@@ -100,15 +100,15 @@ const variableTable = (): string =>
       `\`${name}\``,
       commandsOf(one.commands),
       one.fallback,
-      one.about,
+      one.description,
     ]),
   );
 
 const stepRows = (): string[][] => [
-  ...platforms.flatMap(({ name, provision, settle, mending, release }) => [
+  ...platforms.flatMap(({ name, provision, postJoin, repair, release }) => [
     [name, 'provision', stepNames(provision)],
-    ...(settle.length > 0 ? [[name, 'settle, after join', stepNames(settle)]] : []),
-    ...(mending ? [[name, 'mend, when something is amiss', stepNames(mending.mend)]] : []),
+    ...(postJoin.length > 0 ? [[name, 'settle, after join', stepNames(postJoin)]] : []),
+    ...(repair ? [[name, 'mend, when something is amiss', stepNames(repair.steps)]] : []),
     [name, 'release', stepNames(release)],
   ]),
   ['any', 'join, after provision', stepNames(joinSteps)],

@@ -10,20 +10,20 @@ export async function eventually<T>(
   seconds = 60,
 ): Promise<T> {
   const end = performance.now() + seconds * 1000;
-  let trouble: unknown;
+  let problem: unknown;
   for (;;) {
     try {
       const found = await look();
       if (found !== undefined && found !== false) return found;
-      trouble = undefined;
+      problem = undefined;
     } catch (error) {
-      trouble = error;
+      problem = error;
     }
     if (performance.now() > end) break;
     await pause(50);
   }
-  const why = trouble instanceof Error ? `: ${trouble.message}` : '';
-  throw new Error(`after ${seconds} s it is still not so that ${what}${why}`, { cause: trouble });
+  const why = problem instanceof Error ? `: ${problem.message}` : '';
+  throw new Error(`after ${seconds} s it is still not so that ${what}${why}`, { cause: problem });
 }
 
 /** Checks repeatedly that the condition holds for the whole time. */

@@ -34,8 +34,8 @@ export async function startK3s(): Promise<K3sServer> {
     .withCommand(['server', ...disabledComponents.map((name) => `--disable=${name}`)])
     .withStartupTimeout(patienceMilliseconds)
     .withLogConsumer((stream) => {
-      stream.on('data', (piece: unknown) => {
-        printed.push(String(piece));
+      stream.on('data', (chunk: unknown) => {
+        printed.push(String(chunk));
         printed.splice(0, printed.length - 200);
       });
     })

@@ -74,10 +74,10 @@ export function validateWithTalosctl(binary: string, mode: ValidationRequest['mo
 /**
  * Validates many, two at a time: the start of the program dominates the time. Results are in the order of the requests.
  */
-export async function validateAllWithTalosctl(questions: readonly ValidationRequest[]): Promise<string[]> {
+export async function validateAllWithTalosctl(requests: readonly ValidationRequest[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'talosctl-'));
   const answers: string[] = [];
-  const open = [...questions.entries()];
+  const open = [...requests.entries()];
   const work = async (): Promise<void> => {
     for (let next = open.shift(); next; next = open.shift()) {
       const [i, { binary, mode, config }] = next;
@@ -97,7 +97,7 @@ export async function validateAllWithTalosctl(questions: readonly ValidationRequ
 async function validationOutput(binary: string, args: readonly string[]): Promise<string> {
   const run = spawn(binary, [...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 });
   const printed: Buffer[] = [];
-  for (const stream of [run.stdout, run.stderr]) stream.on('data', (piece: Buffer) => printed.push(piece));
+  for (const stream of [run.stdout, run.stderr]) stream.on('data', (chunk: Buffer) => printed.push(chunk));
   return await new Promise((resolve, reject) => {
     run.once('error', reject);
     run.once('close', (code) => resolve(code === 0 ? '' : `${Buffer.concat(printed)}`));

@@ -54,9 +54,9 @@ export function parseWorldArguments(argv: readonly string[], rooms: readonly Sim
     throw new WorldUsageError(`There is no room ${names[0]}. There are: ${rooms.map(({ name }) => name).join(', ')}.`);
   }
   const known = [...commonFlags, ...(room?.flags ?? [])];
-  const stranger = Object.keys(flags).find((name) => !known.includes(name));
-  if (stranger !== undefined) {
-    throw new WorldUsageError(`There is no flag --${stranger}${room ? ` for ${room.name}` : ''}. Ask --help.`);
+  const foreign = Object.keys(flags).find((name) => !known.includes(name));
+  if (foreign !== undefined) {
+    throw new WorldUsageError(`There is no flag --${foreign}${room ? ` for ${room.name}` : ''}. Ask --help.`);
   }
   if (!room && flags['listen'] !== undefined) throw new WorldUsageError('--listen is for one room: name it.');
   const { listen = '127.0.0.1:0', seed, faults, folder, 'time-scale': scale = '1', ...extra } = flags;

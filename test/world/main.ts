@@ -78,8 +78,8 @@ async function startAllSimulators(
 ): Promise<void> {
   const { folder, switchboard } = ground;
   const seeds = (ground.seed ?? {}) as Record<string, unknown>;
-  const stranger = Object.keys(seeds).find((name) => simulators.every((room) => room.name !== name));
-  if (stranger !== undefined) throw new WorldUsageError(`--seed: there is no room ${stranger}.`);
+  const foreign = Object.keys(seeds).find((name) => simulators.every((room) => room.name !== name));
+  if (foreign !== undefined) throw new WorldUsageError(`--seed: there is no room ${foreign}.`);
   const { freePortOr0: portAt, startWorld } = await import('./world.ts');
   const world = await startWorld({ folder, timeScale: words.timeScale, log, seeds, switchboard });
   for (const room of world.rooms) say(room);

@@ -57,16 +57,16 @@ function describeCommand(command: CommandName): string {
   ].join('\n\n');
 }
 
-const isIgnoredFlag = (flag: FlagDefinition) => flag.about.startsWith('Taken and not');
+const isIgnoredFlag = (flag: FlagDefinition) => flag.description.startsWith('Taken and not');
 
 function describeFlag(command: CommandName, name: string, flag: FlagDefinition): string {
   const head = `  ${flag.short ? `-${flag.short}, ` : ''}--${name}${flag.value ? ` ${flag.value}` : ''}`;
   const fallback = flag.required?.includes(command) ? ' Required.' : flag.fallback ? ` Default: ${flag.fallback}.` : '';
-  return `${head}\n${wrapText(flag.about + fallback, indent)}`;
+  return `${head}\n${wrapText(flag.description + fallback, indent)}`;
 }
 
 const describeVariable = (name: string, one: EnvironmentVariable) =>
-  `  ${name}\n${wrapText(`${one.about} Default: ${one.fallback}.`, indent)}`;
+  `  ${name}\n${wrapText(`${one.description} Default: ${one.fallback}.`, indent)}`;
 
 function wrapText(text: string, margin: number): string {
   const lines: string[] = [];

@@ -69,7 +69,7 @@ describe('accepts the arguments of the openMCP operator', () => {
   test('every flag of the other providers, so that switching providers does not crash-loop a Pod', () => {
     for (const [name, flag] of Object.entries<FlagDefinition>(flagDefinitions)) {
       if (flag.required || !flag.commands.includes('run')) continue;
-      const value = flag.value ? (flag.words?.[0] ?? flag.fallback ?? '0') : 'true';
+      const value = flag.value ? (flag.placeholder?.[0] ?? flag.fallback ?? '0') : 'true';
       expect(complaint(['run', ...named, `--${name}=${value}`]), name).toBe('');
     }
   });

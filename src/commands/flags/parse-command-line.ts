@@ -175,9 +175,10 @@ function parseFlagValue(name: string, rawName: string, given: string | undefined
   if (value === undefined || (value === '' && flag.required)) {
     throw new UsageError(`${rawName} needs a value: ${rawName} ${flag.value}.`);
   }
-  if (!flag.words) return [name, value];
+  if (!flag.placeholder) return [name, value];
   const word = value.toLowerCase();
-  if (!flag.words.includes(word)) throw new UsageError(`${rawName} takes ${flag.words.join(', ')}, not ${value}.`);
+  if (!flag.placeholder.includes(word))
+    throw new UsageError(`${rawName} takes ${flag.placeholder.join(', ')}, not ${value}.`);
   return [name, word];
 }
 
@@ -197,7 +198,7 @@ function assertFlagsFitCommand(command: CommandName, values: FlagValues): void {
   }
   for (const [name, flag] of Object.entries<FlagDefinition>(flagDefinitions)) {
     if (flag.required?.includes(command) && isFlagName(name) && !values.get(name)) {
-      throw new UsageError(`--${name} is missing: ${lowerCaseFirst(flag.about.split('. ')[0] ?? '')}.`);
+      throw new UsageError(`--${name} is missing: ${lowerCaseFirst(flag.description.split('. ')[0] ?? '')}.`);
     }
   }
 }

@@ -19,7 +19,7 @@ const toOwnedCrd = (object: CustomResourceDefinition): OwnedObject => ({
   type: CustomResourceDefinition,
   object,
   label: openmcpKeys.crdCluster,
-  refusal: 'CRD_OWNED_BY_OTHERS',
+  rejectionReason: 'CRD_OWNED_BY_OTHERS',
   called: 'CRD',
 });
 

@@ -11,7 +11,13 @@ import {
 
 const [label = ''] = Object.keys(managedByLabels);
 const ownedPolicies = machineDeletionPolicy.map(
-  ({ type, object }): OwnedObject => ({ type, object, label, refusal: 'POLICY_OWNED_BY_OTHERS', called: type.kind }),
+  ({ type, object }): OwnedObject => ({
+    type,
+    object,
+    label,
+    rejectionReason: 'POLICY_OWNED_BY_OTHERS',
+    called: type.kind,
+  }),
 );
 
 /**

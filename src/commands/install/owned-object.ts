@@ -12,7 +12,7 @@ export interface InstallContext {
   readonly log: Log;
   readonly signal: AbortSignal;
   /** The timeout of all objects together. */
-  readonly patienceSeconds: number;
+  readonly timeoutSeconds: number;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface OwnedObject {
   readonly type: ResourceType<InstallableObject>;
   readonly object: InstallableObject;
   readonly label: string;
-  readonly refusal: ErrorCode;
+  readonly rejectionReason: ErrorCode;
   /** Its name in the log. */
   readonly called: string;
 }
@@ -32,10 +32,8 @@ interface InstallableObject extends KubeObject {
   spec: Record<string, unknown>;
 }
 
-export const installDeadline = ({
-  clock,
-  patienceSeconds,
-}: Pick<InstallContext, 'clock' | 'patienceSeconds'>): number => clock.monotonic() + patienceSeconds * 1000;
+export const installDeadline = ({ clock, timeoutSeconds }: Pick<InstallContext, 'clock' | 'timeoutSeconds'>): number =>
+  clock.monotonic() + timeoutSeconds * 1000;
 
 export type RetryUntilDeadline = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -46,7 +44,7 @@ export function createRetry(context: InstallContext, endsAt = installDeadline(co
 
 /** The existing object, once it is known that it may be changed. Throws the ownership error otherwise. */
 export async function findOwnedObject(
-  { type, object, label, refusal }: OwnedObject,
+  { type, object, label, rejectionReason }: OwnedObject,
   { client, signal }: InstallContext,
 ): Promise<InstallableObject | undefined> {
   const { name, labels } = object.metadata;
@@ -55,7 +53,7 @@ export async function findOwnedObject(
   const present = found?.metadata.labels?.[label];
   if (found === undefined || present === wanted) return found;
   throw new ProviderError(
-    refusal,
+    rejectionReason,
     `${name} ${present === undefined ? 'has no label' : `has the value ${present} of the label`} ${label}. If it is this provider's, label it ${label}=${wanted}; else remove it or use another cluster.`,
   );
 }

@@ -5,7 +5,7 @@ export function describePlan({ machines, shared, left, endpoint, isMarked }: Clu
   const parts = machines.map(describeMachine);
   if (endpoint !== undefined) parts.push(`The API server is reached at ${endpoint}.`);
   if (shared.length > 0)
-    parts.push(['Shared by them:', ...shared.map(({ effect, what }) => formatEffect(effect, what))].join('\n'));
+    parts.push(['Shared by them:', ...shared.map(({ effect, subject }) => formatEffect(effect, subject))].join('\n'));
   if (left.length > 0)
     parts.push(['Hosts that none of them is given:', ...left.flatMap(describeUnassignedHosts)].join('\n'));
   const all = [...machines.flatMap(({ lines }) => lines), ...shared];
@@ -22,16 +22,18 @@ export function describePlan({ machines, shared, left, endpoint, isMarked }: Clu
 
 /** The configurations of a plan, each with the name of its machine. */
 export const describeMachineConfigs = ({ machines }: ClusterPlan): string[] =>
-  machines.flatMap(({ seat, document }) => (document === undefined ? [] : [`# ${seat.slot.name}\n${document.trim()}`]));
+  machines.flatMap(({ host: assignment, document }) =>
+    document === undefined ? [] : [`# ${assignment.slot.name}\n${document.trim()}`],
+  );
 
-function describeMachine({ seat, stuck, lines }: PlannedMachine): string {
-  const { slot, machine, host, isHeld } = seat;
+function describeMachine({ host: assignment, error, lines }: PlannedMachine): string {
+  const { slot, machine, host, isHeld } = assignment;
   const holds = host && `${isHeld ? 'holds' : 'would be given'} Host ${host.name} (server ${host.spec.serverNumber})`;
   const state = holds ?? (machine ? 'exists' : 'would be made');
   return [
-    `${slot.name} (${slot.role}, size ${slot.size}) ${stuck === undefined ? state : 'would wait'}`,
-    ...(stuck === undefined ? [] : [formatEffect('refuses', stuck)]),
-    ...lines.map(({ effect, what }) => formatEffect(effect, what)),
+    `${slot.name} (${slot.role}, size ${slot.size}) ${error === undefined ? state : 'would wait'}`,
+    ...(error === undefined ? [] : [formatEffect('refuses', error)]),
+    ...lines.map(({ effect, subject }) => formatEffect(effect, subject)),
   ].join('\n');
 }
 

@@ -6,7 +6,7 @@ import type { AccountServer } from '../../engine/capabilities/hosts.ts';
 import { formatHostManifests } from './host-manifests.ts';
 
 const server = (number: number, more: Partial<AccountServer> = {}): AccountServer => ({
-  ...{ number, name: 'rack-7', address: '203.0.113.41', product: 'AX42', location: 'FSN1-DC18', oddities: [] },
+  ...{ number, name: 'rack-7', address: '203.0.113.41', product: 'AX42', location: 'FSN1-DC18', warnings: [] },
   ...more,
 });
 const known = (name: string, serverNumber: number) =>
@@ -41,9 +41,9 @@ describe('servers as Hosts', () => {
     ]);
   });
 
-  it('precede a Host with a comment about oddities, whatever the server is called', () => {
+  it('precede a Host with a comment about warnings, whatever the server is called', () => {
     const text = formatHostManifests(
-      [server(7, { oddities: ['It is called a\n---\nb: c.', 'It was cancelled.'] })],
+      [server(7, { warnings: ['It is called a\n---\nb: c.', 'It was cancelled.'] })],
       [],
     );
     expect(text.split('\n')[0]).toBe('# It is called a --- b: c. It was cancelled.');
@@ -83,7 +83,7 @@ describe('servers as Hosts', () => {
       },
       ...{
         location: fc.string({ unit: 'grapheme', maxLength: 70 }),
-        oddities: fc.array(fc.string(), { maxLength: 2 }),
+        warnings: fc.array(fc.string(), { maxLength: 2 }),
       },
     });
     fc.assert(

@@ -46,7 +46,7 @@ function toExpectation({ address, product }: AccountServer): { address?: string;
 }
 
 function formatHostManifest(server: AccountServer, names: ReadonlySet<string>): string {
-  const { number, product, location, oddities } = server;
+  const { number, product, location, warnings } = server;
   const description = server.name.trim().slice(0, maxLengths.description).trimEnd();
   const given = { [labels.product]: toLabelValue(product), [labels.location]: toLabelValue(location) };
   const object = {
@@ -63,7 +63,7 @@ function formatHostManifest(server: AccountServer, names: ReadonlySet<string>): 
       ...(description === '' ? {} : { description }),
     },
   };
-  const odd = oddities.length > 0 ? `# ${toCommentLine(oddities.join(' '))}\n` : '';
+  const odd = warnings.length > 0 ? `# ${toCommentLine(warnings.join(' '))}\n` : '';
   return `${odd}${stringify(object, { lineWidth: 0 }).trimEnd()}`;
 }
 

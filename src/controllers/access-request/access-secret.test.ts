@@ -3,7 +3,7 @@ import { annotations } from '../../api/names.ts';
 import type { Secret } from '../../kube/core-types.ts';
 import { accessSecretKeys, findRenewalDueAt, fingerprintInputs, type KubeconfigInputs } from './access-secret.ts';
 
-const ground: KubeconfigInputs = { server: { url: 'https://10.0.0.1:6443', ca: 'PEM' }, account: 'uid-1' };
+const inputs: KubeconfigInputs = { server: { url: 'https://10.0.0.1:6443', ca: 'PEM' }, account: 'uid-1' };
 const keys = new Set(['key-1']);
 const day = 24 * 3600;
 const start = Date.parse('2026-11-21T09:00:00Z') / 1000;
@@ -17,7 +17,7 @@ function written(created: number, expires: number): Secret {
     kind: 'Secret',
     metadata: {
       name: 'a.kubeconfig',
-      annotations: { [annotations.server]: fingerprintInputs(ground), [annotations.signingKey]: 'key-1' },
+      annotations: { [annotations.server]: fingerprintInputs(inputs), [annotations.signingKey]: 'key-1' },
     },
     data: {
       [accessSecretKeys.kubeconfig]: encode('…'),
@@ -28,7 +28,7 @@ function written(created: number, expires: number): Secret {
 }
 
 const due = (created: number, expires: number, now: number): number | undefined => {
-  const date = findRenewalDueAt(written(created, expires), ground, keys, at(now));
+  const date = findRenewalDueAt(written(created, expires), inputs, keys, at(now));
   return date && date.getTime() / 1000 - start;
 };
 
@@ -61,20 +61,20 @@ describe('an unexpired token is useless', () => {
     findRenewalDueAt(written(0, 30 * day), now, valid, at(60)) === undefined;
 
   it.each([
-    ['is for another server', { ...ground, server: { ...ground.server, url: 'https://10.0.0.2:6443' } }],
-    ['trusts another CA', { ...ground, server: { ...ground.server, ca: 'OTHER' } }],
-    ['is of an account that was deleted and created again', { ...ground, account: 'uid-2' }],
+    ['is for another server', { ...inputs, server: { ...inputs.server, url: 'https://10.0.0.2:6443' } }],
+    ['trusts another CA', { ...inputs, server: { ...inputs.server, ca: 'OTHER' } }],
+    ['is of an account that was deleted and created again', { ...inputs, account: 'uid-2' }],
   ])('if it %s', (_, now) => {
     expect(ends(now)).toBe(true);
-    expect(ends(ground)).toBe(false);
+    expect(ends(inputs)).toBe(false);
   });
 
   it('if it is signed with a key that the cluster no longer accepts', () => {
-    expect(ends(ground, new Set(['key-2']))).toBe(true);
-    expect(ends(ground, new Set(['key-2', 'key-1']))).toBe(false);
+    expect(ends(inputs, new Set(['key-2']))).toBe(true);
+    expect(ends(inputs, new Set(['key-2', 'key-1']))).toBe(false);
   });
 
   it('but not by its key while the cluster does not publish its keys', () => {
-    expect(findRenewalDueAt(written(0, 30 * day), ground, undefined, at(60))).toEqual(at(24 * day));
+    expect(findRenewalDueAt(written(0, 30 * day), inputs, undefined, at(60))).toEqual(at(24 * day));
   });
 });

@@ -42,7 +42,7 @@ export const computeRenewalTime = (created: Date, expires: Date): Date =>
 /** When to renew the granted token; undefined if there is no usable token. */
 export function findRenewalDueAt(
   secret: KubeSecret | undefined,
-  ground: KubeconfigInputs,
+  inputs: KubeconfigInputs,
   keys: SigningKeyIds,
   now: Date,
 ): Date | undefined {
@@ -50,7 +50,7 @@ export function findRenewalDueAt(
   const expires = readTime(secret, accessSecretKeys.expires);
   if (!secret?.data?.[accessSecretKeys.kubeconfig] || !created || !expires) return undefined;
   const { [annotations.server]: mark, [annotations.signingKey]: key } = secret.metadata.annotations ?? {};
-  if (mark !== fingerprintInputs(ground)) return undefined;
+  if (mark !== fingerprintInputs(inputs)) return undefined;
   if (keys && key !== undefined && !keys.has(key)) return undefined;
   const due = computeRenewalTime(created, expires);
   // The clock that wrote the token was ahead and has been corrected since: the renewal time would be too late.
@@ -87,7 +87,7 @@ interface AccessGrant {
   readonly request: AccessRequest;
   readonly provider: string;
   readonly id: string;
-  readonly ground: KubeconfigInputs;
+  readonly inputs: KubeconfigInputs;
   readonly kubeconfig: SecretString;
   /** Id of the key that signs the token. */
   readonly signingKey?: string | undefined;
@@ -148,7 +148,7 @@ function describeSecret(grant: AccessGrant): KubeSecret {
       namespace: ref.namespace,
       labels: { [labels.provider]: grant.provider, [labels.access]: grant.id },
       annotations: {
-        [annotations.server]: fingerprintInputs(grant.ground),
+        [annotations.server]: fingerprintInputs(grant.inputs),
         ...(grant.signingKey === undefined ? {} : { [annotations.signingKey]: grant.signingKey }),
       },
       ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }],

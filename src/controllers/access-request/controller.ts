@@ -58,7 +58,7 @@ export async function reconcileAccessRequest(
   const task = { services, request: held, identity, signal, log };
   const outcome = await grantAccess(task, operation === 'reconcile');
   await reportStatus(task, outcome);
-  return { againInSeconds: outcome.againInSeconds };
+  return { requeueAfterSeconds: outcome.requeueAfterSeconds };
 }
 
 function accessIdentityOf(services: Services, options: AccessOptions, { metadata }: AccessRequest): AccessIdentity {

@@ -46,7 +46,7 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
   const url = externalEndpointUrl(cluster);
   const secrets = findSecretsState(services, clusterIdentityOf(cluster));
   if (secrets?.kind === 'unusable')
-    return { waiting: conditionFalse('ClusterReady', secrets.trouble.reason, secrets.trouble.message) };
+    return { waiting: conditionFalse('ClusterReady', secrets.problem.reason, secrets.problem.message) };
   if (!url || secrets?.kind !== 'usable')
     return {
       waiting: conditionFalse(

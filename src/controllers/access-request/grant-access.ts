@@ -34,12 +34,18 @@ export async function grantAccess(task: AccessRequestContext, renew: boolean): P
   const { services, request, identity, signal } = task;
   const target = findTargetCluster(services, request);
   if ('waiting' in target) return describeWaiting(target.waiting);
-  const site = await openTargetConnection(services, target.ref, target.server);
+  const connection = await openTargetConnection(services, target.ref, target.server);
   try {
     const { token, oidc } = request.spec;
-    if (!token) return oidc ? await grantOidcAccess(task, target, site, oidc) : await rejectEmptyRequest(task, site);
-    const account = await ensureRequestedAccess(site, identity, () => describeTokenAccess(token, identity), signal);
-    return await ensureTokenSecret(task, { server: target.server, account }, site, renew);
+    if (!token)
+      return oidc ? await grantOidcAccess(task, target, connection, oidc) : await rejectEmptyRequest(task, connection);
+    const account = await ensureRequestedAccess(
+      connection,
+      identity,
+      () => describeTokenAccess(token, identity),
+      signal,
+    );
+    return await ensureTokenSecret(task, { server: target.server, account }, connection, renew);
   } catch (error) {
     signal.throwIfAborted();
     return explainFailure(error);
@@ -51,7 +57,7 @@ function describeWaiting(state: ConditionState): GrantOutcome {
   const told = state.reason === 'WaitingForCluster' ? { ...state, message } : state;
   return {
     states: [told, conditionFalse('AccessReady', 'WaitingForCluster', 'Nothing is granted yet.')],
-    againInSeconds: waitSeconds,
+    requeueAfterSeconds: waitSeconds,
   };
 }
 
@@ -59,7 +65,7 @@ function describeWaiting(state: ConditionState): GrantOutcome {
 function explainFailure(error: unknown): GrantOutcome {
   const refused = (reason: ConditionReason, message: string, againInSeconds = waitSeconds): GrantOutcome => ({
     states: [conditionTrue('ClusterReady'), conditionFalse('AccessReady', reason, message)],
-    againInSeconds,
+    requeueAfterSeconds: againInSeconds,
   });
   // Only a change of the request itself mends it.
   if (error instanceof InvalidAccessRequestError) return refused('InvalidConfig', error.message, accessResyncSeconds);
@@ -72,7 +78,7 @@ function explainFailure(error: unknown): GrantOutcome {
         conditionFalse('ClusterReady', 'WaitingForCluster', message),
         conditionFalse('AccessReady', 'WaitingForCluster', message),
       ],
-      againInSeconds: waitSeconds,
+      requeueAfterSeconds: waitSeconds,
     };
   }
   if (error instanceof TargetRejectionError) return refused('TargetRefused', error.message);
@@ -83,22 +89,22 @@ function explainFailure(error: unknown): GrantOutcome {
 /** Rejects a request without token and oidc, and revokes the access of its earlier spec. */
 async function rejectEmptyRequest(
   { services, request, identity, signal }: AccessRequestContext,
-  site: TargetConnection,
+  connection: TargetConnection,
 ): Promise<GrantOutcome> {
-  await revokeAccess(site, identity, signal);
+  await revokeAccess(connection, identity, signal);
   await deleteAccessSecret(services.kube, request, signal);
   const message = 'spec: neither token nor oidc is given. Say what is asked for.';
   return {
     states: [conditionTrue('ClusterReady'), conditionFalse('AccessReady', 'InvalidConfig', message)],
     secretRemoved: true,
-    againInSeconds: accessResyncSeconds,
+    requeueAfterSeconds: accessResyncSeconds,
   };
 }
 
 async function ensureTokenSecret(
   task: AccessRequestContext,
-  ground: KubeconfigInputs,
-  site: TargetConnection,
+  inputs: KubeconfigInputs,
+  connection: TargetConnection,
   renew: boolean,
 ): Promise<GrantOutcome> {
   const { services, request, identity, signal, log } = task;
@@ -111,20 +117,20 @@ async function ensureTokenSecret(
   // stored.
   if (present) assertSecretWritable(present, request);
   if (!renew && present) {
-    const due = findRenewalDueAt(present, ground, await site.keys.read(signal), now);
+    const due = findRenewalDueAt(present, inputs, await connection.keys.read(signal), now);
     if (due && now < due) return describeGranted(services.clock, name, due);
   }
   const account = { namespace: identity.accountNamespace, name: identity.id };
-  const { token, expiration: expires } = await site.client.requestToken(
+  const { token, expiration: expires } = await connection.client.requestToken(
     account,
     { expirationSeconds: tokenSeconds },
     signal,
   );
   const { provider } = services;
-  const kubeconfig = renderTokenKubeconfig(ground.server, provider, token);
+  const kubeconfig = renderTokenKubeconfig(inputs.server, provider, token);
   const lifetime = { created: now, expires };
   const signingKey = signingKeyIdOf(token);
-  const written = { request, provider, id: identity.id, ground, kubeconfig, signingKey, lifetime };
+  const written = { request, provider, id: identity.id, inputs, kubeconfig, signingKey, lifetime };
   await writeAccessSecret(services.kube, written, signal);
   const until = expires.toISOString();
   const isNew = !present;
@@ -140,6 +146,6 @@ function describeGranted(clock: Clock, secretName: string, due: Date): GrantOutc
   return {
     states: [conditionTrue('ClusterReady'), conditionTrue('AccessReady')],
     secretName,
-    againInSeconds: Math.min(secondsUntilResync(clock), untilDue),
+    requeueAfterSeconds: Math.min(secondsUntilResync(clock), untilDue),
   };
 }

@@ -36,7 +36,7 @@ const waitSeconds = 60;
 export async function grantOidcAccess(
   task: AccessRequestContext,
   place: TargetCluster,
-  site: TargetConnection,
+  connection: TargetConnection,
   oidc: OidcAccess,
 ): Promise<GrantOutcome> {
   const { request, identity, signal } = task;
@@ -44,12 +44,12 @@ export async function grantOidcAccess(
   const { uid, generation } = request.metadata;
   const verdict = report?.requests.find((one) => one.uid === uid && one.generation === generation);
   if (!report || !verdict || verdict.state === 'Refused') {
-    await revokeAccess(site, identity, signal);
+    await revokeAccess(connection, identity, signal);
     await deleteAccessSecret(task.services.kube, request, signal);
     return { ...(verdict ? describeTrustRejected(verdict) : awaitTrustDecision()), secretRemoved: true };
   }
-  if (verdict.state === 'Failed') return await handleTrustFailure(task, place, site, verdict);
-  await ensureRequestedAccess(site, identity, () => describeOidcAccess(oidc, identity), signal);
+  if (verdict.state === 'Failed') return await handleTrustFailure(task, place, connection, verdict);
+  await ensureRequestedAccess(connection, identity, () => describeOidcAccess(oidc, identity), signal);
   if (verdict.state === 'Trusted') return await ensureOidcSecret(task, place, oidc);
   const secretRemoved = await deleteTokenSecret(task);
   return { ...describeTrustRollout(report), ...(secretRemoved ? { secretRemoved } : {}) };
@@ -68,37 +68,37 @@ function awaitTrustDecision(): GrantOutcome {
   const message = 'The Cluster has not taken note of this request yet.';
   return {
     states: describeNotGranted('WaitingForTrust', message),
-    againInSeconds: waitSeconds,
+    requeueAfterSeconds: waitSeconds,
   };
 }
 
 const describeTrustRejected = ({ message = '' }: RequestTrustStatus): GrantOutcome => ({
   states: describeNotGranted('TrustRefused', message),
-  againInSeconds: accessResyncSeconds,
+  requeueAfterSeconds: accessResyncSeconds,
 });
 
 /** Access of an earlier spec stays while its issuer is trusted. The current spec is not granted. */
 async function handleTrustFailure(
   task: AccessRequestContext,
   { ref }: TargetCluster,
-  site: TargetConnection,
+  connection: TargetConnection,
   { message = '' }: RequestTrustStatus,
 ): Promise<GrantOutcome> {
   const { services, request, identity, signal } = task;
   const object = findClusterSecret(services, ref);
   if (!isTrustedFor(object && readTrustRecord(object), request.metadata.uid)) {
-    await revokeAccess(site, identity, signal);
+    await revokeAccess(connection, identity, signal);
     await deleteAccessSecret(services.kube, request, signal);
   }
   const isTold = request.status?.conditions?.some((one) => one.reason === 'TrustFailed' && one.message === message);
   if (!isTold) services.events.record(request, 'Warning', 'TrustFailed', message);
-  return { states: describeNotGranted('TrustFailed', message), againInSeconds: accessResyncSeconds };
+  return { states: describeNotGranted('TrustFailed', message), requeueAfterSeconds: accessResyncSeconds };
 }
 
 function describeTrustRollout({ updated, total, message }: TrustReport): GrantOutcome {
   const far = `${updated} of ${total} control planes trust the issuer.`;
   const said = message === undefined ? far : `${far} ${message}`;
-  return { states: describeNotGranted('WaitingForTrust', said), againInSeconds: waitSeconds };
+  return { states: describeNotGranted('WaitingForTrust', said), requeueAfterSeconds: waitSeconds };
 }
 
 /** Deletes the Secret of an earlier token, whose account is already deleted. Returns whether it existed. */
@@ -126,7 +126,7 @@ async function ensureOidcSecret(
   const present = findCachedSecret(services, identity.request);
   if (!present || !isSecretOwnedBy(present, request) || !containsOidcKubeconfig(present, kubeconfig)) {
     const { provider, kube, events, observer } = services;
-    await writeAccessSecret(kube, { request, provider, id: identity.id, ground: { server }, kubeconfig }, signal);
+    await writeAccessSecret(kube, { request, provider, id: identity.id, inputs: { server }, kubeconfig }, signal);
     observer.granted('oidc', present && isSecretOwnedBy(present, request) ? 'renewal' : 'new');
     events.record(request, 'Normal', 'Granted', `A kubeconfig for users of ${oidc.issuer} lies in Secret ${name}.`);
     log.info({ secret: name, issuer: oidc.issuer }, 'access granted');
@@ -134,7 +134,7 @@ async function ensureOidcSecret(
   return {
     states: [conditionTrue('ClusterReady'), conditionTrue('TrustReady'), conditionTrue('AccessReady')],
     secretName: name,
-    againInSeconds: secondsUntilResync(services.clock),
+    requeueAfterSeconds: secondsUntilResync(services.clock),
   };
 }
 

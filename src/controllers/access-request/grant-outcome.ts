@@ -17,5 +17,5 @@ export interface GrantOutcome {
   readonly secretName?: string;
   /** The Secret was deleted, even if the cache still shows it. */
   readonly secretRemoved?: true;
-  readonly againInSeconds: number;
+  readonly requeueAfterSeconds: number;
 }

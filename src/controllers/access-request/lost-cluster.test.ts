@@ -6,7 +6,7 @@ import { isClusterLost } from './lost-cluster.ts';
 
 const ref = { namespace: 'shop', name: 'main', uid: 'uid-main' };
 const providerRef = { name: anInstance.provider, environment: anInstance.environment, namespace: anInstance.namespace };
-const plane = (lost?: boolean, more: object = {}) => ({
+const controlPlane = (lost?: boolean, more: object = {}) => ({
   spec: { clusterRef: ref, providerRef, role: 'controlplane', ...more },
   ...(lost === undefined ? {} : { status: { lost } }),
 });
@@ -17,20 +17,25 @@ const judge = async (...items: readonly object[]): Promise<boolean> => {
 };
 
 it('C72: a cluster is lost if each of its control planes was observed to be gone with its disk', async () => {
-  expect(await judge(plane(true), plane(true))).toBe(true);
-  expect(await judge(plane(true), plane(undefined, { role: 'worker' }))).toBe(true);
-  expect(await judge(plane(true), plane(undefined, { clusterRef: { ...ref, name: 'other' } }))).toBe(true);
+  expect(await judge(controlPlane(true), controlPlane(true))).toBe(true);
+  expect(await judge(controlPlane(true), controlPlane(undefined, { role: 'worker' }))).toBe(true);
+  expect(await judge(controlPlane(true), controlPlane(undefined, { clusterRef: { ...ref, name: 'other' } }))).toBe(
+    true,
+  );
 });
 
 it.each<[string, readonly object[]]>([
-  ['one control plane may return', [plane(true), plane(false)]],
-  ['one control plane was not observed yet', [plane(true), plane()]],
+  ['one control plane may return', [controlPlane(true), controlPlane(false)]],
+  ['one control plane was not observed yet', [controlPlane(true), controlPlane()]],
   ['there are no control planes', []],
-  ['only workers are lost', [plane(true, { role: 'worker' })]],
-  ['the lost control planes belong to another cluster', [plane(true, { clusterRef: { ...ref, namespace: 'other' } })]],
+  ['only workers are lost', [controlPlane(true, { role: 'worker' })]],
+  [
+    'the lost control planes belong to another cluster',
+    [controlPlane(true, { clusterRef: { ...ref, namespace: 'other' } })],
+  ],
   [
     'the lost control planes belong to an earlier cluster of its name',
-    [plane(true, { clusterRef: { ...ref, uid: 'before' } })],
+    [controlPlane(true, { clusterRef: { ...ref, uid: 'before' } })],
   ],
 ])('C72: it is not lost when %s', async (_, items) => {
   expect(await judge(...items)).toBe(false);

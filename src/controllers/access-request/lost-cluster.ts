@@ -22,11 +22,11 @@ export async function isClusterLost(
     { labelSelector: `${labels.provider}=${services.provider}` },
     signal,
   );
-  const planes = items.filter(
+  const controlPlanes = items.filter(
     (machine) =>
       machine.spec.role === 'controlplane' &&
       isOwnMachine(services, machine.spec) &&
       isSameCluster(clusterOfMachine(machine), clusterIdentityOf(cluster)),
   );
-  return planes.length > 0 && planes.every(({ status }) => status?.lost === true);
+  return controlPlanes.length > 0 && controlPlanes.every(({ status }) => status?.lost === true);
 }

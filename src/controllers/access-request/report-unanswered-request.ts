@@ -23,7 +23,7 @@ export function reportUnansweredRequest(
   const isAnswered = metadata.labels?.[openmcpKeys.provider] !== undefined || Boolean(status?.phase);
   if (isAnswered || metadata.deletionTimestamp || !cluster || !isOwnCluster(services, cluster)) return {};
   const age = (clock.now().getTime() - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
-  if (age < operatorTimeoutSeconds) return { againInSeconds: operatorTimeoutSeconds - age };
+  if (age < operatorTimeoutSeconds) return { requeueAfterSeconds: operatorTimeoutSeconds - age };
   const name = `${metadata.namespace}/${metadata.name}`;
   const message = `AccessRequest ${name} has no phase and no label ${openmcpKeys.provider}: the openMCP operator sets both, and nothing is granted before. Is it running?`;
   events.record(cluster, 'Warning', 'AccessRequestUnanswered', message);

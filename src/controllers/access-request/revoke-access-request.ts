@@ -25,7 +25,7 @@ const waitSeconds = 30;
 export async function revokeAccessRequest(task: AccessRequestContext): Promise<ReconcileResult> {
   if (!task.request.metadata.finalizers?.includes(instanceFinalizers(task.services).accessRequest)) return {};
   return await revokeAndDropFinalizer(task, {
-    stuck: async (obstacle) => await reportObstacle(task, obstacle),
+    onStuck: async (problem) => await reportObstacle(task, problem),
     done: 'access withdrawn',
   });
 }
@@ -36,30 +36,30 @@ export async function revokeAccessRequest(task: AccessRequestContext): Promise<R
  */
 export async function revokeForeignAccessRequest(task: AccessRequestContext): Promise<ReconcileResult> {
   if (task.request.metadata.annotations?.[openmcpKeys.operation] === 'ignore') return {};
-  const stuck = (obstacle: string): void =>
-    task.log.info({ obstacle }, 'access of a request that is not ours any more cannot be withdrawn yet');
+  const stuck = (problem: string): void =>
+    task.log.info({ obstacle: problem }, 'access of a request that is not ours any more cannot be withdrawn yet');
   const done = 'access withdrawn: the request is not ours any more';
-  return await revokeAndDropFinalizer(task, { secretOf: task.services.provider, stuck, done });
+  return await revokeAndDropFinalizer(task, { secretOf: task.services.provider, onStuck: stuck, done });
 }
 
 interface RevocationOptions {
   /** Only a Secret that names this provider is deleted. Default: every Secret of the request. */
   readonly secretOf?: string;
-  readonly stuck: (obstacle: string) => void | Promise<void>;
+  readonly onStuck: (problem: string) => void | Promise<void>;
   /** The log message. */
   readonly done: string;
 }
 
 async function revokeAndDropFinalizer(
   task: AccessRequestContext,
-  { secretOf, stuck, done }: RevocationOptions,
+  { secretOf, onStuck, done }: RevocationOptions,
 ): Promise<ReconcileResult> {
   const { services, request, signal, log } = task;
   if (!leavesSecretToGarbageCollection(task)) await deleteAccessSecret(services.kube, request, signal, secretOf);
-  const obstacle = await findRevocationObstacle(task);
-  if (obstacle !== undefined) {
-    await stuck(obstacle);
-    return { againInSeconds: waitSeconds };
+  const problem = await findRevocationObstacle(task);
+  if (problem !== undefined) {
+    await onStuck(problem);
+    return { requeueAfterSeconds: waitSeconds };
   }
   await removeFinalizer(services.kube, AccessRequest, request, instanceFinalizers(services).accessRequest, signal);
   log.info({}, done);
@@ -81,14 +81,14 @@ function leavesSecretToGarbageCollection({ services, request: { metadata, status
 /** Revokes the access in the cluster, or returns the obstacle. */
 async function findRevocationObstacle(task: AccessRequestContext): Promise<string | undefined> {
   const secrets = await findSecretsForRevocation(task);
-  const obstacle =
+  const problem =
     secrets &&
     ('reason' in secrets
       ? describeAwaitingCluster(secrets.message)
       : ((await revokeInTargetCluster(task)) ?? describeRemainingTrust(task, secrets)));
   const { services, request, signal, log } = task;
   const ref = request.spec.clusterRef;
-  if (obstacle === undefined || !ref || !(await isClusterLost(services, ref, signal))) return obstacle;
+  if (problem === undefined || !ref || !(await isClusterLost(services, ref, signal))) return problem;
   log.info({}, 'the control planes are gone with their disks, and what was granted with them');
   return undefined;
 }
@@ -103,8 +103,8 @@ async function revokeInTargetCluster({
   const target = findTargetCluster(services, request);
   if ('waiting' in target) return describeAwaitingCluster(target.waiting.message ?? '');
   try {
-    const site = await openTargetConnection(services, target.ref, target.server);
-    await revokeAccess(site, identity, signal);
+    const connection = await openTargetConnection(services, target.ref, target.server);
+    await revokeAccess(connection, identity, signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -141,7 +141,7 @@ async function findSecretsForRevocation({
     machines: machinesOfCluster(services, clusterIdentityOf(cluster)),
   });
   if (state.kind === 'usable') return state.secrets.bootstrappedAt === undefined ? undefined : state.secrets;
-  return state.kind === 'none' || cluster.metadata.deletionTimestamp ? undefined : state.trouble;
+  return state.kind === 'none' || cluster.metadata.deletionTimestamp ? undefined : state.problem;
 }
 
 /**
@@ -163,11 +163,11 @@ function describeRemainingTrust(
   return report?.message ? `${said} ${report.message}` : said;
 }
 
-async function reportObstacle(task: AccessRequestContext, obstacle: string): Promise<void> {
+async function reportObstacle(task: AccessRequestContext, problem: string): Promise<void> {
   const { services, request, signal } = task;
   const secretRef = leavesSecretToGarbageCollection(task) ? request.status?.secretRef : undefined;
   const generation = request.metadata.generation ?? 0;
-  const state = conditionFalse('AccessReady', 'WaitingForDeletion', obstacle);
+  const state = conditionFalse('AccessReady', 'WaitingForDeletion', problem);
   const status: NonNullable<AccessRequest['status']> = {
     observedGeneration: generation,
     phase: openmcpPhases.pending,

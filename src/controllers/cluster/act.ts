@@ -78,7 +78,7 @@ async function createSecrets(
 ): Promise<ClusterView> {
   const { kube, namespace, provider, clock } = services;
   const current = await refetchSecrets(services, view, context.signal);
-  if (current.secrets || current.trouble) return current;
+  if (current.secrets || current.secretsProblem) return current;
   const nodePrefix = readDesiredNodePrefix(view);
   const wanted = { namespace, provider, cluster: view.ref, kubernetesVersion, nodePrefix, now: clock.now() };
   try {
@@ -88,7 +88,7 @@ async function createSecrets(
   } catch (error) {
     // Another Cluster's Secret of that name was created since the last lookup.
     if (!(error instanceof ProviderError) || error.code !== 'NAME_COLLISION') throw error;
-    return { ...current, trouble: { reason: 'NameCollision', message: error.message } };
+    return { ...current, secretsProblem: { reason: 'NameCollision', message: error.message } };
   }
 }
 
@@ -101,7 +101,7 @@ async function updateTrustRecord(
 ): Promise<Partial<ClusterView>> {
   const secrets = await saveTrustRecord(services, view, record, context);
   const trust = redecideTrust(services, view, secrets);
-  const machine = view.roll?.failed;
+  const machine = view.trustRollout?.failed;
   if (machine === undefined) return { secrets, trust };
   const issuers = view.secrets?.trust?.entries.map(({ issuer }) => issuer) ?? [];
   const message = `The API server of ${machine} did not come up with another trust in OIDC issuers: what was in force before is put back.`;
@@ -110,7 +110,7 @@ async function updateTrustRecord(
     { machine, issuers },
     'the API server does not come up with these OIDC issuers: they are taken back',
   );
-  return { secrets, trust, roll: undefined };
+  return { secrets, trust, trustRollout: undefined };
 }
 
 async function continueTrustRollout(
@@ -123,13 +123,13 @@ async function continueTrustRollout(
   const state = await rollOutTrust(services, view.ref, view.machines, record, {
     signal,
     log,
-    noteTrial: async (trial) => {
+    recordTrial: async (trial) => {
       if (!secrets) throw new ProviderError('INTERNAL', 'What a cluster trusts lies beside its secrets.');
       const object = await writeTrustRecord(services.kube, secrets.object, { ...record, trial }, signal);
       secrets = withClusterRecord(readClusterSecrets(object), secrets);
     },
   });
-  return { secrets, roll: state, machines: state.machines };
+  return { secrets, trustRollout: state, machines: state.machines };
 }
 
 async function saveTrustRecord(
@@ -157,7 +157,7 @@ async function createMachines(
   const made: Machine[] = [];
   let nameTaken: string | undefined;
   for (const slot of slots) {
-    const placed = { ...slot, site: chooseFailureDomainFor(services, view, slot, made) };
+    const placed = { ...slot, failureDomain: chooseFailureDomainFor(services, view, slot, made) };
     const machine = describeMachine(services, view, placed);
     try {
       made.push(await services.kube.create(Machine, machine, context.signal));
@@ -181,21 +181,21 @@ function chooseFailureDomainFor(
   made: readonly Machine[],
 ): string | undefined {
   const chosen = spec && choosePlatform(platforms, spec);
-  const names = chosen ? chosen.platform.sites.names(chosen.config) : [];
+  const names = chosen ? chosen.platform.failureDomains.names(chosen.config) : [];
   if (names.length === 0) return undefined;
   const ofCluster = [...machines, ...made].map((machine) => machine.spec);
   const ours = config?.metadata.name ?? '';
   const known = stores.machines.list().map((machine) => machine.spec);
   const ofConfig = known.filter(({ providerConfigRef }) => providerConfigRef.name === ours);
-  const book = connections.get('chosen-sites', () => new FailureDomainReservations(clock));
+  const reservations = connections.get('failure-domain-reservations', () => new FailureDomainReservations(clock));
   // The reservations include the Machines of this Cluster that the cache does not show yet.
-  const recent = book.unknown(
+  const recent = reservations.unknown(
     ours,
     (machine) => machine === name || stores.machines.get({ name: machine }) !== undefined,
   );
-  const site = chooseFailureDomain(names, pool, ofCluster, [...ofConfig, ...recent]);
-  book.note(name, ours, { pool, site });
-  return site;
+  const failureDomain = chooseFailureDomain(names, pool, ofCluster, [...ofConfig, ...recent]);
+  reservations.reserve(name, ours, { pool, failureDomain });
+  return failureDomain;
 }
 
 function describeMachine(services: Services, view: ClusterView, slot: MachineSlot): Machine {
@@ -227,7 +227,7 @@ function describeMachine(services: Services, view: ClusterView, slot: MachineSlo
       pool: slot.pool,
       slot: slot.slot,
       size: slot.size,
-      ...(slot.site === undefined ? {} : { site: slot.site }),
+      ...(slot.failureDomain === undefined ? {} : { failureDomain: slot.failureDomain }),
       talosVersion: spec.talos.version,
       kubernetesVersion: secrets.kubernetesVersion ?? '',
       ...(endpoint.url === undefined ? {} : { endpoint: endpoint.url }),
@@ -263,7 +263,7 @@ async function probeApiServer(
     const version = String(said?.gitVersion ?? '');
     if (semver.valid(version) === null)
       return { ok: false, message: `${url} does not say which version of Kubernetes it is.` };
-    await services.nodes.follow(view.ref, client, context.signal);
+    await services.nodes.watch(view.ref, client, context.signal);
     return { ok: true, version: version.replace(/^v/, '') };
   } catch (error) {
     context.signal.throwIfAborted();

@@ -30,9 +30,12 @@ export async function bootstrapEtcd(
   context: ClusterReconcileContext,
 ): Promise<ClusterView> {
   if (!view.secrets) throw new ProviderError('INTERNAL', 'etcd is bootstrapped with secrets.');
-  const planes = view.machines.filter(({ spec }) => spec.role === 'controlplane');
+  const controlPlanes = view.machines.filter(({ spec }) => spec.role === 'controlplane');
   const states = await Promise.all(
-    planes.map(async (plane) => ({ machine: plane, etcd: await observeEtcd(services, view, plane, context.signal) })),
+    controlPlanes.map(async (controlPlane) => ({
+      machine: controlPlane,
+      etcd: await observeEtcd(services, view, controlPlane, context.signal),
+    })),
   );
   const decision = decideBootstrap(states, machine, view.secrets);
   switch (decision.kind) {
@@ -148,7 +151,7 @@ async function observeEtcd(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ProviderError)) throw error;
-    return { silence: error.message };
+    return { unanswered: error.message };
   }
 }
 

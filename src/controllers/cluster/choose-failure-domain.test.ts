@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { chooseFailureDomain, type PlacedMachine } from './choose-failure-domain.ts';
 
 const three = ['a', 'b', 'c'];
-const on = (pool: string, ...sites: readonly string[]): PlacedMachine[] => sites.map((site) => ({ pool, site }));
+const on = (pool: string, ...failureDomains: readonly string[]): PlacedMachine[] =>
+  failureDomains.map((failureDomain) => ({ pool, failureDomain }));
 
 /** The failure domains of `count` Machines of a pool, created one after the other. */
 function spread(
@@ -14,10 +15,10 @@ function spread(
 ) {
   const made: PlacedMachine[] = [];
   while (made.length < count) {
-    const site = chooseFailureDomain(names, 'cp', [...there, ...made], [...others, ...there, ...made]);
-    made.push({ pool: 'cp', site });
+    const failureDomain = chooseFailureDomain(names, 'cp', [...there, ...made], [...others, ...there, ...made]);
+    made.push({ pool: 'cp', failureDomain });
   }
-  return made.map(({ site }) => site);
+  return made.map(({ failureDomain }) => failureDomain);
 }
 
 describe('the failure domain of the next Machine', () => {
@@ -59,11 +60,13 @@ describe('the failure domain of the next Machine', () => {
 
   it('T58: no failure domain ever gets two more Machines of a pool than another, whatever existed before', () => {
     const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1 });
-    const others = fc.array(fc.record({ pool: fc.constantFrom('cp', 'work'), site: fc.constantFrom('a', 'b', 'f') }));
+    const others = fc.array(
+      fc.record({ pool: fc.constantFrom('cp', 'work'), failureDomain: fc.constantFrom('a', 'b', 'f') }),
+    );
     fc.assert(
       fc.property(names, others, fc.nat(20), (list, ofConfig, count) => {
-        const sites = spread(list, count, [], ofConfig);
-        const counts = list.map((name) => sites.filter((site) => site === name).length);
+        const failureDomains = spread(list, count, [], ofConfig);
+        const counts = list.map((name) => failureDomains.filter((failureDomain) => failureDomain === name).length);
         expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
       }),
     );

@@ -1,7 +1,7 @@
 /** The fields of a Machine that the choice depends on. */
 export interface PlacedMachine {
   readonly pool: string;
-  readonly site?: string | undefined;
+  readonly failureDomain?: string | undefined;
 }
 
 /**
@@ -19,7 +19,7 @@ export function chooseFailureDomain(
   ofConfig: readonly PlacedMachine[],
 ): string | undefined {
   const ranked = names.map((name, index) => {
-    const isHere = ({ site }: PlacedMachine): boolean => site === name;
+    const isHere = ({ failureDomain }: PlacedMachine): boolean => failureDomain === name;
     const alike = ofCluster.filter((one) => isHere(one) && one.pool === pool).length;
     return { name, rank: [alike, ofConfig.filter(isHere).length, index] };
   });

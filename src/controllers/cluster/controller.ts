@@ -109,8 +109,10 @@ async function reconcileOwned(
       conditionFalse('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`),
     );
   await publishStatus(services, view, states, context);
-  const isHeard = services.nodes.isHeard(view.ref);
-  return { againInSeconds: decideRequeueAfterSeconds(view, states, { isHeard, now: services.clock.now() }) };
+  const isHeard = services.nodes.isConnected(view.ref);
+  return {
+    requeueAfterSeconds: decideRequeueAfterSeconds(view, states, { isConnected: isHeard, now: services.clock.now() }),
+  };
 }
 
 async function publishStatus(
@@ -181,7 +183,7 @@ function describeEndpoints(view: ClusterView): Pick<NonNullable<Cluster['status'
 /** The cluster record stays in any case. Without usable secrets, the rest keeps its last values. */
 function describeProviderStatus(view: ClusterView): Record<string, unknown> {
   const { providerStatus: before = {} } = view.cluster.status ?? {};
-  if (view.trouble) return before;
+  if (view.secretsProblem) return before;
   const recorded = before[clusterRecordKey] === undefined ? {} : { [clusterRecordKey]: before[clusterRecordKey] };
   const count = (role: string): number => view.machines.filter((machine) => machine.spec.role === role).length;
   return {
@@ -194,7 +196,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
     machines: view.machines.map((machine) => machine.metadata.name),
     ...(view.secrets ? { [clusterRecordKey]: toClusterRecord(view.secrets) } : recorded),
     ...(view.trust
-      ? describeTrustReport(view.trust, view.secrets?.trust, view.roll, count('controlplane'))
+      ? describeTrustReport(view.trust, view.secrets?.trust, view.trustRollout, count('controlplane'))
       : retainTrustReport(view.cluster)),
   };
 }
@@ -211,7 +213,7 @@ async function releaseCluster(
   const told = await reportRelease(services, cluster, machines, context);
   for (const machine of machines) await deleteMachine(services, machine, context.signal);
   if (machines.length > 0 || (await deleteUncachedMachines(services, ref, context.signal)))
-    return { againInSeconds: progressRequeueSeconds };
+    return { requeueAfterSeconds: progressRequeueSeconds };
   await closeConnections(services, ref);
   await releaseEndpointAddress(services, cluster, context.signal);
   await deleteSecrets(services, told, context);
@@ -229,8 +231,10 @@ async function deleteSecrets(
   const { kube, namespace } = services;
   const key = { namespace, name: clusterSecretsName(clusterIdentityOf(cluster)) };
   const object = await kube.find(Secret, key, signal);
-  const { trouble } = toSecretsView(assessSecretsOfCluster(services, { object, cluster, machines: [] }));
-  if (trouble?.reason === 'SecretsDiffer' || trouble?.reason === 'NameCollision')
+  const { secretsProblem: problem } = toSecretsView(
+    assessSecretsOfCluster(services, { object, cluster, machines: [] }),
+  );
+  if (problem?.reason === 'SecretsDiffer' || problem?.reason === 'NameCollision')
     log.warn({ secret: key.name }, 'a Secret with the secrets of another cluster is left');
   else if (object) await kube.remove(Secret, key, object.metadata.uid ? { uid: object.metadata.uid } : {}, signal);
 }

@@ -18,17 +18,17 @@ const preparing = (boot = 'boot-a', changedAt = '100.5'): EtcdState => ({
   service: service('Preparing', changedAt),
   boot,
 });
-const silent: EtcdState = { silence: 'No answer.' };
+const silent: EtcdState = { unanswered: 'No answer.' };
 const running = (members: number): EtcdState => ({ service: service('Running'), members });
 
 const nothing = { bootstrapMachine: undefined, bootstrapRequest: undefined };
 const called = { bootstrapMachine: nameOf(first), bootstrapRequest: 'boot-a 100.5' };
-const planes = (...states: (EtcdState | undefined)[]): ControlPlaneEtcd[] =>
+const controlPlanes = (...states: (EtcdState | undefined)[]): ControlPlaneEtcd[] =>
   states.map((etcd, index) => ({ machine: [first, second, third][index] ?? first, etcd }));
 
 describe('the bootstrap of etcd', () => {
   it('is called on the chosen machine if all wait for it, with the recorded request', () => {
-    expect(decideBootstrap(planes(preparing(), preparing('b'), preparing('c')), first, nothing)).toEqual({
+    expect(decideBootstrap(controlPlanes(preparing(), preparing('b'), preparing('c')), first, nothing)).toEqual({
       kind: 'call',
       machine: first,
       request: 'boot-a 100.5',
@@ -36,9 +36,9 @@ describe('the bootstrap of etcd', () => {
   });
 
   it('was done if any control plane has a member, whatever the others report', () => {
-    const found = decideBootstrap(planes(preparing(), silent, running(2)), first, called);
+    const found = decideBootstrap(controlPlanes(preparing(), silent, running(2)), first, called);
     expect(found).toEqual({ kind: 'bootstrapped', machine: nameOf(first) });
-    expect(decideBootstrap(planes(preparing(), silent, running(2)), undefined, nothing)).toEqual({
+    expect(decideBootstrap(controlPlanes(preparing(), silent, running(2)), undefined, nothing)).toEqual({
       kind: 'bootstrapped',
       machine: nameOf(third),
     });
@@ -50,7 +50,7 @@ describe('the bootstrap of etcd', () => {
     ['has an etcd that failed', { service: service('Failed') }, /cp-1: its service etcd is in state Failed/],
     ['boots, and may have earlier data', { service: undefined }, /cp-1: its service etcd is not there yet/],
   ])('waits for another control plane that %s', (_, state, words) => {
-    const decision = decideBootstrap(planes(preparing(), state), first, nothing);
+    const decision = decideBootstrap(controlPlanes(preparing(), state), first, nothing);
     expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(words) });
   });
 
@@ -66,7 +66,10 @@ describe('the bootstrap of etcd', () => {
   });
 
   it('waits for the chosen machine while that cannot be called', () => {
-    const gone = decideBootstrap(planes(preparing(), preparing()), undefined, { ...called, bootstrapMachine: 'nine' });
+    const gone = decideBootstrap(controlPlanes(preparing(), preparing()), undefined, {
+      ...called,
+      bootstrapMachine: 'nine',
+    });
     expect(gone).toMatchObject({
       kind: 'wait',
       message: expect.stringMatching(/^etcd is bootstrapped on nine, which/),
@@ -79,14 +82,14 @@ describe('the bootstrap of etcd', () => {
     ['starts etcd', { service: service('Starting') }, /etcd was started, and its service etcd is in state Starting/],
     ['runs etcd without a list of members', running(0), /etcd was started.*state Running/],
   ])('is not called while the machine %s', (_, state, words) => {
-    const decision = decideBootstrap(planes(state), first, called);
+    const decision = decideBootstrap(controlPlanes(state), first, called);
     expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(words) });
   });
 });
 
 describe('a second bootstrap call, which stops a starting etcd', () => {
   it('is not made while the service prepares the first one', () => {
-    const decision = decideBootstrap(planes(preparing('boot-a', '107.1')), first, called);
+    const decision = decideBootstrap(controlPlanes(preparing('boot-a', '107.1')), first, called);
     expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(/etcd was bootstrapped/) });
   });
 
@@ -100,6 +103,6 @@ describe('a second bootstrap call, which stops a starting etcd', () => {
       { bootstrapRequest: undefined as never },
     ],
   ])('is made when %s', (_, state, notes) => {
-    expect(decideBootstrap(planes(state), first, { ...called, ...notes }).kind).toBe('call');
+    expect(decideBootstrap(controlPlanes(state), first, { ...called, ...notes }).kind).toBe('call');
   });
 });

@@ -6,7 +6,7 @@ import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 
 /** The etcd state that a control plane has just reported. */
 export type EtcdState =
-  | { readonly silence: string }
+  | { readonly unanswered: string }
   | {
       readonly service: NodeService | undefined;
       /** Boot id, while the service is `Preparing`. */
@@ -31,20 +31,20 @@ type BootstrapRecord = Pick<ClusterSecrets, 'bootstrapMachine' | 'bootstrapReque
 
 /** Whether etcd is bootstrapped; otherwise whether it can be bootstrapped now on the chosen machine. */
 export function decideBootstrap(
-  planes: readonly ControlPlaneEtcd[],
+  controlPlanes: readonly ControlPlaneEtcd[],
   candidate: Machine | undefined,
   notes: BootstrapRecord,
 ): BootstrapDecision {
-  const member = planes.find(({ etcd }) => etcd && 'members' in etcd && (etcd.members ?? 0) > 0);
+  const member = controlPlanes.find(({ etcd }) => etcd && 'members' in etcd && (etcd.members ?? 0) > 0);
   if (member) return { kind: 'bootstrapped', machine: notes.bootstrapMachine ?? nameOf(member.machine) };
-  const others = planes.filter(({ machine }) => machine !== candidate);
-  const doubts = others.flatMap((plane) => describeMembershipDoubt(plane, notes) ?? []);
+  const others = controlPlanes.filter(({ machine }) => machine !== candidate);
+  const doubts = others.flatMap((controlPlane) => describeMembershipDoubt(controlPlane, notes) ?? []);
   if (doubts.length > 0) return { kind: 'wait', message: doubts.join(' ') };
   if (!candidate) {
     const message = `etcd is bootstrapped on ${notes.bootstrapMachine}, which does not run from its installed system now.`;
     return { kind: 'wait', message };
   }
-  return decideForCandidate(candidate, planes.find(({ machine }) => machine === candidate)?.etcd, notes);
+  return decideForCandidate(candidate, controlPlanes.find(({ machine }) => machine === candidate)?.etcd, notes);
 }
 
 /** Why a control plane may hold etcd members. */
@@ -57,8 +57,8 @@ function describeMembershipDoubt({ machine, etcd }: ControlPlaneEtcd, notes: Boo
   if (!etcd) return undefined;
   const wait =
     'Before etcd is bootstrapped, it has to be known that it was not: delete the Machine if it is gone for good.';
-  if ('silence' in etcd)
-    return mayHold ? `${name} does not answer, and may be a member of etcd: ${etcd.silence} ${wait}` : undefined;
+  if ('unanswered' in etcd)
+    return mayHold ? `${name} does not answer, and may be a member of etcd: ${etcd.unanswered} ${wait}` : undefined;
   if (etcd.service?.state === 'Preparing' || (!mayHold && isBeforePreparing(etcd.service))) return undefined;
   return `${name}: ${describeService('etcd', etcd.service)} ${wait}`;
 }
@@ -71,7 +71,7 @@ function decideForCandidate(
   const name = nameOf(candidate);
   const wait = (message: string): BootstrapDecision => ({ kind: 'wait', message: `${name}${message}` });
   if (!etcd) return wait(' has no address yet.');
-  if ('silence' in etcd) return wait(` does not answer: ${etcd.silence}`);
+  if ('unanswered' in etcd) return wait(` does not answer: ${etcd.unanswered}`);
   const { service, boot } = etcd;
   if (service?.state !== 'Preparing' || boot === undefined)
     return wait(

@@ -39,20 +39,20 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   ref: { namespace: 'team', name: 'prod', uid: 'cluster-uid' },
   config: aProviderConfig(),
   spec: aSpec(),
-  misfit: undefined,
+  configMismatch: undefined,
   platform: 'truenas',
   addressing: { pool: 'main', endpoint: 'virtual-address' },
   fixedEndpoint: undefined,
   endpointHolder: undefined,
   secrets: undefined,
-  trouble: undefined,
+  secretsProblem: undefined,
   noAddress: undefined,
   endpoint: undefined,
   machines: [],
   bootstrap: undefined,
   proof: undefined,
   trust: undefined,
-  roll: undefined,
+  trustRollout: undefined,
   recorded: more.secrets && JSON.stringify(toClusterRecord(more.secrets)),
   ...more,
 });
@@ -144,9 +144,11 @@ describe('the next action for a Cluster', () => {
   });
 
   it('reads a Secret from the API server that only the cache lacks, and does nothing else if it is gone', () => {
-    const trouble = { reason: 'SecretsMissing', message: 'Put it back.' } as const;
-    expect(decideCluster(view({ trouble, machines: [aMachine(1)], endpoint })).kind).toBe('seek-secrets');
-    const gone = view({ trouble, machines: [aMachine(1)], endpoint, sought: true });
+    const problem = { reason: 'SecretsMissing', message: 'Put it back.' } as const;
+    expect(decideCluster(view({ secretsProblem: problem, machines: [aMachine(1)], endpoint })).kind).toBe(
+      'seek-secrets',
+    );
+    const gone = view({ secretsProblem: problem, machines: [aMachine(1)], endpoint, searched: true });
     expect(decideCluster(gone).kind).toBe('settled');
     const states = describeClusterConditions(gone);
     expect(summarizeReady(states)).toMatchObject({
@@ -244,7 +246,7 @@ describe('the Kubernetes version of a Cluster', () => {
       'with ClusterConfigs that cannot be merged',
       view({
         spec: undefined,
-        misfit: { reason: 'InvalidClusterConfig', message: 'ClusterConfig big, patches[0]: no' },
+        configMismatch: { reason: 'InvalidClusterConfig', message: 'ClusterConfig big, patches[0]: no' },
       }),
       'InvalidClusterConfig',
       /big, patches/,
@@ -293,7 +295,7 @@ describe('the conditions of a Cluster', () => {
   });
 
   it('are not Ready if its secrets are damaged, which are not replaced', () => {
-    const damaged = view({ trouble: { reason: 'SecretsDamaged', message: 'Restore it.' }, machines: three() });
+    const damaged = view({ secretsProblem: { reason: 'SecretsDamaged', message: 'Restore it.' }, machines: three() });
     expect(decideCluster(damaged).kind).toBe('settled');
     expect(describeClusterConditions(damaged)).toContainEqual(
       expect.objectContaining({
@@ -316,12 +318,12 @@ describe('the conditions of a Cluster', () => {
   });
 
   it('report that its Secret belongs to another Cluster, with a retry in a minute and no other action', () => {
-    const trouble = { reason: 'NameCollision', message: 'Secret s belongs to Cluster other/first.' } as const;
-    const barred = view({ trouble });
+    const problem = { reason: 'NameCollision', message: 'Secret s belongs to Cluster other/first.' } as const;
+    const barred = view({ secretsProblem: problem });
     expect(decideCluster(barred)).toEqual({ kind: 'settled' });
     const states = describeClusterConditions(barred);
-    expect(summarizeReady(states)).toMatchObject(trouble);
-    expect(decideRequeueAfterSeconds(barred, states, { isHeard: false, now: new Date() })).toBe(60);
+    expect(summarizeReady(states)).toMatchObject(problem);
+    expect(decideRequeueAfterSeconds(barred, states, { isConnected: false, now: new Date() })).toBe(60);
   });
 
   it('report a name collision of one of its machines, while the others are reconciled', () => {
@@ -398,7 +400,7 @@ describe('the requeue interval of a Cluster', () => {
     return view({ ...made, cluster: { ...aCluster(), status }, proof: silent });
   };
   const seconds = (given: ClusterView, isHeard = false): number =>
-    decideRequeueAfterSeconds(given, describeClusterConditions(given), { isHeard, now });
+    decideRequeueAfterSeconds(given, describeClusterConditions(given), { isConnected: isHeard, now });
 
   it('is a minute if all is well, and short during creation', () => {
     expect(seconds(view({ ...made, proof: { ok: true, version: '1.35.4' } }))).toBe(60);
@@ -408,7 +410,7 @@ describe('the requeue interval of a Cluster', () => {
   it('is half an hour if all is well and the node watch is open', () => {
     const well = view({ ...made, proof: { ok: true, version: '1.35.4' } });
     expect(seconds(well, true)).toBe(1800);
-    expect(seconds({ ...well, roll: { done: 1, message: 'one after the other' } as never }, true)).toBe(3);
+    expect(seconds({ ...well, trustRollout: { done: 1, message: 'one after the other' } as never }, true)).toBe(3);
     expect(seconds(view({ ...made, proof: silent }), true)).toBe(5);
     expect(seconds(view({ cluster: wishing('1.33.0') }), true)).toBe(60);
   });

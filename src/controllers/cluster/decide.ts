@@ -51,7 +51,7 @@ export function decideCluster(view: ClusterView): ClusterDecision {
  */
 function decideSecrets(view: ClusterView): ClusterDecision | undefined {
   // The cache may lack a Secret that was just created, or may be incomplete.
-  if (view.trouble?.reason === 'SecretsMissing' && !view.sought) return { kind: 'seek-secrets' };
+  if (view.secretsProblem?.reason === 'SecretsMissing' && !view.searched) return { kind: 'seek-secrets' };
   if (needsUserAction(view)) return { kind: 'settled' };
   if (view.secrets) return isRecordIncomplete(view) ? { kind: 'record' } : undefined;
   const version = decideKubernetesVersion(view);
@@ -60,16 +60,16 @@ function decideSecrets(view: ClusterView): ClusterDecision | undefined {
 }
 
 /** For a bootstrapped cluster. Its API server need not answer: a wrong trust is rolled back on the nodes. */
-function decideBootstrapped({ secrets, machines, roll, proof, trust }: ClusterView): ClusterDecision {
+function decideBootstrapped({ secrets, machines, trustRollout: rollout, proof, trust }: ClusterView): ClusterDecision {
   const record = secrets?.trust;
   // An empty record must not remove the trust that a patch configures on new nodes.
   const isOver = trust?.isTaken === true && record?.complete === true && record.entries.length === 0;
-  if (record && !roll && !isOver && isTrustRolloutDue(machines, record)) return { kind: 'roll-trust', record };
+  if (record && !rollout && !isOver && isTrustRolloutDue(machines, record)) return { kind: 'roll-trust', record };
   return proof ? { kind: 'settled' } : { kind: 'prove' };
 }
 
-const needsUserAction = ({ trouble, noAddress }: ClusterView): boolean =>
-  trouble !== undefined || noAddress !== undefined;
+const needsUserAction = ({ secretsProblem: problem, noAddress }: ClusterView): boolean =>
+  problem !== undefined || noAddress !== undefined;
 
 /** Whether the Secret or the status of the Cluster lacks a field of the cluster record. */
 function isRecordIncomplete({ secrets, cluster, recorded }: ClusterView): boolean {
@@ -88,9 +88,9 @@ function isRecordIncomplete({ secrets, cluster, recorded }: ClusterView): boolea
 export function decideKubernetesVersion(view: ClusterView): { version: string } | { refused: ConditionState } {
   const refused = findConfigRejection(view) ?? findNodePrefixRejection(view);
   if (refused) return { refused };
-  const wished = view.cluster.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
+  const desired = view.cluster.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
   const pinned = view.secrets?.kubernetesVersion;
-  return pinned ? decidePinnedVersion(pinned, wished) : decideNewVersion(view, wished);
+  return pinned ? decidePinnedVersion(pinned, desired) : decideNewVersion(view, desired);
 }
 
 /** Why the Cluster is not accepted, for any version. An accepted one outlives the deletion of its ProviderConfig. */
@@ -100,7 +100,7 @@ function findConfigRejection(view: ClusterView): ConditionState | undefined {
     const message = `spec.profile: the ProviderConfig behind ${cluster.spec.profile} does not exist or is being deleted. Create it again, or delete this Cluster.`;
     return conditionFalse('Accepted', 'ProviderConfigMissing', message);
   }
-  if (view.misfit) return conditionFalse('Accepted', view.misfit.reason, view.misfit.message);
+  if (view.configMismatch) return conditionFalse('Accepted', view.configMismatch.reason, view.configMismatch.message);
   if (!spec) {
     const message = describeConfigNotReady(config.metadata.name);
     return conditionFalse('Accepted', 'ProviderConfigNotReady', message);
@@ -115,16 +115,16 @@ function findConfigRejection(view: ClusterView): ConditionState | undefined {
 
 /** The names of nodes never change. */
 function findNodePrefixRejection(view: ClusterView): ConditionState | undefined {
-  const wished = readDesiredNodePrefix(view);
+  const desired = readDesiredNodePrefix(view);
   const field = `metadata.annotations[${annotations.nodePrefix}]`;
   if (view.secrets) {
     const kept = view.secrets.nodePrefix;
-    if (wished === kept) return undefined;
+    if (desired === kept) return undefined;
     const remedy = kept === undefined ? 'Remove it' : `Put ${kept} back`;
     return conditionFalse('Accepted', 'NameChangeRefused', `${field}: the nodes have their names already. ${remedy}.`);
   }
-  if (wished === undefined || /^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$/.test(wished)) return undefined;
-  const message = `${field}: ${wished} is not what names of nodes can begin with. Use up to 30 lower-case letters, digits and dashes, a letter first.`;
+  if (desired === undefined || /^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$/.test(desired)) return undefined;
+  const message = `${field}: ${desired} is not what names of nodes can begin with. Use up to 30 lower-case letters, digits and dashes, a letter first.`;
   return conditionFalse('Accepted', 'InvalidConfig', message);
 }
 
@@ -133,20 +133,20 @@ const describeConfigNotReady = (config: string): string =>
 
 function decidePinnedVersion(
   pinned: string,
-  wished: string | undefined,
+  desired: string | undefined,
 ): { version: string } | { refused: ConditionState } {
-  if (!wished || satisfiesVersion(pinned, wished)) return { version: pinned };
-  const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${wished} is not possible in this release. Put ${pinned} back.`;
+  if (!desired || satisfiesVersion(pinned, desired)) return { version: pinned };
+  const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${desired} is not possible in this release. Put ${pinned} back.`;
   return { refused: conditionFalse('Accepted', 'VersionChangeRefused', message) };
 }
 
 function decideNewVersion(
   { config, spec }: ClusterView,
-  wished: string | undefined,
+  desired: string | undefined,
 ): { version: string } | { refused: ConditionState } {
   // Conditions of an earlier generation do not apply to this one.
-  const judged = config?.status?.observedGeneration === config?.metadata.generation;
-  if (!judged || !isConditionTrue(config?.status?.conditions, 'Ready'))
+  const assessed = config?.status?.observedGeneration === config?.metadata.generation;
+  if (!assessed || !isConditionTrue(config?.status?.conditions, 'Ready'))
     return {
       refused: conditionFalse(
         'Accepted',
@@ -155,9 +155,9 @@ function decideNewVersion(
       ),
     };
   const offered = spec?.kubernetes.versions.map((entry) => entry.version) ?? [];
-  const version = spec && chooseOfferedVersion(spec, wished);
+  const version = spec && chooseOfferedVersion(spec, desired);
   if (version) return { version };
-  const message = `spec.kubernetes.version: ${wished} is not offered. Use one of ${offered.join(', ')}, or leave it out.`;
+  const message = `spec.kubernetes.version: ${desired} is not offered. Use one of ${offered.join(', ')}, or leave it out.`;
   return { refused: conditionFalse('Accepted', 'VersionNotOffered', message) };
 }
 
@@ -199,13 +199,13 @@ const unreachableRequeueSeconds = { first: 2, most: 30 };
 export function decideRequeueAfterSeconds(
   view: ClusterView,
   states: readonly ConditionState[],
-  { isHeard, now }: { readonly isHeard: boolean; readonly now: Date },
+  { isConnected, now }: { readonly isConnected: boolean; readonly now: Date },
 ): number {
   // No event reports that another cluster has released its addresses.
   const allTrue = states.every((state) => state.status === 'True');
   const restful = needsUserAction(view) || isBlockedByNameCollision(view) || isRejected(view, states) || allTrue;
-  if (restful && view.roll?.message !== undefined) return rolloutRequeueSeconds;
-  if (restful) return allTrue && isHeard ? idleRequeueSeconds : steadyRequeueSeconds;
+  if (restful && view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
+  if (restful) return allTrue && isConnected ? idleRequeueSeconds : steadyRequeueSeconds;
   const { endpoints, conditions } = view.cluster.status ?? {};
   const silent = endpoints && !view.proof?.ok && findFalseCondition(conditions, 'EndpointReachable');
   if (!silent) return progressRequeueSeconds;
@@ -226,7 +226,7 @@ const isRejected = ({ secrets }: ClusterView, states: readonly ConditionState[])
 
 /** The conditions of a Cluster in the order in which they become true. */
 export function describeClusterConditions(view: ClusterView): ConditionState[] {
-  if (view.trouble) return describeSecretsProblem(view.trouble);
+  if (view.secretsProblem) return describeSecretsProblem(view.secretsProblem);
   const version = decideKubernetesVersion(view);
   const accepted = 'refused' in version ? version.refused : conditionTrue('Accepted');
   if (accepted.status !== 'True' && !view.secrets) return [accepted];
@@ -275,8 +275,8 @@ function describeMachines(view: ClusterView): ConditionState {
 
 /** The drift of a Machine that counts as ready. */
 function describeUnhealthy({ metadata, status }: Machine): readonly string[] {
-  const remark = findFalseCondition(status?.conditions, 'Healthy');
-  return remark ? [`${metadata.name}: ${remark.message}`] : [];
+  const note = findFalseCondition(status?.conditions, 'Healthy');
+  return note ? [`${metadata.name}: ${note.message}`] : [];
 }
 
 function describeSurplus(machines: readonly Machine[]): readonly string[] {

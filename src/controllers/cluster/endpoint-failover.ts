@@ -10,7 +10,7 @@ import { choosePlatform } from '../shared/spec/choose-platform.ts';
 import type { ClusterView } from './view.ts';
 
 /**
- * Routes an externally managed endpoint address (failover IP) to a control plane that works. Returns a sentence about
+ * Routes an externally managed endpoint address (failover IP) to a control plane that isHealthy. Returns a sentence about
  * the failover in progress or its obstacle; undefined if nothing has to be done.
  */
 export async function failOverClusterEndpoint(
@@ -20,15 +20,15 @@ export async function failOverClusterEndpoint(
 ): Promise<string | undefined> {
   const chosen = view.spec && choosePlatform(services.platforms, view.spec);
   const isLed = typeof view.addressing?.endpoint === 'object';
-  if (!chosen?.platform.leadEndpoint || !isLed) return undefined;
+  if (!chosen?.platform.failOverEndpoint || !isLed) return undefined;
   const credentials = findPlatformCredentials(services, chosen.platform, chosen.config);
   if ('missing' in credentials) return credentials.missing;
   const { connections, clock, stores } = services;
   try {
-    return await chosen.platform.leadEndpoint({
+    return await chosen.platform.failOverEndpoint({
       ...{ config: chosen.config, credentials: credentials.secrets, connections, log, clock, signal },
-      planes: listFailoverCandidates(view),
-      servers: () => new Set(stores.hosts.list().map(({ spec }) => spec.serverNumber)),
+      controlPlanes: listFailoverCandidates(view),
+      hostedServers: () => new Set(stores.hosts.list().map(({ spec }) => spec.serverNumber)),
     });
   } catch (error) {
     if (error instanceof ProviderError) return error.message;
@@ -41,13 +41,15 @@ export async function failOverClusterEndpoint(
  * comes first.
  */
 function listFailoverCandidates({ machines, secrets }: ClusterView): ControlPlaneCandidate[] {
-  const planes = machines.filter(({ spec, metadata }) => spec.role === 'controlplane' && !metadata.deletionTimestamp);
-  const anyReady = planes.some(isReady);
+  const controlPlanes = machines.filter(
+    ({ spec, metadata }) => spec.role === 'controlplane' && !metadata.deletionTimestamp,
+  );
+  const anyReady = controlPlanes.some(isReady);
   const isFirst = ({ metadata }: Machine): boolean => metadata.name === secrets?.bootstrapMachine;
-  return [...planes.filter(isFirst), ...planes.filter((machine) => !isFirst(machine))].map((machine) => ({
+  return [...controlPlanes.filter(isFirst), ...controlPlanes.filter((machine) => !isFirst(machine))].map((machine) => ({
     // Only this provider writes facts.
     facts: (machine.status?.progress?.facts ?? {}) as Facts,
-    works: anyReady ? isReady(machine) : isConditionTrue(machine.status?.conditions, 'Provisioned'),
+    isHealthy: anyReady ? isReady(machine) : isConditionTrue(machine.status?.conditions, 'Provisioned'),
   }));
 }
 

@@ -11,14 +11,14 @@ function scene() {
   const chosen = new FailureDomainReservations(clock);
   /** The only control plane of a Cluster, whose Machine the cache does not show yet. */
   const choose = (machine: string, config = 'home') => {
-    const site = chooseFailureDomain(
+    const failureDomain = chooseFailureDomain(
       names,
       'cp',
       [],
       chosen.unknown(config, (one) => known.has(one)),
     );
-    chosen.note(machine, config, { pool: 'cp', site });
-    return site;
+    chosen.reserve(machine, config, { pool: 'cp', failureDomain });
+    return failureDomain;
   };
   return { clock, known, choose };
 }

@@ -17,24 +17,30 @@ interface FailureDomainReservation extends PlacedMachine {
  */
 export class FailureDomainReservations implements Closable {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #chosen = new Map<string, FailureDomainReservation>();
+  readonly #reserved = new Map<string, FailureDomainReservation>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
-  note(machine: string, config: string, { pool, site }: PlacedMachine): void {
-    this.#chosen.set(machine, { pool, site, config, until: this.#clock.monotonic() + reservationSeconds * 1000 });
+  reserve(machine: string, config: string, { pool, failureDomain }: PlacedMachine): void {
+    this.#reserved.set(machine, {
+      pool,
+      failureDomain,
+      config,
+      until: this.#clock.monotonic() + reservationSeconds * 1000,
+    });
   }
 
   /** The reservations of a ProviderConfig whose Machines are not in the cache yet. */
   unknown(config: string, isKnown: (machine: string) => boolean): PlacedMachine[] {
     const now = this.#clock.monotonic();
-    for (const [machine, { until }] of this.#chosen) if (now >= until || isKnown(machine)) this.#chosen.delete(machine);
-    return [...this.#chosen.values()].filter((one) => one.config === config);
+    for (const [machine, { until }] of this.#reserved)
+      if (now >= until || isKnown(machine)) this.#reserved.delete(machine);
+    return [...this.#reserved.values()].filter((one) => one.config === config);
   }
 
   close(): void {
-    this.#chosen.clear();
+    this.#reserved.clear();
   }
 }

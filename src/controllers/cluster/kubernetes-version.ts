@@ -10,17 +10,17 @@ const minorOnly = /^\d+\.\d+$/;
  */
 export function chooseOfferedVersion(
   { kubernetes }: ProviderConfigSpec,
-  wished: string | undefined,
+  desired: string | undefined,
 ): string | undefined {
-  if (!wished) return newestVersion(kubernetes.versions.filter(isNotDeprecated));
-  if (!minorOnly.test(wished)) return kubernetes.versions.find(({ version }) => version === wished)?.version;
-  const patches = kubernetes.versions.filter(({ version }) => version.startsWith(`${wished}.`));
+  if (!desired) return newestVersion(kubernetes.versions.filter(isNotDeprecated));
+  if (!minorOnly.test(desired)) return kubernetes.versions.find(({ version }) => version === desired)?.version;
+  const patches = kubernetes.versions.filter(({ version }) => version.startsWith(`${desired}.`));
   return newestVersion(patches.filter(isNotDeprecated)) ?? newestVersion(patches);
 }
 
 /** Whether the running `version` satisfies the requested one. */
-export const satisfiesVersion = (version: string, wished: string): boolean =>
-  version === wished || (minorOnly.test(wished) && version.startsWith(`${wished}.`));
+export const satisfiesVersion = (version: string, desired: string): boolean =>
+  version === desired || (minorOnly.test(desired) && version.startsWith(`${desired}.`));
 
 type OfferedVersion = ProviderConfigSpec['kubernetes']['versions'][number];
 

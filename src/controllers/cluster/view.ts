@@ -50,7 +50,7 @@ export interface MachineSlot {
   readonly slot: number;
   readonly size: string;
   /** The chosen failure domain, if the platform has several. */
-  readonly site?: string | undefined;
+  readonly failureDomain?: string | undefined;
 }
 
 /** The result of a request to the API server in this reconcile. */
@@ -66,7 +66,7 @@ export interface ClusterView {
   /** The ProviderConfig merged with the ClusterConfigs of the Cluster; undefined if it cannot be determined. */
   readonly spec: ProviderConfigSpec | undefined;
   /** Why the ClusterConfigs cannot be applied. */
-  readonly misfit: SpecRejection | undefined;
+  readonly configMismatch: SpecRejection | undefined;
   readonly platform: string | undefined;
   /** How the platform assigns addresses for this spec. */
   readonly addressing: Addressing | undefined;
@@ -81,9 +81,9 @@ export interface ClusterView {
    */
   readonly nameTaken?: string | undefined;
   /** Why the Secret of the cluster cannot be used. */
-  readonly trouble: ClusterSecretsProblem | undefined;
+  readonly secretsProblem: ClusterSecretsProblem | undefined;
   /** The Secret was read from the API server and not only from the cache. */
-  readonly sought?: boolean;
+  readonly searched?: boolean;
   /** The cluster record last written in this reconcile, as JSON: prevents a second write of the same record. */
   readonly recorded?: string | undefined;
   /** Why no address could be claimed for the endpoint. */
@@ -95,7 +95,7 @@ export interface ClusterView {
   /** The OIDC issuers that the API servers must trust; undefined while this cannot be decided. */
   readonly trust: TrustDecision | undefined;
   /** The progress of the rollout, if it was observed. */
-  readonly roll: TrustRolloutState | undefined;
+  readonly trustRollout: TrustRolloutState | undefined;
 }
 
 /**
@@ -155,31 +155,33 @@ export function findProviderConfig(
 export function buildClusterView(services: Services, cluster: Cluster): ClusterView {
   const ref = clusterIdentityOf(cluster);
   const config = findProviderConfig(services, cluster);
-  const wish = config && resolveDesiredSpec(services, config, cluster);
-  const spec = wish && 'spec' in wish ? wish.spec : undefined;
+  const desired = config && resolveDesiredSpec(services, config, cluster);
+  const spec = desired && 'spec' in desired ? desired.spec : undefined;
   const object = findSecretByName(services, ref);
   const machines = machinesOfCluster(services, ref);
-  const { secrets, trouble } = toSecretsView(assessSecretsOfCluster(services, { object, cluster, machines }));
+  const { secrets, secretsProblem: problem } = toSecretsView(
+    assessSecretsOfCluster(services, { object, cluster, machines }),
+  );
   const fixed = spec && fixedEndpointOf(services.platforms, spec);
   return {
     cluster,
     ref,
     config,
     spec,
-    misfit: wish && 'refused' in wish ? wish.refused : undefined,
+    configMismatch: desired && 'refused' in desired ? desired.refused : undefined,
     platform: (spec && findPlatformSection(spec)?.name) ?? machines[0]?.spec.platform,
     addressing: spec && addressingOf(services.platforms, spec),
     fixedEndpoint: fixed,
-    endpointHolder: object || trouble || !fixed ? undefined : findOtherEndpointOwner(services, cluster),
+    endpointHolder: object || problem || !fixed ? undefined : findOtherEndpointOwner(services, cluster),
     secrets,
-    trouble,
+    secretsProblem: problem,
     noAddress: undefined,
     endpoint: undefined,
     machines,
     bootstrap: undefined,
     proof: undefined,
     trust: spec && config ? decideTrustForView(services, ref, config, spec, secrets) : undefined,
-    roll: undefined,
+    trustRollout: undefined,
   };
 }
 
@@ -220,13 +222,13 @@ export function assessSecretsOfCluster(
   { object, cluster, machines }: SecretsInput,
 ): ClusterSecretsState {
   const place = `${services.namespace}/${clusterSecretsName(clusterIdentityOf(cluster))}`;
-  return assessClusterSecrets({ object, place, cluster, machines });
+  return assessClusterSecrets({ object, secretRef: place, cluster, machines });
 }
 
 /** An unusable Secret does not count as missing: it is never replaced by new secrets. */
-export const toSecretsView = (state: ClusterSecretsState): Pick<ClusterView, 'secrets' | 'trouble'> => ({
+export const toSecretsView = (state: ClusterSecretsState): Pick<ClusterView, 'secrets' | 'secretsProblem'> => ({
   secrets: state.kind === 'usable' ? state.secrets : undefined,
-  trouble: state.kind === 'unusable' ? state.trouble : undefined,
+  secretsProblem: state.kind === 'unusable' ? state.problem : undefined,
 });
 
 /** From the caches. `undefined` if the Cluster does not exist. */

@@ -33,7 +33,7 @@ export async function refetchSecrets(services: Services, view: ClusterView, sign
   const listed = new Set(own.map(({ metadata }) => metadata.name));
   const machines = [...own, ...view.machines.filter(({ metadata }) => !listed.has(metadata.name))];
   const state = assessSecretsOfCluster(services, { object, cluster, machines });
-  return { ...view, cluster, sought: true, ...toSecretsView(state) };
+  return { ...view, cluster, searched: true, ...toSecretsView(state) };
 }
 
 /** Completes the cluster record where a field is missing: first in the Secret, then in the status of the Cluster. */

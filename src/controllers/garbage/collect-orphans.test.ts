@@ -11,7 +11,7 @@ import { OrphanScanSchedule } from './orphan-scan-schedule.ts';
 import type { OrphanScope } from './scan-orphans.ts';
 
 const { name } = aMachine().metadata;
-const left: Orphan = { machine: name, what: ['dataset tank/a'], runs: false, facts: {} };
+const left: Orphan = { machine: name, resources: ['dataset tank/a'], isRunning: false, facts: {} };
 
 /** The cache, the API server, and the resources on the system. */
 function scene({ isSynced = true, there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
@@ -27,23 +27,23 @@ function scene({ isSynced = true, there = [] as Machine[], find = async () => [l
     addresses: { find: async () => undefined },
     events: { record: (_: unknown, ...[, ...words]: string[]) => void said.push(words.join(' ')) },
   } as unknown as Services;
-  const ground = {
+  const scope = {
     orphans: { find, remove: [] },
     check: { signal: new AbortController().signal },
   } as unknown as OrphanScope;
-  return { services, ground, rounds: new OrphanScanSchedule(clock), said };
+  return { services, ground: scope, rounds: new OrphanScanSchedule(clock), said };
 }
 const look = (
-  { services, rounds, ground }: ReturnType<typeof scene>,
+  { services, rounds: schedule, ground: scope }: ReturnType<typeof scene>,
   config = aProviderConfig(),
   away: string[] = [],
-) => collectOrphans(services, rounds, config, [ground], away);
+) => collectOrphans(services, schedule, config, [scope], away);
 
 describe('a scan for orphans', () => {
   it('lists the resources of a Machine that does not exist, and reports them in the ProviderConfig', async () => {
     expect(await look(scene())).toMatchObject({
       listed: {
-        orphans: [{ machine: name, what: 'dataset tank/a', since: '2026-11-21T09:00:00Z' }],
+        orphans: [{ machine: name, resources: 'dataset tank/a', since: '2026-11-21T09:00:00Z' }],
         orphanCount: 1,
       },
       search: { result: 'OrphansFound', message: expect.stringContaining(name) },
@@ -62,7 +62,7 @@ describe('a scan for orphans', () => {
 
   it('keeps the known orphans if the platform does not answer', async () => {
     const find = async () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE'));
-    const known = { machine: name, what: '', since: '2026-11-20T09:00:00Z', message: '' };
+    const known = { machine: name, resources: '', since: '2026-11-20T09:00:00Z', message: '' };
     const config = aProviderConfig();
     config.status = { ...config.status!, orphans: [known], orphanCount: 1 };
     expect(await look(scene({ find }), config)).toMatchObject({
@@ -79,15 +79,15 @@ describe('a scan for orphans', () => {
     };
     const there = {
       machine: 'away-cp-0',
-      site: 'b',
-      what: 'dataset tank/b',
+      failureDomain: 'b',
+      resources: 'dataset tank/b',
       since: '2026-11-20T09:00:00Z',
       message: 'x',
     };
-    const gone = { ...there, machine: 'gone-cp-0', site: 'c' };
+    const gone = { ...there, machine: 'gone-cp-0', failureDomain: 'c' };
     const one = scene();
     const config = aProviderConfig();
-    const here = { ...day, machine: name, site: 'a', what: 'dataset tank/a', message: '' };
+    const here = { ...day, machine: name, failureDomain: 'a', resources: 'dataset tank/a', message: '' };
     config.metadata.annotations = { [annotations.removeOrphans]: 'away-cp-0' };
     config.status = { ...config.status!, orphans: [here, there, gone] };
     const report = await look(one, config, ['b']);
@@ -95,7 +95,7 @@ describe('a scan for orphans', () => {
       there,
       {
         machine: name,
-        what: 'dataset tank/a',
+        resources: 'dataset tank/a',
         since: day.since,
         message: expect.stringContaining('while b cannot be looked at'),
       },

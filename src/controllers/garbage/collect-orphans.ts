@@ -30,7 +30,7 @@ export interface OrphanReport {
   /** The ProviderConfig after the writes of this scan. */
   readonly config: ProviderConfig;
   /** Seconds until the next scan, if a removal is in progress. */
-  readonly againInSeconds?: number | undefined;
+  readonly requeueAfterSeconds?: number | undefined;
 }
 
 /**
@@ -40,24 +40,24 @@ export interface OrphanReport {
  */
 export async function collectOrphans(
   services: Services,
-  rounds: OrphanScanSchedule,
+  schedule: OrphanScanSchedule,
   config: ProviderConfig,
-  grounds: readonly OrphanScope[],
+  scopes: readonly OrphanScope[],
   away: readonly string[] = [],
 ): Promise<OrphanReport | undefined> {
-  const [ground] = grounds;
-  if (!ground || !services.stores.machines.isSynced) return undefined;
-  if (!rounds.isDue(config) && !hasRemovalInHand(config)) return undefined;
-  const { signal } = ground.check;
-  const paper = new OrphanStatusWriter(services, config, signal);
+  const [scope] = scopes;
+  if (!scope || !services.stores.machines.isSynced) return undefined;
+  if (!schedule.isDue(config) && !hasRemovalInHand(config)) return undefined;
+  const { signal } = scope.check;
+  const writer = new OrphanStatusWriter(services, config, signal);
   try {
-    return await scanAndRemove(services, paper, grounds, away);
+    return await scanAndRemove(services, writer, scopes, away);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     const result = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
     const search = { result, message: error.message } as const;
-    return { listed: listedOrphansOf(paper.config), search, isDone: false, config: paper.config };
+    return { listed: listedOrphansOf(writer.config), search, isDone: false, config: writer.config };
   }
 }
 
@@ -68,37 +68,37 @@ const hasRemovalInHand = ({ metadata, status }: ProviderConfig): boolean =>
 
 async function scanAndRemove(
   services: Services,
-  paper: OrphanStatusWriter,
-  grounds: readonly OrphanScope[],
+  writer: OrphanStatusWriter,
+  scopes: readonly OrphanScope[],
   named: readonly string[],
 ): Promise<OrphanReport> {
-  const { config } = paper;
-  const looked = await scanOrphans(services, config.metadata.name, grounds);
-  const [failed] = looked.away;
-  if (failed && looked.away.length === grounds.length) throw failed.error;
-  const away = [...named, ...looked.away.map(({ ground }) => ground.check.site ?? '')];
+  const { config } = writer;
+  const looked = await scanOrphans(services, config.metadata.name, scopes);
+  const [failed] = looked.unreachable;
+  if (failed && looked.unreachable.length === scopes.length) throw failed.error;
+  const away = [...named, ...looked.unreachable.map(({ failureDomain: scope }) => scope.check.failureDomain ?? '')];
   const unseen = describeUnavailableObjection(away);
-  const judged = await assessOrphans(services, config, looked.found, unseen);
+  const assessed = await assessOrphans(services, config, looked.found, unseen);
   reportNewOrphans(
     services.events,
     config,
-    judged.map(({ entry }) => entry),
+    assessed.map(({ entry }) => entry),
   );
-  const asked = resolveRequestedRemovals(services, config, judged, unseen);
+  const asked = resolveRequestedRemovals(services, config, assessed, unseen);
   // Entries from before the failure domain was recorded may be in any failure domain.
-  const isUnseen = ({ site, removal }: OrphanEntry): boolean =>
+  const isUnseen = ({ failureDomain, removal }: OrphanEntry): boolean =>
     away.length > 0 &&
-    (failureDomainOfEntry({ site, removal }) === undefined ||
-      away.includes(failureDomainOfEntry({ site, removal }) ?? ''));
-  const begun = await beginRemovals(services, paper, judged, asked, isUnseen);
-  const there = grounds.filter(({ check }) => !away.includes(check.site ?? ''));
-  const { entries, againInSeconds } = await continueRemovals(services, paper, there, begun, isUnseen);
+    (failureDomainOfEntry({ failureDomain, removal }) === undefined ||
+      away.includes(failureDomainOfEntry({ failureDomain, removal }) ?? ''));
+  const begun = await beginRemovals(services, writer, assessed, asked, isUnseen);
+  const there = scopes.filter(({ check }) => !away.includes(check.failureDomain ?? ''));
+  const { entries, requeueAfterSeconds } = await continueRemovals(services, writer, there, begun, isUnseen);
   const search = describeOrphans(
     entries.map(({ machine }) => machine),
     away,
   );
   const found = entries.length > 0 ? { orphans: selectListedOrphans(entries), orphanCount: entries.length } : {};
-  return { listed: found, search, isDone: looked.away.length === 0, config: paper.config, againInSeconds };
+  return { listed: found, search, isDone: looked.unreachable.length === 0, config: writer.config, requeueAfterSeconds };
 }
 
 /** Each orphan with its evidence and the decision about its automatic removal. */
@@ -110,27 +110,37 @@ async function assessOrphans(
 ): Promise<AssessedOrphan[]> {
   const [first] = found;
   if (!first) return [];
-  const { signal } = first.ground.check;
+  const { signal } = first.failureDomain.check;
   const known = config.status?.orphans ?? [];
   const now = services.clock.now();
   const { items: clusters } = await services.kube.list(Cluster, {}, signal);
-  const judged: AssessedOrphan[] = [];
-  for (const { orphan, ground } of found) {
+  const assessed: AssessedOrphan[] = [];
+  for (const { orphan, failureDomain: scope } of found) {
     const evidence = await gatherMachineEvidence(services, clusters, orphan.machine, signal);
     const proof = findAutomaticRemovalObjection(orphan, evidence);
     const against = findRemovalObjection(orphan, evidence) ?? unseen ?? proof;
-    const { site } = ground.check;
-    const sighting = updateObservation({ ...orphan, site }, against === undefined, known, now);
+    const { failureDomain } = scope.check;
+    const observed = updateObservation({ ...orphan, failureDomain }, against === undefined, known, now);
     const { isRemoved, message } =
-      against === undefined ? decideRemoval(sighting.restingSince, now) : { isRemoved: false, message: against };
+      against === undefined ? decideRemoval(observed.restingSince, now) : { isRemoved: false, message: against };
     const goesOn = unseen !== undefined && proof === undefined;
-    judged.push({ orphan, ground, evidence, isRemoved, goesOn, entry: { ...sighting, message } });
+    assessed.push({
+      orphan,
+      failureDomain: scope,
+      evidence,
+      isRemoved,
+      isInProgress: goesOn,
+      entry: { ...observed, message },
+    });
   }
-  return judged;
+  return assessed;
 }
 
-const failureDomainOfEntry = ({ site, removal }: Pick<OrphanEntry, 'site' | 'removal'>): string | undefined =>
-  site ?? (typeof removal?.facts['site'] === 'string' ? removal.facts['site'] : undefined);
+const failureDomainOfEntry = ({
+  failureDomain,
+  removal,
+}: Pick<OrphanEntry, 'failureDomain' | 'removal'>): string | undefined =>
+  failureDomain ?? (typeof removal?.facts['failureDomain'] === 'string' ? removal.facts['failureDomain'] : undefined);
 
 /** The orphans that are already listed in the status. */
 export const listedOrphansOf = ({ status }: ProviderConfig): ListedOrphans => ({

@@ -23,20 +23,23 @@ function scene(work: (context: GarbageContext) => Promise<readonly string[]> = a
     events: { record: (_: unknown, ...words: string[]) => events.push(words.join(' ')) },
   } as unknown as Services;
   const seen: GarbageContext[] = [];
-  const tidy: GarbageScope['tidy'] = async (context) => {
+  const collectGarbage: GarbageScope['collectGarbage'] = async (context) => {
     seen.push(context);
     return await work(context);
   };
   const check = {
     signal: new AbortController().signal,
     log: noLog,
-    site: undefined,
+    failureDomain: undefined,
   } as unknown as GarbageScope['check'];
-  const look = (...sites: (string | undefined)[]) =>
+  const look = (...failureDomains: (string | undefined)[]) =>
     collectPlatformGarbage(
       services,
       aProviderConfig(),
-      (sites.length > 0 ? sites : [undefined]).map((site) => ({ tidy, check: { ...check, site } })),
+      (failureDomains.length > 0 ? failureDomains : [undefined]).map((failureDomain) => ({
+        collectGarbage,
+        check: { ...check, failureDomain },
+      })),
     );
   const ask = () => requestGarbageCollection(services, aProviderConfig());
   const anHourLater = async () => {
@@ -52,7 +55,7 @@ async function neededIn(arrange: (there: ReturnType<typeof scene>['there']) => v
   arrange(there);
   await look();
   await anHourLater();
-  return await seen[0]?.needed();
+  return await seen[0]?.inUse();
 }
 
 describe('garbage collection of a platform', () => {
@@ -67,7 +70,7 @@ describe('garbage collection of a platform', () => {
     expect(seen).toHaveLength(1);
     await anHourLater();
     expect(seen).toHaveLength(2);
-    expect(seen[0]?.ours).toEqual({ installation: 'installation-1', provider });
+    expect(seen[0]?.instance).toEqual({ installation: 'installation-1', provider });
   });
 
   it('runs at once on request', async () => {
@@ -86,11 +89,11 @@ describe('garbage collection of a platform', () => {
     await clock.advance(3600 * 1000);
     await look('a');
     await look('a', 'b');
-    expect(seen.map(({ site }) => site)).toEqual(['a', 'b']);
+    expect(seen.map(({ failureDomain }) => failureDomain)).toEqual(['a', 'b']);
     ask();
     await look('b');
     await look('a', 'b');
-    expect(seen.slice(2).map(({ site }) => site)).toEqual(['b', 'a']);
+    expect(seen.slice(2).map(({ failureDomain }) => failureDomain)).toEqual(['b', 'a']);
   });
 
   it('records an Event for each removed resource', async () => {

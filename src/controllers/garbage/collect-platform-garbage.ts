@@ -12,7 +12,7 @@ import { findRetainedResources } from './retained-resources.ts';
 
 /** A failure domain of a ProviderConfig in which the platform can collect garbage. */
 export interface GarbageScope {
-  readonly tidy: NonNullable<Platform['tidy']>;
+  readonly collectGarbage: NonNullable<Platform['collectGarbage']>;
   readonly check: PlatformContext & InFailureDomain;
 }
 
@@ -25,31 +25,33 @@ const maxScheduled = 2000;
  * after that, and on request. An unreachable failure domain is due as soon as it is reachable.
  */
 class CollectionSchedule implements Closable {
-  readonly #last = new LruMap<string, { readonly at: number; readonly asked: number }>(maxScheduled);
-  readonly #asked = new LruMap<string, number>(maxScheduled);
+  readonly #last = new LruMap<string, { readonly at: number; readonly requested: number }>(maxScheduled);
+  readonly #requested = new LruMap<string, number>(maxScheduled);
 
   /** Makes all failure domains of a ProviderConfig due. */
-  ask(name: string): void {
-    this.#asked.set(name, this.#askedOf(name) + 1);
+  request(name: string): void {
+    this.#requested.set(name, this.#requestedFor(name) + 1);
   }
 
-  isDue(name: string, site: string | undefined, clock: Pick<Clock, 'monotonic'>): boolean {
+  isDue(name: string, failureDomain: string | undefined, clock: Pick<Clock, 'monotonic'>): boolean {
     const now = clock.monotonic();
-    const key = `${name}/${site ?? ''}`;
-    const asked = this.#askedOf(name);
+    const key = `${name}/${failureDomain ?? ''}`;
+    const requested = this.#requestedFor(name);
     const last = this.#last.get(key);
-    const isDue = last ? now - last.at >= collectionIntervalSeconds * 1000 || last.asked < asked : asked > 0;
-    if (isDue || !last) this.#last.set(key, { at: now, asked });
+    const isDue = last
+      ? now - last.at >= collectionIntervalSeconds * 1000 || last.requested < requested
+      : requested > 0;
+    if (isDue || !last) this.#last.set(key, { at: now, requested });
     return isDue;
   }
 
   close(): void {
     this.#last.clear();
-    this.#asked.clear();
+    this.#requested.clear();
   }
 
-  #askedOf(name: string): number {
-    return this.#asked.get(name) ?? 0;
+  #requestedFor(name: string): number {
+    return this.#requested.get(name) ?? 0;
   }
 }
 
@@ -58,7 +60,7 @@ const collectionScheduleOf = ({ connections }: Services): CollectionSchedule =>
 
 /** Requests garbage collection in the next reconcile that reaches it. */
 export const requestGarbageCollection = (services: Services, { metadata }: ProviderConfig): void =>
-  collectionScheduleOf(services).ask(metadata.name);
+  collectionScheduleOf(services).request(metadata.name);
 
 /**
  * Removes resources that nothing uses. An error does not affect the reconcile; the collection is retried after an hour.
@@ -69,18 +71,28 @@ export async function collectPlatformGarbage(
   places: readonly GarbageScope[],
 ): Promise<void> {
   const { installation, provider, clock } = services;
-  const hours = collectionScheduleOf(services);
-  for (const { tidy, check } of places.filter((one) => hours.isDue(config.metadata.name, one.check.site, clock))) {
+  const schedule = collectionScheduleOf(services);
+  for (const { collectGarbage, check } of places.filter((one) =>
+    schedule.isDue(config.metadata.name, one.check.failureDomain, clock),
+  )) {
     const needed = () => findResourcesInUse(services, check.signal);
     const keepsakes = () => findRetainedResources(services, check.signal);
     try {
-      for (const sentence of await tidy({ ...check, ours: { installation, provider }, needed, keepsakes })) {
+      for (const sentence of await collectGarbage({
+        ...check,
+        instance: { installation, provider },
+        inUse: needed,
+        retained: keepsakes,
+      })) {
         services.events.record(config, 'Normal', 'Tidied', sentence);
       }
     } catch (error) {
       check.signal.throwIfAborted();
       if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
-      check.log.warn({ code: error.code, site: check.site }, 'could not tidy up, is tried again in an hour');
+      check.log.warn(
+        { code: error.code, failureDomain: check.failureDomain },
+        'could not tidy up, is tried again in an hour',
+      );
     }
   }
 }

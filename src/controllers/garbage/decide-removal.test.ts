@@ -3,8 +3,8 @@ import { decideRemoval, findAutomaticRemovalObjection, findRemovalObjection } fr
 
 const seen = '2026-11-21T09:00:00Z';
 const [early, late] = [new Date('2026-11-22T08:59:59Z'), new Date('2026-11-22T09:00:00Z')];
-const resting = { runs: false };
-const silent = { address: undefined, cluster: undefined, need: undefined };
+const resting = { isRunning: false };
+const silent = { address: undefined, cluster: undefined, needReason: undefined };
 const spoken = (words: object) => ({ ...silent, ...words });
 
 describe('an orphan', () => {
@@ -26,7 +26,7 @@ describe('an orphan', () => {
   });
 
   it.each([
-    ['it runs', { runs: true }, silent, /^It runs, or its state is unknown\. .*remove-orphans/],
+    ['it runs', { isRunning: true }, silent, /^It runs, or its state is unknown\. .*remove-orphans/],
     [
       'its Cluster exists',
       resting,
@@ -51,7 +51,7 @@ describe('an orphan', () => {
       spoken({ cluster: 'shop/main', need: 'Cluster shop/main wants it.' }),
       'wants it.',
     ],
-    ['it may be a copy', { runs: false, doubt: 'It may be a copy.' }, silent, 'may be a copy.'],
+    ['it may be a copy', { isRunning: false, doubt: 'It may be a copy.' }, silent, 'may be a copy.'],
   ])('is retained if %s, also on request', (_, orphan, evidence, words) => {
     expect(findAutomaticRemovalObjection(orphan, evidence)).toMatch(words);
     expect(findRemovalObjection(orphan, evidence)).toMatch(words);

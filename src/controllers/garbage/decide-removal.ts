@@ -11,7 +11,7 @@ export interface RemovalDecision {
   readonly message: string;
 }
 
-type OrphanState = Pick<Orphan, 'runs' | 'doubt'>;
+type OrphanState = Pick<Orphan, 'isRunning' | 'doubt'>;
 
 const removalHint = `It is removed when its name stands in the annotation ${annotations.removeOrphans}.`;
 
@@ -20,7 +20,10 @@ const removalHint = `It is removed when its name stands in the annotation ${anno
  * claimed address remains of every Machine that was deleted by force: like a running VM, it does not prevent a removal
  * that a user has requested.
  */
-export function findRemovalObjection({ doubt }: OrphanState, { need }: MachineEvidence): string | undefined {
+export function findRemovalObjection(
+  { doubt }: OrphanState,
+  { needReason: need }: MachineEvidence,
+): string | undefined {
   return doubt ?? need;
 }
 
@@ -30,12 +33,12 @@ export function findRemovalObjection({ doubt }: OrphanState, { need }: MachineEv
  * from a backup may lack Machine and Cluster.
  */
 export function findAutomaticRemovalObjection(orphan: OrphanState, evidence: MachineEvidence): string | undefined {
-  const objection = findRemovalObjection(orphan, evidence);
-  if (objection) return objection;
+  const rejection = findRemovalObjection(orphan, evidence);
+  if (rejection) return rejection;
   const { cluster, address } = evidence;
   if (cluster) return `Its Cluster ${cluster} exists. ${removalHint}`;
   if (address) return `The address ${address} is claimed for it. ${removalHint}`;
-  return orphan.runs ? `It runs, or its state is unknown. ${removalHint}` : undefined;
+  return orphan.isRunning ? `It runs, or its state is unknown. ${removalHint}` : undefined;
 }
 
 /**

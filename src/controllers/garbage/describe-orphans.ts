@@ -11,7 +11,7 @@ export function describeOrphans(machines: readonly string[], away: readonly stri
   if (machines.length === 0) return { result: 'NoneFound', message: '' };
   const names = machines.slice(0, maxNames).join(', ');
   const more = machines.length > maxNames ? ` and ${machines.length - maxNames} more` : '';
-  const message = `Something is left of ${names}${more}, and there is no such Machine. status.orphans says what, and what becomes of it.`;
+  const message = `Something is left of ${names}${more}, and there is no such Machine. status.orphans says resources, and resources becomes of it.`;
   return { result: 'OrphansFound', message };
 }
 
@@ -22,9 +22,9 @@ export function reportNewOrphans(
   entries: readonly OrphanEntry[],
 ): void {
   const known = new Set(config.status?.orphans?.map(({ machine }) => machine));
-  for (const { machine, what } of entries) {
+  for (const { machine, resources } of entries) {
     if (known.has(machine)) continue;
-    const message = `There is no Machine ${machine}, and its mark is on ${what}.`;
+    const message = `There is no Machine ${machine}, and its mark is on ${resources}.`;
     events.record(config, 'Warning', 'OrphanFound', message);
   }
 }

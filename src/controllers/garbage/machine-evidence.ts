@@ -20,7 +20,7 @@ export interface MachineEvidence {
   /** The Cluster that it was created for, by its name. */
   readonly cluster: string | undefined;
   /** Why that Cluster needs it, as a sentence. */
-  readonly need: string | undefined;
+  readonly needReason: string | undefined;
 }
 
 /** Reads from the API server, as does the caller for `clusters`: a cache may lack objects that were just created. */
@@ -32,9 +32,9 @@ export async function gatherMachineEvidence(
 ): Promise<MachineEvidence> {
   const address = await services.addresses.find(addressHolder.machine(machine), signal);
   const cluster = clusters.find((one) => isNamedAfter(machine, one) || listsMachine(one, machine));
-  if (!cluster) return { address, cluster: undefined, need: undefined };
+  if (!cluster) return { address, cluster: undefined, needReason: undefined };
   const need = await findNeed(services, cluster, machine, signal);
-  return { address, cluster: formatObjectKey(clusterIdentityOf(cluster)), need };
+  return { address, cluster: formatObjectKey(clusterIdentityOf(cluster)), needReason: need };
 }
 
 /** The name of a Machine contains the hash of its Cluster, also with a custom prefix of node names. */
@@ -61,8 +61,10 @@ async function findNeed(
   if (noted === machine || readClusterRecord(cluster)?.bootstrapMachine === machine)
     return `The etcd of Cluster ${name} was begun on it.`;
   const view = buildClusterView(services, cluster);
-  const { trouble } = toSecretsView(assessSecretsOfCluster(services, { object, cluster, machines: view.machines }));
-  if (trouble) return trouble.message;
+  const { secretsProblem: problem } = toSecretsView(
+    assessSecretsOfCluster(services, { object, cluster, machines: view.machines }),
+  );
+  if (problem) return problem.message;
   if (!view.spec) return `Whether Cluster ${name} needs it is unknown: see its conditions.`;
   if (listDesiredSlots(view).some((slot) => slot.name === machine))
     return `Cluster ${name} wants a Machine of this name.`;

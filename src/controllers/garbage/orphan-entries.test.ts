@@ -3,14 +3,14 @@ import { selectListedOrphans, updateObservation } from './orphan-entries.ts';
 
 const early = '2026-11-21T09:00:00Z';
 const [before, late] = ['2026-11-21T20:50:00Z', '2026-11-21T21:00:00Z'];
-const orphan = { machine: 'a', what: ['dataset tank/a', 'zvol tank/a/boot'] };
-const entry = { machine: 'a', what: '', since: early, restingSince: early, lookedAt: before, message: '' };
+const orphan = { machine: 'a', resources: ['dataset tank/a', 'zvol tank/a/boot'] };
+const entry = { machine: 'a', resources: '', since: early, restingSince: early, lookedAt: before, message: '' };
 const at = new Date(late);
 
 describe('an orphan', () => {
   it('is first observed now, and its rest begins now if there is no objection', () => {
-    const what = 'dataset tank/a, zvol tank/a/boot';
-    const seen = { machine: 'a', what, since: late };
+    const resources = 'dataset tank/a, zvol tank/a/boot';
+    const seen = { machine: 'a', resources, since: late };
     expect(updateObservation(orphan, true, [], at)).toEqual({ ...seen, restingSince: late, lookedAt: late });
     expect(updateObservation(orphan, false, [], at)).toEqual(seen);
   });
@@ -25,7 +25,7 @@ describe('an orphan', () => {
 
   it('starts its rest again after an objection', () => {
     const awake = updateObservation(orphan, false, [entry], at);
-    expect(awake).toEqual({ machine: 'a', what: expect.any(String), since: early });
+    expect(awake).toEqual({ machine: 'a', description: expect.any(String), since: early });
     expect(updateObservation(orphan, true, [{ ...awake, message: '' }], at)).toMatchObject({
       since: early,
       restingSince: late,

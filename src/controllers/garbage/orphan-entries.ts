@@ -13,20 +13,20 @@ const maxObservationGapSeconds = 3600;
  * count.
  */
 export function updateObservation(
-  { machine, what, site }: Pick<Orphan, 'machine' | 'what'> & Pick<OrphanEntry, 'site'>,
+  { machine, resources, failureDomain }: Pick<Orphan, 'machine' | 'resources'> & Pick<OrphanEntry, 'failureDomain'>,
   isResting: boolean,
   known: readonly OrphanEntry[],
   now: Date,
 ): ObservedOrphan {
   const before = known.find((one) => one.machine === machine);
   const seconds = `${now.toISOString().slice(0, 19)}Z`;
-  const place = site === undefined ? {} : { site };
-  const sighting = { machine, ...place, what: what.join(', '), since: before?.since ?? seconds };
-  if (!isResting) return sighting;
+  const location = failureDomain === undefined ? {} : { failureDomain };
+  const observed = { machine, ...location, resources: resources.join(', '), since: before?.since ?? seconds };
+  if (!isResting) return observed;
   const gap = (now.getTime() - Date.parse(before?.lookedAt ?? '')) / 1000;
   // A clock that was set back is no proof either.
   const isWatched = gap > -60 && gap <= maxObservationGapSeconds;
-  return { ...sighting, restingSince: (isWatched && before?.restingSince) || seconds, lookedAt: seconds };
+  return { ...observed, restingSince: (isWatched && before?.restingSince) || seconds, lookedAt: seconds };
 }
 
 /**

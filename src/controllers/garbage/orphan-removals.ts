@@ -20,7 +20,7 @@ export interface AssessedOrphan extends FoundOrphan {
   /** It is removed automatically. */
   readonly isRemoved: boolean;
   /** A removal in progress continues while a failure domain is unreachable: all were scanned before it began. */
-  readonly goesOn: boolean;
+  readonly isInProgress: boolean;
   readonly entry: OrphanEntry;
 }
 
@@ -43,58 +43,58 @@ const minRequeueSeconds = 5;
  */
 export async function beginRemovals(
   services: Services,
-  paper: OrphanStatusWriter,
-  judged: readonly AssessedOrphan[],
+  writer: OrphanStatusWriter,
+  assessed: readonly AssessedOrphan[],
   asked: ReadonlySet<string> | undefined,
   isUnseen: IsUnobservable = () => false,
 ): Promise<OrphanEntry[]> {
-  const { config } = paper;
+  const { config } = writer;
   const now = services.clock.now();
   const known = config.status?.orphans ?? [];
-  const entries = judged.map((one) => {
-    const { entry, orphan, evidence, isRemoved, goesOn } = one;
+  const entries = assessed.map((one) => {
+    const { entry, orphan, evidence, isRemoved, isInProgress } = one;
     const before = known.find(({ machine, removal }) => machine === entry.machine && removal);
     const isDecided = before && isRequestedRemoval(before) && findRemovalObjection(orphan, evidence) === undefined;
     // An automatic removal ends with its proof, for example because the machine was started again.
-    if (before?.removal && (isDecided || isRemoved || goesOn)) return { ...entry, removal: before.removal };
+    if (before?.removal && (isDecided || isRemoved || isInProgress)) return { ...entry, removal: before.removal };
     const isAsked = asked?.has(entry.machine) ?? false;
     if (!isAsked && !isRemoved) return entry;
     const why = isAsked ? 'A person has asked for it.' : entry.message;
-    services.events.record(config, 'Normal', 'OrphanRemoval', `${entry.what}: the removal begins. ${why}`);
+    services.events.record(config, 'Normal', 'OrphanRemoval', `${entry.resources}: the removal begins. ${why}`);
     return { ...entry, message: why, removal: createRemovalRecord(one, isAsked, now) };
   });
   // The resources of these entries are gone or their failure domain is unreachable, but addresses may remain.
   const seen = new Set(entries.map(({ machine }) => machine));
   entries.push(...known.filter((one) => (one.removal || isUnseen(one)) && !seen.has(one.machine)));
-  if (entries.some(({ removal }) => removal)) await paper.write(entries);
-  if (asked) await paper.strike();
+  if (entries.some(({ removal }) => removal)) await writer.write(entries);
+  if (asked) await writer.remove();
   return entries;
 }
 
 /** Continues all removals. Returns the remaining entries. */
 export async function continueRemovals(
   services: Services,
-  paper: OrphanStatusWriter,
-  grounds: readonly OrphanScope[],
+  writer: OrphanStatusWriter,
+  scopes: readonly OrphanScope[],
   begun: readonly OrphanEntry[],
   isUnseen: IsUnobservable = () => false,
-): Promise<{ entries: OrphanEntry[]; againInSeconds?: number }> {
+): Promise<{ entries: OrphanEntry[]; requeueAfterSeconds?: number }> {
   const entries = new Map(begun.map((entry) => [entry.machine, entry]));
   const waits: number[] = [];
   for (const entry of selectListedOrphans(begun)) {
     if (!entry.removal) continue;
-    const ground = findRemovalScope(entry, grounds);
-    if (!ground) {
+    const scope = findRemovalScope(entry, scopes);
+    if (!scope) {
       entries.set(entry.machine, { ...entry, message: describeBlockedRemoval(entry, isUnseen) });
       continue;
     }
-    const verdict = await runRemovalSteps(services, ground, entry, async (removal) => {
+    const verdict = await runRemovalSteps(services, scope, entry, async (removal) => {
       entries.set(entry.machine, { ...entry, removal: { ...removal, facts: { ...removal.facts } } });
-      await paper.write([...entries.values()]);
+      await writer.write([...entries.values()]);
     });
     if (verdict.kind === 'finished') {
       entries.delete(entry.machine);
-      services.events.record(paper.config, 'Normal', 'OrphanRemoved', `Nothing is left of ${entry.machine}.`);
+      services.events.record(writer.config, 'Normal', 'OrphanRemoved', `Nothing is left of ${entry.machine}.`);
       continue;
     }
     const last = entries.get(entry.machine) ?? entry;
@@ -103,5 +103,5 @@ export async function continueRemovals(
     entries.set(entry.machine, isOver || !removal ? rest : { ...rest, removal });
     waits.push(Math.max(minRequeueSeconds, verdict.seconds));
   }
-  return { entries: [...entries.values()], ...(waits.length > 0 ? { againInSeconds: Math.min(...waits) } : {}) };
+  return { entries: [...entries.values()], ...(waits.length > 0 ? { requeueAfterSeconds: Math.min(...waits) } : {}) };
 }

@@ -6,23 +6,23 @@ import { OrphanScanSchedule } from './orphan-scan-schedule.ts';
 describe('a scan for orphans', () => {
   const config = aProviderConfig();
   const clock = new ManualClock();
-  const rounds = new OrphanScanSchedule(clock);
+  const schedule = new OrphanScanSchedule(clock);
 
   it('is due at first, and again ten minutes after a recorded one', async () => {
-    expect(rounds.isDue(config)).toBe(true);
-    expect(rounds.isDue(config)).toBe(true);
-    rounds.finish(config);
+    expect(schedule.isDue(config)).toBe(true);
+    expect(schedule.isDue(config)).toBe(true);
+    schedule.finish(config);
     await clock.advance(300_000);
-    expect(rounds.isDue(config)).toBe(false);
+    expect(schedule.isDue(config)).toBe(false);
     await clock.advance(300_000);
-    expect(rounds.isDue(config)).toBe(true);
+    expect(schedule.isDue(config)).toBe(true);
   });
 
   it('is due after a change of the spec, or on request', () => {
-    rounds.finish(config);
-    expect(rounds.isDue({ ...config, metadata: { ...config.metadata, generation: 2 } })).toBe(true);
-    expect(rounds.isDue(config)).toBe(false);
-    rounds.forget(config);
-    expect(rounds.isDue(config)).toBe(true);
+    schedule.finish(config);
+    expect(schedule.isDue({ ...config, metadata: { ...config.metadata, generation: 2 } })).toBe(true);
+    expect(schedule.isDue(config)).toBe(false);
+    schedule.forget(config);
+    expect(schedule.isDue(config)).toBe(true);
   });
 });

@@ -29,7 +29,7 @@ export class OrphanStatusWriter {
   }
 
   /** Removes the annotation after its removals have begun or were rejected. */
-  async strike(): Promise<void> {
+  async remove(): Promise<void> {
     const patch = { metadata: { annotations: { [annotations.removeOrphans]: null } } };
     const { resourceVersion } = this.config.metadata;
     const lock = resourceVersion ? { resourceVersion } : {};

@@ -15,10 +15,14 @@ type RemovalProgress = Progress<'release'>;
 export const noLongerOrphanReason = 'OrphanNoMore';
 
 /** The progress record of a new removal. */
-export function createRemovalRecord({ orphan, ground }: FoundOrphan, isAsked: boolean, now: Date): RemovalProgress {
-  const { orphans, check } = ground;
-  const site = check.site === undefined ? {} : { site: check.site };
-  const facts: Facts = { ...orphan.facts, ...site, asked: isAsked };
+export function createRemovalRecord(
+  { orphan, failureDomain: scope }: FoundOrphan,
+  isAsked: boolean,
+  now: Date,
+): RemovalProgress {
+  const { orphans, check } = scope;
+  const failureDomain = check.failureDomain === undefined ? {} : { failureDomain: check.failureDomain };
+  const facts: Facts = { ...orphan.facts, ...failureDomain, asked: isAsked };
   return { plan: 'release', step: orphans.remove[0]?.name ?? '', since: now.toISOString(), failures: 0, facts };
 }
 
@@ -27,25 +31,25 @@ export const isRequestedRemoval = ({ removal }: Pick<OrphanEntry, 'removal'>): b
   removal?.facts['asked'] === true;
 
 /** The scope in which the removal continues; undefined if the ProviderConfig no longer names its failure domain. */
-export const findRemovalScope = ({ removal }: OrphanEntry, grounds: readonly OrphanScope[]): OrphanScope | undefined =>
-  grounds.find(({ check }) => check.site === removal?.facts['site']);
+export const findRemovalScope = ({ removal }: OrphanEntry, scopes: readonly OrphanScope[]): OrphanScope | undefined =>
+  scopes.find(({ check }) => check.failureDomain === removal?.facts['failureDomain']);
 
 /** Runs the removal steps as far as possible now. */
 export async function runRemovalSteps(
   services: Services,
-  ground: OrphanScope,
+  scope: OrphanScope,
   entry: OrphanEntry,
   save: (removal: RemovalProgress) => Promise<void>,
 ): Promise<AdvanceResult<'release'>> {
   const { installation, provider, addresses, observer, clock } = services;
-  const { platform, orphans, check } = ground;
+  const { platform, orphans, check } = scope;
   const { machine } = entry;
   const holder = addressHolder.machine(machine);
   const { signal } = check;
   const guard = (step: Step<OrphanRemovalContext>): Step<OrphanRemovalContext> => ({
     ...step,
     run: async (context) => {
-      const against = await recheckObjection(services, ground, entry);
+      const against = await recheckObjection(services, scope, entry);
       return against ? fail(noLongerOrphanReason, against) : await step.run(context);
     },
   });
@@ -78,6 +82,6 @@ async function recheckObjection(
   if (await kube.find(Machine, { name: machine }, check.signal)) return 'There is a Machine of this name again.';
   if (isRequestedRemoval(entry)) return undefined;
   const isOther = (name: string): boolean => name !== machine;
-  const found = await orphans.find({ ...check, ours: { installation, provider }, isKnown: isOther });
-  return found.some(({ runs }) => runs) ? 'It was started again.' : undefined;
+  const found = await orphans.find({ ...check, instance: { installation, provider }, isKnown: isOther });
+  return found.some(({ isRunning }) => isRunning) ? 'It was started again.' : undefined;
 }

@@ -11,14 +11,14 @@ import type { AssessedOrphan } from './orphan-removals.ts';
 export function resolveRequestedRemovals(
   services: Pick<Services, 'events' | 'stores'>,
   config: ProviderConfig,
-  judged: readonly AssessedOrphan[],
+  assessed: readonly AssessedOrphan[],
   unseen: string | undefined,
 ): ReadonlySet<string> | undefined {
   const text = config.metadata.annotations?.[annotations.removeOrphans];
   if (text === undefined) return undefined;
   const names = new Set(text.split(/[\s,]+/).filter((name) => name !== ''));
   const refused = [...names].flatMap((name) => {
-    const against = findRequestObjection(services, config, judged, name, unseen);
+    const against = findRequestObjection(services, config, assessed, name, unseen);
     return against === undefined ? [] : [{ name, against }];
   });
   for (const { name, against } of refused) {
@@ -31,12 +31,12 @@ export function resolveRequestedRemovals(
 function findRequestObjection(
   { stores }: Pick<Services, 'stores'>,
   { status }: ProviderConfig,
-  judged: readonly AssessedOrphan[],
+  assessed: readonly AssessedOrphan[],
   name: string,
   unseen: string | undefined,
 ): string | undefined {
   if (status?.orphans?.some(({ machine, removal }) => machine === name && removal)) return undefined;
-  const one = judged.find(({ orphan }) => orphan.machine === name);
+  const one = assessed.find(({ orphan }) => orphan.machine === name);
   if (one) return findRemovalObjection(one.orphan, one.evidence) ?? unseen;
   if (unseen) return unseen;
   if (stores.machines.get({ name }))

@@ -47,7 +47,7 @@ function scene(secrets: readonly object[] = [key(noted)]) {
   } as unknown as Services;
   const look = async () => await findRetainedResources(services, new AbortController().signal);
   const round = async () => {
-    for (const one of await look()) await one.letGo();
+    for (const one of await look()) await one.deleteIfUnneeded();
     await clock.advance(3600 * 1000);
   };
   return { clock, gone, there, look, round };
@@ -66,7 +66,7 @@ describe('the retained resources of a Machine that does not exist', () => {
     ['of an earlier release without annotations', key({})],
     ['of another provider', key(noted, 'other')],
   ])('do not include a key %s', async (_, secret) => {
-    expect((await scene([secret]).look()).map(({ what }) => what)).toEqual(['the address 192.0.2.7']);
+    expect((await scene([secret]).look()).map(({ description }) => description)).toEqual(['the address 192.0.2.7']);
   });
 
   it.each<[string, (there: ReturnType<typeof scene>['there']) => void]>([
@@ -100,7 +100,7 @@ describe('the retained resources of a Machine that does not exist', () => {
     for (let hour = 0; hour < 24; hour += 1) await round();
     const last = await look();
     there.machines.push(aMachine());
-    for (const one of last) expect(await one.letGo()).toBe(false);
+    for (const one of last) expect(await one.deleteIfUnneeded()).toBe(false);
     expect(gone).toEqual([]);
   });
 });

@@ -21,28 +21,28 @@ const maxTracked = 20_000;
  */
 class UnneededSinceTracker implements Closable {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #seen = new LruMap<string, { readonly since: number; readonly last: number }>(maxTracked);
+  readonly #since = new LruMap<string, { readonly since: number; readonly last: number }>(maxTracked);
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
   /** Records an observation. Returns whether the resource has been unneeded for a day. */
-  look(what: string): boolean {
+  update(description: string): boolean {
     const now = this.#clock.monotonic();
-    this.#seen.drop(({ last }) => now - last > longestGapSeconds * 1000);
-    const before = this.#seen.get(what);
+    this.#since.drop(({ last }) => now - last > longestGapSeconds * 1000);
+    const before = this.#since.get(description);
     const since = before?.since ?? now;
-    this.#seen.set(what, { since, last: now });
+    this.#since.set(description, { since, last: now });
     return now - since >= daySeconds * 1000;
   }
 
   close(): void {
-    this.#seen.clear();
+    this.#since.clear();
   }
 }
 
-type RetainedCandidate = Omit<RetainedResource, 'letGo'> & { remove(): Promise<void> };
+type RetainedCandidate = Omit<RetainedResource, 'deleteIfUnneeded'> & { remove(): Promise<void> };
 
 /** Disk keys and addresses of Machines that do not exist and that no Cluster needs, verified at the API server. */
 export async function findRetainedResources(
@@ -56,8 +56,8 @@ export async function findRetainedResources(
   const tracker = services.connections.get('unneeded-since', () => new UnneededSinceTracker(services.clock));
   return unneeded.map((one) => ({
     ...one,
-    letGo: async () => {
-      if (!tracker.look(one.what)) return false;
+    deleteIfUnneeded: async () => {
+      if (!tracker.update(one.description)) return false;
       // Checked again right before the removal: a Machine of that name may have been created, or its Cluster restored.
       if ((await filterUnneeded(services, [one], signal)).length === 0) return false;
       await one.remove();
@@ -74,15 +74,15 @@ function listDiskKeys(services: Services, signal: AbortSignal): RetainedCandidat
     const [system, opens] = [notes[annotations.madeOn], notes[annotations.opens]];
     const isOurs = marks[labels.provider] === services.provider;
     if (!isOurs || machine === undefined || system === undefined || !opens) return [];
-    const remove = () => diskKeyOf(services, machine, signal).forget();
-    return [{ machine, system, roots: opens.split(','), what: `the Secret ${metadata.name}`, remove }];
+    const remove = () => diskKeyOf(services, machine, signal).delete();
+    return [{ machine, system, roots: opens.split(','), description: `the Secret ${metadata.name}`, remove }];
   });
 }
 
 async function listAddresses({ addresses }: Services, signal: AbortSignal): Promise<RetainedCandidate[]> {
-  return (await addresses.placed(signal)).map(({ machine, address, system: madeOn }) => ({
+  return (await addresses.leasedAddress(signal)).map(({ machine, address, system: madeOn }) => ({
     ...parseSystemAndRoots(madeOn),
-    ...{ machine, what: `the address ${address}` },
+    ...{ machine, description: `the address ${address}` },
     remove: () => addresses.release(addressHolder.machine(machine), signal),
   }));
 }
@@ -104,7 +104,7 @@ async function filterUnneeded<T extends { readonly machine: string }>(
   const free: T[] = [];
   for (const one of all) {
     if (machines.has(one.machine)) continue;
-    const { need } = await gatherMachineEvidence(services, clusters, one.machine, signal);
+    const { needReason: need } = await gatherMachineEvidence(services, clusters, one.machine, signal);
     if (need === undefined) free.push(one);
   }
   return free;

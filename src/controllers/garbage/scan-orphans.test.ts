@@ -7,31 +7,33 @@ import { type OrphanScope, scanOrphans } from './scan-orphans.ts';
 
 const machine = aMachine();
 const { name } = machine.metadata;
-const at = (site: string | undefined, ...orphans: Orphan[]): OrphanScope =>
+const at = (failureDomain: string | undefined, ...orphans: Orphan[]): OrphanScope =>
   ({
     platform: 'truenas',
     orphans: { find: async () => orphans, remove: [] },
-    check: { site, signal: new AbortController().signal },
+    check: { failureDomain, signal: new AbortController().signal },
   }) as unknown as OrphanScope;
-const silent = (site: string): OrphanScope => ({
-  ...at(site),
+const silent = (failureDomain: string): OrphanScope => ({
+  ...at(failureDomain),
   orphans: { find: () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE')), remove: [] },
 });
-const left = (what: string, runs = false): Orphan => ({ machine: name, what: [what], runs, facts: {} });
+const left = (what: string, runs = false): Orphan => ({ machine: name, resources: [what], isRunning: runs, facts: {} });
 
-async function find(grounds: readonly OrphanScope[], there: readonly object[] = []) {
+async function find(scopes: readonly OrphanScope[], there: readonly object[] = []) {
   const services = {
     ...{ installation: 'installation-1', provider: 'talos' },
     stores: { machines: { get: () => undefined } },
     kube: { list: async () => ({ items: there }) },
   } as unknown as Services;
-  return await scanOrphans(services, 'home', grounds);
+  return await scanOrphans(services, 'home', scopes);
 }
 
 describe('orphans', () => {
   it('are found with their failure domain', async () => {
     const { found } = await find([at('a'), at('b', left('dataset x'))]);
-    expect(found.map(({ orphan, ground }) => [orphan, ground.check.site])).toEqual([[left('dataset x'), 'b']]);
+    expect(found.map(({ orphan, failureDomain: scope }) => [orphan, scope.check.failureDomain])).toEqual([
+      [left('dataset x'), 'b'],
+    ]);
   });
 
   it('are in doubt in two failure domains: one of them may be a copy', async () => {
@@ -49,15 +51,17 @@ describe('orphans', () => {
   });
 
   it('are found in reachable failure domains while others are unreachable', async () => {
-    const { found, away } = await find([silent('a'), at('b', left('dataset x'))]);
-    expect(found.map(({ ground }) => ground.check.site)).toEqual(['b']);
-    expect(away.map(({ ground, error }) => [ground.check.site, error.code])).toEqual([['a', 'TRUENAS_UNREACHABLE']]);
+    const { found, unreachable } = await find([silent('a'), at('b', left('dataset x'))]);
+    expect(found.map(({ failureDomain: scope }) => scope.check.failureDomain)).toEqual(['b']);
+    expect(unreachable.map(({ failureDomain: scope, error }) => [scope.check.failureDomain, error.code])).toEqual([
+      ['a', 'TRUENAS_UNREACHABLE'],
+    ]);
   });
 
   it('are in doubt if a Machine of the name was created elsewhere, and only in the same ProviderConfig', async () => {
     const here = { ...left('dataset x'), facts: { system: 'nas-a' } };
-    const made = (site: string, system: string, config = 'home'): object => {
-      const spec = { ...machine.spec, site, providerConfigRef: { name: config } };
+    const made = (failureDomain: string, system: string, config = 'home'): object => {
+      const spec = { ...machine.spec, failureDomain, providerConfigRef: { name: config } };
       return { ...machine, spec, status: { ...machine.status, progress: { facts: { system } } } };
     };
     const look = async (one: object) => (await find([at('a', here)], [one])).found.map(({ orphan }) => orphan.doubt);

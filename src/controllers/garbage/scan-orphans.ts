@@ -15,14 +15,14 @@ export interface OrphanScope {
 /** An orphan and the scope in which it was found. */
 export interface FoundOrphan {
   readonly orphan: Orphan;
-  readonly ground: OrphanScope;
+  readonly failureDomain: OrphanScope;
 }
 
 /** The result of a scan. */
 export interface OrphanScan {
   readonly found: readonly FoundOrphan[];
   /** The failure domains that could not be scanned, with their errors. */
-  readonly away: readonly { readonly ground: OrphanScope; readonly error: ProviderError }[];
+  readonly unreachable: readonly { readonly failureDomain: OrphanScope; readonly error: ProviderError }[];
 }
 
 /**
@@ -33,50 +33,57 @@ export interface OrphanScan {
 export async function scanOrphans(
   services: Pick<Services, 'kube' | 'stores' | 'installation' | 'provider'>,
   config: string,
-  grounds: readonly OrphanScope[],
+  scopes: readonly OrphanScope[],
 ): Promise<OrphanScan> {
   const { kube, stores, installation, provider } = services;
-  const look = async (ground: OrphanScope): Promise<OrphanScan> => {
-    const { orphans, check } = ground;
+  const look = async (scope: OrphanScope): Promise<OrphanScan> => {
+    const { orphans, check } = scope;
     const isKnown = (name: string): boolean => {
       const machine = stores.machines.get({ name });
-      return machine !== undefined && !isInOtherFailureDomain(machine, config, ground);
+      return machine !== undefined && !isInOtherFailureDomain(machine, config, scope);
     };
     try {
-      const found = await orphans.find({ ...check, ours: { installation, provider }, isKnown });
-      return { found: found.map((orphan) => ({ orphan, ground })), away: [] };
+      const found = await orphans.find({ ...check, instance: { installation, provider }, isKnown });
+      return { found: found.map((orphan) => ({ orphan, failureDomain: scope })), unreachable: [] };
     } catch (error) {
       check.signal.throwIfAborted();
       if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
-      return { found: [], away: [{ ground, error }] };
+      return { found: [], unreachable: [{ failureDomain: scope, error }] };
     }
   };
-  const looks = await Promise.all(grounds.map(look));
-  const [found, away] = [looks.flatMap((one) => one.found), looks.flatMap((one) => one.away)];
+  const looks = await Promise.all(scopes.map(look));
+  const [found, away] = [looks.flatMap((one) => one.found), looks.flatMap((one) => one.unreachable)];
   const [first] = found;
-  if (!first) return { found: [], away };
+  if (!first) return { found: [], unreachable: away };
   // After the scan: a Machine is created before its resources.
-  const { items } = await kube.list(Machine, {}, first.ground.check.signal);
+  const { items } = await kube.list(Machine, {}, first.failureDomain.check.signal);
   const machines = new Map(items.map((machine) => [machine.metadata.name, machine]));
   const left = found.flatMap((one) => excludeLiving(one, machines.get(one.orphan.machine), config));
-  return { found: mergeCopies(left), away };
+  return { found: mergeCopies(left), unreachable: away };
 }
 
 /**
  * The Machine was created in another failure domain of the ProviderConfig: the resources of its name here belong to an
  * earlier Machine.
  */
-const isInOtherFailureDomain = ({ spec }: Machine, config: string, { check: { site } }: OrphanScope): boolean =>
-  spec.providerConfigRef.name === config && spec.site !== undefined && site !== undefined && spec.site !== site;
+const isInOtherFailureDomain = (
+  { spec }: Machine,
+  config: string,
+  { check: { failureDomain } }: OrphanScope,
+): boolean =>
+  spec.providerConfigRef.name === config &&
+  spec.failureDomain !== undefined &&
+  failureDomain !== undefined &&
+  spec.failureDomain !== failureDomain;
 
 function excludeLiving(found: FoundOrphan, machine: Machine | undefined, config: string): FoundOrphan[] {
   if (!machine) return [found];
-  const { orphan, ground } = found;
+  const { orphan, failureDomain: scope } = found;
   // Two failure domains of the list may be the same system.
   const [made, here] = [machine.status?.progress?.facts['system'], orphan.facts['system']];
-  if (!isInOtherFailureDomain(machine, config, ground) || made === undefined || made === here) return [];
-  const doubt = `There is a Machine of this name at ${machine.spec.site}, which has its address and its key. Remove by hand what is here.`;
-  return [{ ground, orphan: { ...orphan, doubt: orphan.doubt ?? doubt } }];
+  if (!isInOtherFailureDomain(machine, config, scope) || made === undefined || made === here) return [];
+  const doubt = `There is a Machine of this name at ${machine.spec.failureDomain}, which has its address and its key. Remove by hand what is here.`;
+  return [{ failureDomain: scope, orphan: { ...orphan, doubt: orphan.doubt ?? doubt } }];
 }
 
 /**
@@ -89,12 +96,12 @@ function mergeCopies(all: readonly FoundOrphan[]): FoundOrphan[] {
     const found = all.filter(({ orphan }) => orphan.machine === machine);
     const [one, ...others] = found;
     if (!one || others.length === 0) return found;
-    const sites = found.map(({ ground }) => ground.check.site).join(', ');
+    const failureDomains = found.map(({ failureDomain: scope }) => scope.check.failureDomain).join(', ');
     const orphan: Orphan = {
       ...one.orphan,
-      what: [...new Set(found.flatMap(({ orphan }) => orphan.what))],
-      runs: found.some(({ orphan }) => orphan.runs),
-      doubt: `Its mark is at more than one place (${sites}), so that one may be a copy. Remove that by hand.`,
+      resources: [...new Set(found.flatMap(({ orphan }) => orphan.resources))],
+      isRunning: found.some(({ orphan }) => orphan.isRunning),
+      doubt: `Its mark is at more than one place (${failureDomains}), so that one may be a copy. Remove that by hand.`,
     };
     return [{ ...one, orphan }];
   });

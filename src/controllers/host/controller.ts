@@ -30,11 +30,11 @@ export async function reconcileHost(
   // The record of a task must never be older than our own last write.
   const found = seen && !isIdle(seen) ? await services.kube.find(Host, key, context.signal) : seen;
   if (!found) return {};
-  const sight = await buildHostSnapshot(services, found, context.signal);
-  if (!sight) return {};
+  const snapshot = await buildHostSnapshot(services, found, context.signal);
+  if (!snapshot) return {};
   const { operation, object: host } = await consumeOperation(services.kube, Host, found, context.signal);
   if (operation === 'ignore') return {};
-  const held = await ensureHostFinalizer(services, { ...sight, host }, context);
+  const held = await ensureHostFinalizer(services, { ...snapshot, host }, context);
   return held ? await runDecisions(services, held, context) : {};
 }
 
@@ -45,13 +45,13 @@ const isIdle = (host: Host): boolean =>
 
 async function ensureHostFinalizer(
   { kube }: Services,
-  sight: HostSnapshot,
+  snapshot: HostSnapshot,
   { signal }: HostReconcileContext,
 ): Promise<HostSnapshot | undefined> {
-  const { host, keeper } = sight;
-  if (host.metadata.deletionTimestamp || !keeper) return sight;
+  const { host, providerConfig: owner } = snapshot;
+  if (host.metadata.deletionTimestamp || !owner) return snapshot;
   const held = await ensureFinalizer(kube, Host, host, finalizers.host, signal);
-  return held && { ...sight, host: held };
+  return held && { ...snapshot, host: held };
 }
 
 /** Executes decisions until nothing more can be done now, then returns the snapshot for the status. */
@@ -60,32 +60,32 @@ async function runDecisions(
   first: HostSnapshot,
   context: HostReconcileContext,
 ): Promise<ReconcileResult> {
-  let sight = first;
-  for (let decision = decideHost(sight); decision.kind !== 'settled'; decision = decideHost(sight)) {
-    const next = await actOnHost(services, sight, decision, context);
+  let snapshot = first;
+  for (let decision = decideHost(snapshot); decision.kind !== 'settled'; decision = decideHost(snapshot)) {
+    const next = await actOnHost(services, snapshot, decision, context);
     if (!next) return {};
-    sight = next;
+    snapshot = next;
   }
-  const { host } = sight;
-  const status = describeHostStatus(sight, services.clock.now());
+  const { host } = snapshot;
+  const status = describeHostStatus(snapshot, services.clock.now());
   const changed = await patchStatusIfExists(services.kube, Host, host, status, context.signal, { locked: true });
   if (changed) recordHostEvents(services.events, host, status);
-  recordTaskEnd(services, sight);
-  return { againInSeconds: requeueAfterSeconds(sight) };
+  recordTaskEnd(services, snapshot);
+  return { requeueAfterSeconds: requeueAfterSeconds(snapshot) };
 }
 
-function recordTaskEnd({ events }: Services, sight: HostSnapshot): void {
-  const { host, verdict } = sight;
-  if (!verdict || remainingTask(sight)) return;
+function recordTaskEnd({ events }: Services, snapshot: HostSnapshot): void {
+  const { host, identification } = snapshot;
+  if (!identification || remainingTask(snapshot)) return;
   const [done, failed] =
-    verdict.progress.plan === 'inspect' ? ['Inspected', 'InspectFailed'] : ['Rebooted', 'RebootFailed'];
-  if (verdict.kind === 'finished') events.record(host, 'Normal', done, 'It was done as asked for.');
-  else events.record(host, 'Warning', failed, describeTaskProgress(sight));
+    identification.progress.plan === 'inspect' ? ['Inspected', 'InspectFailed'] : ['Rebooted', 'RebootFailed'];
+  if (identification.kind === 'finished') events.record(host, 'Normal', done, 'It was done as asked for.');
+  else events.record(host, 'Warning', failed, describeTaskProgress(snapshot));
 }
 
-function requeueAfterSeconds(sight: HostSnapshot): number {
-  const { host, identity, verdict } = sight;
-  if (verdict && verdict.kind !== 'finished' && remainingTask(sight)) return verdict.seconds;
+function requeueAfterSeconds(snapshot: HostSnapshot): number {
+  const { host, identity, identification } = snapshot;
+  if (identification && identification.kind !== 'finished' && remainingTask(snapshot)) return identification.seconds;
   const waits = (identity && 'unasked' in identity) || hostTaskKinds.some((plan) => isTaskRequested(host, plan));
   return waits ? waitingSeconds : idleSeconds;
 }

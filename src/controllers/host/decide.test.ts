@@ -29,7 +29,7 @@ interface Words {
   readonly sight?: Partial<HostSnapshot>;
 }
 
-function aSight({ notes = [], deleted = false, status = {}, sight = {} }: Words): HostSnapshot {
+function aSight({ notes = [], deleted = false, status = {}, sight: snapshot = {} }: Words): HostSnapshot {
   const host: Host = {
     ...{ apiVersion: `${group}/${version}`, kind: 'Host' },
     metadata: {
@@ -43,11 +43,11 @@ function aSight({ notes = [], deleted = false, status = {}, sight = {} }: Words)
   return {
     host,
     holder: { kind: 'none' },
-    keeper: {} as never,
-    rival: undefined,
+    providerConfig: {} as never,
+    duplicate: undefined,
     isSurplus: false,
     identity,
-    ...sight,
+    ...snapshot,
   };
 }
 
@@ -61,7 +61,7 @@ describe('the next action for a Host', () => {
     ['a new one is identified', { sight: { identity: undefined as never } }, 'identify'],
     [
       'one that no ProviderConfig uses is not identified',
-      { sight: { keeper: undefined, identity: undefined as never } },
+      { sight: { providerConfig: undefined, identity: undefined as never } },
       'settled',
     ],
     ['an available one in deletion is released', { deleted: true }, 'let-go'],
@@ -97,7 +97,7 @@ describe('the next action for a Host', () => {
     ['and continues without another request', { status: { task } }, 'walk', { plan: 'inspect' }],
     [
       'but not while its provider is unreachable',
-      { status: { task }, sight: { identity: { unasked: 'No.', reason: 'PlatformUnreachable' } } },
+      { status: { task }, sight: { identity: { notIdentified: 'No.', reason: 'PlatformUnreachable' } } },
       'settled',
     ],
     [
@@ -120,7 +120,7 @@ describe('the next action for a Host', () => {
     ],
     [
       'no inspection begins on the server of another Host',
-      { notes: ['inspect'], sight: { rival: 'b' } },
+      { notes: ['inspect'], sight: { duplicate: 'b' } },
       'refuse',
       { reason: 'SameServer' },
     ],
@@ -147,7 +147,7 @@ describe('the next action for a Host', () => {
       'refuse',
       { plan: 'inspect' },
     ],
-    ['a task runs once in each reconcile', { notes: ['reboot'], sight: { verdict: {} as never } }, 'settled'],
+    ['a task runs once in each reconcile', { notes: ['reboot'], sight: { identification: {} as never } }, 'settled'],
   ])('%s', (_, words, kind, more = {}) => {
     expect(decideHost(aSight(words))).toMatchObject({ kind, ...more });
   });

@@ -13,15 +13,15 @@ export type HostDecision =
   | { readonly kind: 'settled' };
 
 /** Decides from the snapshot alone. Executing the decision yields a snapshot in which it is done. */
-export function decideHost(sight: HostSnapshot): HostDecision {
-  const { host, holder, keeper } = sight;
+export function decideHost(snapshot: HostSnapshot): HostDecision {
+  const { host, holder, providerConfig: owner } = snapshot;
   // The deletion of a Host whose Machine is gone is the user's decision about its data.
   if (host.metadata.deletionTimestamp && holder.kind !== 'machine') return { kind: 'let-go' };
-  if (holder.kind === 'gone') return decideMissingHolder(sight, holder.name);
-  if (sight.isSurplus) return { kind: 'free' };
-  if (!keeper || sight.verdict) return { kind: 'settled' };
-  if (!sight.identity) return { kind: 'identify' };
-  return decideTask(sight);
+  if (holder.kind === 'gone') return decideMissingHolder(snapshot, holder.name);
+  if (snapshot.isSurplus) return { kind: 'free' };
+  if (!owner || snapshot.identification) return { kind: 'settled' };
+  if (!snapshot.identity) return { kind: 'identify' };
+  return decideTask(snapshot);
 }
 
 /** A claim without any write to the server is released. Any other missing holder needs a user's decision. */
@@ -36,13 +36,15 @@ function decideMissingHolder({ host }: HostSnapshot, machine: string): HostDecis
 const describeMissingHolder = (machine: string): string =>
   `Machine ${machine} does not exist any more and has not let this Host go: the server may still run, and its disks hold what was written for it. See to it that nobody needs it, then remove this annotation: the server is free again from then on.`;
 
-function decideTask(sight: HostSnapshot): HostDecision {
-  const { task } = hostStatusOf(sight.host);
+function decideTask(snapshot: HostSnapshot): HostDecision {
+  const { task } = hostStatusOf(snapshot.host);
   if (task)
-    return sight.identity && 'unasked' in sight.identity ? { kind: 'settled' } : { kind: 'walk', plan: task.plan };
+    return snapshot.identity && 'unasked' in snapshot.identity
+      ? { kind: 'settled' }
+      : { kind: 'walk', plan: task.plan };
   for (const plan of hostTaskKinds) {
-    if (!isTaskRequested(sight.host, plan)) continue;
-    const judgement = assessTask(sight, plan);
+    if (!isTaskRequested(snapshot.host, plan)) continue;
+    const judgement = assessTask(snapshot, plan);
     if (judgement.kind === 'go') return { kind: 'walk', plan };
     if (judgement.kind === 'refused') return { ...judgement, kind: 'refuse', plan };
   }
@@ -55,13 +57,14 @@ type TaskAssessment =
   | { readonly kind: 'refused'; readonly reason: ConditionReason; readonly message: string };
 
 /** Whether a requested task can begin. */
-export function assessTask(sight: HostSnapshot, plan: HostTaskKind): TaskAssessment {
-  const { identity, rival } = sight;
+export function assessTask(snapshot: HostSnapshot, plan: HostTaskKind): TaskAssessment {
+  const { identity, duplicate } = snapshot;
   if (!identity) return { kind: 'waits', reason: 'NotUsed', message: 'No ProviderConfig uses this Host.' };
-  if ('unasked' in identity) return { kind: 'waits', reason: identity.reason, message: identity.unasked };
+  if ('notIdentified' in identity) return { kind: 'waits', reason: identity.reason, message: identity.notIdentified };
   if ('refused' in identity) return { kind: 'refused', reason: 'NotIdentified', message: identity.refused };
-  if (rival !== undefined) return { kind: 'refused', reason: 'SameServer', message: describeDuplicateHost(rival) };
-  return plan === 'inspect' ? assessInspection(sight) : assessReboot(sight);
+  if (duplicate !== undefined)
+    return { kind: 'refused', reason: 'SameServer', message: describeDuplicateHost(duplicate) };
+  return plan === 'inspect' ? assessInspection(snapshot) : assessReboot(snapshot);
 }
 
 export const describeDuplicateHost = (rival: string): string =>

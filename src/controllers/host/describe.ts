@@ -25,27 +25,27 @@ import { assessTask, describeDuplicateHost } from './decide.ts';
 import { type HostSnapshot, type HostTaskKind, hostTaskKinds, isTaskRequested } from './view.ts';
 
 /** The status of a Host. */
-export function describeHostStatus(sight: HostSnapshot, now: Date): HostStatus {
-  const { host, holder, identity } = sight;
+export function describeHostStatus(snapshot: HostSnapshot, now: Date): HostStatus {
+  const { host, holder, identity } = snapshot;
   const before = hostStatusOf(host);
   const generation = host.metadata.generation ?? 0;
-  const [identified, usable] = [describeIdentified(sight), describeUsable(sight)];
-  const running = describeRunningTasks(sight);
-  const tasks = [...running, ...describeEndedTask(sight)];
-  const held = host.metadata.deletionTimestamp && holder.kind === 'machine' ? [describeInUse(sight)] : [];
+  const [identified, usable] = [describeIdentified(snapshot), describeUsable(snapshot)];
+  const running = describeRunningTasks(snapshot);
+  const tasks = [...running, ...describeEndedTask(snapshot)];
+  const held = host.metadata.deletionTimestamp && holder.kind === 'machine' ? [describeInUse(snapshot)] : [];
   const ready = summarizeReady([...held, usable, identified, ...running.filter(({ type }) => type === 'Inspected')]);
   const { server: _, task: __, message: ___, ...kept } = before;
   // The facts of steps in this reconcile are newer.
-  const server = identity && 'server' in identity && !sight.verdict ? identity.server : before.server;
-  const task = remainingTask(sight);
-  const state = describeState(sight, identified.status, usable.reason);
+  const server = identity && 'server' in identity && !snapshot.identification ? identity.server : before.server;
+  const task = remainingTask(snapshot);
+  const state = describeState(snapshot, identified.status, usable.reason);
   return {
     ...kept,
     observedGeneration: generation,
     state,
     ...(server && { server }),
     ...(task && { task }),
-    message: describeMessage(sight, state, [...running, ready]),
+    message: describeMessage(snapshot, state, [...running, ready]),
     conditions: mergeConditions(before.conditions, [identified, usable, ...held, ...tasks, ready], { generation, now }),
   };
 }
@@ -82,24 +82,24 @@ function describeIdentified({ host, identity }: HostSnapshot): ConditionState {
   const known = hostStatusOf(host).conditions.find(({ type }) => type === 'Identified');
   if (known?.status === 'True' && known.observedGeneration === host.metadata.generation)
     return conditionTrue('Identified');
-  if (identity) return conditionUnknown('Identified', identity.reason, identity.unasked);
+  if (identity) return conditionUnknown('Identified', identity.reason, identity.notIdentified);
   return conditionUnknown('Identified', 'NotUsed', 'Nobody was asked for it.');
 }
 
-function describeUsable(sight: HostSnapshot): ConditionState {
-  const { host, holder, keeper, rival } = sight;
+function describeUsable(snapshot: HostSnapshot): ConditionState {
+  const { host, holder, providerConfig: owner, duplicate } = snapshot;
   const error = permanentErrorOf(host);
   if (holder.kind === 'gone') return conditionFalse('Usable', 'MachineGone', error ?? '');
   if (error !== undefined) return conditionFalse('Usable', 'PermanentError', error);
   const view = toHostView(host);
   if (!view) return conditionFalse('Usable', 'InvalidConfig', 'The spec is not valid. Correct it.');
-  if (rival !== undefined) return conditionFalse('Usable', 'SameServer', describeDuplicateHost(rival));
-  if (!keeper) {
+  if (duplicate !== undefined) return conditionFalse('Usable', 'SameServer', describeDuplicateHost(duplicate));
+  if (!owner) {
     const message = 'No ProviderConfig uses this Host: no selector of a size fits its labels.';
     return conditionFalse('Usable', 'NotUsed', message);
   }
-  if (host.spec.maintenance) return conditionFalse('Usable', 'InMaintenance', describeMaintenance(sight));
-  const unusable = holder.kind === 'machine' ? undefined : keeper.inventory.whyUnusable(view);
+  if (host.spec.maintenance) return conditionFalse('Usable', 'InMaintenance', describeMaintenance(snapshot));
+  const unusable = holder.kind === 'machine' ? undefined : owner.inventory.whyUnusable(view);
   return unusable === undefined ? conditionTrue('Usable') : conditionFalse('Usable', 'NoUsableDisk', unusable);
 }
 
@@ -116,13 +116,15 @@ function describeInUse({ holder }: HostSnapshot): ConditionState {
 const taskConditionTypes: Readonly<Record<HostTaskKind, ConditionType>> = { inspect: 'Inspected', reboot: 'Rebooted' };
 
 /** Tasks that run or wait for their start. */
-function describeRunningTasks(sight: HostSnapshot): ConditionState[] {
-  const { verdict, host } = sight;
-  if (verdict && remainingTask(sight))
-    return [conditionFalse(taskConditionTypes[verdict.progress.plan], 'StepWaiting', describeTaskProgress(sight))];
+function describeRunningTasks(snapshot: HostSnapshot): ConditionState[] {
+  const { identification, host } = snapshot;
+  if (identification && remainingTask(snapshot))
+    return [
+      conditionFalse(taskConditionTypes[identification.progress.plan], 'StepWaiting', describeTaskProgress(snapshot)),
+    ];
   return hostTaskKinds.flatMap((plan) => {
     if (!isTaskRequested(host, plan)) return [];
-    const judgement = assessTask(sight, plan);
+    const judgement = assessTask(snapshot, plan);
     return judgement.kind === 'waits'
       ? [conditionFalse(taskConditionTypes[plan], judgement.reason, judgement.message)]
       : [];
@@ -130,28 +132,29 @@ function describeRunningTasks(sight: HostSnapshot): ConditionState[] {
 }
 
 /** Tasks that have finished or failed. */
-function describeEndedTask(sight: HostSnapshot): ConditionState[] {
-  const { verdict, refusal } = sight;
-  if (refusal) return [conditionFalse(taskConditionTypes[refusal.plan], refusal.reason, refusal.message)];
-  if (!verdict || remainingTask(sight)) return [];
-  const type = taskConditionTypes[verdict.progress.plan];
+function describeEndedTask(snapshot: HostSnapshot): ConditionState[] {
+  const { identification, rejectionReason } = snapshot;
+  if (rejectionReason)
+    return [conditionFalse(taskConditionTypes[rejectionReason.plan], rejectionReason.reason, rejectionReason.message)];
+  if (!identification || remainingTask(snapshot)) return [];
+  const type = taskConditionTypes[identification.progress.plan];
   return [
-    verdict.kind === 'finished'
+    identification.kind === 'finished'
       ? conditionTrue(type)
-      : conditionFalse(type, taskEndReason(sight), describeTaskProgress(sight)),
+      : conditionFalse(type, taskEndReason(snapshot), describeTaskProgress(snapshot)),
   ];
 }
 
-const taskEndReason = ({ verdict }: HostSnapshot): ConditionReason =>
-  verdict?.kind === 'failed' ? toStepReason(verdict.reason) : 'Overdue';
+const taskEndReason = ({ identification }: HostSnapshot): ConditionReason =>
+  identification?.kind === 'failed' ? toStepReason(identification.reason) : 'Overdue';
 
 /** The task to continue. A failed or timed-out task is over: the user requests it again. */
-export function remainingTask({ host, verdict }: HostSnapshot): HostStatus['task'] {
-  if (!verdict) return hostStatusOf(host).task;
-  const goesOn = (verdict.kind === 'waiting' || verdict.kind === 'error') && !verdict.overdue;
-  return goesOn ? { ...verdict.progress, facts: { ...verdict.progress.facts } } : undefined;
+export function remainingTask({ host, identification }: HostSnapshot): HostStatus['task'] {
+  if (!identification) return hostStatusOf(host).task;
+  const goesOn = (identification.kind === 'waiting' || identification.kind === 'error') && !identification.overdue;
+  return goesOn ? { ...identification.progress, facts: { ...identification.progress.facts } } : undefined;
 }
 
 /** The progress of a task, as a sentence that begins with the step name. */
-export const describeTaskProgress = ({ verdict }: HostSnapshot): string =>
-  (verdict && describeStepProgress(verdict)) ?? '';
+export const describeTaskProgress = ({ identification }: HostSnapshot): string =>
+  (identification && describeStepProgress(identification)) ?? '';

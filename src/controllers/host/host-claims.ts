@@ -43,12 +43,12 @@ export class HostClaims {
   of(machine: Machine, signal: AbortSignal): HostClaim {
     return {
       servers: () => this.servers(),
-      held: async () => {
+      current: async () => {
         const host = await this.#held(machine, signal);
         return host && requireHostView(host);
       },
       claim: (refuse) => this.#claim(machine, refuse, signal),
-      note: (change) => this.#note(machine, change, signal),
+      updateStatus: (change) => this.#note(machine, change, signal),
       release: () => this.#release(machine, signal),
     };
   }
@@ -65,7 +65,7 @@ export class HostClaims {
   ): Promise<HostView | { rejected: RejectionCounts }> {
     if (machine.metadata.deletionTimestamp)
       throw new ProviderError('INTERNAL', 'A Machine that is being deleted claimed a Host.');
-    const known = await this.#hinted(machine, signal);
+    const known = await this.#preferred(machine, signal);
     if (known) return requireHostView(known);
     const { fitting, rejected } = filterHosts(this.#parts.store.list(), refuse);
     if (fitting.length === 0) return { rejected };
@@ -74,7 +74,7 @@ export class HostClaims {
     const held = chooseHeldHost(items.filter((host) => isHolder(machine, host)));
     if (held) return requireHostView(held);
     for (const host of filterHosts(items, refuse).fitting) {
-      const claimed = await this.#try(host, machine, refuse, signal);
+      const claimed = await this.#tryClaim(host, machine, refuse, signal);
       if (claimed) return requireHostView(claimed);
     }
     return {
@@ -83,7 +83,7 @@ export class HostClaims {
   }
 
   /** Undefined if another Machine was faster, or the Host has changed. */
-  async #try({ metadata: { name } }: Host, machine: Machine, refuse: RejectHost, signal: AbortSignal) {
+  async #tryClaim({ metadata: { name } }: Host, machine: Machine, refuse: RejectHost, signal: AbortSignal) {
     if (this.#trying.has(name)) return undefined;
     this.#trying.add(name);
     try {
@@ -143,14 +143,14 @@ export class HostClaims {
 
   /** The Host that the Machine holds, read from the API server. */
   async #held(machine: Machine, signal: AbortSignal): Promise<Host | undefined> {
-    const hinted = await this.#hinted(machine, signal);
+    const hinted = await this.#preferred(machine, signal);
     if (hinted) return hinted;
     const { items } = await this.#parts.kube.list(Host, {}, signal);
     return chooseHeldHost(items.filter((host) => isHolder(machine, host)));
   }
 
   /** The same with the cache as a hint. */
-  async #hinted(machine: Machine, signal: AbortSignal): Promise<Host | undefined> {
+  async #preferred(machine: Machine, signal: AbortSignal): Promise<Host | undefined> {
     const hint = chooseHeldHost(this.#parts.store.by('machine', machine.metadata.uid ?? ''));
     const host = hint && (await this.#parts.kube.find(Host, { name: hint.metadata.name }, signal));
     return host && isHolder(machine, host) ? host : undefined;

@@ -17,35 +17,35 @@ export interface HostReconcileContext {
 
 /** The ProviderConfig and the credentials for requests about a server. */
 export interface InventoryAccess {
-  readonly keeper: ManagingConfig;
+  readonly providerConfig: ManagingConfig;
   readonly credentials: SecretStrings;
 }
 
 /** The access to the provider of a server, or why it is not available. */
 export function findInventoryAccess(
   services: Services,
-  keeper: ManagingConfig,
+  owner: ManagingConfig,
 ): InventoryAccess | { readonly missing: string } {
-  const found = findPlatformCredentials(services, keeper.platform, keeper.section);
-  return 'missing' in found ? found : { keeper, credentials: found.secrets };
+  const found = findPlatformCredentials(services, owner.platform, owner.section);
+  return 'missing' in found ? found : { providerConfig: owner, credentials: found.secrets };
 }
 
 /** The context of requests and steps for a Host. Throws if its spec is invalid. */
 export function toHostContext(
   services: Services,
-  { keeper, credentials }: InventoryAccess,
+  { providerConfig: owner, credentials }: InventoryAccess,
   host: Host,
   { signal, log }: HostReconcileContext,
-): Omit<HostContext, 'facts' | 'note'> {
+): Omit<HostContext, 'facts' | 'updateStatus'> {
   const { installation, provider, connections, clock } = services;
   const view = toHostView(host);
   if (!view) throw new ProviderError('CONFIG_INVALID', `The spec of Host ${host.metadata.name} is not valid.`);
   return {
-    config: keeper.section,
+    config: owner.section,
     owner: { installation, provider, machine: hostStatusOf(host).machineRef?.name ?? '' },
     ...{ credentials, connections, log, clock, signal },
     host: view,
-    servers: () => services.hosts.servers(),
+    hostedServers: () => services.hosts.servers(),
     bootId: () => readBootId(services, host, signal),
   };
 }
@@ -72,19 +72,19 @@ async function readBootId(services: Services, host: Host, signal: AbortSignal): 
 /** Asks the provider whether the server is the one in the spec. */
 export async function identifyServer(
   services: Services,
-  sight: HostSnapshot,
-  keeper: ManagingConfig,
+  snapshot: HostSnapshot,
+  owner: ManagingConfig,
   run: HostReconcileContext,
 ): Promise<HostIdentification> {
-  const asker = findInventoryAccess(services, keeper);
-  if ('missing' in asker) return { unasked: asker.missing, reason: 'CredentialsMissing' };
+  const access = findInventoryAccess(services, owner);
+  if ('missing' in access) return { notIdentified: access.missing, reason: 'CredentialsMissing' };
   try {
-    const context = toHostContext(services, asker, sight.host, run);
-    return await keeper.inventory.identify({ ...context, facts: {}, note: async () => {} });
+    const context = toHostContext(services, access, snapshot.host, run);
+    return await owner.inventory.identify({ ...context, facts: {}, updateStatus: async () => {} });
   } catch (error) {
     run.signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     const reason = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
-    return { unasked: error.message, reason };
+    return { notIdentified: error.message, reason };
   }
 }

@@ -18,28 +18,28 @@ import { type HostSnapshot, type HostTaskKind, isTaskRequested } from './view.ts
  */
 export async function runTaskSteps(
   services: Services,
-  sight: HostSnapshot,
+  snapshot: HostSnapshot,
   plan: HostTaskKind,
-  asker: InventoryAccess,
+  access: InventoryAccess,
   run: HostReconcileContext,
 ): Promise<HostSnapshot> {
-  const paper = new HostWriter(services, sight.host, run.signal);
-  const { platform, inventory } = asker.keeper;
+  const writer = new HostWriter(services, snapshot.host, run.signal);
+  const { platform, inventory } = access.providerConfig;
   // Steps read the server data of the provider from the status and add to it.
-  if (sight.identity && 'server' in sight.identity) await paper.write({ server: sight.identity.server });
+  if (snapshot.identity && 'server' in snapshot.identity) await writer.write({ server: snapshot.identity.server });
   const verdict = await advance<HostContext, HostTaskKind>({
     plan,
     steps: inventory[plan],
-    progress: savedTaskProgress(sight.host),
+    progress: savedTaskProgress(snapshot.host),
     context: (facts) => ({
-      ...toHostContext(services, asker, paper.host, run),
+      ...toHostContext(services, access, writer.host, run),
       facts,
-      note: ({ state: _, server, hardware }) =>
-        paper.write({ ...(server && { server }), ...(hardware && { hardware }) }),
+      updateStatus: ({ state: _, server, hardware }) =>
+        writer.write({ ...(server && { server }), ...(hardware && { hardware }) }),
     }),
     save: async (progress) => {
-      await paper.write({ task: { ...progress, facts: { ...progress.facts } } });
-      await paper.strike(plan);
+      await writer.write({ task: { ...progress, facts: { ...progress.facts } } });
+      await writer.clearAnnotation(plan);
     },
     observer: (step, end, seconds) => services.observer.step({ platform: platform.name, plan, step }, end, seconds),
     // Facts are written to the same object as the record.
@@ -48,10 +48,10 @@ export async function runTaskSteps(
     signal: run.signal,
   });
   logStepError(verdict, run);
-  return { ...sight, host: paper.host, verdict };
+  return { ...snapshot, host: writer.host, identification: verdict };
 }
 
-function logStepError(verdict: HostSnapshot['verdict'], { log }: HostReconcileContext): void {
+function logStepError(verdict: HostSnapshot['identification'], { log }: HostReconcileContext): void {
   if (verdict?.kind !== 'error') return;
   const { error, progress } = verdict;
   if (error instanceof ProviderError)
@@ -87,7 +87,7 @@ class HostWriter {
   }
 
   /** Removes the annotation that requested the task, once it has begun. */
-  async strike(plan: HostTaskKind): Promise<void> {
+  async clearAnnotation(plan: HostTaskKind): Promise<void> {
     if (!isTaskRequested(this.host, plan)) return;
     this.host = await removeTaskAnnotation(this.#services, this.host, plan, this.#signal);
   }

@@ -39,7 +39,7 @@ export type HostHolder =
 export type HostIdentification =
   | { readonly server: HostServer }
   | { readonly refused: string }
-  | { readonly unasked: string; readonly reason: ConditionReason };
+  | { readonly notIdentified: string; readonly reason: ConditionReason };
 
 /** A requested task that is not done. */
 export interface TaskRejection {
@@ -52,16 +52,16 @@ export interface TaskRejection {
 export interface HostSnapshot {
   readonly host: Host;
   readonly holder: HostHolder;
-  readonly keeper: ManagingConfig | undefined;
+  readonly providerConfig: ManagingConfig | undefined;
   /** Name of another Host of the same server that has precedence. */
-  readonly rival: string | undefined;
+  readonly duplicate: string | undefined;
   /** Its Machine also holds another Host and uses that one. */
   readonly isSurplus: boolean;
   /** Undefined: the provider was not asked yet. */
   readonly identity?: HostIdentification;
   /** The result of the task steps in this reconcile. */
-  readonly verdict?: AdvanceResult<HostTaskKind>;
-  readonly refusal?: TaskRejection;
+  readonly identification?: AdvanceResult<HostTaskKind>;
+  readonly rejectionReason?: TaskRejection;
 }
 
 /**
@@ -75,15 +75,15 @@ export async function buildHostSnapshot(
 ): Promise<HostSnapshot | undefined> {
   const holder = await findHolder(services, host, signal);
   if (!holder) return undefined;
-  const keeper = findManagingConfig(services, host, holder);
-  const isOurs = holder.kind === 'machine' || !keeper || isOwnConfig(services, keeper.config);
+  const owner = findManagingConfig(services, host, holder);
+  const isOurs = holder.kind === 'machine' || !owner || isOwnConfig(services, owner.config);
   if (!isOurs) return undefined;
   const { hosts } = services.stores;
   const first = choosePrimaryHost(hosts.by('server', String(host.spec.serverNumber)));
   const held = chooseHeldHost(hosts.by('machine', hostStatusOf(host).machineRef?.uid ?? ''));
   return {
-    ...{ host, holder, keeper },
-    rival: first && first.metadata.uid !== host.metadata.uid ? first.metadata.name : undefined,
+    ...{ host, holder, providerConfig: owner },
+    duplicate: first && first.metadata.uid !== host.metadata.uid ? first.metadata.name : undefined,
     isSurplus: hostStatusOf(host).state === 'Claimed' && held !== undefined && held.metadata.uid !== host.metadata.uid,
   };
 }
@@ -103,13 +103,15 @@ async function findHolder(services: Services, host: Host, signal: AbortSignal): 
 }
 
 function findManagingConfig(services: Services, host: Host, holder: HostHolder): ManagingConfig | undefined {
-  const keepers = services.stores.providerConfigs.list().flatMap((config) => toManagingConfig(services, config) ?? []);
+  const providerConfigs = services.stores.providerConfigs
+    .list()
+    .flatMap((config) => toManagingConfig(services, config) ?? []);
   const own = holder.kind === 'machine' ? holder.machine.spec.providerConfigRef.name : undefined;
   const labels = toHostView(host)?.labels;
   return (
-    keepers.find(({ config }) => config.metadata.name === own) ??
-    keepers
-      .filter(({ inventory, section }) => labels && inventory.uses(section, labels))
+    providerConfigs.find(({ config }) => config.metadata.name === own) ??
+    providerConfigs
+      .filter(({ inventory, section }) => labels && inventory.mayClaim(section, labels))
       .sort((a, b) => (a.config.metadata.name < b.config.metadata.name ? -1 : 1))[0]
   );
 }
@@ -117,6 +119,6 @@ function findManagingConfig(services: Services, host: Host, holder: HostHolder):
 function toManagingConfig({ platforms }: Services, config: ProviderConfig): ManagingConfig | undefined {
   const parsed = parseSpec(config);
   const chosen = parsed.success ? choosePlatform(platforms, parsed.data) : undefined;
-  const inventory = chosen?.platform.inventory;
+  const inventory = chosen?.platform.hosts;
   return chosen && inventory && { config, platform: chosen.platform, inventory, section: chosen.config };
 }

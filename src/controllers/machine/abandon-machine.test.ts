@@ -25,7 +25,7 @@ const waiting: AdvanceResult = { kind: 'waiting', progress, seconds: 2, message:
 
 function machine(word: string | undefined, platform = 'truenas'): Machine {
   const { metadata, spec, ...rest } = aMachine();
-  const notes = word === undefined ? {} : { [annotations.placeLost]: word };
+  const notes = word === undefined ? {} : { [annotations.failureDomainLost]: word };
   return { ...rest, metadata: { ...metadata, annotations: notes }, spec: { ...spec, platform } };
 }
 

@@ -19,9 +19,12 @@ export function mayAbandonMachine(
   { metadata, spec }: Machine,
   stop: AdvanceResult | ProviderError,
 ): boolean {
-  if (metadata.annotations?.[annotations.placeLost] !== 'true') return false;
+  if (metadata.annotations?.[annotations.failureDomainLost] !== 'true') return false;
   // Only the ProviderConfig holds the URL and the credentials of a failure domain.
-  const lost = ['PROVIDER_CONFIG_MISSING', ...(platforms.find(({ name }) => name === spec.platform)?.lostWhen ?? [])];
+  const lost = [
+    'PROVIDER_CONFIG_MISSING',
+    ...(platforms.find(({ name }) => name === spec.platform)?.lostReasons ?? []),
+  ];
   return lost.includes(stopReasonOf(stop) ?? '');
 }
 

@@ -16,7 +16,7 @@ async function release(outcome: StepOutcome, word?: string, unproven = ['ServerU
     events: { record: (_: unknown, __: unknown, reason: string, message: string) => events.push(reason, message) },
   } as unknown as Services;
   const { metadata, ...rest } = aMachine();
-  const notes = word === undefined ? {} : { [annotations.mend]: word };
+  const notes = word === undefined ? {} : { [annotations.approve]: word };
   const machine = { ...rest, metadata: { ...metadata, annotations: notes } };
   const platform = { release: [{ name: 'claim-checked', run: async () => outcome }], unproven } as unknown as Platform;
   const [step] = withReleaseApproval(services, machine, platform);
@@ -30,7 +30,7 @@ describe('a machine without proof that it is off', () => {
     expect(await release(unknown)).toEqual({
       outcome: fail(
         'ServerUnknown',
-        `It may still run. Once you have made sure that it does not run any more, the annotation ${annotations.mend}: ServerUnknown on the Machine has it let go.`,
+        `It may still run. Once you have made sure that it does not run any more, the annotation ${annotations.approve}: ServerUnknown on the Machine has it let go.`,
       ),
       events: [],
     });
@@ -42,7 +42,7 @@ describe('a machine without proof that it is off', () => {
 
   it('is released with the matching approval, which an Event records', async () => {
     const { outcome, events } = await release(unknown, 'HostLost, ServerUnknown');
-    expect(outcome).toEqual(done({ agreed: 'ServerUnknown' }));
+    expect(outcome).toEqual(done({ approved: 'ServerUnknown' }));
     expect(events).toEqual(['LetGoAsAgreed', expect.stringContaining('It may still run.')]);
   });
 });
@@ -57,11 +57,11 @@ describe('an approval has no effect', () => {
   });
 
   it('on a platform without such reasons: its steps are unchanged', () => {
-    const { unproven: _, ...platform } = truenas;
+    const { unprovenReasons: _, ...platform } = truenas;
     expect(withReleaseApproval({} as Services, aMachine(), platform)).toBe(platform.release);
   });
 });
 
 it('each platform names the reasons that a user can approve', () => {
-  expect(hetznerRobot.unproven).toContain('ServerUnknown');
+  expect(hetznerRobot.unprovenReasons).toContain('ServerUnknown');
 });

@@ -11,9 +11,9 @@ import type { Services } from '../shared/services.ts';
  * user confirms it. With that annotation the Machine is released and its resources are left untouched.
  */
 export function withReleaseApproval(services: Services, machine: Machine, platform: Platform): Platform['release'] {
-  const { release, unproven = [] } = platform;
-  if (unproven.length === 0) return release;
-  return release.map((step) => withStepApproval(services, machine, unproven, step));
+  const { release, unprovenReasons = [] } = platform;
+  if (unprovenReasons.length === 0) return release;
+  return release.map((step) => withStepApproval(services, machine, unprovenReasons, step));
 }
 
 function withStepApproval<C extends TalosStepContext>(
@@ -26,13 +26,13 @@ function withStepApproval<C extends TalosStepContext>(
     const outcome = await step.run(context);
     if (outcome.kind !== 'fail' || !unproven.includes(outcome.reason)) return outcome;
     const { reason, message } = outcome;
-    if (!approvalsOf(machine).agreed.includes(reason)) return fail(reason, `${message} ${approvalHint(reason)}`);
+    if (!approvalsOf(machine).approved.includes(reason)) return fail(reason, `${message} ${approvalHint(reason)}`);
     const words = `${reason}: it is let go as agreed, and nothing more is done to what it had. ${message}`;
     events.record(machine, 'Warning', 'LetGoAsAgreed', words);
-    return done({ agreed: reason });
+    return done({ approved: reason });
   };
   return { ...step, run };
 }
 
 const approvalHint = (reason: string): string =>
-  `Once you have made sure that it does not run any more, the annotation ${annotations.mend}: ${reason} on the Machine has it let go.`;
+  `Once you have made sure that it does not run any more, the annotation ${annotations.approve}: ${reason} on the Machine has it let go.`;

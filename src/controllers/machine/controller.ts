@@ -46,7 +46,7 @@ const blockedRetrySeconds = 60;
 interface MachineReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
-  readonly vigil: MachineMonitor;
+  readonly monitor: MachineMonitor;
 }
 
 /**
@@ -59,7 +59,7 @@ export async function reconcileMachine(
   context: MachineReconcileContext,
 ): Promise<ReconcileResult> {
   // Whatever triggered this reconcile, the Machine is monitored again only after it was observed as idle.
-  context.vigil.release(key.name);
+  context.monitor.release(key.name);
   const found = await services.kube.find(Machine, key, context.signal);
   if (!found || !isOwnMachine(services, found.spec)) return {};
   // The Cluster wakes its Machines when the annotation is removed.
@@ -80,8 +80,8 @@ async function provisionMachine(
   context: MachineReconcileContext,
 ): Promise<ReconcileResult> {
   const saved = savedProgress(machine);
-  const trouble = isProvisioned(saved) ? undefined : await findProvisioningBlocker(services, machine, context.signal);
-  if (trouble) return await reportBlocked(services, machine, 'provision', trouble, context);
+  const problem = isProvisioned(saved) ? undefined : await findProvisioningBlocker(services, machine, context.signal);
+  if (problem) return await reportBlocked(services, machine, 'provision', problem, context);
   return await runPlan(services, machine, 'provision', context);
 }
 
@@ -91,9 +91,9 @@ async function runPlan(
   plan: Progress['plan'],
   context: MachineReconcileContext,
 ): Promise<ReconcileResult> {
-  let workplace: StepEnvironment;
+  let environment: StepEnvironment;
   try {
-    workplace = prepareStepEnvironment(services, machine, context.signal, context.log);
+    environment = prepareStepEnvironment(services, machine, context.signal, context.log);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     return await handleMissingEnvironment(services, machine, plan, error, context);
@@ -102,38 +102,38 @@ async function runPlan(
   const made = plan === 'provision' && isProvisioned(saved) ? saved : undefined;
   const verdict: AdvanceResult = made
     ? { kind: 'finished', progress: made }
-    : await runPlanSteps(services, machine, workplace, plan, context);
+    : await runPlanSteps(services, machine, environment, plan, context);
   if (plan === 'release' && mayAbandonMachine(services, machine, verdict))
     return await abandonMachine(services, machine, context.signal);
   if (verdict.kind !== 'finished') {
-    const serves = workplace.platform.settle.some(({ name }) => name === verdict.progress.step);
-    const observed = serves ? await tryObserve(services, machine, workplace, verdict.progress, context) : undefined;
+    const serves = environment.platform.postJoin.some(({ name }) => name === verdict.progress.step);
+    const observed = serves ? await tryObserve(services, machine, environment, verdict.progress, context) : undefined;
     await reportStatus(services, machine, verdict, observed, context);
-    return { againInSeconds: verdict.seconds };
+    return { requeueAfterSeconds: verdict.seconds };
   }
   if (plan === 'release') return await finishRelease(services, machine, verdict.progress.facts, context);
-  return { againInSeconds: await maintainMachine(services, machine, workplace, verdict.progress, context) };
+  return { requeueAfterSeconds: await maintainMachine(services, machine, environment, verdict.progress, context) };
 }
 
 /** Observes and repairs a provisioned Machine. Returns the seconds until the next reconcile. */
 async function maintainMachine(
   services: Services,
   machine: Machine,
-  workplace: StepEnvironment,
+  environment: StepEnvironment,
   progress: Progress,
   context: MachineReconcileContext,
 ): Promise<number> {
   // While steps run, the status shows their progress.
   const before = machine.status?.phase;
-  const isBegun = machine.status?.progress?.plan === 'mend';
+  const isBegun = machine.status?.progress?.plan === 'repair';
   const kept = await remediateMachine(
     services,
     machine,
     progress,
-    remediationActionsOf(services, machine, workplace, context),
+    remediationActionsOf(services, machine, environment, context),
   );
-  if (!isBegun) recordRepairs(services, machine, kept.mended, context.log);
-  await reportStatus(services, machine, kept.verdict, kept.observed, context, before);
+  if (!isBegun) recordRepairs(services, machine, kept.repaired, context.log);
+  await reportStatus(services, machine, kept.observation, kept.observed, context, before);
   return kept.seconds;
 }
 
@@ -156,19 +156,19 @@ async function handleMissingEnvironment(
 function remediationActionsOf(
   services: Services,
   machine: Machine,
-  workplace: StepEnvironment,
+  environment: StepEnvironment,
   context: MachineReconcileContext,
 ): RemediationActions {
-  const { mending } = workplace.platform;
-  const look = (progress: Progress) => tryObserve(services, machine, workplace, progress, context);
-  const rest = (trace: string) => context.vigil.keep(machine, trace);
-  if (!mending) return { signal: context.signal, look, rest };
-  const mend = async (reasons: readonly string[]): Promise<AdvanceResult> =>
-    await runSteps(services, machine, workplace, 'mend', context, mending.mend, (facts) => ({
-      ...workplace.context(facts),
+  const { repair: mending } = environment.platform;
+  const look = (progress: Progress) => tryObserve(services, machine, environment, progress, context);
+  const rest = (fingerprint: string) => context.monitor.add(machine, fingerprint);
+  if (!mending) return { signal: context.signal, observe: look, finish: rest };
+  const repair = async (reasons: readonly string[]): Promise<AdvanceResult> =>
+    await runSteps(services, machine, environment, 'repair', context, mending.steps, (facts) => ({
+      ...environment.context(facts),
       reasons,
     }));
-  return { signal: context.signal, look, rest, mend };
+  return { signal: context.signal, observe: look, finish: rest, repair };
 }
 
 async function finishRelease(
@@ -177,7 +177,7 @@ async function finishRelease(
   facts: Facts,
   context: MachineReconcileContext,
 ): Promise<ReconcileResult> {
-  const isDown = typeof facts['agreed'] !== 'string';
+  const isDown = typeof facts['approved'] !== 'string';
   if (isDown) services.events.record(machine, 'Normal', 'Released', 'The machine was taken down.');
   // The steps have written the status, so the finalizer must be removed from the current version.
   const current = await services.kube.find(Machine, { name: machine.metadata.name }, context.signal);
@@ -188,20 +188,20 @@ async function finishRelease(
 async function runPlanSteps(
   services: Services,
   machine: Machine,
-  workplace: StepEnvironment,
+  environment: StepEnvironment,
   plan: Progress['plan'],
   context: MachineReconcileContext,
 ): Promise<AdvanceResult> {
-  const { platform, context: contextOf } = workplace;
+  const { platform, context: contextOf } = environment;
   const steps: readonly Step<TalosStepContext>[] =
     plan === 'provision' ? provisionStepsOf(services, platform, machine) : releaseStepsOf(services, machine, platform);
-  return await runSteps(services, machine, workplace, plan, context, steps, contextOf);
+  return await runSteps(services, machine, environment, plan, context, steps, contextOf);
 }
 
 async function runSteps<C extends StepContext>(
   services: Services,
   machine: Machine,
-  workplace: StepEnvironment,
+  environment: StepEnvironment,
   plan: Progress['plan'],
   context: MachineReconcileContext,
   steps: readonly Step<C>[],
@@ -215,7 +215,7 @@ async function runSteps<C extends StepContext>(
     context: contextOf,
     save: (progress) => saveProgress(services, machine, progress, names, context),
     observer: (step, end, seconds) =>
-      services.observer.step({ platform: workplace.platform.name, plan, step }, end, seconds),
+      services.observer.step({ platform: environment.platform.name, plan, step }, end, seconds),
     // Addresses are Leases on the same API server as the record: if it fails, both fail.
     concernsRecord: (error) => isRetryable(error) || isConflict(error),
     clock: services.clock,
@@ -231,7 +231,7 @@ const provisionStepsOf = (
   const controlPlanes = () =>
     machinesOfCluster(services, clusterOfMachine(machine)).filter(({ spec }) => spec.role === 'controlplane');
   const watched = joinSteps.map((step) => recoverWhileWaiting(step, machine, platform, controlPlanes));
-  return [...platform.provision, ...watched, ...platform.settle];
+  return [...platform.provision, ...watched, ...platform.postJoin];
 };
 
 const savedProgress = (machine: Machine): Progress | undefined => {
@@ -253,7 +253,7 @@ async function saveProgress(
 ): Promise<void> {
   // A repaired Machine returns to the plan `provision` in the same write.
   const record =
-    progress.plan === 'mend' && progress.finishedAt ? asProvisioned(progress, services.clock.now()) : progress;
+    progress.plan === 'repair' && progress.finishedAt ? asProvisioned(progress, services.clock.now()) : progress;
   const before = machine.status?.progress;
   const isNew = !progress.finishedAt && (before?.step !== progress.step || before.plan !== progress.plan);
   const begun = {
@@ -274,14 +274,14 @@ async function saveProgress(
 async function tryObserve(
   services: Services,
   machine: Machine,
-  workplace: StepEnvironment,
+  environment: StepEnvironment,
   progress: Progress,
   { signal }: MachineReconcileContext,
 ): Promise<MachineObservation> {
   const member = nodeMembershipOf(services, machine, progress.facts, signal);
-  const stepContext = workplace.context(progress.facts);
+  const stepContext = environment.context(progress.facts);
   try {
-    return withoutUnacceptedDrift(services, machine, await observeMachine(workplace, stepContext, member));
+    return withoutUnacceptedDrift(services, machine, await observeMachine(environment, stepContext, member));
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ProviderError)) throw error;
@@ -338,12 +338,12 @@ async function reportProvisionedBlocked(
     facts: saved.facts,
     openTalos: (address: string) => services.targets.talos(clusterOfMachine(machine), address),
   };
-  const trouble = { reason: error.code, message: error.message };
+  const problem = { reason: error.code, message: error.message };
   const member = nodeMembershipOf(services, machine, saved.facts, context.signal);
-  const observed = await observeWithoutPlatform(trouble, node, member);
+  const observed = await observeWithoutPlatform(problem, node, member);
   const progress = asProvisioned(saved, services.clock.now());
   await reportStatus(services, machine, { kind: 'finished', progress }, observed, context);
-  return { againInSeconds: blockedRetrySeconds };
+  return { requeueAfterSeconds: blockedRetrySeconds };
 }
 
 /** Reports in the status why no step can run, and retries. */
@@ -374,5 +374,5 @@ async function reportBlocked(
   const { progress: _, ...rest } = status;
   const told = saved ? { ...rest, progress: saved } : rest;
   await patchStatusIfExists(services.kube, Machine, machine, told, context.signal, { locked: true });
-  return { againInSeconds: verdict.seconds };
+  return { requeueAfterSeconds: verdict.seconds };
 }

@@ -22,7 +22,7 @@ const lastJoinStep = 'await-member';
 export const planPhases: Readonly<Record<Progress['plan'], string>> = {
   provision: 'Provisioning',
   release: 'Releasing',
-  mend: 'Degraded',
+  repair: 'Degraded',
 };
 
 /** The status of a Machine after its steps have run. `observed` is set for a provisioned Machine. */
@@ -35,7 +35,7 @@ export function describeMachineStatus(
   const { progress } = verdict;
   const states = describeConditions(verdict, observed);
   const ready = summarizeMachine(states, observed);
-  const remark = [
+  const note = [
     ...(observed && verdict.kind !== 'finished' ? [describeMachineProgress(verdict)] : []),
     ...(observed?.drift ?? []).map(({ message }) => message),
   ].join(' ');
@@ -47,7 +47,7 @@ export function describeMachineStatus(
     // The Cluster controller writes this field.
     ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
     ...lostStatus(machine, observed),
-    message: ready.status === 'True' ? remark || 'Runs as it was made.' : (ready.message ?? ''),
+    message: ready.status === 'True' ? note || 'Runs as it was made.' : (ready.message ?? ''),
     progress: { ...progress, facts: { ...progress.facts } },
     conditions: mergeConditions(machine.status?.conditions ?? [], [...states, ready], { generation, now }),
   };
@@ -55,14 +55,14 @@ export function describeMachineStatus(
 
 /** The result of an observation stays until the next successful observation. */
 function lostStatus({ status }: Machine, observed: MachineObservation | undefined): Pick<MachineStatus, 'lost'> {
-  const isLost = observed && !observed.unseen ? observed.lost : status?.lost;
+  const isLost = observed && !observed.isUnobservable ? observed.isLost : status?.lost;
   return isLost ? { lost: true } : {};
 }
 
 function describePhase(verdict: AdvanceResult, observed: MachineObservation | undefined, ready: boolean): string {
   const serves = observed || verdict.kind === 'finished';
   if (verdict.progress.plan === 'provision' && serves) return ready ? 'Ready' : 'Degraded';
-  if (verdict.kind === 'failed' && verdict.progress.plan !== 'mend') return 'Failed';
+  if (verdict.kind === 'failed' && verdict.progress.plan !== 'repair') return 'Failed';
   return planPhases[verdict.progress.plan];
 }
 
@@ -70,7 +70,7 @@ function describeConditions(verdict: AdvanceResult, observed: MachineObservation
   const { progress } = verdict;
   if (progress.plan === 'release')
     return [conditionFalse('Provisioned', releaseReason(verdict), describeMachineProgress(verdict))];
-  if (progress.plan === 'mend') return describeRepair(verdict, observed);
+  if (progress.plan === 'repair') return describeRepair(verdict, observed);
   const [reason, message] = [describeReason(verdict), describeMachineProgress(verdict)];
   if (!observed && verdict.kind !== 'finished') {
     if (progress.step !== lastJoinStep)
@@ -95,7 +95,9 @@ function describeRepair(verdict: AdvanceResult, observed: MachineObservation | u
 
 function describeObservation(verdict: AdvanceResult, observed: MachineObservation | undefined): ConditionState[] {
   return [
-    observed?.gone ? conditionFalse('Provisioned', ...reasonAndMessage(observed.drift)) : conditionTrue('Provisioned'),
+    observed?.isGone
+      ? conditionFalse('Provisioned', ...reasonAndMessage(observed.drift))
+      : conditionTrue('Provisioned'),
     describeHealth(verdict, observed),
     observed?.notJoined ? conditionFalse('Joined', 'StepWaiting', observed.notJoined) : conditionTrue('Joined'),
   ];
@@ -109,7 +111,7 @@ const reasonAndMessage = (drift: readonly Drift[]): [ConditionReason, string] =>
 
 /** Minor drift, and drift whose repair waits, does not change the readiness of a Machine that works. */
 function summarizeMachine(states: readonly ConditionState[], observed: MachineObservation | undefined): ConditionState {
-  const minor = observed?.drift.every((one) => one.minor) ?? false;
+  const minor = observed?.drift.every((one) => one.isMinor) ?? false;
   return summarizeReady(minor ? states.filter(({ type }) => type !== 'Healthy') : states);
 }
 

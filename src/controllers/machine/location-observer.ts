@@ -13,7 +13,7 @@ const observeAllDeadlineSeconds = 60;
 export interface MachineLocation {
   readonly config: string;
   readonly platform: string;
-  readonly site: string | undefined;
+  readonly failureDomain: string | undefined;
 }
 
 export interface IdleMachine extends MachineLocation {
@@ -28,28 +28,28 @@ export type MonitorServices = Pick<
 
 /** Observes all Machines of a location (ProviderConfig and failure domain) with one request. */
 export class LocationObserver {
-  readonly #room: MonitorServices;
+  readonly #stores: MonitorServices;
 
   constructor(room: MonitorServices) {
-    this.#room = room;
+    this.#stores = room;
   }
 
   /** Whether the platform can observe all Machines of a location at once. */
-  sees({ platform }: MachineLocation): boolean {
-    return this.#platform(platform)?.glance !== undefined;
+  canObserve({ platform }: MachineLocation): boolean {
+    return this.#platform(platform)?.observeAll !== undefined;
   }
 
   /**
    * The fingerprints of the Machines of one location, in their order. Undefined if the location cannot be determined.
    */
-  async glance(all: readonly IdleMachine[], signal: AbortSignal): Promise<readonly string[] | undefined> {
+  async observeAll(all: readonly IdleMachine[], signal: AbortSignal): Promise<readonly string[] | undefined> {
     const [first] = all;
     const platform = this.#platform(first?.platform);
     const place = first && platform && this.#describe(platform, first, signal);
-    if (!place || !platform.glance) return undefined;
-    const { glance } = platform;
+    if (!place || !platform.observeAll) return undefined;
+    const { observeAll } = platform;
     return await withDeadline(observeAllDeadlineSeconds, signal, (limit) =>
-      glance({ ...place, machines: all, signal: limit }),
+      observeAll({ ...place, machines: all, signal: limit }),
     );
   }
 
@@ -59,29 +59,29 @@ export class LocationObserver {
    */
   listen(one: MachineLocation, listener: () => void): (() => void) | undefined {
     const platform = this.#platform(one.platform);
-    const place = platform && this.#describe(platform, one, this.#room.connections.signal);
+    const place = platform && this.#describe(platform, one, this.#stores.connections.signal);
     return place && platform.listen?.(place, listener);
   }
 
   #describe(
     platform: Platform,
-    { config: name, site }: MachineLocation,
+    { config: name, failureDomain }: MachineLocation,
     signal: AbortSignal,
   ): Omit<ObserveAllContext, 'machines'> | undefined {
-    const { stores, connections, clock, log } = this.#room;
+    const { stores, connections, clock, log } = this.#stores;
     const config = stores.providerConfigs.get({ name });
     const spec = config && parseSpec(config);
     const chosen = spec?.success ? findPlatformSection(spec.data) : undefined;
     if (chosen?.name !== platform.name) return undefined;
     // A Machine from before its ProviderConfig had failure domains is located by its own facts and not observed here.
-    const names = platform.sites.names(chosen.section);
-    if (site === undefined ? names.length > 0 : !names.includes(site)) return undefined;
-    const credentials = findPlatformCredentials(this.#room, platform, chosen.section, { site });
+    const names = platform.failureDomains.names(chosen.section);
+    if (failureDomain === undefined ? names.length > 0 : !names.includes(failureDomain)) return undefined;
+    const credentials = findPlatformCredentials(this.#stores, platform, chosen.section, { failureDomain });
     if ('missing' in credentials) return undefined;
-    return { config: chosen.section, credentials: credentials.secrets, site, connections, clock, log, signal };
+    return { config: chosen.section, credentials: credentials.secrets, failureDomain, connections, clock, log, signal };
   }
 
   #platform(name: string | undefined): Platform | undefined {
-    return this.#room.platforms.find((one) => one.name === name);
+    return this.#stores.platforms.find((one) => one.name === name);
   }
 }

@@ -30,11 +30,11 @@ export function recordPhaseChange(
 export function recordRepairs(
   { events }: Pick<Services, 'events'>,
   machine: Machine,
-  mended: RemediationResult['mended'],
+  mended: RemediationResult['repaired'],
   log: Log,
 ): void {
-  for (const { reason, message, minor, mend } of mended) {
-    if (minor || mend?.when !== 'by-itself') continue;
+  for (const { reason, message, isMinor, repair } of mended) {
+    if (isMinor || repair?.mode !== 'automatic') continue;
     events.record(machine, 'Warning', reason, message);
     log.warn({ reason, why: message }, 'something is amiss, and is put right');
   }

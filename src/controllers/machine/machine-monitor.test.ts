@@ -16,18 +16,18 @@ let looks: (string | undefined)[];
 let stored: Map<string, Machine>;
 /** The facts that the last observation got. */
 let knownBy: Facts[];
-let trouble: Error | undefined;
+let problem: Error | undefined;
 let config: ReturnType<typeof aProviderConfig> | undefined;
 let woken: string[];
-let vigil: MachineMonitor;
+let monitor: MachineMonitor;
 let stop = (): void => {};
 /** The listeners of the location. */
 let ears: Set<() => void>;
 
-const glance = async ({ machines, site }: ObserveAllContext): Promise<string[]> => {
-  looks.push(site);
+const glance = async ({ machines, failureDomain }: ObserveAllContext): Promise<string[]> => {
+  looks.push(failureDomain);
   knownBy = machines.map(({ facts }) => facts);
-  if (trouble) throw trouble;
+  if (problem) throw problem;
   return machines.map(({ owner }) => seen.get(owner.machine) ?? 'gone');
 };
 
@@ -37,30 +37,30 @@ const listen = (_: object, listener: () => void): (() => void) => {
   return () => ears.delete(ear);
 };
 
-const at = (slot: number, site?: string): Machine => {
+const at = (slot: number, failureDomain?: string): Machine => {
   const machine = aMachine(slot);
-  return { ...machine, spec: { ...machine.spec, ...(site === undefined ? {} : { site }) } };
+  return { ...machine, spec: { ...machine.spec, ...(failureDomain === undefined ? {} : { failureDomain }) } };
 };
 const nameOf = (slot: number): string => aMachine(slot).metadata.name;
 
-function keep(slot: number, site?: string): void {
+function keep(slot: number, failureDomain?: string): void {
   seen.set(nameOf(slot), `as ${slot}`);
-  expect(vigil.keep(at(slot, site), `as ${slot}`)).toBe(true);
+  expect(monitor.add(at(slot, failureDomain), `as ${slot}`)).toBe(true);
 }
 
 beforeEach(() => {
   stop();
-  [seen, looks, trouble, config, woken] = [new Map(), [], undefined, aProviderConfig(), []];
+  [seen, looks, problem, config, woken] = [new Map(), [], undefined, aProviderConfig(), []];
   [ears, stored, knownBy] = [new Set(), new Map(), []];
   const machines = { get: ({ name }: { name: string }) => stored.get(name) };
-  const room = {
+  const locations = {
     ...{ clock, provider: 'talos', installation: 'here', namespace: 'openmcp-system', connections: {} },
     log: { error: (fields: object) => woken.push(JSON.stringify(fields)) },
     platforms: [{ ...truenas, glance, listen }],
     stores: { providerConfigs: { get: () => config }, secrets: { get: () => ({ data: {} }) }, machines },
   } as unknown as Services;
-  vigil = new MachineMonitor(room);
-  stop = vigil.source.subscribe(({ name }) => void woken.push(name));
+  monitor = new MachineMonitor(locations);
+  stop = monitor.source.subscribe(({ name }) => void woken.push(name));
 });
 
 describe('idle machines', () => {
@@ -92,7 +92,7 @@ describe('idle machines', () => {
 
   it('are not woken while they are reconciled anyway', async () => {
     keep(0);
-    vigil.release(nameOf(0));
+    monitor.release(nameOf(0));
     seen.set(nameOf(0), 'off');
     await clock.advance(120_000);
     expect([looks, woken]).toEqual([[], []]);
@@ -101,7 +101,7 @@ describe('idle machines', () => {
   it('are all woken if their location cannot be observed, and no others', async () => {
     keep(0);
     keep(1);
-    trouble = new ProviderError('TRUENAS_UNREACHABLE', 'It is away.');
+    problem = new ProviderError('TRUENAS_UNREACHABLE', 'It is away.');
     await clock.advance(40_000);
     expect(woken).toEqual([nameOf(0), nameOf(1)]);
   });
@@ -125,17 +125,17 @@ describe('idle machines', () => {
       raw['truenas'] = { sizes, systems };
     });
     config = aProviderConfig(spec);
-    for (const [slot, site] of ['east', 'west', 'east', undefined].entries()) keep(slot, site);
+    for (const [slot, failureDomain] of ['east', 'west', 'east', undefined].entries()) keep(slot, failureDomain);
     await clock.advance(40_000);
     expect([looks.sort(), woken]).toEqual([['east', 'west'], [nameOf(3)]]);
   });
 
   it('are still woken after an internal error, which is logged', async () => {
     keep(0);
-    trouble = new TypeError('a fault');
+    problem = new TypeError('a fault');
     await clock.advance(40_000);
     expect(woken).toEqual(['{"err":{}}']);
-    [trouble, woken] = [undefined, []];
+    [problem, woken] = [undefined, []];
     seen.set(nameOf(0), 'off');
     await clock.advance(40_000);
     expect(woken).toEqual([nameOf(0)]);
@@ -143,7 +143,7 @@ describe('idle machines', () => {
 
   it('are not woken, and nothing is logged, if the connections end an observation', async () => {
     keep(0);
-    trouble = new DOMException('stopped', 'AbortError');
+    problem = new DOMException('stopped', 'AbortError');
     await clock.advance(40_000);
     expect(looks).toHaveLength(1);
     expect(woken).toEqual([]);
@@ -182,7 +182,7 @@ describe('idle machines', () => {
   it('have no listener once none is left', async () => {
     keep(0);
     await clock.advance(40_000);
-    vigil.release(nameOf(0));
+    monitor.release(nameOf(0));
     expect(ears.size).toBe(1);
     await clock.advance(40_000);
     expect(ears.size).toBe(0);
@@ -191,5 +191,5 @@ describe('idle machines', () => {
 
 it('does not monitor a platform that cannot observe all machines at once', () => {
   const other = aMachine();
-  expect(vigil.keep({ ...other, spec: { ...other.spec, platform: 'hetznerRobot' } }, 'as 0')).toBe(false);
+  expect(monitor.add({ ...other, spec: { ...other.spec, platform: 'hetznerRobot' } }, 'as 0')).toBe(false);
 });

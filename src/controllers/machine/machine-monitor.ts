@@ -13,7 +13,7 @@ const goldenSection = (Math.sqrt(5) - 1) / 2;
 /** An idle Machine and the fingerprint of its last observation. */
 interface WatchedMachine extends MachineLocation {
   readonly owner: Owner;
-  readonly trace: string;
+  readonly fingerprint: string;
   /**
    * The facts in the store at the last observation. They are references, so that thousands of idle Machines cost no
    * copies.
@@ -27,7 +27,7 @@ const noFacts: Facts = {};
 interface MonitorRun {
   wake(machine: WatchedMachine): void;
   /** The locations that have an observation loop. */
-  readonly attended: Set<string>;
+  readonly listened: Set<string>;
   readonly signal: AbortSignal;
 }
 
@@ -37,44 +37,51 @@ interface MonitorRun {
  * location publishes changes, a change triggers the observation; the interval applies in any case.
  */
 export class MachineMonitor {
-  readonly #room: MonitorServices;
-  readonly #lookout: LocationObserver;
+  readonly #locations: MonitorServices;
+  readonly #loop: LocationObserver;
   /** By location, then by Machine name. */
-  readonly #kept = new Map<string, Map<string, WatchedMachine>>();
+  readonly #watched = new Map<string, Map<string, WatchedMachine>>();
   /** Unsubscribe functions by location. */
-  readonly #ears = new Map<string, () => void>();
+  readonly #listeners = new Map<string, () => void>();
   /** Number of observation loops started so far. */
   #count = 0;
-  #attend: ((at: string) => void) | undefined;
+  #reconcileSubscriptions: ((at: string) => void) | undefined;
 
-  constructor(room: MonitorServices) {
-    this.#room = room;
-    this.#lookout = new LocationObserver(room);
+  constructor(locations: MonitorServices) {
+    this.#locations = locations;
+    this.#loop = new LocationObserver(locations);
   }
 
   /**
    * Enqueues the Machine once its fingerprint differs from `trace`. False: its platform cannot observe all Machines at
    * once.
    */
-  keep(machine: Machine, trace: string): boolean {
+  add(machine: Machine, fingerprint: string): boolean {
     const { name } = machine.metadata;
-    const { platform, site, providerConfigRef } = machine.spec;
-    const { installation, provider } = this.#room;
+    const { platform, failureDomain, providerConfigRef } = machine.spec;
+    const { installation, provider } = this.#locations;
     const owner = { installation, provider, machine: name };
-    const kept: WatchedMachine = { owner, config: providerConfigRef.name, platform, site, trace, facts: noFacts };
-    if (!this.#lookout.sees(kept)) return false;
+    const kept: WatchedMachine = {
+      owner,
+      config: providerConfigRef.name,
+      platform,
+      failureDomain,
+      fingerprint,
+      facts: noFacts,
+    };
+    if (!this.#loop.canObserve(kept)) return false;
     this.release(name);
-    const at = [platform, kept.config, site].join('/');
-    const others = this.#kept.get(at);
+    const at = [platform, kept.config, failureDomain].join('/');
+    const others = this.#watched.get(at);
     if (others) others.set(name, kept);
-    else this.#kept.set(at, new Map([[name, kept]]));
-    this.#attend?.(at);
+    else this.#watched.set(at, new Map([[name, kept]]));
+    this.#reconcileSubscriptions?.(at);
     return true;
   }
 
   /** Ends the monitoring of a Machine that is reconciled or deleted. */
   release(machine: string): void {
-    for (const [at, those] of this.#kept) if (those.delete(machine) && those.size === 0) this.#kept.delete(at);
+    for (const [at, those] of this.#watched) if (those.delete(machine) && those.size === 0) this.#watched.delete(at);
   }
 
   /** Emits the names of the Machines to reconcile while a queue is subscribed. */
@@ -83,18 +90,18 @@ export class MachineMonitor {
       synced: Promise.resolve(),
       subscribe: (enqueue) => {
         const over = new AbortController();
-        const wake = ({ owner }: WatchedMachine): void => enqueue({ name: owner.machine }, 'patient');
-        const turn: MonitorRun = { wake, attended: new Set(), signal: over.signal };
-        this.#attend = (at) => {
-          if (turn.attended.has(at)) return;
-          turn.attended.add(at);
+        const wake = ({ owner }: WatchedMachine): void => enqueue({ name: owner.machine }, 'low');
+        const turn: MonitorRun = { wake, listened: new Set(), signal: over.signal };
+        this.#reconcileSubscriptions = (at) => {
+          if (turn.listened.has(at)) return;
+          turn.listened.add(at);
           void this.#watch(at, turn);
         };
-        for (const at of this.#kept.keys()) this.#attend(at);
+        for (const at of this.#watched.keys()) this.#reconcileSubscriptions(at);
         return () => {
-          this.#attend = undefined;
+          this.#reconcileSubscriptions = undefined;
           over.abort();
-          for (const at of this.#ears.keys()) this.#hearken(at, undefined);
+          for (const at of this.#listeners.keys()) this.#listen(at, undefined);
         };
       },
     };
@@ -102,55 +109,55 @@ export class MachineMonitor {
 
   /** Runs while a queue is subscribed and the location has idle Machines. */
   async #watch(at: string, turn: MonitorRun): Promise<void> {
-    const { attended, signal } = turn;
-    const look = () => this.#look(at, turn);
+    const { listened, signal } = turn;
+    const look = () => this.#observe(at, turn);
     // A change before the first observation also triggers one.
-    this.#hearken(at, () => void look());
+    this.#listen(at, () => void look());
     // The observations are spread over the interval: all answers at once would cause garbage collection peaks.
     await this.#pause(observeAllSeconds * (1 - ((this.#count++ * goldenSection) % 1)), signal);
-    while (!signal.aborted && this.#kept.has(at)) {
+    while (!signal.aborted && this.#watched.has(at)) {
       await look();
-      if (!signal.aborted) this.#hearken(at, () => void look());
+      if (!signal.aborted) this.#listen(at, () => void look());
       await this.#pause(observeAllSeconds, signal);
     }
     // Synchronous with the end of the loop, so that a Machine added later starts a new one.
-    attended.delete(at);
-    if (!signal.aborted) this.#hearken(at, undefined);
+    listened.delete(at);
+    if (!signal.aborted) this.#listen(at, undefined);
   }
 
   async #pause(seconds: number, signal: AbortSignal): Promise<void> {
     // Rejects only when the subscription has ended.
-    await this.#room.clock.sleep(seconds * 1000, signal).catch(() => {});
+    await this.#locations.clock.sleep(seconds * 1000, signal).catch(() => {});
   }
 
   /**
    * Subscribes anew each time, because the configuration may have changed. Without `look` or without idle Machines it
    * only unsubscribes.
    */
-  #hearken(at: string, look: (() => void) | undefined): void {
-    const former = this.#ears.get(at);
-    const [one] = this.#kept.get(at)?.values() ?? [];
-    const stop = one && look && this.#lookout.listen(one, look);
-    if (stop) this.#ears.set(at, stop);
-    else this.#ears.delete(at);
+  #listen(at: string, look: (() => void) | undefined): void {
+    const former = this.#listeners.get(at);
+    const [one] = this.#watched.get(at)?.values() ?? [];
+    const stop = one && look && this.#loop.listen(one, look);
+    if (stop) this.#listeners.set(at, stop);
+    else this.#listeners.delete(at);
     // After the new subscription, so that no change is missed in between.
     former?.();
   }
 
-  async #look(at: string, { wake, signal }: MonitorRun): Promise<void> {
+  async #observe(at: string, { wake, signal }: MonitorRun): Promise<void> {
     try {
-      const kept = [...(this.#kept.get(at)?.values() ?? [])];
+      const kept = [...(this.#watched.get(at)?.values() ?? [])];
       for (const one of await this.#changedOf(kept, signal)) {
         const { machine } = one.owner;
         // The Machine may have been reconciled during the observation.
-        if (this.#kept.get(at)?.get(machine) !== one) continue;
+        if (this.#watched.get(at)?.get(machine) !== one) continue;
         this.release(machine);
         wake(one);
       }
     } catch (error) {
       // A stopping process closes its connections before it aborts the signal.
       const isEnd = signal.aborted || error instanceof DOMException;
-      if (!isEnd) this.#room.log.error({ err: error }, 'a glance failed by a fault of ours');
+      if (!isEnd) this.#locations.log.error({ err: error }, 'a glance failed by a fault of ours');
     }
   }
 
@@ -158,8 +165,8 @@ export class MachineMonitor {
   async #changedOf(all: readonly WatchedMachine[], signal: AbortSignal): Promise<readonly WatchedMachine[]> {
     try {
       for (const one of all) one.facts = this.#factsOf(one);
-      const traces = await this.#lookout.glance(all, signal);
-      return all.filter((one, index) => traces?.[index] !== one.trace);
+      const fingerprints = await this.#loop.observeAll(all, signal);
+      return all.filter((one, index) => fingerprints?.[index] !== one.fingerprint);
     } catch (error) {
       if (error instanceof ProviderError) return all;
       throw error;
@@ -167,7 +174,7 @@ export class MachineMonitor {
   }
 
   #factsOf({ owner }: WatchedMachine): Facts {
-    const machine = this.#room.stores.machines.get({ name: owner.machine });
+    const machine = this.#locations.stores.machines.get({ name: owner.machine });
     // Only this provider writes facts.
     return (machine?.status?.progress?.facts as Facts | undefined) ?? noFacts;
   }

@@ -95,5 +95,5 @@ function patchesFor(spec: ProviderConfigSpec, machine: Machine['spec']): ConfigP
 }
 
 /** Kubernetes spreads Pods over these labels by default. */
-const zoneLabelsOf = ({ site }: Machine['spec']): Record<string, string> =>
-  site === undefined ? {} : { 'topology.kubernetes.io/zone': site };
+const zoneLabelsOf = ({ failureDomain }: Machine['spec']): Record<string, string> =>
+  failureDomain === undefined ? {} : { 'topology.kubernetes.io/zone': failureDomain };

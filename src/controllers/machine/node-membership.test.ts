@@ -28,9 +28,9 @@ describe('the Ready condition in the cluster is sufficient', () => {
   });
 
   it('again for the recorded run', () => {
-    const { note } = member('False', {});
-    expect(member('True', { ...note('9') } as Record<string, string>).isKnown('9')).toBe(true);
-    expect(note(undefined)).toEqual({});
+    const { record } = member('False', {});
+    expect(member('True', { ...record('9') } as Record<string, string>).isKnown('9')).toBe(true);
+    expect(record(undefined)).toEqual({});
   });
 });
 
@@ -51,7 +51,7 @@ describe('for a Ready node', () => {
         talos: () => ({ etcdStatus: silent, close: () => Promise.resolve() }),
       },
     } as unknown as Services;
-    return nodeMembershipOf(services, machine, { address: '192.168.10.21' }, AbortSignal.timeout(5000)).whyNotSeen(
+    return nodeMembershipOf(services, machine, { address: '192.168.10.21' }, AbortSignal.timeout(5000)).whyNotObserved(
       talos,
     );
   };

@@ -30,9 +30,9 @@ export interface NodeMembership {
   /** Whether the API server of the cluster reports the Node as Ready. */
   isReady(): Promise<boolean>;
   /** Why a Ready Node is not yet proven to be Ready since the current boot; undefined if it is. */
-  whyNotSeen(talos: TalosClient): Promise<string | undefined>;
+  whyNotObserved(talos: TalosClient): Promise<string | undefined>;
   /** The facts to record for an observed member. */
-  note(run: string | undefined): Facts;
+  record(run: string | undefined): Facts;
 }
 
 export function nodeMembershipOf(
@@ -52,14 +52,20 @@ export function nodeMembershipOf(
       await ensureNodeWatch(services, cluster, signal);
       return services.nodes.isReady(cluster, name);
     },
-    whyNotSeen: async (talos) => {
+    whyNotObserved: async (talos) => {
       const stale = await staleBootReason(services, machine, talos, signal);
       if (stale !== undefined || machine.spec.role !== 'controlplane') return stale;
-      const plane: ControlPlane = { services, cluster, machine, address: String(facts['address'] ?? ''), signal };
-      const why = await findHealthProblem(plane);
+      const controlPlane: ControlPlane = {
+        services,
+        cluster,
+        machine,
+        address: String(facts['address'] ?? ''),
+        signal,
+      };
+      const why = await findHealthProblem(controlPlane);
       return why === undefined ? undefined : `The node runs, but ${why}.`;
     },
-    note: (run) => (run === undefined ? {} : { [memberInRunFact]: run }),
+    record: (run) => (run === undefined ? {} : { [memberInRunFact]: run }),
   };
 }
 

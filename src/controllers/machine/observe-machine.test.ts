@@ -28,8 +28,8 @@ const look = (seen: Observation, isReady = false, known: Partial<NodeMembership>
   observeMachine({ platform: { observe: () => Promise.resolve(seen) } } as unknown as StepEnvironment, context, {
     isReady: () => Promise.resolve(isReady),
     isKnown: () => true,
-    whyNotSeen: () => Promise.resolve(undefined),
-    note: (run) => (run === undefined ? {} : { run }),
+    whyNotObserved: () => Promise.resolve(undefined),
+    record: (run) => (run === undefined ? {} : { run }),
     ...known,
   });
 
@@ -61,7 +61,7 @@ it.each<[Observation, object]>([
 it.each<[string, Observation, object]>([
   [
     'it is idle with the fingerprint if all is well',
-    { exists: true, runs: true, drift: [], trace: 'abc' },
+    { exists: true, runs: true, drift: [], fingerprint: 'abc' },
     { drift: [], learned: {}, restsBy: 'abc' },
   ],
   [
@@ -71,12 +71,12 @@ it.each<[string, Observation, object]>([
   ],
   [
     'it is not idle while there is drift',
-    { exists: true, runs: true, drift: [renamed], trace: 'abc' },
+    { exists: true, runs: true, drift: [renamed], fingerprint: 'abc' },
     { drift: [renamed], learned: {} },
   ],
   [
     'it is off all the same',
-    { exists: true, runs: false, drift: [off], trace: 'abc' },
+    { exists: true, runs: false, drift: [off], fingerprint: 'abc' },
     { drift: [off], notJoined: 'The machine is powered off.' },
   ],
 ])('a Ready node is not asked itself, and %s', async (_, seen, told) => {
@@ -85,11 +85,11 @@ it.each<[string, Observation, object]>([
 });
 
 it('is not idle while its cluster does not report it as Ready', async () => {
-  expect(await look({ exists: true, runs: true, drift: [], trace: 'abc' })).not.toHaveProperty('restsBy');
+  expect(await look({ exists: true, runs: true, drift: [], fingerprint: 'abc' })).not.toHaveProperty('restsBy');
 });
 
 describe('for a machine that was restarted since the last observation of its node', () => {
-  const seen: Observation = { exists: true, runs: true, run: '4002', drift: [], trace: 'abc' };
+  const seen: Observation = { exists: true, runs: true, run: '4002', drift: [], fingerprint: 'abc' };
   const other: Partial<NodeMembership> = { isKnown: (run) => run === '4001' };
 
   it('the Ready condition in the cluster is not sufficient: the node may be booting', async () => {
@@ -99,7 +99,7 @@ describe('for a machine that was restarted since the last observation of its nod
   it('the status of the node alone is not sufficient', async () => {
     status = running;
     const whyNotSeen = () => Promise.resolve('The node runs, but has not told its cluster of this boot yet.');
-    expect(await look(seen, true, { ...other, whyNotSeen })).toEqual({
+    expect(await look(seen, true, { ...other, whyNotObserved: whyNotSeen })).toEqual({
       drift: [],
       notJoined: 'The node runs, but has not told its cluster of this boot yet.',
     });
@@ -114,7 +114,9 @@ describe('for a machine that was restarted since the last observation of its nod
 it('the status of the node is sufficient for a known member whose cluster does not answer', async () => {
   status = running;
   const whyNotSeen = () => Promise.reject(new Error('nothing is to be seen anew'));
-  expect(await look({ exists: true, runs: true, drift: [], trace: 'abc' }, false, { whyNotSeen })).toEqual({
+  expect(
+    await look({ exists: true, runs: true, drift: [], fingerprint: 'abc' }, false, { whyNotObserved: whyNotSeen }),
+  ).toEqual({
     drift: [],
     learned: {},
   });

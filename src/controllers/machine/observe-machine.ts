@@ -10,18 +10,18 @@ import type { StepEnvironment } from './step-environment.ts';
 /** The result of an observation of a provisioned Machine. */
 export interface MachineObservation {
   /** It no longer exists on its platform. */
-  readonly gone?: true;
+  readonly isGone?: true;
   /** Its system disks no longer exist either. */
-  readonly lost?: true;
+  readonly isLost?: true;
   /** The platform could not be asked. The drift holds the reason. */
-  readonly unseen?: true;
+  readonly isUnobservable?: true;
   /** Most important first. */
   readonly drift: readonly Drift[];
   readonly notJoined?: string;
   /** The Machine is healthy, and its changes are monitored. This is the fingerprint of its platform. */
-  readonly restsBy?: string;
+  readonly unchangedFingerprint?: string;
   /** Facts about the node that the observation has found. */
-  readonly learned?: Facts;
+  readonly facts?: Facts;
 }
 
 /**
@@ -29,19 +29,19 @@ export interface MachineObservation {
  * asked only if the API server of the cluster does not report it as Ready.
  */
 export async function observeMachine(
-  workplace: StepEnvironment,
+  environment: StepEnvironment,
   context: TalosStepContext,
   member: NodeMembership,
 ): Promise<MachineObservation> {
-  const { exists, lost, runs, run, drift, trace } = await workplace.platform.observe(context);
-  if (!exists) return { gone: true, ...(lost ? { lost } : {}), drift, notJoined: 'It is gone.' };
+  const { exists, isLost, runs, run, drift, fingerprint } = await environment.platform.observe(context);
+  if (!exists) return { isGone: true, ...(isLost ? { isLost } : {}), drift, notJoined: 'It is gone.' };
   if (runs === false) return { drift, notJoined: 'The machine is powered off.' };
   const isReady = await member.isReady();
   const isKnown = member.isKnown(run);
   const notJoined = isReady && isKnown ? undefined : await notJoinedReason(context, isKnown ? undefined : member);
   if (notJoined !== undefined) return { drift, notJoined };
-  const rests = isReady && trace !== undefined && drift.length === 0;
-  return { drift, learned: member.note(run), ...(rests ? { restsBy: trace } : {}) };
+  const rests = isReady && fingerprint !== undefined && drift.length === 0;
+  return { drift, facts: member.record(run), ...(rests ? { unchangedFingerprint: fingerprint } : {}) };
 }
 
 /**
@@ -57,8 +57,8 @@ export async function observeWithoutPlatform(
   const isKnown = member.isKnown(undefined);
   const serves = isKnown && (await member.isReady());
   const notJoined = serves ? undefined : await notJoinedReason(node, isKnown ? undefined : member);
-  if (notJoined === undefined) return { unseen: true, drift: [{ reason, message, minor: true }] };
-  return { unseen: true, drift: [{ reason, message: `${message} ${notJoined}` }], notJoined };
+  if (notJoined === undefined) return { isUnobservable: true, drift: [{ reason, message, isMinor: true }] };
+  return { isUnobservable: true, drift: [{ reason, message: `${message} ${notJoined}` }], notJoined };
 }
 
 /** Distinguishes an unreachable platform from an error that needs a change. */
@@ -76,7 +76,7 @@ async function notJoinedReason(
   try {
     talos = context.openTalos(String(context.facts['address']));
     const { stage, ready, unmetConditions } = await talos.machineStatus();
-    if (stage === 'running' && ready) return await member?.whyNotSeen(talos);
+    if (stage === 'running' && ready) return await member?.whyNotObserved(talos);
     const unmet = unmetConditions.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
     return `The node is in stage ${stage}${unmet ? ` (${unmet})` : ''}.`;
   } catch (error) {

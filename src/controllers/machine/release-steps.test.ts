@@ -18,8 +18,8 @@ const bundle = await import('../../talos/secrets/secrets-bundle.ts').then(({ cre
 );
 const { formatSecretsBundle } = await import('../../talos/secrets/secrets-bundle-file.ts');
 
-const planes = [0, 1, 2].map((slot) => aMachine(slot));
-const [going] = planes as [Machine, ...Machine[]];
+const controlPlanes = [0, 1, 2].map((slot) => aMachine(slot));
+const [going] = controlPlanes as [Machine, ...Machine[]];
 const platform = { release: [{ name: 'gone' }] } as unknown as Platform;
 
 type State = 'well' | 'ill' | 'silent' | 'learner' | 'none';
@@ -51,7 +51,7 @@ async function release(told: Told) {
   };
   const cluster = 'cluster' in told ? told.cluster : known;
   const [calls, events]: [string[], string[]] = [[], []];
-  const present = planes.filter((_, slot) => states[slot] !== 'none');
+  const present = controlPlanes.filter((_, slot) => states[slot] !== 'none');
   const members = present
     .map((machine) => ({ slot: machine.spec.slot, name: machine.metadata.name }))
     .filter(({ slot }) => !unlisted.includes(slot))
@@ -93,7 +93,7 @@ async function release(told: Told) {
   const { ran = joined } = told;
   const machine: Machine = {
     ...going,
-    metadata: { ...going.metadata, ...(told.mend ? { annotations: { [annotations.mend]: told.mend } } : {}) },
+    metadata: { ...going.metadata, ...(told.mend ? { annotations: { [annotations.approve]: told.mend } } : {}) },
     status: {
       ...(going.status ?? { observedGeneration: 1, phase: '', conditions: [] }),
       conditions: [aCondition('Joined', joined ? 'True' : ran ? 'False' : 'Unknown')],
@@ -177,7 +177,7 @@ describe('the release of a single control plane', () => {
   ])('waits if %s, until the user approves', async (_, told, kind, reason) => {
     const waits = await release(told);
     expect(waits).toMatchObject({ outcome: { kind, reason }, calls: [] });
-    expect(waits.outcome).toMatchObject({ message: expect.stringContaining(`${annotations.mend}: ${reason}`) });
+    expect(waits.outcome).toMatchObject({ message: expect.stringContaining(`${annotations.approve}: ${reason}`) });
     expect((await release({ ...told, mend: 'Other' })).outcome.kind, 'another word').toBe(kind);
     expect(await release({ ...told, mend: reason })).toMatchObject({
       ...{ outcome: { kind: 'done' }, calls: [], events: ['TakenDownAsAgreed'] },

@@ -43,7 +43,7 @@ interface EtcdPeer {
   /** The id of its own member. */
   readonly memberId: string;
   /** It has a leader and no alarms. */
-  readonly isWell: boolean;
+  readonly isHealthy: boolean;
 }
 
 /**
@@ -66,7 +66,7 @@ const leaveEtcdStep = (services: Services, machine: Machine): Step<TalosStepCont
       return done();
     const outcome = await leaveRemainingCluster(services, cluster, machine, context);
     const reason = 'reason' in outcome ? outcome.reason : undefined;
-    if (reason === undefined || !approvalsOf(machine).agreed.includes(reason)) return outcome;
+    if (reason === undefined || !approvalsOf(machine).approved.includes(reason)) return outcome;
     services.events.record(
       machine,
       'Warning',
@@ -93,7 +93,7 @@ async function leaveRemainingCluster(
   const machines = [machine, ...machinesOfCluster(services, ref)];
   const state = assessSecretsOfCluster(services, { object, cluster, machines });
   if (state.kind === 'unusable') {
-    const { reason, message } = state.trouble;
+    const { reason, message } = state.problem;
     return waitWithReason(reason, 60, `${message} ${approvalHint(reason)}`);
   }
   // This is recorded before the bootstrap of etcd. Without the record, etcd holds no data.
@@ -112,14 +112,14 @@ async function withEtcdPeers(
   { openTalos, signal }: TalosStepContext,
   work: (answers: ReadonlyMap<string, EtcdPeer | undefined>) => Promise<StepOutcome>,
 ): Promise<StepOutcome> {
-  const planes = machinesOfCluster(services, clusterOfMachine(machine)).filter(
+  const controlPlanes = machinesOfCluster(services, clusterOfMachine(machine)).filter(
     ({ spec }) => spec.role === 'controlplane',
   );
   const clients = new Map<string, TalosClient>();
-  for (const plane of [machine, ...planes]) {
-    const address = readMachineFact(plane, 'address');
-    if (address !== undefined && !clients.has(plane.metadata.name))
-      clients.set(plane.metadata.name, openTalos(address));
+  for (const controlPlane of [machine, ...controlPlanes]) {
+    const address = readMachineFact(controlPlane, 'address');
+    if (address !== undefined && !clients.has(controlPlane.metadata.name))
+      clients.set(controlPlane.metadata.name, openTalos(address));
   }
   try {
     const all = await Promise.all(
@@ -135,7 +135,7 @@ async function readEtcdPeer(client: TalosClient, signal: AbortSignal): Promise<E
   try {
     const members = await client.etcdMembers({ signal });
     const { memberId, leaderId, errors } = await client.etcdStatus({ signal });
-    return { client, members, memberId, isWell: /[1-9a-f]/.test(leaderId) && errors.length === 0 };
+    return { client, members, memberId, isHealthy: /[1-9a-f]/.test(leaderId) && errors.length === 0 };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ProviderError) return undefined;
@@ -171,7 +171,9 @@ function findQuorumRisk(
 ): StepOutcome | undefined {
   const voters = members.filter((one) => !one.learner && one.id !== id);
   if (voters.length === 0) return rejectLastMember();
-  const well = voters.filter((voter) => others.some(({ memberId, isWell }) => memberId === voter.id && isWell)).length;
+  const well = voters.filter((voter) =>
+    others.some(({ memberId, isHealthy }) => memberId === voter.id && isHealthy),
+  ).length;
   const needed = Math.floor(voters.length / 2) + 1;
   if (well >= needed) return undefined;
   const message = `Of the other ${voters.length} members of etcd ${well} are well, and without this one ${needed} have to be. It is taken out when they are.`;
@@ -203,4 +205,4 @@ const rejectLastMember = (): StepOutcome =>
   );
 
 const approvalHint = (reason: string): string =>
-  `With the annotation ${annotations.mend}: ${reason} on the Machine it is taken down all the same.`;
+  `With the annotation ${annotations.approve}: ${reason} on the Machine it is taken down all the same.`;

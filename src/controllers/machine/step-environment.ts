@@ -39,7 +39,7 @@ interface StepEnvironmentInput {
   readonly machine: Machine;
   readonly spec: ProviderConfigSpec;
   /** Why the spec differs from the one that the Cluster asks for. */
-  readonly misfit: SpecRejection | undefined;
+  readonly configMismatch: SpecRejection | undefined;
   readonly signal: AbortSignal;
   readonly log: Log;
 }
@@ -51,7 +51,7 @@ export function prepareStepEnvironment(
   signal: AbortSignal,
   log: Log,
 ): StepEnvironment {
-  const { spec, misfit } = readDesiredSpec(services, machine);
+  const { spec, configMismatch: mismatch } = readDesiredSpec(services, machine);
   const chosen = findPlatformSection(spec);
   const platform = services.platforms.find((candidate) => candidate.name === machine.spec.platform);
   if (!platform || chosen?.name !== platform.name) {
@@ -61,7 +61,7 @@ export function prepareStepEnvironment(
     );
   }
   const credentials = readCredentials(services, machine, platform, chosen.section);
-  const material: StepEnvironmentInput = { services, machine, spec, misfit, signal, log };
+  const material: StepEnvironmentInput = { services, machine, spec, configMismatch: mismatch, signal, log };
   const context = (facts: Facts): TalosStepContext => ({
     config: chosen.section,
     credentials,
@@ -89,26 +89,29 @@ const ownerOf = ({ installation, provider }: Services, { metadata, spec }: Machi
 });
 
 /** An invalid ClusterConfig does not block a provisioned Machine or a Machine in deletion. */
-function readDesiredSpec(services: Services, machine: Machine): Pick<StepEnvironmentInput, 'spec' | 'misfit'> {
+function readDesiredSpec(services: Services, machine: Machine): Pick<StepEnvironmentInput, 'spec' | 'configMismatch'> {
   const { name } = machine.spec.providerConfigRef;
   const config = services.stores.providerConfigs.get({ name });
   if (!config)
     throw new ProviderError(
       'PROVIDER_CONFIG_MISSING',
-      `ProviderConfig ${name} does not exist. Create it again: without it the machine can neither be made nor taken down. If the machine is gone for good, say so with the annotation ${annotations.placeLost}: "true" on it, and delete it.`,
+      `ProviderConfig ${name} does not exist. Create it again: without it the machine can neither be made nor taken down. If the machine is gone for good, say so with the annotation ${annotations.failureDomainLost}: "true" on it, and delete it.`,
     );
   const parsed = parseSpec(config);
   if (!parsed.success)
     throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name} is not valid; its conditions say why.`);
-  const wish = resolveDesiredSpec(services, config, findCluster(services.stores, clusterOfMachine(machine)));
-  if (wish && 'spec' in wish) return { spec: wish.spec, misfit: undefined };
-  return { spec: parsed.data, misfit: wish?.refused };
+  const desired = resolveDesiredSpec(services, config, findCluster(services.stores, clusterOfMachine(machine)));
+  if (desired && 'spec' in desired) return { spec: desired.spec, configMismatch: undefined };
+  return { spec: parsed.data, configMismatch: desired?.refused };
 }
 
 function readCredentials(services: Services, machine: Machine, platform: Platform, section: unknown): SecretStrings {
   // Only this provider writes facts.
   const facts = (machine.status?.progress?.facts ?? {}) as Facts;
-  const found = findPlatformCredentials(services, platform, section, { site: machine.spec.site, facts });
+  const found = findPlatformCredentials(services, platform, section, {
+    failureDomain: machine.spec.failureDomain,
+    facts,
+  });
   if ('missing' in found) throw new ProviderError('CREDENTIALS_MISSING', found.missing);
   return found.secrets;
 }
@@ -119,7 +122,7 @@ function describeNode(machine: Machine, spec: ProviderConfigSpec): NodeSpec {
     role: machine.spec.role,
     pool: machine.spec.pool,
     size: machine.spec.size,
-    site: machine.spec.site,
+    failureDomain: machine.spec.failureDomain,
     cluster: clusterOfMachine(machine),
     talos: {
       version: machine.spec.talosVersion,
@@ -153,8 +156,8 @@ function clusterSecretsOf(services: Services, machine: Machine): ClusterSecrets 
 }
 
 async function renderConfigOf(material: StepEnvironmentInput, hardware: NodeHardware): Promise<SecretString> {
-  const { services, machine, spec, misfit, signal, log } = material;
-  if (misfit) throw new ProviderError('CONFIG_INVALID', misfit.message);
+  const { services, machine, spec, configMismatch: mismatch, signal, log } = material;
+  if (mismatch) throw new ProviderError('CONFIG_INVALID', mismatch.message);
   const { bundle, endpoint: ofNode, trust: record } = clusterSecretsOf(services, machine);
   const endpoint = machine.spec.endpoint ?? ofNode;
   if (endpoint === undefined) throw new ProviderError('ENDPOINT_UNKNOWN');

@@ -27,11 +27,11 @@ const seated = (
   hosts: readonly Host[],
   machines: readonly Machine[] = [],
   refuses: (view: HostView) => string | undefined = anyone,
-) => assignHosts({ slots, machines, hosts, refuses });
+) => assignHosts({ slots, machines, hosts, whyUnsuitable: refuses });
 
 it('assigns a Host to each machine, by name', () => {
-  const seats = seated([host('c', 3), host('b', 2), host('a', 1)]);
-  expect(seats.map((seat) => [seat.host?.name, seat.isHeld])).toEqual([
+  const assignments = seated([host('c', 3), host('b', 2), host('a', 1)]);
+  expect(assignments.map((assignment) => [assignment.host?.name, assignment.isHeld])).toEqual([
     ['a', false],
     ['b', false],
   ]);
@@ -59,8 +59,8 @@ it('counts the rejection reasons if there is no Host', () => {
 it('gives the reason for each unassigned Host, without claimed ones', () => {
   const hosts = [host('a', 1), host('b', 2), host('c', 3), host('d', 4), host('e', 5, heldBy(7))];
   const refuses = ({ name }: HostView) => (name === 'd' ? 'not for the role controlplane' : undefined);
-  const spares = unassignedHosts(seated(hosts, [], refuses), { hosts, refuses });
-  expect(spares.map((spare) => [spare.host.metadata.name, spare.reason])).toEqual([
+  const unassigned = unassignedHosts(seated(hosts, [], refuses), { hosts, whyUnsuitable: refuses });
+  expect(unassigned.map((unassigned) => [unassigned.host.metadata.name, unassigned.reason])).toEqual([
     ['c', 'free and not needed'],
     ['d', 'not for the role controlplane'],
   ]);

@@ -28,14 +28,19 @@ interface HostAssignmentInput {
   readonly slots: readonly MachineSlot[];
   readonly machines: readonly Machine[];
   readonly hosts: readonly Host[];
-  readonly refuses: (host: HostView, slot: MachineSlot) => string | undefined;
+  readonly whyUnsuitable: (host: HostView, slot: MachineSlot) => string | undefined;
 }
 
 /**
  * The Host that each Machine holds, or would get if it were created now, in this order. Machines are created
  * concurrently, so two Machines with the same requirements may get each other's Host.
  */
-export function assignHosts({ slots, machines, hosts, refuses }: HostAssignmentInput): readonly HostAssignment[] {
+export function assignHosts({
+  slots,
+  machines,
+  hosts,
+  whyUnsuitable: refuses,
+}: HostAssignmentInput): readonly HostAssignment[] {
   const taken = new Set<string>();
   return slots.map((slot) => {
     const machine = machines.find(({ spec }) => spec.pool === slot.pool && spec.slot === slot.slot);
@@ -54,14 +59,16 @@ export function assignHosts({ slots, machines, hosts, refuses }: HostAssignmentI
 
 /** The Hosts without a holder and without an assignment, each with its rejection reason. */
 export function unassignedHosts(
-  seats: readonly HostAssignment[],
-  { hosts, refuses }: Pick<HostAssignmentInput, 'hosts' | 'refuses'>,
+  assignments: readonly HostAssignment[],
+  { hosts, whyUnsuitable }: Pick<HostAssignmentInput, 'hosts' | 'whyUnsuitable'>,
 ): readonly UnassignedHost[] {
-  const given = new Set(seats.map(({ host }) => host?.name));
+  const given = new Set(assignments.map(({ host }) => host?.name));
   return hosts
     .filter(({ metadata, status }) => !given.has(metadata.name) && status?.machineRef === undefined)
     .map((host) => {
-      const reasons = seats.map(({ slot }) => rejectionReasonOf(host, hosts, (view) => refuses(view, slot)));
+      const reasons = assignments.map(({ slot }) =>
+        rejectionReasonOf(host, hosts, (view) => whyUnsuitable(view, slot)),
+      );
       return { host, reason: reasons.includes(undefined) ? notNeeded : (reasons[0] ?? notNeeded) };
     });
 }

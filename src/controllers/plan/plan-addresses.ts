@@ -27,10 +27,10 @@ interface AddressPlanInput extends Pick<ChosenPlatform, 'section'> {
 /** Each gets its lowest free address in turn, the endpoint first, in the same order as the real claims. */
 export async function planAddresses(
   given: AddressPlanInput,
-  seats: readonly HostAssignment[],
+  assignments: readonly HostAssignment[],
 ): Promise<PlannedAddresses> {
   const { spec, section, fixedEndpoint } = given;
-  const machines = seats.flatMap(({ machine }) => machine ?? []);
+  const machines = assignments.flatMap(({ machine }) => machine ?? []);
   const known = new Map(
     machines.flatMap((machine) => {
       const address = readMachineFact(machine, 'address');
@@ -42,7 +42,7 @@ export async function planAddresses(
   const told = machines.find((machine) => machine.spec.endpoint !== undefined)?.spec;
   const claims = told === undefined && needsVirtualAddress(spec, section.addressing);
   const virtualAddress = claims ? await next() : told?.virtualAddress;
-  for (const { slot } of seats) {
+  for (const { slot } of assignments) {
     const address = known.get(slot.name) ?? (await next());
     if (address !== undefined) known.set(slot.name, address);
   }

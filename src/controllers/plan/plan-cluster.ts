@@ -17,9 +17,9 @@ import { type PlannedConfigSources, renderPlannedConfig } from './render-planned
 
 /** The plan of one Machine and its resources. */
 export interface PlannedMachine {
-  readonly seat: HostAssignment;
+  readonly host: HostAssignment;
   /** Why its provisioning would stop. */
-  readonly stuck: string | undefined;
+  readonly error: string | undefined;
   readonly lines: readonly PreviewLine[];
   /** Its machine configuration without secrets; undefined if it is not known. */
   readonly document: string | undefined;
@@ -46,40 +46,45 @@ export interface ClusterPlan {
 }
 
 /** The input of a plan. Contains no means to change anything. */
-export type ClusterPlanInput = Omit<Parameters<typeof assignHosts>[0], 'refuses'> &
+export type ClusterPlanInput = Omit<Parameters<typeof assignHosts>[0], 'whyUnsuitable'> &
   Parameters<typeof planAddresses>[0] &
   Pick<ChosenPlatform, 'platform'> & {
     readonly sources: PlannedConfigSources;
     readonly owner: Omit<Owner, 'machine'>;
     /** All known Machines of the ProviderConfig. */
     readonly ofConfig: readonly PlacedMachine[];
-    readonly ground: Omit<PreviewContext, 'owner' | 'facts' | 'node' | 'host' | 'servers' | 'credentials'>;
+    readonly previewContext: Omit<
+      PreviewContext,
+      'owner' | 'facts' | 'node' | 'host' | 'hostedServers' | 'credentials'
+    >;
     /** By failure domain. */
-    credentialsAt(site: string | undefined): SecretStrings;
+    credentialsAt(failureDomain: string | undefined): SecretStrings;
   };
 
 /** Plans the Machines of a cluster and the assignment of Hosts. Requests to the platform are read-only. */
 export async function planCluster(material: ClusterPlanInput): Promise<ClusterPlan> {
-  const { platform, ground, hosts } = material;
-  const { inventory } = platform;
-  const refuses = (host: HostView, slot: MachineSlot) => inventory?.refuses(ground.config, host, slot);
-  const names = platform.sites.names(ground.config);
-  const seats = assignFailureDomains(assignHosts({ ...material, refuses }), names, material.ofConfig);
-  const addresses = await planAddresses(material, seats);
+  const { platform, previewContext: target, hosts } = material;
+  const { hosts: inventory } = platform;
+  const whyUnsuitable = (host: HostView, slot: MachineSlot) => inventory?.whyUnsuitable(target.config, host, slot);
+  const names = platform.failureDomains.names(target.config);
+  const assignments = assignFailureDomains(assignHosts({ ...material, whyUnsuitable }), names, material.ofConfig);
+  const addresses = await planAddresses(material, assignments);
   const machines: PlannedMachine[] = [];
-  for (const seat of seats) {
-    const stuck = inventory && !seat.host ? describeRejections(seat.slot.size, seat.rejected) : undefined;
-    if (stuck === undefined) machines.push({ seat, stuck, ...(await planMachine(material, seat, addresses)) });
-    else machines.push({ seat, stuck, lines: [], document: undefined });
+  for (const assignment of assignments) {
+    const stuck =
+      inventory && !assignment.host ? describeRejections(assignment.slot.size, assignment.rejected) : undefined;
+    if (stuck === undefined)
+      machines.push({ host: assignment, error: stuck, ...(await planMachine(material, assignment, addresses)) });
+    else machines.push({ host: assignment, error: stuck, lines: [], document: undefined });
   }
-  const spares = inventory ? unassignedHosts(seats, { hosts, refuses }) : [];
+  const unassigned = inventory ? unassignedHosts(assignments, { hosts, whyUnsuitable }) : [];
   const left: UnassignedHosts[] = [];
-  for (const reason of new Set(spares.map((spare) => spare.reason))) {
-    const alike = spares.filter((spare) => spare.reason === reason).map(({ host }) => host);
+  for (const reason of new Set(unassigned.map((unassigned) => unassigned.reason))) {
+    const alike = unassigned.filter((unassigned) => unassigned.reason === reason).map(({ host }) => host);
     const refused: string[] = [];
     for (const host of alike) {
-      const lines = seats[0] ? await previewMachine(material, seats[0], addresses, toHostView(host)) : [];
-      refused.push(...lines.filter(({ effect }) => effect === 'refuses').map(({ what }) => what));
+      const lines = assignments[0] ? await previewMachine(material, assignments[0], addresses, toHostView(host)) : [];
+      refused.push(...lines.filter(({ effect }) => effect === 'refuses').map(({ subject }) => subject));
     }
     left.push({ reason, names: alike.map(({ metadata }) => metadata.name), refused });
   }
@@ -92,20 +97,20 @@ export async function planCluster(material: ClusterPlanInput): Promise<ClusterPl
 /** A Machine stops if it gets no address or no configuration can be rendered for it. */
 async function planMachine(
   material: ClusterPlanInput,
-  seat: HostAssignment,
+  assignment: HostAssignment,
   addresses: PlannedAddresses,
 ): Promise<Pick<PlannedMachine, 'lines' | 'document'>> {
-  const lines = await previewMachine(material, seat, addresses, seat.host);
-  if (material.section.addressing.pool === 'main' && !addresses.machines.has(seat.slot.name)) {
+  const lines = await previewMachine(material, assignment, addresses, assignment.host);
+  if (material.section.addressing.pool === 'main' && !addresses.machines.has(assignment.slot.name)) {
     const what = 'No address of network.addressPool is left for it. Add some.';
-    return { lines: [...lines, { effect: 'refuses', what }], document: undefined };
+    return { lines: [...lines, { effect: 'refuses', subject: what }], document: undefined };
   }
   try {
-    const hardware = material.platform.hardware(previewContextOf(material, seat, addresses, seat.host));
-    return { lines, document: hardware && renderPlannedConfig(material.sources, seat, hardware, addresses) };
+    const hardware = material.platform.hardware(previewContextOf(material, assignment, addresses, assignment.host));
+    return { lines, document: hardware && renderPlannedConfig(material.sources, assignment, hardware, addresses) };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    return { lines: [...lines, { effect: 'refuses', what: error.message }], document: undefined };
+    return { lines: [...lines, { effect: 'refuses', subject: error.message }], document: undefined };
   }
 }
 
@@ -113,16 +118,18 @@ const serverNumbersOf = (hosts: ClusterPlanInput['hosts']) => (): ReadonlySet<nu
   new Set(hosts.map(({ spec }) => spec.serverNumber));
 
 async function previewMachine(
-  ...[material, seat, addresses, host]: Parameters<typeof previewContextOf>
+  ...[material, assignment, addresses, host]: Parameters<typeof previewContextOf>
 ): Promise<readonly PreviewLine[]> {
-  const lines = await unknownOnError(material.platform.preview(previewContextOf(material, seat, addresses, host)));
-  return isProvisioned(seat.machine?.status?.progress) ? lines.map(asExisting) : lines;
+  const lines = await unknownOnError(
+    material.platform.preview(previewContextOf(material, assignment, addresses, host)),
+  );
+  return isProvisioned(assignment.machine?.status?.progress) ? lines.map(asExisting) : lines;
 }
 
 const asExisting = (line: PreviewLine): PreviewLine => (line.effect === 'makes' ? { ...line, effect: 'has' } : line);
 
 function previewContextOf(
-  { owner, ground, hosts, spec, credentialsAt }: ClusterPlanInput,
+  { owner, previewContext: target, hosts, spec, credentialsAt }: ClusterPlanInput,
   { slot, machine }: HostAssignment,
   { machines }: PlannedAddresses,
   host: HostView | undefined,
@@ -133,32 +140,32 @@ function previewContextOf(
   const isGiven = address === undefined || known['address'] !== undefined;
   const given = isGiven ? {} : toAssignedAddress(address, spec.network, spec.network.prefix ?? 0);
   return {
-    ...ground,
+    ...target,
     ...{
       host,
-      credentials: credentialsAt(slot.site),
+      credentials: credentialsAt(slot.failureDomain),
       node: slot,
       facts: { ...given, ...known },
     },
     owner: { ...owner, machine: slot.name },
-    servers: serverNumbersOf(hosts),
+    hostedServers: serverNumbersOf(hosts),
   };
 }
 
 /** Without the Machines whose provisioning would stop. */
 async function previewShared(
-  { platform, ground, hosts, credentialsAt }: ClusterPlanInput,
+  { platform, previewContext: target, hosts, credentialsAt }: ClusterPlanInput,
   planned: readonly PlannedMachine[],
 ): Promise<readonly PreviewLine[]> {
-  const machines = planned.flatMap(({ seat: { slot, host }, lines }) =>
+  const machines = planned.flatMap(({ host: { slot, host }, lines }) =>
     host && lines.every(({ effect }) => effect !== 'refuses') ? [{ role: slot.role, host }] : [],
   );
   return await unknownOnError(
     platform.previewShared({
-      ...ground,
+      ...target,
       credentials: credentialsAt(undefined),
       machines,
-      servers: serverNumbersOf(hosts),
+      hostedServers: serverNumbersOf(hosts),
     }),
   );
 }
@@ -169,6 +176,6 @@ async function unknownOnError(lines: Promise<readonly PreviewLine[]>): Promise<r
     return await lines;
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    return [{ effect: 'unknown', what: error.message }];
+    return [{ effect: 'unknown', subject: error.message }];
   }
 }

@@ -28,12 +28,12 @@ export function renderPlannedConfig(
   { endpoint, virtualAddress }: PlannedAddresses,
 ): string | undefined {
   if (endpoint === undefined) return undefined;
-  const { name, role, pool, size, site } = slot;
+  const { name, role, pool, size, failureDomain } = slot;
   const planned: Machine['spec'] = {
     // The document does not depend on the instance.
     providerRef: { ...spec.providerRef, environment: '', namespace: '' },
     ...{ ...refs, role, pool, slot: slot.slot, size, talosVersion: spec.talos.version },
-    ...(site === undefined ? {} : { site }),
+    ...(failureDomain === undefined ? {} : { failureDomain }),
     ...(virtualAddress === undefined ? {} : { virtualAddress }),
   };
   const { extensions, kernelArguments } = spec.talos;

@@ -9,22 +9,22 @@ export interface FailureDomainsCheck {
 }
 
 export interface FailureDomainError {
-  readonly site: string | undefined;
+  readonly failureDomain: string | undefined;
   readonly error: ProviderError;
 }
 
 /** Checks all failure domains in parallel. An unreachable one does not affect the others. */
 export async function checkFailureDomains(
-  sites: readonly (string | undefined)[],
-  ask: (site: string | undefined) => Promise<readonly Diagnostic[]>,
+  failureDomains: readonly (string | undefined)[],
+  ask: (failureDomain: string | undefined) => Promise<readonly Diagnostic[]>,
 ): Promise<FailureDomainsCheck> {
   const answers = await Promise.all(
-    sites.map(async (site) => {
+    failureDomains.map(async (failureDomain) => {
       try {
-        return { findings: await ask(site), errors: [] };
+        return { findings: await ask(failureDomain), errors: [] };
       } catch (error) {
         if (!(error instanceof ProviderError)) throw error;
-        return { findings: [], errors: [{ site, error }] };
+        return { findings: [], errors: [{ failureDomain, error }] };
       }
     }),
   );
@@ -34,5 +34,5 @@ export async function checkFailureDomains(
 }
 
 /** The message for a failure domain that could not be checked. */
-export const describeFailureDomainError = ({ site, error }: FailureDomainError): string =>
-  site === undefined ? error.message : `${site}: ${error.message}`;
+export const describeFailureDomainError = ({ failureDomain, error }: FailureDomainError): string =>
+  failureDomain === undefined ? error.message : `${failureDomain}: ${error.message}`;

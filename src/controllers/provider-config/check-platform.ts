@@ -13,7 +13,7 @@ interface PlatformCheckResult {
   /** Contexts of the failure domains that answered and have everything that the spec names. */
   readonly checks: readonly (PlatformContext & InFailureDomain)[];
   /** Names of the other failure domains. */
-  readonly away: readonly string[];
+  readonly unreachable: readonly string[];
 }
 
 /**
@@ -28,25 +28,32 @@ export async function checkPlatform(
   const { connections, clock } = services;
   const checks = new Map<string | undefined, PlatformContext & InFailureDomain>();
   const missing: string[] = [];
-  for (const site of failureDomainsOrDefault(platform.sites.names(config))) {
-    const found = findPlatformCredentials(services, platform, config, { site });
+  for (const failureDomain of failureDomainsOrDefault(platform.failureDomains.names(config))) {
+    const found = findPlatformCredentials(services, platform, config, { failureDomain });
     if ('missing' in found) missing.push(found.missing);
-    else checks.set(site, { config, site, credentials: found.secrets, connections, log, clock, signal });
+    else
+      checks.set(failureDomain, { config, failureDomain, credentials: found.secrets, connections, log, clock, signal });
   }
   if (missing.length > 0)
-    return { state: conditionFalse('CredentialsValid', 'CredentialsMissing', missing.join(' ')), checks: [], away: [] };
+    return {
+      state: conditionFalse('CredentialsValid', 'CredentialsMissing', missing.join(' ')),
+      checks: [],
+      unreachable: [],
+    };
   const well = new Set<string | undefined>();
-  const answers = await checkFailureDomains([...checks.keys()], async (site) => {
-    const check = checks.get(site);
+  const answers = await checkFailureDomains([...checks.keys()], async (failureDomain) => {
+    const check = checks.get(failureDomain);
     const findings = check ? await platform.check(check) : [];
-    if (findings.every(({ advice }) => advice)) well.add(site);
+    if (findings.every(({ advice }) => advice)) well.add(failureDomain);
     return findings;
   });
-  const away = [...checks.keys()].flatMap((site) => (site === undefined || well.has(site) ? [] : [site]));
+  const away = [...checks.keys()].flatMap((failureDomain) =>
+    failureDomain === undefined || well.has(failureDomain) ? [] : [failureDomain],
+  );
   return {
     state: describeCheckResult(answers),
-    checks: [...checks.values()].filter(({ site }) => well.has(site)),
-    away,
+    checks: [...checks.values()].filter(({ failureDomain }) => well.has(failureDomain)),
+    unreachable: away,
   };
 }
 

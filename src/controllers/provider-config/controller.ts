@@ -42,7 +42,7 @@ interface ConfigReconcileContext {
  */
 export async function reconcileProviderConfig(
   services: Services,
-  rounds: OrphanScanSchedule,
+  schedule: OrphanScanSchedule,
   key: ObjectKey,
   context: ConfigReconcileContext,
 ): Promise<ReconcileResult> {
@@ -58,20 +58,20 @@ export async function reconcileProviderConfig(
   const { operation, object: config } = await consumeOperation(kube, ProviderConfig, found, context.signal);
   if (operation === 'ignore') return {};
   if (operation === 'reconcile') requestGarbageCollection(services, config);
-  if (operation === 'reconcile' || config.metadata.deletionTimestamp) rounds.forget(config);
+  if (operation === 'reconcile' || config.metadata.deletionTimestamp) schedule.forget(config);
   if (config.metadata.deletionTimestamp) return await releaseConfig(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizer, context.signal);
   if (!held) return {};
-  const { states, grounds, places, away } = await assessConfig(services, held, context);
+  const { states, sections, failureDomains, unreachable } = await assessConfig(services, held, context);
   const isServed = states.every((state) => state.status === 'True');
   if (isServed) states.push(await publishProfile(services, held, context));
-  const orphans = await collectOrphans(services, rounds, held, grounds, away);
+  const orphans = await collectOrphans(services, schedule, held, sections, unreachable);
   await reportStatus(services, orphans?.config ?? held, states, orphans, context);
-  if (orphans?.isDone) rounds.finish(held);
-  await collectPlatformGarbage(services, held, places);
+  if (orphans?.isDone) schedule.finish(held);
+  await collectPlatformGarbage(services, held, failureDomains);
   const isAway =
     states.some(({ reason }) => reason === 'PlatformUnreachable') || orphans?.search.result === 'PlatformUnreachable';
-  return { againInSeconds: Math.min(isAway ? 30 : resyncSeconds, orphans?.againInSeconds ?? resyncSeconds) };
+  return { requeueAfterSeconds: Math.min(isAway ? 30 : resyncSeconds, orphans?.requeueAfterSeconds ?? resyncSeconds) };
 }
 
 /** The conditions of the spec and its platform, in the order in which a user should fix them. */
@@ -87,29 +87,29 @@ async function assessConfig(
   if ('findings' in looked) {
     return {
       states: [conditionFalse('ConfigValid', 'InvalidConfig', formatDiagnostics(looked.findings))],
-      grounds: [],
-      places: [],
-      away: [],
+      sections: [],
+      failureDomains: [],
+      unreachable: [],
     };
   }
-  const { name: platform, orphans, tidy } = looked.chosen.platform;
-  const { state, checks, away } = await checkPlatform(services, looked.chosen, context);
+  const { name: platform, orphans, collectGarbage } = looked.chosen.platform;
+  const { state, checks, unreachable } = await checkPlatform(services, looked.chosen, context);
   return {
     states: [conditionTrue('ConfigValid'), state],
-    grounds: orphans ? checks.map((check) => ({ platform, orphans, check })) : [],
-    places: tidy ? checks.map((check) => ({ tidy, check })) : [],
-    away,
+    sections: orphans ? checks.map((check) => ({ platform, orphans, check })) : [],
+    failureDomains: collectGarbage ? checks.map((check) => ({ collectGarbage, check })) : [],
+    unreachable,
   };
 }
 
 interface ConfigAssessment {
   readonly states: ConditionState[];
   /** Scopes for the scan for orphans. */
-  readonly grounds: readonly OrphanScope[];
+  readonly sections: readonly OrphanScope[];
   /** Scopes for garbage collection. */
-  readonly places: readonly GarbageScope[];
+  readonly failureDomains: readonly GarbageScope[];
   /** Names of failure domains that are unreachable or incomplete, and therefore not in these scopes. */
-  readonly away: readonly string[];
+  readonly unreachable: readonly string[];
 }
 
 async function publishProfile(
@@ -232,7 +232,7 @@ async function releaseConfig(
   const users = clustersUsingProfile(services, name);
   if (users.length > 0) {
     await reportInUse(services, config, users, context);
-    return { againInSeconds: resyncSeconds };
+    return { requeueAfterSeconds: resyncSeconds };
   }
   await deleteProfile(services, name, context);
   await removeFinalizer(kube, ProviderConfig, config, finalizer, context.signal);

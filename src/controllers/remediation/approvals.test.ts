@@ -8,76 +8,76 @@ import { approvalsOf, reasonsToRepair, withRepairMessages } from './approvals.ts
 
 const off: Drift = {
   ...{ reason: 'PoweredOff', message: 'It is off.' },
-  mend: { when: 'by-itself', how: 'it is started again' },
+  repair: { mode: 'automatic', effect: 'it is started again' },
 };
 const moved: Drift = {
   ...{ reason: 'CardMoved', message: 'It moved.' },
-  mend: { when: 'when-agreed', how: 'it is put back' },
+  repair: { mode: 'with-approval', effect: 'it is put back' },
 };
 const refused: Drift = {
   ...{ reason: 'DiskSmaller', message: 'It was refused.' },
-  mend: { when: 'by-itself', how: 'it is grown', later: true },
+  repair: { mode: 'automatic', effect: 'it is grown', isDeferred: true },
 };
 const gone: Drift = { reason: 'DiskGone', message: 'It is gone.' };
-const renamed: Drift = { reason: 'Renamed', message: 'It was renamed.', minor: true };
+const renamed: Drift = { reason: 'Renamed', message: 'It was renamed.', isMinor: true };
 
 const machine = (notes: Record<string, string> = {}): Machine =>
   ({ metadata: { name: 'm', annotations: notes } }) as unknown as Machine;
-const wishes = (mend?: string, maintenance?: string) =>
+const desiredSpecs = (repair?: string, maintenance?: string) =>
   approvalsOf(
     machine({
-      ...(mend === undefined ? {} : { [annotations.mend]: mend }),
+      ...(repair === undefined ? {} : { [annotations.approve]: repair }),
       ...(maintenance === undefined ? {} : { [annotations.maintenance]: maintenance }),
     }),
   );
 
 describe('the drift to repair', () => {
   it.each([
-    ['includes safe repairs', wishes(), ['PoweredOff']],
-    ['includes approved repairs', wishes('CardMoved , Other'), ['PoweredOff', 'CardMoved']],
-    ['is empty in maintenance', wishes(undefined, 'true'), []],
-    ['includes approved repairs in maintenance', wishes('CardMoved', 'true'), ['CardMoved']],
-    ['excludes drift without a repair', wishes('DiskGone,Renamed'), ['PoweredOff']],
-    ['excludes a repair that has just failed', wishes('DiskSmaller'), ['PoweredOff']],
-    ['includes safe repairs, whatever else the annotation contains', wishes(' ,', 'false'), ['PoweredOff']],
+    ['includes safe repairs', desiredSpecs(), ['PoweredOff']],
+    ['includes approved repairs', desiredSpecs('CardMoved , Other'), ['PoweredOff', 'CardMoved']],
+    ['is empty in maintenance', desiredSpecs(undefined, 'true'), []],
+    ['includes approved repairs in maintenance', desiredSpecs('CardMoved', 'true'), ['CardMoved']],
+    ['excludes drift without a repair', desiredSpecs('DiskGone,Renamed'), ['PoweredOff']],
+    ['excludes a repair that has just failed', desiredSpecs('DiskSmaller'), ['PoweredOff']],
+    ['includes safe repairs, whatever else the annotation contains', desiredSpecs(' ,', 'false'), ['PoweredOff']],
   ])('%s', (_, said, due) => {
     expect(reasonsToRepair([off, moved, refused, gone, renamed, off], said)).toEqual(due);
   });
 });
 
 it('an approved repair continues in maintenance, with a matching message', () => {
-  const begun: Drift = { ...off, mend: { ...off.mend!, begun: true } };
-  expect(reasonsToRepair([begun], wishes(undefined, 'true'))).toEqual(['PoweredOff']);
-  const told = withRepairMessages([begun], wishes(undefined, 'true')).map(({ message }) => message);
+  const begun: Drift = { ...off, repair: { ...off.repair!, isStarted: true } };
+  expect(reasonsToRepair([begun], desiredSpecs(undefined, 'true'))).toEqual(['PoweredOff']);
+  const told = withRepairMessages([begun], desiredSpecs(undefined, 'true')).map(({ message }) => message);
   expect(told).toContain('It is off. As agreed, it is started again.');
 });
 
 describe('the messages of the drift', () => {
   it.each([
-    [wishes(), [off], ['It is off. By itself it is started again.']],
-    [wishes(), [gone], ['It is gone.']],
-    [wishes(), [refused], ['It was refused.']],
+    [desiredSpecs(), [off], ['It is off. By itself it is started again.']],
+    [desiredSpecs(), [gone], ['It is gone.']],
+    [desiredSpecs(), [refused], ['It was refused.']],
     [
-      wishes(),
+      desiredSpecs(),
       [moved],
-      [`It moved. With the annotation ${annotations.mend}: CardMoved on the Machine it is put back.`],
+      [`It moved. With the annotation ${annotations.approve}: CardMoved on the Machine it is put back.`],
     ],
-    [wishes('CardMoved'), [moved], ['It moved. As agreed, it is put back.']],
-    [wishes(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is put right by itself/), 'It is off.']],
-    [wishes(undefined, 'true'), [], []],
+    [desiredSpecs('CardMoved'), [moved], ['It moved. As agreed, it is put back.']],
+    [desiredSpecs(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is put right by itself/), 'It is off.']],
+    [desiredSpecs(undefined, 'true'), [], []],
   ])('for %j, %j', (said, drift, words) => {
     expect(withRepairMessages(drift, said).map(({ message }) => message)).toEqual(words);
   });
 
   it('leave a machine in maintenance Ready with minor drift only', () => {
-    expect(withRepairMessages([renamed], wishes(undefined, 'true')).every(({ minor }) => minor)).toBe(true);
-    expect(withRepairMessages([renamed, gone], wishes(undefined, 'true'))[0]?.minor).toBeUndefined();
+    expect(withRepairMessages([renamed], desiredSpecs(undefined, 'true')).every(({ isMinor }) => isMinor)).toBe(true);
+    expect(withRepairMessages([renamed, gone], desiredSpecs(undefined, 'true'))[0]?.isMinor).toBeUndefined();
   });
 });
 
 describe('the status of a machine in repair', () => {
   const progress = {
-    plan: 'mend',
+    plan: 'repair',
     step: 'running-again',
     since: '2026-11-21T00:00:00Z',
     failures: 0,

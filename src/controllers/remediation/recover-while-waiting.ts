@@ -23,18 +23,18 @@ const maxPowerCycles = 3;
 export function recoverWhileWaiting(
   step: Step<TalosStepContext>,
   machine: Machine,
-  { mending }: Platform,
+  { repair }: Platform,
   controlPlanes: () => readonly Machine[] = () => [],
 ): Step<TalosStepContext> {
-  if (!mending || approvalsOf(machine).maintenance) return step;
+  if (!repair || approvalsOf(machine).maintenance) return step;
   const run = async (context: TalosStepContext): Promise<StepOutcome> => {
     const outcome = await step.run(context);
     if (outcome.kind !== 'wait') return outcome;
     try {
-      const recovered = await mending.recover(context);
-      if (recovered || step.name !== unansweredStep || !mending.cutPower) return recovered ?? outcome;
+      const recovered = await repair.recover(context);
+      if (recovered || step.name !== unansweredStep || !repair.cutPower) return recovered ?? outcome;
       const since = unansweredSince(machine, controlPlanes());
-      return await cyclePower(context, outcome, since, mending.cutPower);
+      return await cyclePower(context, outcome, since, repair.cutPower);
     } catch (error) {
       // The node may start all the same: the result of its step is more important.
       if (error instanceof ProviderError) return outcome;

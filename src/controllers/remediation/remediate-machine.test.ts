@@ -32,14 +32,22 @@ describe('a node that is not a member', () => {
     ['at the usual interval', 4000, 45],
   ])('is checked again %s', async (_, since, seconds) => {
     const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], notJoined: 'It is silent.' });
-    const kept = await remediateMachine(services, missed(since), progress, { signal, look, rest: () => true });
+    const kept = await remediateMachine(services, missed(since), progress, {
+      signal,
+      observe: look,
+      finish: () => true,
+    });
     expect(kept.seconds).toBe(seconds);
   });
 });
 
 it('the facts of the node are recorded beside those of its platform', async () => {
   const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], learned: { memberInRun: '8' } });
-  const kept = await remediateMachine(services, missed(undefined), progress, { signal, look, rest: () => false });
+  const kept = await remediateMachine(services, missed(undefined), progress, {
+    signal,
+    observe: look,
+    finish: () => false,
+  });
   expect(kept).toMatchObject({
     seconds: 45,
     mended: [],
@@ -51,19 +59,19 @@ it('a repair is reported with its outcome', async () => {
   const off = {
     reason: 'PoweredOff',
     message: 'It is off.',
-    mend: { when: 'by-itself', how: 'it is started' },
+    mend: { when: 'automatic', how: 'it is started' },
   } as const;
   const renamed = { reason: 'Renamed', message: 'It was renamed.', minor: true } as const;
   const seen: MachineObservation[] = [
     { drift: [off, renamed], notJoined: 'It is off.' },
     { drift: [], notJoined: 'It boots.' },
   ];
-  const finished: AdvanceResult = { kind: 'finished', progress: { ...progress, plan: 'mend' } };
-  const hands: RemediationActions = {
-    ...{ signal, rest: () => false, look: () => Promise.resolve(seen.shift()!) },
-    mend: () => Promise.resolve(finished),
+  const finished: AdvanceResult = { kind: 'finished', progress: { ...progress, plan: 'repair' } };
+  const actions: RemediationActions = {
+    ...{ signal, finish: () => false, observe: () => Promise.resolve(seen.shift()!) },
+    repair: () => Promise.resolve(finished),
   };
-  const kept = await remediateMachine(services, missed(undefined), progress, hands);
-  expect(kept.mended).toEqual([{ ...off, message: 'It is off. By itself it is started.' }]);
+  const kept = await remediateMachine(services, missed(undefined), progress, actions);
+  expect(kept.repaired).toEqual([{ ...off, message: 'It is off. By itself it is started.' }]);
   expect([kept.observed.notJoined, kept.seconds]).toEqual(['It boots.', 3]);
 });

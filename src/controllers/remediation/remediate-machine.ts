@@ -24,20 +24,20 @@ const minJoinCheckSeconds = 3;
 /** How a provisioned Machine is observed and repaired. */
 export interface RemediationActions {
   readonly signal: AbortSignal;
-  look(progress: Progress): Promise<MachineObservation>;
+  observe(progress: Progress): Promise<MachineObservation>;
   /** Monitors the Machine for changes. False: its platform does not support that. */
-  rest(trace: string): boolean;
+  finish(fingerprint: string): boolean;
   /** Undefined if the platform cannot repair anything. */
-  mend?(reasons: readonly string[]): Promise<AdvanceResult>;
+  repair?(reasons: readonly string[]): Promise<AdvanceResult>;
 }
 
 /** The state of a provisioned Machine and the time of its next reconcile. */
 export interface RemediationResult {
-  readonly verdict: AdvanceResult;
+  readonly observation: AdvanceResult;
   readonly observed: MachineObservation;
   readonly seconds: number;
   /** The drift that a repair was started for, with its messages. */
-  readonly mended: readonly Drift[];
+  readonly repaired: readonly Drift[];
 }
 
 /** The progress record of a provisioned Machine that is not in repair. */
@@ -51,44 +51,44 @@ export async function remediateMachine(
   services: Services,
   machine: Machine,
   progress: Progress,
-  hands: RemediationActions,
+  actions: RemediationActions,
 ): Promise<RemediationResult> {
-  const wishes = approvalsOf(machine);
+  const desiredSpecs = approvalsOf(machine);
   const rest = (record: Progress): AdvanceResult => ({
     kind: 'finished',
     progress: asProvisioned(record, services.clock.now()),
   });
-  const withFacts = (record: Progress, { learned }: MachineObservation): Progress => ({
+  const withFacts = (record: Progress, { facts }: MachineObservation): Progress => ({
     ...record,
-    facts: { ...record.facts, ...learned },
+    facts: { ...record.facts, ...facts },
   });
   const tell = (seen: MachineObservation): MachineObservation => ({
     ...seen,
-    drift: withRepairMessages(seen.drift, wishes),
+    drift: withRepairMessages(seen.drift, desiredSpecs),
   });
-  let observed = await hands.look(progress);
+  let observed = await actions.observe(progress);
   let verdict = rest(withFacts(progress, observed));
-  const due = reasonsToRepair(observed.drift, wishes);
-  const mends = hands.mend !== undefined && due.length > 0;
-  const mended = mends ? tell(observed).drift.filter(({ reason }) => due.includes(reason)) : [];
-  if (hands.mend && mends) {
-    const walked = await hands.mend(due);
+  const due = reasonsToRepair(observed.drift, desiredSpecs);
+  const repairs = actions.repair !== undefined && due.length > 0;
+  const mended = repairs ? tell(observed).drift.filter(({ reason }) => due.includes(reason)) : [];
+  if (actions.repair && repairs) {
+    const walked = await actions.repair(due);
     const seconds = 'seconds' in walked ? Math.min(walked.seconds, observeIntervalSeconds) : repairRetrySeconds;
-    if (walked.kind !== 'finished') return { verdict: walked, observed: tell(observed), seconds, mended };
-    observed = await hands.look(rest(walked.progress).progress);
+    if (walked.kind !== 'finished') return { observation: walked, observed: tell(observed), seconds, repaired: mended };
+    observed = await actions.observe(rest(walked.progress).progress);
     verdict = rest(withFacts(walked.progress, observed));
   }
-  if (!observed.unseen)
-    await clearApprovals(services, machine, observed.drift, { mended: mends, signal: hands.signal });
-  const more = mends && reasonsToRepair(observed.drift, wishes).length > 0;
-  const rests = observed.restsBy !== undefined && hands.rest(observed.restsBy);
+  if (!observed.isUnobservable)
+    await clearApprovals(services, machine, observed.drift, { repaired: repairs, signal: actions.signal });
+  const more = repairs && reasonsToRepair(observed.drift, desiredSpecs).length > 0;
+  const rests = observed.unchangedFingerprint !== undefined && actions.finish(observed.unchangedFingerprint);
   const usual = rests ? monitoredIntervalSeconds : observeIntervalSeconds;
   const seconds = more
     ? repairRetrySeconds
     : observed.notJoined === undefined
       ? usual
       : joinCheckSeconds(machine, services);
-  return { verdict, observed: tell(observed), seconds, mended };
+  return { observation: verdict, observed: tell(observed), seconds, repaired: mended };
 }
 
 /** Seconds until the next check of a node that is not a member. */

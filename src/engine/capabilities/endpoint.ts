@@ -6,7 +6,7 @@ export interface ControlPlaneCandidate {
   /** The facts of its steps. */
   readonly facts: Facts;
   /** Its API server is expected to answer. */
-  readonly works: boolean;
+  readonly isHealthy: boolean;
 }
 
 /**
@@ -14,7 +14,7 @@ export interface ControlPlaneCandidate {
  */
 export type EndpointFailoverContext<C = unknown> = PlatformContext<C> & {
   /** Ordered by trust, highest first. */
-  readonly planes: readonly ControlPlaneCandidate[];
+  readonly controlPlanes: readonly ControlPlaneCandidate[];
   /** Numbers of all servers that have a Host. */
-  servers(): ReadonlySet<number>;
+  hostedServers(): ReadonlySet<number>;
 };

@@ -12,15 +12,15 @@ export interface FailureDomains<S, C> {
    * domain of a machine that was created before failure domains had names. Throws a ProviderError when the section no
    * longer has this failure domain.
    */
-  at(section: S, site: string | undefined, facts: Facts): C;
+  at(section: S, failureDomain: string | undefined, facts: Facts): C;
   /** The path of its field in the section as users write it, e.g. `truenas.systems[1].pool`. */
-  fieldAt(section: S, site: string | undefined, field: string): string;
+  fieldAt(section: S, failureDomain: string | undefined, field: string): string;
 }
 
 /** The failure domain of a context that has no machine. */
 export interface InFailureDomain {
   /** Undefined: the platform has a single failure domain. */
-  readonly site: string | undefined;
+  readonly failureDomain: string | undefined;
 }
 
 /** All failure domains of a section, for iteration: a single one has no name. */

@@ -20,7 +20,7 @@ export interface ResourcesInUse {
 export interface RetainedResource {
   readonly machine: string;
   /** A description, e.g. `the address 192.168.10.21`. */
-  readonly what: string;
+  readonly description: string;
   /** The system that the machine was created on. */
   readonly system: string;
   /**
@@ -31,15 +31,15 @@ export interface RetainedResource {
   /**
    * Deletes the retained resource once nothing of the machine has existed for a day. Returns whether it was deleted.
    */
-  letGo(): Promise<boolean>;
+  deleteIfUnneeded(): Promise<boolean>;
 }
 
 export type GarbageContext<C = unknown> = PlatformContext<C> &
   InFailureDomain & {
     /** The ownership mark, except for the Machine. */
-    readonly ours: Omit<Owner, 'machine'>;
+    readonly instance: Omit<Owner, 'machine'>;
     /** The resources in use right now. Undefined: unknown, so nothing may be removed. */
-    needed(): Promise<ResourcesInUse | undefined>;
+    inUse(): Promise<ResourcesInUse | undefined>;
     /** The retained resources that may be deleted once nothing of their machine exists. */
-    keepsakes(): Promise<readonly RetainedResource[]>;
+    retained(): Promise<readonly RetainedResource[]>;
   };

@@ -12,9 +12,9 @@ export type HostContext<C = unknown> = Pick<
   /** The facts of earlier steps of this task. */
   readonly facts: Facts;
   /** Numbers of all servers that have a Host. */
-  servers(): ReadonlySet<number>;
+  hostedServers(): ReadonlySet<number>;
   /** Writes to the status of the Host. */
-  note(change: HostStatusUpdate): Promise<void>;
+  updateStatus(change: HostStatusUpdate): Promise<void>;
   /** The boot id of the machine that holds it; undefined: no machine holds it, or it does not answer. */
   bootId(): Promise<string | undefined>;
 };
@@ -28,7 +28,7 @@ export interface AccountServer {
   readonly product: string;
   readonly location: string;
   /** Sentences about oddities to know before the provider uses it. */
-  readonly oddities: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /** The account whose servers are listed, before a ProviderConfig exists. */
@@ -44,13 +44,13 @@ export type AccountContext = Omit<PlatformContext, 'config'> & {
 /** The capability of a platform whose machines are user-owned servers. */
 export interface HostInventory<C> {
   /** Whether a ProviderConfig with this section may claim a Host with these labels. */
-  uses(config: C, labels: Readonly<Record<string, string>>): boolean;
+  mayClaim(config: C, labels: Readonly<Record<string, string>>): boolean;
   /** Why a Host does not fit such a node, in the form of the reason in {@link HostClaim.claim}; undefined: it fits. */
-  refuses(config: C, host: HostView, node: Pick<NodeSpec, 'role' | 'size'>): string | undefined;
+  whyUnsuitable(config: C, host: HostView, node: Pick<NodeSpec, 'role' | 'size'>): string | undefined;
   /** Why no machine at all can use a Host, in a sentence, judged by its last inspection; undefined: it is usable. */
   whyUnusable(host: HostView): string | undefined;
   /** Read-only, and one call: all servers of an account. */
-  survey(account: AccountContext): Promise<readonly AccountServer[]>;
+  listServers(account: AccountContext): Promise<readonly AccountServer[]>;
   /**
    * Read-only: the server as its provider's API describes it, or a sentence why it is not the server that the Host
    * means or is unusable. Throws when the API is unreachable.

@@ -10,9 +10,9 @@ export interface Orphan {
   /** Name of the Machine, as the mark records it. */
   readonly machine: string;
   /** Descriptions of its resources, e.g. `virtual machine shop_cp_0_abcdefgh (STOPPED)`. */
-  readonly what: readonly string[];
+  readonly resources: readonly string[];
   /** A resource of it runs, or it cannot be proven that none does. */
-  readonly runs: boolean;
+  readonly isRunning: boolean;
   /** Why it may not be the resource created for the Machine, in a sentence. It is never removed then. */
   readonly doubt?: string;
   /** The facts of the steps that created it, as far as the removal needs them. */
@@ -22,7 +22,7 @@ export interface Orphan {
 export type OrphanContext<C = unknown> = PlatformContext<C> &
   InFailureDomain & {
     /** The ownership mark, except for the Machine. */
-    readonly ours: Omit<Owner, 'machine'>;
+    readonly instance: Omit<Owner, 'machine'>;
     /** Whether a Machine of that name exists: a resource that carries its name is no orphan. */
     isKnown(machine: string): boolean;
   };
@@ -32,7 +32,7 @@ export type OrphanRemovalContext<C = unknown> = PlatformContext<C> &
   Partial<InFailureDomain> &
   Pick<StepContext<C>, 'owner' | 'facts'> & {
     readonly addresses: Pick<AddressClaim, 'release'>;
-    readonly diskKey: Pick<MachineDiskKey, 'forget'>;
+    readonly diskKey: Pick<MachineDiskKey, 'delete'>;
   };
 
 /**

@@ -10,7 +10,7 @@ export interface PreviewLine {
    */
   readonly effect: 'makes' | 'has' | 'joins' | 'leads' | 'erases' | 'keeps' | 'protects' | 'refuses' | 'unknown';
   /** The resource, or a sentence. */
-  readonly what: string;
+  readonly subject: string;
 }
 
 /**
@@ -21,16 +21,16 @@ export type PreviewContext<C = unknown> = Pick<
   StepContext<C>,
   'config' | 'credentials' | 'owner' | 'facts' | 'connections' | 'log' | 'clock' | 'signal'
 > & {
-  readonly node: Pick<StepContext<C>['node'], 'name' | 'role' | 'size' | 'site'>;
+  readonly node: Pick<StepContext<C>['node'], 'name' | 'role' | 'size' | 'failureDomain'>;
   /** The Host that the machine holds or would get; undefined where the platform has no Hosts, or none is left. */
   readonly host: HostView | undefined;
   /** Numbers of all servers that have a Host. */
-  servers(): ReadonlySet<number>;
+  hostedServers(): ReadonlySet<number>;
 };
 
 /** The context of a preview of all machines of a cluster that have a Host or would get one. */
 export type ClusterPreviewContext<C = unknown> = PlatformContext<C> & {
   readonly machines: readonly { readonly role: NodeSpec['role']; readonly host: HostView }[];
   /** Numbers of all servers that have a Host. */
-  servers(): ReadonlySet<number>;
+  hostedServers(): ReadonlySet<number>;
 };

@@ -13,7 +13,7 @@ export interface RepairCapability<C = unknown> {
    * Run while an observation shows drift whose `mend` allows a repair, by itself or with approval. A run may end early
    * or restart at any step: each step checks first, and does nothing when nothing has to be repaired.
    */
-  readonly mend: readonly Step<RepairContext<C>>[];
+  readonly steps: readonly Step<RepairContext<C>>[];
   /**
    * Called while a started machine waits to join its cluster: an action to take instead of waiting, such as going back
    * to the step that recreates a missing resource.

@@ -180,7 +180,7 @@ export class KubeClient {
       const { keys = [] } = await this.#send<JsonWebKeySet>('GET', '/openid/v1/jwks', {
         accept,
         signal,
-        mostBytes: maxShortResponseBytes,
+        maxBytes: maxShortResponseBytes,
       });
       return new Set(keys.flatMap(({ kid }) => kid ?? []));
     } catch (error) {
@@ -215,7 +215,7 @@ export class KubeClient {
       },
       deadlineSeconds: this.#deadlineSeconds,
       idleSeconds: options.idleSeconds,
-      lifeSeconds: options.timeoutSeconds + 15,
+      maxLifetimeSeconds: options.timeoutSeconds + 15,
       signal,
     };
     await this.#transport.stream(request, (line) =>
@@ -252,7 +252,7 @@ export class KubeClient {
    * not JSON.
    */
   async raw<T>(method: HttpMethod, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-    return await this.#send<T>(method, path, { body, signal, mostBytes: maxShortResponseBytes });
+    return await this.#send<T>(method, path, { body, signal, maxBytes: maxShortResponseBytes });
   }
 
   /** Closes every connection. */
@@ -292,10 +292,10 @@ export class KubeClient {
     budget: ListBudget,
     manner: 'paged' | 'whole',
   ): Promise<(ListPage<T> & Table) | undefined> {
-    const { mostBytes } = budget;
+    const { maxBytes } = budget;
     const received = (bytes: number) => budget.received(bytes);
     try {
-      return await this.#send<ListPage<T> & Table>('GET', path, { ...request, mostBytes, received });
+      return await this.#send<ListPage<T> & Table>('GET', path, { ...request, maxBytes, received });
     } catch (error) {
       if (isResponseTooLong(error) && manner === 'paged' && budget.shrink()) return undefined;
       throw error;

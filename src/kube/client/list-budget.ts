@@ -24,7 +24,7 @@ export class ListBudget {
   }
 
   /** Size limit of the next page. */
-  get mostBytes(): number {
+  get maxBytes(): number {
     return Math.min(this.#limits.answerBytes, this.#limits.listBytes - this.#bytes);
   }
 
@@ -34,7 +34,7 @@ export class ListBudget {
 
   /** Whether the request for a page that was too long can be repeated with fewer objects. */
   shrink(): boolean {
-    if (this.#pageSize === 1 || this.mostBytes < this.#limits.answerBytes) return false;
+    if (this.#pageSize === 1 || this.maxBytes < this.#limits.answerBytes) return false;
     this.#pageSize = Math.max(1, Math.floor(this.#pageSize / 10));
     return true;
   }

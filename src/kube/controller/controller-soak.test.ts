@@ -46,7 +46,7 @@ async function scene() {
     clock,
     log: noLog,
     random: () => 0,
-    groups: { groupOf: (key) => key.namespace ?? '', curbsSlow: true },
+    groups: { groupOf: (key) => key.namespace ?? '', limitsSlowGroups: true },
     sources: [createKeySource(reflector, ({ object: changed }) => [objectKeyOf(changed)], { clock, seconds: 5 })],
     reconcile: async (key) => {
       const found = store.get(key);

@@ -31,7 +31,7 @@ function handSource() {
   const synced = new Promise<void>((resolve) => {
     sync = resolve;
   });
-  const listeners = new Set<(key: ObjectKey, lane: Priority) => void>();
+  const listeners = new Set<(key: ObjectKey, priority: Priority) => void>();
   const source: KeySource = {
     synced,
     subscribe: (enqueue) => {
@@ -43,7 +43,7 @@ function handSource() {
     source,
     sync,
     listeners,
-    say: (name: string, lane: Priority = 'prompt') => [...listeners].map((enqueue) => enqueue({ name }, lane)),
+    say: (name: string, priority: Priority = 'high') => [...listeners].map((enqueue) => enqueue({ name }, priority)),
   };
 }
 
@@ -61,7 +61,7 @@ function play(reconcile: ControllerOptions['reconcile'], more: Partial<Controlle
     reconcile,
     sources: [hand.source],
     observer: {
-      queue: () => ({ depth: nothing, added: nothing, retried: nothing, waited: nothing, worked: nothing }),
+      queue: () => ({ depth: nothing, added: nothing, retried: nothing, queued: nothing, reconciled: nothing }),
       reconciled: (_, outcome) => void outcomes.push(outcome),
       active: nothing,
     },
@@ -76,16 +76,16 @@ function play(reconcile: ControllerOptions['reconcile'], more: Partial<Controlle
 /** Runs a reconcile that always fails with this error. Returns the seconds at which it was called within `seconds`. */
 async function callsAfter(error: () => unknown, seconds: number) {
   const at: number[] = [];
-  const scene = play(async () => {
-    at.push(scene.clock.monotonic() / 1000);
+  const fixture = play(async () => {
+    at.push(fixture.clock.monotonic() / 1000);
     throw error();
   });
-  scene.hand.sync();
-  scene.controller.enqueue({ name: 'a' });
-  await scene.clock.advance(seconds * 1000);
-  scene.end.abort();
-  await scene.done;
-  return { at, ...scene };
+  fixture.hand.sync();
+  fixture.controller.enqueue({ name: 'a' });
+  await fixture.clock.advance(seconds * 1000);
+  fixture.end.abort();
+  await fixture.done;
+  return { at, ...fixture };
 }
 
 const kube = (status: number, reason: string, retryAfterSeconds?: number) =>
@@ -94,52 +94,52 @@ const kube = (status: number, reason: string, retryAfterSeconds?: number) =>
 describe('a controller', () => {
   it('reconciles nothing before its sources have synced, because an empty cache looks like deletion', async () => {
     const seen: string[] = [];
-    const scene = play(async ({ name }) => void seen.push(name));
-    scene.hand.say('a');
-    await scene.clock.advance(60_000);
+    const fixture = play(async ({ name }) => void seen.push(name));
+    fixture.hand.say('a');
+    await fixture.clock.advance(60_000);
     expect(seen).toEqual([]);
-    scene.hand.sync();
-    await scene.clock.settle();
+    fixture.hand.sync();
+    await fixture.clock.settle();
     expect(seen).toEqual(['a']);
-    scene.end.abort();
-    await scene.done;
-    expect(scene.hand.listeners.size).toBe(0);
+    fixture.end.abort();
+    await fixture.done;
+    expect(fixture.hand.listeners.size).toBe(0);
   });
 
   it('reconciles existing objects after new changes, so that a restart delays no change', async () => {
     const served: string[] = [];
-    const scene = play(async ({ name }) => void served.push(name), { concurrency: 1 });
-    for (const name of ['old-1', 'old-2', 'old-3']) scene.hand.say(name);
-    scene.controller.enqueue({ name: 'new' });
-    scene.hand.sync();
-    await scene.clock.settle();
+    const fixture = play(async ({ name }) => void served.push(name), { concurrency: 1 });
+    for (const name of ['old-1', 'old-2', 'old-3']) fixture.hand.say(name);
+    fixture.controller.enqueue({ name: 'new' });
+    fixture.hand.sync();
+    await fixture.clock.settle();
     expect(served).toEqual(['new', 'old-1', 'old-2', 'old-3']);
-    scene.end.abort();
-    await scene.done;
+    fixture.end.abort();
+    await fixture.done;
   });
 
   it('ends on abort while it still waits for its sources', async () => {
-    const scene = play(async () => {});
-    scene.end.abort();
-    await scene.done;
-    expect(scene.hand.listeners.size).toBe(0);
+    const fixture = play(async () => {});
+    fixture.end.abort();
+    await fixture.done;
+    expect(fixture.hand.listeners.size).toBe(0);
   });
 
   it('passes the complete key to a reconcile, and requeues it on request', async () => {
     const seen: ObjectKey[] = [];
-    const scene = play(async (key) => {
+    const fixture = play(async (key) => {
       seen.push(key);
-      return seen.length === 1 ? { againInSeconds: 30 } : {};
+      return seen.length === 1 ? { requeueAfterSeconds: 30 } : {};
     });
-    scene.hand.sync();
-    scene.controller.enqueue({ namespace: 'n', name: 'a' }, 5);
-    await scene.clock.advance(34_999);
+    fixture.hand.sync();
+    fixture.controller.enqueue({ namespace: 'n', name: 'a' }, 5);
+    await fixture.clock.advance(34_999);
     expect(seen).toHaveLength(1);
-    await scene.clock.advance(1);
+    await fixture.clock.advance(1);
     expect(seen).toEqual(Array(2).fill({ namespace: 'n', name: 'a' }));
-    expect(scene.outcomes).toEqual(['requeue_after', 'success']);
-    scene.end.abort();
-    await scene.done;
+    expect(fixture.outcomes).toEqual(['requeue_after', 'success']);
+    fixture.end.abort();
+    await fixture.done;
   });
 
   it('retries a conflict soon and does not log it', async () => {
@@ -179,13 +179,13 @@ describe('a controller', () => {
       const odd = () =>
         new KubeError({ status: 429, reason: 'TooManyRequests', message: '', retryAfterSeconds: wait as number });
       let runs = 0;
-      const scene = play(async () => {
+      const fixture = play(async () => {
         runs += 1;
         if (runs === 1) throw odd();
       });
-      scene.hand.say('a');
-      scene.hand.sync();
-      await scene.clock.advance(5000);
+      fixture.hand.say('a');
+      fixture.hand.sync();
+      await fixture.clock.advance(5000);
       expect(runs).toBe(2);
     },
   );
@@ -198,23 +198,23 @@ describe('a controller', () => {
 
   it('logs a program error with its stack, backs off, and continues with other keys', async () => {
     const seen: string[] = [];
-    const scene = play(async ({ name }) => {
+    const fixture = play(async ({ name }) => {
       seen.push(name);
       if (name === 'bad') throw new TypeError('undefined is not a function');
     });
-    scene.hand.sync();
-    scene.hand.say('bad');
-    scene.hand.say('good');
-    await scene.clock.advance(1000);
+    fixture.hand.sync();
+    fixture.hand.say('bad');
+    fixture.hand.say('good');
+    await fixture.clock.advance(1000);
     expect(seen).toEqual(['bad', 'good', 'bad']);
-    expect(scene.loud()[0]).toMatchObject({ level: 'error', fields: { err: expect.any(TypeError), failures: 1 } });
-    scene.end.abort();
-    await scene.done;
+    expect(fixture.loud()[0]).toMatchObject({ level: 'error', fields: { err: expect.any(TypeError), failures: 1 } });
+    fixture.end.abort();
+    await fixture.done;
   });
 
   it('aborts the active reconcile on shutdown and does not count it as a failure', async () => {
     let reason: unknown;
-    const scene = play(
+    const fixture = play(
       (_, { signal }) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => {
@@ -223,39 +223,39 @@ describe('a controller', () => {
           });
         }),
     );
-    scene.hand.sync();
-    scene.hand.say('a');
-    await scene.clock.settle();
-    scene.end.abort('leadership is lost');
-    await scene.done;
+    fixture.hand.sync();
+    fixture.hand.say('a');
+    await fixture.clock.settle();
+    fixture.end.abort('leadership is lost');
+    await fixture.done;
     expect(reason).toBe('leadership is lost');
-    expect(scene.loud()).toEqual([]);
+    expect(fixture.loud()).toEqual([]);
   });
 
   it('does not wait forever for a reconcile that ignores its signal, and logs its key', async () => {
-    const scene = play(() => new Promise(() => {}));
-    scene.hand.sync();
-    scene.hand.say('a');
-    await scene.clock.settle();
-    scene.end.abort();
-    await scene.clock.advance(10_000);
-    await scene.done;
-    expect(scene.loud()[0]).toMatchObject({ level: 'error', fields: { keys: ['a'] } });
+    const fixture = play(() => new Promise(() => {}));
+    fixture.hand.sync();
+    fixture.hand.say('a');
+    await fixture.clock.settle();
+    fixture.end.abort();
+    await fixture.clock.advance(10_000);
+    await fixture.done;
+    expect(fixture.loud()[0]).toMatchObject({ level: 'error', fields: { keys: ['a'] } });
   });
 
   it('aborts a reconcile at its deadline, so that a hanging call does not block a worker', async () => {
-    const scene = play(
+    const fixture = play(
       (_, { signal }) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       { deadlineSeconds: 0.02 },
     );
-    scene.hand.sync();
-    scene.hand.say('a');
-    await scene.clock.settle();
-    await expect.poll(() => scene.outcomes).toEqual(['error']);
-    expect(scene.loud()[0]?.level).toBe('warn');
-    scene.end.abort();
-    await scene.done;
+    fixture.hand.sync();
+    fixture.hand.say('a');
+    await fixture.clock.settle();
+    await expect.poll(() => fixture.outcomes).toEqual(['error']);
+    expect(fixture.loud()[0]?.level).toBe('warn');
+    fixture.end.abort();
+    await fixture.done;
   });
 });
 

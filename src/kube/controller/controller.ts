@@ -17,7 +17,7 @@ import { type QueueObserver, WorkQueue } from './work-queue.ts';
  * change.
  */
 export interface ReconcileResult {
-  readonly againInSeconds?: number;
+  readonly requeueAfterSeconds?: number;
 }
 
 /** What a reconcile receives besides the key. */
@@ -35,7 +35,7 @@ export interface KeySource {
    * Passes on the keys of all known objects and every later key. Returns a function that unsubscribes. A `patient` key
    * comes from a resync without a change.
    */
-  subscribe(enqueue: (key: ObjectKey, lane: Priority, afterSeconds?: number) => void): () => void;
+  subscribe(enqueue: (key: ObjectKey, priority: Priority, afterSeconds?: number) => void): () => void;
 }
 
 /** The outcome of a reconcile, with the label values of controller-runtime. */
@@ -57,9 +57,9 @@ export interface ControllerOptions {
   /** Maximum number of concurrent reconciles; default 8. */
   readonly concurrency?: number;
   /** Maximum number of concurrent reconciles of low-priority keys; default: all workers. */
-  readonly patientConcurrency?: number;
+  readonly lowPriorityConcurrency?: number;
   /** Groups of keys that can block each other, so that one group never occupies all workers. */
-  readonly groups?: { groupOf(key: ObjectKey): string; readonly curbsSlow?: boolean };
+  readonly groups?: { groupOf(key: ObjectKey): string; readonly limitsSlowGroups?: boolean };
   /** Deadline of one reconcile; default 300. */
   readonly deadlineSeconds?: number;
   /** Maximum time that shutdown waits for active reconciles; default 10. */
@@ -89,11 +89,11 @@ export function createKeySource<T extends KubeObject>(
     subscribe: (enqueue) => {
       const rests = rest && new WakeThrottle(rest);
       const wake = (change: ObjectChange<T>) => {
-        const lane = change.kind === 'resync' ? 'patient' : 'prompt';
+        const priority = change.kind === 'resync' ? 'low' : 'high';
         const all = keys(change);
         const afterSeconds =
-          all.length > 0 && lane === 'prompt' ? rests?.take(formatObjectKey(objectKeyOf(change.object))) : 0;
-        for (const key of all) enqueue(key, lane, afterSeconds);
+          all.length > 0 && priority === 'high' ? rests?.take(formatObjectKey(objectKeyOf(change.object))) : 0;
+        for (const key of all) enqueue(key, priority, afterSeconds);
       };
       return reflector.onChange(wake, { replay: true });
     },
@@ -144,7 +144,7 @@ export class Controller {
   readonly #log: Log;
   readonly #queue: WorkQueue;
   /** The last error message of each key, so that the same message is not logged repeatedly. */
-  readonly #complaints = new LruMap<string, string>(maxLoggedProblems);
+  readonly #loggedFailures = new LruMap<string, string>(maxLoggedProblems);
 
   constructor(options: ControllerOptions) {
     this.name = options.name;
@@ -154,7 +154,7 @@ export class Controller {
     this.#queue = new WorkQueue({
       clock: options.clock,
       concurrency: options.concurrency ?? 8,
-      ...(options.patientConcurrency && { patientConcurrency: options.patientConcurrency }),
+      ...(options.lowPriorityConcurrency && { lowPriorityConcurrency: options.lowPriorityConcurrency }),
       ...(options.groups && { groups: toGroupOptions(options.groups) }),
       ...(options.random && { random: options.random }),
       ...(observer && { observer }),
@@ -174,8 +174,8 @@ export class Controller {
     // Objects that existed before this process started have low priority: they have not changed.
     let isSynced = false;
     const stops = this.#options.sources.map((s) =>
-      s.subscribe((key, lane, afterSeconds = 0) =>
-        this.#queue.add(formatObjectKey(key), afterSeconds, isSynced ? lane : 'patient'),
+      s.subscribe((key, priority, afterSeconds = 0) =>
+        this.#queue.add(formatObjectKey(key), afterSeconds, isSynced ? priority : 'low'),
       ),
     );
     try {
@@ -183,7 +183,11 @@ export class Controller {
       if (signal.aborted) return;
       isSynced = true;
       this.#log.info({}, 'controller starts');
-      const left = await this.#queue.run((key) => this.#work(key, signal), signal, this.#options.drainSeconds ?? 10);
+      const left = await this.#queue.run(
+        (key) => this.#runWorker(key, signal),
+        signal,
+        this.#options.drainSeconds ?? 10,
+      );
       if (left.length > 0) this.#log.error({ keys: left }, 'reconciles did not end in time');
       else this.#log.info({}, 'controller has ended');
     } finally {
@@ -191,7 +195,7 @@ export class Controller {
     }
   }
 
-  async #work(key: string, signal: AbortSignal): Promise<void> {
+  async #runWorker(key: string, signal: AbortSignal): Promise<void> {
     const { clock, observer } = this.#options;
     const startedAt = clock.monotonic();
     const log = this.#log.child({ key, reconcile: randomUUID().slice(0, 8) });
@@ -206,9 +210,9 @@ export class Controller {
     try {
       const result = await withDeadline(this.#options.deadlineSeconds ?? 300, signal, reconcile);
       this.#queue.forget(key);
-      this.#complaints.delete(key);
-      if (result?.againInSeconds === undefined) return 'success';
-      this.#queue.add(key, result.againInSeconds);
+      this.#loggedFailures.delete(key);
+      if (result?.requeueAfterSeconds === undefined) return 'success';
+      this.#queue.add(key, result.requeueAfterSeconds);
       return 'requeue_after';
     } catch (error) {
       if (signal.aborted) return 'requeue';
@@ -219,7 +223,7 @@ export class Controller {
   #failed(key: string, error: unknown, log: Log): ReconcileOutcome {
     if (isConflict(error)) {
       // The change that triggered this reconcile is still pending, hence the high priority.
-      this.#queue.retry(key, { baseSeconds: conflictBackoffSeconds, lane: 'prompt' });
+      this.#queue.retry(key, { baseSeconds: conflictBackoffSeconds, priority: 'high' });
       log.debug({}, 'somebody else wrote first');
       return 'requeue';
     }
@@ -227,19 +231,19 @@ export class Controller {
     if (error instanceof ProviderError && error.retry === 'after-change') {
       this.#queue.forget(key);
       this.#queue.add(key, Math.max(afterChangeRetrySeconds, atLeastSeconds ?? 0));
-      this.#complain(key, error, log);
+      this.#logFailure(key, error, log);
       return 'requeue_after';
     }
-    const failures = this.#queue.retry(key, { atLeastSeconds });
+    const failures = this.#queue.retry(key, { minSeconds: atLeastSeconds });
     if (isProgramError(error)) log.error({ err: error, failures }, 'reconcile failed');
     else this.#warn(error, failures, log);
     return 'error';
   }
 
   /** Logs each new error message once. */
-  #complain(key: string, error: ProviderError, log: Log): void {
-    if (this.#complaints.get(key) === error.message) return;
-    this.#complaints.set(key, error.message);
+  #logFailure(key: string, error: ProviderError, log: Log): void {
+    if (this.#loggedFailures.get(key) === error.message) return;
+    this.#loggedFailures.set(key, error.message);
     log.warn({ code: error.code, error: error.message }, 'needs a change');
   }
 
@@ -251,9 +255,9 @@ export class Controller {
   }
 }
 
-const toGroupOptions = ({ groupOf, curbsSlow }: NonNullable<ControllerOptions['groups']>): GroupOptions => ({
+const toGroupOptions = ({ groupOf, limitsSlowGroups }: NonNullable<ControllerOptions['groups']>): GroupOptions => ({
   groupOf: (key) => groupOf(parseObjectKey(key)),
-  ...(curbsSlow === undefined ? {} : { curbsSlow }),
+  ...(limitsSlowGroups === undefined ? {} : { limitsSlowGroups }),
 });
 
 /**

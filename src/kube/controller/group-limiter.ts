@@ -4,7 +4,7 @@ import type { Priority } from './priority-queue.ts';
 /** A key that is ready to be reconciled. */
 export interface ReadyKey {
   readonly key: string;
-  readonly lane: Priority;
+  readonly priority: Priority;
   readonly since: number;
 }
 
@@ -12,7 +12,7 @@ export interface GroupOptions {
   /** The group of a key: keys of one group can block each other, e.g. the keys of one cluster. */
   readonly groupOf: (key: string) => string;
   /** Whether a slow group gets few workers until it becomes faster. Default: no. */
-  readonly curbsSlow?: boolean;
+  readonly limitsSlowGroups?: boolean;
 }
 
 /** A group is slow when its reconciles take more seconds than this on the moving average. */
@@ -26,8 +26,8 @@ const maxRememberedGroups = 5000;
  */
 export class GroupLimiter {
   readonly #groupOf: (key: string) => string;
-  readonly #most: number;
-  readonly #mostOfSlow: number | undefined;
+  readonly #maxRunning: number;
+  readonly #maxRunningSlow: number | undefined;
   readonly #working = new Map<string, number>();
   readonly #held = new Map<string, Map<string, ReadyKey>>();
   readonly #seconds = new LruMap<string, number>(maxRememberedGroups);
@@ -36,10 +36,10 @@ export class GroupLimiter {
   /** The group that holds a waiting key. */
   readonly #holders = new Map<string, string>();
 
-  constructor({ groupOf, curbsSlow = false }: GroupOptions, concurrency: number) {
+  constructor({ groupOf, limitsSlowGroups = false }: GroupOptions, concurrency: number) {
     this.#groupOf = groupOf;
-    this.#most = Math.max(1, Math.floor((concurrency * 3) / 4));
-    this.#mostOfSlow = curbsSlow ? Math.max(1, Math.floor(concurrency / 8)) : undefined;
+    this.#maxRunning = Math.max(1, Math.floor((concurrency * 3) / 4));
+    this.#maxRunningSlow = limitsSlowGroups ? Math.max(1, Math.floor(concurrency / 8)) : undefined;
   }
 
   /** Number of keys that wait for their group. */
@@ -55,7 +55,7 @@ export class GroupLimiter {
   begin(ready: ReadyKey): boolean {
     const group = this.#groupOf(ready.key);
     const working = this.#working.get(group) ?? 0;
-    if (working >= this.#mostOf(group)) {
+    if (working >= this.#maxRunningOf(group)) {
       this.#hold(group, ready);
       return false;
     }
@@ -65,11 +65,11 @@ export class GroupLimiter {
   }
 
   /** Raises the priority of a held key. Returns false when the key is not held here. */
-  raise(key: string, lane: Priority): boolean {
+  setLimit(key: string, priority: Priority): boolean {
     const held = this.#held.get(this.#holders.get(key) ?? '');
     const known = held?.get(key);
     if (!held || !known) return false;
-    if (lane === 'prompt') held.set(key, { ...known, lane });
+    if (priority === 'high') held.set(key, { ...known, priority });
     return true;
   }
 
@@ -81,13 +81,14 @@ export class GroupLimiter {
     const left = (this.#working.get(group) ?? 1) - 1;
     if (left > 0) this.#working.set(group, left);
     else this.#working.delete(group);
-    if (this.#mostOfSlow !== undefined) this.#seconds.set(group, ((this.#seconds.get(group) ?? seconds) + seconds) / 2);
-    return this.#release(group, this.#mostOf(group) - left);
+    if (this.#maxRunningSlow !== undefined)
+      this.#seconds.set(group, ((this.#seconds.get(group) ?? seconds) + seconds) / 2);
+    return this.#release(group, this.#maxRunningOf(group) - left);
   }
 
-  #mostOf(group: string): number {
+  #maxRunningOf(group: string): number {
     const isSlow = (this.#seconds.get(group) ?? 0) > slowGroupSeconds;
-    return (isSlow ? this.#mostOfSlow : undefined) ?? this.#most;
+    return (isSlow ? this.#maxRunningSlow : undefined) ?? this.#maxRunning;
   }
 
   #hold(group: string, ready: ReadyKey): void {

@@ -1,7 +1,7 @@
 /**
- * `prompt` is high priority: a change awaits the reconcile. `patient` is low priority: a resync, a timer or a restart.
+ * `high` is high priority: a change awaits the reconcile. `low` is low priority: a resync, a timer or a restart.
  */
-export type Priority = 'prompt' | 'patient';
+export type Priority = 'high' | 'low';
 
 /** After this number of high-priority keys in a row one low-priority key is next, to prevent starvation. */
 const maxHighInARow = 7;
@@ -12,42 +12,42 @@ const maxHighInARow = 7;
  */
 export class PriorityQueue {
   /** Keys and the times at which they became ready. */
-  readonly #lanes: Readonly<Record<Priority, Map<string, number>>> = { prompt: new Map(), patient: new Map() };
+  readonly #queues: Readonly<Record<Priority, Map<string, number>>> = { high: new Map(), low: new Map() };
   #inARow = 0;
 
   get size(): number {
-    return this.#lanes.prompt.size + this.#lanes.patient.size;
+    return this.#queues.high.size + this.#queues.low.size;
   }
 
   has(key: string): boolean {
-    return this.#lanes.prompt.has(key) || this.#lanes.patient.has(key);
+    return this.#queues.high.has(key) || this.#queues.low.has(key);
   }
 
   /** Adds a key. A known key keeps its position, except for a low-priority key that becomes high priority. */
-  add(key: string, lane: Priority, now: number): void {
-    if (lane === 'patient' && this.has(key)) return;
-    const since = this.#lanes.patient.get(key) ?? now;
-    if (lane === 'prompt') this.#lanes.patient.delete(key);
-    if (!this.#lanes[lane].has(key)) this.#lanes[lane].set(key, since);
+  add(key: string, priority: Priority, now: number): void {
+    if (priority === 'low' && this.has(key)) return;
+    const since = this.#queues.low.get(key) ?? now;
+    if (priority === 'high') this.#queues.low.delete(key);
+    if (!this.#queues[priority].has(key)) this.#queues[priority].set(key, since);
   }
 
   /**
-   * Takes the next key, with its priority and its ready time. `patient` states whether low-priority keys may start:
+   * Takes the next key, with its priority and its ready time. `low` states whether low-priority keys may start:
    * `free`: yes, `yield`: only when it is their turn, because high-priority keys are active, `full`: no.
    */
-  take(patient: 'free' | 'yield' | 'full'): { key: string; lane: Priority; since: number } | undefined {
+  take(low: 'free' | 'yield' | 'full'): { key: string; priority: Priority; since: number } | undefined {
     const isTheirTurn = this.#inARow >= maxHighInARow;
-    const patientTurn = isTheirTurn || this.#lanes.prompt.size === 0;
-    const mayGo = patient === 'free' || (patient === 'yield' && isTheirTurn);
-    const order: readonly Priority[] = patientTurn ? ['patient', 'prompt'] : ['prompt', 'patient'];
-    for (const lane of order) {
-      if (lane === 'patient' && !mayGo) continue;
-      const [first] = this.#lanes[lane];
+    const isLowTurn = isTheirTurn || this.#queues.high.size === 0;
+    const mayGo = low === 'free' || (low === 'yield' && isTheirTurn);
+    const order: readonly Priority[] = isLowTurn ? ['low', 'high'] : ['high', 'low'];
+    for (const priority of order) {
+      if (priority === 'low' && !mayGo) continue;
+      const [first] = this.#queues[priority];
       if (!first) continue;
       const [key, since] = first;
-      this.#lanes[lane].delete(key);
-      this.#inARow = lane === 'prompt' ? this.#inARow + 1 : 0;
-      return { key, lane, since };
+      this.#queues[priority].delete(key);
+      this.#inARow = priority === 'high' ? this.#inARow + 1 : 0;
+      return { key, priority, since };
     }
     return undefined;
   }

@@ -6,7 +6,7 @@ import { WorkQueue } from './work-queue.ts';
 
 const setup = (concurrency = 2, patientConcurrency = concurrency) => {
   const clock = new ManualClock();
-  const queue = new WorkQueue({ clock, concurrency, patientConcurrency, random: () => 1 });
+  const queue = new WorkQueue({ clock, concurrency, lowPriorityConcurrency: patientConcurrency, random: () => 1 });
   const end = new AbortController();
   return { clock, queue, end };
 };
@@ -98,7 +98,7 @@ describe('a work queue', () => {
     const at: number[] = [];
     const running = queue.run(async (key) => {
       at.push(clock.monotonic() / 1000);
-      if (at.length === 1) queue.retry(key, { atLeastSeconds: 42 });
+      if (at.length === 1) queue.retry(key, { minSeconds: 42 });
     }, end.signal);
     queue.add('a');
     await clock.advance(100_000);
@@ -190,7 +190,7 @@ describe('a work queue', () => {
       await clock.sleep(key === 'hangs' ? 60_000 : 100);
     }, end.signal);
     for (let i = 0; i < 5; i += 1) queue.add(`due-${i}`, 10);
-    queue.add('hangs', 10, 'prompt');
+    queue.add('hangs', 10, 'high');
     await clock.advance(10_999);
     expect(served).toEqual(['hangs']);
     await clock.advance(1000);
@@ -241,7 +241,7 @@ describe('a work queue', () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', 'c', 'd'),
       afterSeconds: fc.constantFrom(0, 0, 1, 7),
-      lane: fc.constantFrom('prompt' as const, 'patient' as const),
+      lane: fc.constantFrom('high' as const, 'low' as const),
       thenMs: fc.constantFrom(0, 0, 400, 5000),
     });
     const work = fc.record({ ms: fc.constantFrom(0, 300, 2500), fails: fc.boolean() });
@@ -251,12 +251,12 @@ describe('a work queue', () => {
         const busy = new Set<string>();
         const lastStart = new Map<string, number>();
         const lastAsk = new Map<string, number>();
-        let most = 0;
+        let max = 0;
         let turn = 0;
         const running = queue.run(async (key) => {
           expect(busy.has(key)).toBe(false);
           busy.add(key);
-          most = Math.max(most, busy.size);
+          max = Math.max(max, busy.size);
           turn += 1;
           lastStart.set(key, turn);
           const task = works.shift() ?? { ms: 0, fails: false };
@@ -265,14 +265,14 @@ describe('a work queue', () => {
           if (task.fails) queue.retry(key);
           else queue.forget(key);
         }, end.signal);
-        for (const { key, afterSeconds, lane, thenMs } of steps) {
+        for (const { key, afterSeconds, lane: priority, thenMs } of steps) {
           turn += 1;
           lastAsk.set(key, turn);
-          queue.add(key, afterSeconds, lane);
+          queue.add(key, afterSeconds, priority);
           await clock.advance(thenMs);
         }
         await clock.advance(3_600_000);
-        expect(most).toBeLessThanOrEqual(2);
+        expect(max).toBeLessThanOrEqual(2);
         expect(queue.size).toBe(0);
         expect(queue.working).toBe(0);
         for (const [key, asked] of lastAsk) expect(lastStart.get(key)).toBeGreaterThan(asked);
@@ -297,7 +297,7 @@ describe('the workers of a queue', () => {
       clock,
       concurrency: 16,
       random: () => 1,
-      ...(groups ? { groups: { groupOf: (key: string) => key.split('/')[0] ?? '', curbsSlow: true } } : {}),
+      ...(groups ? { groups: { groupOf: (key: string) => key.split('/')[0] ?? '', limitsSlowGroups: true } } : {}),
     });
     const end = new AbortController();
     const asked = new Map<string, number>();

@@ -10,8 +10,8 @@ export interface QueueObserver {
   added(): void;
   retried(): void;
   /** Time that a ready key waited for a worker. */
-  waited(seconds: number): void;
-  worked(seconds: number): void;
+  queued(seconds: number): void;
+  reconciled(seconds: number): void;
 }
 
 export interface QueueOptions {
@@ -19,7 +19,7 @@ export interface QueueOptions {
   /** Maximum number of active keys; default 8. */
   readonly concurrency?: number;
   /** Maximum number of active low-priority keys; default: `concurrency`. */
-  readonly patientConcurrency?: number;
+  readonly lowPriorityConcurrency?: number;
   /** Groups of keys that share a limit of workers; default: no limit. */
   readonly groups?: GroupOptions;
   readonly random?: () => number;
@@ -32,8 +32,8 @@ export interface QueueOptions {
 
 interface DelayedKey {
   /** Monotonic, in milliseconds. */
-  readonly due: number;
-  readonly lane: Priority;
+  readonly dueAt: number;
+  readonly priority: Priority;
 }
 
 const maxSleepMs = 3_600_000;
@@ -50,7 +50,7 @@ const lowPriorityYieldMs = 1000;
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #concurrency: number;
-  readonly #patientConcurrency: number;
+  readonly #lowPriorityConcurrency: number;
   readonly #random: () => number;
   readonly #baseSeconds: number;
   readonly #capSeconds: number;
@@ -61,9 +61,9 @@ export class WorkQueue {
   readonly #later = new Map<string, DelayedKey>();
   readonly #failures = new Map<string, number>();
   readonly #working = new Map<string, Promise<void>>();
-  readonly #workingPatient = new Set<string>();
+  readonly #runningLowPriority = new Set<string>();
   /** Active high-priority keys and their start times, the oldest first. */
-  readonly #workingPrompt = new Map<string, number>();
+  readonly #runningHighPriority = new Map<string, number>();
   /** Keys that were added while they were active. */
   readonly #again = new Map<string, Priority>();
   #nextDue = Number.POSITIVE_INFINITY;
@@ -79,7 +79,7 @@ export class WorkQueue {
     this.#clock = options.clock;
     this.#concurrency = options.concurrency ?? 8;
     this.#groups = new GroupLimiter(options.groups ?? { groupOf: (key) => key }, this.#concurrency);
-    this.#patientConcurrency = options.patientConcurrency ?? this.#concurrency;
+    this.#lowPriorityConcurrency = options.lowPriorityConcurrency ?? this.#concurrency;
     this.#random = options.random ?? Math.random;
     this.#baseSeconds = options.baseSeconds ?? 1;
     this.#capSeconds = options.capSeconds ?? 300;
@@ -104,10 +104,10 @@ export class WorkQueue {
    * Adds a key, immediately or after a delay; a delayed key has low priority by default. Throws a TypeError when the
    * delay is not a number.
    */
-  add(key: string, afterSeconds = 0, lane: Priority = afterSeconds > 0 ? 'patient' : 'prompt'): void {
+  add(key: string, afterSeconds = 0, priority: Priority = afterSeconds > 0 ? 'low' : 'high'): void {
     if (Number.isNaN(afterSeconds)) throw new TypeError('the delay of a key must be a number');
-    if (afterSeconds > 0) this.#addLater(key, { due: this.#clock.monotonic() + afterSeconds * 1000, lane });
-    else this.#addNow(key, lane);
+    if (afterSeconds > 0) this.#addLater(key, { dueAt: this.#clock.monotonic() + afterSeconds * 1000, priority });
+    else this.#addNow(key, priority);
   }
 
   /**
@@ -116,7 +116,7 @@ export class WorkQueue {
    */
   retry(
     key: string,
-    options: { atLeastSeconds?: number | undefined; baseSeconds?: number; lane?: Priority } = {},
+    options: { minSeconds?: number | undefined; baseSeconds?: number; priority?: Priority } = {},
   ): number {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
@@ -126,7 +126,7 @@ export class WorkQueue {
       random: this.#random,
     });
     this.#observer?.retried();
-    this.add(key, Math.max(seconds, options.atLeastSeconds ?? 0), options.lane ?? 'patient');
+    this.add(key, Math.max(seconds, options.minSeconds ?? 0), options.priority ?? 'low');
     return failures;
   }
 
@@ -153,7 +153,7 @@ export class WorkQueue {
     try {
       while (!signal.aborted && !broken.signal.aborted) {
         this.#promote();
-        this.#hire(work, broken);
+        this.#startWorkers(work, broken);
         await this.#nextEvent();
       }
       await this.#drain(drainSeconds);
@@ -167,21 +167,21 @@ export class WorkQueue {
     }
   }
 
-  #addNow(key: string, lane: Priority): void {
+  #addNow(key: string, priority: Priority): void {
     this.#observer?.added();
     this.#later.delete(key);
-    if (this.#groups.raise(key, lane)) return;
-    if (!this.#working.has(key)) this.#ready.add(key, lane, this.#clock.monotonic());
-    else if (this.#again.get(key) !== 'prompt') this.#again.set(key, lane);
+    if (this.#groups.setLimit(key, priority)) return;
+    if (!this.#working.has(key)) this.#ready.add(key, priority, this.#clock.monotonic());
+    else if (this.#again.get(key) !== 'high') this.#again.set(key, priority);
     this.#changed();
   }
 
-  #addLater(key: string, { due, lane }: DelayedKey): void {
+  #addLater(key: string, { dueAt, priority }: DelayedKey): void {
     if (this.#ready.has(key) || this.#groups.has(key) || this.#again.has(key)) return;
-    if (due >= (this.#later.get(key)?.due ?? Number.POSITIVE_INFINITY)) return;
-    this.#later.set(key, { due, lane });
-    if (due >= this.#nextDue) return;
-    this.#nextDue = due;
+    if (dueAt >= (this.#later.get(key)?.dueAt ?? Number.POSITIVE_INFINITY)) return;
+    this.#later.set(key, { dueAt, priority });
+    if (dueAt >= this.#nextDue) return;
+    this.#nextDue = dueAt;
     this.#wake();
   }
 
@@ -189,22 +189,22 @@ export class WorkQueue {
   #promote(): void {
     const now = this.#clock.monotonic();
     if (now < this.#nextDue) return;
-    const due = [...this.#later].filter(([, later]) => later.due <= now).sort(([, a], [, b]) => a.due - b.due);
-    for (const [key, { lane }] of due) this.#addNow(key, lane);
+    const due = [...this.#later].filter(([, later]) => later.dueAt <= now).sort(([, a], [, b]) => a.dueAt - b.dueAt);
+    for (const [key, { priority }] of due) this.#addNow(key, priority);
     this.#nextDue = Number.POSITIVE_INFINITY;
-    for (const later of this.#later.values()) this.#nextDue = Math.min(this.#nextDue, later.due);
+    for (const later of this.#later.values()) this.#nextDue = Math.min(this.#nextDue, later.dueAt);
   }
 
-  #hire(work: (key: string) => Promise<void>, broken: AbortController): void {
+  #startWorkers(work: (key: string) => Promise<void>, broken: AbortController): void {
     while (this.#working.size < this.#concurrency) {
-      const next = this.#ready.take(this.#roomForPatient());
+      const next = this.#ready.take(this.#hasLowPriorityCapacity());
       if (!next) break;
       if (!this.#groups.begin(next)) continue;
-      const { key, lane, since } = next;
+      const { key, priority, since } = next;
       const startedAt = this.#clock.monotonic();
-      if (lane === 'patient') this.#workingPatient.add(key);
-      else this.#workingPrompt.set(key, startedAt);
-      this.#observer?.waited((startedAt - since) / 1000);
+      if (priority === 'low') this.#runningLowPriority.add(key);
+      else this.#runningHighPriority.set(key, startedAt);
+      this.#observer?.queued((startedAt - since) / 1000);
       const done = Promise.resolve()
         .then(() => work(key))
         .catch((error: unknown) => broken.abort(error))
@@ -214,9 +214,9 @@ export class WorkQueue {
     this.#observer?.depth(this.#waiting);
   }
 
-  #roomForPatient(): 'free' | 'yield' | 'full' {
-    if (this.#workingPatient.size >= this.#patientConcurrency) return 'full';
-    const youngest = [...this.#workingPrompt.values()].at(-1);
+  #hasLowPriorityCapacity(): 'free' | 'yield' | 'full' {
+    if (this.#runningLowPriority.size >= this.#lowPriorityConcurrency) return 'full';
+    const youngest = [...this.#runningHighPriority.values()].at(-1);
     if (youngest === undefined) return 'free';
     const until = youngest + lowPriorityYieldMs;
     if (this.#clock.monotonic() >= until) return 'free';
@@ -226,13 +226,13 @@ export class WorkQueue {
 
   #finish(key: string, startedAt: number): void {
     this.#working.delete(key);
-    this.#workingPatient.delete(key);
-    this.#workingPrompt.delete(key);
+    this.#runningLowPriority.delete(key);
+    this.#runningHighPriority.delete(key);
     const seconds = (this.#clock.monotonic() - startedAt) / 1000;
-    this.#observer?.worked(seconds);
-    for (const next of this.#groups.end(key, seconds)) this.#ready.add(next.key, next.lane, next.since);
-    const lane = this.#again.get(key);
-    if (lane && this.#again.delete(key)) this.#ready.add(key, lane, this.#clock.monotonic());
+    this.#observer?.reconciled(seconds);
+    for (const next of this.#groups.end(key, seconds)) this.#ready.add(next.key, next.priority, next.since);
+    const priority = this.#again.get(key);
+    if (priority && this.#again.delete(key)) this.#ready.add(key, priority, this.#clock.monotonic());
     this.#changed();
   }
 

@@ -47,9 +47,9 @@ class LeaseServer {
 type Weather = 'fine' | 'refused' | 'forbidden' | 'reply lost' | 'silent' | 'slow';
 
 /** A client behind a simulated network. */
-function clientOf(server: LeaseServer, clock: Clock, weather: () => Weather): LeadershipOptions['client'] {
+function clientOf(server: LeaseServer, clock: Clock, conditions: () => Weather): LeadershipOptions['client'] {
   const call = async <T>(work: () => T, signal?: AbortSignal): Promise<T> => {
-    const now = weather();
+    const now = conditions();
     if (now === 'refused') throw refusal(0, 'Unreachable');
     if (now === 'forbidden') throw refusal(403, 'Forbidden');
     if (now === 'silent') return await clock.sleep(1e9, signal).then(work);
@@ -78,11 +78,11 @@ function candidate(
   server: LeaseServer,
   clock: ManualClock,
   identity: string,
-  weather: () => Weather = () => 'fine',
+  conditions: () => Weather = () => 'fine',
   log: Log = noLog,
 ): Candidate {
   const leadership = new Leadership({
-    client: clientOf(server, clock, weather),
+    client: clientOf(server, clock, conditions),
     namespace: 'openmcp-system',
     name: 'leader',
     identity,
@@ -355,43 +355,47 @@ describe('leader election', () => {
   });
 
   it('never has two leaders, in any network conditions, with any clock jumps, across restarts', async () => {
-    const weather = fc.constantFrom<Weather>('fine', 'fine', 'fine', 'refused', 'reply lost', 'silent', 'slow');
+    const conditions = fc.constantFrom<Weather>('fine', 'fine', 'fine', 'refused', 'reply lost', 'silent', 'slow');
     const act = fc.record({
       ms: fc.constantFrom(500, 2000, 4000, 9000, 16_000),
       jump: fc.constantFrom(0, 0, -3_600_000, 3_600_000),
       restart: fc.constantFrom<number | undefined>(undefined, undefined, 0, 1, 2),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(act, { maxLength: 25 }), fc.array(weather, { maxLength: 200 }), async (acts, skies) => {
-        const [server, clock] = [new LeaseServer(), new ManualClock()];
-        const next = () => skies.shift() ?? 'fine';
-        let born = 0;
-        const beget = () => {
-          born += 1;
-          return candidate(server, clock, `pod-${born}`, next);
-        };
-        const all = [beget(), beget(), beget()];
-        const leaders = () => all.filter((c) => c.leads).length;
-        for (const { ms, jump, restart } of acts) {
-          clock.jump(jump);
-          for (let passed = 0; passed < ms; passed += 250) {
-            await clock.advance(250);
-            expect(leaders()).toBeLessThanOrEqual(1);
+      fc.asyncProperty(
+        fc.array(act, { maxLength: 25 }),
+        fc.array(conditions, { maxLength: 200 }),
+        async (acts, clocks) => {
+          const [server, clock] = [new LeaseServer(), new ManualClock()];
+          const next = () => clocks.shift() ?? 'fine';
+          let born = 0;
+          const beget = () => {
+            born += 1;
+            return candidate(server, clock, `pod-${born}`, next);
+          };
+          const all = [beget(), beget(), beget()];
+          const leaders = () => all.filter((c) => c.leads).length;
+          for (const { ms, jump, restart } of acts) {
+            clock.jump(jump);
+            for (let passed = 0; passed < ms; passed += 250) {
+              await clock.advance(250);
+              expect(leaders()).toBeLessThanOrEqual(1);
+            }
+            if (restart !== undefined) {
+              all[restart]?.end.abort();
+              await clock.advance(0);
+              all[restart] = beget();
+            }
           }
-          if (restart !== undefined) {
-            all[restart]?.end.abort();
-            await clock.advance(0);
-            all[restart] = beget();
-          }
-        }
-        skies.length = 0;
-        await clock.advance(30_000);
-        for (let i = 0; i < all.length; i += 1) if (all[i]?.isOver) all[i] = beget();
-        await clock.advance(60_000);
-        expect(leaders()).toBe(1);
-        for (const c of all) c.end.abort();
-        await clock.advance(60_000);
-      }),
+          clocks.length = 0;
+          await clock.advance(30_000);
+          for (let i = 0; i < all.length; i += 1) if (all[i]?.isOver) all[i] = beget();
+          await clock.advance(60_000);
+          expect(leaders()).toBe(1);
+          for (const c of all) c.end.abort();
+          await clock.advance(60_000);
+        },
+      ),
       { numRuns: 25 },
     );
   });

@@ -60,30 +60,30 @@ export class Leadership {
    */
   async run(
     signal: AbortSignal,
-    lead: (signal: AbortSignal, tenure: AbortSignal) => Promise<void>,
+    lead: (signal: AbortSignal, leadership: AbortSignal) => Promise<void>,
   ): Promise<'lost' | 'ended'> {
     if (!(await this.#acquire(signal))) return 'ended';
     this.#isLeader = true;
     this.#log.info({}, 'leading');
-    const tenure = new AbortController();
-    addExpiryCheck(tenure.signal, () => {
-      if (this.#leftMs() <= 0) tenure.abort(renewalTimeout());
+    const leadership = new AbortController();
+    addExpiryCheck(leadership.signal, () => {
+      if (this.#leftMs() <= 0) leadership.abort(renewalTimeout());
     });
-    const reign = createLinkedController(tenure.signal);
-    const onAbort = () => reign.abort(signal.reason);
+    const leader = createLinkedController(leadership.signal);
+    const onAbort = () => leader.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     const over = new AbortController();
-    const leading = (async () => await lead(reign.signal, tenure.signal))();
+    const leading = (async () => await lead(leader.signal, leadership.signal))();
     const stop = () => over.abort();
     leading.then(stop, stop);
     try {
-      const lost = (await this.#hold(over.signal)) ?? lossReason(tenure.signal);
+      const lost = (await this.#hold(over.signal)) ?? lossReason(leadership.signal);
       this.#isLeader = false;
       if (!lost) return await this.#end(leading);
       this.#log.error({ error: lost.message }, 'leadership is lost');
-      tenure.abort(lost);
-      await this.#patience(leading);
+      leadership.abort(lost);
+      await this.#renewTimeout(leading);
       return 'lost';
     } finally {
       this.#isLeader = false;
@@ -97,7 +97,7 @@ export class Leadership {
     while (!signal.aborted) {
       const startedAt = this.#clock.monotonic();
       try {
-        if (await this.#within(this.#leaseSeconds / 3, signal, (s) => this.#lease.take(s))) {
+        if (await this.#withDeadline(this.#leaseSeconds / 3, signal, (s) => this.#lease.acquire(s))) {
           this.#heldSince = startedAt;
           return true;
         }
@@ -123,24 +123,24 @@ export class Leadership {
    */
   async #hold(over: AbortSignal): Promise<LeadershipLostError | undefined> {
     let nextSeconds = this.#leaseSeconds / 3;
-    let trouble: unknown;
+    let problem: unknown;
     while (!over.aborted) {
       await this.#pause(Math.min(this.#leftMs() / 1000, nextSeconds), over);
       if (over.aborted) return undefined;
       const leftMs = this.#leftMs();
-      if (leftMs <= 0) return renewalTimeout(trouble);
+      if (leftMs <= 0) return renewalTimeout(problem);
       const startedAt = this.#clock.monotonic();
       try {
         const seconds = Math.min(leftMs / 1000, this.#leaseSeconds / 5);
-        if (!(await this.#within(seconds, over, (s) => this.#lease.renew(s)))) {
+        if (!(await this.#withDeadline(seconds, over, (s) => this.#lease.renew(s)))) {
           return new LeadershipLostError(`the lease is held by ${this.holder ?? 'nobody'}`);
         }
         this.#heldSince = startedAt;
-        trouble = undefined;
+        problem = undefined;
         nextSeconds = this.#leaseSeconds / 3;
       } catch (error) {
         if (over.aborted) return undefined;
-        trouble = error;
+        problem = error;
         nextSeconds = this.#leaseSeconds / 15 - (this.#clock.monotonic() - startedAt) / 1000;
         this.#log.warn({ error: messageOf(error) }, 'the lease cannot be renewed');
       }
@@ -161,7 +161,7 @@ export class Leadership {
   async #release(): Promise<void> {
     if (!this.#lease.isOurs) return;
     try {
-      await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#lease.release(s));
+      await this.#withDeadline(this.#leaseSeconds / 3, undefined, (s) => this.#lease.release(s));
       this.#log.info({}, 'the lease is given back');
     } catch (error) {
       // `helm uninstall` removes the permissions before the Pods have ended. The Lease expires by itself then.
@@ -174,21 +174,21 @@ export class Leadership {
   /** The API server may have carried out an aborted call: the next leader would then wait for a lease duration. */
   async #releaseInDoubt(): Promise<void> {
     try {
-      await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#lease.look(s));
+      await this.#withDeadline(this.#leaseSeconds / 3, undefined, (s) => this.#lease.observe(s));
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, 'it is not known whether the lease was taken');
     }
     await this.#release();
   }
 
-  async #patience(leading: Promise<void>): Promise<void> {
+  async #renewTimeout(leading: Promise<void>): Promise<void> {
     const stop = new AbortController();
     await Promise.race([leading.catch(() => {}), this.#pause(this.#leaseSeconds / 3, stop.signal)]);
     stop.abort();
   }
 
   /** Runs a call with a deadline of `seconds` on the injected clock. */
-  async #within<T>(
+  async #withDeadline<T>(
     seconds: number,
     parent: AbortSignal | undefined,
     call: (signal: AbortSignal) => Promise<T>,

@@ -27,7 +27,7 @@ interface ObservedLease {
  */
 export class LeaseClient {
   readonly #options: LeaseClientOptions;
-  #sighting: ObservedLease | undefined;
+  #observed: ObservedLease | undefined;
 
   constructor(options: LeaseClientOptions) {
     this.#options = options;
@@ -35,21 +35,21 @@ export class LeaseClient {
 
   /** The last observed holder of the Lease; `undefined` before the first observation and while the Lease is free. */
   get holder(): string | undefined {
-    return this.#sighting?.lease.spec?.holderIdentity || undefined;
+    return this.#observed?.lease.spec?.holderIdentity || undefined;
   }
 
-  async look(signal: AbortSignal): Promise<Lease | undefined> {
+  async observe(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name } = this.#options;
     const lease = await client.find(Lease, { namespace, name }, signal);
-    const isNews = lease?.metadata.resourceVersion !== this.#sighting?.lease.metadata.resourceVersion;
-    if (!lease) this.#sighting = undefined;
-    else if (isNews || !this.#sighting) this.#saw(lease);
+    const isNews = lease?.metadata.resourceVersion !== this.#observed?.lease.metadata.resourceVersion;
+    if (!lease) this.#observed = undefined;
+    else if (isNews || !this.#observed) this.#record(lease);
     return lease;
   }
 
   /** Reads the Lease once, and tries once to acquire it when it is free. Returns true on success. */
-  async take(signal: AbortSignal): Promise<boolean> {
-    const lease = await this.look(signal);
+  async acquire(signal: AbortSignal): Promise<boolean> {
+    const lease = await this.observe(signal);
     if (!lease) return await this.#create(signal);
     if (!this.#isFree(lease)) return false;
     const spec = { ...this.#claim(), leaseTransitions: (lease.spec?.leaseTransitions ?? 0) + 1 };
@@ -61,9 +61,9 @@ export class LeaseClient {
    * write a label.
    */
   async renew(signal: AbortSignal): Promise<boolean> {
-    const known = this.#sighting?.lease;
+    const known = this.#observed?.lease;
     if (known && (await this.#write(this.#renewed(known), signal))) return true;
-    const lease = await this.look(signal);
+    const lease = await this.observe(signal);
     if (!lease) return await this.#create(signal);
     if (lease.spec?.holderIdentity !== this.#options.identity) return false;
     return await this.#write(this.#renewed(lease), signal);
@@ -76,22 +76,22 @@ export class LeaseClient {
 
   /** Releases the Lease if this process held it at the last observation. The next leader need not wait then. */
   async release(signal: AbortSignal): Promise<void> {
-    const lease = this.#sighting?.lease;
+    const lease = this.#observed?.lease;
     if (!lease || !this.isOurs) return;
     const renewTime = toMicroTime(this.#options.clock.now());
     const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime };
     await this.#write({ ...lease, spec }, signal);
   }
 
-  #saw(lease: Lease): void {
-    this.#sighting = { lease, at: this.#options.clock.monotonic() };
+  #record(lease: Lease): void {
+    this.#observed = { lease, at: this.#options.clock.monotonic() };
   }
 
   #isFree(lease: Lease): boolean {
     const { identity, leaseSeconds, clock } = this.#options;
     const { holderIdentity, leaseDurationSeconds } = lease.spec ?? {};
     if (!holderIdentity || holderIdentity === identity) return true;
-    const silence = clock.monotonic() - (this.#sighting?.at ?? clock.monotonic());
+    const silence = clock.monotonic() - (this.#observed?.at ?? clock.monotonic());
     return silence >= (leaseDurationSeconds ?? leaseSeconds) * 1000;
   }
 
@@ -115,7 +115,7 @@ export class LeaseClient {
       spec: { ...this.#claim(), leaseTransitions: 0 },
     };
     try {
-      this.#saw(await client.create(Lease, lease, signal));
+      this.#record(await client.create(Lease, lease, signal));
       return true;
     } catch (error) {
       if (isAlreadyExists(error)) return false;
@@ -126,7 +126,7 @@ export class LeaseClient {
   /** Returns false when the Lease has changed or was deleted since the observation. */
   async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
     try {
-      this.#saw(await this.#options.client.replace(Lease, lease, signal));
+      this.#record(await this.#options.client.replace(Lease, lease, signal));
       return true;
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return false;

@@ -24,7 +24,7 @@ export interface ReflectorOptions<T> extends ListOptions, Pick<WatchOptions, 'bo
   readonly idleSeconds?: number;
   readonly indexes?: Indexes<T>;
   /** Maximum number of stored objects; beyond it the reflector lists again. Default: the limit of a list. */
-  readonly mostObjects?: number;
+  readonly maxObjects?: number;
   readonly observer?: ReflectorObserver;
 }
 
@@ -82,14 +82,14 @@ export class Reflector<T extends KubeObject> {
   readonly #random: () => number;
   readonly #store: ObjectStore<T>;
   readonly #listeners = new Set<(change: ObjectChange<T>) => void>();
-  #announceSync: () => void = () => {};
+  #emitSync: () => void = () => {};
   #isStarted = false;
   #isSynced = false;
   #failures = 0;
   #lastError: string | undefined;
   #lastEventAt: Date | undefined;
   #lastListAt: Date | undefined;
-  #newsAt: number;
+  #lastChangeAt: number;
   #version: string | undefined;
 
   constructor(client: KubeClient, type: ResourceType<T>, options: ReflectorOptions<T>) {
@@ -100,9 +100,9 @@ export class Reflector<T extends KubeObject> {
     this.#clock = options.clock;
     this.#random = options.random ?? Math.random;
     this.#store = new ObjectStore(options.indexes);
-    this.#newsAt = this.#clock.monotonic();
+    this.#lastChangeAt = this.#clock.monotonic();
     this.synced = new Promise((resolve) => {
-      this.#announceSync = resolve;
+      this.#emitSync = resolve;
     });
   }
 
@@ -130,7 +130,7 @@ export class Reflector<T extends KubeObject> {
    */
   onChange(listener: (change: ObjectChange<T>) => void, options: { replay?: boolean } = {}): () => void {
     this.#listeners.add(listener);
-    if (options.replay) for (const object of this.#store.list()) this.#tellOne(listener, { kind: 'added', object });
+    if (options.replay) for (const object of this.#store.list()) this.#emitTo(listener, { kind: 'added', object });
     return () => this.#listeners.delete(listener);
   }
 
@@ -143,14 +143,14 @@ export class Reflector<T extends KubeObject> {
       lastError: this.#lastError,
       lastEventAt: this.#lastEventAt,
       lastListAt: this.#lastListAt,
-      silentSeconds: (this.#clock.monotonic() - this.#newsAt) / 1000,
+      silentSeconds: (this.#clock.monotonic() - this.#lastChangeAt) / 1000,
     };
   }
 
   /** Runs until the signal aborts. The store stays readable afterwards, but is not updated. */
   async start(signal: AbortSignal): Promise<void> {
     this.#isStarted = true;
-    this.#newsAt = this.#clock.monotonic();
+    this.#lastChangeAt = this.#clock.monotonic();
     await Promise.all([this.#follow(signal), this.#resync(signal)]);
   }
 
@@ -169,16 +169,16 @@ export class Reflector<T extends KubeObject> {
   async #relist(signal: AbortSignal): Promise<void> {
     const { items, resourceVersion } = await this.#client.list(this.type, this.#options, signal);
     if (signal.aborted) return;
-    if (items.length > (this.#options.mostObjects ?? platformClusterLimits.listItems))
+    if (items.length > (this.#options.maxObjects ?? platformClusterLimits.listItems))
       throw tooManyObjectsError(this.name, items.length);
     this.#version = resourceVersion;
     this.#lastListAt = this.#clock.now();
-    this.#newsAt = this.#clock.monotonic();
-    for (const change of this.#store.replace(items.map(withoutManagedFields))) this.#tell(change);
+    this.#lastChangeAt = this.#clock.monotonic();
+    for (const change of this.#store.replace(items.map(withoutManagedFields))) this.#emit(change);
     this.#options.observer?.listed(this.name, items.length);
     if (this.#isSynced) return;
     this.#isSynced = true;
-    this.#announceSync();
+    this.#emitSync();
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
@@ -211,18 +211,18 @@ export class Reflector<T extends KubeObject> {
     this.#version = object.metadata.resourceVersion ?? this.#version;
     this.#failures = 0;
     this.#lastEventAt = this.#clock.now();
-    this.#newsAt = this.#clock.monotonic();
+    this.#lastChangeAt = this.#clock.monotonic();
     if (type !== 'BOOKMARK') {
       const kept = withoutManagedFields(object);
       const changes = type === 'DELETED' ? this.#store.drop(objectKeyOf(object), kept) : this.#store.put(kept);
-      for (const change of changes) this.#tell(change);
-      if (this.#store.size > (this.#options.mostObjects ?? platformClusterLimits.listItems)) throw this.#overfull();
+      for (const change of changes) this.#emit(change);
+      if (this.#store.size > (this.#options.maxObjects ?? platformClusterLimits.listItems)) throw this.#isOverLimit();
     }
     this.#options.observer?.event(this.name, this.#store.size);
   }
 
   /** The store exceeds its limit: only a list, which is bounded itself, restores a valid state. */
-  #overfull(): KubeError {
+  #isOverLimit(): KubeError {
     this.#version = undefined;
     const message = `the watch of ${this.name} tells of more than ${this.#store.size - 1} objects`;
     return new KubeError({ status: 0, reason: 'AnswerTooLong', message });
@@ -249,15 +249,15 @@ export class Reflector<T extends KubeObject> {
     while (!signal.aborted) {
       await this.#pause(seconds * (0.9 + 0.2 * this.#random()), signal);
       if (signal.aborted) return;
-      for (const object of this.#store.list()) this.#tell({ kind: 'resync', object, before: object });
+      for (const object of this.#store.list()) this.#emit({ kind: 'resync', object, before: object });
     }
   }
 
-  #tell(change: ObjectChange<T>): void {
-    for (const listener of this.#listeners) this.#tellOne(listener, change);
+  #emit(change: ObjectChange<T>): void {
+    for (const listener of this.#listeners) this.#emitTo(listener, change);
   }
 
-  #tellOne(listener: (change: ObjectChange<T>) => void, change: ObjectChange<T>): void {
+  #emitTo(listener: (change: ObjectChange<T>) => void, change: ObjectChange<T>): void {
     try {
       listener(change);
     } catch (error) {

@@ -10,36 +10,36 @@ import type { RequestTarget } from './request.ts';
  */
 export class KubeCircuitBreaker {
   readonly #clock: Clock;
-  readonly #restSeconds: number;
+  readonly #openSeconds: number;
   /** Why the last call got no response, and the time before which there is no trial. */
-  #silence: { readonly why: string; readonly until: number } | undefined;
-  #isTrying = false;
+  #lastFailure: { readonly reason: string; readonly until: number } | undefined;
+  #isProbing = false;
 
   constructor(clock: Clock, restSeconds: number) {
     this.#clock = clock;
-    this.#restSeconds = restSeconds;
+    this.#openSeconds = restSeconds;
   }
 
   /** Makes the call, or throws a KubeError of status 0 while the circuit is open. */
   async pass<T>(target: RequestTarget, call: () => Promise<T>): Promise<T> {
-    const isTrial = this.#silence !== undefined;
-    if (this.#silence) this.#throwIfResting(target, this.#silence);
-    this.#isTrying = isTrial;
+    const isTrial = this.#lastFailure !== undefined;
+    if (this.#lastFailure) this.#throwIfResting(target, this.#lastFailure);
+    this.#isProbing = isTrial;
     try {
       const answer = await call();
-      this.#silence = undefined;
+      this.#lastFailure = undefined;
       return answer;
     } catch (error) {
       this.#learn(target, error);
       throw error;
     } finally {
-      if (isTrial) this.#isTrying = false;
+      if (isTrial) this.#isProbing = false;
     }
   }
 
-  #throwIfResting(target: RequestTarget, { why, until }: { why: string; until: number }): void {
+  #throwIfResting(target: RequestTarget, { reason: why, until }: { reason: string; until: number }): void {
     const leftMs = until - this.#clock.monotonic();
-    if (leftMs <= 0 && !this.#isTrying) return;
+    if (leftMs <= 0 && !this.#isProbing) return;
     const retryAfterSeconds = Math.max(0, leftMs / 1000);
     throw new KubeError({ ...describeNoResponse(target, 'Unreachable', why), retryAfterSeconds });
   }
@@ -48,13 +48,13 @@ export class KubeCircuitBreaker {
     // An abort by the caller reveals nothing about the server.
     if (!(error instanceof KubeError)) return;
     if (!isUnreachable(error)) {
-      this.#silence = undefined;
+      this.#lastFailure = undefined;
       return;
     }
     const prefix = `${method} ${path}: `;
     // The caller may have aborted this call because of the failure of another one, which is recorded already.
     if (!error.message.startsWith(prefix)) return;
-    const why = error.message.slice(prefix.length);
-    this.#silence = { why, until: this.#clock.monotonic() + this.#restSeconds * 1000 };
+    const reason = error.message.slice(prefix.length);
+    this.#lastFailure = { reason, until: this.#clock.monotonic() + this.#openSeconds * 1000 };
   }
 }

@@ -14,14 +14,14 @@ const idleTimeoutMs = 15_000;
  */
 export class KubeConnectionPool {
   readonly #origin: string;
-  readonly #most: number;
+  readonly #maxConnections: number;
   readonly #open = new Set<Client>();
-  #lanes: { readonly fingerprint: string; readonly lanes: PoolDispatcher; readonly dispatcher: Dispatcher } | undefined;
+  #pools: { readonly fingerprint: string; readonly pools: PoolDispatcher; readonly dispatcher: Dispatcher } | undefined;
 
   /** `most`: the maximum number of connections for concurrent calls; default: one for each call. */
-  constructor(origin: string, most = Number.POSITIVE_INFINITY) {
+  constructor(origin: string, max = Number.POSITIVE_INFINITY) {
     this.#origin = origin;
-    this.#most = most;
+    this.#maxConnections = max;
   }
 
   /** Number of open connections. */
@@ -31,12 +31,12 @@ export class KubeConnectionPool {
 
   /** The dispatcher for calls. */
   shared(tls: TlsMaterial): Dispatcher {
-    return this.#lanesFor(tls).dispatcher;
+    return this.#poolsFor(tls).dispatcher;
   }
 
   /** A connection for one stream, taken from an earlier call if one is free. The caller releases it. */
   own(tls: TlsMaterial): Client {
-    return this.#lanesFor(tls).lanes.take();
+    return this.#poolsFor(tls).pools.take();
   }
 
   /** Sends a request on the connection of a stream. */
@@ -55,39 +55,39 @@ export class KubeConnectionPool {
     await Promise.all([...this.#open].map((one) => one.destroy()));
   }
 
-  #lanesFor(tls: TlsMaterial) {
+  #poolsFor(tls: TlsMaterial) {
     const fingerprint = cachedFingerprint(tls);
-    if (this.#lanes?.fingerprint === fingerprint) return this.#lanes;
+    if (this.#pools?.fingerprint === fingerprint) return this.#pools;
     const options = toClientOptions(tls);
-    const lanes = new PoolDispatcher(() => new Client(this.#origin, options), this.#most, this.#open);
-    this.#lanes = { fingerprint, lanes, dispatcher: lanes.compose(expiryCheckInterceptor) };
-    return this.#lanes;
+    const pools = new PoolDispatcher(() => new Client(this.#origin, options), this.#maxConnections, this.#open);
+    this.#pools = { fingerprint, pools, dispatcher: pools.compose(expiryCheckInterceptor) };
+    return this.#pools;
   }
 }
 
 /** Gives each call a free connection and removes closed ones. undici's own pool keeps 18 kB at rest. */
 class PoolDispatcher extends Dispatcher {
   readonly #connect: () => Client;
-  readonly #most: number;
+  readonly #maxConnections: number;
   readonly #clients = new Set<Client>();
   readonly #open: Set<Client>;
 
   /** `open`: the set of all connections that are not closed. */
-  constructor(connect: () => Client, most: number, open: Set<Client>) {
+  constructor(connect: () => Client, max: number, open: Set<Client>) {
     super();
     this.#connect = connect;
-    this.#most = most;
+    this.#maxConnections = max;
     this.#open = open;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const client = this.#free() ?? this.#leastBusy() ?? this.#another();
+    const client = this.#free() ?? this.#leastBusy() ?? this.#openConnection();
     return client.dispatch(options, RetryGetHandler.around(client, options, handler));
   }
 
   /** Takes a connection out of the pool, so that no call gets it. */
   take(): Client {
-    const client = this.#free() ?? this.#another();
+    const client = this.#free() ?? this.#openConnection();
     this.#clients.delete(client);
     return client;
   }
@@ -99,11 +99,11 @@ class PoolDispatcher extends Dispatcher {
 
   /** Undefined while the pool may open another connection. */
   #leastBusy(): Client | undefined {
-    if (this.#clients.size < this.#most) return undefined;
+    if (this.#clients.size < this.#maxConnections) return undefined;
     return [...this.#clients].reduce((least, client) => (client.stats.size < least.stats.size ? client : least));
   }
 
-  #another(): Client {
+  #openConnection(): Client {
     const client = this.#connect();
     this.#clients.add(client);
     this.#open.add(client);

@@ -36,12 +36,12 @@ describe('the lines of a stream', () => {
     reader.onResponseStart(controller, 200, { date: 'now' });
     say('one\n', 'two\n');
     reader.onResponseEnd();
-    expect(await reader.begun).toEqual({ statusCode: 200, headers: { date: 'now' } });
+    expect(await reader.isStarted).toEqual({ statusCode: 200, headers: { date: 'now' } });
     expect(await reader.ended).toBe('');
     expect([lines, heard()]).toEqual([['one', 'two'], 3]);
   });
 
-  it.each<[string, (scene: ReturnType<typeof reading>) => void, RegExp]>([
+  it.each<[string, (fixture: ReturnType<typeof reading>) => void, RegExp]>([
     [
       'the stream ends in the middle of one',
       ({ say, reader }) => [say('one\ntw'), reader.onResponseEnd()],
@@ -58,10 +58,10 @@ describe('the lines of a stream', () => {
       /longer than 33554432 bytes/,
     ],
   ])('are broken when %s', async (_, act, why) => {
-    const scene = reading();
-    scene.reader.onResponseStart(controller, 200, {});
-    act(scene);
-    await expect(scene.reader.ended).rejects.toThrow(why);
+    const fixture = reading();
+    fixture.reader.onResponseStart(controller, 200, {});
+    act(fixture);
+    await expect(fixture.reader.ended).rejects.toThrow(why);
   });
 
   it('stop when the line callback throws: it gets no later line', async () => {
@@ -85,7 +85,7 @@ describe('the lines of a stream', () => {
     reader.onResponseStart(controller, 410, {});
     say('{"reason":\n', '"Expired"}\n');
     reader.onResponseEnd();
-    expect((await reader.begun).statusCode).toBe(410);
+    expect((await reader.isStarted).statusCode).toBe(410);
     expect(await reader.ended).toBe('{"reason":\n"Expired"}\n');
     expect(lines).toEqual([]);
   });
@@ -94,6 +94,6 @@ describe('the lines of a stream', () => {
     const { reader } = reading();
     reader.onResponseStart(controller, 103, {});
     reader.onResponseError(controller, new Error('gone'));
-    await expect(reader.begun).rejects.toThrow('gone');
+    await expect(reader.isStarted).rejects.toThrow('gone');
   });
 });

@@ -15,7 +15,7 @@ export interface StreamRequest {
   /** The stream ends after this time without data. */
   readonly idleSeconds: number;
   /** The stream ends after this time in any case. */
-  readonly lifeSeconds: number;
+  readonly maxLifetimeSeconds: number;
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -43,11 +43,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  */
 export class LineReader implements Dispatcher.DispatchHandler {
   /** Resolves when the response begins; rejects when there is none. */
-  readonly begun: Promise<ResponseHead>;
+  readonly isStarted: Promise<ResponseHead>;
   /** Resolves at the end of the response, with the text of an error response; rejects when the stream breaks. */
   readonly ended: Promise<string>;
   readonly #line: (line: string) => void;
-  readonly #heard: () => void;
+  readonly #received: () => void;
   #begin: (beginning: ResponseHead) => void = () => {};
   #end: (text: string) => void = () => {};
   #fail: (error: unknown) => void = () => {};
@@ -60,22 +60,22 @@ export class LineReader implements Dispatcher.DispatchHandler {
   /** The chunks of an incomplete line. */
   #parts: Buffer[] = [];
   readonly #count: BoundedByteCounter;
-  readonly #rest: LineLimits['rest'] | undefined;
+  readonly #partialLine: LineLimits['rest'] | undefined;
   #lines = 0;
 
   constructor(line: (line: string) => void, heard: () => void, limits: Partial<LineLimits> = {}) {
     this.#line = line;
-    this.#heard = heard;
+    this.#received = heard;
     this.#count = new BoundedByteCounter(limits.lineBytes ?? platformClusterLimits.eventBytes, 'a line of the watch');
-    this.#rest = limits.rest;
+    this.#partialLine = limits.rest;
     this.ended = new Promise((resolve, reject) => {
       [this.#end, this.#fail] = [resolve, reject];
     });
-    this.begun = new Promise((resolve, reject) => {
+    this.isStarted = new Promise((resolve, reject) => {
       this.#begin = resolve;
       this.ended.catch(reject);
     });
-    this.begun.catch(() => {});
+    this.isStarted.catch(() => {});
   }
 
   onRequestStart(): void {}
@@ -84,17 +84,17 @@ export class LineReader implements Dispatcher.DispatchHandler {
     // An interim response does not end by itself.
     if (statusCode < 200) return;
     this.#isRefused = statusCode >= 400;
-    this.#heard();
+    this.#received();
     this.#begin({ statusCode, headers });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isBroken) return;
     try {
-      this.#heard();
+      this.#received();
       this.#lines = 0;
       this.#take(chunk);
-      const rest = this.#rest?.(chunk.length, this.#lines);
+      const rest = this.#partialLine?.(chunk.length, this.#lines);
       if (!rest) return;
       controller.pause();
       rest.then(() => controller.resume()).catch((error: unknown) => this.#fail(error));
@@ -122,7 +122,7 @@ export class LineReader implements Dispatcher.DispatchHandler {
     let from = 0;
     if (!this.#isRefused) {
       for (let to = chunk.indexOf(lineEnd); to >= 0; to = chunk.indexOf(lineEnd, from)) {
-        this.#keep(chunk.subarray(from, to));
+        this.#append(chunk.subarray(from, to));
         from = to + 1;
         const line = this.#whole();
         if (!line.trim()) continue;
@@ -130,10 +130,10 @@ export class LineReader implements Dispatcher.DispatchHandler {
         this.#line(line);
       }
     }
-    if (from < chunk.length) this.#keep(chunk.subarray(from));
+    if (from < chunk.length) this.#append(chunk.subarray(from));
   }
 
-  #keep(part: Buffer): void {
+  #append(part: Buffer): void {
     this.#count.add(part);
     this.#parts.push(part);
   }

@@ -21,7 +21,7 @@ export interface KubeRequest extends RequestTarget {
   readonly signal?: AbortSignal | undefined;
   readonly deadlineSeconds: number;
   /** Size limit of the response; default: the limit of this server. */
-  readonly mostBytes?: number | undefined;
+  readonly maxBytes?: number | undefined;
   /** Receives the length of the response. */
   readonly received?: (bytes: number) => void;
 }

@@ -42,11 +42,11 @@ const clientOf = (server: ScriptedHttpServer, limits: Partial<ResponseLimits> = 
 /** Sends data for as long as the client reads. */
 function pour(response: ServerResponse, sent: { bytes: number }): void {
   response.writeHead(200, { 'content-type': 'application/json' });
-  const piece = Buffer.alloc(64 * 1024, ' ');
+  const chunk = Buffer.alloc(64 * 1024, ' ');
   const more = () => {
     while (!response.destroyed) {
-      sent.bytes += piece.length;
-      if (!response.write(piece)) return void response.once('drain', more);
+      sent.bytes += chunk.length;
+      if (!response.write(chunk)) return void response.once('drain', more);
     }
   };
   more();
@@ -237,7 +237,7 @@ describe('a watch', () => {
     const transport = openTransport(connectionToUrl(server.url), { limits: { ...targetClusterLimits, ...pace } });
     const lines: string[] = [];
     const signal = new AbortController();
-    const limits = { deadlineSeconds: 20, idleSeconds: 20, lifeSeconds: 20 };
+    const limits = { deadlineSeconds: 20, idleSeconds: 20, maxLifetimeSeconds: 20 };
     await transport.stream({ path: '/w', signal: signal.signal, ...limits }, (text) => void lines.push(text));
     expect(lines).toHaveLength(100);
     expect(lines.at(-1)).toBe('{"n":100}');
@@ -252,7 +252,7 @@ describe('a watch', () => {
     const transport = openTransport(connectionToUrl(server.url), { limits: { ...targetClusterLimits, ...pace } });
     const end = new AbortController();
     let lines = 0;
-    const limits = { deadlineSeconds: 20, idleSeconds: 20, lifeSeconds: 20 };
+    const limits = { deadlineSeconds: 20, idleSeconds: 20, maxLifetimeSeconds: 20 };
     const watching = transport.stream({ path: '/w', signal: end.signal, ...limits }, () => {
       lines += 1;
     });
@@ -277,17 +277,17 @@ describe('a watch', () => {
 
   it('with an unbounded number of objects leads to a list: the cache is bounded', async () => {
     const flood = Array.from({ length: 50 }, (_, i) => eventLine('ADDED', secretObject(`new-${i}`, String(i + 2))));
-    const scene = await startReflectorHarness(
+    const fixture = await startReflectorHarness(
       [listResponse('1', secretObject('a', '1'))],
       [endedWatchResponse(...flood), watchResponse()],
-      { mostObjects: 20 },
+      { maxObjects: 20 },
     );
-    await untilFailed(scene, 1);
-    expect(scene.reflector.health.lastError).toMatch(/more than 20 objects/);
-    expect(scene.reflector.health.objects).toBe(21);
-    await scene.sleepOn();
-    await waitForCondition(() => scene.asked().filter((one) => one === 'list').length === 2, 'it lists anew');
-    await waitForCondition(() => scene.reflector.health.objects === 1, 'only what the list has is known');
+    await untilFailed(fixture, 1);
+    expect(fixture.reflector.health.lastError).toMatch(/more than 20 objects/);
+    expect(fixture.reflector.health.objects).toBe(21);
+    await fixture.sleepOn();
+    await waitForCondition(() => fixture.asked().filter((one) => one === 'list').length === 2, 'it lists anew');
+    await waitForCondition(() => fixture.reflector.health.objects === 1, 'only what the list has is known');
   });
 
   it('accepts any object that etcd can hold', () => {

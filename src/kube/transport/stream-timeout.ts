@@ -11,15 +11,15 @@ const maxIntervalMs = 5000;
 export class StreamTimeout {
   readonly #clock: Clock;
   readonly #limits: StreamRequest;
-  readonly #life: AbortController;
-  readonly #bornAt: number;
-  #heardAt: number | undefined;
+  readonly #maxLifetime: AbortController;
+  readonly #startedAt: number;
+  #lastDataAt: number | undefined;
 
   private constructor(clock: Clock, limits: StreamRequest, life: AbortController) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#life = life;
-    this.#bornAt = clock.monotonic();
+    this.#maxLifetime = life;
+    this.#startedAt = clock.monotonic();
   }
 
   /** Monitors the stream until it is released. */
@@ -31,7 +31,7 @@ export class StreamTimeout {
 
   /** Records activity of the stream. */
   alive(): void {
-    this.#heardAt = this.#clock.monotonic();
+    this.#lastDataAt = this.#clock.monotonic();
   }
 
   release(): void {
@@ -40,14 +40,14 @@ export class StreamTimeout {
 
   /** Milliseconds of the clock. */
   get endsAt(): number {
-    const { deadlineSeconds, idleSeconds, lifeSeconds } = this.#limits;
-    if (this.#heardAt === undefined) return this.#bornAt + deadlineSeconds * 1000;
-    return Math.min(this.#heardAt + idleSeconds * 1000, this.#bornAt + lifeSeconds * 1000);
+    const { deadlineSeconds, idleSeconds, maxLifetimeSeconds } = this.#limits;
+    if (this.#lastDataAt === undefined) return this.#startedAt + deadlineSeconds * 1000;
+    return Math.min(this.#lastDataAt + idleSeconds * 1000, this.#startedAt + maxLifetimeSeconds * 1000);
   }
 
   end(): void {
     const late = new DOMException('the watch was not accepted in time', 'TimeoutError');
-    this.#life.abort(this.#heardAt === undefined ? late : streamExpired);
+    this.#maxLifetime.abort(this.#lastDataAt === undefined ? late : streamExpired);
   }
 }
 

@@ -190,7 +190,9 @@ describe('a call', () => {
       await ask();
       const request = { path: '/', signal: new AbortController().signal, deadlineSeconds: 5, idleSeconds: 5 };
       // This server sends text that is not a line, which is reported at the end of the stream.
-      await expect(transport.stream({ ...request, lifeSeconds: 5 }, () => {})).rejects.toThrow(/middle of a line/);
+      await expect(transport.stream({ ...request, maxLifetimeSeconds: 5 }, () => {})).rejects.toThrow(
+        /middle of a line/,
+      );
       expect(server.received).toHaveLength(3);
     });
 
@@ -244,22 +246,22 @@ describe('an error response', () => {
       );
       expect(error).toMatchObject({ status: code, reason, causes, details: { name: 'x' } });
       expect(error.message).toBe(`GET /x: ${code} ${reason}`);
-      const questions = [isNotFound, isAlreadyExists, isConflict, isInvalid, isForbidden, isGone, isUnreachable];
-      expect(questions.filter((question) => question(error))).toEqual([is]);
+      const requests = [isNotFound, isAlreadyExists, isConflict, isInvalid, isForbidden, isGone, isUnreachable];
+      expect(requests.filter((question) => question(error))).toEqual([is]);
     },
   );
 
   it('keeps the retry delay from header, date or Status', async () => {
-    const wishes: Parameters<typeof startTestServer>[0][] = [
+    const desiredSpecs: Parameters<typeof startTestServer>[0][] = [
       (_, r) => replyJson(r, {}, 429, { 'retry-after': '7' }),
       (_, r) => replyJson(r, {}, 503, { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }),
       (_, r) => replyStatus(r, 500, 'ServerTimeout', { details: { retryAfterSeconds: 3 } }),
       (_, r) => replyJson(r, {}, 503),
     ];
-    const server = await startTestServer((received, response, nth) => wishes[nth - 1]?.(received, response, nth));
+    const server = await startTestServer((received, response, nth) => desiredSpecs[nth - 1]?.(received, response, nth));
     const transport = openTransport(connectionToUrl(server.url));
     const seconds: (number | undefined)[] = [];
-    for (const _ of wishes) {
+    for (const _ of desiredSpecs) {
       seconds.push(
         (await kubeErrorOf(transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 }))).retryAfterSeconds,
       );
@@ -311,8 +313,8 @@ describe('TLS', () => {
         deadlineSeconds: 5,
       });
     expect(await call(pair.cert)).toEqual({ ok: true });
-    const stranger = await loadServingCertificate({}, new Date());
-    for (const ca of [undefined, stranger.cert]) {
+    const foreign = await loadServingCertificate({}, new Date());
+    for (const ca of [undefined, foreign.cert]) {
       const error = await kubeErrorOf(call(ca));
       expect([isUnreachable(error), /self.signed|CERT|verif/i.test(error.message)]).toEqual([true, true]);
     }

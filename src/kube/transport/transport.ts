@@ -14,7 +14,7 @@ import { maxErrorBodyBytes, platformClusterLimits, type ResponseLimits } from '.
 import { StreamTimeout, streamExpired } from './stream-timeout.ts';
 
 /** The parts of a call that are sent. */
-type RequestContent = Omit<KubeRequest, 'signal' | 'deadlineSeconds' | 'mostBytes' | 'received'>;
+type RequestContent = Omit<KubeRequest, 'signal' | 'deadlineSeconds' | 'maxBytes' | 'received'>;
 
 /** Records every completed or failed request. */
 export interface TransportObserver {
@@ -32,7 +32,7 @@ export interface TransportOptions {
    * For a server with many callers that also call other servers: after a call without a response the other calls fail
    * at once, except for one trial call per interval. Absent: no circuit breaker.
    */
-  readonly restSeconds?: number;
+  readonly openSeconds?: number;
   /** Limits of the responses; default: the limits of the platform cluster's API server. */
   readonly limits?: ResponseLimits;
 }
@@ -46,7 +46,7 @@ export class Transport {
   readonly #observer: TransportObserver | undefined;
   readonly #breaker: KubeCircuitBreaker | undefined;
   readonly #connections: KubeConnectionPool;
-  readonly #pace: ReadThrottle;
+  readonly #rateLimit: ReadThrottle;
   readonly #prefix: string;
   #closed = false;
 
@@ -58,10 +58,10 @@ export class Transport {
     this.#observer = options.observer;
     this.limits = options.limits ?? platformClusterLimits;
     const { watchBytes: bytes, watchEvents: messages } = this.limits;
-    this.#pace = new ReadThrottle(this.#clock, { bytes, messages });
+    this.#rateLimit = new ReadThrottle(this.#clock, { bytes, messages });
     this.#connections = new KubeConnectionPool(url.origin, options.connections);
     this.#breaker =
-      options.restSeconds === undefined ? undefined : new KubeCircuitBreaker(this.#clock, options.restSeconds);
+      options.openSeconds === undefined ? undefined : new KubeCircuitBreaker(this.#clock, options.openSeconds);
     this.#prefix = url.pathname === '/' ? '' : url.pathname;
   }
 
@@ -76,8 +76,8 @@ export class Transport {
       this.#observed(request, signal, async () => {
         const response = await this.#send(request, signal);
         if (response.statusCode >= 400) throw this.#refusal(request, response, await readErrorBody(response));
-        const most = Math.min(request.mostBytes ?? Number.POSITIVE_INFINITY, this.limits.answerBytes);
-        const bytes = await readBounded(response.body, most);
+        const max = Math.min(request.maxBytes ?? Number.POSITIVE_INFINITY, this.limits.answerBytes);
+        const bytes = await readBounded(response.body, max);
         request.received?.(bytes.length);
         const text = bytes.toString('utf8');
         return { code: response.statusCode, value: parseResponse<T>(request, response, text) };
@@ -99,7 +99,7 @@ export class Transport {
     try {
       const reader = new LineReader(line, () => guard.alive(), {
         lineBytes: this.limits.eventBytes,
-        rest: (bytes, events) => this.#pace.rest(bytes, events, life.signal),
+        rest: (bytes, events) => this.#rateLimit.rest(bytes, events, life.signal),
       });
       const { query = {}, accept = 'application/json' } = request;
       await this.#follow({ ...target, query, accept }, reader, life.signal);
@@ -116,8 +116,8 @@ export class Transport {
     const client = this.#connections.own(credentials.tls);
     try {
       await this.#observed(request, signal, async () => {
-        this.#connections.dispatch(client, this.#wordsOf(request, credentials), reader);
-        const response = await waitOrAbort(reader.begun, signal);
+        this.#connections.dispatch(client, this.#messageOf(request, credentials), reader);
+        const response = await waitOrAbort(reader.isStarted, signal);
         if (response.statusCode < 400) return { code: response.statusCode, value: undefined };
         throw this.#refusal(request, response, await waitOrAbort(reader.ended, signal));
       });
@@ -154,7 +154,9 @@ export class Transport {
 
   async #send(request: RequestContent, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const credentials = await this.#credentials(request, signal);
-    return await this.#connections.shared(credentials.tls).request({ ...this.#wordsOf(request, credentials), signal });
+    return await this.#connections
+      .shared(credentials.tls)
+      .request({ ...this.#messageOf(request, credentials), signal });
   }
 
   /** Throws when the request must not be sent any more. */
@@ -169,7 +171,7 @@ export class Transport {
     return credentials;
   }
 
-  #wordsOf(request: RequestContent, credentials: RequestCredentials) {
+  #messageOf(request: RequestContent, credentials: RequestCredentials) {
     return {
       method: request.method,
       path: `${this.#prefix}${request.path}${formatQuery(request.query)}`,

@@ -28,19 +28,19 @@ async function scene(connected: () => void) {
 }
 
 it('does not send a request that changes something when its signal expires before there is a connection', async () => {
-  const tenure = new AbortController();
+  const leadership = new AbortController();
   let isOver = false;
-  addExpiryCheck(tenure.signal, () => {
-    if (isOver) tenure.abort(new Error('the time is over'));
+  addExpiryCheck(leadership.signal, () => {
+    if (isOver) leadership.abort(new Error('the time is over'));
   });
   const { arrived, dispatcher } = await scene(() => {
     isOver = true;
   });
-  const signal = deadlineSignal(60, tenure.signal);
+  const signal = deadlineSignal(60, leadership.signal);
   await expect(dispatcher.request({ path: '/', method: 'POST', body: 'x', signal })).rejects.toThrow(
     'the time is over',
   );
-  expect(signal.reason).toBe(tenure.signal.reason);
+  expect(signal.reason).toBe(leadership.signal.reason);
   expect(arrived).toEqual([]);
 });
 

@@ -93,7 +93,7 @@ async function sendOnce(url: URL, options: HttpRequest): Promise<HttpResponse> {
 function toHttpResponse(reply: Dispatcher.ResponseData, url: URL, signal: AbortSignal): HttpResponse {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     try {
-      for await (const piece of reply.body) yield piece as Uint8Array;
+      for await (const chunk of reply.body) yield chunk as Uint8Array;
     } catch (error) {
       throw toAbortOrNetworkError(error, url.host, signal);
     }

@@ -1,19 +1,19 @@
 import type { Clock } from '../clock.ts';
 
 interface Waiter {
-  enter(): void;
+  acquire(): void;
 }
 
 /** Limits concurrency in first-come, first-served order; the limit may change from call to call. */
 export class AdaptiveConcurrencyLimit {
   readonly #clock: Clock;
-  readonly #most: () => number;
+  readonly #max: () => number;
   readonly #line: Waiter[] = [];
   #running = 0;
 
-  constructor(clock: Clock, most: () => number) {
+  constructor(clock: Clock, max: () => number) {
     this.#clock = clock;
-    this.#most = most;
+    this.#max = max;
   }
 
   get running(): number {
@@ -24,16 +24,16 @@ export class AdaptiveConcurrencyLimit {
    * Waits for a free slot and returns the function that frees it. Throws the signal's reason, or `late()` when no slot
    * is free by `until`, in the clock's monotonic milliseconds.
    */
-  async enter(until: number, signal: AbortSignal, late: () => unknown): Promise<() => void> {
+  async acquire(until: number, signal: AbortSignal, late: () => unknown): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#line.length > 0 || this.#running >= this.#most()) await this.#wait(until, signal, late);
+    if (this.#line.length > 0 || this.#running >= this.#max()) await this.#wait(until, signal, late);
     else this.#running += 1;
     let isIn = true;
     return () => {
       if (!isIn) return;
       isIn = false;
       this.#running -= 1;
-      this.#admit();
+      this.#startNext();
     };
   }
 
@@ -41,7 +41,7 @@ export class AdaptiveConcurrencyLimit {
     const over = new AbortController();
     let waiter: Waiter | undefined;
     const turn = new Promise<void>((resolve) => {
-      waiter = { enter: resolve };
+      waiter = { acquire: resolve };
       this.#line.push(waiter);
     });
     const leave = (reason: unknown): void => {
@@ -67,10 +67,10 @@ export class AdaptiveConcurrencyLimit {
     }
   }
 
-  #admit(): void {
-    while (this.#line.length > 0 && this.#running < this.#most()) {
+  #startNext(): void {
+    while (this.#line.length > 0 && this.#running < this.#max()) {
       this.#running += 1;
-      this.#line.shift()?.enter();
+      this.#line.shift()?.acquire();
     }
   }
 }

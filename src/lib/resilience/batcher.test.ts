@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { Batcher, type BatcherOptions } from './batcher.ts';
 
 /** A batcher whose calls end under the control of the test. */
-function slow(most?: number, patience?: BatcherOptions['patience'], atOnce = 1) {
+function slow(max?: number, patience?: BatcherOptions['maxWait'], atOnce = 1) {
   const calls: { questions: readonly string[]; end: () => void; fail: (error: Error) => void }[] = [];
   const batch = new Batcher<string, string>(
-    async (questions) => {
-      await new Promise<void>((end, fail) => calls.push({ questions, end, fail }));
-      return new Map(questions.filter((one) => one !== 'nobody').map((one) => [one, `it is ${one}`]));
+    async (requests) => {
+      await new Promise<void>((end, fail) => calls.push({ questions: requests, end, fail }));
+      return new Map(requests.filter((one) => one !== 'nobody').map((one) => [one, `it is ${one}`]));
     },
-    { atOnce, ...(most ? { most } : {}), ...(patience ? { patience } : {}) },
+    { concurrency: atOnce, ...(max ? { maxSize: max } : {}), ...(patience ? { maxWait: patience } : {}) },
   );
   return { batch, calls };
 }
@@ -20,14 +20,14 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 describe('simultaneous questions', () => {
   it('share calls, but none is answered by a call that began before it was asked', async () => {
     const { batch, calls } = slow();
-    const first = batch.ask('a', signal);
+    const first = batch.request('a', signal);
     await turn();
-    const others = [batch.ask('b', signal), batch.ask('nobody', signal), batch.ask('a', signal)];
-    expect(calls.map(({ questions }) => questions)).toEqual([['a']]);
+    const others = [batch.request('b', signal), batch.request('nobody', signal), batch.request('a', signal)];
+    expect(calls.map(({ questions: requests }) => requests)).toEqual([['a']]);
     calls[0]?.end();
     expect(await first).toBe('it is a');
     await turn();
-    expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b', 'nobody', 'a']]);
+    expect(calls.map(({ questions: requests }) => requests)).toEqual([['a'], ['b', 'nobody', 'a']]);
     calls[1]?.end();
     expect(await Promise.all(others)).toEqual(['it is b', undefined, 'it is a']);
   });
@@ -36,13 +36,13 @@ describe('simultaneous questions', () => {
     const { batch, calls } = slow(undefined, undefined, 2);
     const answers: Promise<unknown>[] = [];
     for (const one of ['a', 'b', 'c', 'd']) {
-      answers.push(batch.ask(one, signal));
+      answers.push(batch.request(one, signal));
       await turn();
     }
-    expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b']]);
+    expect(calls.map(({ questions: requests }) => requests)).toEqual([['a'], ['b']]);
     calls[0]?.end();
     await turn();
-    expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b'], ['c', 'd']]);
+    expect(calls.map(({ questions: requests }) => requests)).toEqual([['a'], ['b'], ['c', 'd']]);
     calls[1]?.end();
     calls[2]?.end();
     expect(await Promise.all(answers)).toEqual(['it is a', 'it is b', 'it is c', 'it is d']);
@@ -50,13 +50,13 @@ describe('simultaneous questions', () => {
 
   it('make a second call when they exceed the size of a batch', async () => {
     const { batch, calls } = slow(2);
-    const answers = ['a', 'b', 'c'].map((one) => batch.ask(one, signal));
+    const answers = ['a', 'b', 'c'].map((one) => batch.request(one, signal));
     await turn();
     calls[0]?.end();
     await turn();
     calls[1]?.end();
     expect(await Promise.all(answers)).toEqual(['it is a', 'it is b', 'it is c']);
-    expect(calls.map(({ questions }) => questions)).toEqual([['a', 'b'], ['c']]);
+    expect(calls.map(({ questions: requests }) => requests)).toEqual([['a', 'b'], ['c']]);
   });
 });
 
@@ -67,9 +67,9 @@ it('a slow response does not delay later questions', async () => {
       lose = resolve;
     });
   const { batch, calls } = slow(undefined, patience);
-  const first = batch.ask('a', signal);
+  const first = batch.request('a', signal);
   await turn();
-  const second = batch.ask('b', signal);
+  const second = batch.request('b', signal);
   await turn();
   expect(calls).toHaveLength(1);
   lose();
@@ -83,9 +83,9 @@ it('a slow response does not delay later questions', async () => {
 describe('failures and aborts', () => {
   it('a failed call fails the questions of its batch, but not later ones', async () => {
     const { batch, calls } = slow();
-    const unlucky = batch.ask('a', signal);
+    const unlucky = batch.request('a', signal);
     await turn();
-    const lucky = batch.ask('b', signal);
+    const lucky = batch.request('b', signal);
     calls[0]?.fail(new Error('no answer'));
     await expect(unlucky).rejects.toThrow('no answer');
     await turn();
@@ -96,8 +96,8 @@ describe('failures and aborts', () => {
   it('an aborted question does not affect the others', async () => {
     const { batch, calls } = slow();
     const gone = new AbortController();
-    const left = batch.ask('a', gone.signal);
-    const stays = batch.ask('b', signal);
+    const left = batch.request('a', gone.signal);
+    const stays = batch.request('b', signal);
     await turn();
     gone.abort(new Error('enough'));
     await expect(left).rejects.toThrow('enough');
@@ -107,13 +107,13 @@ describe('failures and aborts', () => {
 
   it('the call ends when all askers have aborted, and the question is asked again for the next asker', async () => {
     const over: AbortSignal[] = [];
-    const batch = new Batcher<string, string>(async (questions, given) => {
+    const batch = new Batcher<string, string>(async (requests, given) => {
       over.push(given);
       if (over.length === 1) await new Promise((_, fail) => given.addEventListener('abort', () => fail(given.reason)));
-      return new Map(questions.map((one) => [one, `it is ${one}`]));
+      return new Map(requests.map((one) => [one, `it is ${one}`]));
     });
     const [first, second] = [new AbortController(), new AbortController()];
-    const asked = [batch.ask('a', first.signal), batch.ask('b', second.signal)].map((one) => one.catch(String));
+    const asked = [batch.request('a', first.signal), batch.request('b', second.signal)].map((one) => one.catch(String));
     await turn();
     first.abort('gone');
     await turn();
@@ -121,7 +121,7 @@ describe('failures and aborts', () => {
     second.abort('gone');
     expect(await Promise.all(asked)).toEqual(['gone', 'gone']);
     expect(over[0]?.aborted).toBe(true);
-    expect(await batch.ask('c', signal)).toBe('it is c');
+    expect(await batch.request('c', signal)).toBe('it is c');
   });
 
   it('a failed call ends by itself, because its parts may still report on the remote side', async () => {
@@ -130,25 +130,25 @@ describe('failures and aborts', () => {
       over.push(life);
       throw new Error('refused');
     });
-    expect(await batch.ask('a', signal).catch(String)).toBe('Error: refused');
+    expect(await batch.request('a', signal).catch(String)).toBe('Error: refused');
     expect(over[0]?.aborted).toBe(false);
   });
 
   it('a batch is not asked when all askers abort before its turn', async () => {
     const { batch, calls } = slow();
-    const first = batch.ask('a', signal);
+    const first = batch.request('a', signal);
     const gone = new AbortController();
-    const second = batch.ask('b', gone.signal).catch(String);
+    const second = batch.request('b', gone.signal).catch(String);
     await turn();
-    const third = batch.ask('c', gone.signal).catch(String);
+    const third = batch.request('c', gone.signal).catch(String);
     gone.abort('gone');
     expect(await Promise.all([second, third])).toEqual([expect.anything(), 'gone']);
-    const last = batch.ask('d', signal);
+    const last = batch.request('d', signal);
     calls[0]?.end();
     await first;
     await turn();
     await turn();
-    expect(calls.map(({ questions }) => questions)).toEqual([['a', 'b'], ['d']]);
+    expect(calls.map(({ questions: requests }) => requests)).toEqual([['a', 'b'], ['d']]);
     calls[1]?.end();
     expect(await last).toBe('it is d');
   });

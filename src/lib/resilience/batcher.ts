@@ -2,13 +2,13 @@ import { waitOrAbort } from '../deadline.ts';
 
 export interface BatcherOptions {
   /** Maximum number of questions in a batch; default 50. */
-  readonly most?: number;
+  readonly maxSize?: number;
   /** Maximum number of concurrent calls; default 1. */
-  readonly atOnce?: number;
+  readonly concurrency?: number;
   /** Resolves when all simultaneous questions have been asked. Default: at once. */
   readonly linger?: () => Promise<void>;
   /** Resolves when a response is so slow that later questions no longer wait for it. Default: never. */
-  readonly patience?: (signal: AbortSignal) => Promise<void>;
+  readonly maxWait?: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -17,12 +17,12 @@ export interface BatcherOptions {
  */
 export class Batcher<Question, Answer> {
   readonly #answer: BatchResolver<Question, Answer>;
-  readonly #most: number;
-  readonly #linger: BatcherOptions['linger'];
-  readonly #patience: BatcherOptions['patience'];
+  readonly #maxSize: number;
+  readonly #waitForMore: BatcherOptions['linger'];
+  readonly #maxWait: BatcherOptions['maxWait'];
   #waiting: PendingBatch<Question, Answer> | undefined;
   /** When the next calls may start, one entry for each concurrent call. */
-  readonly #turns: Promise<unknown>[];
+  readonly #rounds: Promise<unknown>[];
 
   /**
    * `answer` sets its own deadline: a single caller cannot abort it, because others wait for it as well. Its signal
@@ -30,55 +30,55 @@ export class Batcher<Question, Answer> {
    */
   constructor(answer: BatchResolver<Question, Answer>, options: BatcherOptions = {}) {
     this.#answer = answer;
-    this.#most = options.most ?? 50;
-    this.#turns = Array.from({ length: options.atOnce ?? 1 }, () => Promise.resolve());
-    this.#linger = options.linger;
-    this.#patience = options.patience;
+    this.#maxSize = options.maxSize ?? 50;
+    this.#rounds = Array.from({ length: options.concurrency ?? 1 }, () => Promise.resolve());
+    this.#waitForMore = options.linger;
+    this.#maxWait = options.maxWait;
   }
 
   /**
    * The answer to one question; `undefined` when there is none. Throws the error of the call, or the signal's reason.
    */
-  async ask(question: Question, signal: AbortSignal): Promise<Answer | undefined> {
+  async request(request: Question, signal: AbortSignal): Promise<Answer | undefined> {
     signal.throwIfAborted();
-    const round = this.#join(question);
-    round.asking += 1;
+    const round = this.#join(request);
+    round.requesting += 1;
     try {
       const answers = await waitOrAbort(round.answers, signal);
-      return answers.get(question);
+      return answers.get(request);
     } catch (error) {
       // After a failure, parts of the call may still be running that report on the remote side.
-      if (round.asking === 1 && signal.aborted) round.over.abort(error);
+      if (round.requesting === 1 && signal.aborted) round.over.abort(error);
       throw error;
     } finally {
-      round.asking -= 1;
+      round.requesting -= 1;
     }
   }
 
-  #join(question: Question): PendingBatch<Question, Answer> {
+  #join(request: Question): PendingBatch<Question, Answer> {
     const open = this.#waiting;
-    if (open && open.questions.size < this.#most && !open.over.signal.aborted) {
-      open.questions.add(question);
+    if (open && open.questions.size < this.#maxSize && !open.over.signal.aborted) {
+      open.questions.add(request);
       return open;
     }
-    const questions = new Set([question]);
+    const requests = new Set([request]);
     const over = new AbortController();
-    const turn = this.#turns.shift() ?? Promise.resolve();
-    const answers = Promise.all([turn, this.#linger?.()]).then(async () => {
+    const turn = this.#rounds.shift() ?? Promise.resolve();
+    const answers = Promise.all([turn, this.#waitForMore?.()]).then(async () => {
       if (this.#waiting === round) this.#waiting = undefined;
       over.signal.throwIfAborted();
-      return await this.#answer([...questions], over.signal);
+      return await this.#answer([...requests], over.signal);
     });
-    const round: PendingBatch<Question, Answer> = { questions, answers, over, asking: 0 };
+    const round: PendingBatch<Question, Answer> = { questions: requests, answers, over, requesting: 0 };
     this.#waiting = round;
     const answered = answers.catch(() => {});
-    this.#turns.push(this.#untilNext(turn, answered));
+    this.#rounds.push(this.#untilNext(turn, answered));
     return round;
   }
 
   /** When the next batch starts: after the answer, or when it is too slow. */
   async #untilNext(begun: Promise<unknown>, answered: Promise<unknown>): Promise<void> {
-    const patience = this.#patience;
+    const patience = this.#maxWait;
     if (!patience) return void (await answered);
     await begun;
     const enough = new AbortController();
@@ -94,10 +94,10 @@ interface PendingBatch<Question, Answer> {
   /** Aborts the call when no caller waits for its answer any more. */
   readonly over: AbortController;
   /** How many callers wait. */
-  asking: number;
+  requesting: number;
 }
 
 type BatchResolver<Question, Answer> = (
-  questions: readonly Question[],
+  requests: readonly Question[],
   signal: AbortSignal,
 ) => Promise<ReadonlyMap<Question, Answer>>;

@@ -2,14 +2,14 @@
 export type ConcurrencyLimit = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /** A {@link ConcurrencyLimit} of `most`. First come, first served. */
-export function createConcurrencyLimit(most: number): ConcurrencyLimit {
+export function createConcurrencyLimit(max: number): ConcurrencyLimit {
   let running = 0;
   const line: (() => void)[] = [];
 
   const enter = (signal: AbortSignal) =>
     new Promise<void>((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
-      if (running < most) {
+      if (running < max) {
         running += 1;
         return resolve();
       }

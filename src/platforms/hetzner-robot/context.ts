@@ -35,7 +35,7 @@ export function rescueSshKey({ credentials, config }: Pick<RobotContext, 'creden
 
 /** The Host that this machine holds, read again. Throws HOST_LOST when it holds none any more. */
 export async function getClaimedHost({ hosts, owner }: Pick<RobotStepContext, 'hosts' | 'owner'>): Promise<HostView> {
-  const host = await hosts.held();
+  const host = await hosts.current();
   if (host) return host;
   throw new ProviderError('HOST_LOST', `No Host is held by Machine ${owner.machine}.`);
 }

@@ -33,23 +33,30 @@ export const describeUnknownFailover = (address: string): string =>
  * after about a minute; other reconciles go on meanwhile.
  */
 export async function failOverEndpoint(context: EndpointFailoverContext<RobotConfig>): Promise<string | undefined> {
-  const { config, connections, planes, clock, log } = context;
+  const { config, connections, controlPlanes, clock, log } = context;
   const { failoverAddress: ip, url } = config;
   if (ip === undefined) return undefined;
-  const robot = robotClientFor(context, context.servers);
+  const robot = robotClientFor(context, context.hostedServers);
   const route = connections.get(
     `hetzner-robot-failover:${url}:${ip}`,
     () => new FailoverRoute(ip, clock, connections.signal),
   );
-  if (route.underWay !== undefined)
-    return `${ip} is being led to server ${route.underWay}, which takes about a minute.`;
+  if (route.inProgress !== undefined)
+    return `${ip} is being led to server ${route.inProgress}, which takes about a minute.`;
   const leadsTo = await route.find(robot, context.signal);
-  if (planes.some((plane) => plane.works && leadsTo !== undefined && controlPlaneAddresses(plane).includes(leadsTo)))
+  if (
+    controlPlanes.some(
+      (controlPlane) =>
+        controlPlane.isHealthy && leadsTo !== undefined && controlPlaneAddresses(controlPlane).includes(leadsTo),
+    )
+  )
     return undefined;
-  const target = planes.find((plane) => plane.works && typeof plane.facts['server'] === 'number');
+  const target = controlPlanes.find(
+    (controlPlane) => controlPlane.isHealthy && typeof controlPlane.facts['server'] === 'number',
+  );
   if (!target) return undefined;
   const number = Number(target.facts['server']);
-  route.lead(robot, number, log);
+  route.failOver(robot, number, log);
   return `${ip} is being led to server ${number}, which takes about a minute.`;
 }
 
@@ -60,9 +67,9 @@ class FailoverRoute {
   readonly #ip: string;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  #seen: { readonly at: number; readonly routedTo: string | undefined } | undefined;
+  #observed: { readonly at: number; readonly routedTo: string | undefined } | undefined;
   /** Number of the server that the address is being routed to. */
-  underWay: number | undefined;
+  inProgress: number | undefined;
 
   constructor(ip: string, clock: Clock, signal: AbortSignal) {
     this.#ip = ip;
@@ -72,15 +79,15 @@ class FailoverRoute {
 
   async find(robot: RobotClient, signal: AbortSignal): Promise<string | undefined> {
     const now = this.#clock.monotonic();
-    if (!this.#seen || now - this.#seen.at > routeMaxAgeSeconds * 1000) {
+    if (!this.#observed || now - this.#observed.at > routeMaxAgeSeconds * 1000) {
       const { routedTo } = await robot.getFailover(this.#ip, { signal });
-      this.#seen = { at: now, routedTo };
+      this.#observed = { at: now, routedTo };
     }
-    return this.#seen.routedTo;
+    return this.#observed.routedTo;
   }
 
-  lead(robot: RobotClient, number: number, log: Log): void {
-    this.underWay = number;
+  failOver(robot: RobotClient, number: number, log: Log): void {
+    this.inProgress = number;
     robot
       .routeFailover(this.#ip, number, { signal: this.#signal })
       .then(
@@ -88,8 +95,8 @@ class FailoverRoute {
         (error: unknown) => log.warn({ address: this.#ip, server: number, error }, 'failover address was not led'),
       )
       .finally(() => {
-        this.underWay = undefined;
-        this.#seen = undefined;
+        this.inProgress = undefined;
+        this.#observed = undefined;
       });
   }
 

@@ -11,7 +11,7 @@ export class RobotApiError extends Error {
   readonly missing: readonly string[];
   readonly invalid: readonly string[];
   /** RATE_LIMIT_EXCEEDED: calls per interval, and the interval in seconds. */
-  readonly mostCalls: number | undefined;
+  readonly maxCalls: number | undefined;
   readonly intervalSeconds: number | undefined;
   /** Seconds from a `Retry-After` header. */
   readonly retryAfterSeconds: number | undefined;
@@ -25,7 +25,7 @@ export class RobotApiError extends Error {
     this.missing = namesIn(missing);
     this.invalid = namesIn(invalid);
     // The first name is documented, the other was seen (hrobot-rs: errata.md).
-    this.mostCalls = countIn(rest['max_request'] ?? rest['max_requests']);
+    this.maxCalls = countIn(rest['max_request'] ?? rest['max_requests']);
     this.intervalSeconds = secondsIn(interval);
     this.retryAfterSeconds = secondsIn(reply.headers['retry-after']);
   }

@@ -17,7 +17,9 @@ export const hetznerRobot: Platform = definePlatform({
   config: RobotConfig,
   credentialsRef: (config) => config.credentialsRef.name,
   sizes: (config) => config.sizes.map((size) => size.name),
-  hosts: (config) => [{ field: 'hetznerRobot.url', host: new URL(config.url).hostname.replace(/^\[(.*)\]$/, '$1') }],
+  foreignHosts: (config) => [
+    { field: 'hetznerRobot.url', host: new URL(config.url).hostname.replace(/^\[(.*)\]$/, '$1') },
+  ],
   addressing: (config) => {
     const endpoint = endpointModeOf(config);
     return {
@@ -31,10 +33,10 @@ export const hetznerRobot: Platform = definePlatform({
   check,
   provision,
   release,
-  unproven: approvableReleaseReasons,
+  unprovenReasons: approvableReleaseReasons,
   observe,
   preview,
   previewShared: previewCluster,
-  inventory,
-  leadEndpoint: failOverEndpoint,
+  hosts: inventory,
+  failOverEndpoint,
 });

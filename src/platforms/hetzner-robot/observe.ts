@@ -9,7 +9,7 @@ export const serverListMaxAgeSeconds = 590;
 
 /** Observes a server with one read-only call for all servers of the account. */
 export async function observe(context: RobotStepContext): Promise<Observation> {
-  const host = await context.hosts.held();
+  const host = await context.hosts.current();
   const lost = 'Delete the Machine to have it made anew on another one.';
   if (!host) return missingObservation(drift('HostLost', `No Host is held by the machine any more. ${lost}`));
   const { serverNumber } = host.spec;

@@ -7,20 +7,20 @@ export class RpcFault extends Error {
   /** Errno of a failed call; 0 where there is none. */
   readonly errno: number;
   /** `[attribute, message, errno]` of each refused value. */
-  readonly refusals: readonly RpcValidationError[];
+  readonly validationErrors: readonly RpcValidationError[];
 
   constructor(fault: {
     code: number;
     message: string;
     errno?: number;
     reason?: string;
-    refusals?: readonly RpcValidationError[];
+    validationErrors?: readonly RpcValidationError[];
   }) {
     super((fault.reason?.trim() || fault.message).slice(0, receiveLimits.reasonCharacters));
     this.name = 'RpcFault';
     this.code = fault.code;
     this.errno = fault.errno ?? 0;
-    this.refusals = fault.refusals ?? [];
+    this.validationErrors = fault.validationErrors ?? [];
   }
 }
 
@@ -53,7 +53,7 @@ export function parseFault(error: unknown): RpcFault {
     message: String(body['message'] ?? 'error without a message'),
     errno: Number(data['error'] ?? 0),
     ...(typeof data['reason'] === 'string' ? { reason: data['reason'] } : {}),
-    refusals: extra
+    validationErrors: extra
       .filter(Array.isArray)
       .slice(0, receiveLimits.refusals)
       .map(([attribute, message, errno]) => ({
@@ -93,7 +93,7 @@ function codeOfFault(fault: RpcFault): ErrorCode {
 function validationErrorCode(fault: RpcFault): ErrorCode {
   const text = describeFault(fault);
   const all = (test: (refusal: RpcValidationError) => boolean) =>
-    fault.refusals.length > 0 && fault.refusals.every(test);
+    fault.validationErrors.length > 0 && fault.validationErrors.every(test);
   // `X.get_instance`, `X.update` and `X.delete` of a missing object: no attribute, or `id`, and ENOENT.
   if (
     all(
@@ -106,8 +106,9 @@ function validationErrorCode(fault: RpcFault): ErrorCode {
   if (/more than 80% of your available space/.test(text)) return 'TRUENAS_POOL_FULL';
   if (/zpool \([^()]*\) does not exist|specify a pool which exists/.test(text)) return 'TRUENAS_POOL_UNKNOWN';
   if (/must be unlocked/.test(text)) return 'TRUENAS_DATASET_LOCKED';
-  if (/already exists/.test(text) || fault.refusals.some(({ errno }) => errno === 17)) return 'TRUENAS_ALREADY_EXISTS';
-  if (fault.refusals.some(({ attribute }) => attribute.endsWith('nic_attach'))) return 'TRUENAS_BRIDGE_UNKNOWN';
+  if (/already exists/.test(text) || fault.validationErrors.some(({ errno }) => errno === 17))
+    return 'TRUENAS_ALREADY_EXISTS';
+  if (fault.validationErrors.some(({ attribute }) => attribute.endsWith('nic_attach'))) return 'TRUENAS_BRIDGE_UNKNOWN';
   if (/does not support virtualization|not licensed to use VMs/.test(text)) return 'TRUENAS_VM_BROKEN';
   return 'TRUENAS_REFUSED';
 }
@@ -142,7 +143,9 @@ function callErrorCode(fault: RpcFault): ErrorCode {
 
 /** The refusal or failure on one line. */
 function describeFault(fault: RpcFault): string {
-  const refusals = fault.refusals.map(({ attribute, message }) => (attribute ? `${attribute}: ${message}` : message));
+  const refusals = fault.validationErrors.map(({ attribute, message }) =>
+    attribute ? `${attribute}: ${message}` : message,
+  );
   const text = refusals.length > 0 ? refusals.join('; ') : fault.message;
   const line = text.replace(/\s+/g, ' ').trim().slice(0, 500);
   return /[.!?]$/.test(line) ? line : `${line}.`;

@@ -400,14 +400,14 @@ describe('a node in maintenance mode', () => {
 
   it('is distinguished from a node of the cluster and from a foreign node by its certificate alone', async () => {
     const look = (port: number) => identifyPeer('127.0.0.1', { ca: credentials.ca, port });
-    const stranger = await startTalosNodeServer(() => {}, {
+    const foreign = await startTalosNodeServer(() => {}, {
       leaf: await issueServerCertificate(await createOtherAuthority()),
     });
-    opened.push(stranger);
+    opened.push(foreign);
     const ours = await node({});
     expect(await look((await maintenance()).port)).toBe('maintenance');
     expect(await look(ours.port)).toBe('ours');
-    expect(await look(stranger.port)).toBe('foreign');
+    expect(await look(foreign.port)).toBe('foreign');
     await ours.close();
     expect(await look(ours.port)).toBe('unreachable');
   });

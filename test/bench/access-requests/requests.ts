@@ -13,10 +13,10 @@ export const targetCluster: NamespacedRef = { namespace: 'bench', name: 'target'
 /** Runs `work` for each number below `count`, a few at a time. */
 export async function inParallel(count: number, work: (i: number) => Promise<void>): Promise<void> {
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const priority = async (): Promise<void> => {
     for (let i = next++; i < count; i = next++) await work(i);
   };
-  await Promise.all(Array.from({ length: concurrency }, lane));
+  await Promise.all(Array.from({ length: concurrency }, priority));
 }
 
 /** A request in the state in which the operator leaves it: the real operator handles fewer than two a second. */

@@ -108,13 +108,13 @@ export const fleetBenchmark: Benchmark = {
     const folder = await mkdtemp(join(tmpdir(), 'fleet-pattern-'));
     try {
       const pattern = await createClusterTemplate(folder);
-      const most = Math.round(Math.max(...sizes) / machinesPerCluster);
-      const bundles = await createSecretsBundles(folder, most);
+      const max = Math.round(Math.max(...sizes) / machinesPerCluster);
+      const bundles = await createSecretsBundles(folder, max);
       say('one cluster was made, and the secrets of the others');
       const taken: FleetResult[] = [];
       for (const size of sizes) {
         const clusters = Math.round(size / machinesPerCluster);
-        const seconds = clusters === most ? restSeconds : Math.round((restSeconds * 2) / 3);
+        const seconds = clusters === max ? restSeconds : Math.round((restSeconds * 2) / 3);
         taken.push(await measureFleet({ pattern, folder, bundles, clusters }, seconds, say));
       }
       return fleetMeasurements(taken);
@@ -147,11 +147,11 @@ function fleetMeasurements(all: readonly FleetResult[]): Measurement[] {
   ];
 }
 
-const belowMeasurement = (what: string, value: number, most: number, unit: string): Measurement => ({
+const belowMeasurement = (what: string, value: number, max: number, unit: string): Measurement => ({
   what,
-  measured: `${value.toFixed(most < 10 ? 2 : 0)} ${unit}`,
-  goal: `< ${most}`,
-  reached: value < most,
+  measured: `${value.toFixed(max < 10 ? 2 : 0)} ${unit}`,
+  goal: `< ${max}`,
+  reached: value < max,
 });
 
 /** No value may grow faster than the number of machines. */

@@ -5,15 +5,15 @@ import { SimulatorProcess } from '../simulator-process.ts';
 import { nasLatencyMs } from './call-counts.ts';
 
 const count = 20;
-const rounds = 3;
+const schedule = 3;
 
 /** Time of twenty machines in parallel ÷ time of one: how much they slow each other down. */
 export async function measureParallelMachines(): Promise<Measurement> {
   const taken: { readonly alone: number; readonly together: number }[] = [];
-  while (taken.length < rounds) taken.push(await measureRound());
+  while (taken.length < schedule) taken.push(await measureRound());
   const [one, all] = [median(taken.map(({ alone }) => alone)), median(taken.map(({ together }) => together))];
   const what = `${count} machines at once ÷ one alone, each call taking ${nasLatencyMs} ms`;
-  return ratioMeasurement(what, all, one, 1.5, `${formatMs(all)} ÷ ${formatMs(one)}, each the median of ${rounds}`);
+  return ratioMeasurement(what, all, one, 1.5, `${formatMs(all)} ÷ ${formatMs(one)}, each the median of ${schedule}`);
 }
 
 /** On a system that only has the boot image, in a separate process. */

@@ -4,14 +4,14 @@ import { type Measurement, ratioMeasurement } from '../measurement.ts';
 /** A hundred servers in parallel, with a limit of fifty resets an hour. */
 export async function measureParallelRescue(): Promise<Measurement> {
   const numbers = Array.from({ length: 100 }, (_, i) => 3141000 + i);
-  const scene = await openRobotPlatformFixture(
+  const fixture = await openRobotPlatformFixture(
     { network: '127.42.203', servers: numbers.map((number) => ({ number, disks: [{}] })) },
     0.04,
   );
   try {
-    for (const number of numbers) scene.hosts.add(number);
-    const life = scene.start();
-    const begun = scene.clock.now().getTime();
+    for (const number of numbers) fixture.hosts.add(number);
+    const life = fixture.start();
+    const begun = fixture.clock.now().getTime();
     await Promise.all(
       numbers.map(async (number) => {
         const end = await life.walk(
@@ -24,7 +24,7 @@ export async function measureParallelRescue(): Promise<Measurement> {
         if (describeVerdict(end) !== 'finished') throw new Error(describeVerdict(end));
       }),
     );
-    const took = (scene.clock.now().getTime() - begun) / 1000;
+    const took = (fixture.clock.now().getTime() - begun) / 1000;
     // The second fifty have to wait for an hour, and each needs a minute for self test, network boot and loading.
     const bound = 3600 + 160;
     return ratioMeasurement(
@@ -35,6 +35,6 @@ export async function measureParallelRescue(): Promise<Measurement> {
       `${Math.round(took)} s ÷ ${bound} s of the world`,
     );
   } finally {
-    await scene.close();
+    await fixture.close();
   }
 }

@@ -4,19 +4,19 @@ import type { Measurement } from '../measurement.ts';
 /** A single server with realistic hardware delays: the program adds little to them. */
 export async function measureServerProvisionTime(): Promise<Measurement> {
   const number = 3140700;
-  const scene = await openRobotPlatformFixture({ network: '127.42.206', servers: [{ number }] }, 0.05);
+  const fixture = await openRobotPlatformFixture({ network: '127.42.206', servers: [{ number }] }, 0.05);
   try {
-    scene.hosts.add(number);
-    const begun = scene.clock.now().getTime();
-    const end = await scene.start().walk('provision', 'alone', { progress: undefined });
+    fixture.hosts.add(number);
+    const begun = fixture.clock.now().getTime();
+    const end = await fixture.start().walk('provision', 'alone', { progress: undefined });
     if (describeVerdict(end) !== 'finished') throw new Error(describeVerdict(end));
-    const minutes = (scene.clock.now().getTime() - begun) / 60_000;
+    const minutes = (fixture.clock.now().getTime() - begun) / 60_000;
     return {
       what: 'One server from free to waiting for its configuration',
       measured: `${minutes.toFixed(1)} min of the world, in which a board starts twice, and loads its rescue system for 100 s`,
       goal: '',
     };
   } finally {
-    await scene.close();
+    await fixture.close();
   }
 }

@@ -97,8 +97,8 @@ function splitQuery(call: InterceptedCall): readonly InterceptedCall[] {
 /** Filters for one item each: element i of every list in the filter belongs to item i. */
 function alternatives(filters: unknown): readonly unknown[] {
   const lists = inFilterValues(filters);
-  const most = Math.max(0, ...lists.map(({ length }) => length));
-  return Array.from({ length: most }, (_, i) => lists.map((list) => list[i]));
+  const max = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: max }, (_, i) => lists.map((list) => list[i]));
 }
 
 /** The values of each `[field, 'in', values]`, at any depth. */

@@ -69,11 +69,11 @@ export class FaultSweep {
   }
 
   /** The last faults, or the last ones that concern `names`: the latest first. */
-  story(names: readonly string[] = [], most = 12): string {
+  story(names: readonly string[] = [], max = 12): string {
     const words = names.flatMap((name) => name.split(' ').slice(-1));
     const told = this.strikes.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
     const lines = told
-      .slice(-most)
+      .slice(-max)
       .reverse()
       .map(({ number, at, act, name, kind }) => `  #${number} ${at.toISOString()} while "${act}": ${name} (${kind})`);
     const about = words.length > 0 ? ` that have to do with ${words.join(', ')}` : '';

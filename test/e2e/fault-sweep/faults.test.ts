@@ -16,14 +16,14 @@ const silences = [0, 1].map((half) => ({
   truenas: trueNasReleaseForRun(0),
 }));
 const quick = Object.values(immediateFaults);
-const rounds = Array.from({ length: isFullSweep ? quick.length : 2 }, (_, round) => ({
+const schedule = Array.from({ length: isFullSweep ? quick.length : 2 }, (_, round) => ({
   name: `one of the other faults, round ${round + 1}`,
   striker: rotateInjectors(quick, round),
   due: () => true,
   manner: {},
   truenas: trueNasReleaseForRun(1 + round),
 }));
-const lives = [...silences, ...rounds].map((life, index) => ({ ...life, subnet: `127.42.${110 + index}` }));
+const lives = [...silences, ...schedule].map((life, index) => ({ ...life, subnet: `127.42.${110 + index}` }));
 
 /** By release. */
 const references = new Map<string, Promise<ReferenceRun>>();

@@ -63,7 +63,7 @@ describe('the roles of config/rbac', () => {
   });
 
   it('hold no unused right', () => {
-    const spare = given().filter((one) => !used.has(one) && ![...byApply, ...byScrapers].includes(one));
-    expect(spare).toEqual([]);
+    const unassigned = given().filter((one) => !used.has(one) && ![...byApply, ...byScrapers].includes(one));
+    expect(unassigned).toEqual([]);
   });
 });

@@ -9,62 +9,62 @@ import { propertyParameters } from '../../support/arbitrary/property-parameters.
 import { aMachine } from '../../support/fixtures/builders.ts';
 import { HostHarness } from '../../support/harness/host-harness.ts';
 
-let scene: HostHarness;
+let fixture: HostHarness;
 beforeAll(async () => {
-  scene = await HostHarness.open();
+  fixture = await HostHarness.open();
 });
-afterAll(async () => await scene.close());
-beforeEach(async () => await scene.clear());
+afterAll(async () => await fixture.close());
+beforeEach(async () => await fixture.clear());
 
 const { signal } = new AbortController();
 const any = () => undefined;
 const free = { state: 'Available' } as const;
 const machineInSlot = (slot: number): Machine => aMachine(slot);
 const hostsOfMachine = async (slot: number, kube?: KubeClient): Promise<HostClaim> =>
-  (await scene.services(kube)).hosts.of(machineInSlot(slot), signal);
+  (await fixture.services(kube)).hosts.of(machineInSlot(slot), signal);
 const holders = async () =>
-  (await scene.kube.list(Host)).items.flatMap(({ metadata, status }) =>
+  (await fixture.kube.list(Host)).items.flatMap(({ metadata, status }) =>
     status?.machineRef ? [{ host: metadata.name, uid: status.machineRef.uid }] : [],
   );
 const nameOf = (answer: HostView | { rejected: unknown }) => ('rejected' in answer ? undefined : answer.name);
 
 describe('a claim', () => {
   test('selects the first suitable Host by name, and records itself in its status', async () => {
-    for (const name of ['c', 'a', 'b']) await scene.host(name, { status: free });
+    for (const name of ['c', 'a', 'b']) await fixture.host(name, { status: free });
     const hosts = await hostsOfMachine(0);
     expect(nameOf(await hosts.claim(({ name }) => (name === 'a' ? 'are called a' : undefined)))).toBe('b');
-    expect((await scene.get('b')).status).toMatchObject({
+    expect((await fixture.get('b')).status).toMatchObject({
       state: 'Claimed',
       message: `Claimed for Machine ${machineInSlot(0).metadata.name}.`,
       machineRef: { name: machineInSlot(0).metadata.name, uid: 'machine-cp-0' },
     });
-    expect(scene.said).toContain('Normal Claimed');
+    expect(fixture.said).toContain('Normal Claimed');
   });
 
   test('P41: is found again after the process died before recording it, and no second one is made', async () => {
-    for (const name of ['a', 'b']) await scene.host(name, { status: free });
+    for (const name of ['a', 'b']) await fixture.host(name, { status: free });
     const before = await hostsOfMachine(0);
     await before.claim(any);
     // The same store: it does not contain the claim yet.
     expect(nameOf(await before.claim(any))).toBe('a');
     expect(nameOf(await (await hostsOfMachine(0)).claim(any))).toBe('a');
-    expect(await (await hostsOfMachine(0)).held()).toMatchObject({ name: 'a', state: 'Claimed' });
+    expect(await (await hostsOfMachine(0)).current()).toMatchObject({ name: 'a', state: 'Claimed' });
     expect(await holders()).toHaveLength(1);
   });
 
   test('H11: counts the rejection reasons of each Host, starting with those of the Host itself', async () => {
     const holder = { name: 'other', uid: 'other-uid', since: '2026-11-21T09:00:00Z' };
-    await scene.host('a', { status: { state: 'Provisioned', machineRef: holder } });
-    await scene.host('b', { status: { state: 'Claimed', machineRef: holder } });
-    await scene.host('c', { spec: { maintenance: true }, status: free });
-    await scene.host('d', { status: { state: 'Failed' } });
-    await scene.host('e', { metadata: { annotations: { [annotations.permanentError]: 'Look.' } }, status: free });
-    await scene.host('f');
-    await scene.host('g', { status: free });
+    await fixture.host('a', { status: { state: 'Provisioned', machineRef: holder } });
+    await fixture.host('b', { status: { state: 'Claimed', machineRef: holder } });
+    await fixture.host('c', { spec: { maintenance: true }, status: free });
+    await fixture.host('d', { status: { state: 'Failed' } });
+    await fixture.host('e', { metadata: { annotations: { [annotations.permanentError]: 'Look.' } }, status: free });
+    await fixture.host('f');
+    await fixture.host('g', { status: free });
     const task = { plan: 'inspect', step: 'x', since: '2026-11-21T09:00:00Z', failures: 0, facts: {} } as const;
-    await scene.host('h', { status: { ...free, task } });
-    await scene.host('i', { metadata: { finalizers: ['test/keep'] }, status: free });
-    await scene.kube.remove(Host, { name: 'i' });
+    await fixture.host('h', { status: { ...free, task } });
+    await fixture.host('i', { metadata: { finalizers: ['test/keep'] }, status: free });
+    await fixture.kube.remove(Host, { name: 'i' });
     const answer = await (await hostsOfMachine(0)).claim(() => 'without the label disk=nvme');
     expect('rejected' in answer && [...answer.rejected]).toEqual([
       ['held by another machine', 2],
@@ -79,16 +79,16 @@ describe('a claim', () => {
   });
 
   test('is decided by the current state of the Host, not by the cached one', async () => {
-    await scene.host('a', { status: free });
+    await fixture.host('a', { status: free });
     const hosts = await hostsOfMachine(0);
-    await scene.kube.merge(Host, { name: 'a' }, { spec: { maintenance: true } });
+    await fixture.kube.merge(Host, { name: 'a' }, { spec: { maintenance: true } });
     expect(nameOf(await hosts.claim(any))).toBeUndefined();
     expect(await holders()).toEqual([]);
   });
 
   test('never selects one of two Hosts for the same server while the other one exists', async () => {
-    await scene.host('a', { spec: { serverNumber: 5 }, status: free });
-    await scene.host('b', { spec: { serverNumber: 5 }, status: free });
+    await fixture.host('a', { spec: { serverNumber: 5 }, status: free });
+    await fixture.host('b', { spec: { serverNumber: 5 }, status: free });
     expect(nameOf(await (await hostsOfMachine(0)).claim(any))).toBe('a');
     const second = await (await hostsOfMachine(1)).claim(any);
     expect('rejected' in second && [...second.rejected.keys()]).toEqual([
@@ -98,17 +98,17 @@ describe('a claim', () => {
   });
 
   test('continues with the next Host when another machine was faster', async () => {
-    for (const name of ['a', 'b']) await scene.host(name, { status: free });
-    const late = beforeEachWrite(scene.kube, async () => {
-      await scene.kube.merge(Host, { name: 'a' }, { status: { message: 'x' } }, { subresource: 'status' });
+    for (const name of ['a', 'b']) await fixture.host(name, { status: free });
+    const late = beforeEachWrite(fixture.kube, async () => {
+      await fixture.kube.merge(Host, { name: 'a' }, { status: { message: 'x' } }, { subresource: 'status' });
     });
     expect(nameOf(await (await hostsOfMachine(0, late)).claim(any))).toBe('b');
   });
 
   test('by many machines at once costs none of them a failed try', async () => {
-    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await scene.host(name, { status: free });
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await fixture.host(name, { status: free });
     const writes: number[] = [];
-    const services = await scene.services(beforeEachWrite(scene.kube, async () => void writes.push(1)));
+    const services = await fixture.services(beforeEachWrite(fixture.kube, async () => void writes.push(1)));
     const answers = await Promise.all(
       [0, 1, 2, 3, 4, 5].map((slot) => services.hosts.of(machineInSlot(slot), signal).claim(any)),
     );
@@ -117,13 +117,13 @@ describe('a claim', () => {
   });
 
   test('P42: is never made for a machine that is being deleted, nor by reading or releasing', async () => {
-    await scene.host('a', { status: free });
+    await fixture.host('a', { status: free });
     const gone = {
       ...machineInSlot(0),
       metadata: { ...machineInSlot(0).metadata, deletionTimestamp: '2026-11-21T09:00:00Z' },
     };
-    const hosts = (await scene.services()).hosts.of(gone, signal);
-    expect(await hosts.held()).toBeUndefined();
+    const hosts = (await fixture.services()).hosts.of(gone, signal);
+    expect(await hosts.current()).toBeUndefined();
     await hosts.release();
     await expect(hosts.claim(any)).rejects.toMatchObject({ code: 'INTERNAL' });
     expect(await holders()).toEqual([]);
@@ -132,7 +132,7 @@ describe('a claim', () => {
 
 describe('a Machine that holds a Host', () => {
   const claimed = async (more: object = {}) => {
-    await scene.host('a', { status: { ...free, ...more } });
+    await fixture.host('a', { status: { ...free, ...more } });
     const hosts = await hostsOfMachine(0);
     await hosts.claim(any);
     return hosts;
@@ -141,14 +141,14 @@ describe('a Machine that holds a Host', () => {
   test('records its results, despite concurrent writes of the Host controller', async () => {
     await claimed();
     let times = 0;
-    const disturbed = beforeEachWrite(scene.kube, async () => {
+    const disturbed = beforeEachWrite(fixture.kube, async () => {
       times += 1;
       if (times > 3) return;
       const status = { observedGeneration: times };
-      await scene.kube.merge(Host, { name: 'a' }, { status }, { subresource: 'status' });
+      await fixture.kube.merge(Host, { name: 'a' }, { status }, { subresource: 'status' });
     });
-    await (await hostsOfMachine(0, disturbed)).note({ state: 'Provisioned' });
-    expect((await scene.get('a')).status).toMatchObject({
+    await (await hostsOfMachine(0, disturbed)).updateStatus({ state: 'Provisioned' });
+    expect((await fixture.get('a')).status).toMatchObject({
       state: 'Provisioned',
       message: `Provisioned for Machine ${machineInSlot(0).metadata.name}.`,
       observedGeneration: 3,
@@ -157,9 +157,9 @@ describe('a Machine that holds a Host', () => {
 
   test('gets an error when it no longer holds a Host', async () => {
     const hosts = await claimed();
-    await scene.kube.merge(Host, { name: 'a' }, { status: { machineRef: null } }, { subresource: 'status' });
-    await expect(hosts.note({ state: 'Provisioned' })).rejects.toMatchObject({ code: 'HOST_LOST' });
-    expect(await hosts.held()).toBeUndefined();
+    await fixture.kube.merge(Host, { name: 'a' }, { status: { machineRef: null } }, { subresource: 'status' });
+    await expect(hosts.updateStatus({ state: 'Provisioned' })).rejects.toMatchObject({ code: 'HOST_LOST' });
+    expect(await hosts.current()).toBeUndefined();
     await hosts.release();
   });
 
@@ -175,13 +175,13 @@ describe('a Machine that holds a Host', () => {
     ['Pending', '', {}, {}],
   ] as const)('releases it in state %s, and records that in the same write', async (state, message, spec, status) => {
     const hosts = await claimed(status);
-    await scene.kube.merge(Host, { name: 'a' }, { spec });
-    await hosts.note({ state: 'Deprovisioning' });
+    await fixture.kube.merge(Host, { name: 'a' }, { spec });
+    await hosts.updateStatus({ state: 'Deprovisioning' });
     const name = machineInSlot(0).metadata.name;
-    expect((await scene.get('a')).status?.message).toBe(`Deprovisioning for Machine ${name}.`);
+    expect((await fixture.get('a')).status?.message).toBe(`Deprovisioning for Machine ${name}.`);
     await hosts.release();
     await hosts.release();
-    const left = (await scene.get('a')).status;
+    const left = (await fixture.get('a')).status;
     expect(left).toMatchObject({ state, message });
     expect(left?.machineRef).toBeUndefined();
   });
@@ -189,16 +189,16 @@ describe('a Machine that holds a Host', () => {
   test('cancels a requested task when it is deleted', async () => {
     const hosts = await claimed();
     const task = { plan: 'reboot', step: 'x', since: '2026-11-21T09:00:00Z' };
-    await scene.kube.merge(Host, { name: 'a' }, { status: { task } }, { subresource: 'status' });
-    await hosts.note({ state: 'Provisioned' });
-    expect((await scene.get('a')).status?.task).toMatchObject(task);
-    await hosts.note({ state: 'Deprovisioning' });
-    expect((await scene.get('a')).status?.task).toBeUndefined();
+    await fixture.kube.merge(Host, { name: 'a' }, { status: { task } }, { subresource: 'status' });
+    await hosts.updateStatus({ state: 'Provisioned' });
+    expect((await fixture.get('a')).status?.task).toMatchObject(task);
+    await hosts.updateStatus({ state: 'Deprovisioning' });
+    expect((await fixture.get('a')).status?.task).toBeUndefined();
   });
 
   test('may address every server that has a Host, and no other', async () => {
-    await scene.host('a', { spec: { serverNumber: 17 } });
-    await scene.host('b', { spec: { serverNumber: 18 } });
+    await fixture.host('a', { spec: { serverNumber: 17 } });
+    await fixture.host('b', { spec: { serverNumber: 18 } });
     expect([...(await hostsOfMachine(0)).servers()].sort()).toEqual([17, 18]);
   });
 });
@@ -255,9 +255,9 @@ describe('concurrent claims with crashes at any call', () => {
         fc.integer({ min: 1, max: 4 }),
         fc.array(fc.array(life, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 4 }),
         async (count, generations) => {
-          await scene.clear();
-          for (let n = 0; n < count; n += 1) await scene.host(`host-${n}`, { status: free });
-          const { items: atFirst } = await scene.kube.list(Host);
+          await fixture.clear();
+          for (let n = 0; n < count; n += 1) await fixture.host(`host-${n}`, { status: free });
+          const { items: atFirst } = await fixture.kube.list(Host);
           const told = new Map<string, number>();
           const attempt = async (slot: number, hosts: HostClaim) => {
             const name = nameOf(await hosts.claim(any));
@@ -269,7 +269,7 @@ describe('concurrent claims with crashes at any call', () => {
             // Two concurrent processes have separate Machines: even and odd ones.
             const work = lives.map(async ({ calls, after, machines, isBlind }, half) => {
               const known = isBlind ? atFirst : undefined;
-              const { hosts } = await scene.services(dieAtCall(scene.kube, calls, after), known);
+              const { hosts } = await fixture.services(dieAtCall(fixture.kube, calls, after), known);
               const slots = [0, 1, 2, 3, 4].filter((slot) => slot % 2 === half && (machines >> slot) % 2 === 1);
               const all = slots.map((slot) => attempt(slot, hosts.of(machineInSlot(slot), signal)));
               for (const { reason } of (await Promise.allSettled(all)).filter((end) => end.status === 'rejected'))
@@ -280,7 +280,7 @@ describe('concurrent claims with crashes at any call', () => {
             expect(new Set(held.map(({ uid }) => uid)).size).toBe(held.length);
           }
           // In the end every available Host is claimed.
-          const { hosts } = await scene.services();
+          const { hosts } = await fixture.services();
           await Promise.all([0, 1, 2, 3, 4].map((slot) => attempt(slot, hosts.of(machineInSlot(slot), signal))));
           expect(await holders()).toHaveLength(count);
           expect(told.size).toBe(count);

@@ -18,29 +18,29 @@ const numbers = Array.from({ length: 24 }, (_, index) => 3140501 + index);
 const unusedNumbers = [...numbers];
 const nextNumber = (): number => unusedNumbers.shift() ?? Number.NaN;
 
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 beforeAll(async () => {
-  scene = await openRobotPlatformFixture({
+  fixture = await openRobotPlatformFixture({
     network: '127.42.155',
     limits: { 'POST /reset': 500 },
     servers: numbers.map((number) => ({ number, disks: [{ serial: `ROOT${number}` }] })),
   });
 });
 // Robot counts wrong logins of the last ten minutes per source address, so each test starts at zero.
-beforeEach(() => scene.room.robot.strikes.clear());
-afterAll(async () => await scene?.close());
+beforeEach(() => fixture.room.robot.strikes.clear());
+afterAll(async () => await fixture?.close());
 
 const newRecord = (): MachineRecord => ({ progress: undefined });
-const summaryOf = (number: number) => scene.room.servers().find((server) => server.number === number);
+const summaryOf = (number: number) => fixture.room.servers().find((server) => server.number === number);
 const resetsOf = (number: number): number =>
-  scene.switchboard.calls.filter(({ name, detail }) => name === 'POST /reset/{n}' && isOf(detail, number)).length;
+  fixture.switchboard.calls.filter(({ name, detail }) => name === 'POST /reset/{n}' && isOf(detail, number)).length;
 const isOf = (detail: unknown, number: number): boolean => Number((detail as { server?: string })?.server) === number;
 /** Writes to the server, without those of its own Talos to its own disk. */
-const written = (number: number) => scene.room.writes(number).filter(({ by }) => by !== 'talos');
+const written = (number: number) => fixture.room.writes(number).filter(({ by }) => by !== 'talos');
 
 /** Runs `mischief` right before the first such call about a server arrives. */
 function beforeFirstCall(number: number, match: RegExp, mischief: () => void): void {
-  const hush = scene.switchboard.onCall(({ name, detail }) => {
+  const hush = fixture.switchboard.onCall(({ name, detail }) => {
     if (!match.test(name) || !isOf(detail, number)) return;
     hush();
     mischief();
@@ -49,11 +49,11 @@ function beforeFirstCall(number: number, match: RegExp, mischief: () => void): v
 
 /** Arms a boot, as another manager of the account does. */
 function armByOthers(number: number, kind: BootConfigKind, publicKey = makeSshKey().public): void {
-  const server = scene.room.server(number);
+  const server = fixture.room.server(number);
   const activation: BootActivation = {
     ...{ kind, system: 'linux', arch: 64, lang: null, hostname: null, password: 'secret-of-others' },
-    keys: [createStoredSshKey('others', publicKey, scene.clock.now())],
-    at: worldSeconds(scene.room.robot),
+    keys: [createStoredSshKey('others', publicKey, fixture.clock.now())],
+    at: worldSeconds(fixture.room.robot),
   };
   server.activation = activation;
 }
@@ -61,41 +61,41 @@ function armByOthers(number: number, kind: BootConfigKind, publicKey = makeSshKe
 describe('credentials that are revoked during the work', () => {
   it('are retried once and never again, until the Secret has others', async () => {
     const [number, password] = [nextNumber(), 'other-password'];
-    const process = scene.start(installationWithServers([number]));
+    const process = fixture.start(installationWithServers([number]));
     const durable = newRecord();
-    const refused = () => scene.room.robot.strikes.get('127.0.0.1')?.failures.length ?? 0;
+    const refused = () => fixture.room.robot.strikes.get('127.0.0.1')?.failures.length ?? 0;
     beforeFirstCall(number, /^POST \/reset/, () => {
       // This call itself passed its login before.
-      setTimeout(() => scene.room.changePassword(password), 0);
+      setTimeout(() => fixture.room.changePassword(password), 0);
     });
     const parked = await process.walk('provision', 'revoked', durable);
     expect(describeVerdict(parked)).toMatch(/^ROBOT_CREDENTIALS_REFUSED: .*Secret: robot/);
     expect(refused()).toBe(1);
-    const calls = scene.switchboard.calls.length;
+    const calls = fixture.switchboard.calls.length;
     for (let again = 0; again < 5; again += 1) {
       expect(describeVerdict(await process.walk('provision', 'revoked', durable))).toMatch(
         /^ROBOT_CREDENTIALS_REFUSED/,
       );
     }
-    expect(scene.switchboard.calls.length).toBe(calls);
-    scene.login = { ...scene.login, password };
+    expect(fixture.switchboard.calls.length).toBe(calls);
+    fixture.login = { ...fixture.login, password };
     expect(describeVerdict(await process.walk('provision', 'revoked', durable))).toBe('finished');
-    expect([refused(), scene.room.lockouts(), resetsOf(number)]).toEqual([1, [], 1]);
+    expect([refused(), fixture.room.lockouts(), resetsOf(number)]).toEqual([1, [], 1]);
   });
 
   it('lock no account, however many machines use them', async () => {
     const [fleet, password] = [[nextNumber(), nextNumber(), nextNumber(), nextNumber()], 'yet-another-password'];
-    const process = scene.start(installationWithServers(fleet));
+    const process = fixture.start(installationWithServers(fleet));
     const durables = fleet.map(newRecord);
     const walkAll = async () =>
       await Promise.all(
         fleet.map((number, at) => process.walk('provision', `f-${number}`, durables[at] ?? newRecord())),
       );
-    beforeFirstCall(fleet[3] ?? 0, /^POST \/boot/, () => scene.room.changePassword(password));
+    beforeFirstCall(fleet[3] ?? 0, /^POST \/boot/, () => fixture.room.changePassword(password));
     for (const verdict of await walkAll()) expect(describeVerdict(verdict)).toMatch(/^ROBOT_CREDENTIALS_REFUSED/);
-    scene.login = { ...scene.login, password };
+    fixture.login = { ...fixture.login, password };
     for (const verdict of await walkAll()) expect(describeVerdict(verdict)).toBe('finished');
-    expect(scene.room.lockouts()).toEqual([]);
+    expect(fixture.room.lockouts()).toEqual([]);
   });
 });
 
@@ -104,16 +104,16 @@ describe('an account with two managers', () => {
     const number = nextNumber();
     beforeFirstCall(number, /^POST \/reset/, () => armByOthers(number, 'rescue'));
     expect(
-      describeVerdict(await scene.start(installationWithServers([number])).walk('provision', 'rearmed', newRecord())),
+      describeVerdict(await fixture.start(installationWithServers([number])).walk('provision', 'rearmed', newRecord())),
     ).toBe('finished');
     expect([summaryOf(number)?.phase, resetsOf(number)]).toEqual(['talos', 2]);
   });
 
   it('where the other takes the server during the work: nothing is written to it, and its ownership mark stays', async () => {
     const number = nextNumber();
-    const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
+    const [process, durable] = [fixture.start(installationWithServers([number])), newRecord()];
     beforeFirstCall(number, /^ssh/, () => {
-      scene.room.server(number).name = 'cpt.aaaaaaaa.their-machine';
+      fixture.room.server(number).name = 'cpt.aaaaaaaa.their-machine';
     });
     expect(describeVerdict(await process.walk('provision', 'robbed', durable))).toMatch(
       /^OwnedByOthers: .*their-machine/,
@@ -124,9 +124,9 @@ describe('an account with two managers', () => {
 
   it('where the other marks it right after us: no earlier list proves our ownership', async () => {
     const number = nextNumber();
-    const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
+    const [process, durable] = [fixture.start(installationWithServers([number])), newRecord()];
     await process.walk('provision', 'outrun', durable, undefined, 'server-marked');
-    scene.room.server(number).name = 'bm-theirs';
+    fixture.room.server(number).name = 'bm-theirs';
     const look = hetznerRobot.provision.find(({ name }) => name === 'intent-recorded');
     const seen = await look?.run(process.context('outrun', durable.progress?.facts ?? {}));
     expect(seen).toMatchObject({ kind: 'fail', reason: 'OwnedByOthers' });
@@ -134,10 +134,10 @@ describe('an account with two managers', () => {
 
   it('where the other takes it during our release: its ownership mark stays', async () => {
     const number = nextNumber();
-    const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
+    const [process, durable] = [fixture.start(installationWithServers([number])), newRecord()];
     expect(describeVerdict(await process.walk('provision', 'late', durable))).toBe('finished');
     beforeFirstCall(number, /^ssh/, () => {
-      scene.room.server(number).name = 'bm-theirs';
+      fixture.room.server(number).name = 'bm-theirs';
     });
     expect(describeVerdict(await process.walk('release', 'late', durable))).toBe('finished');
     expect(summaryOf(number)?.name).toBe('bm-theirs');
@@ -145,7 +145,7 @@ describe('an account with two managers', () => {
 
   it('that want the same server at the same moment: one gets it, and the other is notified', async () => {
     const number = nextNumber();
-    const walk = (other: InstallationHosts) => scene.start(other).walk('provision', other.name, newRecord());
+    const walk = (other: InstallationHosts) => fixture.start(other).walk('provision', other.name, newRecord());
     const verdicts = await Promise.all(['one', 'two'].map((name) => walk(installationWithServers([number], {}, name))));
     const words = verdicts.map(describeVerdict).sort();
     expect(words).toEqual([expect.stringMatching(/^OwnedByOthers: /), 'finished']);
@@ -154,12 +154,12 @@ describe('an account with two managers', () => {
 });
 
 describe('a foreign armed installation', () => {
-  const wiped = (number: number) => scene.room.writes(number).filter(({ by }) => by.startsWith('install'));
+  const wiped = (number: number) => fixture.room.writes(number).filter(({ by }) => by.startsWith('install'));
 
   it('is not booted: the server is not touched', async () => {
     const number = nextNumber();
     armByOthers(number, 'linux', rescueKey.public);
-    const verdict = await scene.start(installationWithServers([number])).walk('provision', 'installer', newRecord());
+    const verdict = await fixture.start(installationWithServers([number])).walk('provision', 'installer', newRecord());
     expect(describeVerdict(verdict)).toMatch(/^InstallerArmed: .*linux.*Cancel it/);
     expect([resetsOf(number), summaryOf(number)?.bootCount, wiped(number)]).toEqual([0, 1, []]);
   });
@@ -167,28 +167,28 @@ describe('a foreign armed installation', () => {
   it('between our arming and our reset is not booted, either, and the server is not touched until it is cancelled', async () => {
     const number = nextNumber();
     const [other, durable] = [installationWithServers([number]), newRecord()];
-    const first = scene.start(other);
-    const hush = scene.switchboard.judge(({ name, detail }) => {
+    const first = fixture.start(other);
+    const hush = fixture.switchboard.judge(({ name, detail }) => {
       if (name !== 'POST /reset/{n}' || !isOf(detail, number)) return undefined;
       void first.kill();
       return { kind: 'drop' };
     });
     await expect(first.walk('provision', 'between', durable)).rejects.toThrow();
     hush();
-    await scene.clock.sleep(15_000);
+    await fixture.clock.sleep(15_000);
     armByOthers(number, 'linux', rescueKey.public);
-    const second = scene.start(other);
+    const second = fixture.start(other);
     const refused = await second.walk('provision', 'between', durable);
     expect(describeVerdict(refused)).toMatch(/^InstallerArmed: .*linux.*Cancel it/);
     expect([summaryOf(number)?.bootCount, wiped(number)]).toEqual([1, []]);
-    scene.room.server(number).activation = undefined;
+    fixture.room.server(number).activation = undefined;
     expect(describeVerdict(await second.walk('provision', 'between', durable))).toBe('finished');
     expect([summaryOf(number)?.phase, wiped(number)]).toEqual(['talos', []]);
   });
 
   it('during our work in its rescue system is not booted, either, and rescue that another manager armed then is disarmed', async () => {
     const number = nextNumber();
-    const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
+    const [process, durable] = [fixture.start(installationWithServers([number])), newRecord()];
     expect(describeVerdict(await process.walk('provision', 'late', durable, undefined, 'boot-order-kept'))).toBe(
       'finished',
     );
@@ -211,16 +211,16 @@ describe('a foreign armed installation', () => {
 
 it('a maintenance of Robot is waited for, and reported', async () => {
   const number = nextNumber();
-  const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
-  beforeFirstCall(number, /^ssh/, () => scene.room.setMaintenance(true));
+  const [process, durable] = [fixture.start(installationWithServers([number])), newRecord()];
+  beforeFirstCall(number, /^ssh/, () => fixture.room.setMaintenance(true));
   const waits = await process.walk(
     'provision',
-    'patient',
+    'low',
     durable,
     ({ progress, kind }) => progress.step === 'intent-recorded' && kind === 'waiting',
   );
   expect(waits).toMatchObject({ kind: 'waiting', message: expect.stringMatching(/out of service/) });
-  scene.room.setMaintenance(false);
-  expect(describeVerdict(await process.walk('provision', 'patient', durable))).toBe('finished');
-  expect([scene.room.lockouts(), resetsOf(number)]).toEqual([[], 1]);
+  fixture.room.setMaintenance(false);
+  expect(describeVerdict(await process.walk('provision', 'low', durable))).toBe('finished');
+  expect([fixture.room.lockouts(), resetsOf(number)]).toEqual([[], 1]);
 });

@@ -14,17 +14,17 @@ const numbers = Array.from({ length: 5 }, (_, index) => 3140951 + index);
 const unusedNumbers = [...numbers];
 const nextNumber = (): number => unusedNumbers.shift() ?? Number.NaN;
 
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 beforeAll(async () => {
-  scene = await openRobotPlatformFixture({
+  fixture = await openRobotPlatformFixture({
     network: '127.42.48',
     images: { checksums: true },
     limits: { 'POST /reset': 500 },
     servers: numbers.map((number) => ({ number, disks: [{ serial: 'ROOT1' }] })),
   });
 });
-afterAll(async () => await scene?.close());
-afterEach(() => scene.switchboard.clear());
+afterAll(async () => await fixture?.close());
+afterEach(() => fixture.switchboard.clear());
 
 /** Returns the result; `errors` receives the codes of all retried errors. */
 async function provision(number: number, errors: unknown[] = []) {
@@ -33,14 +33,14 @@ async function provision(number: number, errors: unknown[] = []) {
     if (verdict.kind === 'error' && verdict.error instanceof ProviderError) errors.push(verdict.error.code);
     return false;
   };
-  const process = scene.start(installationWithServers([number]));
+  const process = fixture.start(installationWithServers([number]));
   const words = describeVerdict(await process.walk('provision', `sum-${number}`, durable, watch, 'image-written'));
   return { words, facts: durable.progress?.facts ?? {} };
 }
 
-const checksums = () => scene.switchboard.calls.filter(({ name }) => /^GET .*\.raw\.zst\.sha256$/.test(name)).length;
+const checksums = () => fixture.switchboard.calls.filter(({ name }) => /^GET .*\.raw\.zst\.sha256$/.test(name)).length;
 /** Writes of the image, without the zeros that blank disks. */
-const written = (number: number) => scene.room.writes(number).filter(({ by }) => by === 'dd');
+const written = (number: number) => fixture.room.writes(number).filter(({ by }) => by === 'dd');
 
 describe('the checksum that the factory promises', () => {
   it('is compared with the image, and is requested once', async () => {
@@ -54,7 +54,7 @@ describe('the checksum that the factory promises', () => {
   it('keeps another image off the disk', async () => {
     const number = nextNumber();
     const other = createHash('sha256').update('another image').digest('hex');
-    scene.switchboard.fail('image-factory', /\.raw\.zst\.sha256$/, {
+    fixture.switchboard.fail('image-factory', /\.raw\.zst\.sha256$/, {
       ...{ kind: 'error', status: 200, body: `${other}  metal-amd64.raw.zst\n` },
     });
     const { words } = await provision(number);
@@ -64,13 +64,13 @@ describe('the checksum that the factory promises', () => {
 
   it('is waited for while the factory fails', async () => {
     const errors: unknown[] = [];
-    scene.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 503, body: 'busy' }, 2);
+    fixture.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 503, body: 'busy' }, 2);
     const { words, facts } = await provision(nextNumber(), errors);
     expect([words, errors, facts['checkedBy']]).toEqual(['finished', ['FACTORY_FAILED', 'FACTORY_FAILED'], 'checksum']);
   });
 
   it('is omitted where the factory promises none, which is recorded', async () => {
-    scene.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 402, body: 'enterprise only' });
+    fixture.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 402, body: 'enterprise only' });
     const { words, facts } = await provision(nextNumber());
     expect([words, facts['imageSha256'], facts['checkedBy']]).toEqual(['finished', '', 'structure']);
   });

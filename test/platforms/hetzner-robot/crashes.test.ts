@@ -55,7 +55,7 @@ const recordedServer = 3140300;
 /** More than the calls of a lifecycle; at most two kills for each repeated call. */
 const maximumPerCall = 2;
 
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 let crashCases: readonly CrashCase[];
 /** Calls of a booting machine, not of the provider. */
 const ofMachines = 'boot';
@@ -77,10 +77,10 @@ beforeAll(async () => {
     'POST /boot': 5000,
     'POST /key': 5000,
   };
-  scene = await openRobotPlatformFixture({ network: '127.42.154', limits, servers });
+  fixture = await openRobotPlatformFixture({ network: '127.42.154', limits, servers });
   crashCases = await planCrashCases();
 }, 120_000);
-afterAll(async () => await scene?.close());
+afterAll(async () => await fixture?.close());
 
 /** All cases: every call of the provisioning, with and without its effect, and as often with a deletion afterwards. */
 async function planCrashCases(): Promise<readonly CrashCase[]> {
@@ -104,7 +104,7 @@ const recordedInstallation = hostOf(recordedServer);
 
 async function recordCalls(plan: CrashPoint['plan']): Promise<readonly CrashPoint[]> {
   const points = new Map<string, CrashPoint>();
-  const hush = scene.switchboard.onCall(({ room, name }) => {
+  const hush = fixture.switchboard.onCall(({ room, name }) => {
     if (room === ofMachines) return;
     const step = recordedLife.progress?.step ?? '';
     const nth = [...points.values()].filter((one) => one.step === step && one.name === kindOf(name)).length;
@@ -112,7 +112,7 @@ async function recordCalls(plan: CrashPoint['plan']): Promise<readonly CrashPoin
     if (nth < maximumPerCall) points.set(JSON.stringify(point), point);
   });
   expect(
-    describeVerdict(await scene.start(recordedInstallation).walk(plan, `shop-${recordedServer}`, recordedLife)),
+    describeVerdict(await fixture.start(recordedInstallation).walk(plan, `shop-${recordedServer}`, recordedLife)),
   ).toBe('finished');
   hush();
   return [...points.values()];
@@ -137,7 +137,7 @@ async function runWithCrash(
   durable: MachineRecord,
   next: CrashPoint['plan'],
 ): Promise<string> {
-  const first: RobotProviderProcess = scene.start(course.at);
+  const first: RobotProviderProcess = fixture.start(course.at);
   let seen = 0;
   const isThere = (call: InterceptedCall): boolean => {
     const owner = serverOf(call);
@@ -145,10 +145,10 @@ async function runWithCrash(
     if (call.room === ofMachines || first.stop.signal.aborted || (owner !== undefined && owner !== course.number))
       return false;
     // The provider does not upload a key that the account already has.
-    if (point.name === 'POST /key' && owner !== undefined) scene.room.robot.accounts[0]?.keys.clear();
+    if (point.name === 'POST /key' && owner !== undefined) fixture.room.robot.accounts[0]?.keys.clear();
     return plan === point.plan && step === point.step && kindOf(call.name) === point.name && seen++ === point.nth;
   };
-  const hush = scene.switchboard.judge((call): Fault | undefined => {
+  const hush = fixture.switchboard.judge((call): Fault | undefined => {
     if (!isThere(call)) return undefined;
     if (course.isDone) return { kind: 'lose-reply', meanwhile: () => void first.kill() };
     void first.kill();
@@ -160,19 +160,19 @@ async function runWithCrash(
   if (end === 'killed') kills.push(course.number);
   // A process with fewer calls than in the rehearsal has finished.
   if (end !== 'killed' && next === point.plan) return end;
-  const second = scene.start(course.at);
+  const second = fixture.start(course.at);
   const verdict = describeVerdict(await second.walk(next, machine, durable));
   await second.kill();
   return verdict;
 }
 
 const resetsOf = (number: number): number =>
-  scene.switchboard.calls.filter((call) => call.name === 'POST /reset/{n}' && serverOf(call) === number).length;
-const summaryOf = (number: number) => scene.room.servers().find((server) => server.number === number);
+  fixture.switchboard.calls.filter((call) => call.name === 'POST /reset/{n}' && serverOf(call) === number).length;
+const summaryOf = (number: number) => fixture.room.servers().find((server) => server.number === number);
 
 /** The first bytes of the chosen disk, as stored. */
 function diskStart(number: number): Buffer {
-  const disk = scene.room.server(number).machine.box.hardware.disks.find(({ serial }) => serial === rootOf(number));
+  const disk = fixture.room.server(number).machine.box.hardware.disks.find(({ serial }) => serial === rootOf(number));
   const head = Buffer.alloc(2 ** 20);
   const file = openSync(disk?.path ?? '', 'r');
   readSync(file, head, 0, head.length, 0);
@@ -202,7 +202,7 @@ async function runLife(course: CrashCase): Promise<void> {
   expect(at.hosts.of(number), where).toMatchObject({ state: 'Available', heldBy: undefined });
   expect(diskStart(number).equals(Buffer.alloc(2 ** 20)), `${where}: the disk is blank`).toBe(true);
   expect(resetsOf(number), where).toBeLessThanOrEqual(4);
-  const serials = scene.room.writes(number).map(({ serial }) => serial);
+  const serials = fixture.room.writes(number).map(({ serial }) => serial);
   expect(new Set([...serials, rootOf(number)]), where).toEqual(new Set([rootOf(number)]));
 }
 
@@ -212,6 +212,6 @@ it('killed at any call of provisioning or of release, it has the same result', a
   }
   expect(crashCases.length).toBeGreaterThan(12);
   expect(kills.length).toBeGreaterThanOrEqual(crashCases.length);
-  expect(scene.room.lockouts()).toEqual([]);
-  expect(scene.room.forbiddenCalls()).toEqual([]);
+  expect(fixture.room.lockouts()).toEqual([]);
+  expect(fixture.room.forbiddenCalls()).toEqual([]);
 }, 900_000);

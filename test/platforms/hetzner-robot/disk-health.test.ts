@@ -13,9 +13,9 @@ import {
 const sata = { bus: 'sata', sizeBytes: 2_000_000_000_000 } as const;
 const failing = { serial: 'OLD1', smart: 'failing' } as const;
 const [alone, beside, silent, allowedByUser] = [3140801, 3140802, 3140803, 3140804] as const;
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 beforeAll(async () => {
-  scene = await openRobotPlatformFixture({
+  fixture = await openRobotPlatformFixture({
     network: '127.42.158',
     limits: { 'POST /reset': 500 },
     servers: [
@@ -26,16 +26,16 @@ beforeAll(async () => {
     ],
   });
 });
-afterAll(async () => await scene?.close());
+afterAll(async () => await fixture?.close());
 
 const provisionOn = async (
   installation: InstallationHosts,
   machine: string,
   durable: MachineRecord = { progress: undefined },
-) => describeVerdict(await scene.start(installation).walk('provision', machine, durable));
+) => describeVerdict(await fixture.start(installation).walk('provision', machine, durable));
 const installationWith = (number: number, words: Partial<HostSpecView> = {}) =>
   installationWithServers([number], words);
-const touched = (number: number) => [...new Set(scene.room.writes(number).map(({ serial }) => serial))];
+const touched = (number: number) => [...new Set(fixture.room.writes(number).map(({ serial }) => serial))];
 const healthOf = ({ hosts }: InstallationHosts, number: number) =>
   hosts.of(number).hardware?.disks.map(({ serial, health }) => [serial, health]);
 
@@ -45,7 +45,7 @@ it('H7: no system goes to the only disk while it reports a failure, until it was
     /^DiskFailing: Server 3140801: .*OLD1 .*\(it is not reliable any more, .*Have Hetzner replace it.*spec\.rootDisk\.allowFailing/,
   );
   expect([touched(alone), healthOf(lent, alone)]).toEqual([[], [['OLD1', 'Failing']]]);
-  const [disk] = scene.room.server(alone).machine.box.hardware.disks;
+  const [disk] = fixture.room.server(alone).machine.box.hardware.disks;
   Object.assign(disk ?? {}, { serial: 'NEW2', wwn: 'eui.00000000000000bb', smart: 'well' satisfies SmartState });
   expect(await provisionOn(lent, 'shop-1', durable)).toBe('finished');
   expect([touched(alone), healthOf(lent, alone)]).toEqual([['NEW2'], [['NEW2', 'Passed']]]);
@@ -79,8 +79,8 @@ it('H7: a Host with a failing root disk is reported as such, and stays usable al
   const lent = installationWith(allowedByUser, { rootDisk: { serial: 'OLD1', raidMembers: [] } });
   const durable: MachineRecord = { progress: undefined };
   expect(await provisionOn(lent, 'shop-4', durable)).toMatch(/^DiskFailing: /);
-  expect(describeVerdict(await scene.start(lent).walk('release', 'shop-4', durable))).toBe('finished');
-  const verdict = await scene.start(lent).walk('provision', 'shop-5', { progress: undefined }, () => true);
+  expect(describeVerdict(await fixture.start(lent).walk('release', 'shop-4', durable))).toBe('finished');
+  const verdict = await fixture.start(lent).walk('provision', 'shop-5', { progress: undefined }, () => true);
   expect(verdict).toMatchObject({ message: expect.stringMatching(/: 1 with a root disk that is failing\.$/) });
   lent.hosts.change(allowedByUser, { rootDisk: { serial: 'OLD1', raidMembers: [], allowFailing: true } });
   expect(await provisionOn(lent, 'shop-5')).toBe('finished');

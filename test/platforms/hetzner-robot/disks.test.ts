@@ -22,7 +22,7 @@ const otherDiskOf = (number: number): string => `KEEP${number}`;
 const unusedNumbers = [...plain];
 const nextNumber = (): number => unusedNumbers.shift() ?? Number.NaN;
 
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 /** The image as the factory sends it. */
 let image: Buffer;
 beforeAll(async () => {
@@ -42,13 +42,13 @@ beforeAll(async () => {
       ],
     },
   ];
-  scene = await openRobotPlatformFixture({ network: '127.42.157', limits: { 'POST /reset': 500 }, servers });
+  fixture = await openRobotPlatformFixture({ network: '127.42.157', limits: { 'POST /reset': 500 }, servers });
 });
-afterAll(async () => await scene?.close());
+afterAll(async () => await fixture?.close());
 
 afterEach(() => {
-  scene.switchboard.clear();
-  scene.config = { ...scene.config, image: {} };
+  fixture.switchboard.clear();
+  fixture.config = { ...fixture.config, image: {} };
 });
 
 interface ProvisionRun {
@@ -59,25 +59,27 @@ interface ProvisionRun {
   readonly troubles: readonly string[];
 }
 
-async function provision(number: number, wishes: Partial<HostSpecView> = {}): Promise<ProvisionRun> {
-  const process = scene.start(installationWithServers([number], { protectedDisks: [otherDiskOf(number)], ...wishes }));
+async function provision(number: number, desiredSpecs: Partial<HostSpecView> = {}): Promise<ProvisionRun> {
+  const process = fixture.start(
+    installationWithServers([number], { protectedDisks: [otherDiskOf(number)], ...desiredSpecs }),
+  );
   const durable: MachineRecord = { progress: undefined };
-  const troubles: string[] = [];
+  const problems: string[] = [];
   const listen = (verdict: AdvanceResult): boolean => {
     if (verdict.kind === 'error' && verdict.error instanceof ProviderError)
-      troubles.push(`${verdict.error.code}: ${verdict.error.message}`);
+      problems.push(`${verdict.error.code}: ${verdict.error.message}`);
     return false;
   };
   const words = describeVerdict(await process.walk('provision', `disk-${number}`, durable, listen));
-  return { number, durable, words, troubles };
+  return { number, durable, words, troubles: problems };
 }
 
 /** Serial numbers of all disks with writes. */
 const touched = (number: number): readonly string[] => [
-  ...new Set(scene.room.writes(number).map(({ serial }) => serial)),
+  ...new Set(fixture.room.writes(number).map(({ serial }) => serial)),
 ];
-const phaseOf = (number: number) => scene.room.servers().find((server) => server.number === number)?.phase;
-const disksOf = (number: number) => scene.room.server(number).machine.box.hardware.disks;
+const phaseOf = (number: number) => fixture.room.servers().find((server) => server.number === number)?.phase;
+const disksOf = (number: number) => fixture.room.server(number).machine.box.hardware.disks;
 /** Whether the partition table of the chosen disk is blank: no firmware boots from it. */
 function isBlank(number: number): boolean {
   const disk = disksOf(number).find(({ serial }) => serial === rootOf(number));
@@ -90,7 +92,7 @@ function isBlank(number: number): boolean {
 
 /** Runs `mischief` right before the first command with this text arrives. */
 function beforeCommand(number: number, words: RegExp, mischief: () => void): void {
-  const hush = scene.switchboard.judge(({ name, detail }, content) => {
+  const hush = fixture.switchboard.judge(({ name, detail }, content) => {
     const isOf = (detail as { server?: number })?.server === number;
     if (isOf && name.startsWith('ssh') && words.test(String(content))) {
       hush();
@@ -102,7 +104,7 @@ function beforeCommand(number: number, words: RegExp, mischief: () => void): voi
 
 /** The content that the factory sends in place of the image, so many times. */
 const serveInsteadOfImage = (body: Buffer, times = 1): void =>
-  scene.switchboard.fail('image-factory', /^GET .*raw\.zst$/, { kind: 'error', status: 200, body }, times);
+  fixture.switchboard.fail('image-factory', /^GET .*raw\.zst$/, { kind: 'error', status: 200, body }, times);
 
 describe('between inspection and the first write', () => {
   it('disks change their names: only the chosen one is written to', async () => {
@@ -134,8 +136,8 @@ describe('an image', () => {
   beforeAll(async () => {
     const { words } = await provision(nextNumber());
     expect(words).toBe('finished');
-    const { name = '' } = scene.switchboard.calls.find((call) => /^GET .*raw\.zst$/.test(call.name)) ?? {};
-    const reply = await fetch(new URL(name.replace(/^GET /, ''), scene.factory.line.url));
+    const { name = '' } = fixture.switchboard.calls.find((call) => /^GET .*raw\.zst$/.test(call.name)) ?? {};
+    const reply = await fetch(new URL(name.replace(/^GET /, ''), fixture.factory.line.url));
     image = Buffer.from(await reply.arrayBuffer());
   });
 
@@ -153,7 +155,7 @@ describe('an image', () => {
   ])('%s in the middle is downloaded again, and %s is reported', async (_what, code, stall) => {
     const number = nextNumber();
     const cut: Fault = { kind: 'cut', of: 'answer', bytes: Math.floor(image.length / 2), ...stall };
-    scene.switchboard.fail('image-factory', /^GET .*raw\.zst$/, cut);
+    fixture.switchboard.fail('image-factory', /^GET .*raw\.zst$/, cut);
     const run = await provision(number);
     expect([run.words, phaseOf(number), touched(number)]).toEqual(['finished', 'talos', [rootOf(number)]]);
     expect(run.troubles).toContainEqual(expect.stringMatching(new RegExp(`^${code}: `)));
@@ -176,10 +178,10 @@ describe('an image', () => {
   it('is compared with the checksum that users have pinned', async () => {
     const [right, wrong] = [nextNumber(), nextNumber()];
     const sha256 = createHash('sha256').update(image).digest('hex');
-    scene.config = { ...scene.config, image: { sha256: 'a'.repeat(64) } };
+    fixture.config = { ...fixture.config, image: { sha256: 'a'.repeat(64) } };
     expect((await provision(wrong)).words).toMatch(/^RESCUE_IMAGE_WRONG: .*SHA-256/);
     expect([touched(wrong), isBlank(wrong)]).toEqual([[rootOf(wrong)], true]);
-    scene.config = { ...scene.config, image: { sha256 } };
+    fixture.config = { ...fixture.config, image: { sha256 } };
     expect((await provision(right)).words).toBe('finished');
   });
 });
@@ -187,7 +189,7 @@ describe('an image', () => {
 it('a network failure in the middle of the work does not end it', async () => {
   const number = nextNumber();
   let cuts = 0;
-  const hush = scene.switchboard.judge(({ name, detail }, content) => {
+  const hush = fixture.switchboard.judge(({ name, detail }, content) => {
     const isOf = (detail as { server?: number })?.server === number && name.startsWith('ssh');
     if (!isOf || !/wipe-|write-/.test(String(content)) || cuts >= 6) return undefined;
     cuts += 1;

@@ -42,7 +42,7 @@ export class InMemoryHosts {
     const held = () => [...this.all.values()].find(({ heldBy }) => heldBy === machine);
     return {
       servers: () => new Set([...this.all.values()].map(({ spec }) => spec.serverNumber)),
-      held: async () => {
+      current: async () => {
         await delay(0);
         return held();
       },
@@ -58,7 +58,7 @@ export class InMemoryHosts {
         }
         return { rejected };
       },
-      note: async (change: HostStatusUpdate) => {
+      updateStatus: async (change: HostStatusUpdate) => {
         await delay(0);
         const host = held();
         if (!host) throw new Error(`${machine} holds no Host`);

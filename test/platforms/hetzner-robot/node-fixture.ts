@@ -20,41 +20,41 @@ export interface ProvisionedServer {
 
 /** Creates the state after a provisioning: the Host is held, the server is marked, and its disk is written. */
 export async function claimServer(
-  scene: RobotPlatformFixture,
+  fixture: RobotPlatformFixture,
   life: RobotProviderProcess,
   number: number,
 ): Promise<ProvisionedServer> {
-  const { address, machine: server } = scene.room.server(number);
+  const { address, machine: server } = fixture.room.server(number);
   const machine = `shop-${number}`;
   const { hosts, owner } = life.context(machine, {});
-  scene.hosts.add(number);
+  fixture.hosts.add(number);
   const taken = await hosts.claim(({ spec }) => (spec.serverNumber === number ? undefined : 'are others'));
   if ('rejected' in taken) throw new Error(`nobody can have server ${number}`);
-  const formerName = scene.room.server(number).name;
-  scene.room.server(number).name = markOf(owner);
+  const formerName = fixture.room.server(number).name;
+  fixture.room.server(number).name = markOf(owner);
   const { nics, disks } = server.box.hardware;
   const [root] = disks;
   const facts: Facts = {
     ...{ address: address ?? '', mac: nics[0]?.mac ?? '', formerName, operation: 'an-installation' },
     ...{ rootSerial: root?.serial ?? '', rootWwn: root?.wwn ?? '' },
   };
-  const since = scene.clock.now().toISOString();
+  const since = fixture.clock.now().toISOString();
   return { number, machine, durable: { progress: { plan: 'release', step: '', since, failures: 0, facts } } };
 }
 
 /** Applies a configuration of the fixture's cluster to the Talos of a held server, which then answers as a node. */
 export async function joinAsNode(
-  scene: RobotPlatformFixture,
+  fixture: RobotPlatformFixture,
   life: RobotProviderProcess,
   { number, machine, durable }: ProvisionedServer,
 ): Promise<void> {
   const facts = durable.progress?.facts ?? {};
   const { maintenance, ownNode } = life.context(machine, facts);
   const address = String(facts['address']);
-  const bundle = scene.cluster;
+  const bundle = fixture.cluster;
   if (!bundle) throw new Error('the scene has no cluster');
   const config = renderStandaloneConfig({
-    ...{ bundle, hostname: machine, address, factoryUrl: scene.factory.line.url },
+    ...{ bundle, hostname: machine, address, factoryUrl: fixture.factory.line.url },
     schematic: { extensions: [], kernelArguments: [] },
     hardware: {
       ...{ installDisk: '/dev/nvme0n1', imagePlatform: 'metal', providerId: `hetzner-robot://${number}` },

@@ -4,7 +4,7 @@ import { describeVerdict, openRobotPlatformFixture, type RobotPlatformFixture } 
 
 const nodes = Array.from({ length: 10 }, (_, index) => 3140601 + index);
 const [first, second, third] = [3140701, 3140702, 3140703] as const;
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 
 beforeAll(async () => {
   const servers = [
@@ -13,17 +13,17 @@ beforeAll(async () => {
     { number: second },
     { number: third },
   ];
-  scene = await openRobotPlatformFixture({ network: '127.42.164', limits: { 'POST /reset': 1 }, servers }, 0.01);
-  scene.cluster = await newSecrets();
+  fixture = await openRobotPlatformFixture({ network: '127.42.164', limits: { 'POST /reset': 1 }, servers }, 0.01);
+  fixture.cluster = await newSecrets();
 });
-const summaryOf = (number: number) => scene.room.servers().find((server) => server.number === number);
-afterAll(async () => await scene?.close());
+const summaryOf = (number: number) => fixture.room.servers().find((server) => server.number === number);
+afterAll(async () => await fixture?.close());
 
 it('with the hourly resets used up, nodes are released all the same; rescue is armed only at the turn of a waiting server', async () => {
-  const life = scene.start();
-  const quick = await claimServer(scene, life, first);
-  const late = [await claimServer(scene, life, second), await claimServer(scene, life, third)];
-  const held = await Promise.all(nodes.map((number) => claimServer(scene, life, number)));
+  const life = fixture.start();
+  const quick = await claimServer(fixture, life, first);
+  const late = [await claimServer(fixture, life, second), await claimServer(fixture, life, third)];
+  const held = await Promise.all(nodes.map((number) => claimServer(fixture, life, number)));
   expect(describeVerdict(await life.walk('release', quick.machine, quick.durable))).toBe('finished');
   const isTold = ({ kind }: { kind: string }): boolean => kind === 'waiting';
   for (const [index, { machine, durable }] of late.entries()) {
@@ -35,13 +35,13 @@ it('with the hourly resets used up, nodes are released all the same; rescue is a
   expect(summaryOf(third)).toMatchObject({ armed: undefined });
   await Promise.all(
     held.map(async (one) => {
-      await joinAsNode(scene, life, one);
+      await joinAsNode(fixture, life, one);
       expect(describeVerdict(await life.walk('release', one.machine, one.durable))).toBe('finished');
-      expect(scene.hosts.of(one.number)).toMatchObject({ state: 'Available', heldBy: undefined });
+      expect(fixture.hosts.of(one.number)).toMatchObject({ state: 'Available', heldBy: undefined });
     }),
   );
-  expect(scene.room.servers().filter(({ phase }) => phase === 'rescue')).toHaveLength(nodes.length + 1);
-  expect(scene.switchboard.calls.filter(({ name }) => /\/Reboot$/.test(name))).toHaveLength(nodes.length);
-  expect(scene.room.calls()['POST /reset']).toBeLessThanOrEqual(2);
-  expect(scene.room.lockouts()).toEqual([]);
+  expect(fixture.room.servers().filter(({ phase }) => phase === 'rescue')).toHaveLength(nodes.length + 1);
+  expect(fixture.switchboard.calls.filter(({ name }) => /\/Reboot$/.test(name))).toHaveLength(nodes.length);
+  expect(fixture.room.calls()['POST /reset']).toBeLessThanOrEqual(2);
+  expect(fixture.room.lockouts()).toEqual([]);
 }, 120_000);

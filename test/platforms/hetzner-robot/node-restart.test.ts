@@ -14,7 +14,7 @@ import {
 } from './robot-platform-fixture.ts';
 
 const numbers = Array.from({ length: 10 }, (_, index) => 3140601 + index);
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 let life: RobotProviderProcess;
 let nextIndex = 0;
 let secrets: SecretsBundle;
@@ -22,33 +22,33 @@ const quick = { timeout: 20_000, interval: 5 };
 
 beforeAll(async () => {
   const servers = numbers.map((number) => ({ number, name: 'rack-7', ...seedWithTalos }));
-  scene = await openRobotPlatformFixture({ network: '127.42.163', servers }, 0.01);
+  fixture = await openRobotPlatformFixture({ network: '127.42.163', servers }, 0.01);
   secrets = await newSecrets();
-  scene.cluster = secrets;
-  life = scene.start();
+  fixture.cluster = secrets;
+  life = fixture.start();
 });
-afterEach(() => scene.switchboard.clear());
-afterAll(async () => await scene?.close());
+afterEach(() => fixture.switchboard.clear());
+afterAll(async () => await fixture?.close());
 
 /** Adds a server that is a node. */
 async function newNode() {
   const number = numbers[nextIndex] ?? Number.NaN;
   nextIndex += 1;
-  const held = await claimServer(scene, life, number);
-  await joinAsNode(scene, life, held);
-  return { held, server: scene.room.server(number).machine };
+  const held = await claimServer(fixture, life, number);
+  await joinAsNode(fixture, life, held);
+  return { held, server: fixture.room.server(number).machine };
 }
 
 /** Arms a boot, as another manager of the account does. */
 function armByOthers(number: number, kind: BootConfigKind): BootActivation {
   const common = { system: 'linux', arch: 64, lang: null, hostname: null, keys: [], password: 'of-others' } as const;
-  const activation = { ...common, kind, at: worldSeconds(scene.room.robot) };
-  scene.room.server(number).activation = activation;
+  const activation = { ...common, kind, at: worldSeconds(fixture.room.robot) };
+  fixture.room.server(number).activation = activation;
   return activation;
 }
 
-const resets = (): number => scene.room.calls()['POST /reset'] ?? 0;
-const restarts = (): number => scene.switchboard.calls.filter(({ name }) => /\/Reboot$/.test(name)).length;
+const resets = (): number => fixture.room.calls()['POST /reset'] ?? 0;
+const restarts = (): number => fixture.switchboard.calls.filter(({ name }) => /\/Reboot$/.test(name)).length;
 
 /** Releases the server; returns its resets and restarts. */
 async function release(
@@ -57,10 +57,10 @@ async function release(
 ): Promise<readonly [number, number]> {
   const [resetsBefore, restartsBefore] = [resets(), restarts()];
   expect(describeVerdict(await process.walk('release', machine, durable))).toBe('finished');
-  expect(scene.room.servers().find((server) => server.number === number)).toMatchObject({
+  expect(fixture.room.servers().find((server) => server.number === number)).toMatchObject({
     ...{ phase: 'rescue', name: 'rack-7', armed: undefined },
   });
-  expect(scene.hosts.of(number)).toMatchObject({ state: 'Available', heldBy: undefined });
+  expect(fixture.hosts.of(number)).toMatchObject({ state: 'Available', heldBy: undefined });
   return [resets() - resetsBefore, restarts() - restartsBefore];
 }
 
@@ -73,7 +73,7 @@ it('H14: a node restarts itself into the rescue system: no reset', async () => {
 it('through the firmware: a kexec reboot would skip the armed rescue', async () => {
   const { held, server } = await newNode();
   const address = String(held.durable.progress?.facts['address']);
-  const credentials = createTalosCredentials(secrets, scene.clock);
+  const credentials = createTalosCredentials(secrets, fixture.clock);
   const ask = async <T>(work: (talos: TalosClient) => Promise<T>): Promise<T> => {
     const talos = openTalosClient({ address, credentials });
     return await work(talos).finally(() => talos.close());
@@ -83,7 +83,7 @@ it('through the firmware: a kexec reboot would skip the armed rescue', async () 
   await ask((talos) => talos.reboot('kernel'));
   const isAnother = async (): Promise<boolean> => (await ask((talos) => talos.bootId()).catch(() => bootId)) !== bootId;
   await expect.poll(isAnother, quick).toBe(true);
-  expect([server.bootCount, server.phase, scene.room.server(held.number).activation]).toEqual([
+  expect([server.bootCount, server.phase, fixture.room.server(held.number).activation]).toEqual([
     ...[bootCount, 'talos', activation],
   ]);
   await ask((talos) => talos.reboot('firmware'));
@@ -98,42 +98,42 @@ it('a node that does not answer: a reset', async () => {
 
 it('a node that rejects the call: a reset', async () => {
   const { held } = await newNode();
-  scene.switchboard.fail('talos', /\/Reboot$/, { kind: 'error', code: 'FailedPrecondition', body: 'locked' });
+  fixture.switchboard.fail('talos', /\/Reboot$/, { kind: 'error', code: 'FailedPrecondition', body: 'locked' });
   expect(await release(held)).toEqual([1, 1]);
 });
 
 it('a node that accepts and hangs during shutdown: a reset, after a timeout', async () => {
   const { held, server } = await newNode();
-  const at = { agreed: Number.NaN, reset: Number.NaN };
-  const hush = scene.switchboard.onCall(({ name }) => {
-    const now = scene.clock.monotonic() / 1000;
+  const at = { approved: Number.NaN, reset: Number.NaN };
+  const hush = fixture.switchboard.onCall(({ name }) => {
+    const now = fixture.clock.monotonic() / 1000;
     if (/^POST \/reset/.test(name)) at.reset = now;
     if (!/\/Reboot$/.test(name)) return;
-    at.agreed = now;
-    void scene.clock.sleep(20_000).then(() => server.hang());
+    at.approved = now;
+    void fixture.clock.sleep(20_000).then(() => server.hang());
   });
   expect(await release(held)).toEqual([1, 1]);
   hush();
-  expect(at.reset - at.agreed).toBeGreaterThan(290);
+  expect(at.reset - at.approved).toBeGreaterThan(290);
   expect(held.durable.progress?.facts).toMatchObject({ rescueResets: 1 });
 });
 
 it('a node of another cluster at that address: no call, but a reset', async () => {
   const { held } = await newNode();
-  scene.cluster = await newSecrets();
+  fixture.cluster = await newSecrets();
   expect(await release(held)).toEqual([1, 0]);
-  scene.cluster = secrets;
+  fixture.cluster = secrets;
 });
 
 /** A node whose provider is killed during its restart call; `isHeard`: whether the call arrives. */
 async function killWhileRestarting(isHeard: boolean) {
   const node = await newNode();
-  const process = scene.start();
+  const process = fixture.start();
   const kill = (): Fault => {
     void process.kill();
     return { kind: 'drop' };
   };
-  const hush = scene.switchboard.judge(({ name }) => {
+  const hush = fixture.switchboard.judge(({ name }) => {
     if (!/\/Reboot$/.test(name)) return undefined;
     return isHeard ? { kind: 'lose-reply', meanwhile: kill } : kill();
   });
@@ -148,22 +148,22 @@ it.each([
   ['before it recorded the reply of the node', true],
 ])('P3: killed %s: another process continues, and no reset is needed', async (_, isHeard) => {
   const { held } = await killWhileRestarting(isHeard);
-  expect(await release(held, scene.start())).toEqual([0, 1]);
+  expect(await release(held, fixture.start())).toEqual([0, 1]);
 });
 
 it('killed until after the boot of the rescue system: it is found, and no node is called any more', async () => {
   const { held, server } = await killWhileRestarting(true);
   await expect.poll(() => server.phase, quick).toBe('rescue');
-  expect(await release(held, scene.start())).toEqual([0, 0]);
+  expect(await release(held, fixture.start())).toEqual([0, 0]);
 });
 
 it('killed during a foreign arming of an installation: the node is not restarted into it', async () => {
   const { held, server } = await killWhileRestarting(false);
   const { bootCount } = server;
-  await scene.clock.sleep(15_000);
+  await fixture.clock.sleep(15_000);
   armByOthers(held.number, 'linux');
   const before = restarts();
-  const refused = await scene.start().walk('release', held.machine, held.durable);
+  const refused = await fixture.start().walk('release', held.machine, held.durable);
   expect(describeVerdict(refused)).toMatch(/^InstallerArmed: .*linux/);
   expect([server.bootCount, server.phase, restarts() - before]).toEqual([bootCount, 'talos', 0]);
 });

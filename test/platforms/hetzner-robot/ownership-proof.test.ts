@@ -14,7 +14,7 @@ import {
 const other = { user: '#ws+OtherOne', password: 'the-password-of-others' };
 const numbers = Array.from({ length: 14 }, (_, index) => 3140701 + index);
 const ended = [3140721, 3140722];
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 let life: RobotProviderProcess;
 let login: RobotPlatformFixture['login'];
 let nextIndex = 0;
@@ -25,24 +25,24 @@ beforeAll(async () => {
     ...ended.map((number) => ({ number, name: 'rack-7', paidUntil: '2020-01-31', ...seedWithTalos })),
   ];
   const limits = { 'GET /server': 5000, 'POST /server': 5000, 'POST /reset': 5000 };
-  scene = await openRobotPlatformFixture({ network: '127.42.49', accounts: [{}, other], limits, servers }, 0.01);
-  scene.cluster = await newSecrets();
-  ({ login } = scene);
-  life = scene.start();
+  fixture = await openRobotPlatformFixture({ network: '127.42.49', accounts: [{}, other], limits, servers }, 0.01);
+  fixture.cluster = await newSecrets();
+  ({ login } = fixture);
+  life = fixture.start();
 });
 beforeEach(() => {
-  scene.hosts = new InMemoryHosts();
+  fixture.hosts = new InMemoryHosts();
 });
 afterEach(() => {
-  scene.login = login;
-  scene.switchboard.clear();
+  fixture.login = login;
+  fixture.switchboard.clear();
 });
-afterAll(async () => await scene?.close());
+afterAll(async () => await fixture?.close());
 
 /** A machine that has been written to its server, as its steps leave it. */
 async function newProvisionedServer(number = numbers[nextIndex++] ?? Number.NaN): Promise<ProvisionedServer> {
-  const held = await claimServer(scene, life, number);
-  const claimed = await life.context(held.machine, {}).hosts.held();
+  const held = await claimServer(fixture, life, number);
+  const claimed = await life.context(held.machine, {}).hosts.current();
   const { progress } = await claim(held.machine);
   const facts = { ...progress?.facts, ...held.durable.progress?.facts, host: claimed?.name ?? '' };
   held.durable.progress = { ...held.durable.progress!, facts };
@@ -57,9 +57,9 @@ async function claim(machine: string): Promise<MachineRecord> {
 }
 
 const release = async ({ machine, durable }: ProvisionedServer): Promise<string> =>
-  describeVerdict(await scene.start().walk('release', machine, durable));
-const serverOf = ({ number }: ProvisionedServer): ServerState => scene.room.server(number);
-const holderOf = ({ number }: ProvisionedServer): string | undefined => scene.hosts.of(number).heldBy;
+  describeVerdict(await fixture.start().walk('release', machine, durable));
+const serverOf = ({ number }: ProvisionedServer): ServerState => fixture.room.server(number);
+const holderOf = ({ number }: ProvisionedServer): string | undefined => fixture.hosts.of(number).heldBy;
 
 /** Whether the written disk is blank at the start of its system. */
 function isBlank(held: ProvisionedServer): boolean {
@@ -70,10 +70,10 @@ function isBlank(held: ProvisionedServer): boolean {
 }
 
 /** Expects a rejection for that reason, with the Host and the disk unchanged, and success after `mend`. */
-async function isRejectedUntil(held: ProvisionedServer, reason: RegExp, mend: () => void): Promise<void> {
+async function isRejectedUntil(held: ProvisionedServer, reason: RegExp, repair: () => void): Promise<void> {
   expect(await release(held)).toMatch(reason);
   expect([holderOf(held), isBlank(held)]).toEqual([held.machine, false]);
-  mend();
+  repair();
   expect(await release(held)).toBe('finished');
   expect([holderOf(held), isBlank(held), serverOf(held).name]).toEqual([undefined, true, 'rack-7']);
 }
@@ -90,23 +90,23 @@ describe('a server that the account does not list', () => {
     ['a list with the answer 404', notFound],
   ])('is not released by %s', async (_, fault) => {
     const held = await newProvisionedServer();
-    scene.switchboard.fail('robot', /^GET \/server$/, fault, 100);
+    fixture.switchboard.fail('robot', /^GET \/server$/, fault, 100);
     await isRejectedUntil(held, /^ServerUnknown: .*does not list server \d+, which proves nothing/, () =>
-      scene.switchboard.clear(),
+      fixture.switchboard.clear(),
     );
   });
 
   it('is not released with the login of another account, which is named as the reason', async () => {
     const held = await newProvisionedServer();
-    scene.login = other;
+    fixture.login = other;
     await isRejectedUntil(held, /^AccountDiffers: .*Secret robot/, () => {
-      scene.login = login;
+      fixture.login = login;
     });
   });
 
   it('is not released by failed lists', async () => {
     const held = await newProvisionedServer();
-    scene.switchboard.fail('robot', /^GET \/server$/, { kind: 'error', status: 500, body: 'oops' }, 3);
+    fixture.switchboard.fail('robot', /^GET \/server$/, { kind: 'error', status: 500, body: 'oops' }, 3);
     expect(await release(held)).toBe('finished');
     expect(isBlank(held)).toBe(true);
   });
@@ -114,14 +114,14 @@ describe('a server that the account does not list', () => {
   it('is reported as unknown and not as gone, and as of another account with the login of another one', async () => {
     const { hetznerRobot } = await import('../../../src/platforms/hetzner-robot/index.ts');
     const held = await newProvisionedServer();
-    scene.login = other;
+    fixture.login = other;
     const { facts = {} } = held.durable.progress ?? {};
     const { account: _, ...older } = facts;
-    expect(await hetznerRobot.observe(scene.start().context(held.machine, facts))).toMatchObject({
+    expect(await hetznerRobot.observe(fixture.start().context(held.machine, facts))).toMatchObject({
       exists: true,
       drift: [{ reason: 'AccountDiffers' }],
     });
-    expect(await hetznerRobot.observe(scene.start().context(held.machine, older))).toMatchObject({
+    expect(await hetznerRobot.observe(fixture.start().context(held.machine, older))).toMatchObject({
       exists: true,
       drift: [{ reason: 'ServerUnknown' }],
     });
@@ -129,31 +129,31 @@ describe('a server that the account does not list', () => {
 
   it('is released when nothing was written to it: there is nothing to prove', async () => {
     const number = numbers[nextIndex++] ?? Number.NaN;
-    scene.hosts.add(number);
+    fixture.hosts.add(number);
     const durable = await claim('shop-new');
-    scene.switchboard.fail('robot', /^GET \/server$/, empty, 100);
+    fixture.switchboard.fail('robot', /^GET \/server$/, empty, 100);
     expect(await release({ number, machine: 'shop-new', durable })).toBe('finished');
-    expect(scene.hosts.of(number).heldBy).toBeUndefined();
+    expect(fixture.hosts.of(number).heldBy).toBeUndefined();
   });
 
   it('is released unchanged after approval', async () => {
     const held = await newProvisionedServer();
-    scene.login = other;
+    fixture.login = other;
     expect(await release(held)).toMatch(/^AccountDiffers/);
     // The record as the controller stores it after approval of the reason.
     const { progress } = held.durable;
-    const facts = { ...progress?.facts, agreed: 'AccountDiffers' };
+    const facts = { ...progress?.facts, approved: 'AccountDiffers' };
     held.durable.progress = { ...progress!, step: 'leftovers-armed', facts };
-    const before = scene.switchboard.calls.length;
+    const before = fixture.switchboard.calls.length;
     expect(await release(held)).toBe('finished');
-    expect([holderOf(held), scene.switchboard.calls.slice(before)]).toEqual([undefined, []]);
+    expect([holderOf(held), fixture.switchboard.calls.slice(before)]).toEqual([undefined, []]);
   });
 });
 
 describe('a server that has another name in Robot', () => {
   it('is recognized by its number: our own node proves the ownership, and it is erased', async () => {
     const held = await newProvisionedServer();
-    await joinAsNode(scene, life, held);
+    await joinAsNode(fixture, life, held);
     serverOf(held).name = 'the one below the window';
     expect(await release(held)).toBe('finished');
     expect([isBlank(held), serverOf(held).name, holderOf(held)]).toEqual([true, 'rack-7', undefined]);
@@ -170,7 +170,7 @@ describe('a server that has another name in Robot', () => {
 
   it('is neither changed nor released with a foreign ownership mark, whatever answers', async () => {
     const held = await newProvisionedServer();
-    await joinAsNode(scene, life, held);
+    await joinAsNode(fixture, life, held);
     serverOf(held).name = 'bm-theirs';
     expect(await release(held)).toMatch(/^ServerRenamed: .*bm-theirs/);
     expect([holderOf(held), serverOf(held).name, isBlank(held)]).toEqual([held.machine, 'bm-theirs', false]);
@@ -196,14 +196,14 @@ describe('a server that was cancelled', () => {
 describe('a machine that was written to its server', () => {
   it('is not released when its Host is gone', async () => {
     const held = await newProvisionedServer();
-    scene.hosts.all.clear();
+    fixture.hosts.all.clear();
     expect(await release(held)).toMatch(new RegExp(`^HostLost: Server ${held.number} was written to`));
   });
 
   it('is not released when its Host is deleted meanwhile', async () => {
     const held = await newProvisionedServer();
-    const hush = scene.switchboard.onCall(({ name }) => {
-      if (name === 'GET /server') scene.hosts.all.clear();
+    const hush = fixture.switchboard.onCall(({ name }) => {
+      if (name === 'GET /server') fixture.hosts.all.clear();
     });
     // The status of the Host is written right after that list.
     expect(await release(held).catch(String)).toMatch(/holds no Host|^HostLost/);
@@ -213,7 +213,7 @@ describe('a machine that was written to its server', () => {
 
   it('is not released when its record is lost', async () => {
     const held = await newProvisionedServer();
-    Object.assign(scene.hosts.of(held.number), { state: 'Provisioned' });
+    Object.assign(fixture.hosts.of(held.number), { state: 'Provisioned' });
     held.durable.progress = { ...held.durable.progress!, facts: {} };
     expect(await release(held)).toMatch(/^RecordLost: Host server-\d+ says that server \d+ was written to/);
     expect([holderOf(held), isBlank(held)]).toEqual([held.machine, false]);

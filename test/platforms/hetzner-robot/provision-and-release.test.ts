@@ -3,13 +3,13 @@ import type { MachineRecord, RobotPlatformFixture, RobotProviderProcess } from '
 import { describeVerdict, openRobotPlatformFixture } from './robot-platform-fixture.ts';
 
 const [one, otherServer, files] = [3140011, 3140012, 3140014] as const;
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 let process: RobotProviderProcess;
 const durable: MachineRecord = { progress: undefined };
 
 beforeAll(async () => {
   // The test counts calls: a call that is due after ten seconds must not occur on a busy machine.
-  scene = await openRobotPlatformFixture(
+  fixture = await openRobotPlatformFixture(
     {
       network: '127.42.192',
       servers: [
@@ -20,12 +20,12 @@ beforeAll(async () => {
     },
     0.01,
   );
-  scene.hosts.add(one, { expect: { address: '127.42.192.11' } });
-  process = scene.start();
+  fixture.hosts.add(one, { expect: { address: '127.42.192.11' } });
+  process = fixture.start();
 });
-afterAll(async () => await scene?.close());
+afterAll(async () => await fixture?.close());
 
-const server = (number: number) => scene.room.servers().find((candidate) => candidate.number === number);
+const server = (number: number) => fixture.room.servers().find((candidate) => candidate.number === number);
 
 describe('a free server', () => {
   it('P9: becomes one that waits for its configuration, with the image on one disk', async () => {
@@ -35,11 +35,11 @@ describe('a free server', () => {
       name: expect.stringMatching(/^cpt\..*\.shop-cp-0$/),
       armed: undefined,
     });
-    expect(new Set(scene.room.writes(one).map(({ serial }) => serial)).size).toBe(1);
+    expect(new Set(fixture.room.writes(one).map(({ serial }) => serial)).size).toBe(1);
   });
 
   it('H8, D14: is inspected by then: its Host reports the hardware, and holds it', () => {
-    const { hardware, state, server: told } = scene.hosts.of(one);
+    const { hardware, state, server: told } = fixture.hosts.of(one);
     expect(state).toBe('Provisioned');
     expect(told).toMatchObject({
       address: '127.42.192.11',
@@ -50,7 +50,7 @@ describe('a free server', () => {
   });
 
   it('H17, P1, P2: took few calls', () => {
-    expect(scene.room.calls()).toMatchInlineSnapshot(`
+    expect(fixture.room.calls()).toMatchInlineSnapshot(`
       {
         "GET /boot": 2,
         "GET /server": 2,
@@ -63,7 +63,7 @@ describe('a free server', () => {
   });
 
   it('P6: is rebooted over SSH after everything is disarmed, without further calls there', () => {
-    const names = scene.switchboard.calls.map(({ name }) => name);
+    const names = fixture.switchboard.calls.map(({ name }) => name);
     const looked = names.findLastIndex((name) => name.startsWith('GET /boot'));
     expect(names.slice(looked).filter((name) => name.startsWith('ssh'))).toHaveLength(1);
   });
@@ -71,13 +71,13 @@ describe('a free server', () => {
   it('H19: is free again after its release, under its former name', async () => {
     expect(describeVerdict(await process.walk('release', 'shop-cp-0', durable))).toBe('finished');
     expect(server(one)).toMatchObject({ phase: 'rescue', name: 'rack-7', armed: undefined });
-    expect(scene.hosts.of(one)).toMatchObject({ state: 'Available', heldBy: undefined });
+    expect(fixture.hosts.of(one)).toMatchObject({ state: 'Available', heldBy: undefined });
   });
 });
 
 it('servers without a Host were neither called nor written to', () => {
-  const paths = scene.switchboard.calls.map(({ name }) => name).filter((name) => /31400(12|14)/.test(name));
+  const paths = fixture.switchboard.calls.map(({ name }) => name).filter((name) => /31400(12|14)/.test(name));
   expect(paths).toEqual([]);
-  expect([...scene.room.writes(otherServer), ...scene.room.writes(files)]).toEqual([]);
-  expect(scene.room.forbiddenCalls()).toEqual([]);
+  expect([...fixture.room.writes(otherServer), ...fixture.room.writes(files)]).toEqual([]);
+  expect(fixture.room.forbiddenCalls()).toEqual([]);
 });

@@ -105,34 +105,34 @@ const cases: readonly RejectionCase[] = [
 ];
 const numberOf = (index: number): number => 3140101 + index;
 
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 /** Writes to the server, without those of its own Talos to its own disk. */
-const written = (number: number) => scene.room.writes(number).filter(({ by }) => by !== 'talos');
+const written = (number: number) => fixture.room.writes(number).filter(({ by }) => by !== 'talos');
 
 beforeAll(async () => {
-  scene = await openRobotPlatformFixture({
+  fixture = await openRobotPlatformFixture({
     network: '127.42.193',
     servers: cases.map(({ seed }, index) => ({ number: numberOf(index), ...seed })),
   });
 });
-afterAll(async () => await scene?.close());
+afterAll(async () => await fixture?.close());
 
 describe('a server is not touched that', () => {
   it.each(cases.map((one, index) => [one.title, one, numberOf(index)] as const))('%s', async (_, one, number) => {
-    scene.hosts = new InMemoryHosts();
-    scene.hosts.add(number, one.words);
+    fixture.hosts = new InMemoryHosts();
+    fixture.hosts.add(number, one.words);
     const durable: MachineRecord = { progress: undefined };
-    const verdict = await scene.start().walk('provision', `shop-${number}`, durable);
+    const verdict = await fixture.start().walk('provision', `shop-${number}`, durable);
     expect(describeVerdict(verdict)).toMatch(one.says);
     expect(written(number)).toEqual([]);
-    const server = scene.room.servers().find((candidate) => candidate.number === number);
+    const server = fixture.room.servers().find((candidate) => candidate.number === number);
     if (one.early !== false) expect(server?.bootCount).toBe(1);
     // It can be released without any trace.
-    await scene.hosts.change(number, { maintenance: false });
-    const given = await scene.start().walk('release', `shop-${number}`, durable);
+    await fixture.hosts.change(number, { maintenance: false });
+    const given = await fixture.start().walk('release', `shop-${number}`, durable);
     if (describeVerdict(given) === 'finished') {
-      expect(scene.hosts.of(number).heldBy).toBeUndefined();
-      expect(scene.room.server(number).name).toBe((one.seed as { name?: string }).name ?? '');
+      expect(fixture.hosts.of(number).heldBy).toBeUndefined();
+      expect(fixture.room.server(number).name).toBe((one.seed as { name?: string }).name ?? '');
     } else expect(describeVerdict(given)).toMatch(one.says);
     expect(written(number)).toEqual([]);
   });

@@ -21,15 +21,18 @@ interface WaitingTurn {
 /** By machine, in the order of their first reports. */
 const turns = new Map<string, WaitingTurn>();
 
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 beforeAll(async () => {
   const servers = numbers.map((number) => ({ number }));
   // A minute by dates, in which a machine at its turn gets ready, is a real second here: enough on a busy machine.
-  scene = await openRobotPlatformFixture({ network: '127.42.166', limits: { 'POST /reset': hourly }, servers }, 0.016);
+  fixture = await openRobotPlatformFixture(
+    { network: '127.42.166', limits: { 'POST /reset': hourly }, servers },
+    0.016,
+  );
 });
-afterAll(async () => await scene?.close());
+afterAll(async () => await fixture?.close());
 
-const nowSeconds = (): number => scene.clock.monotonic() / 1000;
+const nowSeconds = (): number => fixture.clock.monotonic() / 1000;
 
 /** Whether a position was ever reported to this machine. */
 function recordEstimate(machine: string, verdict: AdvanceResult): boolean {
@@ -49,7 +52,7 @@ function secondsRangeOf(words: string): readonly [number, number] {
 }
 
 it('twenty servers that wait for resets get an estimate, and have their turns in the order of their arrival', async () => {
-  const process = scene.start(installationWithServers(numbers));
+  const process = fixture.start(installationWithServers(numbers));
   const served: string[] = [];
   const walk = async (machine: string, at: number, hasCome: () => void): Promise<string> => {
     // After its reset a machine has served its purpose; some of those that need not wait continue to the end.
@@ -80,13 +83,13 @@ it('twenty servers that wait for resets get an estimate, and have their turns in
     Array.from({ length: waiting }, (_, index) => index + 1),
   );
   for (const [machine, { at, doneAt, estimate }] of turns) {
-    const [least, most] = secondsRangeOf(estimate);
+    const [least, max] = secondsRangeOf(estimate);
     // Waiting machines are reconciled every five minutes at least.
     expect(doneAt - at, `${machine} was told: ${estimate}`).toBeGreaterThan(least - 120);
-    expect(doneAt - at, `${machine} was told: ${estimate}`).toBeLessThan(most + 420);
+    expect(doneAt - at, `${machine} was told: ${estimate}`).toBeLessThan(max + 420);
   }
-  const calls = scene.room.calls();
+  const calls = fixture.room.calls();
   expect(calls['POST /reset']).toBeLessThanOrEqual(numbers.length + 6);
   expect(calls['GET /boot']).toBeLessThanOrEqual(numbers.length * 3);
-  expect(scene.room.lockouts()).toEqual([]);
+  expect(fixture.room.lockouts()).toEqual([]);
 }, 240_000);

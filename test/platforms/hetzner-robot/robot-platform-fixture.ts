@@ -80,9 +80,9 @@ export class RobotProviderProcess extends SimulatedProviderProcess {
   readonly #scene: RobotPlatformFixture;
   readonly #other: InstallationHosts | undefined;
 
-  constructor(scene: RobotPlatformFixture, other?: InstallationHosts) {
-    super(scene.clock);
-    this.#scene = scene;
+  constructor(fixture: RobotPlatformFixture, other?: InstallationHosts) {
+    super(fixture.clock);
+    this.#scene = fixture;
     this.#other = other;
   }
 
@@ -122,7 +122,7 @@ export class RobotProviderProcess extends SimulatedProviderProcess {
 
   /** Runs steps until the list is finished, a step fails, or `until` holds. `upTo`: the last step. */
   async walk(
-    plan: Exclude<StepPlanName, 'mend'>,
+    plan: Exclude<StepPlanName, 'repair'>,
     machine: string,
     durable: MachineRecord,
     until: (verdict: AdvanceResult) => boolean = () => false,
@@ -161,7 +161,7 @@ export async function openRobotPlatformFixture(
   const room = await startRobotSimulator({ ...place, seed, extra: { 'ssh-port': 'any' } });
   const processes: RobotProviderProcess[] = [];
   const { user = '', password = '' } = room.line.credentials;
-  const scene: RobotPlatformFixture = {
+  const fixture: RobotPlatformFixture = {
     ...{ room, factory, switchboard, hosts: new InMemoryHosts(), rendered: [], clock: clockAt(scale) },
     config: {
       url: room.line.url,
@@ -172,7 +172,7 @@ export async function openRobotPlatformFixture(
     },
     login: { user, password },
     start: (other) => {
-      const process = new RobotProviderProcess(scene, other);
+      const process = new RobotProviderProcess(fixture, other);
       processes.push(process);
       return process;
     },
@@ -184,7 +184,7 @@ export async function openRobotPlatformFixture(
       await rm(folder, { recursive: true, force: true });
     },
   };
-  return scene;
+  return fixture;
 }
 
 /** The reason and message of a failed step. */

@@ -15,7 +15,7 @@ interface FaultCase {
   readonly seed?: object;
   readonly words?: Partial<HostSpecView>;
   /** Runs before the steps. */
-  readonly mischief?: (scene: RobotPlatformFixture, number: number) => void;
+  readonly mischief?: (fixture: RobotPlatformFixture, number: number) => void;
   /** In place of `finished`. */
   readonly says?: RegExp;
   /** The number of resets, if more than one. */
@@ -76,17 +76,18 @@ const cases: readonly FaultCase[] = [
   },
   {
     title: 'a connection cut in the middle of a script upload',
-    mischief: (scene, number) => {
-      failingCommand(wipe, { kind: 'cut', of: 'request', bytes: 4000 }, 2)(scene, number);
-      failingCommand(write, { kind: 'cut', of: 'request', bytes: 1 })(scene, number);
+    mischief: (fixture, number) => {
+      failingCommand(wipe, { kind: 'cut', of: 'request', bytes: 4000 }, 2)(fixture, number);
+      failingCommand(write, { kind: 'cut', of: 'request', bytes: 1 })(fixture, number);
     },
   },
   {
     title: 'a connection cut in the middle of the output of a command',
-    mischief: (scene, number) => {
-      for (const bytes of [0, 10, 300]) failingCommand(inspection, { kind: 'cut', of: 'answer', bytes })(scene, number);
-      failingCommand(wipe, { kind: 'cut', of: 'answer', bytes: 5 }, 2)(scene, number);
-      failingCommand(write, { kind: 'cut', of: 'answer', bytes: 5 })(scene, number);
+    mischief: (fixture, number) => {
+      for (const bytes of [0, 10, 300])
+        failingCommand(inspection, { kind: 'cut', of: 'answer', bytes })(fixture, number);
+      failingCommand(wipe, { kind: 'cut', of: 'answer', bytes: 5 }, 2)(fixture, number);
+      failingCommand(write, { kind: 'cut', of: 'answer', bytes: 5 })(fixture, number);
     },
   },
   {
@@ -141,28 +142,28 @@ const cases: readonly FaultCase[] = [
 ];
 const numberOf = (index: number): number => 3140201 + index;
 
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 beforeAll(async () => {
   const servers = cases.map(({ seed }, index) => ({ number: numberOf(index), ...seed }));
-  scene = await openRobotPlatformFixture({ network: '127.42.194', limits: { 'POST /reset': 500 }, servers }, 0.005);
+  fixture = await openRobotPlatformFixture({ network: '127.42.194', limits: { 'POST /reset': 500 }, servers }, 0.005);
 });
-afterAll(async () => await scene?.close());
+afterAll(async () => await fixture?.close());
 
 it.each(cases.map((one, index) => [one.title, one, numberOf(index)] as const))('%s', async (_, one, number) => {
-  scene.switchboard.clear();
-  scene.hosts = new InMemoryHosts();
-  scene.hosts.add(number, one.words);
-  one.mischief?.(scene, number);
-  const resets = () => scene.room.calls()['POST /reset'] ?? 0;
+  fixture.switchboard.clear();
+  fixture.hosts = new InMemoryHosts();
+  fixture.hosts.add(number, one.words);
+  one.mischief?.(fixture, number);
+  const resets = () => fixture.room.calls()['POST /reset'] ?? 0;
   const before = resets();
   const durable: MachineRecord = { progress: undefined };
-  expect(describeVerdict(await scene.start().walk('provision', `shop-${number}`, durable))).toMatch(
+  expect(describeVerdict(await fixture.start().walk('provision', `shop-${number}`, durable))).toMatch(
     one.says ?? /^finished$/,
   );
   // On a busy machine another reset may appear to have no effect.
   if (one.resets) expect(resets() - before).toBe(one.resets);
   else expect(resets() - before).toBeLessThanOrEqual(2);
-  const server = scene.room.servers().find((candidate) => candidate.number === number);
+  const server = fixture.room.servers().find((candidate) => candidate.number === number);
   if (!one.says) expect(server?.phase).toBe('talos');
-  expect(scene.room.lockouts()).toEqual([]);
+  expect(fixture.room.lockouts()).toEqual([]);
 });

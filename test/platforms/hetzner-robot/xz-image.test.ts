@@ -17,17 +17,17 @@ const numbers = Array.from({ length: 8 }, (_, index) => 3140901 + index);
 const unusedNumbers = [...numbers];
 const nextNumber = (): number => unusedNumbers.shift() ?? Number.NaN;
 
-let scene: RobotPlatformFixture;
+let fixture: RobotPlatformFixture;
 beforeAll(async () => {
-  scene = await openRobotPlatformFixture({
+  fixture = await openRobotPlatformFixture({
     network: '127.42.51',
     limits: { 'POST /reset': 500 },
     servers: numbers.map((number) => ({ number, disks: [{ serial: 'ROOT1' }] })),
   });
-  scene.config = { ...scene.config, image: { compression: 'xz' } };
+  fixture.config = { ...fixture.config, image: { compression: 'xz' } };
 });
-afterAll(async () => await scene?.close());
-afterEach(() => scene.switchboard.clear());
+afterAll(async () => await fixture?.close());
+afterEach(() => fixture.switchboard.clear());
 
 /** Returns the result; `errors` receives the codes of all retried errors. */
 async function provision(number: number, errors: unknown[] = []): Promise<string> {
@@ -37,15 +37,15 @@ async function provision(number: number, errors: unknown[] = []): Promise<string
     return false;
   };
   return describeVerdict(
-    await scene.start(installationWithServers([number])).walk('provision', `xz-${number}`, durable, watch),
+    await fixture.start(installationWithServers([number])).walk('provision', `xz-${number}`, durable, watch),
   );
 }
 
-const phaseOf = (number: number) => scene.room.servers().find((server) => server.number === number)?.phase;
+const phaseOf = (number: number) => fixture.room.servers().find((server) => server.number === number)?.phase;
 const imageRequests = () =>
-  scene.switchboard.calls.map(({ name }) => name).filter((name) => /^GET .*\.raw\.\w+$/.test(name));
+  fixture.switchboard.calls.map(({ name }) => name).filter((name) => /^GET .*\.raw\.\w+$/.test(name));
 const serveInsteadOfImage = (body: Buffer): void =>
-  scene.switchboard.fail('image-factory', /^GET .*raw\.xz$/, { kind: 'error', status: 200, body });
+  fixture.switchboard.fail('image-factory', /^GET .*raw\.xz$/, { kind: 'error', status: 200, body });
 
 describe('H23: an image in xz', () => {
   /** As the factory sends it. */
@@ -56,16 +56,18 @@ describe('H23: an image in xz', () => {
     expect([await provision(number), phaseOf(number)]).toEqual(['finished', 'talos']);
     const [name = ''] = imageRequests();
     expect(imageRequests().filter((one) => !one.endsWith('.raw.xz'))).toEqual([]);
-    image = Buffer.from(await (await fetch(new URL(name.replace(/^GET /, ''), scene.factory.line.url))).arrayBuffer());
+    image = Buffer.from(
+      await (await fetch(new URL(name.replace(/^GET /, ''), fixture.factory.line.url))).arrayBuffer(),
+    );
   });
 
   it('is compared with the checksum that users have pinned, of the transferred bytes', async () => {
     const number = nextNumber();
     const sha256 = createHash('sha256').update(image).digest('hex');
-    const { config } = scene;
-    scene.config = { ...config, image: { compression: 'xz', sha256 } };
+    const { config } = fixture;
+    fixture.config = { ...config, image: { compression: 'xz', sha256 } };
     expect(await provision(number)).toBe('finished');
-    scene.config = config;
+    fixture.config = config;
   });
 
   it.each([0.5, -1])('that ends too early (%d) is downloaded again', async (place) => {

@@ -129,7 +129,7 @@ describe('the created machine', () => {
     const context = await contextOf();
     let saved: Progress | undefined;
     const walk = async (plan: 'provision' | 'release', until: (progress: Progress) => boolean) => {
-      const steps = plan === 'provision' ? [...truenas.provision, ...joinSteps, ...truenas.settle] : truenas.release;
+      const steps = plan === 'provision' ? [...truenas.provision, ...joinSteps, ...truenas.postJoin] : truenas.release;
       let last: unknown;
       const end = Date.now() + 25_000;
       while (Date.now() < end) {

@@ -27,9 +27,13 @@ describe('processors of a machine on TrueNAS', () => {
       ...{ vcpus: 2, cores: 2, threads: 2, cpu_mode: 'CUSTOM', cpu_model: 'Haswell' },
     });
     expect(nasFixture.runner.started).toMatchObject([{ vcpus: 8, cpuModel: 'Haswell' }]);
-    const context = { ...process.context('shop-cp-0', {}, change), host: undefined, servers: () => new Set<number>() };
+    const context = {
+      ...process.context('shop-cp-0', {}, change),
+      host: undefined,
+      hostedServers: () => new Set<number>(),
+    };
     const [machine] = await truenas.preview(context);
-    expect(machine?.what).toContain('8 CPUs (2 sockets, 2 threads for each core, Haswell), 4096 MiB');
+    expect(machine?.subject).toContain('8 CPUs (2 sockets, 2 threads for each core, Haswell), 4096 MiB');
   });
 
   it('T17: of a model that the system does not offer are reported, with the available ones', async () => {

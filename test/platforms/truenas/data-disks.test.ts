@@ -74,7 +74,7 @@ async function userVolumes(): Promise<{ name: string; provisioning: { diskSelect
   const step = truenas.provision.find(({ name }) => name === 'address-claimed');
   const outcome = await step?.run(context);
   const facts = outcome?.kind === 'done' ? (outcome.facts ?? {}) : {};
-  const hardware = truenas.hardware({ ...context, facts, host: undefined, servers: () => new Set<number>() });
+  const hardware = truenas.hardware({ ...context, facts, host: undefined, hostedServers: () => new Set<number>() });
   if (!hardware) throw new Error('no hardware');
   const config = renderMachineConfig(exampleConfigInput(await exampleSecretsBundle(), { hardware })).reveal();
   return parseAllDocuments(config).flatMap((one) => (one.get('kind') === 'UserVolumeConfig' ? [one.toJS()] : []));
@@ -218,8 +218,13 @@ describe('data disks', () => {
     await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
     const context = new TrueNasProviderProcess().context('shop-cp-0', {}, change);
     const ours = { installation: context.owner.installation, provider: context.owner.provider };
-    const [orphan] = await truenas.orphans!.find({ ...context, site: undefined, ours, isKnown: () => false });
-    expect(orphan?.what).toContain(`zvol ${namesOf(durable)[0]}`);
+    const [orphan] = await truenas.orphans!.find({
+      ...context,
+      failureDomain: undefined,
+      instance: ours,
+      isKnown: () => false,
+    });
+    expect(orphan?.resources).toContain(`zvol ${namesOf(durable)[0]}`);
     for (const step of truenas.orphans!.remove) {
       expect(await step.run({ ...context, facts: orphan?.facts ?? {} }), step.name).toMatchObject({ kind: 'done' });
     }
@@ -316,11 +321,11 @@ describe('data disks', () => {
     const context = process.context('none', {}, change);
     const machine = { name: 'shop-cp-0', role: 'controlplane', size: 'small' } as const;
     const foresee = (machines: number) =>
-      truenas.foresee({
+      truenas.preflight({
         ...context,
         machines: Array.from({ length: machines }, () => machine),
         talos: context.node.talos,
-        mayBeGiven: () => false,
+        isPoolAddress: () => false,
       });
     expect(await foresee(2)).toEqual([]);
     expect(await foresee(3)).toEqual([

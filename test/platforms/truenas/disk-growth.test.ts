@@ -62,10 +62,10 @@ async function startMember({
   version = '25.10',
   made = sized(40),
   now,
-  wishes,
+  wishes: desiredSpecs,
 }: MemberOptions): Promise<MemberFixture> {
   await startTrueNasPlatformFixture({ version, seed: twoPools });
-  const kept = new MemberFixture(await provisionMember(made), wishes);
+  const kept = new MemberFixture(await provisionMember(made), desiredSpecs);
   kept.change = now;
   nasFixture.switchboard.calls.length = 0;
   return kept;
@@ -93,7 +93,9 @@ describe('a member of a cluster', () => {
   it('T23: is restarted for a grown disk after approval, and never otherwise', async () => {
     const kept = await startMember({ now: sized(60) });
     const told = await kept.rest();
-    expect(told.words).toContain(`With the annotation ${annotations.mend}: RestartDue on the Machine it is shut down`);
+    expect(told.words).toContain(
+      `With the annotation ${annotations.approve}: RestartDue on the Machine it is shut down`,
+    );
     changes();
     kept.wish({ mend: 'RestartDue' });
     expect(await kept.rest()).toMatchObject(healthyObservation);
@@ -204,7 +206,9 @@ describe('a member of a cluster', () => {
     const kept = await startMember({ made: sized(40, disks(50, 60)), now: sized(40, disks(70, 80)) });
     const told = await kept.rest();
     expect(told.reasons.sort()).toEqual(['RawDiskSmaller', 'RestartDue']);
-    expect(told.words).toContain(`With the annotation ${annotations.mend}: RawDiskSmaller on the Machine it is grown.`);
+    expect(told.words).toContain(
+      `With the annotation ${annotations.approve}: RawDiskSmaller on the Machine it is grown.`,
+    );
     expect([sizeOf('boot'), sizeOf('disk-data'), sizeOf('disk-osd')]).toEqual([40, 70, 60]);
     kept.wish({ mend: 'RawDiskSmaller,RestartDue' });
     expect(await kept.rest()).toMatchObject(healthyObservation);
@@ -217,7 +221,7 @@ describe('a member of a cluster', () => {
     const kept = await startMember({ made: sized(40, disks(50, 60)), now, wishes: { mend: 'RawDiskSmaller' } });
     await nasFixture.room.fillPool('fast', gibibyte);
     expect(await kept.rest()).toMatchObject({ reasons: ['RawDiskSmaller'] });
-    expect([kept.machine.metadata.annotations, kept.events]).toEqual([{ [annotations.mend]: 'RawDiskSmaller' }, []]);
+    expect([kept.machine.metadata.annotations, kept.events]).toEqual([{ [annotations.approve]: 'RawDiskSmaller' }, []]);
     await nasFixture.room.fillPool('fast', 500 * gibibyte);
     kept.process = new TrueNasProviderProcess(later(11));
     expect(await kept.rest()).toMatchObject({ reasons: ['RestartDue'] });

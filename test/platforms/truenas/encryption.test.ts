@@ -55,10 +55,10 @@ const unlocks = () => nasFixture.switchboard.calls.filter(({ name }) => name ===
 
 async function makeMachine(
   durable: MachineRecord = { progress: undefined },
-  wish: object = change,
+  desired: object = change,
 ): Promise<MachineRecord> {
   const process = new TrueNasProviderProcess();
-  expect(await process.walk('provision', machine, durable, wish)).toMatchObject({ kind: 'finished' });
+  expect(await process.walk('provision', machine, durable, desired)).toMatchObject({ kind: 'finished' });
   return durable;
 }
 const release = (durable: MachineRecord) => new TrueNasProviderProcess().walk('release', machine, durable, change);
@@ -250,7 +250,7 @@ describe('an encrypted machine', () => {
     const [[name, secret] = []] = [...diskKeyStore.secrets];
     diskKeyStore.secrets.clear();
     const recover = () =>
-      truenas.mending?.recover(new TrueNasProviderProcess().context(machine, durable.progress?.facts ?? {}, change));
+      truenas.repair?.recover(new TrueNasProviderProcess().context(machine, durable.progress?.facts ?? {}, change));
     expect(await recover()).toMatchObject({ kind: 'wait', reason: 'DISK_KEY_MISSING' });
     diskKeyStore.secrets.set(String(name), secret!);
     expect(await recover()).toMatchObject({ kind: 'back', to: 'powered-on' });
@@ -303,8 +303,8 @@ describe('an encrypted machine', () => {
     expect([roots(), diskKeyStore.secrets.size]).toEqual([[], 0]);
     const foreseen = async (name: string, facts: Facts) => {
       const context = new TrueNasProviderProcess().context(name, facts, change);
-      const lines = await truenas.preview({ ...context, host: undefined, servers: () => new Set<number>() });
-      return lines.find(({ what }) => what.startsWith('dataset '))?.what;
+      const lines = await truenas.preview({ ...context, host: undefined, hostedServers: () => new Set<number>() });
+      return lines.find(({ subject }) => subject.startsWith('dataset '))?.subject;
     };
     expect(await foreseen(machine, keeping.durable.progress?.facts ?? {})).not.toMatch(/encrypted/);
     expect(await foreseen('shop-cp-1', {})).toMatch(/^dataset tank\/talos\/shop_cp_1_\w+, encrypted, on /);

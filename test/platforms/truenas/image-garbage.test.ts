@@ -31,8 +31,8 @@ async function collectAt(
   process = new TrueNasProviderProcess(),
 ) {
   const later = { ...fixtureClock, now: () => new Date(begin + hour * 3_600_000) };
-  const context = { ...process.context('none', {}), clock: later, site: undefined, ours };
-  return (await truenas.tidy?.({ ...context, needed: async () => needed(), keepsakes: async () => [] })) ?? [];
+  const context = { ...process.context('none', {}), clock: later, failureDomain: undefined, instance: ours };
+  return (await truenas.collectGarbage?.({ ...context, inUse: async () => needed(), retained: async () => [] })) ?? [];
 }
 
 /** Creates an image in the cache; its only machine has been deleted. */

@@ -23,15 +23,15 @@ export class MemberFixture {
   /** The changes of its ProviderConfig. */
   change: object;
 
-  constructor(durable: MachineRecord, wishes: { mend?: string; maintenance?: string } = {}, change: object = {}) {
+  constructor(durable: MachineRecord, desiredSpecs: { mend?: string; maintenance?: string } = {}, change: object = {}) {
     this.durable = durable;
     this.change = change;
     this.machine = { metadata: { name: 'shop-cp-0', annotations: {} } } as unknown as Machine;
-    this.wish(wishes);
+    this.wish(desiredSpecs);
   }
 
-  wish({ mend, maintenance }: { mend?: string; maintenance?: string }): void {
-    const all = { [annotations.mend]: mend, [annotations.maintenance]: maintenance };
+  wish({ mend: repair, maintenance }: { mend?: string; maintenance?: string }): void {
+    const all = { [annotations.approve]: repair, [annotations.maintenance]: maintenance };
     const given = Object.entries(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
     this.machine.metadata.annotations = Object.fromEntries(given);
   }
@@ -44,11 +44,11 @@ export class MemberFixture {
     const { process, durable, change } = this;
     return {
       signal: process.stop.signal,
-      rest: () => false,
-      look: async ({ facts }) => await truenas.observe(process.context('shop-cp-0', facts, change)),
-      mend: async (reasons) =>
+      finish: () => false,
+      observe: async ({ facts }) => await truenas.observe(process.context('shop-cp-0', facts, change)),
+      repair: async (reasons) =>
         await advance<RepairContext>({
-          ...{ plan: 'mend', steps: truenas.mending?.mend ?? [], progress: durable.progress, clock: fixtureClock },
+          ...{ plan: 'repair', steps: truenas.repair?.steps ?? [], progress: durable.progress, clock: fixtureClock },
           context: (facts) => ({ ...process.context('shop-cp-0', facts, change), reasons }),
           save: async (progress) => {
             process.stop.signal.throwIfAborted();
@@ -67,19 +67,19 @@ export class MemberFixture {
       clock: fixtureClock,
       kube: {
         merge: async () => {
-          delete this.machine.metadata.annotations?.[annotations.mend];
+          delete this.machine.metadata.annotations?.[annotations.approve];
           return this.machine;
         },
       },
       events: { record: (...[, , reason]: string[]) => void this.events.push(String(reason)) },
     } as unknown as Services;
     const kept = await remediateMachine(services, this.machine, this.durable.progress!, this.#hands);
-    const { verdict, observed, seconds } = kept;
+    const { observation, observed, seconds } = kept;
     const [reasons, words] = [
       observed.drift.map(({ reason }) => reason),
       observed.drift.map((one) => one.message).join(' '),
     ];
-    return { verdict, reasons, words, seconds };
+    return { verdict: observation, reasons, words, seconds };
   }
 
   /** Repeats until the repair has ended. */

@@ -38,9 +38,13 @@ async function observeInBulk(facts: Facts, process = new TrueNasProviderProcess(
     owner: { ...owner, machine: 'shop-cp-1' },
     facts: { ...facts, vm: 'other', dataset: 'tank/talos/x' },
   };
-  const traces = await truenas.glance?.({ ...context, site: undefined, machines: [other, { owner, facts }] });
-  expect(traces).toHaveLength(2);
-  return traces?.[1];
+  const fingerprints = await truenas.observeAll?.({
+    ...context,
+    failureDomain: undefined,
+    machines: [other, { owner, facts }],
+  });
+  expect(fingerprints).toHaveLength(2);
+  return fingerprints?.[1];
 }
 
 const name = (facts: Facts) => String(facts['vm']);
@@ -185,11 +189,11 @@ describe('a machine that is observed', () => {
     expect(before).toMatch(/^[\w-]{16}$/);
     await breakIt(facts);
     expect(await observeInBulk(facts)).not.toBe(before);
-    const trace = await observeInBulk(facts, process);
+    const fingerprint = await observeInBulk(facts, process);
     nasFixture.switchboard.calls.length = 0;
     expect(await observeReasons(process, facts)).toMatchObject({
       ...expected,
-      trace,
+      trace: fingerprint,
       words: expect.stringMatching(words),
     });
     expect(nasFixture.switchboard.calls.map(({ name }) => name).sort()).toEqual([
@@ -281,7 +285,7 @@ it('a machine that becomes idle between two equal observations is observed as we
     { owner: { ...owner, machine: 'shop-cp-1' }, facts: other },
   ];
   const see = async (machines: typeof both) =>
-    (await truenas.glance?.({ ...context, site: undefined, machines })) ?? [];
+    (await truenas.observeAll?.({ ...context, failureDomain: undefined, machines })) ?? [];
   const [alone] = await see(both.slice(0, 1));
   const together = await see(both);
   expect(together).toEqual([alone, expect.stringMatching(/./)]);

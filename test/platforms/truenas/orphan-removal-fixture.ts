@@ -121,7 +121,7 @@ export class OrphanRemovalFixture {
     const config = await this.kube.get(ProviderConfig, home);
     const { facts: _, owner: __, node: ___, ...context } = process.context('none', {}, change);
     const services = this.#services(process);
-    const check = { ...context, site: undefined };
+    const check = { ...context, failureDomain: undefined };
     const ground = { platform: 'truenas', orphans: truenas.orphans!, check };
     const report = await collectOrphans(services, new OrphanScanSchedule(services.clock), config, [ground]);
     if (!report) throw new Error('there was no look');
@@ -133,10 +133,10 @@ export class OrphanRemovalFixture {
   /** Scans until nothing is left, or nothing changes any more. */
   async settle(process = new TrueNasProviderProcess(), change: object = {}): Promise<void> {
     for (let round = 0; round < 100; round += 1) {
-      const { againInSeconds, search } = await this.look(process, change);
+      const { requeueAfterSeconds, search } = await this.look(process, change);
       const isUnknown = ['PlatformUnreachable', 'PlatformRefused'].includes(search.result);
-      if (againInSeconds === undefined && !isUnknown) return;
-      await fixtureClock.sleep(Math.min(againInSeconds ?? 5, 5) * 1000);
+      if (requeueAfterSeconds === undefined && !isUnknown) return;
+      await fixtureClock.sleep(Math.min(requeueAfterSeconds ?? 5, 5) * 1000);
     }
     throw new Error(`it does not come to an end: ${JSON.stringify(await this.orphans())}`);
   }

@@ -16,12 +16,12 @@ import {
 
 useTrueNasPlatformFixture();
 
-let scene: OrphanRemovalFixture;
+let fixture: OrphanRemovalFixture;
 beforeAll(async () => {
-  scene = await OrphanRemovalFixture.open();
+  fixture = await OrphanRemovalFixture.open();
 });
-afterAll(async () => await scene.close());
-beforeEach(async () => await scene.reset());
+afterAll(async () => await fixture.close());
+beforeEach(async () => await fixture.reset());
 
 /** A machine without a Machine. */
 async function leaveOrphan(machine: string, change: object = {}): Promise<string> {
@@ -30,7 +30,7 @@ async function leaveOrphan(machine: string, change: object = {}): Promise<string
   return String(durable.progress?.facts['vm']);
 }
 const remainingState = () => toJsonText(dumpWithoutImageCache());
-const listedMessages = async () => (await scene.orphans()).map(({ machine, message }) => `${machine}: ${message}`);
+const listedMessages = async () => (await fixture.orphans()).map(({ machine, message }) => `${machine}: ${message}`);
 
 /** Mutating calls on the system during `work`. */
 async function changesOf(work: () => Promise<unknown>): Promise<string[]> {
@@ -45,41 +45,41 @@ describe('an orphan that is idle', () => {
     await leaveOrphan('shop-cp-1');
     const before = remainingState();
     const vm = await leaveOrphan('shop-cp-0');
-    await scene.machine('shop-cp-1');
+    await fixture.machine('shop-cp-1');
     await nasFixture.room.powerOff(vm);
-    expect(await changesOf(() => scene.look())).toEqual([]);
-    expect(await changesOf(() => scene.watch(31))).toEqual([]);
+    expect(await changesOf(() => fixture.look())).toEqual([]);
+    expect(await changesOf(() => fixture.watch(31))).toEqual([]);
     expect(await listedMessages()).toEqual([
       expect.stringMatching(/^shop-cp-0: It is removed at 2026-11-22T00:00:00Z/),
     ]);
-    scene.wait(0.75);
-    expect(await changesOf(() => scene.settle())).toEqual(['vm.delete', 'pool.dataset.delete']);
+    fixture.wait(0.75);
+    expect(await changesOf(() => fixture.settle())).toEqual(['vm.delete', 'pool.dataset.delete']);
     expect(remainingState()).toBe(before);
-    expect([await scene.orphans(), scene.said]).toEqual([[], ['OrphanFound', 'OrphanRemoval', 'OrphanRemoved']]);
+    expect([await fixture.orphans(), fixture.said]).toEqual([[], ['OrphanFound', 'OrphanRemoval', 'OrphanRemoved']]);
   });
 
   it('restarts its day after a start by hand', async () => {
     await startTrueNasPlatformFixture();
     const vm = await leaveOrphan('shop-cp-0');
     await nasFixture.room.powerOff(vm);
-    await scene.look();
-    await scene.watch(27);
+    await fixture.look();
+    await fixture.watch(27);
     const client = await nasFixture.login();
     const [{ id }] = await client.call('vm.query', [['name', '=', vm]]);
     await client.call('vm.start', id);
-    await scene.look();
+    await fixture.look();
     expect(await listedMessages()).toEqual([expect.stringMatching(/^shop-cp-0: It runs, or its state is unknown\./)]);
     await nasFixture.room.powerOff(vm);
-    await scene.look();
-    expect(await changesOf(() => scene.watch(27))).toEqual([]);
+    await fixture.look();
+    expect(await changesOf(() => fixture.watch(27))).toEqual([]);
   });
 
   it('restarts its day after an absence of the provider: its activity meanwhile is unknown', async () => {
     await startTrueNasPlatformFixture();
     await nasFixture.room.powerOff(await leaveOrphan('shop-cp-0'));
-    await scene.look();
-    scene.wait(48);
-    expect(await changesOf(() => scene.look())).toEqual([]);
+    await fixture.look();
+    fixture.wait(48);
+    expect(await changesOf(() => fixture.look())).toEqual([]);
     expect(await listedMessages()).toEqual([
       expect.stringMatching(/^shop-cp-0: It is removed at 2026-11-24T00:00:00Z/),
     ]);
@@ -89,9 +89,9 @@ describe('an orphan that is idle', () => {
     await startTrueNasPlatformFixture();
     const vm = await leaveOrphan('shop-cp-0');
     await nasFixture.room.powerOff(vm);
-    await scene.look();
-    await scene.watch(31);
-    scene.wait(0.75);
+    await fixture.look();
+    await fixture.watch(31);
+    fixture.wait(0.75);
     const client = await nasFixture.login();
     const [{ id }] = await client.call('vm.query', [['name', '=', vm]]);
     let seen = 0;
@@ -100,10 +100,10 @@ describe('an orphan that is idle', () => {
       seen += 1;
       if (seen === 1) client.post('vm.start', id);
     });
-    await scene.look();
+    await fixture.look();
     hush();
     expect((await client.call('vm.status', id)).state).toBe('RUNNING');
-    expect(await scene.orphans()).toEqual([expect.not.objectContaining({ removal: expect.anything() })]);
+    expect(await fixture.orphans()).toEqual([expect.not.objectContaining({ removal: expect.anything() })]);
   });
 
   it('stays as long as an address is claimed for it, or its Cluster exists', async () => {
@@ -111,19 +111,19 @@ describe('an orphan that is idle', () => {
     const named = machineName({ namespace: 'team', name: 'prod' }, 'cp', 0);
     await nasFixture.room.powerOff(await leaveOrphan(named));
     await nasFixture.room.powerOff(await leaveOrphan('shop-cp-0'));
-    await scene.cluster();
-    await scene.claim('shop-cp-0');
-    await scene.look();
-    scene.wait(48);
-    expect(await changesOf(() => scene.look())).toEqual([]);
+    await fixture.cluster();
+    await fixture.claim('shop-cp-0');
+    await fixture.look();
+    fixture.wait(48);
+    expect(await changesOf(() => fixture.look())).toEqual([]);
     expect(await listedMessages()).toEqual([
       expect.stringContaining('Whether Cluster team/prod needs it is unknown'),
       expect.stringMatching(/^shop-cp-0: The address 192\.168\.10\.77 is claimed for it\./),
     ]);
-    await scene.ask(`${named}, shop-cp-0`);
-    await scene.settle();
-    expect((await scene.orphans()).map(({ machine }) => machine)).toEqual([named]);
-    expect([await scene.holder(), scene.said.includes('OrphanKept')]).toEqual([undefined, true]);
+    await fixture.ask(`${named}, shop-cp-0`);
+    await fixture.settle();
+    expect((await fixture.orphans()).map(({ machine }) => machine)).toEqual([named]);
+    expect([await fixture.holder(), fixture.said.includes('OrphanKept')]).toEqual([undefined, true]);
   });
 });
 
@@ -131,10 +131,10 @@ describe('an orphan that runs', () => {
   it('is never removed automatically', async () => {
     await startTrueNasPlatformFixture();
     await leaveOrphan('shop-cp-0');
-    await scene.look();
-    scene.wait(1000);
-    expect(await changesOf(() => scene.look())).toEqual([]);
-    expect(scene.said).toEqual(['OrphanFound']);
+    await fixture.look();
+    fixture.wait(1000);
+    expect(await changesOf(() => fixture.look())).toEqual([]);
+    expect(fixture.said).toEqual(['OrphanFound']);
   });
 
   it('is removed with all its disks, on other pools too, on request', async () => {
@@ -145,43 +145,43 @@ describe('an orphan that runs', () => {
     ];
     const change = { sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, disks }] };
     const vm = await leaveOrphan('shop-cp-0', change);
-    await scene.look(undefined, change);
-    const [orphan] = await scene.orphans();
-    for (const part of ['tank', 'fast']) expect(orphan?.what).toContain(`zvol ${part}/talos/${vm}/disk-`);
-    await scene.ask('shop-cp-0');
-    await scene.settle(undefined, change);
+    await fixture.look(undefined, change);
+    const [orphan] = await fixture.orphans();
+    for (const part of ['tank', 'fast']) expect(orphan?.resources).toContain(`zvol ${part}/talos/${vm}/disk-`);
+    await fixture.ask('shop-cp-0');
+    await fixture.settle(undefined, change);
     expect(toJsonText(nasFixture.room.dump().datasets)).not.toContain(vm);
-    expect([nasFixture.room.nas.vms.size, await scene.orphans()]).toEqual([0, []]);
+    expect([nasFixture.room.nas.vms.size, await fixture.orphans()]).toEqual([0, []]);
   });
 
   it('T26: that is encrypted is deleted while it is locked, and its key with it', async () => {
     await startTrueNasPlatformFixture();
     const before = remainingState();
-    const key = (await scene.diskKey('shop-cp-0').ensure({ system: '', roots: [] })).reveal();
+    const key = (await fixture.diskKey('shop-cp-0').ensure({ system: '', roots: [] })).reveal();
     const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, encrypted: true }];
     await leaveOrphan('shop-cp-0', { sizes });
-    expect((await scene.diskKey('shop-cp-0').read()).reveal()).toBe(key);
+    expect((await fixture.diskKey('shop-cp-0').read()).reveal()).toBe(key);
     await nasFixture.room.restart({ hostReboot: true });
-    await scene.look();
-    await scene.ask('shop-cp-0');
-    await scene.settle();
-    expect([remainingState() === before, await scene.orphans()]).toEqual([true, []]);
-    await expect(scene.diskKey('shop-cp-0').read()).rejects.toMatchObject({ code: 'DISK_KEY_MISSING' });
+    await fixture.look();
+    await fixture.ask('shop-cp-0');
+    await fixture.settle();
+    expect([remainingState() === before, await fixture.orphans()]).toEqual([true, []]);
+    await expect(fixture.diskKey('shop-cp-0').read()).rejects.toMatchObject({ code: 'DISK_KEY_MISSING' });
   });
 
   it('is not touched any more once there is a Machine of its name', async () => {
     await startTrueNasPlatformFixture();
     await leaveOrphan('shop-cp-0');
-    await scene.look();
-    await scene.ask('shop-cp-0');
+    await fixture.look();
+    await fixture.ask('shop-cp-0');
     // It may take a minute to shut down.
     nasFixture.runner.minding = false;
-    await scene.look();
-    expect(await scene.orphans()).toMatchObject([{ removal: { step: 'powered-off', facts: { asked: true } } }]);
-    await scene.machine('shop-cp-0');
-    expect(await changesOf(() => scene.settle())).toEqual([]);
-    await scene.look();
-    expect([await scene.orphans(), nasFixture.room.nas.vms.size]).toEqual([[], 1]);
+    await fixture.look();
+    expect(await fixture.orphans()).toMatchObject([{ removal: { step: 'powered-off', facts: { asked: true } } }]);
+    await fixture.machine('shop-cp-0');
+    expect(await changesOf(() => fixture.settle())).toEqual([]);
+    await fixture.look();
+    expect([await fixture.orphans(), nasFixture.room.nas.vms.size]).toEqual([[], 1]);
   });
 });
 
@@ -192,7 +192,7 @@ describe(`faults and crashes (SWEEP=${sweepSeed})`, () => {
     const hush = nasFixture.switchboard.onCall(({ room: where, name }) => {
       if (where === 'truenas' && !/^(core|auth|system)\./.test(name)) calls.push(name);
     });
-    await scene.settle(process).finally(hush);
+    await fixture.settle(process).finally(hush);
     return calls;
   }
 
@@ -200,7 +200,7 @@ describe(`faults and crashes (SWEEP=${sweepSeed})`, () => {
     await startTrueNasPlatformFixture();
     const empty = remainingState();
     await leaveOrphan('shop-cp-0');
-    await scene.ask('shop-cp-0');
+    await fixture.ask('shop-cp-0');
     const calls = await remove();
     expect(remainingState()).toBe(empty);
     const ways = Object.values(immediateFaults);
@@ -208,8 +208,8 @@ describe(`faults and crashes (SWEEP=${sweepSeed})`, () => {
       if (!isFullSweep && (at + sweepSeed) % 2 > 0) continue;
       const where = `${name}, call ${at}`;
       await leaveOrphan('shop-cp-0');
-      await scene.claim('shop-cp-0');
-      await scene.ask('shop-cp-0');
+      await fixture.claim('shop-cp-0');
+      await fixture.ask('shop-cp-0');
       const process = new TrueNasProviderProcess();
       let seen = 0;
       const hush = nasFixture.switchboard.judge((call) => {
@@ -224,7 +224,11 @@ describe(`faults and crashes (SWEEP=${sweepSeed})`, () => {
       });
       hush();
       if (process.stop.signal.aborted) await remove();
-      expect([remainingState(), await scene.orphans(), await scene.holder()], where).toEqual([empty, [], undefined]);
+      expect([remainingState(), await fixture.orphans(), await fixture.holder()], where).toEqual([
+        empty,
+        [],
+        undefined,
+      ]);
       await process.kill();
     }
   }, 180_000);

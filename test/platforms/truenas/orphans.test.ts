@@ -20,8 +20,8 @@ async function findOrphans(known: readonly string[] = [], change: object = {}, m
   const context = new TrueNasProviderProcess().context('none', {}, change);
   return await truenas.orphans!.find({
     ...context,
-    site: undefined,
-    ours: mark,
+    failureDomain: undefined,
+    instance: mark,
     isKnown: (name) => known.includes(name),
   });
 }
@@ -68,7 +68,7 @@ describe('what remains of a missing Machine', () => {
     await provisionUpTo(step);
     const [orphan] = await findOrphans();
     expect(orphan).toMatchObject({ machine: 'shop-cp-0', runs: false });
-    expect(orphan?.what.map((words) => words.split(' ')[0])).toEqual(kinds);
+    expect(orphan?.resources.map((words) => words.split(' ')[0])).toEqual(kinds);
   });
 
   it('is found by the ownership mark of its dataset after a change of the description, and runs all the same', async () => {
@@ -140,7 +140,7 @@ describe('a foreign object', () => {
     await client.call('vm.clone', id, 'copy');
     expect(await findOrphans(['shop-cp-0'])).toEqual([]);
     const [orphan] = await findOrphans();
-    expect(orphan?.what.filter((words) => words.startsWith('virtual'))).toEqual([
+    expect(orphan?.resources.filter((words) => words.startsWith('virtual'))).toEqual([
       `virtual machine ${factOf(durable, 'vm')} (STOPPED)`,
     ]);
   });

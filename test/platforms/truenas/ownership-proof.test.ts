@@ -153,7 +153,7 @@ it('a machine is reported as on another system and not as gone, and is not creat
   await replaceSystem(durable);
   const { facts = {} } = durable.progress ?? {};
   const { drift } = await truenas.observe(new TrueNasProviderProcess().context(machine, facts));
-  expect(drift.map(({ reason, mend }) => [reason, mend])).toEqual([['SystemChanged', undefined]]);
+  expect(drift.map(({ reason, repair }) => [reason, repair])).toEqual([['SystemChanged', undefined]]);
 });
 
 it('an orphan does not count as removed on another system of the same name', async () => {
@@ -162,7 +162,11 @@ it('an orphan does not count as removed on another system of the same name', asy
   const find = () =>
     truenas.orphans!.find({
       ...new TrueNasProviderProcess().context('none', {}),
-      ...{ site: undefined, ours: { installation: 'installation-1', provider: 'talos' }, isKnown: () => false },
+      ...{
+        failureDomain: undefined,
+        instance: { installation: 'installation-1', provider: 'talos' },
+        isKnown: () => false,
+      },
     });
   const [orphan] = await find();
   expect(orphan?.facts['roots']).toBe(factOf(durable, 'roots'));
@@ -188,7 +192,7 @@ it('a machine is released after approval, with its address, and nothing is touch
   const durable = await newMachine({ sizes });
   await replaceSystem(durable);
   // The record as the controller stores it after approval of the reason.
-  durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, agreed: 'SystemChanged' } };
+  durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, approved: 'SystemChanged' } };
   for (const { switchboard } of [nasFixture, otherNas!]) switchboard.calls.length = 0;
   expect(await release(durable)).toMatchObject({ kind: 'finished' });
   expect([addressClaims.has(machine), changes(nasFixture), changes(otherNas!)]).toEqual([false, [], []]);

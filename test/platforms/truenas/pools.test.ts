@@ -99,12 +99,12 @@ describe('the pool of a machine', () => {
     const context = new TrueNasProviderProcess().context('none', {}, { furtherPools: ['fast'] });
     const machine = { name: 'shop-cp-0', role: 'controlplane', size: 'small' } as const;
     const foresee = (machines: number) =>
-      truenas.foresee({
+      truenas.preflight({
         ...context,
-        site: undefined,
+        failureDomain: undefined,
         machines: Array.from({ length: machines }, () => machine),
         talos: context.node.talos,
-        mayBeGiven: () => false,
+        isPoolAddress: () => false,
       });
     expect(await foresee(4)).toEqual([]);
     expect(await foresee(5)).toMatchObject([{ field: 'truenas.pool', reason: 'RoomShort' }]);
@@ -116,7 +116,12 @@ describe('the pool of a machine', () => {
     await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
     const context = new TrueNasProviderProcess().context('shop-cp-0', {}, change);
     const ours = { installation: context.owner.installation, provider: context.owner.provider };
-    const [orphan] = await truenas.orphans!.find({ ...context, site: undefined, ours, isKnown: () => false });
+    const [orphan] = await truenas.orphans!.find({
+      ...context,
+      failureDomain: undefined,
+      instance: ours,
+      isKnown: () => false,
+    });
     expect(orphan).toMatchObject({ facts: { dataset: durable.progress?.facts['dataset'] } });
     expect(orphan).not.toHaveProperty('doubt');
     for (const step of truenas.orphans!.remove) await step.run({ ...context, facts: orphan?.facts ?? {} });

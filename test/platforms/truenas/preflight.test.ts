@@ -20,10 +20,10 @@ const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }];
 /** The diagnostics for a cluster of so many machines. */
 const preflightFor = async (machines: number, change: object = {}, talos: object = {}) => {
   const context = new TrueNasProviderProcess().context('none', {});
-  return await truenas.foresee({
+  return await truenas.preflight({
     ...context,
     config: { ...platformConfig(), sizes, ...change },
-    site: undefined,
+    failureDomain: undefined,
     credentials: platformCredentials(),
     machines: Array.from({ length: machines }, (_, i) => ({
       name: `shop-cp-${i}`,
@@ -31,7 +31,7 @@ const preflightFor = async (machines: number, change: object = {}, talos: object
       size: 'small',
     })),
     talos: { ...context.node.talos, ...talos },
-    mayBeGiven: (address) => address.startsWith('192.168.10.'),
+    isPoolAddress: (address) => address.startsWith('192.168.10.'),
   });
 };
 

@@ -101,9 +101,9 @@ it.each(testedReleases)(
     const process = new TrueNasProviderProcess();
     await process.walk('provision', 'shop-cp-0', durable);
     const context = () => process.context('shop-cp-0', durable.progress?.facts ?? {});
-    expect(await truenas.mending?.cutPower?.(context())).toMatchObject({ kind: 'back', to: 'powered-on' });
+    expect(await truenas.repair?.cutPower?.(context())).toMatchObject({ kind: 'back', to: 'powered-on' });
     expect(vmOf('shop-cp-0')?.guest).toBeUndefined();
-    expect(await truenas.mending?.cutPower?.(context())).toBeUndefined();
+    expect(await truenas.repair?.cutPower?.(context())).toBeUndefined();
   },
 );
 

@@ -42,12 +42,12 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
         .filter(({ at }) => isFullSweep || (at + sweepSeed + round) % testedReleases.length === 0);
 
     /** A member that has been repaired once from this loss, and the calls of the repair. */
-    async function rehearse(mend: string, lose: () => unknown) {
+    async function rehearse(repair: string, lose: () => unknown) {
       await startTrueNasPlatformFixture({ version });
       const kept = new MemberFixture(await provisionMember());
       const once = async () => {
         await lose();
-        kept.wish({ mend });
+        kept.wish({ mend: repair });
         expect(await kept.rest()).toMatchObject({ reasons: [] });
       };
       await once();
@@ -63,11 +63,11 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
 
     it.each(losses)(
       'T42, S29: killed at a call while %s is restored, it has the same result',
-      async (_, mend, lose) => {
-        const { kept, made, calls } = await rehearse(mend, lose);
+      async (_, repair, lose) => {
+        const { kept, made, calls } = await rehearse(repair, lose);
         for (const { name, at } of drawn(calls)) {
           await lose();
-          kept.wish({ mend });
+          kept.wish({ mend: repair });
           kept.process = new TrueNasProviderProcess();
           const dying = kept.process;
           const hush = faultAtCall(at, () => {
@@ -90,13 +90,13 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
 
     it.each(losses)(
       'T42, S52: with a fault in a call while %s is restored, it has the same result',
-      async (_, mend, lose) => {
-        const { kept, made, calls } = await rehearse(mend, lose);
+      async (_, repair, lose) => {
+        const { kept, made, calls } = await rehearse(repair, lose);
         for (const { name, at } of drawn(calls)) {
           await lose();
-          kept.wish({ mend });
+          kept.wish({ mend: repair });
           kept.process = new TrueNasProviderProcess();
-          const words = `truenas ${name}, number ${at} of ${mend}`;
+          const words = `truenas ${name}, number ${at} of ${repair}`;
           const hush = faultAtCall(at, (call) =>
             rotateInjectors(Object.values(immediateFaults), round).strike(call, words),
           );

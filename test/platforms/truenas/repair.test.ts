@@ -37,11 +37,11 @@ function changes(): string[] {
 const healthyObservation = { reasons: [], seconds: 45, verdict: { kind: 'finished', progress: { plan: 'provision' } } };
 
 async function startMember(
-  wishes: { mend?: string; maintenance?: string } = {},
+  desiredSpecs: { mend?: string; maintenance?: string } = {},
   version = '25.10',
 ): Promise<MemberFixture> {
   await startTrueNasPlatformFixture({ version });
-  const kept = new MemberFixture(await provisionMember(), wishes);
+  const kept = new MemberFixture(await provisionMember(), desiredSpecs);
   nasFixture.switchboard.calls.length = 0;
   return kept;
 }
@@ -63,7 +63,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
     const told = await kept.rest();
     expect(told).toMatchObject({ reasons: ['DeviceMissing', 'DeviceMissing'], seconds: 45 });
     expect(told.words).toContain(
-      `With the annotation ${annotations.mend}: DeviceMissing on the Machine it is shut down`,
+      `With the annotation ${annotations.approve}: DeviceMissing on the Machine it is shut down`,
     );
     expect([stateOf(), changes()]).toEqual(['on', []]);
     kept.wish({ mend: 'DeviceMissing' });

@@ -36,15 +36,19 @@ async function makeMachine(): Promise<{
 }
 
 /** The retained resources that one garbage collection releases. */
-async function collectOnce(kept: readonly Omit<RetainedResource, 'letGo' | 'machine'>[]): Promise<string[]> {
+async function collectOnce(kept: readonly Omit<RetainedResource, 'deleteIfUnneeded' | 'machine'>[]): Promise<string[]> {
   const gone: string[] = [];
-  const keepsakes = kept.map((one) => ({
+  const retained = kept.map((one) => ({
     ...{ ...one, machine },
-    letGo: async () => gone.push(one.what) > 0,
+    deleteIfUnneeded: async () => gone.push(one.description) > 0,
   }));
-  const context = { ...new TrueNasProviderProcess().context('none', {}, change), site: undefined, ours };
+  const context = {
+    ...new TrueNasProviderProcess().context('none', {}, change),
+    failureDomain: undefined,
+    instance: ours,
+  };
   nasFixture.switchboard.calls.length = 0;
-  await truenas.tidy?.({ ...context, needed: async () => undefined, keepsakes: async () => keepsakes });
+  await truenas.collectGarbage?.({ ...context, inUse: async () => undefined, retained: async () => retained });
   expect(nasFixture.switchboard.calls.filter(({ name }) => changingCallPattern.test(name))).toEqual([]);
   return gone;
 }
@@ -59,11 +63,11 @@ it.each(testedReleases)(
     const roots = String(notes[annotations.opens]).split(',');
     expect(roots.map((one) => parseDatasetRef(one).dataset)).toEqual([facts['dataset']]);
     const all = [
-      { what: 'key', system, roots },
-      { what: 'address', system, roots },
-      { what: 'an address of which nobody knows what lies there', system },
-      { what: 'of another system', system: 'other', roots },
-      { what: 'of another pool of that name', system, roots: [`1:${facts['dataset']}`] },
+      { description: 'key', system, roots },
+      { description: 'address', system, roots },
+      { description: 'an address of which nobody knows description lies there', system },
+      { description: 'of another system', system: 'other', roots },
+      { description: 'of another pool of that name', system, roots: [`1:${facts['dataset']}`] },
     ];
     expect(await collectOnce(all), 'all is there').toEqual([]);
     await release();
@@ -81,7 +85,7 @@ it('T26: an address stays as long as a virtual machine of the name or the owners
   const { facts, release } = await makeMachine();
   await release();
   const roots = String(facts['roots']).split(',');
-  const address = { what: 'address', system: String(facts['system']), roots };
+  const address = { description: 'address', system: String(facts['system']), roots };
   const { id } = await call('vm.create', { name: String(facts['vm']), memory: 512 });
   expect(await collectOnce([address])).toEqual([]);
   await call('vm.delete', id);

@@ -62,22 +62,22 @@ const keyOf = ({ room: { line } }: TrueNasFixture) => ({
 /** A process for machines of one failure domain, with the controller's input. */
 class PlacedProcess extends TrueNasProviderProcess {
   readonly #section: object;
-  readonly #site: string | undefined;
+  readonly #failureDomain: string | undefined;
 
-  constructor(section: object, site: string | undefined) {
+  constructor(section: object, failureDomain: string | undefined) {
     super();
     this.#section = section;
-    this.#site = site;
+    this.#failureDomain = failureDomain;
   }
 
   override context(machine: string, facts: Facts): StepContext {
     const base = super.context(machine, facts);
     // The key of another system would be rejected.
     const { username, apiKey } = keyOf(
-      truenas.credentialsRef(this.#section, this.#site, facts) === 'key-west' ? secondNas : nasFixture,
+      truenas.credentialsRef(this.#section, this.#failureDomain, facts) === 'key-west' ? secondNas : nasFixture,
     );
     const credentials = { username: new SecretString(username), apiKey: new SecretString(apiKey) };
-    return { ...base, config: this.#section, credentials, node: { ...base.node, site: this.#site } };
+    return { ...base, config: this.#section, credentials, node: { ...base.node, failureDomain: this.#failureDomain } };
   }
 }
 
@@ -85,10 +85,10 @@ const newMachine = (): MachineRecord => ({ progress: undefined });
 const orError = ({ kind }: AdvanceResult): boolean => kind === 'error';
 const runPlanOn = (
   section: object,
-  site: string | undefined,
-  plan: Exclude<StepPlanName, 'mend'>,
+  failureDomain: string | undefined,
+  plan: Exclude<StepPlanName, 'repair'>,
   durable: MachineRecord,
-) => new PlacedProcess(section, site).walk(plan, 'shop-cp-1', durable, {}, orError);
+) => new PlacedProcess(section, failureDomain).walk(plan, 'shop-cp-1', durable, {}, orError);
 
 const vmsOf = (at: TrueNasFixture) => [...at.room.nas.vms.values()].map(({ row }) => String(row['name']));
 const callsOf = (at: TrueNasFixture) => at.switchboard.calls.filter(({ room: who }) => who === 'truenas').length;

@@ -72,10 +72,10 @@ export class TrueNasProviderProcess extends SimulatedProviderProcess {
   /** Runs the post-join steps of its platform. */
   async settle(machine: string, durable: MachineRecord): Promise<AdvanceResult> {
     const { finishedAt: _, ...made } = durable.progress!;
-    const [first] = truenas.settle;
+    const [first] = truenas.postJoin;
     durable.progress = { ...made, step: first?.name ?? '', facts: { ...made.facts, joined: true } };
     return await this.follow({
-      ...{ plan: 'provision', steps: [...truenas.provision, ...truenas.settle], machine, durable },
+      ...{ plan: 'provision', steps: [...truenas.provision, ...truenas.postJoin], machine, durable },
       context: (facts) => this.context(machine, facts),
       pause: (seconds) => Math.min(seconds, 5),
     });
@@ -83,7 +83,7 @@ export class TrueNasProviderProcess extends SimulatedProviderProcess {
 
   /** Runs steps until the list is finished, a step fails, or `until` returns true. */
   async walk(
-    plan: Exclude<StepPlanName, 'mend'>,
+    plan: Exclude<StepPlanName, 'repair'>,
     machine: string,
     durable: MachineRecord,
     change: object = {},
@@ -109,8 +109,8 @@ export interface NasLocation {
 let remoteNas: NasLocation | undefined;
 
 /** Later processes use that location; without one, the system of this process again. */
-export function useNas(site: NasLocation | undefined): void {
-  remoteNas = site;
+export function useNas(failureDomain: NasLocation | undefined): void {
+  remoteNas = failureDomain;
 }
 export const localNas = (): NasLocation => {
   const { url, credentials } = nasFixture.room.line;
@@ -137,7 +137,7 @@ export const checkPlatformConfig = (
 ) =>
   truenas.check({
     ...process.context('none', {}, change),
-    site: undefined,
+    failureDomain: undefined,
     credentials: secrets as ReturnType<typeof platformCredentials>,
   });
 

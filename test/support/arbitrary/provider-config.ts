@@ -276,9 +276,9 @@ function networkSection(
   { network, controlPlane, pools, patches }: ProviderConfigParts,
   { subnet, hasDhcp }: ConfigEnvironment,
 ): RawSection {
-  const { spare, split, told, ...rest } = network;
+  const { spare: unassigned, split, told, ...rest } = network;
   const nodes = (controlPlane.replicas ?? 3) + pools.reduce((sum, { replicas }) => sum + replicas, 0);
-  const last = 20 + nodes + spare;
+  const last = 20 + nodes + unassigned;
   const addressPool = split ? [`${subnet}.20`, `${subnet}.21-${subnet}.${last}`] : [`${subnet}.20-${subnet}.${last}`];
   if (!hasDhcp || told === 'no') return withoutUndefined({ ...rest, addressPool, gateway: `${subnet}.1` });
   // A patch may remove values that are required then.

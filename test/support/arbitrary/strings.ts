@@ -21,5 +21,5 @@ export const labelValue = fc.oneof(
 );
 
 /** A list of distinct items of `all`, in the order of `all`. */
-export const subsetOf = <T>(all: readonly T[], most = all.length): fc.Arbitrary<T[]> =>
-  fc.subarray([...all], { maxLength: Math.min(most, all.length) });
+export const subsetOf = <T>(all: readonly T[], max = all.length): fc.Arbitrary<T[]> =>
+  fc.subarray([...all], { maxLength: Math.min(max, all.length) });

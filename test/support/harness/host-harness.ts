@@ -42,10 +42,10 @@ export class HostHarness {
   readonly kube: KubeClient;
   /** The responses of the simulated server inventory. */
   readonly inventory: { -readonly [K in keyof HostInventory<unknown>]: HostInventory<unknown>[K] } = {
-    uses: (_, labels) => labels['for'] !== 'nobody',
-    refuses: () => undefined,
+    mayClaim: (_, labels) => labels['for'] !== 'nobody',
+    whyUnsuitable: () => undefined,
     whyUnusable: () => undefined,
-    survey: async () => [],
+    listServers: async () => [],
     identify: async () => ({ server: seenServer }),
     inspect: [],
     reboot: [],
@@ -119,7 +119,7 @@ export class HostHarness {
     const providerConfigs = new ObjectStore();
     providerConfigs.put(aProviderConfig());
     const secrets = { get: () => ({ data: {} }) };
-    const platform: Platform = { ...truenas, inventory: this.inventory };
+    const platform: Platform = { ...truenas, hosts: this.inventory };
     const { clock } = this;
     const events = {
       record: (...[, type, reason]: string[] | [unknown, ...string[]]) => this.said.push(`${type} ${reason}`),

@@ -32,7 +32,7 @@ export async function startKubeWithCrds(others: ReturnType<typeof buildCrds> = [
   const kube = new KubeClient(transport, { fieldManager: 'test', deadlineSeconds: 10 });
   const { signal } = new AbortController();
   const crds = [...buildCrds(), ...others];
-  await installCrds({ client: kube, crds, clock: new ManualClock(), log: noLog, signal, patienceSeconds: 10 });
+  await installCrds({ client: kube, crds, clock: new ManualClock(), log: noLog, signal, timeoutSeconds: 10 });
   const close = async () => {
     await kube.close();
     await server.close();

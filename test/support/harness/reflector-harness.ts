@@ -113,9 +113,9 @@ export async function startReflectorHarness(
   return { server, clock, reflector, heard, end, done, asked, answered: () => answered, sleepOn };
 }
 
-export const untilFailed = (scene: ReflectorHarness, times: number) =>
-  waitForCondition(() => scene.reflector.health.failures === times, `it failed ${times} times`);
-export const untilHeard = (scene: ReflectorHarness, count: number) =>
-  waitForCondition(() => scene.heard.length >= count, `it heard ${count} changes`);
-export const untilRequested = (scene: ReflectorHarness, count: number) =>
-  waitForCondition(() => scene.asked().length >= count, `it asked ${count} times`);
+export const untilFailed = (fixture: ReflectorHarness, times: number) =>
+  waitForCondition(() => fixture.reflector.health.failures === times, `it failed ${times} times`);
+export const untilHeard = (fixture: ReflectorHarness, count: number) =>
+  waitForCondition(() => fixture.heard.length >= count, `it heard ${count} changes`);
+export const untilRequested = (fixture: ReflectorHarness, count: number) =>
+  waitForCondition(() => fixture.asked().length >= count, `it asked ${count} times`);

@@ -21,7 +21,7 @@ const read = (offset: number, length: number) => readAt(path, offset, length);
 
 function writeAll(pieces: readonly PlacedBytes[]): void {
   makeSparse(path, bytes);
-  for (const piece of pieces) writeAt(path, piece.offset, piece.bytes);
+  for (const chunk of pieces) writeAt(path, chunk.offset, chunk.bytes);
 }
 
 const raid = { name: 'rescue:0', arrayUuid: uuid, level: 1, members: 2, position: 0 };

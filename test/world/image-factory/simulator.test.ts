@@ -159,7 +159,7 @@ describe('images', () => {
     const answer = await requestPath(`/image/${id}/v1.13.9/metal-amd64.raw.zst`);
     expect(answer.headers['content-type']).toBe('application/zstd');
     const image: Buffer[] = [];
-    for await (const piece of decodeZstd(asStream(answer.bytes))) image.push(piece);
+    for await (const chunk of decodeZstd(asStream(answer.bytes))) image.push(chunk);
     const path = join(folder, 'disk.raw');
     makeSparse(path, 64 * 2 ** 20);
     writeAt(path, 0, Buffer.concat(image));
@@ -183,7 +183,7 @@ describe('images', () => {
     const unpack = async (name: string, pieces: (packed: AsyncIterable<Buffer>) => AsyncIterable<Buffer>) => {
       const found: Buffer[] = [];
       const { bytes } = await requestPath(`/image/${id}/v1.13.9/${name}`);
-      for await (const piece of pieces(asStream(bytes))) found.push(piece);
+      for await (const chunk of pieces(asStream(bytes))) found.push(chunk);
       return Buffer.concat(found);
     };
     const image = await unpack('metal-amd64.raw.zst', decodeZstd);
@@ -232,7 +232,7 @@ describe('images', () => {
     expect(answer.headers.get('content-length')).toBe(String(length));
     let got = 0;
     const read = async (): Promise<void> => {
-      for await (const piece of answer.body ?? []) got += (piece as Uint8Array).length;
+      for await (const chunk of answer.body ?? []) got += (chunk as Uint8Array).length;
     };
     await expect(read()).rejects.toThrow();
     expect(got).toBe(100_000);

@@ -25,8 +25,8 @@ export async function createNetworkNamespace(
   address: string,
   inhabitants: NamespaceUse,
 ): Promise<NetworkNamespace | string> {
-  const trouble = inhabitants === 'machines' ? tunProblem() : undefined;
-  if (trouble !== undefined) return trouble;
+  const problem = inhabitants === 'machines' ? tunProblem() : undefined;
+  if (problem !== undefined) return problem;
   const isRoot = process.getuid?.() === 0;
   const set = [
     'ip link set lo up',

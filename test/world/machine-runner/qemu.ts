@@ -31,8 +31,8 @@ async function main(): Promise<number> {
   const qemu = findQemu();
   if (typeof qemu === 'string') throw new QemuProblem(qemu);
   const plugged = process.env['MACHINE_NETWORK'] !== 'unplugged';
-  const trouble = plugged ? machine.nics.map(({ bridge }) => bridgeProblem(bridge)).find(Boolean) : undefined;
-  if (trouble !== undefined) throw new QemuProblem(trouble);
+  const problem = plugged ? machine.nics.map(({ bridge }) => bridgeProblem(bridge)).find(Boolean) : undefined;
+  if (problem !== undefined) throw new QemuProblem(problem);
   if (machine.firmware === 'uefi') prepareFirmware(machine, qemu);
   const accelerator = await chooseAccelerator(qemu.path, machine.cpuModel);
   const args = toQemuArguments(machine, { accelerator, ovmfCode: qemu.ovmf?.code, plugged });

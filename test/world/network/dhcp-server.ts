@@ -41,8 +41,8 @@ export class DhcpServer {
   /** The address offered to a card; undefined: no answer. */
   offer(mac: string): DhcpLease | undefined {
     const { prefix, gateway } = this.#settings;
-    const asker = mac.toLowerCase();
-    const address = this.#reservations.get(asker) ?? this.#leased(asker);
+    const access = mac.toLowerCase();
+    const address = this.#reservations.get(access) ?? this.#leased(access);
     return address === undefined ? undefined : { address, prefix, gateway };
   }
 

@@ -27,12 +27,12 @@ interface SigningContext {
 
 /** A token for any user, also an invalid one. */
 export function signRequestedToken({ issuer, keys, now }: SigningContext, given: TokenSpec): string {
-  const wish = RequestedToken.parse(given);
+  const desired = RequestedToken.parse(given);
   const current = currentKey(keys);
-  const key = wish.key === 'current' ? current : { ...newSigningKey(current.algorithm), id: current.id };
-  const times = { iat: toSeconds(now) - 60, exp: toSeconds(now) + wish.lifetimeSeconds };
-  const { subject: sub, audience: aud, groups } = wish;
-  return signToken(key, { iss: issuer, sub, aud, ...times, ...(groups ? { groups } : {}), ...wish.claims });
+  const key = desired.key === 'current' ? current : { ...newSigningKey(current.algorithm), id: current.id };
+  const times = { iat: toSeconds(now) - 60, exp: toSeconds(now) + desired.lifetimeSeconds };
+  const { subject: sub, audience: aud, groups } = desired;
+  return signToken(key, { iss: issuer, sub, aud, ...times, ...(groups ? { groups } : {}), ...desired.claims });
 }
 
 /** The ID token of a login, with the claims of its scopes (OpenID Connect Core, 5.4). */

@@ -37,7 +37,7 @@ export interface OidcSimulator extends RunningSimulator {
   readonly issuer: string;
   /** PEM. */
   readonly ca: string;
-  issue(wish: TokenSpec): string;
+  issue(desired: TokenSpec): string;
   /** Sets the current user; undefined: none. */
   seat(person: z.input<typeof OidcUser> | undefined): void;
   /** Creates a new key. Earlier keys stay published, unless they are dropped. */
@@ -110,7 +110,7 @@ function createControls({ clock }: SimulatorOptions, seed: OidcSeed, state: { re
       idToken: (login) => signIdToken(signing(), login, login.person.tokenSeconds ?? seed.tokenSeconds),
     },
     keys: () => keys,
-    issue: (wish) => signRequestedToken(signing(), wish),
+    issue: (desired) => signRequestedToken(signing(), desired),
     seat: (person) => (person ? people.arrive(person) : people.leave()),
     rotate: ({ forget = false } = {}) => {
       keys = [newSigningKey(seed.algorithm), ...(forget ? [] : keys)];
@@ -183,7 +183,10 @@ function handleRequest({ issuer, keys }: OidcControls, { name, query, headers, b
   }
 }
 
-function handleControlRequest({ issue, seat, rotate }: OidcControls, { name, body }: OidcRequest): OidcResponse {
+function handleControlRequest(
+  { issue, seat: assignment, rotate }: OidcControls,
+  { name, body }: OidcRequest,
+): OidcResponse {
   switch (name) {
     case 'POST /world/rotate':
       rotate();
@@ -191,10 +194,10 @@ function handleControlRequest({ issue, seat, rotate }: OidcControls, { name, bod
     case 'POST /world/tokens':
       return { status: 200, body: { token: issue(JSON.parse(body)) } };
     case 'POST /world/people':
-      seat(JSON.parse(body));
+      assignment(JSON.parse(body));
       return { status: 200, body: {} };
     case 'DELETE /world/people':
-      seat(undefined);
+      assignment(undefined);
       return { status: 200, body: {} };
     default:
       return { status: 404, body: { error: 'not_found' } };

@@ -86,8 +86,8 @@ describe('a simulated issuer', () => {
     ['with a user name that the rules forbid', { subject: 'system:admin', audience: 'kube' }],
     ['with a group that the rules forbid', { subject: 'a', audience: 'kube', groups: ['x1'] }],
     ['of another issuer', { subject: 'a', audience: 'kube', claims: { iss: 'https://other.example.org' } }],
-  ])('a token %s is refused', async (_, wish) => {
-    expect(await read(simulator.issue(wish))).toBeUndefined();
+  ])('a token %s is refused', async (_, desired) => {
+    expect(await read(simulator.issue(desired))).toBeUndefined();
   });
 
   it('fails as requested, and accepts clients again afterwards', async () => {

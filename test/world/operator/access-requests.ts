@@ -51,7 +51,7 @@ export async function reconcileGenericAccessRequest(
     await kube.remove(AccessRequest, key, {}, signal);
     return {};
   }
-  const again = left === undefined ? {} : { againInSeconds: left + 1 };
+  const again = left === undefined ? {} : { requeueAfterSeconds: left + 1 };
   if (isOnlyTimed) return again;
   let hold = current;
   try {

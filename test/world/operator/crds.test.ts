@@ -72,7 +72,7 @@ describe.each([
       clock: systemClock,
       log: noLog,
       signal: AbortSignal.timeout(30_000),
-      patienceSeconds: 30,
+      timeoutSeconds: 30,
     });
   }, 60_000);
   afterAll(async () => {

@@ -23,7 +23,7 @@ export async function installOpenmcpKinds(
     const { name } = crd.metadata;
     if (!(await client.find(CustomResourceDefinition, { name }, signal))) missing.push(crd);
   }
-  await installCrds({ client, crds: missing, clock: systemClock, log, signal, patienceSeconds: 30 });
+  await installCrds({ client, crds: missing, clock: systemClock, log, signal, timeoutSeconds: 30 });
   try {
     await client.create(
       Namespace,

@@ -25,9 +25,9 @@ function play(marked: readonly string[] = []) {
     ...rested.map((id) => ({ id, isWaiting: false })),
   ];
   const during = <T>(id: string, work: (look: AccessObjectSnapshot) => Promise<T>, fresh = false) =>
-    looks.during(id, { signal, fresh, soon: candidates }, work);
+    looks.during(id, { signal, fresh, refreshSoon: candidates }, work);
   const find = (id: string, fresh = false) =>
-    during(id, async ({ found, isFresh }) => [found.map(({ object }) => object.metadata.name), isFresh], fresh);
+    during(id, async ({ snapshot, isFresh }) => [snapshot.map(({ object }) => object.metadata.name), isFresh], fresh);
   const pauseAnswers = () => {
     let go = () => {};
     hold = new Promise((resolve) => {

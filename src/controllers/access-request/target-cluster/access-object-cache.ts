@@ -28,7 +28,7 @@ export interface AccessObject {
 }
 
 export interface AccessObjectSnapshot {
-  readonly found: readonly AccessObject[];
+  readonly snapshot: readonly AccessObject[];
   /** Whether it was listed for this call; otherwise it is some seconds old. */
   readonly isFresh: boolean;
 }
@@ -36,10 +36,10 @@ export interface AccessObjectSnapshot {
 /** A client of a target cluster with its caches. */
 export interface TargetConnection {
   readonly client: KubeClient;
-  readonly looks: AccessObjectCache;
+  readonly snapshots: AccessObjectCache;
   readonly keys: SigningKeyCache;
   /** The requests that may be reconciled soon, pending ones first. */
-  soon(): Iterable<PrefetchCandidate>;
+  refreshSoon(): Iterable<PrefetchCandidate>;
 }
 
 export interface PrefetchCandidate {
@@ -62,12 +62,12 @@ const maxIdsPerList = 200;
 export class AccessObjectCache {
   readonly #client: KubeClient;
   readonly #clock: Clock;
-  readonly #batch = new Batcher<string, readonly AccessObject[]>((ids, signal) => this.#look(ids, signal));
-  readonly #ahead = new Map<string, { readonly found: readonly AccessObject[]; readonly until: number }>();
+  readonly #batch = new Batcher<string, readonly AccessObject[]>((ids, signal) => this.#list(ids, signal));
+  readonly #pendingWrites = new Map<string, { readonly snapshot: readonly AccessObject[]; readonly until: number }>();
   /** Requests whose reconcile is running. */
   readonly #busy = new Set<string>();
   /** Requests that were reconciled since the last list began: its result may be stale for them. */
-  #disturbed = new Set<string>();
+  #changedDuringList = new Set<string>();
   #soon: () => Iterable<PrefetchCandidate> = () => [];
   /** The time of the last reconcile of each request. */
   readonly #last = new Map<string, number>();
@@ -80,53 +80,53 @@ export class AccessObjectCache {
   /** Calls `work` with the objects of one request. `fresh`: prefetched results are not used. */
   async during<T>(
     id: string,
-    options: { readonly signal: AbortSignal; readonly fresh: boolean; soon(): Iterable<PrefetchCandidate> },
+    options: { readonly signal: AbortSignal; readonly fresh: boolean; refreshSoon(): Iterable<PrefetchCandidate> },
     work: (look: AccessObjectSnapshot) => Promise<T>,
   ): Promise<T> {
-    this.#soon = options.soon;
+    this.#soon = options.refreshSoon;
     this.#busy.add(id);
-    this.#disturbed.add(id);
+    this.#changedDuringList.add(id);
     try {
       const ahead = this.#take(id);
-      if (ahead && !options.fresh) return await work({ found: ahead, isFresh: false });
-      return await work({ found: (await this.#batch.ask(id, options.signal)) ?? [], isFresh: true });
+      if (ahead && !options.fresh) return await work({ snapshot: ahead, isFresh: false });
+      return await work({ snapshot: (await this.#batch.request(id, options.signal)) ?? [], isFresh: true });
     } finally {
       this.#busy.delete(id);
-      this.#disturbed.add(id);
+      this.#changedDuringList.add(id);
       this.#last.set(id, this.#clock.monotonic());
     }
   }
 
   #take(id: string): readonly AccessObject[] | undefined {
-    const ahead = this.#ahead.get(id);
-    this.#ahead.delete(id);
-    return ahead && this.#clock.monotonic() < ahead.until ? ahead.found : undefined;
+    const ahead = this.#pendingWrites.get(id);
+    this.#pendingWrites.delete(id);
+    return ahead && this.#clock.monotonic() < ahead.until ? ahead.snapshot : undefined;
   }
 
-  async #look(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly AccessObject[]>> {
+  async #list(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly AccessObject[]>> {
     const until = this.#clock.monotonic() + prefetchedTtlSeconds * 1000;
-    this.#disturbed = new Set(this.#busy);
+    this.#changedDuringList = new Set(this.#busy);
     const others = this.#others(maxIdsPerList - ids.length);
     const answers = await listMarkedObjects(this.#client, [...ids, ...others], signal);
     this.#forgetOld(this.#clock.monotonic());
     for (const id of others) {
-      if (!this.#disturbed.has(id)) this.#ahead.set(id, { found: answers.get(id) ?? [], until });
+      if (!this.#changedDuringList.has(id)) this.#pendingWrites.set(id, { snapshot: answers.get(id) ?? [], until });
     }
     return answers;
   }
 
   /** Removes expired prefetched results, and requests that are gone because their last reconcile is long ago. */
   #forgetOld(now: number): void {
-    for (const [id, ahead] of this.#ahead) if (ahead.until <= now) this.#ahead.delete(id);
+    for (const [id, ahead] of this.#pendingWrites) if (ahead.until <= now) this.#pendingWrites.delete(id);
     for (const [id, last] of this.#last) if (now - last > 2 * accessResyncSeconds * 1000) this.#last.delete(id);
   }
 
-  #others(most: number): readonly string[] {
+  #others(max: number): readonly string[] {
     const others: string[] = [];
     for (const { id, isWaiting } of this.#soon()) {
-      if (others.length >= most) break;
+      if (others.length >= max) break;
       const isMeant = isWaiting || this.#isDue(id);
-      if (isMeant && !this.#disturbed.has(id) && !this.#ahead.has(id)) others.push(id);
+      if (isMeant && !this.#changedDuringList.has(id) && !this.#pendingWrites.has(id)) others.push(id);
     }
     return others;
   }
@@ -157,7 +157,7 @@ async function listMarkedObjects(
 }
 
 /** The caches of a cluster are shared. */
-const sharedByClient = new WeakMap<KubeClient, Pick<TargetConnection, 'looks' | 'keys'>>();
+const sharedByClient = new WeakMap<KubeClient, Pick<TargetConnection, 'snapshots' | 'keys'>>();
 
 export async function openTargetConnection(
   services: Pick<Services, 'targets' | 'stores' | 'clock' | 'environment' | 'provider'>,
@@ -167,11 +167,11 @@ export async function openTargetConnection(
   const client = await services.targets.client(ref, server.url);
   const { clock } = services;
   const shared = sharedByClient.get(client) ?? {
-    looks: new AccessObjectCache(client, clock),
+    snapshots: new AccessObjectCache(client, clock),
     keys: new SigningKeyCache(client, clock),
   };
   sharedByClient.set(client, shared);
-  return { client, ...shared, soon: () => listPrefetchCandidates(services, ref) };
+  return { client, ...shared, refreshSoon: () => listPrefetchCandidates(services, ref) };
 }
 
 /** Token requests, pending ones first. */

@@ -35,8 +35,8 @@ export function describeOidcAccess(spec: OidcAccess, identity: AccessIdentity): 
 
 /** Users and groups with the prefix that the API server adds. Two colons before a name mark it as complete. */
 function toSubject({ kind, name, namespace }: Subject, spec: OidcAccess): Subject {
-  const wish = toDesiredTrust(spec);
-  const prefix = { User: wish.usernamePrefix, Group: wish.groupsPrefix }[kind] ?? '';
+  const desired = toDesiredTrust(spec);
+  const prefix = { User: desired.usernamePrefix, Group: desired.groupsPrefix }[kind] ?? '';
   const whole = name.startsWith('::') ? name.slice(2) : `${prefix}${name}`;
   if (kind === 'ServiceAccount') return { kind, name: whole, ...(namespace ? { namespace } : {}) };
   return { apiGroup: 'rbac.authorization.k8s.io', kind, name: whole };

@@ -27,15 +27,15 @@ export class TargetRejectionError extends Error {}
  * not changed. Returns the UID of the account, if one is requested.
  */
 export async function ensureAccess(
-  site: TargetConnection,
+  connection: TargetConnection,
   access: DesiredAccess,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { soon } = site;
+  const { refreshSoon } = connection;
   const ensure = (fresh: boolean) =>
-    site.looks.during(access.id, { signal, soon, fresh }, async (look) => {
+    connection.snapshots.during(access.id, { signal, refreshSoon, fresh }, async (look) => {
       try {
-        return { uid: await reconcileObjects(site.client, access, look, signal) };
+        return { uid: await reconcileObjects(connection.client, access, look, signal) };
       } catch (error) {
         // The object may be ours and created after the prefetch.
         if (look.isFresh || !(error instanceof NotManagedError)) throw error;
@@ -48,11 +48,11 @@ export async function ensureAccess(
 async function reconcileObjects(
   client: KubeClient,
   access: DesiredAccess,
-  { found, isFresh }: AccessObjectSnapshot,
+  { snapshot, isFresh }: AccessObjectSnapshot,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const of = (owner: ReturnType<typeof classifyMarkOwner>) =>
-    found.filter(({ object }) => classifyMarkOwner(object, access.request) === owner);
+    snapshot.filter(({ object }) => classifyMarkOwner(object, access.request) === owner);
   const present = new Map(of('own').map((one) => [kindKeyText(one), one.object]));
   try {
     await deleteObjects(client, of('former'), signal);
@@ -165,24 +165,28 @@ async function withRejectedEntry<T>(from: string, what: string, work: () => Prom
 type RequestMark = Pick<DesiredAccess, 'id' | 'request'>;
 
 /** Deletes all objects with the request's mark, bindings and roles first. Namespaces stay. */
-export async function revokeAccess(site: TargetConnection, mark: RequestMark, signal: AbortSignal): Promise<void> {
-  await deleteMarked(site, mark, signal, () => true);
+export async function revokeAccess(
+  connection: TargetConnection,
+  mark: RequestMark,
+  signal: AbortSignal,
+): Promise<void> {
+  await deleteMarked(connection, mark, signal, () => true);
 }
 
 /** The same without the account: it has no rights then, and gets new ones if the request asks for them later. */
-export async function revokeRoles(site: TargetConnection, mark: RequestMark, signal: AbortSignal): Promise<void> {
-  await deleteMarked(site, mark, signal, (type) => type !== ServiceAccount);
+export async function revokeRoles(connection: TargetConnection, mark: RequestMark, signal: AbortSignal): Promise<void> {
+  await deleteMarked(connection, mark, signal, (type) => type !== ServiceAccount);
 }
 
 async function deleteMarked(
-  site: TargetConnection,
+  connection: TargetConnection,
   { id, request }: RequestMark,
   signal: AbortSignal,
   isMeant: (type: ResourceType) => boolean,
 ): Promise<void> {
-  const { client, looks, soon } = site;
-  await looks.during(id, { signal, soon, fresh: true }, async ({ found }) => {
-    const own = found.filter(({ type, object }) => isMeant(type) && classifyMarkOwner(object, request) !== 'other');
+  const { client, snapshots, refreshSoon } = connection;
+  await snapshots.during(id, { signal, refreshSoon, fresh: true }, async ({ snapshot }) => {
+    const own = snapshot.filter(({ type, object }) => isMeant(type) && classifyMarkOwner(object, request) !== 'other');
     await deleteObjects(client, own, signal);
   });
 }

@@ -7,7 +7,7 @@ import { ensureAccess, revokeRoles } from './ensure-access.ts';
  * access of its earlier spec, because its current spec does not ask for it.
  */
 export async function ensureRequestedAccess(
-  site: TargetConnection,
+  connection: TargetConnection,
   identity: AccessIdentity,
   describe: () => DesiredAccess,
   signal: AbortSignal,
@@ -16,8 +16,8 @@ export async function ensureRequestedAccess(
   try {
     access = describe();
   } catch (error) {
-    if (error instanceof InvalidAccessRequestError) await revokeRoles(site, identity, signal);
+    if (error instanceof InvalidAccessRequestError) await revokeRoles(connection, identity, signal);
     throw error;
   }
-  return await ensureAccess(site, access, signal);
+  return await ensureAccess(connection, access, signal);
 }

@@ -6,13 +6,13 @@ export type DesiredTrustWithCa = DesiredTrust & { readonly ca: string | undefine
 
 /** The trust that a request gets: the desired one, its previous one, or none for now. */
 interface TrustChoice {
-  readonly wish: DesiredTrustWithCa | undefined;
+  readonly desired: DesiredTrustWithCa | undefined;
   /** Why the desired trust is never applied. */
   readonly failed?: string;
   /** The desired trust is applied later. */
-  readonly waits?: boolean;
+  readonly waiting?: boolean;
   /** Its issuer is the next to be tried, if the request is admitted. */
-  readonly takesTurn?: boolean;
+  readonly isNext?: boolean;
 }
 
 /**
@@ -27,12 +27,12 @@ export function chooseDesiredTrust(
 ): TrustChoice {
   const id = hashCandidate(asked);
   const kept = findTrustInForce(record, uid);
-  const failure = record?.failed?.find((one) => one.uid === uid && one.wish === id);
-  if (failure) return { wish: kept, failed: describeFailure(failure.machine, kept !== undefined) };
+  const failure = record?.failed?.find((one) => one.uid === uid && one.desired === id);
+  if (failure) return { desired: kept, failed: describeFailure(failure.machine, kept !== undefined) };
   const isDoubtful = (record?.doubtful ?? []).length > 0;
-  if (!isDoubtful || (kept && hashCandidate(kept) === id)) return { wish: asked };
+  if (!isDoubtful || (kept && hashCandidate(kept) === id)) return { desired: asked };
   const takesTurn = record?.complete === true && (turn === undefined || turn === asked.issuer);
-  return takesTurn ? { wish: asked, takesTurn } : { wish: kept, waits: true };
+  return takesTurn ? { desired: asked, isNext: takesTurn } : { desired: kept, waiting: true };
 }
 
 function hashCandidate({ clientId, ca, ...settings }: DesiredTrustWithCa): string {

@@ -35,7 +35,7 @@ export interface TrustDifference {
   /** Whether it holds the virtual address of the control planes. */
   readonly sharedAddress: VirtualAddressState;
   /** Its current configuration has the previous trust. */
-  readonly runsBefore: boolean;
+  readonly isEarlierRun: boolean;
 }
 
 /** The trust state of a control plane. */
@@ -48,80 +48,83 @@ export type ControlPlaneTrust =
 
 /** Compares the configuration of the node and its running API server with the desired trust. Read-only. */
 export async function observeControlPlaneTrust(
-  plane: ControlPlane,
+  controlPlane: ControlPlane,
   trust: readonly OidcTrust[],
   before: readonly OidcTrust[] | undefined,
 ): Promise<ControlPlaneTrust> {
-  return await queryNode(plane, async (node) => {
-    const { config: present, sharedAddress } = await readPersistentConfig(node, plane);
+  return await queryNode(controlPlane, async (node) => {
+    const { config: present, sharedAddress } = await readPersistentConfig(node, controlPlane);
     const config = setOidcTrust(present, trust);
-    const runsBefore = before !== undefined && setOidcTrust(present, before) === undefined;
-    if (config) return { kind: 'differs', config, sharedAddress, runsBefore };
-    const pod = await findApiServerPod(node, plane);
-    if (!pod || !(await hasRenderedTrust(node, pod, trust, plane)))
+    const isEarlierRun = before !== undefined && setOidcTrust(present, before) === undefined;
+    if (config) return { kind: 'differs', config, sharedAddress, isEarlierRun };
+    const pod = await findApiServerPod(node, controlPlane);
+    if (!pod || !(await hasRenderedTrust(node, pod, trust, controlPlane)))
       return { kind: 'waits', message: 'it takes its new configuration in' };
-    const message = await findServingProblem(plane, pod);
+    const message = await findServingProblem(controlPlane, pod);
     return message ? { kind: 'waits', message } : { kind: 'trusts' };
   });
 }
 
 /** Why a control plane is not healthy enough for a restart of another API server; undefined if it is. */
-export async function findHealthProblem(plane: ControlPlane): Promise<string | undefined> {
-  const look = await queryNode(plane, async (node): Promise<ControlPlaneTrust> => {
-    const unwell = await findEtcdProblem(node, plane);
+export async function findHealthProblem(controlPlane: ControlPlane): Promise<string | undefined> {
+  const observation = await queryNode(controlPlane, async (node): Promise<ControlPlaneTrust> => {
+    const unwell = await findEtcdProblem(node, controlPlane);
     if (unwell !== undefined) return { kind: 'waits', message: unwell };
-    const pod = await findApiServerPod(node, plane);
-    const message = pod ? await findServingProblem(plane, pod) : 'it has no API server yet';
+    const pod = await findApiServerPod(node, controlPlane);
+    const message = pod ? await findServingProblem(controlPlane, pod) : 'it has no API server yet';
     return message ? { kind: 'waits', message } : { kind: 'trusts' };
   });
-  return look.kind === 'trusts' || look.kind === 'differs' ? undefined : look.message;
+  return observation.kind === 'trusts' || observation.kind === 'differs' ? undefined : observation.message;
 }
 
 /** Whether the etcd member of a node is healthy, so that its API server can run. */
-export async function hasHealthyEtcd(plane: ControlPlane): Promise<boolean> {
-  const found = await queryNode(plane, async (node) => (await findEtcdProblem(node, plane)) === undefined);
+export async function hasHealthyEtcd(controlPlane: ControlPlane): Promise<boolean> {
+  const found = await queryNode(
+    controlPlane,
+    async (node) => (await findEtcdProblem(node, controlPlane)) === undefined,
+  );
   return found === true;
 }
 
-async function findEtcdProblem(node: TalosClient, plane: ControlPlane): Promise<string | undefined> {
-  const { errors, leaderId, learner } = await node.etcdStatus(plane);
+async function findEtcdProblem(node: TalosClient, controlPlane: ControlPlane): Promise<string | undefined> {
+  const { errors, leaderId, learner } = await node.etcdStatus(controlPlane);
   const isWell = errors.length === 0 && !learner && !/^0*$/.test(leaderId);
   return isWell ? undefined : 'its etcd member is not healthy';
 }
 
 /** Whether etcd has exactly `count` voting members and no others, as this node reports it. */
-export async function findMembershipProblem(plane: ControlPlane, count: number): Promise<string | undefined> {
-  const look = await queryNode(plane, async (node): Promise<ControlPlaneTrust> => {
-    const members = await node.etcdMembers(plane);
+export async function findMembershipProblem(controlPlane: ControlPlane, count: number): Promise<string | undefined> {
+  const observation = await queryNode(controlPlane, async (node): Promise<ControlPlaneTrust> => {
+    const members = await node.etcdMembers(controlPlane);
     const voting = members.filter(({ learner }) => !learner).length;
     const whole = members.length === count && voting === count;
     return whole ? { kind: 'trusts' } : { kind: 'waits', message: `etcd has ${voting} voting members of ${count}` };
   });
-  return 'message' in look ? look.message : undefined;
+  return 'message' in observation ? observation.message : undefined;
 }
 
 /** Applies a configuration without a reboot, or fails. Mode `try`: Talos reverts it after one minute. */
 export async function applyNodeConfig(
-  plane: ControlPlane,
+  controlPlane: ControlPlane,
   config: SecretString,
   mode: 'no-reboot' | 'try' = 'no-reboot',
 ): Promise<NodeFailure | undefined> {
-  return await queryNode(plane, async (node) => {
-    await node.applyConfiguration(config, mode, plane);
+  return await queryNode(controlPlane, async (node) => {
+    await node.applyConfiguration(config, mode, controlPlane);
     return undefined;
   });
 }
 
 /** Sends requests to a node. Errors of the node become a NodeFailure. */
 export async function queryNode<T>(
-  plane: ControlPlane,
+  controlPlane: ControlPlane,
   work: (node: TalosClient) => Promise<T>,
 ): Promise<T | NodeFailure> {
-  const node = plane.services.targets.talos(plane.cluster, plane.address);
+  const node = controlPlane.services.targets.talos(controlPlane.cluster, controlPlane.address);
   try {
     return await work(node);
   } catch (error) {
-    plane.signal.throwIfAborted();
+    controlPlane.signal.throwIfAborted();
     if (error instanceof ProviderError && error.retry !== 'bug')
       return { kind: 'silent', message: error.message.replace(/\.$/, ''), code: error.code };
     throw error;
@@ -131,21 +134,21 @@ export async function queryNode<T>(
 }
 
 /** Asks at the node's own address: the mirror Pod has the current version and is Ready, and `/readyz` succeeds. */
-async function findServingProblem(plane: ControlPlane, pod: ApiServerPod): Promise<string | undefined> {
-  const url = `https://${toAuthority(plane.address, pod.port)}`;
-  const client = await plane.services.targets.nodeClient(plane.cluster, url);
+async function findServingProblem(controlPlane: ControlPlane, pod: ApiServerPod): Promise<string | undefined> {
+  const url = `https://${toAuthority(controlPlane.address, pod.port)}`;
+  const client = await controlPlane.services.targets.nodeClient(controlPlane.cluster, url);
   try {
     // The kubelet appends the name of the node, which is the name of the Machine.
-    const name = `${pod.name}-${plane.machine.metadata.name}`;
-    const mirror = await client.find(Pod, { namespace: 'kube-system', name }, plane.signal);
+    const name = `${pod.name}-${controlPlane.machine.metadata.name}`;
+    const mirror = await client.find(Pod, { namespace: 'kube-system', name }, controlPlane.signal);
     const versions = talosAnnotations(mirror?.metadata.annotations ?? {});
     const isCurrent = Object.entries(pod.versions).every(([key, value]) => versions[key] === value);
     const isReady = mirror?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
     if (!isCurrent || !isReady) return 'its API server restarts';
-    await client.raw('GET', '/readyz', undefined, plane.signal);
+    await client.raw('GET', '/readyz', undefined, controlPlane.signal);
     return undefined;
   } catch (error) {
-    plane.signal.throwIfAborted();
+    controlPlane.signal.throwIfAborted();
     if (error instanceof KubeError || error instanceof ProviderError) return 'its API server does not answer';
     throw error;
   } finally {

@@ -25,19 +25,20 @@ type InstanceStores = ProviderInstance & Pick<Services, 'stores'>;
 /** Decides the OIDC issuers that a Cluster must trust, from the caches. */
 export function decideClusterTrust(services: InstanceStores, known: ClusterTrustInput): TrustDecision {
   const { spec, record, machines } = known;
-  const planes = controlPlanesOf(machines);
-  const versions = planes.length > 0 ? planes.map((machine) => machine.spec.talosVersion) : [spec.talos.version];
+  const controlPlanes = controlPlanesOf(machines);
+  const versions =
+    controlPlanes.length > 0 ? controlPlanes.map((machine) => machine.spec.talosVersion) : [spec.talos.version];
   const authorities = new Map(spec.access.oidcIssuers.map(({ issuer, caBundle }) => [issuer, caBundle]));
   const hasFile = (ca: string): boolean =>
-    planes.every((machine) => machine.spec.issuerAuthorities?.includes(issuerCaId(ca)));
+    controlPlanes.every((machine) => machine.spec.issuerAuthorities?.includes(issuerCaId(ca)));
   return decideTrust({
     record,
     requests: findOidcRequests(services, known),
     many: versions.every((version) => isAtLeastMinor(version, '1.14')),
     authorities,
     hasFile,
-    ownIssuers: findOwnIssuers(spec, known.endpoint ?? planes[0]?.spec.endpoint),
-    taken: findTrustPatchField(spec),
+    ownIssuers: findOwnIssuers(spec, known.endpoint ?? controlPlanes[0]?.spec.endpoint),
+    usedIssuers: findTrustPatchField(spec),
     config: known.config,
   });
 }

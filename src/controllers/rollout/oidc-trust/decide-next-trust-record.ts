@@ -17,14 +17,14 @@ interface NextRecordInput {
   readonly trust: TrustDecision | undefined;
   readonly machines: readonly Machine[];
   /** The progress of the current record, if it was observed. */
-  readonly roll?: Pick<TrustRolloutState, 'failed'> | undefined;
+  readonly rollout?: Pick<TrustRolloutState, 'failed'> | undefined;
 }
 
 /** The next trust record, if it differs from the current one. */
-export function decideNextTrustRecord({ secrets, trust, machines, roll }: NextRecordInput): TrustRecord | undefined {
+export function decideNextTrustRecord({ secrets, trust, machines, rollout }: NextRecordInput): TrustRecord | undefined {
   const record = secrets?.trust;
   if (!secrets || !trust || (!record && trust.entries.length === 0)) return undefined;
-  if (record && roll?.failed !== undefined) return rollBackRecord(record, roll.failed);
+  if (record && rollout?.failed !== undefined) return rollBackRecord(record, rollout.failed);
   if (record && isTrialRunning(record, machines)) return undefined;
   if (!record || !isSameTrust(record.entries, trust.entries)) return beginRecord(record, trust, secrets, machines);
   const isComplete = secrets.bootstrappedAt !== undefined && !isTrustRolloutDue(machines, record);

@@ -27,7 +27,7 @@ const view = (requests: readonly AccessRequest[], more: Partial<TrustView> = {})
   authorities: new Map(),
   hasFile: () => true,
   ownIssuers: ['https://192.168.10.20:6443'],
-  taken: undefined,
+  usedIssuers: undefined,
   config: 'home',
   ...more,
 });
@@ -113,11 +113,11 @@ describe('the trust of a cluster', () => {
     [
       'a trust that a patch configures',
       other,
-      { taken: 'talos.patches[0]' },
+      { usedIssuers: 'talos.patches[0]' },
       /ProviderConfig home says itself .*talos\.patches\[0\]/,
     ],
   ])('rejects %s, with the field and the action to take', (_, oidc, more, sentence) => {
-    const first = decideTrust(view([asking('a')], more.taken ? {} : more));
+    const first = decideTrust(view([asking('a')], more.usedIssuers ? {} : more));
     const record = recordOf(first);
     const { refused, entries } = decideTrust(
       view([asking('a'), asking('bb', { name: 'b', ...oidc })], { ...more, record }),
@@ -156,14 +156,14 @@ describe('the trust of a cluster', () => {
 
   it('accepts or rejects two requests together regardless of their order', () => {
     const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:');
-    const wish = fc.record({
+    const desired = fc.record({
       issuer: fc.constantFrom(issuer, other.issuer),
       clientID: fc.constantFrom('kube', 'web'),
       usernamePrefix: word,
       groupsPrefix: word,
     });
     fc.assert(
-      fc.property(wish, wish, fc.boolean(), (one, two, many) => {
+      fc.property(desired, desired, fc.boolean(), (one, two, many) => {
         const count = (first: typeof one, second: typeof one) =>
           decideTrust(view([asking('a', first), asking('bb', second)], { many })).refused.size;
         fc.pre([one, two].every((each) => decideTrust(view([asking('a', each)], { many })).refused.size === 0));
@@ -188,15 +188,15 @@ describe('the trust of a cluster', () => {
 
   it('is stable without changes, for any requests in any order', () => {
     const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:', 'system:');
-    const wish = fc.record({
+    const desired = fc.record({
       issuer: fc.constantFrom(issuer, other.issuer, 'https://third.example.org'),
       clientID: fc.constantFrom('kube', 'web'),
       usernamePrefix: word,
       groupsPrefix: word,
     });
     fc.assert(
-      fc.property(fc.array(wish, { maxLength: 5 }), fc.boolean(), (wishes, many) => {
-        const requests = wishes.map((one, i) => asking('abcdefgh'.slice(0, i + 1), one));
+      fc.property(fc.array(desired, { maxLength: 5 }), fc.boolean(), (desiredSpecs, many) => {
+        const requests = desiredSpecs.map((one, i) => asking('abcdefgh'.slice(0, i + 1), one));
         const first = decideTrust(view(requests, { many }));
         const again = decideTrust(view([...requests].reverse(), { many, record: recordOf(first) }));
         expect(isSameTrust(again.entries, first.entries)).toBe(true);

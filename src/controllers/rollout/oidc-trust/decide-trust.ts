@@ -21,7 +21,7 @@ export interface TrustView {
    */
   readonly ownIssuers: readonly string[];
   /** The field of the ProviderConfig that already configures the authentication of API servers. */
-  readonly taken: string | undefined;
+  readonly usedIssuers: string | undefined;
   readonly config: string;
 }
 
@@ -65,18 +65,18 @@ export function decideTrust(view: TrustView): TrustDecision {
     const asked = toDesiredTrust(request.spec.oidc);
     const choice = chooseDesiredTrust(view.record, uid, { ...asked, ca: chooseCa(view, asked.issuer) }, turn);
     if (choice.failed !== undefined) failed.set(uid, choice.failed);
-    if (choice.waits) waiting.add(uid);
-    const { wish } = choice;
-    if (!wish) continue;
+    if (choice.waiting) waiting.add(uid);
+    const { desired } = choice;
+    if (!desired) continue;
     const holder = (entry: TrustEntry): string => names.get(entry.requests[0]?.uid ?? '') ?? '';
-    const refusal = findRejection(request, wish, entries, view, holder);
+    const refusal = findRejection(request, desired, entries, view, holder);
     if (refusal !== undefined) refused.set(uid, refusal);
     else {
-      addToEntries(entries, view, uid, wish);
-      if (choice.takesTurn) turn = wish.issuer;
+      addToEntries(entries, view, uid, desired);
+      if (choice.isNext) turn = desired.issuer;
     }
   }
-  return { entries, requests, refused, failed, waiting, isTaken: view.taken !== undefined };
+  return { entries, requests, refused, failed, waiting, isTaken: view.usedIssuers !== undefined };
 }
 
 /**
@@ -98,45 +98,45 @@ function sortByPrecedence({ record, requests }: TrustView): AccessRequest[] {
 }
 
 /** The first field in which a request differs from the trusted settings of its issuer. */
-function findDifferingField(entry: TrustEntry, wish: DesiredTrust): keyof typeof trustFieldNames | undefined {
+function findDifferingField(entry: TrustEntry, desired: DesiredTrust): keyof typeof trustFieldNames | undefined {
   const keys = ['issuer', 'usernameClaim', 'usernamePrefix', 'groupsClaim', 'groupsPrefix'] as const;
-  return keys.find((key) => entry[key] !== wish[key]);
+  return keys.find((key) => entry[key] !== desired[key]);
 }
 
 function findRejection(
   { spec, metadata }: AccessRequest,
-  wish: DesiredTrust,
+  desired: DesiredTrust,
   entries: readonly TrustEntry[],
   view: TrustView,
   holder: (entry: TrustEntry) => string,
 ): string | undefined {
   const mistakes = spec.oidc ? validateDesiredTrust(spec.oidc, { hasUserRules: view.many }) : [];
   if (mistakes.length > 0) return mistakes.join(' ');
-  if (view.taken && !isTrustedFor(view.record, metadata.uid))
-    return `spec.oidc: ProviderConfig ${view.config} says itself whom the API servers trust (${view.taken}). Take that out of it, or ask for a token (spec.token).`;
-  if (view.ownIssuers.includes(wish.issuer))
-    return `spec.oidc.issuer: ${wish.issuer} issues the tokens of the cluster's own ServiceAccounts. Name another issuer.`;
-  const same = entries.find((entry) => entry.issuer === wish.issuer);
-  if (same) return findSameIssuerRejection(same, wish, view, holder(same));
-  return findNewIssuerRejection(wish, entries, view, holder);
+  if (view.usedIssuers && !isTrustedFor(view.record, metadata.uid))
+    return `spec.oidc: ProviderConfig ${view.config} says itself whom the API servers trust (${view.usedIssuers}). Take that out of it, or ask for a token (spec.token).`;
+  if (view.ownIssuers.includes(desired.issuer))
+    return `spec.oidc.issuer: ${desired.issuer} issues the tokens of the cluster's own ServiceAccounts. Name another issuer.`;
+  const same = entries.find((entry) => entry.issuer === desired.issuer);
+  if (same) return findSameIssuerRejection(same, desired, view, holder(same));
+  return findNewIssuerRejection(desired, entries, view, holder);
 }
 
 function findSameIssuerRejection(
   entry: TrustEntry,
-  wish: DesiredTrust,
+  desired: DesiredTrust,
   view: TrustView,
   holder: string,
 ): string | undefined {
-  const field = findDifferingField(entry, wish);
+  const field = findDifferingField(entry, desired);
   if (field !== undefined)
     return `spec.oidc.${trustFieldNames[field]}: AccessRequest ${holder} has the same issuer with ${JSON.stringify(entry[field as keyof DesiredTrust & keyof TrustEntry])} here, and an issuer is trusted in one way only. Use the same, or delete that request.`;
-  const other = entry.requests.find(({ clientId }) => clientId !== wish.clientId);
+  const other = entry.requests.find(({ clientId }) => clientId !== desired.clientId);
   if (view.many || !other) return undefined;
   return `spec.oidc.clientID: before Talos 1.14 a cluster trusts an issuer for one client, and AccessRequest ${holder} has it for ${other.clientId}. Use the same, or a cluster with Talos 1.14.`;
 }
 
 function findNewIssuerRejection(
-  wish: DesiredTrust,
+  desired: DesiredTrust,
   entries: readonly TrustEntry[],
   view: TrustView,
   holder: (entry: TrustEntry) => string,
@@ -147,32 +147,32 @@ function findNewIssuerRejection(
   if (entries.length >= maxIssuers)
     return `spec.oidc.issuer: the cluster trusts ${maxIssuers} issuers, and Kubernetes takes no more. Delete another request.`;
   for (const key of ['usernamePrefix', 'groupsPrefix'] as const) {
-    const other = entries.find((entry) => wish[key].startsWith(entry[key]) || entry[key].startsWith(wish[key]));
+    const other = entries.find((entry) => desired[key].startsWith(entry[key]) || entry[key].startsWith(desired[key]));
     if (other)
-      return `spec.oidc.${key}: with ${JSON.stringify(wish[key])} this issuer could speak for those of ${other.issuer}, which AccessRequest ${holder(other)} has trusted with ${JSON.stringify(other[key])}. Choose one so that neither begins with the other.`;
+      return `spec.oidc.${key}: with ${JSON.stringify(desired[key])} this issuer could speak for those of ${other.issuer}, which AccessRequest ${holder(other)} has trusted with ${JSON.stringify(other[key])}. Choose one so that neither begins with the other.`;
   }
-  return view.many ? undefined : findArgumentsRejection(wish, view);
+  return view.many ? undefined : findArgumentsRejection(desired, view);
 }
 
-function findArgumentsRejection(wish: DesiredTrust, view: TrustView): string | undefined {
-  const ca = view.authorities.get(wish.issuer);
-  const isTrusted = view.record?.entries.some(({ issuer }) => issuer === wish.issuer);
+function findArgumentsRejection(desired: DesiredTrust, view: TrustView): string | undefined {
+  const ca = view.authorities.get(desired.issuer);
+  const isTrusted = view.record?.entries.some(({ issuer }) => issuer === desired.issuer);
   if (ca !== undefined && !isTrusted && !view.hasFile(ca))
-    return `spec.oidc.issuer: ProviderConfig ${view.config} has an authority for ${wish.issuer} (access.oidcIssuers), but the control planes of this Cluster were made before, and Talos before 1.14 takes such a file only when a node is made. Use a new Cluster, or one with Talos 1.14.`;
-  const { clientId, ...settings } = wish;
+    return `spec.oidc.issuer: ProviderConfig ${view.config} has an authority for ${desired.issuer} (access.oidcIssuers), but the control planes of this Cluster were made before, and Talos before 1.14 takes such a file only when a node is made. Use a new Cluster, or one with Talos 1.14.`;
+  const { clientId, ...settings } = desired;
   const unfit = findFieldUnfitForArguments({ ...settings, clientIds: [clientId] });
   if (unfit === undefined) return undefined;
   const field = unfit === 'clientIds' || unfit === 'ca' ? 'clientID' : trustFieldNames[unfit];
   return `spec.oidc.${field}: before Talos 1.14 it must not hold a $, and a prefix must not be a single dash. Choose another, or use a cluster with Talos 1.14.`;
 }
 
-function addToEntries(entries: TrustEntry[], view: TrustView, uid: string, wish: DesiredTrustWithCa): void {
-  const { clientId, ca, ...settings } = wish;
+function addToEntries(entries: TrustEntry[], view: TrustView, uid: string, desired: DesiredTrustWithCa): void {
+  const { clientId, ca, ...settings } = desired;
   const before = view.record?.entries.find((entry) => entry.requests.some((request) => request.uid === uid));
   const old = before?.requests.find((request) => request.uid === uid);
-  const same = before !== undefined && findDifferingField(before, wish) === undefined && old?.clientId === clientId;
+  const same = before !== undefined && findDifferingField(before, desired) === undefined && old?.clientId === clientId;
   const request = { uid, clientId, complete: same && old.complete };
-  const i = entries.findIndex((entry) => entry.issuer === wish.issuer);
+  const i = entries.findIndex((entry) => entry.issuer === desired.issuer);
   const entry = entries[i];
   if (entry) {
     entries[i] = { ...entry, requests: [...entry.requests, request] };

@@ -50,11 +50,12 @@ const fieldChecks = {
  * rules for user names that an issuer must not use, which is so from Talos 1.14 on.
  */
 export function validateDesiredTrust(oidc: OidcAccess, { hasUserRules }: { readonly hasUserRules: boolean }): string[] {
-  const wish = toDesiredTrust(oidc);
+  const desired = toDesiredTrust(oidc);
   const fields = Object.entries(trustFieldNames) as [keyof DesiredTrust, string][];
   return fields.flatMap(([key, field]) => {
     const why =
-      fieldChecks[key](wish[key]) ?? (isPrefix(key) ? findSystemPrefixProblem(wish[key], hasUserRules) : undefined);
+      fieldChecks[key](desired[key]) ??
+      (isPrefix(key) ? findSystemPrefixProblem(desired[key], hasUserRules) : undefined);
     return why === undefined ? [] : [`spec.oidc.${field}: ${why}`];
   });
 }

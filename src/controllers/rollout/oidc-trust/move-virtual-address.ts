@@ -16,15 +16,15 @@ const pollIntervalMs = 500;
  */
 export async function moveVirtualAddress(
   services: { readonly clock: Clock; readonly log: Log },
-  plane: ControlPlane,
+  controlPlane: ControlPlane,
   sharedAddress: VirtualAddressState,
   others: readonly ControlPlane[],
 ): Promise<NodeFailure | undefined> {
-  const { virtualAddress } = plane.machine.spec;
-  const { name } = plane.machine.metadata;
+  const { virtualAddress } = controlPlane.machine.spec;
+  const { name } = controlPlane.machine.metadata;
   if (virtualAddress === undefined || sharedAddress.kind === 'none') return undefined;
   if (sharedAddress.kind === 'held' && others.length > 0) {
-    const refusal = await applyNodeConfig(plane, sharedAddress.without, 'try');
+    const refusal = await applyNodeConfig(controlPlane, sharedAddress.without, 'try');
     if (refusal !== undefined) return refusal;
   }
   const successor = await awaitNewHolder(services.clock, others, virtualAddress);

@@ -22,7 +22,7 @@ interface RolloutContext {
   readonly signal: AbortSignal;
   readonly log: Log;
   /** Records the control plane of the trial before its configuration is changed. */
-  noteTrial(machine: string): Promise<void>;
+  recordTrial(machine: string): Promise<void>;
 }
 
 /** The progress of the rollout over all control planes. */
@@ -54,20 +54,20 @@ export async function rollOutTrust(
   record: TrustRecord,
   context: RolloutContext,
 ): Promise<TrustRolloutState> {
-  const planes = controlPlanesOf(machines);
-  const looks = await observeControlPlanes(services, cluster, planes, record, context.signal);
-  const current = await recordUpdated(services, machines, looks, hashTrustRecord(record), context);
+  const controlPlanes = controlPlanesOf(machines);
+  const observations = await observeControlPlanes(services, cluster, controlPlanes, record, context.signal);
+  const current = await recordUpdated(services, machines, observations, hashTrustRecord(record), context);
   const state = {
-    updated: planes.length - looks.filter(({ look }) => look.kind !== 'trusts').length,
+    updated: controlPlanes.length - observations.filter(({ observation }) => observation.kind !== 'trusts').length,
     machines: current,
   };
-  const total = planes.length;
+  const total = controlPlanes.length;
   const { clock, connections } = services;
   const waitingTimes = connections.get('trust-trials', () => new WaitDurations(clock));
-  const roll: TrustRollout = { clock, record, onTrial: needsTrial(record, current), waitingTimes, context };
-  const failed = await findFailure(roll, looks);
+  const rollout: TrustRollout = { clock, record, onTrial: needsTrial(record, current), waitingTimes, context };
+  const failed = await findFailure(rollout, observations);
   if (failed !== undefined) return { ...state, total, failed, message: `${failed}: its API server does not come up.` };
-  return { ...state, total, ...(await changeNext(roll, looks)) };
+  return { ...state, total, ...(await changeNext(rollout, observations)) };
 }
 
 /** One observation of the control planes and the state that follows from it. */
@@ -86,40 +86,43 @@ type RolloutProgress = Pick<TrustRolloutState, 'message' | 'failed'>;
 /** The control plane whose API server did not start with the record in time, although its etcd is healthy. */
 async function findFailure(
   { record, onTrial, waitingTimes }: TrustRollout,
-  looks: readonly ObservedControlPlane[],
+  observations: readonly ObservedControlPlane[],
 ): Promise<string | undefined> {
-  const stuck = looks.filter(({ plane, look }) => {
-    const { name } = plane.machine.metadata;
+  const stuck = observations.filter(({ controlPlane, observation }) => {
+    const { name } = controlPlane.machine.metadata;
     const key = `${name} ${hashTrustRecord(record)}`;
-    const patience = onTrial && look.kind === 'waits' ? findTrialTimeoutMs(record, name) : undefined;
-    if (patience !== undefined) return waitingTimes.see(key) >= patience;
+    const patience = onTrial && observation.kind === 'waits' ? findTrialTimeoutMs(record, name) : undefined;
+    if (patience !== undefined) return waitingTimes.record(key) >= patience;
     waitingTimes.forget(key);
     return false;
   });
   const [first] = stuck;
-  return first && (await hasHealthyEtcd(first.plane)) ? first.plane.machine.metadata.name : undefined;
+  return first && (await hasHealthyEtcd(first.controlPlane)) ? first.controlPlane.machine.metadata.name : undefined;
 }
 
 interface ObservedControlPlane {
-  readonly plane: ControlPlane;
-  readonly look: ControlPlaneTrust;
+  readonly controlPlane: ControlPlane;
+  readonly observation: ControlPlaneTrust;
 }
 
 async function observeControlPlanes(
   services: Services,
   cluster: ClusterIdentity,
-  planes: readonly Machine[],
+  controlPlanes: readonly Machine[],
   record: TrustRecord,
   signal: AbortSignal,
 ): Promise<ObservedControlPlane[]> {
   const [trust, id] = [toOidcTrust(record.entries), hashTrustRecord(record)];
   return await Promise.all(
-    planes.map(async (machine): Promise<ObservedControlPlane> => {
+    controlPlanes.map(async (machine): Promise<ObservedControlPlane> => {
       const address = String(machine.status?.progress?.facts['address'] ?? '');
-      const plane = { services, cluster, machine, address, signal };
-      if (machine.status?.trust === id) return { plane, look: { kind: 'trusts' } };
-      if (address === '') return { plane, look: { kind: 'silent', message: 'it is being made' } };
-      return { plane, look: await observeControlPlaneTrust(plane, trust, record.before && toOidcTrust(record.before)) };
+      const controlPlane = { services, cluster, machine, address, signal };
+      if (machine.status?.trust === id) return { controlPlane, observation: { kind: 'trusts' } };
+      if (address === '') return { controlPlane, observation: { kind: 'silent', message: 'it is being made' } };
+      return {
+        controlPlane,
+        observation: await observeControlPlaneTrust(controlPlane, trust, record.before && toOidcTrust(record.before)),
+      };
     }),
   );
 }
@@ -128,14 +131,14 @@ async function observeControlPlanes(
 async function recordUpdated(
   { kube }: Services,
   machines: readonly Machine[],
-  looks: readonly ObservedControlPlane[],
+  observations: readonly ObservedControlPlane[],
   trust: string,
   { signal, log }: RolloutContext,
 ): Promise<Machine[]> {
   const fresh = new Map<string, Machine>();
-  for (const { plane, look } of looks) {
-    const { name } = plane.machine.metadata;
-    if (look.kind !== 'trusts' || plane.machine.status?.trust === trust) continue;
+  for (const { controlPlane, observation } of observations) {
+    const { name } = controlPlane.machine.metadata;
+    if (observation.kind !== 'trusts' || controlPlane.machine.status?.trust === trust) continue;
     fresh.set(name, await kube.merge(Machine, { name }, { status: { trust } }, { subresource: 'status' }, signal));
     log.info({ machine: name, trust }, 'control plane trusts the OIDC issuers it is to trust');
   }
@@ -143,54 +146,62 @@ async function recordUpdated(
 }
 
 /** Changes at most one control plane. Returns the reason of a wait; undefined when the rollout is complete. */
-async function changeNext(roll: TrustRollout, looks: readonly ObservedControlPlane[]): Promise<RolloutProgress> {
-  const waiting = looks.find(({ look }) => look.kind === 'waits') ?? looks.find(({ look }) => look.kind === 'silent');
-  let obstacle = waiting && describeObserved(waiting.plane, waiting.look);
-  for (const { plane, look } of sortForChange(looks)) {
-    const others = looks.filter((other) => other.plane !== plane);
-    const why = (await findChangeObstacle(roll, plane, others)) ?? (await findTrialObstacle(roll, plane, look));
-    if (why === undefined) return await changeControlPlane(roll, plane, look, others);
-    obstacle ??= why;
+async function changeNext(
+  rollout: TrustRollout,
+  observations: readonly ObservedControlPlane[],
+): Promise<RolloutProgress> {
+  const waiting =
+    observations.find(({ observation }) => observation.kind === 'waits') ??
+    observations.find(({ observation }) => observation.kind === 'silent');
+  let problem = waiting && describeObserved(waiting.controlPlane, waiting.observation);
+  for (const { controlPlane, observation } of sortForChange(observations)) {
+    const others = observations.filter((other) => other.controlPlane !== controlPlane);
+    const why =
+      (await findChangeObstacle(rollout, controlPlane, others)) ??
+      (await findTrialObstacle(rollout, controlPlane, observation));
+    if (why === undefined) return await changeControlPlane(rollout, controlPlane, observation, others);
+    problem ??= why;
   }
-  return { message: obstacle };
+  return { message: problem };
 }
 
 /** An API server that is already down must not count as a failure of the new trust. */
 async function findTrialObstacle(
   { record, onTrial }: TrustRollout,
-  plane: ControlPlane,
-  look: TrustDifference,
+  controlPlane: ControlPlane,
+  observation: TrustDifference,
 ): Promise<string | undefined> {
-  const { name } = plane.machine.metadata;
-  if (!onTrial || !look.runsBefore || record.trial === name) return undefined;
-  const why = await findHealthProblem(plane);
+  const { name } = controlPlane.machine.metadata;
+  if (!onTrial || !observation.isEarlierRun || record.trial === name) return undefined;
+  const why = await findHealthProblem(controlPlane);
   return why === undefined ? undefined : `${name}: ${why}.`;
 }
 
 /** The control planes to change. The holder of the virtual address is last, so that the address moves only once. */
 function sortForChange(
-  looks: readonly ObservedControlPlane[],
-): (ObservedControlPlane & { readonly look: TrustDifference })[] {
-  const differing = looks.filter(
-    (seen): seen is ObservedControlPlane & { look: TrustDifference } => seen.look.kind === 'differs',
+  observations: readonly ObservedControlPlane[],
+): (ObservedControlPlane & { readonly observation: TrustDifference })[] {
+  const differing = observations.filter(
+    (seen): seen is ObservedControlPlane & { observation: TrustDifference } => seen.observation.kind === 'differs',
   );
-  const rank = ({ look }: { look: TrustDifference }): number => (look.sharedAddress.kind === 'held' ? 1 : 0);
+  const rank = ({ observation }: { observation: TrustDifference }): number =>
+    observation.sharedAddress.kind === 'held' ? 1 : 0;
   return differing.sort((a, b) => rank(a) - rank(b));
 }
 
 async function changeControlPlane(
-  roll: TrustRollout,
-  plane: ControlPlane,
-  look: TrustDifference,
+  rollout: TrustRollout,
+  controlPlane: ControlPlane,
+  observation: TrustDifference,
   others: readonly ObservedControlPlane[],
 ): Promise<RolloutProgress> {
-  const { clock, record, context, onTrial } = roll;
+  const { clock, record, context, onTrial } = rollout;
   const { log } = context;
-  const name = plane.machine.metadata.name;
-  const successors = others.map((other) => other.plane);
-  if (onTrial && record.trial !== name) await context.noteTrial(name);
-  const notPassed = await moveVirtualAddress({ clock, log }, plane, look.sharedAddress, successors);
-  const refusal = notPassed ?? (await applyNodeConfig(plane, look.config));
+  const name = controlPlane.machine.metadata.name;
+  const successors = others.map((other) => other.controlPlane);
+  if (onTrial && record.trial !== name) await context.recordTrial(name);
+  const notPassed = await moveVirtualAddress({ clock, log }, controlPlane, observation.sharedAddress, successors);
+  const refusal = notPassed ?? (await applyNodeConfig(controlPlane, observation.config));
   // Talos would reject the same configuration again.
   if (onTrial && refusal?.code === 'TALOS_CONFIG_REFUSED')
     return { message: `${name}: ${refusal.message}.`, failed: name };
@@ -204,21 +215,21 @@ async function changeControlPlane(
  */
 async function findChangeObstacle(
   { record }: TrustRollout,
-  plane: ControlPlane,
+  controlPlane: ControlPlane,
   others: readonly ObservedControlPlane[],
 ): Promise<string | undefined> {
   // No API server has run yet, and none can before the rollback.
   if (record.initial && record.takenBack) return undefined;
-  const restless = others.find(({ look }) => look.kind === 'waits' || look.kind === 'silent');
-  if (restless) return describeObserved(restless.plane, restless.look);
+  const restless = others.find(({ observation }) => observation.kind === 'waits' || observation.kind === 'silent');
+  if (restless) return describeObserved(restless.controlPlane, restless.observation);
   for (const other of others) {
-    const why = await findHealthProblem(other.plane);
-    if (why !== undefined) return `${other.plane.machine.metadata.name}: ${why}.`;
+    const why = await findHealthProblem(other.controlPlane);
+    if (why !== undefined) return `${other.controlPlane.machine.metadata.name}: ${why}.`;
   }
   const [witness] = others;
-  const incomplete = witness && (await findMembershipProblem(witness.plane, others.length + 1));
-  return incomplete === undefined ? undefined : `${plane.machine.metadata.name}: ${incomplete}.`;
+  const incomplete = witness && (await findMembershipProblem(witness.controlPlane, others.length + 1));
+  return incomplete === undefined ? undefined : `${controlPlane.machine.metadata.name}: ${incomplete}.`;
 }
 
-const describeObserved = ({ machine }: ControlPlane, look: ControlPlaneTrust): string =>
-  `${machine.metadata.name}: ${'message' in look ? look.message : 'it is being looked at'}.`;
+const describeObserved = ({ machine }: ControlPlane, observation: ControlPlaneTrust): string =>
+  `${machine.metadata.name}: ${'message' in observation ? observation.message : 'it is being looked at'}.`;

@@ -23,7 +23,7 @@ const TrustEntry = z.strictObject({
 export type TrustEntry = z.infer<typeof TrustEntry>;
 
 /** The desired trust of a request, as {@link hashDesiredTrust}. */
-const TrustAttempt = z.strictObject({ uid: z.string(), wish: z.string() });
+const TrustAttempt = z.strictObject({ uid: z.string(), desired: z.string() });
 export type TrustAttempt = z.infer<typeof TrustAttempt>;
 
 /** Written before any node is changed, so that new nodes are created with it and an interrupted rollout continues. */

@@ -29,7 +29,7 @@ export type TrustReport = z.infer<typeof TrustReport>;
 export function describeTrustReport(
   trust: TrustDecision,
   record: TrustRecord | undefined,
-  roll: TrustRolloutState | undefined,
+  rollout: TrustRolloutState | undefined,
   total: number,
 ): { oidc?: TrustReport } {
   if (!record && trust.requests.length === 0) return {};
@@ -41,23 +41,23 @@ export function describeTrustReport(
     if (failure !== undefined) return { ...about, state: 'Failed', message: failure };
     return { ...about, state: isTrusted(trust, record, uid) ? 'Trusted' : 'Rolling' };
   });
-  const updated = record?.complete === false ? (roll?.updated ?? 0) : total;
-  return { oidc: { updated, total, ...(roll?.message ? { message: roll.message } : {}), requests } };
+  const updated = record?.complete === false ? (rollout?.updated ?? 0) : total;
+  return { oidc: { updated, total, ...(rollout?.message ? { message: rollout.message } : {}), requests } };
 }
 
 /** Whether every control plane has the current desired trust of the request. */
 function isTrusted({ entries, waiting }: TrustDecision, record: TrustRecord | undefined, uid: string): boolean {
   const [told, wanted] = [record?.entries ?? [], entries].map((all) => findRequestedTrust(all, uid));
-  return !waiting.has(uid) && told?.complete === true && told.wish === wanted?.wish;
+  return !waiting.has(uid) && told?.complete === true && told.desired === wanted?.desired;
 }
 
 function findRequestedTrust(
   entries: readonly TrustEntry[],
   uid: string,
-): { wish: string; complete: boolean } | undefined {
+): { desired: string; complete: boolean } | undefined {
   const entry = entries.find(({ requests }) => requests.some((request) => request.uid === uid));
   const request = entry?.requests.find((one) => one.uid === uid);
-  return entry && request && { wish: hashDesiredTrust(entry, request.clientId), complete: request.complete };
+  return entry && request && { desired: hashDesiredTrust(entry, request.clientId), complete: request.complete };
 }
 
 /** Keeps the last report while no decision is possible. */

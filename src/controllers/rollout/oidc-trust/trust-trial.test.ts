@@ -58,7 +58,7 @@ class Scene {
       authorities: this.authorities,
       hasFile: () => true,
       ownIssuers: [],
-      taken: undefined,
+      usedIssuers: undefined,
       config: 'home',
     };
     return decideTrust(view);
@@ -72,7 +72,7 @@ class Scene {
       secrets: { trust: this.record, bootstrappedAt: this.bootstrappedAt } as never,
       trust: this.decision(),
       machines: this.machines,
-      ...(failed === undefined ? {} : { roll: { failed } }),
+      ...(failed === undefined ? {} : { rollout: { failed } }),
     });
     if (next) {
       this.record = next;
@@ -90,7 +90,7 @@ class Scene {
       .map(({ metadata }) => metadata.name)
       .find((name, i) => {
         const patience = this.#has(i, record) && !this.serves(i) ? findTrialTimeoutMs(record, name) : undefined;
-        return patience !== undefined && this.waitingTimes.see(`${name} ${hashTrustRecord(record)}`) >= patience;
+        return patience !== undefined && this.waitingTimes.record(`${name} ${hashTrustRecord(record)}`) >= patience;
       });
   }
 
@@ -130,67 +130,67 @@ const names = (all: readonly AccessRequest[]) => all.map(({ metadata }) => metad
 
 describe('a trust with which the API server of the first control plane does not start', () => {
   it('is rolled back after three minutes, and not tried again until it changes', () => {
-    const scene = new Scene([asking('good')], 3).run();
-    const before = structuredClone(scene.nodes);
-    scene.requests = [...scene.requests, asking('bad')];
-    const since = scene.now;
-    scene.run();
-    expect(scene.now - since).toBeLessThan(4 * minute);
-    expect(scene.nodes).toEqual(before);
-    expect(scene.starts.filter((one) => one.includes('bad'))).toHaveLength(1);
-    expect(scene.verdicts()).toEqual({ good: 'Trusted', bad: 'Failed' });
-    expect(scene.decision().failed.get('uid-bad')).toMatch(/^spec\.oidc: the API server of cp-0 did not come up/);
-    expect(scene.step()).toBe(false);
-    scene.requests = [asking('good'), asking('bad', { issuer: 'https://mended.example.org' })];
-    scene.run();
-    expect(scene.verdicts()).toEqual({ good: 'Trusted', bad: 'Trusted' });
-    expect(scene.record?.failed ?? []).toEqual([expect.objectContaining({ uid: 'uid-bad' })]);
+    const fixture = new Scene([asking('good')], 3).run();
+    const before = structuredClone(fixture.nodes);
+    fixture.requests = [...fixture.requests, asking('bad')];
+    const since = fixture.now;
+    fixture.run();
+    expect(fixture.now - since).toBeLessThan(4 * minute);
+    expect(fixture.nodes).toEqual(before);
+    expect(fixture.starts.filter((one) => one.includes('bad'))).toHaveLength(1);
+    expect(fixture.verdicts()).toEqual({ good: 'Trusted', bad: 'Failed' });
+    expect(fixture.decision().failed.get('uid-bad')).toMatch(/^spec\.oidc: the API server of cp-0 did not come up/);
+    expect(fixture.step()).toBe(false);
+    fixture.requests = [asking('good'), asking('bad', { issuer: 'https://mended.example.org' })];
+    fixture.run();
+    expect(fixture.verdicts()).toEqual({ good: 'Trusted', bad: 'Trusted' });
+    expect(fixture.record?.failed ?? []).toEqual([expect.objectContaining({ uid: 'uid-bad' })]);
   });
 
   it('blocks neither concurrent nor later requests', () => {
-    const scene = new Scene(
+    const fixture = new Scene(
       ['one', 'bad', 'two'].map((name) => asking(name)),
       3,
     ).run();
-    expect(scene.verdicts()).toEqual({ one: 'Trusted', bad: 'Failed', two: 'Trusted' });
-    scene.requests = [...scene.requests, asking('three')];
-    scene.run();
-    expect(scene.verdicts()).toMatchObject({ bad: 'Failed', three: 'Trusted' });
-    expect(scene.record).toMatchObject({ complete: true, leaving: [] });
-    expect(scene.record?.doubtful).toBeUndefined();
+    expect(fixture.verdicts()).toEqual({ one: 'Trusted', bad: 'Failed', two: 'Trusted' });
+    fixture.requests = [...fixture.requests, asking('three')];
+    fixture.run();
+    expect(fixture.verdicts()).toMatchObject({ bad: 'Failed', three: 'Trusted' });
+    expect(fixture.record).toMatchObject({ complete: true, leaving: [] });
+    expect(fixture.record?.doubtful).toBeUndefined();
   });
 
   it('leaves a request its previous trust', () => {
-    const scene = new Scene([asking('a')], 1).run();
-    scene.requests = [asking('a', { issuer: 'https://bad.example.org' })];
-    scene.run();
-    expect(scene.nodes[0]?.trust).toEqual(['https://a.example.org']);
-    expect(scene.verdicts()).toEqual({ a: 'Failed' });
-    scene.requests = [asking('a')];
-    scene.run();
-    expect(scene.verdicts()).toEqual({ a: 'Trusted' });
+    const fixture = new Scene([asking('a')], 1).run();
+    fixture.requests = [asking('a', { issuer: 'https://bad.example.org' })];
+    fixture.run();
+    expect(fixture.nodes[0]?.trust).toEqual(['https://a.example.org']);
+    expect(fixture.verdicts()).toEqual({ a: 'Failed' });
+    fixture.requests = [asking('a')];
+    fixture.run();
+    expect(fixture.verdicts()).toEqual({ a: 'Trusted' });
   });
 
   it('keeps the previous CA of an issuer if the new one fails', () => {
-    const scene = new Scene([asking('a'), asking('b', { issuer: 'https://a.example.org', name: 'a' })], 1).run();
-    scene.authorities = new Map([['https://a.example.org', ' bad']]);
-    scene.run();
-    expect(scene.nodes[0]?.trust).toEqual(['https://a.example.org']);
-    expect(scene.verdicts()).toEqual({ a: 'Failed', b: 'Failed' });
+    const fixture = new Scene([asking('a'), asking('b', { issuer: 'https://a.example.org', name: 'a' })], 1).run();
+    fixture.authorities = new Map([['https://a.example.org', ' bad']]);
+    fixture.run();
+    expect(fixture.nodes[0]?.trust).toEqual(['https://a.example.org']);
+    expect(fixture.verdicts()).toEqual({ a: 'Failed', b: 'Failed' });
   });
 
   it('is rolled back in a new cluster, and tried again after that', () => {
-    const scene = new Scene([asking('good'), asking('bad')], 1);
-    scene.bootstrappedAt = undefined;
-    scene.step();
+    const fixture = new Scene([asking('good'), asking('bad')], 1);
+    fixture.bootstrappedAt = undefined;
+    fixture.step();
     // The node is created with it.
-    scene.nodes[0] = { trust: issuersOf(scene.record as TrustRecord), away: false };
-    scene.bootstrappedAt = 'then';
-    const since = scene.now;
-    scene.run(1000);
-    expect(scene.now - since).toBeGreaterThan(15 * minute);
-    expect(scene.verdicts()).toEqual({ good: 'Trusted', bad: 'Failed' });
-    expect(scene.nodes[0]?.trust).toEqual(['https://good.example.org']);
+    fixture.nodes[0] = { trust: issuersOf(fixture.record as TrustRecord), away: false };
+    fixture.bootstrappedAt = 'then';
+    const since = fixture.now;
+    fixture.run(1000);
+    expect(fixture.now - since).toBeGreaterThan(15 * minute);
+    expect(fixture.verdicts()).toEqual({ good: 'Trusted', bad: 'Failed' });
+    expect(fixture.nodes[0]?.trust).toEqual(['https://good.example.org']);
   });
 
   it('for any sequence of requests: good ones become Trusted, bad ones Failed, and all API servers run', () => {
@@ -202,23 +202,23 @@ describe('a trust with which the API server of the first control plane does not 
     });
     fc.assert(
       fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), fc.constantFrom(1, 3), (changes, count) => {
-        const scene = new Scene([], count);
+        const fixture = new Scene([], count);
         for (const { who, after, isKilled } of changes) {
           // Only the record survives a restart.
-          if (isKilled) scene.waitingTimes = new WaitDurations({ monotonic: () => scene.now });
-          scene.requests = who.map((name) => asking(name));
-          for (let i = 0; i < after; i += 1) scene.step();
+          if (isKilled) fixture.waitingTimes = new WaitDurations({ monotonic: () => fixture.now });
+          fixture.requests = who.map((name) => asking(name));
+          for (let i = 0; i < after; i += 1) fixture.step();
         }
-        scene.run(2000);
-        for (const name of names(scene.requests))
-          expect([name, scene.verdicts()[name]]).toEqual([name, name.startsWith('bad') ? 'Failed' : 'Trusted']);
-        for (const { trust } of scene.nodes)
+        fixture.run(2000);
+        for (const name of names(fixture.requests))
+          expect([name, fixture.verdicts()[name]]).toEqual([name, name.startsWith('bad') ? 'Failed' : 'Trusted']);
+        for (const { trust } of fixture.nodes)
           expect(trust.map((url) => url.slice(8).split('.')[0]).sort()).toEqual(
-            names(scene.requests)
+            names(fixture.requests)
               .filter((name) => !name.startsWith('bad'))
               .sort(),
           );
-        expect(scene.record?.leaving ?? []).toEqual([]);
+        expect(fixture.record?.leaving ?? []).toEqual([]);
       }),
       { numRuns: 60 },
     );

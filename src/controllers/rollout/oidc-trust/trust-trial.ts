@@ -38,14 +38,20 @@ export function findEntriesInForce(
 
 const attemptsOf = (entries: readonly TrustEntry[]): (TrustAttempt & { readonly issuer: string })[] =>
   entries.flatMap((entry) =>
-    entry.requests.map(({ uid, clientId }) => ({ uid, wish: hashDesiredTrust(entry, clientId), issuer: entry.issuer })),
+    entry.requests.map(({ uid, clientId }) => ({
+      uid,
+      desired: hashDesiredTrust(entry, clientId),
+      issuer: entry.issuer,
+    })),
   );
 
 /** The entries of this record with which no API server has run. Fewer entries cannot break an API server. */
 function untriedAttemptsOf({ entries, before }: TrustRecord): ReturnType<typeof attemptsOf> {
   if (!before) return [];
   const known = attemptsOf(before);
-  return attemptsOf(entries).filter((one) => !known.some(({ uid, wish }) => uid === one.uid && wish === one.wish));
+  return attemptsOf(entries).filter(
+    (one) => !known.some(({ uid, desired }) => uid === one.uid && desired === one.desired),
+  );
 }
 
 /** Whether the record must be tried on one control plane first. */
@@ -70,7 +76,7 @@ export function findTrialTimeoutMs(record: TrustRecord, machine: string): number
 export function rollBackRecord(record: TrustRecord, machine: string): TrustRecord {
   const { before = [], initial, failed = [], doubtful = [] } = record;
   const newcomers = untriedAttemptsOf(record);
-  const bare = newcomers.map(({ uid, wish }) => ({ uid, wish }));
+  const bare = newcomers.map(({ uid, desired }) => ({ uid, desired }));
   const isNew = ({ uid }: TrustAttempt): boolean => bare.some((one) => one.uid === uid);
   const isOne = record.trial !== undefined && new Set(newcomers.map(({ issuer }) => issuer)).size === 1;
   return {
@@ -99,7 +105,7 @@ export function findRemovedRequestUids(record: TrustRecord | undefined, entries:
  */
 export function completeRecord({ revision, entries, failed = [], doubtful = [] }: TrustRecord): TrustRecord {
   const proven = attemptsOf(entries);
-  const left = doubtful.filter(({ uid, wish }) => !proven.some((one) => one.uid === uid && one.wish === wish));
+  const left = doubtful.filter(({ uid, desired }) => !proven.some((one) => one.uid === uid && one.desired === desired));
   return {
     revision,
     entries: entries.map(({ requests, ...entry }) => ({

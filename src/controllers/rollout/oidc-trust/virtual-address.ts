@@ -18,8 +18,8 @@ export type VirtualAddressState =
 /** The addresses of a node (`network.AddressStatus` of Talos). */
 const addressStatusKind: TalosResourceKind = { namespace: 'network', type: 'AddressStatuses.net.talos.dev' };
 
-export async function hasAddress(node: TalosClient, address: string, plane: ControlPlane): Promise<boolean> {
-  const found = await node.listResources(addressStatusKind, plane);
+export async function hasAddress(node: TalosClient, address: string, controlPlane: ControlPlane): Promise<boolean> {
+  const found = await node.listResources(addressStatusKind, controlPlane);
   return found.some(({ spec }) =>
     String((spec as { address?: unknown } | undefined)?.address).startsWith(`${address}/`),
   );
@@ -31,17 +31,17 @@ export async function hasAddress(node: TalosClient, address: string, plane: Cont
  */
 export async function readPersistentConfig(
   node: TalosClient,
-  plane: ControlPlane,
+  controlPlane: ControlPlane,
 ): Promise<{ readonly config: SecretString; readonly sharedAddress: VirtualAddressState }> {
-  const active = await readMachineConfig(node, plane);
-  const address = plane.machine.spec.virtualAddress;
+  const active = await readMachineConfig(node, controlPlane);
+  const address = controlPlane.machine.spec.virtualAddress;
   if (address === undefined) return { config: active, sharedAddress: { kind: 'none' } };
   const without = removeVip(active, address);
   if (without) {
-    const isHolder = await hasAddress(node, address, plane);
+    const isHolder = await hasAddress(node, address, controlPlane);
     return { config: active, sharedAddress: isHolder ? { kind: 'held', without } : { kind: 'none' } };
   }
-  const kept = (await node.findResource(resourceKinds.machineConfig, 'persistent', plane))?.spec;
+  const kept = (await node.findResource(resourceKinds.machineConfig, 'persistent', controlPlane))?.spec;
   const config = typeof kept === 'string' ? new SecretString(kept) : active;
   const tried = removeVip(config, address);
   if (!tried || !isSameConfig(tried, active)) return { config: active, sharedAddress: { kind: 'none' } };

@@ -17,7 +17,7 @@ export class WaitDurations implements Closable {
   }
 
   /** Milliseconds since the first observation; 0 for the first. */
-  see(key: string): number {
+  record(key: string): number {
     const now = this.#clock.monotonic();
     const since = this.#since.get(key) ?? now;
     this.#since.set(key, since);

@@ -76,7 +76,7 @@ export class AddressLeases {
   }
 
   /** The claims of this provider's Machines that record the system of the Machine. */
-  async placed(
+  async leasedAddress(
     signal: AbortSignal,
   ): Promise<{ readonly machine: string; readonly address: string; readonly system: string }[]> {
     const labelSelector = `${labels.provider}=${this.#provider},${labels.address}`;

@@ -52,11 +52,11 @@ export async function checkFixedEndpointIsFree(
     spec && fixedEndpointOf(platforms, spec)?.at.toLowerCase();
   const own = fixedEndpointOf(platforms, config.spec);
   if (!own) return [];
-  const elder = stores.providerConfigs
+  const older = stores.providerConfigs
     .list()
     .find((other) => endpointOf(other) === endpointOf(config) && ageOrderOf(other) < ageOrderOf(config));
-  if (elder) {
-    const message = `ProviderConfig ${elder.metadata.name} has ${endpointOf(config)} as well, and only one cluster can be there. Choose another.`;
+  if (older) {
+    const message = `ProviderConfig ${older.metadata.name} has ${endpointOf(config)} as well, and only one cluster can be there. Choose another.`;
     return [invalidField(own.field, message)];
   }
   const address = endpointAddressOf(own.at);

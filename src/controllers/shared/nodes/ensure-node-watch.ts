@@ -16,7 +16,7 @@ export async function ensureNodeWatch(
   const url = externalEndpointUrl(findCluster(stores, cluster));
   if (url === undefined) return;
   try {
-    await nodes.follow(cluster, await targets.client(cluster, url), signal);
+    await nodes.watch(cluster, await targets.client(cluster, url), signal);
   } catch (error) {
     // The conditions of the Cluster report missing or damaged secrets.
     if (!(error instanceof ProviderError)) throw error;

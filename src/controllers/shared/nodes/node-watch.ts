@@ -35,29 +35,29 @@ export class NodeWatch {
   readonly #nodes: Reflector<NodeRow>;
   readonly #over = new AbortController();
   readonly #run: Promise<void>;
-  #isHeard = false;
-  #firstWord: () => void = () => {};
+  #isConnected = false;
+  #firstEvent: () => void = () => {};
   /** Resolves with the first complete list, or with the first failure. */
-  readonly begun = new Promise<void>((resolve) => {
-    this.#firstWord = resolve;
+  readonly isStarted = new Promise<void>((resolve) => {
+    this.#firstEvent = resolve;
   });
 
   constructor({ name, client, clock, log, changed, lost }: NodeWatchOptions) {
     this.client = client;
     const heard = (): void => {
-      this.#isHeard = true;
-      this.#firstWord();
+      this.#isConnected = true;
+      this.#firstEvent();
     };
     const failed = (): void => {
-      const wasHeard = this.#isHeard;
-      this.#isHeard = false;
-      this.#firstWord();
+      const wasHeard = this.#isConnected;
+      this.#isConnected = false;
+      this.#firstEvent();
       if (wasHeard) lost();
     };
     const observer = { listed: heard, event: heard, watched: () => {}, failed };
     // There are no periodic resyncs.
     const resyncSeconds = Number.POSITIVE_INFINITY;
-    const manner = { bookmarks: false, idleSeconds, watchSeconds, resyncSeconds, mostObjects: maxNodes };
+    const manner = { bookmarks: false, idleSeconds, watchSeconds, resyncSeconds, maxObjects: maxNodes };
     this.#nodes = new Reflector(client, NodeRow, { ...manner, name, clock, log, observer });
     this.#nodes.onChange((change) => {
       if (hasReadinessChanged(change)) changed(change.object.metadata.name);
@@ -66,17 +66,17 @@ export class NodeWatch {
   }
 
   /** The list is complete, and the API server has answered since the last failure. */
-  get isHeard(): boolean {
-    return this.#isHeard && this.#nodes.isSynced;
+  get isConnected(): boolean {
+    return this.#isConnected && this.#nodes.isSynced;
   }
 
   isReady(node: string): boolean {
-    return this.isHeard && isNodeRowReady(this.#nodes.get({ name: node }));
+    return this.isConnected && isNodeRowReady(this.#nodes.get({ name: node }));
   }
 
   async close(): Promise<void> {
     this.#over.abort();
-    this.#firstWord();
+    this.#firstEvent();
     await this.#run;
   }
 }

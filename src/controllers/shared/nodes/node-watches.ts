@@ -28,18 +28,18 @@ export class NodeWatches {
    * Opens the watch of a cluster, or replaces it for another client, whose certificate is valid for longer. Returns
    * when the Nodes are known or the first request has failed.
    */
-  async follow(cluster: ClusterIdentity, client: KubeClient, signal: AbortSignal): Promise<void> {
+  async watch(cluster: ClusterIdentity, client: KubeClient, signal: AbortSignal): Promise<void> {
     const id = clusterIdentityKey(cluster);
     const known = this.#watches.get(id);
     const watch = known?.client === client ? known : this.#open(cluster, client);
     this.#watches.set(id, watch);
     if (known !== watch) await known?.close();
-    await waitOrAbort(watch.begun, signal);
+    await waitOrAbort(watch.isStarted, signal);
   }
 
   /** Whether the watch of the cluster is open and current. */
-  isHeard(cluster: ClusterIdentity): boolean {
-    return this.#watches.get(clusterIdentityKey(cluster))?.isHeard ?? false;
+  isConnected(cluster: ClusterIdentity): boolean {
+    return this.#watches.get(clusterIdentityKey(cluster))?.isConnected ?? false;
   }
 
   /** Whether the Node is Ready. False also while the watch is not current. */
@@ -48,7 +48,7 @@ export class NodeWatches {
   }
 
   /** Subscribes to all changes; returns the unsubscribe function. */
-  onNews(listener: (news: NodeWatchEvent) => void): () => void {
+  onChange(listener: (news: NodeWatchEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -72,12 +72,12 @@ export class NodeWatches {
     const { clock, log } = this.#options;
     return new NodeWatch({
       ...{ name: `nodes of ${cluster.namespace}/${cluster.name}`, client, clock, log },
-      changed: (node) => this.#tell({ cluster, node }),
-      lost: () => this.#tell({ cluster }),
+      changed: (node) => this.#emit({ cluster, node }),
+      lost: () => this.#emit({ cluster }),
     });
   }
 
-  #tell(news: NodeWatchEvent): void {
+  #emit(news: NodeWatchEvent): void {
     for (const listener of this.#listeners) listener(news);
   }
 }

@@ -34,7 +34,7 @@ const saying = (status: Partial<NonNullable<Cluster['status']>>): Cluster => ({
 const recorded = (record: unknown): Cluster => saying({ providerStatus: { [clusterRecordKey]: record } });
 
 const judge = (object: KubeSecret | undefined, cluster = aCluster(), machines: readonly Machine[] = []) =>
-  assessClusterSecrets({ object, place, cluster, machines });
+  assessClusterSecrets({ object, secretRef: place, cluster, machines });
 
 const joined: Machine = {
   ...aMachine(),
@@ -67,7 +67,7 @@ describe('a missing Secret', () => {
   ])('is a problem if there is %s', (_, cluster, machines, words) => {
     const state = judge(undefined, cluster, machines);
     expect(state).toMatchObject({ kind: 'unusable', trouble: { reason: 'SecretsMissing' } });
-    const message = state.kind === 'unusable' ? state.trouble.message : '';
+    const message = state.kind === 'unusable' ? state.problem.message : '';
     expect(message).toMatch(words);
     expect(message).toContain(`Secret ${place} does not exist`);
     expect(message).toMatch(/Restore the Secret from a backup.*delete this Cluster/);

@@ -17,19 +17,24 @@ export interface ClusterSecretsProblem {
 export type ClusterSecretsState =
   | { readonly kind: 'none' }
   | { readonly kind: 'usable'; readonly secrets: ClusterSecrets }
-  | { readonly kind: 'unusable'; readonly trouble: ClusterSecretsProblem };
+  | { readonly kind: 'unusable'; readonly problem: ClusterSecretsProblem };
 
 export interface ClusterSecretsInput {
   readonly object: KubeSecret | undefined;
   /** `namespace/name` of the Secret, for messages. */
-  readonly place: string;
+  readonly secretRef: string;
   readonly cluster: Cluster;
   readonly machines: readonly Machine[];
 }
 
 /** Checks whether the Secret of a cluster agrees with everything else that is known of the cluster. */
-export function assessClusterSecrets({ object, place, cluster, machines }: ClusterSecretsInput): ClusterSecretsState {
-  if (!object) return assessMissingSecret(place, cluster, machines);
+export function assessClusterSecrets({
+  object,
+  secretRef,
+  cluster,
+  machines,
+}: ClusterSecretsInput): ClusterSecretsState {
+  if (!object) return assessMissingSecret(secretRef, cluster, machines);
   const collision = describeForeignSecret(object, clusterIdentityOf(cluster));
   if (collision !== undefined) return unusable('NameCollision', collision);
   let secrets: ClusterSecrets;
@@ -42,7 +47,7 @@ export function assessClusterSecrets({ object, place, cluster, machines }: Clust
   const record = readClusterRecord(cluster);
   if (record && record.talosCa !== secrets.talosCa) {
     const [found, recorded] = [secrets.talosCa, record.talosCa].map((hash) => hash.slice(0, 16));
-    const message = `Secret ${place} holds the secrets of another cluster: the SHA-256 of its Talos CA begins with ${found}, that of this cluster with ${recorded}. It is not used. ${restoreInstructions}`;
+    const message = `Secret ${secretRef} holds the secrets of another cluster: the SHA-256 of its Talos CA begins with ${found}, that of this cluster with ${recorded}. It is not used. ${restoreInstructions}`;
     return unusable('SecretsDiffer', message);
   }
   const bootstrappedAt = bootstrapObservedAt(cluster, machines);
@@ -60,7 +65,7 @@ export function requireClusterSecrets(state: ClusterSecretsState, place: string)
 
 /** Why the secrets cannot be used; undefined if they can, or if none are needed yet. */
 export const clusterSecretsErrorOf = (state: ClusterSecretsState): ProviderError | undefined =>
-  state.kind === 'unusable' ? new ProviderError(errorCodes[state.trouble.reason], state.trouble.message) : undefined;
+  state.kind === 'unusable' ? new ProviderError(errorCodes[state.problem.reason], state.problem.message) : undefined;
 
 const errorCodes: Readonly<Record<ClusterSecretsProblem['reason'], ErrorCode>> = {
   SecretsMissing: 'CLUSTER_SECRETS_MISSING',
@@ -81,7 +86,7 @@ function assessMissingSecret(place: string, cluster: Cluster, machines: readonly
 
 const unusable = (reason: ClusterSecretsProblem['reason'], message: string): ClusterSecretsState => ({
   kind: 'unusable',
-  trouble: { reason, message },
+  problem: { reason, message },
 });
 
 const maxNamedMachines = 3;

@@ -47,7 +47,7 @@ it('T26: a missing or empty key is not replaced for existing disks', async () =>
   const key = room.of('shop-cp-0');
   await expect(key.read()).rejects.toMatchObject({
     code: 'DISK_KEY_MISSING',
-    message: expect.stringContaining(key.place),
+    message: expect.stringContaining(key.location),
   });
   room.secrets.set(name, foreign());
   await expect(key.read()).rejects.toMatchObject({ code: 'DISK_KEY_MISSING' });
@@ -60,7 +60,7 @@ it('T26: a key without our labels opens existing disks, is not used for new ones
   const key = room.of('shop-cp-0');
   expect((await key.read()).reveal()).toBe('brought back');
   await expect(key.ensure(opens)).rejects.toMatchObject({ code: 'OWNED_BY_OTHERS' });
-  await key.forget();
+  await key.delete();
   expect(room.secrets.size).toBe(1);
 });
 
@@ -68,8 +68,8 @@ it('T26: a key can be removed more than once', async () => {
   const room = new FakeDiskKeyStore();
   const key = room.of('shop-cp-0');
   await key.ensure(opens);
-  await key.forget();
-  await key.forget();
+  await key.delete();
+  await key.delete();
   expect([room.secrets.size, room.calls.filter((call) => call.startsWith('remove')).length]).toEqual([0, 1]);
 });
 
@@ -87,16 +87,16 @@ describe('a key of another Cluster', () => {
     const refusal = { code: 'NAME_COLLISION', message: expect.stringContaining('Cluster team/shop with UID old') };
     await expect(key.ensure(opens)).rejects.toMatchObject(refusal);
     await expect(key.read()).rejects.toMatchObject(refusal);
-    await key.forget();
+    await key.delete();
     expect(room.secrets.get(name)).toEqual(kept);
   });
 
   it('is removed with an orphan, or with its own Cluster', async () => {
     const room = new FakeDiskKeyStore();
     await room.of('shop-cp-0', signal, cluster).ensure(opens);
-    await room.of('shop-cp-0', signal, cluster).forget();
+    await room.of('shop-cp-0', signal, cluster).delete();
     await room.of('shop-cp-0', signal, cluster).ensure(opens);
-    await room.of('shop-cp-0', signal).forget();
+    await room.of('shop-cp-0', signal).delete();
     expect(room.secrets.size).toBe(0);
   });
 });

@@ -61,7 +61,7 @@ export function diskKeyOf(
     return new SecretString(text);
   };
   return {
-    place,
+    location: place,
     isKept: () => {
       const found = stores.secrets.get(key);
       return found?.data?.[diskPassphraseKey] !== undefined && foreign(found) === undefined;
@@ -100,7 +100,7 @@ export function diskKeyOf(
       if (error) throw error;
       return passphraseIn(found);
     },
-    async forget() {
+    async delete() {
       const found = await kube.find(KubeSecret, key, signal);
       if (!found || !isOurs(found)) return;
       const { uid } = found.metadata;

@@ -6,7 +6,7 @@ import type { Services } from '../services.ts';
 
 /** Selects the Secret of one failure domain, if a section names several. */
 interface CredentialsScope {
-  readonly site?: string | undefined;
+  readonly failureDomain?: string | undefined;
   /** The facts of an existing machine. */
   readonly facts?: Facts;
 }
@@ -21,12 +21,12 @@ export function findPlatformCredentials(
   },
   platform: Platform,
   section: unknown,
-  { site, facts }: CredentialsScope = {},
+  { failureDomain, facts }: CredentialsScope = {},
 ): { secrets: SecretStrings } | { missing: string } {
-  const name = platform.credentialsRef(section, site, facts);
+  const name = platform.credentialsRef(section, failureDomain, facts);
   const object = services.stores.secrets.get({ namespace: services.namespace, name });
   if (!object) {
-    const field = platform.sites.fieldAt(section, site, `${platform.name}.credentialsRef`);
+    const field = platform.failureDomains.fieldAt(section, failureDomain, `${platform.name}.credentialsRef`);
     return { missing: `${field}: there is no Secret ${name} in namespace ${services.namespace}. Create it.` };
   }
   return { secrets: decodeSecretData(object) };

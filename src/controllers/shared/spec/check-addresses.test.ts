@@ -27,7 +27,7 @@ describe('the address fields of a ProviderConfig', () => {
     (raw: Raw) => {
       for (const field of fields) delete raw['network']![field];
     };
-  const judged = (addressing: Addressing, ...changes: ((raw: Raw) => void)[]) =>
+  const assessed = (addressing: Addressing, ...changes: ((raw: Raw) => void)[]) =>
     validateSpec(
       aSpec((raw) => changes.forEach((change) => void change(raw as Raw))),
       { sizes: ['small'], hosts: [], addressing },
@@ -36,7 +36,7 @@ describe('the address fields of a ProviderConfig', () => {
   const own: Addressing = { pool: 'none', endpoint: 'first-node' };
 
   it('are all required in the main network, each with an example', () => {
-    expect(judged(usual, without('addressPool', 'prefix', 'gateway'))).toEqual([
+    expect(assessed(usual, without('addressPool', 'prefix', 'gateway'))).toEqual([
       'network.addressPool: It is missing. Nodes get their addresses by it. Write addresses or ranges like 192.168.10.20-192.168.10.60.',
       'network.prefix: It is missing. Nodes get their addresses by it. Write the length in bits, like 24.',
       'network.gateway: It is missing. Nodes get their addresses by it. Write an address like 192.168.10.1.',
@@ -45,29 +45,29 @@ describe('the address fields of a ProviderConfig', () => {
 
   it('T39: need no gateway and no name servers with a DHCP server, and allow no gateway', () => {
     const dhcp = network({ addressAssignment: 'DHCP' });
-    expect(judged(usual, dhcp, without('gateway', 'nameServers'))).toEqual([]);
-    expect(judged(usual, dhcp, without('gateway', 'addressPool'))).toEqual([
+    expect(assessed(usual, dhcp, without('gateway', 'nameServers'))).toEqual([]);
+    expect(assessed(usual, dhcp, without('gateway', 'addressPool'))).toEqual([
       expect.stringMatching(/^network\.addressPool: It is missing\./),
     ]);
-    expect(judged(usual, dhcp)).toEqual([
+    expect(assessed(usual, dhcp)).toEqual([
       'network.gateway: With addressAssignment DHCP it is the DHCP server that tells nodes theirs. Leave it out.',
     ]);
-    expect(judged(usual, without('nameServers'))).toEqual([
+    expect(assessed(usual, without('nameServers'))).toEqual([
       'network.nameServers: It is missing. Write addresses like 192.168.10.1.',
     ]);
     for (const addressing of [vlan, own])
-      expect(judged(addressing, dhcp)).toContainEqual(
+      expect(assessed(addressing, dhcp)).toContainEqual(
         expect.stringMatching(/^network\.addressAssignment: DHCP is for nodes .* Leave it out\.$/),
       );
   });
 
   it('are a pool and its prefix in a private network, without a gateway', () => {
-    expect(judged(vlan, without('gateway'))).toEqual([]);
-    expect(judged(vlan, without('addressPool', 'prefix', 'gateway'))).toEqual([
+    expect(assessed(vlan, without('gateway'))).toEqual([]);
+    expect(assessed(vlan, without('addressPool', 'prefix', 'gateway'))).toEqual([
       expect.stringMatching(/^network\.addressPool: It is missing\. Nodes get their private addresses by it\./),
       expect.stringMatching(/^network\.prefix: It is missing\./),
     ]);
-    expect(judged(vlan)).toEqual([
+    expect(assessed(vlan)).toEqual([
       'network.gateway: A private network leads nowhere else, and the nodes have a gateway of their own. Leave it out.',
     ]);
   });
@@ -75,26 +75,26 @@ describe('the address fields of a ProviderConfig', () => {
   it('are in one subnet there too, that of the first, with one for each node and a virtual one', () => {
     const pool = (...addressPool: string[]) => network({ addressPool });
     const few = pool('192.168.10.20-192.168.10.22');
-    expect(judged(vlan, without('gateway'), pool('192.168.10.20', '192.168.11.21-192.168.11.40'))).toEqual([
+    expect(assessed(vlan, without('gateway'), pool('192.168.10.20', '192.168.11.21-192.168.11.40'))).toEqual([
       expect.stringMatching(
         /^network\.addressPool\[1\]: .* subnet of the first address and network\.prefix, 192\.168\.10\.0 to/,
       ),
     ]);
-    expect(judged(vlan, without('gateway'), pool('1.2', '192.168.10.21-192.168.10.40'))).toEqual([
+    expect(assessed(vlan, without('gateway'), pool('1.2', '192.168.10.21-192.168.10.40'))).toEqual([
       expect.stringMatching(/^network\.addressPool\[0\]: 1\.2 is neither/),
     ]);
-    expect(judged(vlan, without('gateway'), few)).toEqual([
+    expect(assessed(vlan, without('gateway'), few)).toEqual([
       expect.stringMatching(/3 addresses .* needs 4 \(one for each node, and one/),
     ]);
-    expect(judged({ ...vlan, endpoint: 'first-node' }, without('gateway'), few)).toEqual([]);
-    expect(judged(vlan, without('gateway'), network({ podSubnets: ['192.168.0.0/16'] }))).toEqual([
+    expect(assessed({ ...vlan, endpoint: 'first-node' }, without('gateway'), few)).toEqual([]);
+    expect(assessed(vlan, without('gateway'), network({ podSubnets: ['192.168.0.0/16'] }))).toEqual([
       expect.stringMatching(/^network\.podSubnets\[0\]: .* overlaps/),
     ]);
   });
 
   it('are rejected for nodes with their own addresses', () => {
-    expect(judged(own, without('addressPool', 'prefix', 'gateway'))).toEqual([]);
-    expect(judged(own)).toEqual(
+    expect(assessed(own, without('addressPool', 'prefix', 'gateway'))).toEqual([]);
+    expect(assessed(own)).toEqual(
       ['addressPool', 'prefix', 'gateway'].map(
         (field) => `network.${field}: The nodes have addresses of their own. Leave it out.`,
       ),

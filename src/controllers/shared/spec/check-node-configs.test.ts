@@ -57,7 +57,7 @@ describe('a patch', () => {
 describe('the placeholder hardware', () => {
   const nic = { hardwareAddr: '02:00:00:00:00:00', physical: true };
   const patch = (link: object) => ({ machine: { network: { interfaces: [{ deviceSelector: nic, ...link }] } } });
-  const judged = (addressing: Addressing, link: object) =>
+  const assessed = (addressing: Addressing, link: object) =>
     found((raw) => void Object.assign(raw['talos']!, { patches: [patch(link)] }), addressing).map(
       ({ message }) => message,
     );
@@ -66,11 +66,11 @@ describe('the placeholder hardware', () => {
     const inside: Addressing = { pool: 'private', endpoint: 'virtual-address' };
     const alone: Addressing = { pool: 'none', endpoint: 'first-node' };
     const other = { vlans: [{ vlanId: 4000, vip: { ip: '192.0.2.99' } }] };
-    expect(judged(inside, { vlans: [{ vlanId: 4000, mtu: 1450 }] })).toEqual([]);
-    expect(judged(inside, other)).toEqual([
+    expect(assessed(inside, { vlans: [{ vlanId: 4000, mtu: 1450 }] })).toEqual([]);
+    expect(assessed(inside, other)).toEqual([
       expect.stringMatching(/has to keep the card, the addresses and the routes/),
     ]);
-    expect(judged(alone, other)).toEqual([]);
-    expect(judged(alone, { ignore: true })).toEqual([expect.stringMatching(/has to keep the card/)]);
+    expect(assessed(alone, other)).toEqual([]);
+    expect(assessed(alone, { ignore: true })).toEqual([expect.stringMatching(/has to keep the card/)]);
   });
 });

@@ -32,7 +32,7 @@ const exceedsLimits = ({ characters, values }: { characters: number; values: num
   characters > patchLimits.charactersInAll || values > patchLimits.valuesInAll;
 
 function describeLimits(kinds: number): string {
-  const most = `${patchLimits.valuesInAll} keys and elements, or ${patchLimits.charactersInAll / 2 ** 20} MiB of text`;
+  const max = `${patchLimits.valuesInAll} keys and elements, or ${patchLimits.charactersInAll / 2 ** 20} MiB of text`;
   const counted = kinds > 1 ? `, counted for each of the ${kinds} kinds of nodes that they are for` : '';
-  return `Up to this patch there are more than ${most} in all patches${counted}. Leave some out, or have fewer pools.`;
+  return `Up to this patch there are more than ${max} in all patches${counted}. Leave some out, or have fewer pools.`;
 }

@@ -19,7 +19,7 @@ export function choosePlatform(platforms: readonly Platform[], spec: ProviderCon
   const config = given.section;
   const section = {
     sizes: platform.sizes(config),
-    hosts: platform.hosts(config),
+    hosts: platform.foreignHosts(config),
     addressing: platform.addressing(config),
   };
   return { platform, config, section };

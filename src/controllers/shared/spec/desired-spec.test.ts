@@ -32,38 +32,38 @@ function stocked(specs: Readonly<Record<string, object>>) {
   };
   for (const [name, spec] of Object.entries(specs)) put(name, spec);
   const services = { platforms, stores: { clusterConfigs } as unknown as Services['stores'] };
-  const wish = (names = Object.keys(specs), of: ProviderConfig = config) =>
+  const desired = (names = Object.keys(specs), of: ProviderConfig = config) =>
     resolveDesiredSpec(services, of, aCluster({ clusterConfigs: names.map((name) => ({ name })) }));
   const drop = (name: string) => void clusterConfigs.drop({ namespace: 'team', name });
-  return { put, drop, wish };
+  return { put, drop, wish: desired };
 }
 
 const refusal = (specs: Readonly<Record<string, object>>, names?: string[]) => {
-  const wish = stocked(specs).wish(names);
-  if (!wish || !('refused' in wish)) throw new Error(`not refused: ${JSON.stringify(wish)}`);
-  return wish.refused;
+  const desired = stocked(specs).wish(names);
+  if (!desired || !('refused' in desired)) throw new Error(`not refused: ${JSON.stringify(desired)}`);
+  return desired.refused;
 };
 
 describe('the spec of a Cluster', () => {
   it('includes the changes of its ClusterConfigs', () => {
-    const wish = stocked({ big: { workerPools: [{ name: 'work', replicas: 4 }] } }).wish();
-    expect(wish).toHaveProperty('spec.workerPools.0.replicas', 4);
+    const desired = stocked({ big: { workerPools: [{ name: 'work', replicas: 4 }] } }).wish();
+    expect(desired).toHaveProperty('spec.workerPools.0.replicas', 4);
   });
 
   it('follows them: a change causes a new validation', () => {
-    const { wish, put } = stocked({ big: { workerPools: [{ name: 'work', replicas: 4 }] } });
-    expect(wish()).toBe(wish());
+    const { wish: desired, put } = stocked({ big: { workerPools: [{ name: 'work', replicas: 4 }] } });
+    expect(desired()).toBe(desired());
     put('big', { workerPools: [{ name: 'work', replicas: 6 }] }, 2);
-    expect(wish()).toHaveProperty('spec.workerPools.0.replicas', 6);
+    expect(desired()).toHaveProperty('spec.workerPools.0.replicas', 6);
   });
 
   it('is evicted with its ClusterConfigs: 10,000 that come and go leave nothing in memory', () => {
-    const { wish, put, drop } = stocked({});
+    const { wish: desired, put, drop } = stocked({});
     const comeAndGo = (from: number, to: number): number => {
       for (let i = from; i < to; i += 1) {
         // A rejected spec is cached like any other.
         put(`c${i}`, { patches: [{ machine: { sysctls: 1 }, note: `${i} ${'x'.repeat(4000)}` }], workerPools: 1 });
-        expect(wish([`c${i}`])).toHaveProperty('refused');
+        expect(desired([`c${i}`])).toHaveProperty('refused');
         drop(`c${i}`);
       }
       runHeapGc();
@@ -77,10 +77,10 @@ describe('the spec of a Cluster', () => {
 
   it('is validated again if the cache is too small for all Clusters', () => {
     const names = Array.from({ length: 400 }, (_, i) => `c${i}`);
-    const { wish } = stocked(Object.fromEntries(names.map((name) => [name, {}])));
-    const judged = names.map((name) => wish([name]));
-    expect(wish([names.at(-1) ?? ''])).toBe(judged.at(-1));
-    expect(wish([names[0] ?? ''])).not.toBe(judged[0]);
+    const { wish: desired } = stocked(Object.fromEntries(names.map((name) => [name, {}])));
+    const assessed = names.map((name) => desired([name]));
+    expect(desired([names.at(-1) ?? ''])).toBe(assessed.at(-1));
+    expect(desired([names[0] ?? ''])).not.toBe(assessed[0]);
   });
 
   it('has a limited number of ClusterConfigs', () => {
@@ -180,12 +180,12 @@ describe('the spec of a Cluster', () => {
         endpoints: [{ url: 'https://m.example' }],
       },
     ];
-    const planes = [
+    const controlPlanes = [
       { cluster: { apiServer: { extraArgs: { 'event-ttl': '2h' } }, network: { cni: { name: 'none' } } } },
     ];
-    const wish = stocked({ big: { patches, controlPlane: { patches: planes } } }).wish();
-    expect(wish).toHaveProperty('spec.talos.patches', patches);
-    expect(wish).toHaveProperty('spec.controlPlane.patches', planes);
+    const desired = stocked({ big: { patches, controlPlane: { patches: controlPlanes } } }).wish();
+    expect(desired).toHaveProperty('spec.talos.patches', patches);
+    expect(desired).toHaveProperty('spec.controlPlane.patches', controlPlanes);
   });
 
   it('is rejected with the field of the ProviderConfig if that is no longer sufficient', () => {
@@ -222,13 +222,13 @@ describe('generated ClusterConfigs, one or two for each Cluster', () => {
     const ends = { served: 0, refused: 0 };
     fc.assert(
       fc.property(fc.array(validOrInvalidClusterConfig, { minLength: 1, maxLength: 2 }), (specs) => {
-        const wish = stocked(Object.fromEntries(specs.map((spec, i) => [`c${i}`, spec]))).wish();
-        if (wish && 'spec' in wish) {
+        const desired = stocked(Object.fromEntries(specs.map((spec, i) => [`c${i}`, spec]))).wish();
+        if (desired && 'spec' in desired) {
           ends.served += 1;
-          expect(validateSpec(wish.spec, section())).toEqual([]);
+          expect(validateSpec(desired.spec, section())).toEqual([]);
         } else {
           ends.refused += 1;
-          expect(wish?.refused.message).toMatch(
+          expect(desired?.refused.message).toMatch(
             /^(ClusterConfig c[01], [a-zA-Z.[\]0-9]+: |With ClusterConfig c0(, c1)?, [a-zA-Z]).*\.$/s,
           );
         }

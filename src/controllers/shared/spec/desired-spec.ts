@@ -127,7 +127,7 @@ function describeDiagnostic(merged: MergedSpec, configs: readonly NamedClusterCo
 
 interface CachedSpec {
   readonly objects: readonly ClusterConfig[];
-  readonly wish: DesiredSpec;
+  readonly spec: DesiredSpec;
 }
 
 /** Cached specs of one ProviderConfig: one for each combination of ClusterConfigs. */
@@ -140,7 +140,7 @@ const cacheKeyOf = (objects: readonly ClusterConfig[]): string => objects.map(({
 
 function findCached(config: ProviderConfig, objects: readonly ClusterConfig[]): DesiredSpec {
   const known = cacheByConfig.get(config)?.get(cacheKeyOf(objects));
-  return known?.objects.every((object, i) => object === objects[i]) ? known.wish : undefined;
+  return known?.objects.every((object, i) => object === objects[i]) ? known.spec : undefined;
 }
 
 /** Adds a spec and evicts those whose ClusterConfigs have changed or are gone. */
@@ -148,11 +148,11 @@ function cacheSpec(
   { stores }: SpecSources,
   config: ProviderConfig,
   objects: readonly ClusterConfig[],
-  wish: DesiredSpec,
+  desired: DesiredSpec,
 ): DesiredSpec {
   const known = cacheByConfig.get(config) ?? new LruMap<string, CachedSpec>(maxCached);
   known.drop((one) => one.objects.some((object) => stores.clusterConfigs.get(object.metadata) !== object));
-  known.set(cacheKeyOf(objects), { objects, wish });
+  known.set(cacheKeyOf(objects), { objects, spec: desired });
   cacheByConfig.set(config, known);
-  return wish;
+  return desired;
 }

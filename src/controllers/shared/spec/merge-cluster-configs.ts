@@ -49,13 +49,13 @@ class ClusterConfigMerger {
 
   merge({ controlPlane, workerPools, patches }: ClusterConfigSpec): MergedSpec {
     const { spec } = this.#before;
-    const { patches: planePatches, ...planes } = controlPlane;
+    const { patches: planePatches, ...controlPlanes } = controlPlane;
     const merged: ProviderConfigSpec = {
       ...spec,
       talos: { ...spec.talos, patches: this.#append('talos.patches', spec.talos.patches, 'patches', patches) },
       controlPlane: {
         ...spec.controlPlane,
-        ...this.#given('controlPlane', 'controlPlane', planes),
+        ...this.#merged('controlPlane', 'controlPlane', controlPlanes),
         patches: this.#append('controlPlane.patches', spec.controlPlane.patches, 'controlPlane.patches', planePatches),
       },
       workerPools: workerPools.reduce(
@@ -78,7 +78,7 @@ class ClusterConfigMerger {
     if (Object.keys(labels).length > 0) this.#note(`${field}.labels`, `${own}.labels`);
     const pool: WorkerPool = {
       ...before,
-      ...this.#given(field, own, change),
+      ...this.#merged(field, own, change),
       labels: { ...before.labels, ...labels },
       patches: this.#append(`${field}.patches`, before.patches, `${own}.patches`, patches),
     };
@@ -96,7 +96,7 @@ class ClusterConfigMerger {
   }
 
   /** The fields that are set, each with its origin recorded. */
-  #given<T extends object>(field: string, own: string, fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  #merged<T extends object>(field: string, own: string, fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
     const given = Object.entries(fields).filter(([, value]) => value !== undefined);
     for (const [key] of given) this.#note(`${field}.${key}`, `${own}.${key}`);
     return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> };

@@ -111,7 +111,7 @@ describe('an address that other clients have locked out', () => {
     ['unauthorized', 'ROBOT_CREDENTIALS_REFUSED', 2],
     ['forbidden', 'ROBOT_FORBIDDEN', 2],
     ['drop', 'ROBOT_UNREACHABLE', 4],
-  ] as const)('reported as "%s" makes every call fail: %s', async (blocked, code, most) => {
+  ] as const)('reported as "%s" makes every call fail: %s', async (blocked, code, max) => {
     const { connect, options, ask, names, room, clock } = await enter({ behaviour: { blocked } });
     const robot = connect();
     await robot.listServers(options);
@@ -119,7 +119,7 @@ describe('an address that other clients have locked out', () => {
     const before = names().length;
     const ends = await Promise.all(times(20, () => outcomeCode(robot.getServer(firstServer, options))));
     expect(new Set(ends)).toEqual(new Set([code]));
-    expect(names().length - before).toBeLessThanOrEqual(most);
+    expect(names().length - before).toBeLessThanOrEqual(max);
     await clock.pass(600);
     expect(await outcomeCode(robot.getServer(firstServer, options))).toBe(blocked === 'unauthorized' ? code : 'ok');
     expect(room.lockouts()).toHaveLength(1);
@@ -318,11 +318,11 @@ describe('without an answer', () => {
   });
 
   it('a closed connection makes no calls', async () => {
-    const scene = await enter();
-    const robot = scene.connect();
-    await robot.listServers(scene.options);
-    await scene.close();
-    expect(await outcomeCode(robot.listServers(scene.options))).toBe('ROBOT_UNREACHABLE');
+    const fixture = await enter();
+    const robot = fixture.connect();
+    await robot.listServers(fixture.options);
+    await fixture.close();
+    expect(await outcomeCode(robot.listServers(fixture.options))).toBe('ROBOT_UNREACHABLE');
   });
 });
 

@@ -81,9 +81,9 @@ export class RobotAccount implements Closable {
   readonly options: RobotAccountOptions;
   readonly shared: ResponseCache;
   readonly #agent: Agent;
-  readonly #outage: RobotCircuitBreaker;
-  readonly #lanes: AdaptiveConcurrencyLimit;
-  readonly #slowLane: AdaptiveConcurrencyLimit;
+  readonly #circuitBreaker: RobotCircuitBreaker;
+  readonly #limiters: AdaptiveConcurrencyLimit;
+  readonly #slowLimiter: AdaptiveConcurrencyLimit;
   readonly #over = new AbortController();
   /** By server number. */
   readonly #known = new Map<number, ServerAddresses>();
@@ -93,18 +93,18 @@ export class RobotAccount implements Closable {
   #refusal: ProviderError | undefined;
   #lostInARow = 0;
   /** Logins that may have failed. Each function takes one back. */
-  readonly #doubts: (() => void)[] = [];
+  readonly #uncertain: (() => void)[] = [];
 
   constructor(options: RobotAccountOptions) {
     const { clock, ca, random } = options;
     this.options = options;
     this.shared = new ResponseCache(clock);
     this.#agent = createHttpAgent({ ...(ca ? { ca } : {}), connections: 3 });
-    this.#outage = new RobotCircuitBreaker(clock, random);
-    this.#lanes = new AdaptiveConcurrencyLimit(clock, () =>
-      Math.max(this.#isCareful ? 1 : 2, this.#slowLane.running + 1),
+    this.#circuitBreaker = new RobotCircuitBreaker(clock, random);
+    this.#limiters = new AdaptiveConcurrencyLimit(clock, () =>
+      Math.max(this.#isCautious ? 1 : 2, this.#slowLimiter.running + 1),
     );
-    this.#slowLane = new AdaptiveConcurrencyLimit(clock, () => 1);
+    this.#slowLimiter = new AdaptiveConcurrencyLimit(clock, () => 1);
   }
 
   /** Aborted when the account is closed. For calls that several callers share. */
@@ -140,7 +140,7 @@ export class RobotAccount implements Closable {
   }
 
   /** Records the addresses that Robot reports for a server, so that calls can name them. */
-  learn(server: ServerAddresses & { readonly number: number }): void {
+  recordResponse(server: ServerAddresses & { readonly number: number }): void {
     const { number, address, ipv6Net } = server;
     for (const one of [address, ipv6Net]) {
       if (one === undefined) continue;
@@ -163,9 +163,9 @@ export class RobotAccount implements Closable {
   }
 
   /** True while a second concurrent call would risk a second failed login. */
-  get #isCareful(): boolean {
+  get #isCautious(): boolean {
     const age = this.options.clock.monotonic() - (this.#provenAt ?? Number.NEGATIVE_INFINITY);
-    return age > provenForMs || this.#outage.isOn || this.options.logins.isTense;
+    return age > provenForMs || this.#circuitBreaker.isOn || this.options.logins.isNearLimit;
   }
 
   #permit(request: RobotRequest, scope: RobotScope): PermittedRequest {
@@ -212,18 +212,18 @@ export class RobotAccount implements Closable {
   #throwIfShut(): void {
     if (this.#over.signal.aborted) throw this.#over.signal.reason;
     if (this.#refusal) throw this.#refusal;
-    this.#outage.throwIfResting();
+    this.#circuitBreaker.throwIfResting();
   }
 
   /** Waits for a free slot. Returns the function that releases it. */
   async #enter(isSlow: boolean, until: number, signal: AbortSignal): Promise<() => void> {
     const late = (): ProviderError =>
-      this.#outage.patienceError(maxQueueSeconds) ??
+      this.#circuitBreaker.openError(maxQueueSeconds) ??
       new ProviderError('ROBOT_BUSY', '', { retryAfterSeconds: maxQueueSeconds });
-    if (!isSlow) return await this.#lanes.enter(until, signal, late);
-    const leaveSlow = await this.#slowLane.enter(until, signal, late);
+    if (!isSlow) return await this.#limiters.acquire(until, signal, late);
+    const leaveSlow = await this.#slowLimiter.acquire(until, signal, late);
     try {
-      const leave = await this.#lanes.enter(until, signal, late);
+      const leave = await this.#limiters.acquire(until, signal, late);
       return () => {
         leave();
         leaveSlow();
@@ -247,7 +247,7 @@ export class RobotAccount implements Closable {
       const endTrial = this.#provenAt === undefined ? logins.begin() : () => {};
       attempt = { route, key, name: routeNameOf(route), budget: budgets.of(route.budget), endTrial };
     } catch (error) {
-      ticket.giveBack();
+      ticket.refund();
       throw error;
     }
     const { route, name, budget } = attempt;
@@ -272,9 +272,9 @@ export class RobotAccount implements Closable {
   #answered(): void {
     this.#provenAt = this.options.clock.monotonic();
     this.#lostInARow = 0;
-    this.#outage.end();
+    this.#circuitBreaker.end();
     // Doubtful logins before this one did not fail.
-    for (const takeBack of this.#doubts.splice(0)) takeBack();
+    for (const takeBack of this.#uncertain.splice(0)) takeBack();
   }
 
   /** Updates the state for later calls, and returns the error for the caller. */
@@ -285,20 +285,20 @@ export class RobotAccount implements Closable {
       return new ProviderError('ROBOT_REPLY_UNKNOWN', `${attempt.name}: the reply is too long.`, { cause: error });
     }
     // The caller aborted the call.
-    this.#doubt();
+    this.#markUncertain();
     return error;
   }
 
   #refused(fault: RobotApiError, { key, name, budget }: CallAttempt): unknown {
-    if (fault.status === 401) return this.#shut(fault);
+    if (fault.status === 401) return this.#block(fault);
     if (fault.isOutage) {
-      const wish = fault.status === 403 ? lockoutSeconds : (fault.retryAfterSeconds ?? 0);
-      return this.#rest(fault, name, wish);
+      const desired = fault.status === 403 ? lockoutSeconds : (fault.retryAfterSeconds ?? 0);
+      return this.#cooldown(fault, name, desired);
     }
     if (fault.code !== '') this.#answered();
     if (!fault.isRateLimit) return toRobotError(fault, name);
     const seconds = fault.intervalSeconds ?? (fault.code === '' ? bareForbiddenPauseSeconds : defaultIntervalSeconds);
-    budget.pause(seconds, fault.mostCalls);
+    budget.pause(seconds, fault.maxCalls);
     this.options.log.warn({ credentials: this.options.label, calls: budget.name, seconds }, 'Hetzner Robot limits us');
     // The caller that learned of the limit comes before all later callers.
     const place = budget.check(key);
@@ -306,7 +306,7 @@ export class RobotAccount implements Closable {
   }
 
   /** From now on every call with these credentials fails. */
-  #shut(fault: RobotApiError): ProviderError {
+  #block(fault: RobotApiError): ProviderError {
     const { logins, label, user, log } = this.options;
     logins.failed();
     const hint = user.reveal().startsWith('#') ? '' : ' The names of webservice users begin with #.';
@@ -317,24 +317,24 @@ export class RobotAccount implements Closable {
 
   #unanswered(silence: NoResponseError, { name, route }: CallAttempt): unknown {
     const { kind } = silence;
-    if (kind === 'late' || kind === 'lost') this.#doubt();
+    if (kind === 'late' || kind === 'lost') this.#markUncertain();
     if (kind === 'lost') this.#lostInARow += 1;
     // One lost connection does not prove an outage, and a slow route may time out once.
     const isPassing = (kind === 'lost' && this.#lostInARow < 2) || (kind === 'late' && route.isSlow === true);
-    return isPassing ? toRobotError(silence, name) : this.#rest(silence, name);
+    return isPassing ? toRobotError(silence, name) : this.#cooldown(silence, name);
   }
 
   /** Unproven credentials were sent, and the outcome is unknown: it counts as a failed login. */
-  #doubt(): void {
-    if (this.#provenAt === undefined) this.#doubts.push(this.options.logins.failed());
+  #markUncertain(): void {
+    if (this.#provenAt === undefined) this.#uncertain.push(this.options.logins.failed());
   }
 
   /** Opens the circuit breaker for all callers. */
-  #rest(why: RobotApiError | NoResponseError, name: string, wishSeconds = 0): unknown {
+  #cooldown(why: RobotApiError | NoResponseError, name: string, wishSeconds = 0): unknown {
     const isLate = why instanceof NoResponseError && why.kind === 'late';
     // The code of a GET: other callers have no call whose outcome is unknown.
     const { code } = toRobotError(why, 'GET') as ProviderError;
-    const seconds = this.#outage.begin({ code: isLate ? 'ROBOT_UNREACHABLE' : code, cause: why }, wishSeconds);
+    const seconds = this.#circuitBreaker.begin({ code: isLate ? 'ROBOT_UNREACHABLE' : code, cause: why }, wishSeconds);
     return toRobotError(why, name, seconds);
   }
 }

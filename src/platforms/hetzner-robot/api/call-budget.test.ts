@@ -10,13 +10,13 @@ const budgetOf = (clock: ManualClock, limit: number, reserve = 0) =>
   new CallBudget({ clock, name: 'POST /reset', limit, reserve });
 const take = (budget: CallBudget, key: string): BudgetTicket => {
   const answer = budget.take(key);
-  if (isBudgetRejection(answer)) throw new Error(answer.words);
+  if (isBudgetRejection(answer)) throw new Error(answer.message);
   return answer;
 };
 const wordsFor = (budget: CallBudget, key: string): string => {
   const answer = budget.take(key);
   if (!isBudgetRejection(answer)) throw new Error('there was one');
-  return answer.words;
+  return answer.message;
 };
 
 describe('a budget', () => {
@@ -24,7 +24,7 @@ describe('a budget', () => {
     const clock = new ManualClock();
     const budget = budgetOf(clock, 2);
     const slow = take(budget, 'a');
-    take(budget, 'b').giveBack();
+    take(budget, 'b').refund();
     expect(budget.remaining).toBe(1);
     await clock.advance(100_000);
     slow.end();
@@ -110,7 +110,7 @@ describe('the queue', () => {
           const answer = budget.take(next.name);
           if (isBudgetRejection(answer)) {
             next.due = clock.monotonic() + answer.seconds * 1000;
-            const minutes = Number(/about (\d+) minutes/.exec(answer.words)?.[1] ?? Number.NaN);
+            const minutes = Number(/about (\d+) minutes/.exec(answer.message)?.[1] ?? Number.NaN);
             // Times of one minute, or given in hours, are too coarse to compare.
             const promise = clock.monotonic() + minutes * 60_000;
             if (next.promised === Number.POSITIVE_INFINITY && minutes > 1) next.promised = promise;
@@ -138,34 +138,34 @@ describe('at the webservice', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(burst, { minLength: 4, maxLength: 9 }), async (bursts) => {
-        const scene = await openRobotHarness({
+        const fixture = await openRobotHarness({
           servers,
           accounts: [{ failovers: [{ ip: '198.51.100.7', server: 1 }] }],
         });
         try {
-          const robot = scene.connect({ failovers: ['198.51.100.7'] });
+          const robot = fixture.connect({ failovers: ['198.51.100.7'] });
           const at: Record<keyof typeof limits, number[]> = { 'POST /reset': [], 'GET /failover': [] };
-          scene.switchboard.onCall(({ name }) =>
-            at[name.replace(/\/\{.*/, '') as keyof typeof limits].push(scene.clock.now().getTime()),
+          fixture.switchboard.onCall(({ name }) =>
+            at[name.replace(/\/\{.*/, '') as keyof typeof limits].push(fixture.clock.now().getTime()),
           );
           for (const { name, calls, seconds } of bursts) {
             const ask = (index: number) =>
               name === 'POST /reset'
-                ? robot.reset(1 + (index % 3), 'hw', scene.options)
-                : robot.getFailover('198.51.100.7', scene.options);
+                ? robot.reset(1 + (index % 3), 'hw', fixture.options)
+                : robot.getFailover('198.51.100.7', fixture.options);
             const ends = Array.from({ length: calls }, (_, index) => outcomeCode(ask(index)));
-            expect(await soon(scene, ends)).not.toContain('ROBOT_RATE_LIMITED');
-            await scene.clock.pass(seconds);
+            expect(await soon(fixture, ends)).not.toContain('ROBOT_RATE_LIMITED');
+            await fixture.clock.pass(seconds);
           }
           for (const [name, times] of Object.entries(at)) {
-            const most = limits[name as keyof typeof limits] * (name === 'POST /reset' ? 1 : 0.9);
+            const max = limits[name as keyof typeof limits] * (name === 'POST /reset' ? 1 : 0.9);
             for (const start of times) {
               const within = times.filter((time) => time >= start && time < start + 3_600_000);
-              expect(within.length).toBeLessThanOrEqual(most);
+              expect(within.length).toBeLessThanOrEqual(max);
             }
           }
         } finally {
-          await scene.close();
+          await fixture.close();
         }
       }),
       { numRuns: 5 },

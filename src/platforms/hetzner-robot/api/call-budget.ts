@@ -27,7 +27,7 @@ export interface CallBudgetOptions {
 export interface BudgetTicket {
   end(): void;
   /** Takes the call back when it was not made. */
-  giveBack(): void;
+  refund(): void;
 }
 
 /** No call is available now. */
@@ -35,7 +35,7 @@ export interface BudgetRejection {
   /** Seconds until the caller should retry. */
   readonly seconds: number;
   /** Text such as `position 7 of 20, in about 9 minutes`. */
-  readonly words: string;
+  readonly message: string;
   /** True when Robot reported the limit, false when our own count did. */
   readonly isPaused: boolean;
 }
@@ -43,7 +43,7 @@ export interface BudgetRejection {
 interface QueueEntry {
   readonly key: string;
   /** The place is kept until this time. */
-  heldUntil: number;
+  deferredUntil: number;
 }
 
 /**
@@ -56,7 +56,7 @@ export class CallBudget {
   readonly #reserve: number;
   #limit: number;
   /** End times of the calls of the last hour, in order. */
-  #spent: number[] = [];
+  #used: number[] = [];
   #inHand = 0;
   #pausedUntil = 0;
   #line: QueueEntry[] = [];
@@ -72,8 +72,8 @@ export class CallBudget {
   get remaining(): number {
     const now = this.#clock.monotonic();
     if (now < this.#pausedUntil) return 0;
-    this.#spent = this.#spent.filter((at) => now < at + windowMs);
-    return Math.max(0, this.#most - this.#spent.length - this.#inHand);
+    this.#used = this.#used.filter((at) => now < at + windowMs);
+    return Math.max(0, this.#most - this.#used.length - this.#inHand);
   }
 
   /** Number of callers in the queue. */
@@ -84,12 +84,12 @@ export class CallBudget {
 
   /** Takes a call for `key`, or returns its place in the queue. The same key is the same caller. */
   take(key: string): BudgetTicket | BudgetRejection {
-    const ahead = this.#aheadOf(key);
+    const ahead = this.#entriesAheadOf(key);
     if (this.remaining > ahead) {
       this.#line = this.#line.filter((one) => one.key !== key);
-      return this.#hand();
+      return this.#grant();
     }
-    return this.#sendAway(key, ahead);
+    return this.#reject(key, ahead);
   }
 
   /**
@@ -97,9 +97,9 @@ export class CallBudget {
    * caller prepares.
    */
   check(key: string): BudgetRejection | undefined {
-    const ahead = this.#aheadOf(key);
-    if (this.remaining <= ahead) return this.#sendAway(key, ahead);
-    this.#keep(key, this.#clock.monotonic() + graceMs);
+    const ahead = this.#entriesAheadOf(key);
+    if (this.remaining <= ahead) return this.#reject(key, ahead);
+    this.#enqueue(key, this.#clock.monotonic() + graceMs);
     return undefined;
   }
 
@@ -116,7 +116,7 @@ export class CallBudget {
     return Math.max(1, this.#limit - this.#reserve);
   }
 
-  #hand(): BudgetTicket {
+  #grant(): BudgetTicket {
     this.#inHand += 1;
     let isOpen = true;
     const close = (): boolean => {
@@ -127,35 +127,35 @@ export class CallBudget {
     };
     return {
       end: () => {
-        if (close()) this.#spent.push(this.#clock.monotonic());
+        if (close()) this.#used.push(this.#clock.monotonic());
       },
-      giveBack: () => void close(),
+      refund: () => void close(),
     };
   }
 
   /** Number of earlier callers that are expected to retry. */
-  #aheadOf(key: string): number {
+  #entriesAheadOf(key: string): number {
     this.#forget();
     const now = this.#clock.monotonic();
     const place = this.#line.findIndex((one) => one.key === key);
     const earlier = place < 0 ? this.#line : this.#line.slice(0, place);
-    return earlier.filter(({ heldUntil }) => now <= heldUntil).length;
+    return earlier.filter(({ deferredUntil }) => now <= deferredUntil).length;
   }
 
-  #keep(key: string, heldUntil: number): void {
+  #enqueue(key: string, heldUntil: number): void {
     const known = this.#line.find((one) => one.key === key);
-    if (known) known.heldUntil = heldUntil;
-    else this.#line.push({ key, heldUntil });
+    if (known) known.deferredUntil = heldUntil;
+    else this.#line.push({ key, deferredUntil: heldUntil });
   }
 
-  #sendAway(key: string, ahead: number): BudgetRejection {
+  #reject(key: string, ahead: number): BudgetRejection {
     const now = this.#clock.monotonic();
     const wait = this.#secondsUntilFree(ahead + 1);
     const seconds = Math.min(maxRetrySeconds, wait);
-    this.#keep(key, now + seconds * 1000 + graceMs);
-    const present = this.#line.filter((one) => now <= one.heldUntil).length;
+    this.#enqueue(key, now + seconds * 1000 + graceMs);
+    const present = this.#line.filter((one) => now <= one.deferredUntil).length;
     const place = `position ${ahead + 1} of ${Math.max(present, ahead + 1)}`;
-    return { seconds, words: `${place}, in ${formatDuration(wait)}`, isPaused: now < this.#pausedUntil };
+    return { seconds, message: `${place}, in ${formatDuration(wait)}`, isPaused: now < this.#pausedUntil };
   }
 
   /** Seconds until `count` calls are available, if no other caller takes any. */
@@ -163,7 +163,7 @@ export class CallBudget {
     const now = this.#clock.monotonic();
     const start = Math.max(now, this.#pausedUntil);
     // A call in progress is assumed to end now.
-    const ends = [...this.#spent, ...Array.from({ length: this.#inHand }, () => now)];
+    const ends = [...this.#used, ...Array.from({ length: this.#inHand }, () => now)];
     const free = Math.max(0, this.#most - ends.length);
     // The number of spent calls can exceed the limit when Robot has lowered it.
     const places = [...Array<number>(free).fill(start), ...ends.slice(-this.#most).map((at) => at + windowMs)];
@@ -175,7 +175,7 @@ export class CallBudget {
 
   #forget(): void {
     const now = this.#clock.monotonic();
-    this.#line = this.#line.filter(({ heldUntil }) => now <= heldUntil + placeLifetimeMs);
+    this.#line = this.#line.filter(({ deferredUntil }) => now <= deferredUntil + placeLifetimeMs);
   }
 }
 
@@ -184,12 +184,12 @@ export const isBudgetRejection = (answer: BudgetTicket | BudgetRejection): answe
 
 /** The error for a caller without a call. */
 export function toBudgetError(
-  { seconds, words, isPaused }: BudgetRejection,
+  { seconds, message, isPaused }: BudgetRejection,
   call: string,
   cause?: unknown,
 ): ProviderError {
   const code = isPaused ? 'ROBOT_RATE_LIMITED' : 'ROBOT_BUDGET_SPENT';
-  return new ProviderError(code, `${call}: ${words}.`, { retryAfterSeconds: seconds, cause });
+  return new ProviderError(code, `${call}: ${message}.`, { retryAfterSeconds: seconds, cause });
 }
 
 /** E.g. `about a minute`, `about 9 minutes`, `about 2 hours`. */

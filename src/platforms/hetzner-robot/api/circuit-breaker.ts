@@ -16,7 +16,7 @@ interface RobotFailure {
 export class RobotCircuitBreaker {
   readonly #clock: Clock;
   readonly #random: () => number;
-  #trouble: RobotFailure | undefined;
+  #failure: RobotFailure | undefined;
   #failures = 0;
 
   constructor(clock: Clock, random: () => number = Math.random) {
@@ -26,40 +26,40 @@ export class RobotCircuitBreaker {
 
   /** The last attempt failed. */
   get isOn(): boolean {
-    return this.#trouble !== undefined;
+    return this.#failure !== undefined;
   }
 
   /** Throws while no attempt is due. */
   throwIfResting(): void {
-    const trouble = this.#trouble;
-    const seconds = trouble ? (trouble.until - this.#clock.monotonic()) / 1000 : 0;
-    if (trouble && seconds > 0) throw toCircuitOpenError(trouble, seconds);
+    const problem = this.#failure;
+    const seconds = problem ? (problem.until - this.#clock.monotonic()) / 1000 : 0;
+    if (problem && seconds > 0) throw toCircuitOpenError(problem, seconds);
   }
 
   /** The error for a caller that waited too long for another caller's attempt. */
-  patienceError(seconds: number): ProviderError | undefined {
-    return this.#trouble && toCircuitOpenError(this.#trouble, seconds);
+  openError(seconds: number): ProviderError | undefined {
+    return this.#failure && toCircuitOpenError(this.#failure, seconds);
   }
 
   /**
    * Records a failed attempt and returns the seconds until the next. `wishSeconds` is the pause that the webservice
    * asks for.
    */
-  begin(trouble: Omit<RobotFailure, 'until'>, wishSeconds = 0): number {
+  begin(problem: Omit<RobotFailure, 'until'>, wishSeconds = 0): number {
     this.#failures += 1;
     const full =
-      trouble.code === 'ROBOT_TLS_UNTRUSTED'
+      problem.code === 'ROBOT_TLS_UNTRUSTED'
         ? pauseSeconds.untrusted
         : Math.min(pauseSeconds.most, pauseSeconds.first * 2 ** (this.#failures - 1));
     const seconds = Math.max(full * (0.5 + this.#random() / 2), Math.min(wishSeconds, pauseSeconds.longestWish));
-    this.#trouble = { ...trouble, until: this.#clock.monotonic() + seconds * 1000 };
+    this.#failure = { ...problem, until: this.#clock.monotonic() + seconds * 1000 };
     return seconds;
   }
 
   /** Records an answer of the webservice. */
   end(): void {
     this.#failures = 0;
-    this.#trouble = undefined;
+    this.#failure = undefined;
   }
 }
 

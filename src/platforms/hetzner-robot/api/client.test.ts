@@ -80,7 +80,7 @@ describe('servers', () => {
     expect(lists()).toBe(1);
     const proof = { ...options, maxAgeSeconds: 600, unamended: firstServer };
     // This name comes from our own call only. Robot itself has reported the name of the other server.
-    await robot.listServers({ ...proof, unamended: secondServer });
+    await robot.listServers({ ...proof, withoutUpdates: secondServer });
     expect(lists()).toBe(1);
     await robot.listServers(proof);
     await robot.listServers(proof);
@@ -92,8 +92,8 @@ describe('servers', () => {
 
   it('of other accounts do not exist', async () => {
     const accounts = [{ password: 'a' }, { user: '#ws+other', password: 'b' }];
-    const scene = await enter({ accounts, servers: [{ number: 11 }, { number: 12, account: '#ws+other' }] });
-    const error = await thrownError(scene.connect().getServer(12, scene.options));
+    const fixture = await enter({ accounts, servers: [{ number: 11 }, { number: 12, account: '#ws+other' }] });
+    const error = await thrownError(fixture.connect().getServer(12, fixture.options));
     expect([error.code, error.retry]).toEqual(['ROBOT_SERVER_UNKNOWN', 'after-change']);
   });
 });
@@ -134,11 +134,11 @@ describe('boot configurations', () => {
   });
 
   it('rescue: arming it again while it is armed is refused, or replaces it', async () => {
-    const scene = await enter();
-    const robot = scene.connect();
-    const { fingerprint } = await robot.addKey('ocp', key, scene.options);
-    await robot.armRescue(firstServer, [fingerprint], scene.options);
-    expect(await outcomeCode(robot.armRescue(firstServer, [fingerprint], scene.options))).toBe(
+    const fixture = await enter();
+    const robot = fixture.connect();
+    const { fingerprint } = await robot.addKey('ocp', key, fixture.options);
+    await robot.armRescue(firstServer, [fingerprint], fixture.options);
+    expect(await outcomeCode(robot.armRescue(firstServer, [fingerprint], fixture.options))).toBe(
       'ROBOT_BOOT_ALREADY_ACTIVE',
     );
     const other = await enter({ behaviour: { armingWhileArmed: 'replace' } });

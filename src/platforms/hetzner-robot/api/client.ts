@@ -15,7 +15,7 @@ export type ResetType = 'sw' | 'hw' | 'power' | 'power_long';
 export interface CachedCallOptions extends RobotCallOptions {
   readonly maxAgeSeconds?: number;
   /** Number of a server. The cached answer must not be older than our own last change of it. */
-  readonly unamended?: number;
+  readonly withoutUpdates?: number;
 }
 
 /**
@@ -67,7 +67,7 @@ export class RobotClient {
       const server = this.#learn(
         await this.#ask(number, 'POST', `/server/${number}`, reply.ServerReply, options, form),
       );
-      shared.amend<readonly reply.RobotServer[]>('/server', number, (all) =>
+      shared.update<readonly reply.RobotServer[]>('/server', number, (all) =>
         all.map((one) => (one.number === number ? { ...one, name: server.name } : one)),
       );
       return server;
@@ -299,7 +299,7 @@ export class RobotClient {
   }
 
   #learn(server: reply.RobotServer): reply.RobotServer {
-    this.#account.learn(server);
+    this.#account.recordResponse(server);
     return server;
   }
 
@@ -310,12 +310,17 @@ export class RobotClient {
 
   async #sharedAnswer<T>(
     question: string,
-    { maxAgeSeconds = 0, unamended, ...options }: CachedCallOptions,
+    { maxAgeSeconds = 0, withoutUpdates, ...options }: CachedCallOptions,
     ask: (options: RobotCallOptions) => Promise<T>,
   ): Promise<T> {
     const { shared, signal } = this.#account;
     if (maxAgeSeconds <= 0) return await ask(options);
-    return await shared.get(question, { maxAgeSeconds, unamended }, () => ask({ ...options, signal }), options.signal);
+    return await shared.get(
+      question,
+      { maxAgeSeconds, withoutUpdates },
+      () => ask({ ...options, signal }),
+      options.signal,
+    );
   }
 
   async #changeMembers(

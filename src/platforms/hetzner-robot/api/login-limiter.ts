@@ -17,7 +17,7 @@ const attemptSeconds = 3;
 export class LoginLimiter {
   readonly #clock: Clock;
   #failures: { readonly at: number }[] = [];
-  #trials = 0;
+  #attempts = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -29,16 +29,16 @@ export class LoginLimiter {
    */
   begin(): () => void {
     const recent = this.#recent();
-    if (recent.length + this.#trials >= maxUnproven) {
+    if (recent.length + this.#attempts >= maxUnproven) {
       const [first] = recent;
       const isFull = first !== undefined && recent.length >= maxUnproven;
       const seconds = isFull ? (first.at + windowMs - this.#clock.monotonic()) / 1000 : attemptSeconds;
       throw new ProviderError('ROBOT_LOGIN_POSTPONED', '', { retryAfterSeconds: Math.ceil(seconds) });
     }
-    this.#trials += 1;
+    this.#attempts += 1;
     let isOver = false;
     return () => {
-      if (!isOver) this.#trials -= 1;
+      if (!isOver) this.#attempts -= 1;
       isOver = true;
     };
   }
@@ -53,7 +53,7 @@ export class LoginLimiter {
   }
 
   /** True while one more concurrent call is a risk. */
-  get isTense(): boolean {
+  get isNearLimit(): boolean {
     return this.#recent().length > 0;
   }
 

@@ -81,7 +81,7 @@ describe('a call', () => {
 
 /** Every method of the client with arbitrary arguments. */
 const calls: Readonly<
-  Record<string, (robot: RobotClient, n: number, text: string, scene: RobotHarness) => Promise<unknown>>
+  Record<string, (robot: RobotClient, n: number, text: string, fixture: RobotHarness) => Promise<unknown>>
 > = {
   listServers: (robot, _n, _text, { options }) => robot.listServers(options),
   getServer: (robot, n, _, { options }) => robot.getServer(n, options),
@@ -110,10 +110,10 @@ const calls: Readonly<
 
 describe('arbitrary calls', () => {
   const own = 3140011;
-  let scene: RobotHarness;
+  let fixture: RobotHarness;
   beforeAll(async () => {
     const generous = (name: string): [string, number] => [name, 1e9];
-    scene = await openRobotHarness({
+    fixture = await openRobotHarness({
       accounts: [
         {
           vswitches: [{ name: 'a', vlan: 4000, servers: [foreignServer] }],
@@ -125,7 +125,7 @@ describe('arbitrary calls', () => {
       limits: Object.fromEntries(['GET /server', 'GET /boot', 'POST /reset'].map(generous)),
     });
   });
-  afterAll(() => scene.close());
+  afterAll(() => fixture.close());
 
   test('every method of the client is called here', async () => {
     const { RobotClient } = await import('./client.ts');
@@ -134,11 +134,11 @@ describe('arbitrary calls', () => {
   });
 
   test('the webservice never receives a server without a Host, nor a forbidden call', async () => {
-    const robot = scene.connect({ servers: [own] });
+    const robot = fixture.connect({ servers: [own] });
     // The client then knows the addresses that it must not name.
-    await robot.listServers(scene.options);
+    await robot.listServers(fixture.options);
     const bodies: string[] = [];
-    const stop = scene.switchboard.judge((call, content) => {
+    const stop = fixture.switchboard.judge((call, content) => {
       bodies.push(`${call.name} ${JSON.stringify(call.detail)} ${content}`);
       return undefined;
     });
@@ -158,8 +158,8 @@ describe('arbitrary calls', () => {
     const text = fc.oneof(fc.constantFrom(...hostile), fc.string());
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...Object.keys(calls)), number, text, async (name, n, words) => {
-        await outcomeCode(Promise.resolve().then(() => calls[name]?.(robot, n, words, scene)));
-        await scene.clock.pass(600);
+        await outcomeCode(Promise.resolve().then(() => calls[name]?.(robot, n, words, fixture)));
+        await fixture.clock.pass(600);
         for (const body of bodies.splice(0)) {
           // Free text may have any content, and a vSwitch any number.
           const told = body.replace(/(?<=[ &](?:server_)?name=)[^&]*/g, '').replace(/(?<=vswitch\/)\d+/g, '');
@@ -171,22 +171,24 @@ describe('arbitrary calls', () => {
       { numRuns: 400 },
     );
     stop();
-    expect(scene.room.forbiddenCalls()).toEqual([]);
-    expect(scene.room.lockouts()).toEqual([]);
-    expect(scene.names().length).toBeGreaterThan(50);
-    const unknown = await Promise.all([0, foreignServer].map((n) => outcomeCode(robot.reset(n, 'hw', scene.options))));
+    expect(fixture.room.forbiddenCalls()).toEqual([]);
+    expect(fixture.room.lockouts()).toEqual([]);
+    expect(fixture.names().length).toBeGreaterThan(50);
+    const unknown = await Promise.all(
+      [0, foreignServer].map((n) => outcomeCode(robot.reset(n, 'hw', fixture.options))),
+    );
     expect(unknown).toEqual(['ROBOT_CALL_FORBIDDEN', 'ROBOT_SERVER_NOT_LISTED']);
   });
 
   test('a server whose Host is deleted while a call waits is not called any more', async () => {
     const servers = new Set([own]);
-    const robot = scene.connect({ scope: { servers: () => servers } });
-    await robot.getServer(own, scene.options);
-    const seen = scene.switchboard.calls.length;
-    const waiting = Array.from({ length: 5 }, () => outcomeCode(robot.getServer(own, scene.options)));
+    const robot = fixture.connect({ scope: { servers: () => servers } });
+    await robot.getServer(own, fixture.options);
+    const seen = fixture.switchboard.calls.length;
+    const waiting = Array.from({ length: 5 }, () => outcomeCode(robot.getServer(own, fixture.options)));
     servers.clear();
     const ends = await Promise.all(waiting);
-    const sent = scene.switchboard.calls.length - seen;
+    const sent = fixture.switchboard.calls.length - seen;
     expect(ends.filter((end) => end === 'ROBOT_SERVER_NOT_LISTED')).toHaveLength(5 - sent);
     expect(sent).toBeLessThanOrEqual(2);
   });

@@ -16,15 +16,15 @@ import { selectorMismatch } from './selector.ts';
 type RobotHostContext = HostContext<RobotConfig>;
 
 async function rescueTargetOf(context: RobotHostContext): Promise<RescueTarget> {
-  const { host, servers, note } = context;
+  const { host, hostedServers, updateStatus } = context;
   return {
     host,
     address: host.server?.address ?? '',
     macs: host.hardware?.nics.map(({ mac }) => mac) ?? [],
-    servers,
+    servers: hostedServers,
     isOurs: false,
-    noteResetTypes: async (resetTypes) => {
-      if (host.server) await note({ server: { ...host.server, resetTypes } });
+    recordResetTypes: async (resetTypes) => {
+      if (host.server) await updateStatus({ server: { ...host.server, resetTypes } });
     },
   };
 }
@@ -37,8 +37,8 @@ const foundUnused: Step<RobotHostContext> = {
   name: 'found-unused',
   run: (context) =>
     runOrWait(async () => {
-      const { host, owner, servers } = context;
-      const server = await robotClientFor(context, servers).getServer(host.spec.serverNumber, context);
+      const { host, owner, hostedServers } = context;
+      const server = await robotClientFor(context, hostedServers).getServer(host.spec.serverNumber, context);
       const refused = unfitReason(host, server);
       if (refused) return fail('ServerUnfit', refused);
       if (ownershipByName(server.name, owner, host.spec.expect.name) !== 'others') return done();
@@ -56,7 +56,7 @@ const hardwareNoted: Step<RobotHostContext> = {
     const found = await runInRescue(context, context.host.server?.address ?? '', (rescue) => rescue.inspect());
     const { cpu, memoryMiB, firmware, nics, disks } = found;
     const kept = disks.map(({ byId: _, sectorBytes: __, ...disk }) => disk);
-    await context.note({
+    await context.updateStatus({
       hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt: context.clock.now().toISOString() },
     });
     return done();
@@ -80,8 +80,8 @@ const resetAsked: Step<RobotHostContext> = {
   name: 'reset-asked',
   run: (context) =>
     runOrWait(async () => {
-      const { host, servers, signal } = context;
-      const robot = robotClientFor(context, servers);
+      const { host, hostedServers, signal } = context;
+      const robot = robotClientFor(context, hostedServers);
       const boot = await robot.getBoot(host.spec.serverNumber, { signal });
       const armed = [...boot.armedInstallers, ...(boot.rescue?.active ? ['rescue'] : [])];
       if (armed.length > 0) {
@@ -118,17 +118,21 @@ const rebootProven: Step<RobotHostContext> = {
 
 /** Servers that people provide, each described by a Host. */
 export const inventory: HostInventory<RobotConfig> = {
-  uses: ({ sizes }, labels) => sizes.some(({ hostSelector }) => selectorMismatch(hostSelector, labels) === undefined),
-  refuses: (config, host, node) => hostRejectionReason(host, config, node),
+  mayClaim: ({ sizes }, labels) =>
+    sizes.some(({ hostSelector }) => selectorMismatch(hostSelector, labels) === undefined),
+  whyUnsuitable: (config, host, node) => hostRejectionReason(host, config, node),
   whyUnusable: ({ spec, hardware }) => {
     const plan = hardware && planDisks(spec, hardware.disks);
     return plan && 'refused' in plan ? plan.refused : undefined;
   },
-  survey: listAccountServers,
+  listServers: listAccountServers,
   async identify(context) {
-    const { host, servers, signal } = context;
+    const { host, hostedServers, signal } = context;
     const { serverNumber } = host.spec;
-    const all = await robotClientFor(context, servers).listServers({ signal, maxAgeSeconds: serverListMaxAgeSeconds });
+    const all = await robotClientFor(context, hostedServers).listServers({
+      signal,
+      maxAgeSeconds: serverListMaxAgeSeconds,
+    });
     const server = all.find(({ number }) => number === serverNumber);
     if (!server) {
       return { refused: describeMissingServer(host) };

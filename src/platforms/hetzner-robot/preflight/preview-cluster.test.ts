@@ -28,9 +28,9 @@ async function previewed(
       role: 'controlplane',
       host: { name: `server-${serverNumber}`, spec: { serverNumber } } as HostView,
     })),
-    servers: () => new Set(numbers),
+    hostedServers: () => new Set(numbers),
   });
-  return { lines: lines.map(({ effect, what }) => `${effect} ${what}`), asked: names() };
+  return { lines: lines.map(({ effect, subject }) => `${effect} ${subject}`), asked: names() };
 }
 
 const account = (words: object): RobotSeedInput => ({ accounts: [words] });

@@ -19,11 +19,11 @@ const previewMaxAgeSeconds = 60;
 
 /** Previews the changes to the vSwitch and the failover address of a cluster. Changes nothing. */
 export async function previewCluster(context: RobotClusterPreviewContext): Promise<readonly PreviewLine[]> {
-  const robot = robotClientFor(context, context.servers);
+  const robot = robotClientFor(context, context.hostedServers);
   return [...(await previewVSwitch(context, robot)), ...(await previewFailover(context, robot))];
 }
 
-const rejectionLine = (what: string): PreviewLine => ({ effect: 'refuses', what });
+const rejectionLine = (subject: string): PreviewLine => ({ effect: 'refuses', subject });
 const formatServers = (numbers: readonly number[]): string =>
   `${numbers.length === 1 ? 'server' : 'servers'} ${numbers.join(', ')}`;
 
@@ -34,7 +34,7 @@ async function previewVSwitch(
 ): Promise<PreviewLine[]> {
   const { vswitch } = config;
   if (!vswitch) return [];
-  const what = `vSwitch ${vswitch.name} with VLAN ${vswitch.vlan}`;
+  const subject = `vSwitch ${vswitch.name} with VLAN ${vswitch.vlan}`;
   const all = await robot.listVSwitches({ signal });
   const summary = findByVlan(all, vswitch.vlan);
   if (summary && summary.name !== vswitch.name) return [rejectionLine(describeForeignVSwitch(summary, vswitch))];
@@ -52,9 +52,9 @@ async function previewVSwitch(
   const fitting = strangers.filter((number) => !crowded.includes(number));
   const joining = fitting.slice(0, Math.max(0, vswitchLimits.servers - members.size));
   return [
-    ...(found || fitting.length === 0 ? [] : [{ effect: 'makes', what } as const]),
-    ...(kept.length > 0 ? [{ effect: 'keeps', what: `${what}: ${formatServers(kept)} in it` } as const] : []),
-    ...(joining.length > 0 ? [{ effect: 'joins', what: `${what}: ${formatServers(joining)}` } as const] : []),
+    ...(found || fitting.length === 0 ? [] : [{ effect: 'makes', subject } as const]),
+    ...(kept.length > 0 ? [{ effect: 'keeps', subject: `${subject}: ${formatServers(kept)} in it` } as const] : []),
+    ...(joining.length > 0 ? [{ effect: 'joins', subject: `${subject}: ${formatServers(joining)}` } as const] : []),
     ...(found && failed.length > 0
       ? [
           rejectionLine(
@@ -96,22 +96,24 @@ async function previewFailover(context: RobotClusterPreviewContext, robot: Robot
   if (ip === undefined) return [];
   const found = await findFailoverAddress(robot, ip, signal);
   if (!found) return [rejectionLine(describeUnknownFailover(ip))];
-  const planes = machines.filter(({ role }) => role === 'controlplane').map(({ host }) => host.spec.serverNumber);
+  const controlPlanes = machines
+    .filter(({ role }) => role === 'controlplane')
+    .map(({ host }) => host.spec.serverNumber);
   const { routedTo } = found;
   const servers =
     routedTo === undefined ? [] : await robot.listServers({ signal, maxAgeSeconds: previewMaxAgeSeconds });
   const server = servers.find(({ address, ipv6Net }) => routedTo === address || routedTo === ipv6Net);
   const now = server ? `server ${server.number}` : (routedTo ?? 'nobody');
-  if (server && planes.includes(server.number)) {
+  if (server && controlPlanes.includes(server.number)) {
     return [
-      { effect: 'keeps', what: `failover address ${ip}: it leads to ${now} as long as the API server works there` },
+      { effect: 'keeps', subject: `failover address ${ip}: it leads to ${now} as long as the API server works there` },
     ];
   }
-  if (planes.length === 0) return [{ effect: 'keeps', what: `failover address ${ip}: it leads to ${now}` }];
+  if (controlPlanes.length === 0) return [{ effect: 'keeps', subject: `failover address ${ip}: it leads to ${now}` }];
   return [
     {
       effect: 'leads',
-      what: `failover address ${ip}: from ${now} to the first control plane that works, out of ${formatServers(planes)}`,
+      subject: `failover address ${ip}: from ${now} to the first control plane that works, out of ${formatServers(controlPlanes)}`,
     },
   ];
 }

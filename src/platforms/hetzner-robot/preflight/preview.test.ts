@@ -16,13 +16,13 @@ const effects = (words: object, disks: readonly HostDisk[] | undefined, state: H
   return previewDisks({ name: 'rack-7', spec, state, hardware });
 };
 const short = (lines: ReturnType<typeof effects>) =>
-  lines.map(({ effect, what }) => `${effect} ${what.split(' (')[0]}`);
+  lines.map(({ effect, subject }) => `${effect} ${subject.split(' (')[0]}`);
 
 it('shows for each disk whether it is erased, kept or protected', () => {
   const disks = [disk('A1', 512, ['an empty partition table (gpt)']), disk('B2', 960, ['ext4 on B2']), disk('C3', 960)];
   const lines = effects({ wipe: true, protectedDisks: ['C3'] }, disks);
   expect(short(lines)).toEqual(['erases EXAMPLE A1', 'keeps EXAMPLE B2', 'protects EXAMPLE C3']);
-  expect(lines[0]?.what).toMatch(/: an empty partition table \(gpt\); Talos is installed to it$/);
+  expect(lines[0]?.subject).toMatch(/: an empty partition table \(gpt\); Talos is installed to it$/);
 });
 
 it('names the members of an array that would be lost with the root disk', () => {

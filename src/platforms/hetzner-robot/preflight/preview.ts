@@ -11,9 +11,9 @@ const previewMaxAgeSeconds = 60;
 
 /** Previews the changes to the server of a Host and to each of its disks. Reads only the list of servers from Robot. */
 export async function preview(context: PreviewContext<RobotConfig>): Promise<readonly PreviewLine[]> {
-  const { host, owner, signal, servers } = context;
+  const { host, owner, signal, hostedServers } = context;
   if (!host) return [];
-  const all = await robotClientFor(context, servers).listServers({ signal, maxAgeSeconds: previewMaxAgeSeconds });
+  const all = await robotClientFor(context, hostedServers).listServers({ signal, maxAgeSeconds: previewMaxAgeSeconds });
   const server = all.find(({ number }) => number === host.spec.serverNumber);
   if (!server) return [rejectionLine(describeMissingServer(host))];
   const refused = unfitReason(host, server);
@@ -23,26 +23,26 @@ export async function preview(context: PreviewContext<RobotConfig>): Promise<rea
   return previewDisks(host);
 }
 
-const rejectionLine = (what: string): PreviewLine => ({ effect: 'refuses', what });
+const rejectionLine = (what: string): PreviewLine => ({ effect: 'refuses', subject: what });
 
 /** Previews the changes to each disk, by the last inspection. */
 export function previewDisks(host: Pick<HostView, 'name' | 'spec' | 'state' | 'hardware'>): readonly PreviewLine[] {
   const { spec, hardware } = host;
   if (!hardware) {
     const what = `Nobody has looked at its disks yet. They are looked at before anything is written; to know now, annotate Host ${host.name} with talos.clusters.openmcp.cloud/inspect, which reboots the server.`;
-    return [{ effect: 'unknown', what }];
+    return [{ effect: 'unknown', subject: what }];
   }
   const isProtected = (disk: HostDisk): boolean =>
     spec.protectedDisks.some((name) => matchesDiskIdentifier(disk, name));
   const describe = (disk: HostDisk): string => `${describeDisk(disk)}: ${disk.holds.join(', ') || 'blank'}`;
   const left = (disk: HostDisk): PreviewLine => ({
     effect: isProtected(disk) ? 'protects' : 'keeps',
-    what: describe(disk),
+    subject: describe(disk),
   });
   if (host.state === 'Provisioned' || host.state === 'Deprovisioning') {
     const what =
       'Its disks were chosen already, and the root disk is ours: what is told here is what was on them before.';
-    return [{ effect: 'keeps', what }, ...hardware.disks.map(left)];
+    return [{ effect: 'keeps', subject: what }, ...hardware.disks.map(left)];
   }
   const plan = planDisks(spec, hardware.disks);
   if ('refused' in plan)
@@ -52,7 +52,7 @@ export function previewDisks(host: Pick<HostView, 'name' | 'spec' | 'state' | 'h
     ...plan.erase.map(
       (disk): PreviewLine => ({
         effect: 'erases',
-        what: `${describe(disk)}${disk === plan.root ? '; Talos is installed to it' : ''}`,
+        subject: `${describe(disk)}${disk === plan.root ? '; Talos is installed to it' : ''}`,
       }),
     ),
     ...kept.map(left),

@@ -42,7 +42,7 @@ export async function openRescue(access: RescueAccess, options: OpenRescueOption
       const client = new ssh2.Client();
       try {
         const hostKey = await logIn(client, access, signal);
-        const session = new SshSession({ client, where: authorityOf(access), signal: parent, observer });
+        const session = new SshSession({ client, host: authorityOf(access), signal: parent, observer });
         return new RescueClient(session, hostKey);
       } catch (error) {
         // Errors after the rejection do not matter, but an unhandled error event would end the process.

@@ -15,13 +15,13 @@ const rescue: RescueIdentity = {
 
 it.each([
   ['it is', {}, {}, undefined],
-  ['and everything fits', {}, { mac: '02:00:5E:00:00:01', otherThanBootId: 'b1', mostUptimeSeconds: 60 }, undefined],
+  ['and everything fits', {}, { mac: '02:00:5E:00:00:01', otherThanBootId: 'b1', maxUptimeSeconds: 60 }, undefined],
   ['another name', { hostname: 'web1' }, {}, /calls itself web1/],
   ['the name of rescue on an installed system', { rootDevice: '/dev/nvme0n1p3', rootType: 'ext4' }, {}, /nvme0n1p3/],
   ['no greeting', { motdIsRescue: false }, {}, /greet/],
   ['another machine', {}, { mac: '02:00:5e:00:00:99' }, /another machine/],
   ['the boot from before the reset', {}, { otherThanBootId: 'b2' }, /before the reset/],
-  ['up for longer than since the reset', {}, { mostUptimeSeconds: 39 }, /40 s/],
+  ['up for longer than since the reset', {}, { maxUptimeSeconds: 39 }, /40 s/],
 ])('rescue or not: %s', (_what, change, expected, reason) => {
   const found = rescueMismatch({ ...rescue, ...change }, expected);
   if (reason) expect(found).toMatch(reason);

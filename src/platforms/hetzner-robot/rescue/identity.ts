@@ -26,7 +26,7 @@ export interface ExpectedRescue {
   /** Boot ID before the reset. The current one has to differ. */
   readonly otherThanBootId?: string;
   /** The uptime cannot exceed the time since the reset. */
-  readonly mostUptimeSeconds?: number;
+  readonly maxUptimeSeconds?: number;
 }
 
 /** Reads only. */
@@ -84,7 +84,7 @@ export function rescueMismatch(identity: RescueIdentity, expected: ExpectedRescu
     return `Its network card is ${mac || 'unknown'}, not ${expected.mac}: it is another machine.`;
   if (expected.otherThanBootId !== undefined && bootId === expected.otherThanBootId)
     return 'It is still the boot from before the reset.';
-  if (expected.mostUptimeSeconds !== undefined && uptimeSeconds > expected.mostUptimeSeconds)
+  if (expected.maxUptimeSeconds !== undefined && uptimeSeconds > expected.maxUptimeSeconds)
     return `It has been up for ${Math.round(uptimeSeconds)} s, longer than since the reset.`;
   return undefined;
 }

@@ -10,7 +10,7 @@ import type { SshCommand } from './ssh-session.ts';
 
 /** Progress of a job that runs detached in the rescue system. */
 export type RescueJob =
-  | { readonly kind: 'running'; readonly percent?: number; readonly doing: string }
+  | { readonly kind: 'running'; readonly percent?: number; readonly description: string }
   | { readonly kind: 'done'; readonly facts: Readonly<Record<string, string | number>> }
   /** The failure was reported. The next call starts the job again. */
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string };
@@ -57,7 +57,11 @@ export function parseRescueJob(text: string): RescueJob {
     case 'running': {
       const percent = labeledValue(lines, 'percent');
       const doing = labeledValue(lines, 'doing');
-      return { kind: 'running', doing, ...(/^\d{1,3}$/.test(percent) ? { percent: Number(percent) } : {}) };
+      return {
+        kind: 'running',
+        description: doing,
+        ...(/^\d{1,3}$/.test(percent) ? { percent: Number(percent) } : {}),
+      };
     }
     case 'done': {
       const facts = lines.filter(([label]) => label !== 'state').map(([label, value]) => [label, toJobFact(value)]);

@@ -338,9 +338,9 @@ describe('a write continues without the client', () => {
     });
     const served = await serveImage(raw, {
       send: (response, packed) => {
-        const most = Math.floor(packed.length * 0.95);
-        response.write(packed.subarray(0, most));
-        void gate.then(() => response.end(packed.subarray(most)));
+        const max = Math.floor(packed.length * 0.95);
+        response.write(packed.subarray(0, max));
+        void gate.then(() => response.end(packed.subarray(max)));
       },
     });
     closers.push(served.close);

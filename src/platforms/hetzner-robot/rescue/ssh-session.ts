@@ -24,7 +24,7 @@ export interface SshCommand {
 export interface SshSessionOptions {
   readonly client: Client;
   /** Address and port, for messages. */
-  readonly where: string;
+  readonly host: string;
   readonly signal: AbortSignal;
   readonly observer: CallObserver;
 }
@@ -116,7 +116,7 @@ export class SshSession {
     const reason = isDeadlineError(error)
       ? `${name} had no answer in time`
       : toSingleLine(error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-    return new ProviderError('RESCUE_UNREACHABLE', `${this.#options.where}: ${reason}.`, { cause: error });
+    return new ProviderError('RESCUE_UNREACHABLE', `${this.#options.host}: ${reason}.`, { cause: error });
   }
 }
 
@@ -127,10 +127,10 @@ function collectOutput(channel: ClientChannel, input: string): Promise<SshComman
   return new Promise((resolve, reject) => {
     const [output, errors]: [Buffer[], Buffer[]] = [[], []];
     const count = new BoundedByteCounter(maxOutputBytes, 'what it said');
-    const into = (list: Buffer[]) => (piece: Buffer) => {
+    const into = (list: Buffer[]) => (chunk: Buffer) => {
       try {
-        count.add(piece);
-        list.push(piece);
+        count.add(chunk);
+        list.push(chunk);
       } catch (error) {
         channel.destroy();
         reject(error);

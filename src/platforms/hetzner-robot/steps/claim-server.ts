@@ -63,7 +63,7 @@ export const serverIdentified: Step<RobotStepContext> = {
       const owner = ownershipByName(server.name, context.owner, host.spec.expect.name);
       if (owner === 'others') return fail('OwnedByOthers', describeForeignServer(server));
       const { address = '', ipv6Net = '', product, dc } = server;
-      await context.hosts.note({
+      await context.hosts.updateStatus({
         server: { resetTypes: host.server?.resetTypes ?? [], address, ipv6Net, product, location: dc },
       });
       // A name that this provider gave is not restored at release.
@@ -160,7 +160,7 @@ export const serverMarked: Step<RobotStepContext> = {
  * maximum ages together, so by then every controller that saw the server without our mark has marked it.
  */
 export async function lostOwnershipReason(context: RobotStepContext, host: HostView): Promise<string | undefined> {
-  const server = await findMarkedServer(context, host, { unamended: host.spec.serverNumber });
+  const server = await findMarkedServer(context, host, { withoutUpdates: host.spec.serverNumber });
   if (!server) return describeMissingServer(host);
   const mark = markOf(context.owner);
   if (server.name === mark) return undefined;

@@ -124,7 +124,7 @@ async function verifyRescue(ground: RescueContext, patient: RescueTarget): Promi
     const outcome = await runInRescue(ground, patient.address, async (rescue) => {
       const identity = await rescue.identify();
       const doubt =
-        rescueMismatch(identity, { mostUptimeSeconds: seconds + 30 }) ?? wrongServerReason(patient, identity.mac);
+        rescueMismatch(identity, { maxUptimeSeconds: seconds + 30 }) ?? wrongServerReason(patient, identity.mac);
       if (doubt !== undefined) return doubt;
       const { bootId, mac, gateway, firmware } = identity;
       return { rescueHostKey: rescue.hostKey, rescueBootId: bootId, mac, gateway, firmware } satisfies Facts;

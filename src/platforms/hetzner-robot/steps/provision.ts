@@ -31,8 +31,8 @@ async function claimedRescueTarget(context: RobotStepContext): Promise<RescueTar
     macs: host.hardware?.nics.map(({ mac }) => mac) ?? [],
     servers: context.hosts.servers,
     isOurs: false,
-    noteResetTypes: async (resetTypes) => {
-      if (host.server) await context.hosts.note({ server: { ...host.server, resetTypes } });
+    recordResetTypes: async (resetTypes) => {
+      if (host.server) await context.hosts.updateStatus({ server: { ...host.server, resetTypes } });
     },
   };
 }
@@ -61,7 +61,7 @@ async function chooseDisks(context: RobotStepContext, host: HostView, found: Ser
   const { cpu, memoryMiB, firmware, nics, disks } = found;
   const inspectedAt = context.clock.now().toISOString();
   const kept = disks.map(({ byId: _, sectorBytes: __, ...disk }) => disk);
-  await context.hosts.note({ hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt } });
+  await context.hosts.updateStatus({ hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt } });
   const plan = planDisks(host.spec, disks);
   if ('refused' in plan) return fail(plan.reason, `Server ${host.spec.serverNumber}: ${plan.refused}`);
   const root = disks.find((disk) => diskIdentifierOf(disk) === diskIdentifierOf(plan.root));
@@ -85,7 +85,7 @@ const intentRecorded: Step<RobotStepContext> = {
       const { host } = await claimedRescueTarget(context);
       const refused = await lostOwnershipReason(context, host);
       if (refused) return fail('OwnedByOthers', refused);
-      await context.hosts.note({ state: 'Provisioned' });
+      await context.hosts.updateStatus({ state: 'Provisioned' });
       const { installation, provider, machine } = context.owner;
       return done({ operation: uuidFromNames(installation, provider, machine, textFact(context, 'rescueBootId')) });
     }),
@@ -159,7 +159,7 @@ export function toStepOutcome(job: RescueJob): StepOutcome {
     case 'done':
       return done(job.facts);
     case 'running':
-      return wait(5, job.percent === undefined ? job.doing : `${job.doing} ${job.percent} %.`);
+      return wait(5, job.percent === undefined ? job.description : `${job.description} ${job.percent} %.`);
     case 'failed':
       throw new ProviderError(job.code, job.message);
   }

@@ -27,7 +27,7 @@ export const doneUntouchable = (proof: ReleaseProof): StepOutcome => done({ unto
  * True when the server must not be touched: it is not ours, or a person approved the release without further checks.
  */
 export const isUntouchable = ({ facts }: Pick<RobotStepContext, 'facts'>): boolean =>
-  facts['untouchable'] === true || typeof facts['agreed'] === 'string';
+  facts['untouchable'] === true || typeof facts['approved'] === 'string';
 
 /** True when it is proven, or a person approved it, that the server runs nothing of the machine. */
 export const isReleaseProven = (context: Pick<RobotStepContext, 'facts'>): boolean =>

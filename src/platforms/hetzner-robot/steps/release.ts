@@ -29,7 +29,7 @@ const claimChecked: Step<RobotStepContext> = {
   name: 'claim-checked',
   run: (context) =>
     runOrWait(async () => {
-      const host = await context.hosts.held();
+      const host = await context.hosts.current();
       if (!host)
         return wasDiskWritten(context)
           ? fail('HostLost', describeLostHost(context))
@@ -55,7 +55,7 @@ async function checkUnwritten(
   const refused = unfitReason(host, server);
   if (refused) return fail('ServerUnfit', refused);
   if (server.name !== markOf(context.owner)) return doneUntouchable('nothing-written');
-  await context.hosts.note({ state: 'Deprovisioning' });
+  await context.hosts.updateStatus({ state: 'Deprovisioning' });
   return done({ untouchable: false, proof: 'nothing-written' });
 }
 
@@ -80,7 +80,7 @@ async function checkWritten(
     if (!(await isProvenOurs(context, host, server))) return fail('ServerRenamed', describeRenamed(context, server));
     await robotClientFor(context, context.hosts.servers).renameServer(server.number, markOf(context.owner), context);
   }
-  await context.hosts.note({ state: 'Deprovisioning' });
+  await context.hosts.updateStatus({ state: 'Deprovisioning' });
   return done({ untouchable: false, proof: '' });
 }
 
@@ -104,7 +104,7 @@ const describeLostRecord = ({ name, spec }: HostView): string =>
 /** The server, if it is ours and was written to. */
 async function targetToWipe(context: RobotStepContext): Promise<RescueTarget | undefined> {
   if (isUntouchable(context) || isReleaseProven(context) || !wasDiskWritten(context)) return undefined;
-  const host = await context.hosts.held();
+  const host = await context.hosts.current();
   if (!host) return undefined;
   const address = textFact(context, 'address');
   return {
@@ -114,8 +114,8 @@ async function targetToWipe(context: RobotStepContext): Promise<RescueTarget | u
     servers: context.hosts.servers,
     isOurs: true,
     node: context.ownNode(address),
-    noteResetTypes: async (resetTypes) => {
-      if (host.server) await context.hosts.note({ server: { ...host.server, resetTypes } });
+    recordResetTypes: async (resetTypes) => {
+      if (host.server) await context.hosts.updateStatus({ server: { ...host.server, resetTypes } });
     },
   };
 }
@@ -150,7 +150,7 @@ const nameRestored: Step<RobotStepContext> = {
   name: 'name-restored',
   run: (context) =>
     runOrWait(async () => {
-      const host = isUntouchable(context) ? undefined : await context.hosts.held();
+      const host = isUntouchable(context) ? undefined : await context.hosts.current();
       if (!host || (await lostOwnershipReason(context, host))) return done();
       const robot = robotClientFor(context, context.hosts.servers);
       // A booted rescue system is disarmed already. The process may have ended before it recorded that it armed one.

@@ -9,7 +9,7 @@ import type { RescueContext } from './run-in-rescue.ts';
 export interface ResetTarget {
   readonly host: HostView;
   /** Records the reset types of the server, so that Robot is asked once. */
-  noteResetTypes(types: readonly string[]): Promise<void>;
+  recordResetTypes(types: readonly string[]): Promise<void>;
 }
 
 /**
@@ -37,7 +37,7 @@ export async function resetServer(
     if (!hasCode(error, 'ROBOT_REFUSED', 'ROBOT_NOT_AVAILABLE')) throw error;
   }
   const { types, power } = await robot.getReset(serverNumber, { signal: ground.signal });
-  await patient.noteResetTypes(types);
+  await patient.recordResetTypes(types);
   const type = chooseResetType(preferred, types, power, earlier);
   if (type !== undefined) {
     await requestReset(ground, robot, serverNumber, type);

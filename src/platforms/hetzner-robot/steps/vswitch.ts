@@ -104,7 +104,7 @@ export const vswitchLeft: Step<RobotStepContext> = {
   run: (context) =>
     runOrWait(async () => {
       const { vswitch } = context.facts;
-      const host = isUntouchable(context) ? undefined : await context.hosts.held();
+      const host = isUntouchable(context) ? undefined : await context.hosts.current();
       if (typeof vswitch !== 'number' || !host) return done();
       const robot = robotClientFor(context, context.hosts.servers);
       const state = await robot.detachServers(vswitch, [host.spec.serverNumber], context);

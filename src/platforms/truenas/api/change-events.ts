@@ -43,7 +43,7 @@ export class ChangeEvents {
   #rpc: Rpc | undefined;
   #subscribed: Rpc | undefined;
   #isGathering = false;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #lastEventAt = Number.NEGATIVE_INFINITY;
   #quietSince = Number.NEGATIVE_INFINITY;
 
   constructor(nas: TrueNasClient, clock: Clock, log: Log) {
@@ -74,9 +74,9 @@ export class ChangeEvents {
   }
 
   /** Called when a connection has ended. When it broke, listeners have to check whether the system is still there. */
-  ended({ broke }: { readonly broke: boolean }): void {
+  ended({ onBroken }: { readonly onBroken: boolean }): void {
     this.#quietSince = this.#clock.monotonic();
-    if (broke && this.#listeners.size > 0) this.#changed();
+    if (onBroken && this.#listeners.size > 0) this.#changed();
   }
 
   /** Called before one of our own changes. The returned function is called after it. */
@@ -153,11 +153,11 @@ export class ChangeEvents {
     this.#nas.shared.forget();
     if (this.#isGathering) return;
     this.#isGathering = true;
-    const restLeftMs = this.#toldAt + minNotifyIntervalMs - this.#clock.monotonic();
+    const restLeftMs = this.#lastEventAt + minNotifyIntervalMs - this.#clock.monotonic();
     this.#clock.sleep(Math.max(debounceMs, restLeftMs), this.#nas.over).then(
       () => {
         this.#isGathering = false;
-        this.#toldAt = this.#clock.monotonic();
+        this.#lastEventAt = this.#clock.monotonic();
         for (const listener of [...this.#listeners]) listener();
       },
       () => {},

@@ -62,19 +62,19 @@ export class TrueNasClient implements Closable {
   readonly shared: ResponseCache;
   readonly #changes: ChangeEvents;
   readonly #options: TrueNasClientOptions;
-  readonly #over = new AbortController();
+  readonly #isClosed = new AbortController();
   readonly #first: TrueNasConnection;
   readonly #second: TrueNasConnection;
 
   constructor(options: TrueNasClientOptions) {
     // Any number of queued calls listens to this signal.
-    setMaxListeners(0, this.#over.signal);
+    setMaxListeners(0, this.#isClosed.signal);
     this.host = options.endpoint.host;
     this.#options = options;
     this.jobs = new JobEvents(this, options.clock);
-    this.shared = new ResponseCache(options.clock, { seconds: maxSharedReadAgeSeconds, over: this.#over.signal });
+    this.shared = new ResponseCache(options.clock, { seconds: maxSharedReadAgeSeconds, over: this.#isClosed.signal });
     this.#changes = new ChangeEvents(this, options.clock, options.log);
-    const { signal: over } = this.#over;
+    const { signal: over } = this.#isClosed;
     this.#first = new TrueNasConnection({
       ...options,
       over,
@@ -110,7 +110,7 @@ export class TrueNasClient implements Closable {
 
   /** Aborted when the client is closed. */
   get over(): AbortSignal {
-    return this.#over.signal;
+    return this.#isClosed.signal;
   }
 
   get options(): TrueNasClientOptions {
@@ -127,12 +127,12 @@ export class TrueNasClient implements Closable {
     schema: z.ZodType<T>,
     options: TrueNasCallOptions,
   ): Promise<T> {
-    return await this.#twice(() => this.#call(method, params, schema, options));
+    return await this.#retryOnce(() => this.#call(method, params, schema, options));
   }
 
   /** The same without parsing the answer, so that a caller that polls parses only what has changed. */
   async readLater(method: string, params: readonly unknown[], options: TrueNasCallOptions): Promise<UnparsedReply> {
-    return await this.#twice(() =>
+    return await this.#retryOnce(() =>
       this.#observed(method, options, (session) =>
         this.#ask(session, method, options, (limited) => session.rpc.requestUnread(method, params, limited)),
       ),
@@ -163,7 +163,7 @@ export class TrueNasClient implements Closable {
 
   /** Subscribes to a collection or to jobs, for the lifetime of the current session. */
   async subscribe(collection: string, { signal }: TrueNasCallOptions): Promise<void> {
-    await this.#twice(() => this.#call('core.subscribe', [collection], z.unknown(), { signal, by: this.#first }));
+    await this.#retryOnce(() => this.#call('core.subscribe', [collection], z.unknown(), { signal, by: this.#first }));
   }
 
   /** The session that receives events, opened if necessary. */
@@ -173,11 +173,11 @@ export class TrueNasClient implements Closable {
 
   /** Ends all calls in progress. */
   async close(): Promise<void> {
-    this.#over.abort(new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.'));
+    this.#isClosed.abort(new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.'));
     await Promise.all([this.#first.close(), this.#second.close()]);
   }
 
-  async #twice<T>(call: () => Promise<T>): Promise<T> {
+  async #retryOnce<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
@@ -203,7 +203,7 @@ export class TrueNasClient implements Closable {
     options: RoutedCallOptions,
     work: (session: TrueNasSession) => Promise<T>,
   ): Promise<T> {
-    const { signal, by = this.#roomier() } = options;
+    const { signal, by = this.#largeConnection() } = options;
     const about = { system: 'truenas', name: method, signal };
     return await by.run(async () => {
       // A call that was still queued for that connection is not affected by its end.
@@ -214,10 +214,10 @@ export class TrueNasClient implements Closable {
   }
 
   /** The connection for the next call. An unreachable system is tried over one connection only. */
-  #roomier(): TrueNasConnection {
+  #largeConnection(): TrueNasConnection {
     if (this.#first.calls < maxConcurrentCalls || !this.#first.isOpen) return this.#first;
     if (this.#second.isOpen) return this.#second.calls < this.#first.calls ? this.#second : this.#first;
-    this.#second.openAside();
+    this.#second.openSeparate();
     return this.#first;
   }
 

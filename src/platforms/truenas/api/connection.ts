@@ -14,7 +14,7 @@ export interface TrueNasConnectionOptions extends TrueNasSessionOptions {
   /** Called when it was opened. Must not throw. */
   readonly onOpen?: (rpc: Rpc) => void;
   /** Called when it has ended, closed or broken. Must not throw. */
-  readonly onEnd?: (end: { readonly broke: boolean }) => void;
+  readonly onEnd?: (end: { readonly onBroken: boolean }) => void;
 }
 
 /**
@@ -88,7 +88,7 @@ export class TrueNasConnection {
   }
 
   /** Opens it in the background, unless the next attempt is not due. */
-  openAside(): void {
+  openSeparate(): void {
     if (this.isOpen || this.#opening || this.#isTooEarly()) return;
     const { host } = this.#options.endpoint;
     this.session(this.#options.over).catch((error: unknown) => {
@@ -111,13 +111,13 @@ export class TrueNasConnection {
     opening: { session: Promise<TrueNasSession>; since: number },
     signal: AbortSignal,
   ): Promise<TrueNasSession> {
-    const trouble = this.#lastFailure?.error;
-    if (!trouble) return await waitOrAbort(opening.session, signal);
+    const problem = this.#lastFailure?.error;
+    if (!problem) return await waitOrAbort(opening.session, signal);
     const { clock } = this.#options;
     const enough = new AbortController();
     const leftMs = opening.since + knownProblemSeconds * 1000 - clock.monotonic();
-    if (leftMs <= 0) throw trouble;
-    const late = clock.sleep(leftMs, enough.signal).then(() => Promise.reject(trouble));
+    if (leftMs <= 0) throw problem;
+    const late = clock.sleep(leftMs, enough.signal).then(() => Promise.reject(problem));
     try {
       return await waitOrAbort(Promise.race([opening.session, late]), signal);
     } finally {
@@ -174,7 +174,7 @@ export class TrueNasConnection {
         if (this.#session === session) this.#session = undefined;
         const broke = lost.closeCode === noCloseCode;
         if (broke) this.#lastFailure = { error: connectionLostError(endpoint.host), until: 0 };
-        this.#options.onEnd?.({ broke });
+        this.#options.onEnd?.({ onBroken: broke });
         ended.abort(lost);
         log.debug({ host: endpoint.host, cause: lost.message }, 'connection to TrueNAS ended');
       })

@@ -14,7 +14,7 @@ export interface DownloadRequest {
   readonly signal: AbortSignal;
   readonly seconds: number;
   /** Called with each chunk, in order. It must not throw. */
-  see(piece: Uint8Array): void;
+  see(chunk: Uint8Array): void;
 }
 
 /**
@@ -38,10 +38,10 @@ export async function download(
     // The token in the path authorizes the download: the key is not sent.
     const reply = await sendHttpRequest(new URL(way, url), { signal, agent });
     if (reply.status !== 200) throw await toStatusError(reply, failed);
-    for await (const piece of reply.body) {
-      read += piece.length;
+    for await (const chunk of reply.body) {
+      read += chunk.length;
       if (read > bytes) throw failed(`more than ${bytes} bytes came`);
-      file.see(piece);
+      file.see(chunk);
     }
   } catch (error) {
     throw toFileError(error, 'TRUENAS_DOWNLOAD_FAILED', path);

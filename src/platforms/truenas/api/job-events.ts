@@ -90,7 +90,7 @@ export class JobEvents {
     if (!update.success || update.data.collection !== 'core.get_jobs') return;
     const job = TrueNasJob.safeParse(update.data.fields);
     if (!job.success) return;
-    this.#tell(job.data);
+    this.#reportProgress(job.data);
     if (!hasEnded(job.data)) return;
     const { id } = job.data;
     this.#ended.set(id, job.data);
@@ -107,13 +107,13 @@ export class JobEvents {
   async #ask(id: number, signal: AbortSignal): Promise<TrueNasJob | undefined> {
     const jobs = await this.#nas.read('core.get_jobs', [[['id', '=', id]]], z.array(TrueNasJob), { signal });
     if (jobs[0]) {
-      this.#tell(jobs[0]);
+      this.#reportProgress(jobs[0]);
       return jobs[0];
     }
     throw new ProviderError('TRUENAS_OUTCOME_UNKNOWN', `Job ${id} is no longer known.`);
   }
 
-  #tell(job: TrueNasJob): void {
+  #reportProgress(job: TrueNasJob): void {
     if (!hasEnded(job) && typeof job.progress?.percent === 'number') this.#progress.get(job.id)?.(job.progress.percent);
   }
 

@@ -84,8 +84,8 @@ describe('messages of a system', () => {
     const extra = Array.from({ length: 1000 }, (_, i) => [`a${i}`, 'x'.repeat(10_000), 22]);
     const fault = parseFault({ code: -32602, message: 'm'.repeat(1e6), data: { reason: 'r'.repeat(1e6), extra } });
     expect(fault.message).toHaveLength(receiveLimits.reasonCharacters);
-    expect(fault.refusals).toHaveLength(receiveLimits.refusals);
-    expect(fault.refusals[0]?.message).toHaveLength(receiveLimits.reasonCharacters);
+    expect(fault.validationErrors).toHaveLength(receiveLimits.refusals);
+    expect(fault.validationErrors[0]?.message).toHaveLength(receiveLimits.reasonCharacters);
     expect(await errorCodeOf(Promise.reject(toTrueNasError(fault, 'vm.create')))).toBe('TRUENAS_REFUSED');
   });
 });

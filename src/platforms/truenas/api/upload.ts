@@ -92,9 +92,9 @@ async function* multipartBody(
 ): AsyncGenerator<Uint8Array> {
   yield head;
   let sent = 0;
-  for await (const piece of content) {
-    sent += piece.length;
-    yield piece;
+  for await (const chunk of content) {
+    sent += chunk.length;
+    yield chunk;
   }
   if (sent !== bytes) {
     throw new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: the source gave ${sent} bytes instead of ${bytes}.`);

@@ -34,9 +34,9 @@ export class BatchedReads {
     this.#nas = nas;
     const { clock } = nas.options;
     const manner: BatcherOptions = {
-      atOnce: maxConcurrentBatches,
+      concurrency: maxConcurrentBatches,
       linger: () => clock.sleep(batchWindowMs),
-      patience: (signal) => clock.sleep(slowBatchSeconds * 1000, signal),
+      maxWait: (signal) => clock.sleep(slowBatchSeconds * 1000, signal),
     };
     this.datasets = new Batcher((ids) => this.#findDatasets(ids, false), manner);
     this.trees = new Batcher((ids) => this.#findDatasets(ids, true), manner);

@@ -7,15 +7,15 @@ function scene() {
   let ms = 0;
   const clock: Clock = { now: () => new Date(ms), monotonic: () => ms, sleep: async () => {} };
   let quietSinceMs = Number.NEGATIVE_INFINITY;
-  const handover = new StepCache(clock, () => quietSinceMs);
-  handover.begin();
+  const cache = new StepCache(clock, () => quietSinceMs);
+  cache.begin();
   const stir = () => {
     quietSinceMs = ms;
   };
   const pass = (seconds: number) => {
     ms += seconds * 1000;
   };
-  return { handover, pass, stir };
+  return { handover: cache, pass, stir };
 }
 
 const dataset: Dataset = { id: 'tank/talos/one', type: 'FILESYSTEM' };
@@ -24,84 +24,83 @@ const vm = { id: 1, name: 'one' } as Vm;
 
 describe('the step cache', () => {
   it('knows what was found or missing, and nothing about other objects', () => {
-    const { handover } = scene();
-    handover.noteDataset(dataset.id, dataset);
-    handover.noteDataset('tank/talos/two', undefined);
-    expect(handover.dataset(dataset.id)).toMatchObject({ found: dataset });
-    expect(handover.dataset('tank/talos/two')).toMatchObject({ found: undefined });
-    expect(handover.dataset('tank/talos/three')).toBeUndefined();
-    expect(handover.takeVm()).toBeUndefined();
+    const { handover: cache } = scene();
+    cache.noteDataset(dataset.id, dataset);
+    cache.noteDataset('tank/talos/two', undefined);
+    expect(cache.dataset(dataset.id)).toMatchObject({ found: dataset });
+    expect(cache.dataset('tank/talos/two')).toMatchObject({ found: undefined });
+    expect(cache.dataset('tank/talos/three')).toBeUndefined();
+    expect(cache.takeVm()).toBeUndefined();
   });
 
   it('keeps an entry for a minute from the begin of the step that noted it, and passing it on does not extend that', () => {
-    const { handover, pass } = scene();
+    const { handover: cache, pass } = scene();
     pass(24);
-    handover.noteDataset(dataset.id, dataset);
+    cache.noteDataset(dataset.id, dataset);
     pass(30);
-    expect(handover.dataset(dataset.id)).toBeDefined();
-    handover.begin();
+    expect(cache.dataset(dataset.id)).toBeDefined();
+    cache.begin();
     pass(6);
-    expect(handover.dataset(dataset.id)).toBeUndefined();
-    handover.noteVm(vm);
+    expect(cache.dataset(dataset.id)).toBeUndefined();
+    cache.noteVm(vm);
     pass(60);
-    expect(handover.takeVm()).toBeUndefined();
+    expect(cache.takeVm()).toBeUndefined();
   });
 
   it('gives a virtual machine to one step only, which may change it', () => {
-    const { handover } = scene();
-    handover.noteVm(vm);
-    expect([handover.takeVm()?.found, handover.takeVm()]).toEqual([vm, undefined]);
-    handover.noteVm(undefined);
-    expect(handover.takeVm()).toMatchObject({ found: undefined });
+    const { handover: cache } = scene();
+    cache.noteVm(vm);
+    expect([cache.takeVm()?.found, cache.takeVm()]).toEqual([vm, undefined]);
+    cache.noteVm(undefined);
+    expect(cache.takeVm()).toMatchObject({ found: undefined });
   });
 
   it('knows that a new or missing dataset has no content', () => {
-    const { handover, pass } = scene();
+    const { handover: cache, pass } = scene();
     const disk = `${dataset.id}/boot`;
-    handover.noteDataset(dataset.id, dataset);
-    expect(handover.dataset(disk)).toBeUndefined();
-    handover.noteDataset(dataset.id, undefined);
-    expect(handover.dataset(disk)).toMatchObject({ found: undefined });
-    handover.forgetDataset(dataset.id);
-    expect(handover.dataset(disk)).toBeUndefined();
-    handover.noteNewDataset(dataset.id, dataset);
-    expect([handover.dataset(dataset.id)?.found, handover.dataset(disk)]).toEqual([dataset, { found: undefined }]);
-    expect(handover.dataset(`${dataset.id}_2`)).toBeUndefined();
-    handover.noteNewDataset(disk, { id: disk, type: 'VOLUME' });
-    expect(handover.dataset(disk)?.found).toBeDefined();
+    cache.noteDataset(dataset.id, dataset);
+    expect(cache.dataset(disk)).toBeUndefined();
+    cache.noteDataset(dataset.id, undefined);
+    expect(cache.dataset(disk)).toMatchObject({ found: undefined });
+    cache.forgetDataset(dataset.id);
+    expect(cache.dataset(disk)).toBeUndefined();
+    cache.noteNewDataset(dataset.id, dataset);
+    expect([cache.dataset(dataset.id)?.found, cache.dataset(disk)]).toEqual([dataset, { found: undefined }]);
+    expect(cache.dataset(`${dataset.id}_2`)).toBeUndefined();
+    cache.noteNewDataset(disk, { id: disk, type: 'VOLUME' });
+    expect(cache.dataset(disk)?.found).toBeDefined();
     pass(60);
-    expect(handover.dataset(disk)).toBeUndefined();
+    expect(cache.dataset(disk)).toBeUndefined();
   });
 
   it('keeps the age of a machine that is put back', () => {
-    const { handover, pass } = scene();
-    handover.noteVm(vm);
+    const { handover: cache, pass } = scene();
+    cache.noteVm(vm);
     pass(30);
-    handover.begin();
+    cache.begin();
     const changed = { ...vm, memory: 2 };
-    expect(handover.takeVm()?.found).toBe(vm);
-    handover.giveVmBack(changed);
+    expect(cache.takeVm()?.found).toBe(vm);
+    cache.returnVm(changed);
     pass(29);
-    handover.begin();
-    expect(handover.takeVm()?.found).toBe(changed);
-    handover.giveVmBack(changed);
+    cache.begin();
+    expect(cache.takeVm()?.found).toBe(changed);
+    cache.returnVm(changed);
     pass(1);
-    expect(handover.takeVm()).toBeUndefined();
+    expect(cache.takeVm()).toBeUndefined();
     // This step has read the machine again.
-    handover.giveVmBack(vm);
+    cache.returnVm(vm);
     pass(58);
-    expect(handover.takeVm()?.found).toBe(vm);
+    expect(cache.takeVm()?.found).toBe(vm);
   });
 
   it('expires when another client has changed something, or could have', () => {
-    const { handover, pass, stir } = scene();
+    const { handover: cache, pass, stir } = scene();
     const note = () => {
-      handover.noteDataset(dataset.id, dataset);
-      handover.noteFile('/mnt/a', file);
-      handover.noteVm(vm);
+      cache.noteDataset(dataset.id, dataset);
+      cache.noteFile('/mnt/a', file);
+      cache.noteVm(vm);
     };
-    const known = () =>
-      [handover.dataset(dataset.id), handover.file('/mnt/a'), handover.takeVm()].filter(Boolean).length;
+    const known = () => [cache.dataset(dataset.id), cache.file('/mnt/a'), cache.takeVm()].filter(Boolean).length;
     note();
     expect(known()).toBe(3);
     pass(1);
@@ -110,7 +109,7 @@ describe('the step cache', () => {
     // The step began before the change.
     expect(known()).toBe(0);
     pass(1);
-    handover.begin();
+    cache.begin();
     note();
     expect(known()).toBe(3);
   });

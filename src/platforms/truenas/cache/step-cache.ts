@@ -21,7 +21,7 @@ interface CacheEntry<Thing> {
  */
 interface PendingStop {
   readonly job: number;
-  readonly lookAt: number;
+  readonly observeAt: number;
 }
 
 /**
@@ -97,7 +97,7 @@ export class StepCache {
   }
 
   /** Puts the VM back, updated by the answers of this step. It keeps its former age. */
-  giveVmBack(found: Vm): void {
+  returnVm(found: Vm): void {
     this.#vm = { found, until: this.#vmTakenUntil ?? this.#until };
   }
 
@@ -109,7 +109,7 @@ export class StepCache {
 
 /** Caches between two steps on one connection, by the UUID of the machine. */
 class StepCaches {
-  readonly #left = new Map<string, StepCache>();
+  readonly #abandoned = new Map<string, StepCache>();
   static readonly #known = new WeakMap<TrueNasClient, StepCaches>();
 
   static of(nas: TrueNasClient): StepCaches {
@@ -118,15 +118,15 @@ class StepCaches {
     return known;
   }
 
-  leave(uuid: string, handover: StepCache): void {
-    for (const [other, { isStale }] of this.#left) if (isStale) this.#left.delete(other);
-    this.#left.set(uuid, handover);
+  release(uuid: string, cache: StepCache): void {
+    for (const [other, { isStale }] of this.#abandoned) if (isStale) this.#abandoned.delete(other);
+    this.#abandoned.set(uuid, cache);
   }
 
   /** Removes the entry: a cache is used once. */
-  take(uuid: string): StepCache | undefined {
-    const left = this.#left.get(uuid);
-    this.#left.delete(uuid);
+  acquire(uuid: string): StepCache | undefined {
+    const left = this.#abandoned.get(uuid);
+    this.#abandoned.delete(uuid);
     return left;
   }
 }
@@ -144,15 +144,18 @@ export const passStepCacheAlsoWhileWaiting = <C extends TrueNasRemovalContext>(s
 /** For the last step of a chain: a later walk reads again, since the machine may have been deleted or created again. */
 export const consumeStepCache = <C extends TrueNasRemovalContext>(step: Step<C>): Step<C> => withStepCache(step, []);
 
-function withStepCache<C extends TrueNasRemovalContext>(step: Step<C>, hands: readonly StepOutcome['kind'][]): Step<C> {
+function withStepCache<C extends TrueNasRemovalContext>(
+  step: Step<C>,
+  actions: readonly StepOutcome['kind'][],
+): Step<C> {
   const run = async (context: C): Promise<StepOutcome> => {
     const nas = connectTrueNas(context);
     const handovers = StepCaches.of(nas);
     const { uuid } = vmIdentityOf(context);
-    const handover = handovers.take(uuid) ?? new StepCache(context.clock, () => nas.quietSince);
-    handover.begin();
-    const outcome = await step.run({ ...context, handover });
-    if (hands.includes(outcome.kind)) handovers.leave(uuid, handover);
+    const cache = handovers.acquire(uuid) ?? new StepCache(context.clock, () => nas.quietSince);
+    cache.begin();
+    const outcome = await step.run({ ...context, cache });
+    if (actions.includes(outcome.kind)) handovers.release(uuid, cache);
     return outcome;
   };
   return { ...step, run };

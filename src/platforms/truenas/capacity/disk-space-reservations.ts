@@ -11,9 +11,9 @@ const reservationMinutes = 30;
  */
 export class DiskSpaceReservations implements Closable {
   readonly #clock: Clock;
-  readonly #given = new Map<string, { pool: string; bytes: number; until: number }>();
+  readonly #assigned = new Map<string, { pool: string; bytes: number; until: number }>();
   /** By place: the parent dataset of all machines of a prefix. */
-  readonly #promised = new Map<string, ReservationTable>();
+  readonly #reserved = new Map<string, ReservationTable>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -22,10 +22,10 @@ export class DiskSpaceReservations implements Closable {
   /** Chooses the pool with most unreserved space, the first of equals, and reserves `bytes` on it for `id`. */
   choose(id: string, bytes: number, available: ReadonlyMap<string, number>): string | undefined {
     const now = this.#clock.monotonic();
-    for (const [other, { until }] of this.#given) if (other === id || now >= until) this.#given.delete(other);
-    const left = [...available].map(([pool, free]) => ({ pool, left: free - this.#givenOn(pool) }));
+    for (const [other, { until }] of this.#assigned) if (other === id || now >= until) this.#assigned.delete(other);
+    const left = [...available].map(([pool, free]) => ({ pool, left: free - this.#assignedOn(pool) }));
     const [best] = left.sort((a, b) => b.left - a.left);
-    if (best) this.#given.set(id, { pool: best.pool, bytes, until: now + reservationMinutes * 60_000 });
+    if (best) this.#assigned.set(id, { pool: best.pool, bytes, until: now + reservationMinutes * 60_000 });
     return best?.pool;
   }
 
@@ -39,14 +39,14 @@ export class DiskSpaceReservations implements Closable {
     wants: ReadonlyMap<string, ReservationRequest>,
     ask: (place: string) => Promise<number>,
     signal: AbortSignal,
-  ): Promise<{ held: true } | { held: false; place: string; left: number }> {
+  ): Promise<{ reserved: true } | { reserved: false; place: string; left: number }> {
     for (const [place, want] of [...wants].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const answer = await this.#at(place).hold(id, want, () => ask(place), signal);
-      if (answer.held) continue;
-      this.abandon(id);
+      if (answer.reserved) continue;
+      this.cancel(id);
       return { ...answer, place };
     }
-    return { held: true };
+    return { reserved: true };
   }
 
   /** True when the machine has a reservation at each of these places. */
@@ -55,28 +55,28 @@ export class DiskSpaceReservations implements Closable {
   }
 
   /** The disks were created, or never will be. */
-  settle(id: string): void {
-    this.#given.delete(id);
-    for (const book of this.#promised.values()) book.settle(id);
+  commit(id: string): void {
+    this.#assigned.delete(id);
+    for (const reservations of this.#reserved.values()) reservations.commit(id);
   }
 
   /** The disks are not created for now, so others may use the space. */
-  abandon(id: string): void {
-    for (const book of this.#promised.values()) book.abandon(id);
+  cancel(id: string): void {
+    for (const reservations of this.#reserved.values()) reservations.cancel(id);
   }
 
   close(): void {
-    this.#given.clear();
-    for (const book of this.#promised.values()) book.close();
+    this.#assigned.clear();
+    for (const reservations of this.#reserved.values()) reservations.close();
   }
 
   #at(place: string): ReservationTable {
-    const known = this.#promised.get(place) ?? new ReservationTable(this.#clock, reservationMinutes);
-    this.#promised.set(place, known);
+    const known = this.#reserved.get(place) ?? new ReservationTable(this.#clock, reservationMinutes);
+    this.#reserved.set(place, known);
     return known;
   }
 
-  #givenOn(pool: string): number {
-    return [...this.#given.values()].reduce((sum, one) => sum + (one.pool === pool ? one.bytes : 0), 0);
+  #assignedOn(pool: string): number {
+    return [...this.#assigned.values()].reduce((sum, one) => sum + (one.pool === pool ? one.bytes : 0), 0);
   }
 }

@@ -10,14 +10,14 @@ function scene() {
   const books = new MemoryReservations(new ManualClock());
   const asked: string[] = [];
   const meet = (url: string, id: string | undefined) =>
-    books.meet(url, async () => {
+    books.checkLimit(url, async () => {
       asked.push(url);
       if (id === undefined) throw new ProviderError('TRUENAS_UNREACHABLE');
       return id;
     });
   /** Of ten units that the system can guarantee. */
   const hold = async (url: string, machine: string, bytes: number) =>
-    (await books.of(url).hold(machine, { takes: bytes }, async () => 10, signal)).held;
+    (await books.of(url).hold(machine, { takes: bytes }, async () => 10, signal)).reserved;
   return { books, asked, meet, hold };
 }
 
@@ -36,7 +36,7 @@ describe('memory of a system with several URLs', () => {
     const { books, meet, hold } = scene();
     for (const url of [byName, byAddress, byName]) await meet(url, '1');
     await hold(byName, 'a', 10);
-    books.of(byAddress).abandon('a');
+    books.of(byAddress).cancel('a');
     expect(await hold(byAddress, 'b', 10)).toBe(true);
   });
 

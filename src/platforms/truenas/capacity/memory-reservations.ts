@@ -33,7 +33,7 @@ export class MemoryReservations implements Closable {
    * identity, or an empty text when there is none. Each system is asked once, and only for itself, so an unreachable
    * one delays no other. Without an identity the URL counts.
    */
-  async meet(url: string, identify: () => Promise<string>): Promise<void> {
+  async checkLimit(url: string, identify: () => Promise<string>): Promise<void> {
     const entry = this.#entry(url);
     if (this.#entries.size < 2 || entry.id !== undefined) return;
     try {
@@ -44,12 +44,12 @@ export class MemoryReservations implements Closable {
     }
     const other = [...this.#entries.values()].find((one) => one !== entry && one.id === entry.id && one.id !== '');
     if (!other || other.book === entry.book) return;
-    other.book.takeOver(entry.book);
+    other.book.transfer(entry.book);
     entry.book = other.book;
   }
 
   close(): void {
-    for (const { book } of this.#entries.values()) book.close();
+    for (const { book: reservations } of this.#entries.values()) reservations.close();
     this.#entries.clear();
   }
 

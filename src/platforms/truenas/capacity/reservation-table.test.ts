@@ -13,20 +13,25 @@ function lab() {
     sleep: () => Promise.reject(new Error('nobody sleeps here')),
   };
   const system = { available: 100, asked: 0, fails: false };
-  const book = new ReservationTable(clock, 15);
+  const reservations = new ReservationTable(clock, 15);
   const ask = async () => {
     system.asked += 1;
     if (system.fails) throw new Error('away');
     return system.available;
   };
-  return { time, system, book, hold: (id: string, bytes: number) => book.hold(id, { takes: bytes }, ask, never) };
+  return {
+    time,
+    system,
+    book: reservations,
+    hold: (id: string, bytes: number) => reservations.hold(id, { takes: bytes }, ask, never),
+  };
 }
 
 describe('a reservation table', () => {
   it('T19, G17: reserves no more than the system has for concurrent machines, by one call', async () => {
     const { system, hold } = lab();
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => hold(`m-${i}`, 20)));
-    expect(answers.filter(({ held }) => held)).toHaveLength(5);
+    expect(answers.filter(({ reserved }) => reserved)).toHaveLength(5);
     expect(answers.slice(5)).toEqual(Array(15).fill({ held: false, left: 0 }));
     expect(system.asked).toBe(1);
   });
@@ -55,10 +60,10 @@ describe('a reservation table', () => {
   });
 
   it('drops the reservation of a running machine, which the system counts', async () => {
-    const { time, system, book, hold } = lab();
+    const { time, system, book: reservations, hold } = lab();
     await hold('a', 60);
     system.available = 40;
-    book.settle('a');
+    reservations.commit('a');
     expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
     time.seconds = 15;
     expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
@@ -66,10 +71,10 @@ describe('a reservation table', () => {
   });
 
   it('gives a cancelled reservation to others at once', async () => {
-    const { book, hold } = lab();
+    const { book: reservations, hold } = lab();
     await hold('a', 60);
     expect(await hold('b', 60)).toMatchObject({ held: false });
-    book.abandon('a');
+    reservations.cancel('a');
     expect(await hold('b', 60)).toEqual({ held: true });
   });
 
@@ -81,29 +86,29 @@ describe('a reservation table', () => {
   });
 
   it('reserves nothing from an outdated answer', async () => {
-    const { system, book } = lab();
-    await book.hold('a', { takes: 60 }, async () => 100, never);
+    const { system, book: reservations } = lab();
+    await reservations.hold('a', { takes: 60 }, async () => 100, never);
     let tell = (_: number) => {};
-    book.abandon('a');
-    const slow = book.hold('b', { takes: 60 }, () => new Promise<number>((resolve) => (tell = resolve)), never);
-    await book.hold('c', { takes: 0 }, async () => 0, never).catch(() => {});
-    book.abandon('c');
-    const other = book.hold('d', { takes: 60 }, async () => system.available, never);
+    reservations.cancel('a');
+    const slow = reservations.hold('b', { takes: 60 }, () => new Promise<number>((resolve) => (tell = resolve)), never);
+    await reservations.hold('c', { takes: 0 }, async () => 0, never).catch(() => {});
+    reservations.cancel('c');
+    const other = reservations.hold('d', { takes: 60 }, async () => system.available, never);
     tell(100);
     const answers = await Promise.all([slow, other]);
-    expect(answers.filter(({ held }) => held)).toHaveLength(1);
+    expect(answers.filter(({ reserved }) => reserved)).toHaveLength(1);
   });
 
   it('G17: never reserves the spare bytes of an earlier reservation, in any order of use', async () => {
-    const { book, system } = lab();
-    const hold = (id: string, takes: number, spare: number) =>
-      book.hold(id, { takes, spare }, async () => system.available, never);
+    const { book: reservations, system } = lab();
+    const hold = (id: string, takes: number, unassigned: number) =>
+      reservations.hold(id, { takes, spare: unassigned }, async () => system.available, never);
     expect(await hold('a', 50, 20)).toEqual({ held: true });
     expect(await hold('b', 10, 45)).toEqual({ held: false, left: 50 });
     expect(await hold('c', 40, 10)).toEqual({ held: false, left: 50 });
     expect(await hold('d', 30, 10)).toEqual({ held: true });
     expect(await hold('e', 10, 0)).toEqual({ held: false, left: 20 });
-    book.settle('a');
+    reservations.commit('a');
     expect(await hold('e', 10, 0)).toEqual({ held: true });
   });
 

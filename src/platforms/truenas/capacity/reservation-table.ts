@@ -31,7 +31,7 @@ export class ReservationTable implements Closable {
   readonly #clock: Clock;
   readonly #holdMinutes: number;
   readonly #holds = new Map<string, Reservation>();
-  #look: Availability | undefined;
+  #read: Availability | undefined;
 
   /** `holdMinutes`: a machine that does not use its reservation for this time is stuck, and the reservation expires. */
   constructor(clock: Clock, holdMinutes: number) {
@@ -49,22 +49,22 @@ export class ReservationTable implements Closable {
     want: ReservationRequest,
     ask: () => Promise<number>,
     signal: AbortSignal,
-  ): Promise<{ held: true } | { held: false; left: number }> {
-    const { takes, spare = 0 } = want;
+  ): Promise<{ reserved: true } | { reserved: false; left: number }> {
+    const { takes, spare: unassigned = 0 } = want;
     if ((this.#current(id)?.takes ?? 0) >= takes) {
       this.#note(id, want);
-      return { held: true };
+      return { reserved: true };
     }
     for (;;) {
-      const look = this.#lookFor(ask);
+      const look = this.#readFor(ask);
       const budget = await waitOrAbort(look.budget, signal);
       // A newer query has started, whose amount would not include this reservation.
-      if (this.#look !== look) continue;
-      const kept = Math.max(spare, ...[...this.#holds].map(([other, hold]) => (other === id ? 0 : hold.spare)));
-      if (takes + kept > budget.left) return { held: false, left: budget.left };
+      if (this.#read !== look) continue;
+      const kept = Math.max(unassigned, ...[...this.#holds].map(([other, hold]) => (other === id ? 0 : hold.spare)));
+      if (takes + kept > budget.left) return { reserved: false, left: budget.left };
       budget.left -= takes;
       this.#note(id, want);
-      return { held: true };
+      return { reserved: true };
     }
   }
 
@@ -74,38 +74,38 @@ export class ReservationTable implements Closable {
   }
 
   /** Adopts the reservations of another table: both are of the same system. */
-  takeOver(other: ReservationTable): void {
+  transfer(other: ReservationTable): void {
     for (const [id, hold] of other.#holds) if (!this.#holds.has(id)) this.#holds.set(id, hold);
-    this.#look = undefined;
+    this.#read = undefined;
   }
 
   /** The machine uses its reservation: the system itself counts it from now on. */
-  settle(id: string): void {
+  commit(id: string): void {
     this.#holds.delete(id);
   }
 
   /** The machine does not use its reservation for now, so it is free for others. */
-  abandon(id: string): void {
-    if (this.#holds.delete(id)) this.#look = undefined;
+  cancel(id: string): void {
+    if (this.#holds.delete(id)) this.#read = undefined;
   }
 
   close(): void {
     this.#holds.clear();
   }
 
-  #note(id: string, { takes, spare = 0 }: ReservationRequest): void {
-    this.#holds.set(id, { takes, spare, until: this.#clock.monotonic() + this.#holdMinutes * 60_000 });
+  #note(id: string, { takes, spare: unassigned = 0 }: ReservationRequest): void {
+    this.#holds.set(id, { takes, spare: unassigned, until: this.#clock.monotonic() + this.#holdMinutes * 60_000 });
   }
 
-  #lookFor(ask: () => Promise<number>): Availability {
+  #readFor(ask: () => Promise<number>): Availability {
     const at = this.#clock.monotonic();
-    if (this.#look && at - this.#look.at < availabilityMaxAgeSeconds * 1000) return this.#look;
+    if (this.#read && at - this.#read.at < availabilityMaxAgeSeconds * 1000) return this.#read;
     // What a machine takes into use during the query may be counted twice until the next one, but is never left out.
     const promised = [...this.#holds.values()].reduce((sum, { takes }) => sum + takes, 0);
     const look: Availability = { at, budget: ask().then((available) => ({ left: available - promised })) };
-    this.#look = look;
+    this.#read = look;
     look.budget.catch(() => {
-      if (this.#look === look) this.#look = undefined;
+      if (this.#read === look) this.#read = undefined;
     });
     return look;
   }

@@ -57,13 +57,13 @@ async function reserveDiskSpace(
     return Number.isFinite(bytes) ? bytes : Number.POSITIVE_INFINITY;
   };
   const answer = await diskSpaceReservationsOf(context).hold(identity.uuid, wants, ask, signal);
-  if (answer.held) return undefined;
-  const { takes, spare = 0 } = wants.get(answer.place) ?? { takes: 0 };
+  if (answer.reserved) return undefined;
+  const { takes, spare: unassigned = 0 } = wants.get(answer.place) ?? { takes: 0 };
   const left = formatGiB(Math.max(0, answer.left));
   return waitWithReason(
     'RoomShort',
     30,
-    `${answer.place} on ${nas.host} has ${left} beside what is promised to machines that are being made. The disks of this one take ${formatGiB(takes)}, and TrueNAS wants ${formatGiB(spare)} more to be free beside them. Free some, choose another truenas.pool, or give its size smaller disks. It goes on by itself when there is enough.`,
+    `${answer.place} on ${nas.host} has ${left} beside what is promised to machines that are being made. The disks of this one take ${formatGiB(takes)}, and TrueNAS wants ${formatGiB(unassigned)} more to be free beside them. Free some, choose another truenas.pool, or give its size smaller disks. It goes on by itself when there is enough.`,
   );
 }
 

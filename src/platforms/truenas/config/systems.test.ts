@@ -39,7 +39,7 @@ describe('a section', () => {
       sizes,
     });
     expect(systemsOf(section).map(({ path }) => path)).toEqual(['truenas.systems[0]', 'truenas.systems[1]']);
-    expect(truenas.hosts(two)).toEqual([
+    expect(truenas.foreignHosts(two)).toEqual([
       { field: 'truenas.systems[0].url', host: 'a.example.org' },
       { field: 'truenas.systems[1].url', host: 'b.example.org' },
     ]);
@@ -80,8 +80,8 @@ describe('a section', () => {
 });
 
 describe('the system of a machine', () => {
-  const pool = (section: object, site: string | undefined, facts: Record<string, string> = {}) =>
-    systemFailureDomains.at(TrueNasSection.parse(section), site, facts).url;
+  const pool = (section: object, failureDomain: string | undefined, facts: Record<string, string> = {}) =>
+    systemFailureDomains.at(TrueNasSection.parse(section), failureDomain, facts).url;
 
   it('is the chosen one, whatever the order of the list now', () => {
     expect(pool(several(system('b'), system('a')), 'a')).toBe('a.example.org');
@@ -112,10 +112,12 @@ describe('the system of a machine', () => {
       'a',
       'The machine is on a, gone.example.org; there are nas.example.org.',
     ],
-  ])('is reported where it %s: its machine does not count as gone', (_, section, site, words) => {
+  ])('is reported where it %s: its machine does not count as gone', (_, section, failureDomain, words) => {
     const facts = words.includes('gone.example.org') ? { system: 'gone.example.org' } : {};
     const { message } = errorCodes.TRUENAS_SYSTEM_UNKNOWN;
-    expect(() => pool(section, site, facts)).toThrow(`${message} ${words} Put it back until the machine is gone.`);
+    expect(() => pool(section, failureDomain, facts)).toThrow(
+      `${message} ${words} Put it back until the machine is gone.`,
+    );
   });
 
   it('T58: has the Secret that its own entry names, also when others name none', () => {

@@ -26,10 +26,10 @@ export function systemsOf({ systems, ...section }: TrueNasSection): readonly Nam
 /** Each system of a section is a failure domain. */
 export const systemFailureDomains: FailureDomains<TrueNasSection, TrueNasConfig> = {
   names: ({ systems = [] }) => systems.map(({ name }) => name),
-  at: (section, site, facts) => systemAt(section, site, facts).config,
-  fieldAt: (section, site, field) => {
+  at: (section, failureDomain, facts) => systemAt(section, failureDomain, facts).config,
+  fieldAt: (section, failureDomain, field) => {
     const [, name = 'sizes', rest = ''] = /^truenas\.(\w+)(.*)$/s.exec(field) ?? [];
-    const index = section.systems?.findIndex((system) => system.name === site) ?? -1;
+    const index = section.systems?.findIndex((system) => system.name === failureDomain) ?? -1;
     const isOwn = name !== 'sizes' && index >= 0;
     // Without a prefix of its own, the error is in the shared field.
     if (!isOwn || (name === 'datasetPrefix' && !section.systems?.[index]?.datasetPrefix)) return field;
@@ -42,19 +42,19 @@ export const systemFailureDomains: FailureDomains<TrueNasSection, TrueNasConfig>
  * removed since, is replaced by the recorded address. No other system is tried: the objects of the machine would seem
  * to be gone there.
  */
-function systemAt(section: TrueNasSection, site: string | undefined, facts: Facts): NamedSystem {
+function systemAt(section: TrueNasSection, failureDomain: string | undefined, facts: Facts): NamedSystem {
   const all = systemsOf(section);
   const [first] = all;
-  if (first?.name === undefined && site === undefined && first) return first;
+  if (first?.name === undefined && failureDomain === undefined && first) return first;
   const made = facts['system'];
   const found = all.find((system) =>
-    site !== undefined && system.name !== undefined
-      ? system.name === site
+    failureDomain !== undefined && system.name !== undefined
+      ? system.name === failureDomain
       : made === undefined || systemEndpointOf(system.config).host === made,
   );
   if (found) return found;
   const there = all.map(({ name, config }) => name ?? systemEndpointOf(config).host).join(', ');
-  const whose = [site, made].filter((part) => part !== undefined).join(', ');
+  const whose = [failureDomain, made].filter((part) => part !== undefined).join(', ');
   throw new ProviderError(
     'TRUENAS_SYSTEM_UNKNOWN',
     `The machine is on ${whose}; there are ${there}. Put it back until the machine is gone.`,

@@ -17,7 +17,7 @@ export async function collectRetained(
 ): Promise<readonly string[]> {
   const { config, signal } = context;
   const { host } = systemEndpointOf(config);
-  const kept = (await context.keepsakes()).filter(({ system }) => system === host);
+  const kept = (await context.retained()).filter(({ system }) => system === host);
   if (kept.length === 0) return [];
   const bare = { extra: { retrieve_children: false } };
   const [vms, pools, datasets] = await Promise.all([
@@ -28,15 +28,17 @@ export async function collectRetained(
   const working = new Set(pools.filter(isPoolWorking).map(({ guid }) => guid ?? ''));
   const isGone = ({ machine, roots: pinned = [] }: RetainedResource): boolean => {
     const roots = pinned.map(parseDatasetRef);
-    const { uuid, vmName } = vmIdentityOf({ owner: { ...context.ours, machine }, config, facts: {} });
+    const { uuid, vmName } = vmIdentityOf({ owner: { ...context.instance, machine }, config, facts: {} });
     const isMeant = ({ id }: Dataset) => id.split('/').includes(vmName) || roots.some(({ dataset }) => dataset === id);
     if (vms.some((vm) => vm.uuid?.toLowerCase() === uuid || vm.name === vmName) || datasets.some(isMeant)) return false;
     return roots.length > 0 && roots.every(({ pool }) => working.has(pool));
   };
   const told: string[] = [];
   for (const one of kept) {
-    if (isGone(one) && (await one.letGo()))
-      told.push(`Nothing is left of ${one.machine} on ${host}, and nobody knows of it: ${one.what} is given up.`);
+    if (isGone(one) && (await one.deleteIfUnneeded()))
+      told.push(
+        `Nothing is left of ${one.machine} on ${host}, and nobody knows of it: ${one.description} is given up.`,
+      );
   }
   return told;
 }

@@ -39,7 +39,7 @@ async function collectImages(context: Context, nas: TrueNasClient): Promise<read
   const paths = vms.flatMap(({ devices }) => devices.flatMap(({ attributes: { path } }) => path ?? []));
   const isAttached = ({ dataset }: ImageDataset) => paths.some((path) => isInside(path, `/mnt/${dataset.id}`));
   // This reads the platform cluster, so it is done only when necessary.
-  const needed = found.every(isAttached) ? undefined : await context.needed();
+  const needed = found.every(isAttached) ? undefined : await context.inUse();
   const removed: string[] = [];
   for (const one of found) {
     if (isAttached(one) || (needed && isNeeded(context, one, needed))) await clearUnusedSince(context, nas, one);
@@ -51,20 +51,20 @@ async function collectImages(context: Context, nas: TrueNasClient): Promise<read
 }
 
 /** The images of this ProviderConfig with our mark and the matching name. */
-async function findImageDatasets({ config, ours, signal }: Context, nas: TrueNasClient): Promise<ImageDataset[]> {
+async function findImageDatasets({ config, instance, signal }: Context, nas: TrueNasClient): Promise<ImageDataset[]> {
   const parent = imagesDatasetOf(config);
   const below = [[['id', '^', `${parent}/`]], { extra: { retrieve_children: false } }];
   const datasets = await nas.read('pool.dataset.query', below, z.array(Dataset), { signal });
   return datasets.flatMap((dataset) => {
     const id = dataset.id.slice(parent.length + 1);
-    const image = cachedImageById(id, config, ours);
+    const image = cachedImageById(id, config, instance);
     return !id.includes('/') && !dataset.locked && isOwnDataset(dataset, image.owner) ? [{ image, id, dataset }] : [];
   });
 }
 
-function isNeeded({ ours }: Context, { id, dataset }: ImageDataset, { talos, facts }: ResourcesInUse): boolean {
+function isNeeded({ instance }: Context, { id, dataset }: ImageDataset, { talos, facts }: ResourcesInUse): boolean {
   const named = ({ image }: Facts) => typeof image === 'string' && isInside(image, `/mnt/${dataset.id}`);
-  return talos.some((one) => imageIdOf(one, ours) === id) || facts.some(named);
+  return talos.some((one) => imageIdOf(one, instance) === id) || facts.some(named);
 }
 
 const isInside = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
@@ -88,7 +88,7 @@ async function removeImage(context: Context, nas: TrueNasClient, found: ImageDat
   const { image, dataset } = found;
   const { signal, log } = context;
   const removed = await backgroundTransfersOf(context, nas).instead(dataset.id, { removing: true }, async () => {
-    const needed = await context.needed();
+    const needed = await context.inUse();
     if (!needed || isNeeded(context, found, needed)) return false;
     const before = await findDataset({ nas, signal }, dataset.id);
     // Another process may have removed the note, because the image is needed there.

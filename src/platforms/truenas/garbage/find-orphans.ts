@@ -35,7 +35,7 @@ export async function findOrphans(context: OrphanContext<TrueNasConfig>): Promis
   if (machines.size === 0) return [];
   const pools = await nas.read('pool.query', [], z.array(Pool), { signal });
   return [...machines].sort().flatMap((machine) => {
-    const owner = { ...context.ours, machine };
+    const owner = { ...context.instance, machine };
     const kept = datasets.filter(
       (dataset) => isSameOwner(ownerOf(dataset), owner) && isMachineDataset(dataset, places),
     );
@@ -50,21 +50,22 @@ function ownerOfVm(vm: Vm): Owner | undefined {
   return owner && isOwnVm(vm, owner) ? owner : undefined;
 }
 
-function unknownMachineIn(owner: Owner | undefined, { ours, isKnown }: OrphanContext): string[] {
-  if (!owner || !isSameOwner(owner, { ...ours, machine: owner.machine }) || !isMachineName(owner.machine)) return [];
+function unknownMachineIn(owner: Owner | undefined, { instance, isKnown }: OrphanContext): string[] {
+  if (!owner || !isSameOwner(owner, { ...instance, machine: owner.machine }) || !isMachineName(owner.machine))
+    return [];
   return isKnown(owner.machine) ? [] : [owner.machine];
 }
 
 /** Parent datasets of machines, and of their data disks. */
 interface OrphanRoots {
-  readonly homes: readonly string[];
+  readonly folders: readonly string[];
   readonly all: readonly string[];
 }
 
 function orphanRootsOf(config: TrueNasConfig): OrphanRoots {
   const rootOf = (pool: string) => `${pool}/${config.datasetPrefix}`;
   const all = [...new Set(namedPools(config).map(({ pool }) => rootOf(pool)))];
-  return { homes: candidatePoolsOf(config).map(rootOf), all };
+  return { folders: candidatePoolsOf(config).map(rootOf), all };
 }
 
 /** A machine has a filesystem directly below the prefix, with zvols in it. Deeper datasets belong to another prefix. */
@@ -75,7 +76,7 @@ const depthBelow = (id: string, root: string): number =>
   id.startsWith(`${root}/`) ? id.slice(root.length + 1).split('/').length : 0;
 
 /** A boot disk on another pool belongs to another ProviderConfig with machines there. */
-function isOfThisConfig(datasets: readonly Dataset[], vms: readonly Vm[], { homes }: OrphanRoots): boolean {
+function isOfThisConfig(datasets: readonly Dataset[], vms: readonly Vm[], { folders: homes }: OrphanRoots): boolean {
   if (datasets.some(({ id }) => homes.some((home) => depthBelow(id, home) > 0))) return true;
   if (vms.some((vm) => diskPathsOf(vm).length === 0 || homes.some((home) => hasDiskBelow(vm, home)))) return true;
   return datasets.length > 0 && vms.length === 0 && !datasets.some(({ id }) => id.endsWith('/boot'));
@@ -103,11 +104,11 @@ function toOrphan(
   const doubt = describeDoubt(dataset, elsewhere, datasets);
   return {
     machine: owner.machine,
-    what: [
+    resources: [
       ...vms.map(({ name, status }) => `virtual machine ${name} (${status.state})`),
       ...datasets.map(({ id, type }) => `${type === 'VOLUME' ? 'zvol' : 'dataset'} ${id}`),
     ],
-    runs: vms.some(({ status }) => status.state !== 'STOPPED'),
+    isRunning: vms.some(({ status }) => status.state !== 'STOPPED'),
     ...(doubt ? { doubt } : {}),
     facts: { ...facts, vm: vmName, dataset, ...disks, ...toRootsFact(toDatasetRefs(pools, [dataset, ...elsewhereOf])) },
   };

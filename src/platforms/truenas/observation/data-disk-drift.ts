@@ -18,14 +18,14 @@ export function dataDiskDrift(vm: Vm, { facts }: Pick<TrueNasStepContext, 'facts
 }
 
 /** Drift of data disks, and of pools that hold only data disks. On a pool that does not work, no disk is reported. */
-export function dataStorageDrift(sight: TrueNasMachineSnapshot, facts: Facts): Drift[] {
+export function dataStorageDrift(snapshot: TrueNasMachineSnapshot, facts: Facts): Drift[] {
   const disks = recordedDisks(facts);
   const further = new Set(
-    disks.map(poolNameOf).filter((name) => name !== poolNameOf({ zvol: sight.system.identity.zvol })),
+    disks.map(poolNameOf).filter((name) => name !== poolNameOf({ zvol: snapshot.system.identity.zvol })),
   );
-  const broken = [...further].flatMap((name) => dataPoolDrift(sight, name));
-  const seen = disks.filter((disk) => isNamedPoolWorking(sight, poolNameOf(disk)));
-  return [...broken, ...seen.flatMap((disk) => diskDrift(sight, disk, facts))];
+  const broken = [...further].flatMap((name) => dataPoolDrift(snapshot, name));
+  const seen = disks.filter((disk) => isNamedPoolWorking(snapshot, poolNameOf(disk)));
+  return [...broken, ...seen.flatMap((disk) => diskDrift(snapshot, disk, facts))];
 }
 
 const poolNameOf = ({ zvol }: Pick<DataDisk, 'zvol'>): string => zvol.slice(0, zvol.indexOf('/'));
@@ -33,10 +33,10 @@ const poolNameOf = ({ zvol }: Pick<DataDisk, 'zvol'>): string => zvol.slice(0, z
 const isNamedPoolWorking = ({ pools }: TrueNasMachineSnapshot, name: string): boolean =>
   pools.some((pool) => pool.name === name && isPoolWorking(pool));
 
-function dataPoolDrift(sight: TrueNasMachineSnapshot, name: string): Drift[] {
-  if (isNamedPoolWorking(sight, name)) return [];
-  const pool = sight.pools.find((one) => one.name === name);
-  const { host } = sight.system.nas;
+function dataPoolDrift(snapshot: TrueNasMachineSnapshot, name: string): Drift[] {
+  if (isNamedPoolWorking(snapshot, name)) return [];
+  const pool = snapshot.pools.find((one) => one.name === name);
+  const { host } = snapshot.system.nas;
   return [
     pool
       ? drift('PoolFaulted', `The pool ${name}, which holds a disk of it, is ${pool.status}. Repair it.`)

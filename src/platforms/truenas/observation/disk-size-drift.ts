@@ -35,16 +35,16 @@ export function diskSizeDrift(
 function sizeDrift(disk: DesiredDisk, found: Dataset, { facts, clock }: TrueNasStepContext): Drift[] {
   const [has, wanted] = [volumeBytes(found), desiredBytes(disk)];
   const sizes = `The disk ${disk.zvol} has ${formatDiskSize(has)}, and its size says ${formatDiskSize(wanted)} by now`;
-  if (has > wanted) return [drift('DiskLarger', `${sizes}. No disk is made smaller.`, { minor: true })];
+  if (has > wanted) return [drift('DiskLarger', `${sizes}. No disk is made smaller.`, { isMinor: true })];
   if (!(has < wanted)) return [];
   const refusal = findGrowthRejection(facts, disk.zvol, clock.now());
   const words = refusal ? ` TrueNAS refused to grow it, and is asked again every ten minutes. ${refusal.words}` : '';
-  const mend: Drift['mend'] = {
-    when: disk.raw ? 'when-agreed' : 'by-itself',
-    how: 'it is grown',
-    ...(refusal?.fresh ? { later: true } : {}),
+  const repair: Drift['repair'] = {
+    mode: disk.raw ? 'with-approval' : 'automatic',
+    effect: 'it is grown',
+    ...(refusal?.fresh ? { isDeferred: true } : {}),
   };
-  return [drift(tooSmallReason(disk), `${sizes}.${words}`, { minor: true, mend })];
+  return [drift(tooSmallReason(disk), `${sizes}.${words}`, { isMinor: true, repair })];
 }
 
 /** A disk was grown while its machine ran. A suspended machine would have to be switched off. */
@@ -54,6 +54,6 @@ function guestSizeDrift({ zvol }: DesiredDisk, found: Dataset, { facts }: TrueNa
   const grown = `The disk ${zvol} was grown from ${formatDiskSize(seen)} to ${formatDiskSize(has)}.`;
   const when =
     'The node has the room once its virtual machine was stopped and started; a reboot from within is not enough.';
-  const mend = { when: 'when-agreed' as const, how: 'it is shut down and started again' };
-  return [drift('RestartDue', `${grown} ${when}`, { minor: true, mend })];
+  const repair = { mode: 'with-approval' as const, effect: 'it is shut down and started again' };
+  return [drift('RestartDue', `${grown} ${when}`, { isMinor: true, repair })];
 }

@@ -34,7 +34,7 @@ function displayDrift(vm: Vm, context: EquipmentContext): Drift[] {
   if (!hasDisplay(context) || vm.devices.some(isDisplay)) return [];
   const message = 'Its display is missing.';
   if (displayPasswordOf(context.credentials) !== '')
-    return [drift('DisplayMissing', message, { minor: true, ...reattachRepair(vm) })];
+    return [drift('DisplayMissing', message, { isMinor: true, ...reattachRepair(vm) })];
   const lacks = `Secret ${context.config.credentialsRef.name} has no password for another (displayPassword).`;
-  return [drift('DisplayMissing', `${message} ${lacks}`, { minor: true })];
+  return [drift('DisplayMissing', `${message} ${lacks}`, { isMinor: true })];
 }

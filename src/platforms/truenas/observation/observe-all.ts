@@ -25,7 +25,7 @@ interface LastObservation {
   readonly hash: string;
   readonly folders: readonly string[];
   /** The fingerprint of each machine, and the facts that it was looked up by. */
-  readonly traces: WeakMap<Owner, { readonly facts: Facts; readonly trace: string }>;
+  readonly fingerprints: WeakMap<Owner, { readonly facts: Facts; readonly fingerprint: string }>;
 }
 
 const lastObservations = new WeakMap<TrueNasClient, Map<string, LastObservation>>();
@@ -51,22 +51,24 @@ export async function observeAll(context: ObserveAllContext<TrueNasConfig>): Pro
   const folders = former ? last.folders : lookFor().flatMap((one) => one.folders);
   const { hash, read } = await readUnparsedSnapshot(context, folders);
   if (former && last.hash === hash) return former;
-  const traces = fingerprintMachines(read(), lookFor());
-  const left = machines.map(({ owner, facts }, index) => [owner, { facts, trace: traces[index] ?? '' }] as const);
-  seen.set(place, { hash, folders, traces: new WeakMap(left) });
-  return traces;
+  const fingerprints = fingerprintMachines(read(), lookFor());
+  const left = machines.map(
+    ({ owner, facts }, index) => [owner, { facts, fingerprint: fingerprints[index] ?? '' }] as const,
+  );
+  seen.set(place, { hash, folders, fingerprints: new WeakMap(left) });
+  return fingerprints;
 }
 
 /** The last fingerprint of each machine; undefined when one of them was missing or had other facts. */
 function cachedFingerprints(
   machines: ObserveAllContext['machines'],
-  { traces }: LastObservation,
+  { fingerprints }: LastObservation,
 ): readonly string[] | undefined {
   const known: string[] = [];
   for (const { owner, facts } of machines) {
-    const one = traces.get(owner);
+    const one = fingerprints.get(owner);
     if (one?.facts !== facts) return undefined;
-    known.push(one.trace);
+    known.push(one.fingerprint);
   }
   return known;
 }
@@ -77,10 +79,12 @@ function toMachineLookup(subject: { owner: Owner; config: TrueNasConfig; facts: 
 }
 
 /** The fingerprint of a single machine. */
-export function fingerprintMachine(sight: TrueNasMachineSnapshot, facts: Facts): string {
-  const { uuid, vmName, dataset } = sight.system.identity;
-  const [trace = ''] = fingerprintMachines(sight, [{ uuid, vmName, folders: machineFilesystemsOf(dataset, facts) }]);
-  return trace;
+export function fingerprintMachine(snapshot: TrueNasMachineSnapshot, facts: Facts): string {
+  const { uuid, vmName, dataset } = snapshot.system.identity;
+  const [fingerprint = ''] = fingerprintMachines(snapshot, [
+    { uuid, vmName, folders: machineFilesystemsOf(dataset, facts) },
+  ]);
+  return fingerprint;
 }
 
 /** Hashes the fields that drift is computed from. The used space changes all the time and is left out. */

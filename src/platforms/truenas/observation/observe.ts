@@ -16,48 +16,48 @@ import { vmDrift } from './vm-drift.ts';
 
 /** Observes one machine. Changes nothing, and shares its calls with all machines on the system. */
 export async function observe(context: TrueNasStepContext): Promise<Observation> {
-  const sight = await readMachineSnapshot(context);
-  return { ...toObservation(context, sight), trace: fingerprintMachine(sight, context.facts) };
+  const snapshot = await readMachineSnapshot(context);
+  return { ...toObservation(context, snapshot), fingerprint: fingerprintMachine(snapshot, context.facts) };
 }
 
-function toObservation(context: TrueNasStepContext, sight: TrueNasMachineSnapshot): Observation {
+function toObservation(context: TrueNasStepContext, snapshot: TrueNasMachineSnapshot): Observation {
   const storage = [
-    ...storageDrift(sight, context.facts),
-    ...dataStorageDrift(sight, context.facts),
+    ...storageDrift(snapshot, context.facts),
+    ...dataStorageDrift(snapshot, context.facts),
     ...diskKeyDrift(context),
   ];
   let found: ReturnType<typeof pickVm>;
   try {
-    found = pickVm(sight.system, sight.vms);
+    found = pickVm(snapshot.system, snapshot.vms);
   } catch (error) {
     if (!hasCode(error, 'TRUENAS_VM_TWICE')) throw error;
     return { exists: true, drift: [drift('VmTwice', error.message), ...storage] };
   }
   const { own, foreign } = found;
   if (!own) {
-    const elsewhere = systemChangedDrift(context, sight);
+    const elsewhere = systemChangedDrift(context, snapshot);
     if (elsewhere) return { exists: false, drift: [elsewhere] };
     const isLost = !foreign && storage.some(({ reason }) => reason === 'DiskGone' || reason === 'DatasetGone');
     return {
       exists: false,
-      ...(isLost ? { lost: true as const } : {}),
-      drift: [vmGoneDrift(sight, foreign, storage), ...storage],
+      ...(isLost ? { isLost: true as const } : {}),
+      drift: [vmGoneDrift(snapshot, foreign, storage), ...storage],
     };
   }
   const all = [
     ...storage,
-    ...vmDrift(own, sight.system, context),
-    ...equipmentDrift(own, sight.system, context),
+    ...vmDrift(own, snapshot.system, context),
+    ...equipmentDrift(own, snapshot.system, context),
     ...dataDiskDrift(own, context),
-    ...diskSizeDrift(sight, context, own),
+    ...diskSizeDrift(snapshot, context, own),
     ...seedDrift(context),
   ];
   return { exists: true, ...powerStateOf(own), drift: sortBySeverity(all) };
 }
 
-const needsPerson = ({ minor, mend }: Drift): boolean => !minor && !mend;
+const needsPerson = ({ isMinor, repair }: Drift): boolean => !isMinor && !repair;
 
-const withoutRepair = ({ mend: _, ...rest }: Drift): Drift => rest;
+const withoutRepair = ({ repair: _, ...rest }: Drift): Drift => rest;
 
 /**
  * Sorts drift: first what needs a person, then what can be repaired, then what is only informative. While drift of the
@@ -67,14 +67,14 @@ function sortBySeverity(all: readonly Drift[]): Drift[] {
   const stuck = all.filter(needsPerson);
   const others = all.filter((one) => !needsPerson(one));
   const rest = stuck.length > 0 ? others.map(withoutRepair) : others;
-  return [...stuck, ...rest.filter(({ minor }) => !minor), ...rest.filter(({ minor }) => minor)];
+  return [...stuck, ...rest.filter(({ isMinor }) => !isMinor), ...rest.filter(({ isMinor }) => isMinor)];
 }
 
 /** The machine works until the system restarts. Then it could not be unlocked. */
 function diskKeyDrift({ facts, diskKey }: TrueNasStepContext): Drift[] {
   if (facts['encrypted'] !== true || diskKey.isKept()) return [];
-  const message = `There is no ${diskKey.place} any more, which holds the key of its disks: bring it back before the system is restarted.`;
-  return [drift('DiskKeyMissing', message, { minor: true })];
+  const message = `There is no ${diskKey.location} any more, which holds the key of its disks: bring it back before the system is restarted.`;
+  return [drift('DiskKeyMissing', message, { isMinor: true })];
 }
 
 /**
@@ -109,5 +109,5 @@ function vmGoneDrift({ system }: TrueNasMachineSnapshot, foreign: Vm | undefined
   if (!hasDisk) return drift('VmGone', `${message} Delete the Machine to have it made anew.`);
   const how = 'a virtual machine is made for that and started';
   const disk = `Its disk ${identity.zvol} is still there. To have all made anew, delete the Machine.`;
-  return drift('VmGone', `${message} ${disk}`, { mend: { when: 'when-agreed', how } });
+  return drift('VmGone', `${message} ${disk}`, { repair: { mode: 'with-approval', effect: how } });
 }

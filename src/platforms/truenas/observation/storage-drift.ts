@@ -7,8 +7,8 @@ import { isOwnDataset } from '../resources/identity.ts';
 import { dataLostMessage, diskGoneDrift, drift, notOwnedDrift } from './drift.ts';
 
 /** Drift of the pool, dataset and disk of a machine. Below a missing part nothing further is reported. */
-export function storageDrift(sight: TrueNasMachineSnapshot, facts: Facts): Drift[] {
-  const { pool, system } = sight;
+export function storageDrift(snapshot: TrueNasMachineSnapshot, facts: Facts): Drift[] {
+  const { pool, system } = snapshot;
   const { identity, nas } = system;
   if (!pool) {
     const name = identity.dataset.split('/')[0];
@@ -19,8 +19,8 @@ export function storageDrift(sight: TrueNasMachineSnapshot, facts: Facts): Drift
     return [drift('PoolFaulted', message)];
   }
   const worn = `The pool ${pool.name} is ${pool.status} and not healthy. Replace what has failed in it.`;
-  const degraded = pool.healthy ? [] : [drift('PoolDegraded', worn, { minor: true })];
-  return [...datasetDrift(sight, facts), ...degraded];
+  const degraded = pool.healthy ? [] : [drift('PoolDegraded', worn, { isMinor: true })];
+  return [...datasetDrift(snapshot, facts), ...degraded];
 }
 
 function datasetDrift({ datasets, system }: TrueNasMachineSnapshot, facts: Facts): Drift[] {

@@ -9,16 +9,16 @@ import { isApprovedStop } from '../resources/vm/approved-stop.ts';
 import { firstBootPath } from '../resources/vm/desired-vm.ts';
 import { drift } from './drift.ts';
 
-type DriftRepair = NonNullable<Drift['mend']>;
-const automaticRepair = (how: string): DriftRepair => ({ when: 'by-itself', how });
-const approvedRepair = (how: string): DriftRepair => ({ when: 'when-agreed', how });
+type DriftRepair = NonNullable<Drift['repair']>;
+const automaticRepair = (how: string): DriftRepair => ({ mode: 'automatic', effect: how });
+const approvedRepair = (how: string): DriftRepair => ({ mode: 'with-approval', effect: how });
 const stopAndRestart = 'it is shut down, that is put right, and it is started again';
 /** A running member is never stopped without an approval. */
 export const reattachRepair = ({ status: { state } }: Vm): Partial<Drift> => ({
-  mend: state === 'STOPPED' ? automaticRepair('it is attached again') : approvedRepair(stopAndRestart),
+  repair: state === 'STOPPED' ? automaticRepair('it is attached again') : approvedRepair(stopAndRestart),
 });
 
-export const moveBackRepair: Partial<Drift> = { byConfig: true, mend: approvedRepair(stopAndRestart) };
+export const moveBackRepair: Partial<Drift> = { byConfig: true, repair: approvedRepair(stopAndRestart) };
 
 interface VmDriftContext {
   readonly config: { readonly bridge: string };
@@ -45,15 +45,15 @@ function stateDrift({ name, status: { state } }: Vm, { nas }: MachineScope, { fa
   if (state === 'RUNNING') return [];
   if (state === 'STOPPED') {
     // It was stopped for an approved repair, which ends with its start.
-    const begun = isApprovedStop(facts, clock) ? { begun: true as const } : {};
+    const begun = isApprovedStop(facts, clock) ? { isStarted: true as const } : {};
     return [
       drift('PoweredOff', 'The machine is powered off.', {
-        mend: { ...automaticRepair('it is started again'), ...begun },
+        repair: { ...automaticRepair('it is started again'), ...begun },
       }),
     ];
   }
   if (state === 'SUSPENDED')
-    return [drift('Suspended', 'The virtual machine is suspended.', { mend: approvedRepair('it is resumed') })];
+    return [drift('Suspended', 'The virtual machine is suspended.', { repair: approvedRepair('it is resumed') })];
   const message = `TrueNAS cannot tell the state of the virtual machine (${state}). See the log of libvirt for ${name} on ${nas.host}.`;
   return [drift('StateUnknown', message)];
 }
@@ -91,12 +91,12 @@ function settingsDrift(vm: Vm, { identity }: MachineScope, { node }: VmDriftCont
   const pauses =
     'It stands still whenever a snapshot of its disk is taken: an update of TrueNAS, or somebody, set that.';
   return [
-    ...(name === identity.vmName ? [] : [drift('Renamed', named, { minor: true })]),
+    ...(name === identity.vmName ? [] : [drift('Renamed', named, { isMinor: true })]),
     ...(hasCurrentMetadata(vm, node)
       ? []
-      : [drift('MetadataDiffers', outdated, { minor: true, mend: automaticRepair('it is written anew') })]),
+      : [drift('MetadataDiffers', outdated, { isMinor: true, repair: automaticRepair('it is written anew') })]),
     ...(paused
-      ? [drift('PausesForSnapshots', pauses, { minor: true, mend: automaticRepair('that is switched off') })]
+      ? [drift('PausesForSnapshots', pauses, { isMinor: true, repair: automaticRepair('that is switched off') })]
       : []),
   ];
 }

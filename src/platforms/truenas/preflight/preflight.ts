@@ -59,14 +59,16 @@ const sizesOf = (config: TrueNasConfig, machines: Context['machines']): VmSize[]
 /** The system's own addresses must not be in a pool. */
 async function preflightAddresses(
   nas: TrueNasClient,
-  { mayBeGiven }: Context,
+  { isPoolAddress }: Context,
   options: TrueNasCallOptions,
 ): Promise<Diagnostic[]> {
   const interfaces = await nas.read('interface.query', [], z.array(NetworkInterface), options);
   const own = interfaces.flatMap(({ name, aliases, state }) =>
     [...(aliases ?? []), ...(state?.aliases ?? [])].map(({ address }) => ({ name, address })),
   );
-  const taken = new Map(own.filter(({ address }) => mayBeGiven(address)).map(({ name, address }) => [address, name]));
+  const taken = new Map(
+    own.filter(({ address }) => isPoolAddress(address)).map(({ name, address }) => [address, name]),
+  );
   return [...taken].map(([address, name]) => ({
     field: 'network.addressPool',
     reason: 'AddressTaken',

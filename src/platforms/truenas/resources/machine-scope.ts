@@ -21,7 +21,7 @@ import {
 
 /** The context of a walk whose steps share a step cache. */
 interface StepCacheHolder {
-  readonly handover?: StepCache;
+  readonly cache?: StepCache;
 }
 export type TrueNasStepContext = StepContext<TrueNasConfig> & StepCacheHolder;
 /** The context of a release, with or without a Machine. */
@@ -33,12 +33,12 @@ export interface MachineScope {
   readonly identity: VmIdentity;
   readonly owner: Owner;
   readonly signal: AbortSignal;
-  readonly handover: StepCache | undefined;
+  readonly cache: StepCache | undefined;
 }
 
 export function machineScopeOf(context: TrueNasRemovalContext): MachineScope {
-  const { owner, signal, handover } = context;
-  return { nas: connectTrueNas(context), identity: vmIdentityOf(context), owner, signal, handover };
+  const { owner, signal, cache } = context;
+  return { nas: connectTrueNas(context), identity: vmIdentityOf(context), owner, signal, cache };
 }
 
 /** The error for an object with our name and another owner. It is never changed. */
@@ -53,7 +53,7 @@ export async function findDataset(
   { children = false } = {},
 ): Promise<Dataset | undefined> {
   const { datasets, trees } = BatchedReads.of(nas);
-  return await (children ? trees : datasets).ask(id, signal);
+  return await (children ? trees : datasets).request(id, signal);
 }
 
 /**
@@ -66,7 +66,7 @@ export async function findOwnDataset(
   id: string,
   owner = system.owner,
 ): Promise<Dataset | undefined> {
-  const handed = system.handover?.dataset(id);
+  const handed = system.cache?.dataset(id);
   const found = handed ? handed.found : await findDataset(system, id);
   if (found && !isOwnDataset(found, owner)) throw notOwnedError(`It is the dataset ${id}`);
   if (found?.locked) throw new ProviderError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${system.nas.host}.`);
@@ -83,22 +83,22 @@ export async function ensureDataset(
   more: object,
   owner = system.owner,
 ): Promise<Dataset> {
-  const { nas, signal, handover } = system;
+  const { nas, signal, cache } = system;
   let dataset = await findOwnDataset(system, id, owner);
-  if (dataset) handover?.noteDataset(id, dataset);
+  if (dataset) cache?.noteDataset(id, dataset);
   else {
-    handover?.forgetDataset(id);
+    cache?.forgetDataset(id);
     const properties = markProperties(owner);
     const request = { name: id, comments: markLine(owner), user_properties: properties, ...more };
     try {
       dataset = await nas.change('pool.dataset.create', [request], Dataset, { signal, seconds: 60 });
-      handover?.noteNewDataset(id, dataset);
+      cache?.noteNewDataset(id, dataset);
     } catch (error) {
       if (!hasCode(error, 'TRUENAS_ALREADY_EXISTS')) throw error;
       // The cached entry was wrong.
-      dataset = await findOwnDataset({ ...system, handover: undefined }, id, owner);
+      dataset = await findOwnDataset({ ...system, cache: undefined }, id, owner);
       if (!dataset) throw error;
-      handover?.noteDataset(id, dataset);
+      cache?.noteDataset(id, dataset);
     }
   }
   // TrueNAS 26.0.0-BETA.3 drops user properties at creation.
@@ -118,7 +118,7 @@ export async function setUserProperties(
 /** Our VM, whatever its current name, and a foreign VM with our name. Read now. */
 export async function findVm(system: MachineScope): Promise<{ own?: Vm; foreign?: Vm }> {
   const { nas, identity, signal } = system;
-  const found = await BatchedReads.of(nas).vms.ask(`${identity.uuid}/${identity.vmName}`, signal);
+  const found = await BatchedReads.of(nas).vms.request(`${identity.uuid}/${identity.vmName}`, signal);
   return pickVm(system, found ?? []);
 }
 
@@ -140,7 +140,7 @@ export function pickVm({ identity, owner, nas }: MachineScope, all: readonly Vm[
 
 /** Our VM, taken from the step cache or read now. A cached VM is used once, because a step may change it. */
 export async function takeCachedVm(system: MachineScope): Promise<Vm | undefined> {
-  const handed = system.handover?.takeVm();
+  const handed = system.cache?.takeVm();
   return handed ? handed.found : (await findVm(system)).own;
 }
 
@@ -156,14 +156,14 @@ export async function findFile(
   { nas, signal }: Pick<MachineScope, 'nas' | 'signal'>,
   path: string,
 ): Promise<FileStat | undefined> {
-  const result = await BatchedReads.of(nas).files.ask(path, signal);
+  const result = await BatchedReads.of(nas).files.request(path, signal);
   if (result?.status === 'rejected') throw result.reason;
   return result?.value;
 }
 
 /** All VMs of the system with their devices, whatever their owner. */
 export const readAllVms = async ({ nas, signal }: Pick<MachineScope, 'nas' | 'signal'>): Promise<readonly Vm[]> =>
-  (await BatchedReads.of(nas).allVms.ask('all', signal)) ?? [];
+  (await BatchedReads.of(nas).allVms.request('all', signal)) ?? [];
 
 /**
  * Ids of the VMs with a device on `path`, a snapshot of it, or below it. There must be none before a deletion, because

@@ -27,7 +27,7 @@ const minSeedBytes = 128 * 1024;
 export function buildSeed({ hostname, instanceId, link, machineConfig }: SeedContent): NoCloudSeed {
   const image = buildIso({
     label: 'cidata',
-    leastBytes: minSeedBytes,
+    minBytes: minSeedBytes,
     files: {
       'user-data': Buffer.from(machineConfig.reveal()),
       'meta-data': Buffer.from(metaData(hostname, instanceId)),

@@ -138,9 +138,9 @@ describe('changing the trust of a running node', () => {
     const changed = setOidcTrust(new SecretString(text), [corp])?.reveal() ?? '';
     expect(changed).toContain('    a: on\n    b: 0644 # kept\n    c: 1_000\n    d: ~\n');
     const back = setOidcTrust(new SecretString(changed), [])?.reveal();
-    const tidy = (one: string | undefined) =>
+    const collectGarbage = (one: string | undefined) =>
       parseAllDocuments(one ?? '', { schema: 'failsafe' }).map((document) => document.toJS());
-    expect(tidy(back)).toEqual(tidy(text));
+    expect(collectGarbage(back)).toEqual(collectGarbage(text));
   });
 
   it('keeps other arguments of the API server', () => {
@@ -169,7 +169,7 @@ describe('changing the trust of a running node', () => {
   });
 });
 
-const judged = (talosVersion: string, trust: readonly OidcTrust[]) => {
+const assessed = (talosVersion: string, trust: readonly OidcTrust[]) => {
   const issuerAuthorities = talosVersion.startsWith('1.14') ? [] : [ca];
   const config = render({ talosVersion, trust, issuerAuthorities });
   return [config, ...[setOidcTrust(config, [])].filter((one) => one !== undefined)].map((one) => one.reveal());
@@ -177,13 +177,13 @@ const judged = (talosVersion: string, trust: readonly OidcTrust[]) => {
 
 describeWithTalosctl((talosctl) => {
   it('is valid, before and after a change', () => {
-    for (const config of judged('1.13.9', [{ ...corp, ca }]))
+    for (const config of assessed('1.13.9', [{ ...corp, ca }]))
       for (const mode of ['metal', 'cloud'] as const) expect(validateWithTalosctl(talosctl, mode, config)).toBe('');
   });
 });
 describeWithTalosctl114((talosctl) => {
   it('is valid as documents, before and after a change', () => {
-    for (const config of judged('1.14.0', [{ ...corp, ca }, open]))
+    for (const config of assessed('1.14.0', [{ ...corp, ca }, open]))
       for (const mode of ['metal', 'cloud'] as const) expect(validateWithTalosctl(talosctl, mode, config)).toBe('');
   });
 });

@@ -22,8 +22,8 @@ const hostLabel = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
 const pathCharacters = /^[A-Za-z0-9._~!$&'()*+,;=:@/%-]*$/;
 const unescapedPercent = /%(?![0-9A-Fa-f]{2})/;
 
-const findLengthProblem = (text: string, most: number): string | undefined =>
-  text.length > most ? `It is longer than ${most} characters. Use a shorter one.` : undefined;
+const findLengthProblem = (text: string, max: number): string | undefined =>
+  text.length > max ? `It is longer than ${max} characters. Use a shorter one.` : undefined;
 
 /** Checks an issuer, or the URL of its metadata. */
 export function findIssuerProblem(text: string): string | undefined {
@@ -55,14 +55,14 @@ const isHostName = (host: string): boolean =>
   host.length <= 253 && host.split('.').every((label) => hostLabel.test(label));
 const isPort = (text: string): boolean => /^:[1-9][0-9]{0,4}$/.test(text) && Number(text.slice(1)) <= 65_535;
 
-const findWordProblem = (text: string, most: number): string | undefined =>
-  findLengthProblem(text, most) ??
+const findWordProblem = (text: string, max: number): string | undefined =>
+  findLengthProblem(text, max) ??
   (printable.test(text)
     ? undefined
     : 'It holds a control character, a space, or a letter outside of ASCII. Leave it out.');
 
-const findNonEmptyWordProblem = (text: string, most: number): string | undefined =>
-  text === '' ? 'It is empty. Say which is meant.' : findWordProblem(text, most);
+const findNonEmptyWordProblem = (text: string, max: number): string | undefined =>
+  text === '' ? 'It is empty. Say which is meant.' : findWordProblem(text, max);
 
 export const findClientIdProblem = (text: string): string | undefined =>
   findNonEmptyWordProblem(text, maxLengths.clientId);

@@ -6,7 +6,7 @@ const deletedElement = Symbol('an element that was deleted');
 export class PatchedList {
   readonly #parts: unknown[];
   /** The positions of elements by the value of a scalar key, in order. Built with the first deletion. */
-  #places: Map<string, number[]> | undefined;
+  #positions: Map<string, number[]> | undefined;
 
   constructor(parts: readonly unknown[]) {
     this.#parts = [...parts];
@@ -19,19 +19,19 @@ export class PatchedList {
 
   push(element: unknown): void {
     this.#parts.push(element);
-    if (this.#places) this.#note(this.#places, element, this.#parts.length - 1);
+    if (this.#positions) this.#note(this.#positions, element, this.#parts.length - 1);
   }
 
   replace(index: number, element: unknown): void {
     this.#parts[index] = element;
     // The index of the new element may differ. Lists that are merged by key are short.
-    this.#places = undefined;
+    this.#positions = undefined;
   }
 
   /** Deletes the first element with the value under the key. Returns false when there is none. */
   drop(key: string, value: string): boolean {
-    this.#places ??= this.#index();
-    const places = this.#places.get(indexKey(key, value)) ?? [];
+    this.#positions ??= this.#index();
+    const places = this.#positions.get(indexKey(key, value)) ?? [];
     const at = places.findIndex((index) => this.#parts[index] !== deletedElement);
     const index = places[at];
     if (index === undefined) return false;

@@ -68,12 +68,12 @@ const flagChecks = {
   etcd: {
     ...forFlags('quota-backend-bytes snapshot-count heartbeat-interval election-timeout', wholeNumber),
     'auto-compaction-mode': {
-      such: 'periodic or revision',
-      holds: (value) => ['periodic', 'revision'].includes(String(value)),
+      description: 'periodic or revision',
+      accepts: (value) => ['periodic', 'revision'].includes(String(value)),
     },
     'auto-compaction-retention': {
-      such: 'a whole number or a duration',
-      holds: (value, context) => wholeNumber.holds(value, context) || duration.holds(value, context),
+      description: 'a whole number or a duration',
+      accepts: (value, context) => wholeNumber.accepts(value, context) || duration.accepts(value, context),
     },
   },
 } satisfies Record<string, FlagChecks>;

@@ -25,7 +25,7 @@ const namePermission = allow('name', permissionReasons.name);
 /** Permissions in documents beside the main one, by kind. Documents of any other kind are rejected. */
 export const documentPermissions: Readonly<Record<string, DocumentKindPermissions>> = {
   SysctlConfig: {
-    rights: [
+    permissions: [
       allow('params.*', permissionReasons.tuning, {
         key: isAllowedSysctl,
         value: singleLineText,
@@ -34,17 +34,17 @@ export const documentPermissions: Readonly<Record<string, DocumentKindPermission
     ],
   },
   KernelModuleConfig: {
-    rights: [namePermission, allow('parameters.[]', permissionReasons.ownModules, { value: moduleParameter })],
+    permissions: [namePermission, allow('parameters.[]', permissionReasons.ownModules, { value: moduleParameter })],
     whole: { path: 'name', check: allowedModuleName },
   },
   ZswapConfig: {
-    rights: [
+    permissions: [
       allow('maxPoolPercent', permissionReasons.ownRoom, { value: wholeNumber }),
       allow('shrinkerEnabled', permissionReasons.ownRoom, { value: trueOrFalse }),
     ],
   },
   RegistryMirrorConfig: {
-    rights: [
+    permissions: [
       namePermission,
       allow('endpoints.[].url', permissionReasons.ownImages, { value: httpsUrl }),
       allow('endpoints.[].overridePath', permissionReasons.ownImages, { value: trueOrFalse }),
@@ -53,25 +53,25 @@ export const documentPermissions: Readonly<Record<string, DocumentKindPermission
     whole: userRegistryOnly,
   },
   RegistryAuthConfig: {
-    rights: [
+    permissions: [
       namePermission,
       ...['username', 'password', 'auth', 'identityToken'].map((path) => allow(path, permissionReasons.ownImages)),
     ],
     whole: userRegistryOnly,
   },
   RegistryTLSConfig: {
-    rights: [namePermission, ...['ca', 'clientIdentity'].map((path) => allow(path, permissionReasons.ownImages))],
+    permissions: [namePermission, ...['ca', 'clientIdentity'].map((path) => allow(path, permissionReasons.ownImages))],
     whole: userRegistryOnly,
   },
   KubeNodeConfig: {
-    rights: [
+    permissions: [
       allow('labels.*', permissionReasons.ownNodes, { key: isUserLabel, removable: true }),
       allow('annotations.*', permissionReasons.ownNodes, { key: isUserLabel, removable: true }),
       allow('taints.*', permissionReasons.ownNodes, { key: isUserLabel, value: taintValueText, removable: true }),
     ],
   },
   KubeletConfig: {
-    rights: [
+    permissions: [
       ...allowedKubeletSettings.map((key) => allow(`config.${key}`, permissionReasons.ownRoom)),
       ...flagPermissions('kubelet'),
       allow('clusterDNS.[]', permissionReasons.ownDns, { value: hostNameOrAddress }),
@@ -79,45 +79,45 @@ export const documentPermissions: Readonly<Record<string, DocumentKindPermission
       allow('defaultRuntimeSeccompProfileEnabled', permissionReasons.narrower, { value: oneOfWords('true') }),
     ],
   },
-  KubePrismConfig: { rights: [allow('port', permissionReasons.ownApi, { value: wholeNumber })] },
+  KubePrismConfig: { permissions: [allow('port', permissionReasons.ownApi, { value: wholeNumber })] },
   KubeAPIServerConfig: {
-    rights: [
+    permissions: [
       ...flagPermissions('apiServer'),
       allow('certExtraSANs.[]', permissionReasons.ownApi, { value: hostNameOrAddress }),
       allow('resources', permissionReasons.ownRoom),
     ],
   },
   KubeAdmissionControlConfig: {
-    rights: [namePermission, allow('configuration', permissionReasons.security)],
+    permissions: [namePermission, allow('configuration', permissionReasons.security)],
     whole: { path: '', check: podSecurityPlugin },
   },
   KubeControllerManagerConfig: {
-    rights: [...flagPermissions('controllerManager'), allow('resources', permissionReasons.ownRoom)],
+    permissions: [...flagPermissions('controllerManager'), allow('resources', permissionReasons.ownRoom)],
   },
   KubeSchedulerConfig: {
-    rights: [
+    permissions: [
       ...flagPermissions('scheduler'),
       allow('resources', permissionReasons.ownRoom),
       allow('config.profiles', permissionReasons.scheduling),
     ],
   },
   KubeProxyConfig: {
-    rights: [
+    permissions: [
       allow('enabled', permissionReasons.ownNetwork, { value: trueOrFalse }),
       allow('mode', permissionReasons.ownNetwork, { value: oneOfWords('iptables', 'ipvs', 'nftables') }),
       ...flagPermissions('proxy'),
       allow('resources', permissionReasons.ownRoom),
     ],
   },
-  KubeCoreDNSConfig: { rights: [allow('enabled', permissionReasons.ownDns, { value: trueOrFalse })] },
+  KubeCoreDNSConfig: { permissions: [allow('enabled', permissionReasons.ownDns, { value: trueOrFalse })] },
   KubeFlannelCNIConfig: {
-    rights: [
+    permissions: [
       ...['backendMTU', 'backendPort'].map((path) => allow(path, permissionReasons.ownNetwork, { value: wholeNumber })),
       allow('kubeNetworkPoliciesEnabled', permissionReasons.ownNetwork, { value: trueOrFalse }),
       allow('resources', permissionReasons.ownRoom),
     ],
   },
   KubeInlineManifestConfig: {
-    rights: [namePermission, allow('manifest', permissionReasons.ownObjects)],
+    permissions: [namePermission, allow('manifest', permissionReasons.ownObjects)],
   },
 };

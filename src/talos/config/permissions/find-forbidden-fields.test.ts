@@ -300,7 +300,7 @@ const podSecurity = { name: 'PodSecurity', configuration: { defaults: { enforce:
 const keysFor = ['vm.max_map_count', 'r.example.org', 'example.org/disk'];
 
 function sampleOf({ path, value, key }: PatchPermission, kind: string): ConfigDocument {
-  const fitting = [...samples, volume, podSecurity].find((one) => value?.holds(one, context) ?? true);
+  const fitting = [...samples, volume, podSecurity].find((one) => value?.accepts(one, context) ?? true);
   const name = keysFor.find((one) => key?.(one, context) ?? true) ?? 'x';
   const segments = path.split('.').map((segment) => (segment === '*' ? name : segment));
   const content = patchWith(segments, value ? fitting : sampleWithoutCheck(path)) as ConfigDocument;
@@ -322,7 +322,9 @@ const sampleWithoutCheck = (path: string): unknown =>
 describe('every permission of the table', () => {
   const rights = [
     ...mainDocumentPermissions.map((right) => ({ kind: '', right })),
-    ...Object.entries(documentPermissions).flatMap(([kind, { rights: own }]) => own.map((right) => ({ kind, right }))),
+    ...Object.entries(documentPermissions).flatMap(([kind, { permissions: own }]) =>
+      own.map((right) => ({ kind, right })),
+    ),
   ];
   it.each(rights.map((one) => ({ ...one, title: `${one.kind}:${one.right.path}` })))('$title', ({ kind, right }) => {
     const patch = sampleOf(right, kind);

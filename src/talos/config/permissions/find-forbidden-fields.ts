@@ -19,7 +19,7 @@ const maxKeyLength = 64;
  */
 export function findForbiddenFields(patch: ConfigDocument, context: PatchPermissionContext): string[] {
   const problems = isMainConfigDocument(patch)
-    ? checkValue({ rights: mainDocumentPermissions, context, kind: '' }, [], withoutVersion(patch))
+    ? checkValue({ permissions: mainDocumentPermissions, context, kind: '' }, [], withoutVersion(patch))
     : checkDocument(patch, context);
   return problems.length > maxProblems
     ? [...problems.slice(0, maxProblems), `And ${problems.length - maxProblems} more.`]
@@ -59,11 +59,11 @@ function checkWholeDocument(
   if (!whole) return [];
   const value = whole.path === '' ? content : valueAt(content, whole.path);
   const at = whole.path === '' ? kind : `${kind}.${whole.path}`;
-  return whole.check.holds(value, context) ? [] : [formatRequirement(at, whole.check.such)];
+  return whole.check.accepts(value, context) ? [] : [formatRequirement(at, whole.check.description)];
 }
 
 interface TraversalState {
-  readonly rights: readonly PatchPermission[];
+  readonly permissions: readonly PatchPermission[];
   readonly context: PatchPermissionContext;
   /** Empty in the main document. */
   readonly kind: string;
@@ -71,8 +71,8 @@ interface TraversalState {
 
 /** Stops at the first key that is not in the table. */
 function checkValue(all: TraversalState, path: readonly string[], value: unknown): string[] {
-  const { rights, context } = all;
-  const fitting = rights.filter((right) => coversPath(right, path, context));
+  const { permissions, context } = all;
+  const fitting = permissions.filter((right) => coversPath(right, path, context));
   if (fitting.length === 0) return [rejectPath(all, path)];
   // Such a value changes nothing.
   if (value === null || value === undefined) return [];
@@ -111,9 +111,9 @@ function checkPermitted(
   if (isRecord(value) && '$patch' in value) {
     return right.removable ? [] : [formatRejection(formatPath(kind, path), 'it can be changed, and not taken away')];
   }
-  return !right.value || right.value.holds(value, context)
+  return !right.value || right.value.accepts(value, context)
     ? []
-    : [formatRequirement(formatPath(kind, path), right.value.such)];
+    : [formatRequirement(formatPath(kind, path), right.value.description)];
 }
 
 function rejectPath({ kind }: TraversalState, path: readonly string[]): string {

@@ -8,8 +8,8 @@ export interface PatchPermissionContext {
 
 /** `such` completes the sentence "… must be …". */
 export interface ValueCheck {
-  readonly such: string;
-  readonly holds: (value: unknown, context: PatchPermissionContext) => boolean;
+  readonly description: string;
+  readonly accepts: (value: unknown, context: PatchPermissionContext) => boolean;
 }
 
 /** A field that the author of a ClusterConfig may set by a patch. Every other field is rejected. */
@@ -17,7 +17,7 @@ export interface PatchPermission {
   /** Dotted path from the root; `*` is any key of a map, `[]` each element of a list. */
   readonly path: string;
   /** For users: the reason for the permission. */
-  readonly because: string;
+  readonly reason: string;
   /** The keys that `*` matches. Absent: all. */
   readonly key?: (key: string, context: PatchPermissionContext) => boolean;
   /** The check of the whole value. Absent: any value that Talos accepts. */
@@ -30,18 +30,18 @@ export interface PatchPermission {
 
 /** The permissions in one kind of document. */
 export interface DocumentKindPermissions {
-  readonly rights: readonly PatchPermission[];
+  readonly permissions: readonly PatchPermission[];
   /** A check of the whole document, e.g. of its name. */
   readonly whole?: { readonly path: string; readonly check: ValueCheck };
 }
 
 export const allow = (
   path: string,
-  because: string,
-  more: Omit<PatchPermission, 'path' | 'because'> = {},
+  reason: string,
+  more: Omit<PatchPermission, 'path' | 'reason'> = {},
 ): PatchPermission => ({
   path,
-  because,
+  reason,
   ...more,
 });
 

@@ -13,8 +13,8 @@ const toShortText = (value: unknown): string | undefined => {
   return written.length <= maxTextLength ? written : undefined;
 };
 const createTextCheck = (such: string, holds: (written: string) => boolean): ValueCheck => ({
-  such,
-  holds: (value) => {
+  description: such,
+  accepts: (value) => {
     const written = toShortText(value);
     return written !== undefined && holds(written);
   },
@@ -49,8 +49,8 @@ export const enabledApiVersions = createTextCheck(
   (written) => written.split(',').every((one) => /^[a-z0-9.-]{1,253}\/v[a-z0-9]{1,16}=true$/.test(one)),
 );
 export const httpsUrl: ValueCheck = {
-  such: 'an https URL without a user and a password',
-  holds: (value) => {
+  description: 'an https URL without a user and a password',
+  accepts: (value) => {
     if (toShortText(value) === undefined) return false;
     const url = toUrl(value);
     return url?.protocol === 'https:' && url.username === '' && url.password === '';
@@ -77,8 +77,8 @@ const isSameHost = (one: string, other: string): boolean => withoutPort(one) ===
 const withoutPort = (host: string): string => host.split(':')[0]?.replace(/\.$/, '') ?? host;
 
 export const userRegistry: ValueCheck = {
-  such: 'a registry that neither Talos nor Kubernetes itself comes from',
-  holds: (value, context) => typeof value === 'string' && isUserRegistry(value, context),
+  description: 'a registry that neither Talos nor Kubernetes itself comes from',
+  accepts: (value, context) => typeof value === 'string' && isUserRegistry(value, context),
 };
 
 /** Excludes roles and the labels that the provider sets. */
@@ -89,8 +89,8 @@ const mountOptions = ['bind', 'rbind', 'rshared', 'rslave', 'rprivate', 'rw', 'r
 
 /** A volume of the node, mounted into the kubelet at its own path. Any other path could hold data of the system. */
 export const userVolumeMount: ValueCheck = {
-  such: 'a bind mount of a folder below /var/mnt to its own path',
-  holds: (value) => {
+  description: 'a bind mount of a folder below /var/mnt to its own path',
+  accepts: (value) => {
     if (!isRecord(value)) return false;
     const { source, destination, type, options = [], ...others } = value;
     return (
@@ -107,8 +107,8 @@ export const userVolumeMount: ValueCheck = {
 
 /** Other plugins read files of the node (`kubeConfigFile` of ImagePolicyWebhook). */
 export const podSecurityPlugin: ValueCheck = {
-  such: 'the configuration of the plugin PodSecurity',
-  holds: (value) => isRecord(value) && value['name'] === 'PodSecurity' && isPodSecurityConfiguration(value),
+  description: 'the configuration of the plugin PodSecurity',
+  accepts: (value) => isRecord(value) && value['name'] === 'PodSecurity' && isPodSecurityConfiguration(value),
 };
 
 const isPodSecurityConfiguration = (value: Record<string, unknown>): boolean =>
@@ -125,6 +125,6 @@ export const taintValueText = createTextCheck('a taint effect like NoSchedule or
 export const labelValueText = createTextCheck('the value of a label', (written) => /^[\w.-]{0,63}$/.test(written));
 
 export const allowedModuleName: ValueCheck = {
-  such: 'a module of the list in docs/security.md',
-  holds: isAllowedModule,
+  description: 'a module of the list in docs/security.md',
+  accepts: isAllowedModule,
 };

@@ -49,8 +49,9 @@ const good: Readonly<Record<string, unknown>> = {
  */
 function valuesFor(shape: ValueSchema, fits: boolean): unknown[] {
   if (shape.is !== 'scalar') return fits ? [] : shape.is === 'list' ? ['x', { a: 'b' }] : ['x', ['x']];
-  if (fits) return shape.such === 'a text' ? [] : [good[shape.such] ?? shape.such.split(/ of |, /).at(-1)];
-  return shape.such === 'a text' ? [['x'], { a: 'b' }] : [['x'], { a: 1 }, 'x', 1.5];
+  if (fits)
+    return shape.description === 'a text' ? [] : [good[shape.description] ?? shape.description.split(/ of |, /).at(-1)];
+  return shape.description === 'a text' ? [['x'], { a: 'b' }] : [['x'], { a: 1 }, 'x', 1.5];
 }
 
 const wrap = (value: unknown, path: readonly string[]): unknown =>

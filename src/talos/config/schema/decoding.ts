@@ -19,5 +19,5 @@ export function findDecodingProblems(document: ConfigDocument, talosVersion: str
   }
   if (document['apiVersion'] !== 'v1alpha1') return [`${name} needs apiVersion: v1alpha1`];
   const { apiVersion: _version, kind: _kind, ...content } = document;
-  return findSchemaProblems(content, kind.shape).map((misfit) => `${documentIdentity(document)}: ${misfit}`);
+  return findSchemaProblems(content, kind.shape).map((mismatch) => `${documentIdentity(document)}: ${mismatch}`);
 }

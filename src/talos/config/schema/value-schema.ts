@@ -7,7 +7,7 @@ export type ValueSchema =
   /** Not validated further. */
   | { readonly is: 'any' }
   /** `such` completes the sentence "it has to be …". */
-  | { readonly is: 'scalar'; readonly such: string; readonly holds: (value: unknown) => boolean }
+  | { readonly is: 'scalar'; readonly description: string; readonly accepts: (value: unknown) => boolean }
   | { readonly is: 'list' | 'map'; readonly of: ValueSchema }
   | ObjectValueSchema;
 
@@ -17,7 +17,11 @@ export interface ObjectValueSchema {
   readonly keys: Readonly<Record<string, ValueSchema>>;
 }
 
-const scalarSchema = (such: string, holds: (value: unknown) => boolean): ValueSchema => ({ is: 'scalar', such, holds });
+const scalarSchema = (such: string, holds: (value: unknown) => boolean): ValueSchema => ({
+  is: 'scalar',
+  description: such,
+  accepts: holds,
+});
 const isScalar = (value: unknown): boolean => typeof value !== 'object';
 
 const scalarSchemas: Readonly<Record<string, ValueSchema>> = {
@@ -98,7 +102,7 @@ export function findSchemaProblems(value: unknown, shape: ValueSchema, path = ''
     case 'any':
       return [];
     case 'scalar':
-      return isScalar(value) && shape.holds(value) ? [] : [`${path} has to be ${shape.such}`];
+      return isScalar(value) && shape.accepts(value) ? [] : [`${path} has to be ${shape.description}`];
     case 'list':
       if (!Array.isArray(value)) return [`${path} has to be a list`];
       return value.flatMap((element, i) => findSchemaProblems(element, shape.of, `${path}[${i}]`));

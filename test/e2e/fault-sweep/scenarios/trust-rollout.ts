@@ -81,7 +81,7 @@ async function runPhase(stage: Testbed, sweep: FaultSweep, act: RolloutPhase): P
   try {
     if (act.startsWith('ask')) {
       await things.request(requestRef(name), {
-        clusterRef: clusterRef,
+        clusterRef,
         oidc: { ...oidcAccess(issuers[name]), name, roles: [] },
       });
       await eventually(
@@ -108,12 +108,12 @@ async function runPhase(stage: Testbed, sweep: FaultSweep, act: RolloutPhase): P
  * restart.
  */
 function watchControlPlanes({ world }: Testbed) {
-  let most = 0;
+  let max = 0;
   const look = (): void => {
-    most = Math.max(most, world.machines.nodes().filter(({ ready }) => !ready).length);
+    max = Math.max(max, world.machines.nodes().filter(({ ready }) => !ready).length);
   };
   const timer = setInterval(look, 4);
-  return { stop: () => clearInterval(timer), mostAway: () => most };
+  return { stop: () => clearInterval(timer), mostAway: () => max };
 }
 
 async function stableSnapshot(stage: Testbed, expected: StateSnapshot | undefined): Promise<StateSnapshot> {

@@ -44,14 +44,14 @@ export class AddressPoller {
     let silentSince: number | undefined;
     while (!this.#stop.signal.aborted) {
       const begin = performance.now();
-      const trouble = await this.#ask();
+      const problem = await this.#ask();
       const end = performance.now();
-      if (trouble === undefined) {
+      if (problem === undefined) {
         this.answered += 1;
         this.slowestSeconds = Math.max(this.slowestSeconds, (end - begin) / 1000);
         silentSince = undefined;
       } else {
-        this.failures.push(trouble);
+        this.failures.push(problem);
         silentSince ??= begin;
         this.silentSeconds = Math.max(this.silentSeconds, (end - silentSince) / 1000);
       }

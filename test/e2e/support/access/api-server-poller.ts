@@ -44,18 +44,18 @@ export class ApiServerPoller {
 
   async #ask(turn: number): Promise<void> {
     const order = this.#clients.map((_, i) => this.#clients[(turn + i) % this.#clients.length]);
-    const troubles: string[] = [];
+    const problems: string[] = [];
     for (const client of order) {
       try {
         await client?.get(Namespace, { name: 'default' });
         this.answered += 1;
-        this.moved += troubles.length > 0 ? 1 : 0;
+        this.moved += problems.length > 0 ? 1 : 0;
         return;
       } catch (error) {
-        troubles.push(error instanceof Error ? error.message : String(error));
+        problems.push(error instanceof Error ? error.message : String(error));
         if (!isRetriedElsewhere(error)) break;
       }
     }
-    this.failures.push(troubles.join('; '));
+    this.failures.push(problems.join('; '));
   }
 }

@@ -172,7 +172,7 @@ export class TestObjects {
    * released.
    */
   async removeByForce(name: string): Promise<void> {
-    const metadata = { finalizers: null, annotations: { [annotations.mend]: 'LastControlPlane' } };
+    const metadata = { finalizers: null, annotations: { [annotations.approve]: 'LastControlPlane' } };
     await this.#kube.merge(Machine, { name }, { metadata });
     await this.#kube.remove(Machine, { name });
   }

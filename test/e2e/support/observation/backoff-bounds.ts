@@ -19,10 +19,10 @@ export const backoffBounds = {
 } as const satisfies Record<string, BackoffBounds>;
 
 /** The most attempts that fit into an outage. */
-export function maxAttempts(seconds: number, { first, most, least }: BackoffBounds): number {
+export function maxAttempts(seconds: number, { first, most: max, least }: BackoffBounds): number {
   let attempts = 1;
   let passed = 0;
-  for (let wait = first; ; wait = Math.min(most, wait * 2)) {
+  for (let wait = first; ; wait = Math.min(max, wait * 2)) {
     passed += wait * least;
     if (passed > seconds) return attempts;
     attempts += 1;
@@ -30,7 +30,7 @@ export function maxAttempts(seconds: number, { first, most, least }: BackoffBoun
 }
 
 /** The longest wait that continues after an outage: each wait is twice the one before, and at most `most`. */
-export function maxDelayAfterOutage(seconds: number, { first, most, least }: BackoffBounds): number {
-  const doublings = maxAttempts(seconds, { first, most, least }) - 1;
-  return Math.min(most, first * 2 ** doublings) * (least < 0.8 ? 1 : 2 - least);
+export function maxDelayAfterOutage(seconds: number, { first, most: max, least }: BackoffBounds): number {
+  const doublings = maxAttempts(seconds, { first, most: max, least }) - 1;
+  return Math.min(max, first * 2 ** doublings) * (least < 0.8 ? 1 : 2 - least);
 }

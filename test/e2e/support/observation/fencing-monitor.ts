@@ -103,12 +103,12 @@ export class FencingMonitor<P extends ProviderReplica = ProviderReplica> {
    * Mutating calls since the last call of this method by a pod that did not hold the Lease, or whose Lease had expired.
    */
   takeViolations(): string[] {
-    const judged = this.#changes.slice(this.#judged);
+    const assessed = this.#changes.slice(this.#judged);
     this.#judged = this.#changes.length;
     // The first holder creates the Lease; that call arrives before the Lease exists.
     const isFirst = ({ at, call }: TimedCall): boolean =>
       call.room === 'kube' && /^POST .*\/leases$/.test(call.name) && this.#written.every((one) => one.at > at);
-    const changes = judged
+    const changes = assessed
       .filter((timed) => !isFirst(timed))
       .map(({ at, call }) => ({ at, pod: this.podOf(call)?.name, what: `${call.room} ${call.name}` }));
     return findFencingViolations(this.#written, changes);

@@ -59,8 +59,8 @@ export class ObjectRecorder {
   /** All versions of one object, or of all objects of a kind, oldest first. */
   of<T extends KubeObject>(type: ResourceType<T>, key?: ObjectKey): RecordedVersion<T>[] {
     return this.sightings.filter(
-      (sighting): sighting is RecordedVersion<T> =>
-        sighting.kind === type.kind && (!key || formatObjectKey(objectKeyOf(sighting.object)) === formatObjectKey(key)),
+      (observed): observed is RecordedVersion<T> =>
+        observed.kind === type.kind && (!key || formatObjectKey(objectKeyOf(observed.object)) === formatObjectKey(key)),
     );
   }
 
@@ -121,10 +121,10 @@ export class ObjectRecorder {
   /** The messages of objects that are not ready: `Machine first-cp-0 Joined: await-member: …`. */
   waiting(): string[] {
     const last = new Map<string, RecordedVersion>();
-    for (const sighting of this.sightings)
+    for (const observed of this.sightings)
       last.set(
-        `${sighting.kind} ${sighting.object.metadata.namespace ?? ''}/${sighting.object.metadata.name}`,
-        sighting,
+        `${observed.kind} ${observed.object.metadata.namespace ?? ''}/${observed.object.metadata.name}`,
+        observed,
       );
     return [...last].flatMap(([name, { object, deleted }]) => {
       const { status } = object as { status?: { conditions?: readonly Condition[] } };

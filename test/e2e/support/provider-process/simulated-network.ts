@@ -68,7 +68,7 @@ export class SimulatedNetwork {
 
   /** The maximum of simultaneous connections to a server since the last reset. */
   mostOpenAt(to: RegExp): number {
-    return Math.max(0, ...[...this.#mostOpen].filter(([name]) => to.test(name)).map(([, most]) => most));
+    return Math.max(0, ...[...this.#mostOpen].filter(([name]) => to.test(name)).map(([, max]) => max));
   }
 
   forgetMostOpen(): void {
@@ -76,9 +76,9 @@ export class SimulatedNetwork {
   }
 
   /** Cuts the network from now on. Open connections are affected as well; with `onlyOpen` only those, permanently. */
-  cut(trouble: NetworkFault, { to = /./, onlyOpen = false }: { to?: RegExp; onlyOpen?: boolean } = {}): void {
-    if (!onlyOpen) this.#cuts.push({ to, trouble });
-    for (const link of this.#links) if (to.test(link.to)) applyFault(link, trouble);
+  cut(problem: NetworkFault, { to = /./, onlyOpen = false }: { to?: RegExp; onlyOpen?: boolean } = {}): void {
+    if (!onlyOpen) this.#cuts.push({ to, trouble: problem });
+    for (const link of this.#links) if (to.test(link.to)) applyFault(link, problem);
   }
 
   /**
@@ -132,21 +132,21 @@ export class SimulatedNetwork {
         this.#links.delete(link);
       });
     }
-    const trouble = this.#cuts.findLast(({ to }) => to.test(link.to))?.trouble;
-    if (trouble !== 'refused') link.far.connect({ host, port, localAddress: this.address });
-    applyFault(link, trouble);
+    const problem = this.#cuts.findLast(({ to }) => to.test(link.to))?.trouble;
+    if (problem !== 'refused') link.far.connect({ host, port, localAddress: this.address });
+    applyFault(link, problem);
   }
 }
 
-function applyFault({ near, far }: ProxiedConnection, trouble: NetworkFault | undefined): void {
+function applyFault({ near, far }: ProxiedConnection, problem: NetworkFault | undefined): void {
   near.unpipe(far);
   far.unpipe(near);
-  if (trouble === 'refused') {
+  if (problem === 'refused') {
     near.resetAndDestroy();
     far.destroy();
   }
-  if (trouble === undefined || trouble === 'deaf') near.pipe(far);
-  if (trouble === undefined) far.pipe(near);
+  if (problem === undefined || problem === 'deaf') near.pipe(far);
+  if (problem === undefined) far.pipe(near);
 }
 
 function closeConnection({ near, far }: ProxiedConnection): void {

@@ -59,7 +59,7 @@ export async function startRealPlatformCluster(options: {
       fieldManager: 'e2e-test',
     });
     const crds = missingUpstreamCrds() ? [] : upstreamCrds('clusters.openmcp.cloud', 'openmcp.cloud');
-    await installCrds({ client, crds, clock: systemClock, log: noLog, signal, patienceSeconds: 30 });
+    await installCrds({ client, crds, clock: systemClock, log: noLog, signal, timeoutSeconds: 30 });
     await installOpenmcpKinds(client, noLog, signal);
     await client.close();
     const { environment, config, isDeploying = false } = options;

@@ -23,13 +23,13 @@ export class ReplicaTestbed<P extends ProviderReplica = ProviderReplica> {
     make: (stage: Testbed) => Promise<readonly P[]>,
   ) {
     const stage = await Testbed.open(options);
-    const scene = new ReplicaTestbed(stage, await make(stage));
+    const fixture = new ReplicaTestbed(stage, await make(stage));
     // One after the other: the creator of the Lease has to appear before it holds the Lease.
-    for (const pod of scene.pods) {
+    for (const pod of fixture.pods) {
       pod.start();
-      if (stage.world.platform) await eventually('somebody leads', () => scene.fencing.leader);
+      if (stage.world.platform) await eventually('somebody leads', () => fixture.fencing.leader);
     }
-    return scene;
+    return fixture;
   }
 
   /** The only pod. */
@@ -67,18 +67,18 @@ export function startReplicaTestbed<P extends ProviderReplica>(
   options: TestbedOptions,
   make: (stage: Testbed) => Promise<readonly P[]>,
 ): () => ReplicaTestbed<P> {
-  let scene: ReplicaTestbed<P> | undefined;
+  let fixture: ReplicaTestbed<P> | undefined;
   beforeAll(async () => {
-    scene = await ReplicaTestbed.open(options, make);
+    fixture = await ReplicaTestbed.open(options, make);
   });
   beforeEach(({ onTestFailed }) => {
     onTestFailed(() => {
-      process.stderr.write(scene?.tail() ?? '');
+      process.stderr.write(fixture?.tail() ?? '');
     });
   });
-  afterAll(async () => await scene?.close());
+  afterAll(async () => await fixture?.close());
   return () => {
-    if (!scene) throw new Error('the scene did not open');
-    return scene;
+    if (!fixture) throw new Error('the scene did not open');
+    return fixture;
   };
 }

@@ -7,7 +7,7 @@ import { eventuallyResponds, type ServerUnderTest } from '../../support/server-u
 import { describeSuiteCrd, installCrd } from '../../support/widgets.ts';
 
 const kinds = '/apis/admissionregistration.k8s.io/v1';
-const { onlyControlPlane, mend } = annotations;
+const { onlyControlPlane, approve: repair } = annotations;
 const plural = 'guarded';
 
 /** The provider's admission policy, applied to a kind of this suite. */
@@ -87,9 +87,9 @@ export function testAdmissionPolicy(server: () => ServerUnderTest): void {
 
     it.each([
       ['that has no annotations', {}],
-      ['that is one of several', { [mend]: 'EtcdAtRisk' }],
-      ['whose loss was agreed to', { [onlyControlPlane]: 'true', [mend]: 'LastControlPlane' }],
-      ['whose loss was agreed to among others', { [onlyControlPlane]: 'true', [mend]: 'VmOff, LastControlPlane' }],
+      ['that is one of several', { [repair]: 'EtcdAtRisk' }],
+      ['whose loss was agreed to', { [onlyControlPlane]: 'true', [repair]: 'LastControlPlane' }],
+      ['whose loss was agreed to among others', { [onlyControlPlane]: 'true', [repair]: 'VmOff, LastControlPlane' }],
     ])('allows the deletion of an object %s', async (_, notes) => {
       const path = await made(notes as Record<string, string>);
       expectSuccess(await server().admin.delete(path));
@@ -97,7 +97,7 @@ export function testAdmissionPolicy(server: () => ServerUnderTest): void {
     });
 
     it('does not accept another approval', async () => {
-      const path = await made({ [onlyControlPlane]: 'true', [mend]: 'EtcdSilent,LastControlPlaneX' });
+      const path = await made({ [onlyControlPlane]: 'true', [repair]: 'EtcdSilent,LastControlPlaneX' });
       expectRejection(await server().admin.delete(path), 403, 'Forbidden');
     });
   });

@@ -24,10 +24,10 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
       `${rbacPath}/namespaces/${namespace}/${kind}${name ? `/${name}` : ''}`;
 
     describe('rejections', () => {
-      const stranger = () => server().impersonating('stranger');
+      const foreign = () => server().impersonating('stranger');
 
       it('contain user, verb, resource, group and namespace in one sentence', async () => {
-        const status = expectRejection(await stranger().get(inside('secrets')), 403, 'Forbidden');
+        const status = expectRejection(await foreign().get(inside('secrets')), 403, 'Forbidden');
         expect(status.message).toBe(
           `secrets is forbidden: User "stranger" cannot list resource "secrets" in API group "" in the namespace "${namespace}"`,
         );
@@ -35,7 +35,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
       });
 
       it('contain the name of a single object', async () => {
-        const status = expectRejection(await stranger().get(inside('secrets', 'hidden')), 403, 'Forbidden');
+        const status = expectRejection(await foreign().get(inside('secrets', 'hidden')), 403, 'Forbidden');
         expect(status.message).toBe(
           `secrets "hidden" is forbidden: User "stranger" cannot get resource "secrets" in API group "" in the namespace "${namespace}"`,
         );
@@ -43,32 +43,32 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
       });
 
       it('do not reveal whether the object exists', async () => {
-        expectRejection(await stranger().get(inside('configmaps', 'nothing')), 403, 'Forbidden');
+        expectRejection(await foreign().get(inside('configmaps', 'nothing')), 403, 'Forbidden');
         expectRejection(
-          await stranger().get(`/api/v1/namespaces/${server().unique('no')}/configmaps/x`),
+          await foreign().get(`/api/v1/namespaces/${server().unique('no')}/configmaps/x`),
           403,
           'Forbidden',
         );
       });
 
       it('contain "at the cluster scope" without a namespace', async () => {
-        expect(expectRejection(await stranger().get('/api/v1/nodes'), 403, 'Forbidden').message).toBe(
+        expect(expectRejection(await foreign().get('/api/v1/nodes'), 403, 'Forbidden').message).toBe(
           'nodes is forbidden: User "stranger" cannot list resource "nodes" in API group "" at the cluster scope',
         );
-        expect(expectRejection(await stranger().get('/api/v1/secrets'), 403, 'Forbidden').message).toBe(
+        expect(expectRejection(await foreign().get('/api/v1/secrets'), 403, 'Forbidden').message).toBe(
           'secrets is forbidden: User "stranger" cannot list resource "secrets" in API group "" at the cluster scope',
         );
       });
 
       it('contain the group of a custom kind and the sub-resource', async () => {
         const { group } = server();
-        const kind = expectRejection(await stranger().get(widget.path(namespace, 'x')), 403, 'Forbidden');
+        const kind = expectRejection(await foreign().get(widget.path(namespace, 'x')), 403, 'Forbidden');
         expect(kind.message).toBe(
           `widgets.${group} "x" is forbidden: User "stranger" cannot get resource "widgets" in API group "${group}" in the namespace "${namespace}"`,
         );
         expect(kind.details).toEqual({ name: 'x', group, kind: 'widgets' });
         const status = expectRejection(
-          await stranger().merge(widget.path(namespace, 'x', 'status'), {}),
+          await foreign().merge(widget.path(namespace, 'x', 'status'), {}),
           403,
           'Forbidden',
         );
@@ -78,14 +78,14 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
       });
 
       it('treat a namespace as inside itself', async () => {
-        const status = expectRejection(await stranger().get(`/api/v1/namespaces/${namespace}`), 403, 'Forbidden');
+        const status = expectRejection(await foreign().get(`/api/v1/namespaces/${namespace}`), 403, 'Forbidden');
         expect(status.message).toBe(
           `namespaces "${namespace}" is forbidden: User "stranger" cannot get resource "namespaces" in API group "" in the namespace "${namespace}"`,
         );
       });
 
       it('of a non-resource path contain the path', async () => {
-        const status = expectRejection(await stranger().get('/metrics'), 403, 'Forbidden');
+        const status = expectRejection(await foreign().get('/metrics'), 403, 'Forbidden');
         expect(status.message).toBe('forbidden: User "stranger" cannot get path "/metrics"');
       });
 
@@ -97,7 +97,7 @@ export function testRbacDecisions(server: () => ServerUnderTest): void {
         ['a DELETE of all', 'deletecollection', (wire) => wire.delete(inside('configmaps'))],
         ['a GET of all with watch', 'watch', (wire) => wire.get(inside('configmaps'), { query: { watch: true } })],
       ])('name the verb of %s: %s', async (_, verb, call) => {
-        expect(expectRejection(await call(stranger()), 403, 'Forbidden').message).toContain(
+        expect(expectRejection(await call(foreign()), 403, 'Forbidden').message).toContain(
           `cannot ${verb} resource "configmaps"`,
         );
       });

@@ -88,10 +88,10 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
           { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
           { nonResourceURLs: ['*'], verbs: ['*'] },
         ]);
-        const stranger = server().impersonating('someone', ['system:authenticated']);
-        expectSuccess(await stranger.get('/apis'));
-        expectSuccess(await stranger.get('/api/v1'));
-        expectSuccess(await stranger.get('/version'));
+        const foreign = server().impersonating('someone', ['system:authenticated']);
+        expectSuccess(await foreign.get('/apis'));
+        expectSuccess(await foreign.get('/api/v1'));
+        expectSuccess(await foreign.get('/version'));
       });
     });
 

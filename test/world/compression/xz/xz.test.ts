@@ -13,7 +13,7 @@ async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
 
 async function decode(bytes: Buffer, size = 1000): Promise<Buffer> {
   const found: Buffer[] = [];
-  for await (const piece of decodeXz(inPieces(bytes, size))) found.push(piece);
+  for await (const chunk of decodeXz(inPieces(bytes, size))) found.push(chunk);
   return Buffer.concat(found);
 }
 

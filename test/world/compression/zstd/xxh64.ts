@@ -61,16 +61,16 @@ export class Xxh64 {
     this.#length += bytes.length;
     const all = this.#held.length > 0 ? Buffer.concat([this.#held, bytes]) : bytes;
     const end = all.length - (all.length % 32);
-    for (let lane = 0; lane < 4; lane += 1) this.#run(lane, all, end);
+    for (let priority = 0; priority < 4; priority += 1) this.#run(priority, all, end);
     this.#held = Buffer.from(all.subarray(end));
   }
 
   /** One lane over the whole input: the steps of {@link round}, inlined, because all the time is spent here. */
-  #run(lane: number, all: Buffer, end: number): void {
-    let h = (this.#lanes[2 * lane] ?? 0) | 0;
-    let l = (this.#lanes[2 * lane + 1] ?? 0) | 0;
+  #run(priority: number, all: Buffer, end: number): void {
+    let h = (this.#lanes[2 * priority] ?? 0) | 0;
+    let l = (this.#lanes[2 * priority + 1] ?? 0) | 0;
     const view = new DataView(all.buffer, all.byteOffset, all.length);
-    for (let at = 8 * lane; at < end; at += 32) {
+    for (let at = 8 * priority; at < end; at += 32) {
       const il = view.getInt32(at, true);
       const ih = view.getInt32(at + 4, true);
       const i0 = il & 0xffff;
@@ -108,8 +108,8 @@ export class Xxh64 {
         0;
       l = (middle << 16) | (p00 & 0xffff);
     }
-    this.#lanes[2 * lane] = h >>> 0;
-    this.#lanes[2 * lane + 1] = l >>> 0;
+    this.#lanes[2 * priority] = h >>> 0;
+    this.#lanes[2 * priority + 1] = l >>> 0;
   }
 
   /** Eight bytes, the highest first. */
@@ -125,19 +125,22 @@ export class Xxh64 {
   }
 
   #begin(): void {
-    const lane = (index: number): [number, number] => [this.#lanes[2 * index] ?? 0, this.#lanes[2 * index + 1] ?? 0];
+    const priority = (index: number): [number, number] => [
+      this.#lanes[2 * index] ?? 0,
+      this.#lanes[2 * index + 1] ?? 0,
+    ];
     if (this.#length < 32) {
       [high, low] = p5;
       return;
     }
     let [sumHigh, sumLow] = [0, 0];
     for (const [index, bits] of [1, 7, 12, 18].entries()) {
-      rotate(...lane(index), bits);
+      rotate(...priority(index), bits);
       add(sumHigh, sumLow, high, low);
       [sumHigh, sumLow] = [high, low];
     }
     for (let index = 0; index < 4; index += 1) {
-      round(0, 0, ...lane(index));
+      round(0, 0, ...priority(index));
       multiply((sumHigh ^ high) >>> 0, (sumLow ^ low) >>> 0, p1);
       add(high, low, ...p4);
       [sumHigh, sumLow] = [high, low];

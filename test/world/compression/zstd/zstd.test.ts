@@ -15,7 +15,7 @@ async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
 
 async function decode(bytes: Buffer, size = 1000, passesOthers = false): Promise<Buffer> {
   const found: Buffer[] = [];
-  for await (const piece of decodeZstd(inPieces(bytes, size), passesOthers)) found.push(piece);
+  for await (const chunk of decodeZstd(inPieces(bytes, size), passesOthers)) found.push(chunk);
   return Buffer.concat(found);
 }
 

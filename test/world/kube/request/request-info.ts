@@ -18,9 +18,9 @@ export interface RequestInfo {
 const truthy = (value: string | null): boolean => value !== null && value !== 'false' && value !== '0';
 
 export function parseRequestInfo(method: string, url: string): RequestInfo {
-  const question = url.indexOf('?');
-  const path = question < 0 ? url : url.slice(0, question);
-  const query = new URLSearchParams(question < 0 ? '' : url.slice(question + 1));
+  const request = url.indexOf('?');
+  const path = request < 0 ? url : url.slice(0, request);
+  const query = new URLSearchParams(request < 0 ? '' : url.slice(request + 1));
   const parts = path
     .split('/')
     .filter((part) => part !== '')

@@ -65,14 +65,14 @@ function encodeRaidMember({ sizeBytes, sectorBytes, serial }: ServerDisk, array:
   const member = { name: `rescue:${array}`, arrayUuid: uuidFromText(`array ${array}`), level: 1, members: 2, position };
   const inside = [
     ...raidMember(member, bytes),
-    ...ext4({ label: '', uuid: uuidFromText(`array ${array} data`) }, bytes - mebibyte).map((piece) => ({
-      offset: mebibyte + piece.offset,
-      bytes: piece.bytes,
+    ...ext4({ label: '', uuid: uuidFromText(`array ${array} data`) }, bytes - mebibyte).map((chunk) => ({
+      offset: mebibyte + chunk.offset,
+      bytes: chunk.bytes,
     })),
   ];
   return [
     ...encodeGpt({ diskGuid: uuidFromText(`${serial} raid disk`), partitions: [partition] }, sizeBytes, sectorBytes),
-    ...inside.map((piece) => ({ offset: mebibyte + piece.offset, bytes: piece.bytes })),
+    ...inside.map((chunk) => ({ offset: mebibyte + chunk.offset, bytes: chunk.bytes })),
   ];
 }
 

@@ -36,7 +36,7 @@ export function encodeLinux(disk: ServerDisk, system: LinuxSystem): PlacedBytes[
   const [efi = 0, boot = 0, root = 0] = bounds;
   const identity = (name: string) => ({ label: '', uuid: uuidFromText(`${serial} ${name}`) });
   const at = (offset: number, pieces: readonly PlacedBytes[]): PlacedBytes[] =>
-    pieces.map((piece) => ({ offset: offset + piece.offset, bytes: piece.bytes }));
+    pieces.map((chunk) => ({ offset: offset + chunk.offset, bytes: chunk.bytes }));
   return [
     ...encodeGpt({ diskGuid: uuidFromText(serial), partitions }, sizeBytes, sectorBytes),
     { offset: bootCodeOffset, bytes: Buffer.from('GRUB ') },

@@ -122,10 +122,10 @@ export class BareMetalMachine {
   }
 
   /** Buttons reach the running system; before its start, the firmware handles them. A hung system ignores them. */
-  #press(wish: PowerAction): void {
+  #press(desired: PowerAction): void {
     if (!this.#isOn || this.phase === 'hung') return;
-    if (this.#occupant) this.#occupant.press(wish);
-    else if (wish === 'reboot') this.#restart();
+    if (this.#occupant) this.#occupant.press(desired);
+    else if (desired === 'reboot') this.#restart();
     else this.cut();
   }
 
@@ -267,7 +267,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** A board without a bootable device waits in its menu, and handles its buttons at once. */
 const idleFirmware = (machine: BareMetalMachine): RunningSystem => ({
   ended: new Promise<PowerAction>(() => {}),
-  press: (wish) => (wish === 'reboot' ? machine.reset('hw') : machine.cut()),
+  press: (desired) => (desired === 'reboot' ? machine.reset('hw') : machine.cut()),
   close: async () => {},
 });
 

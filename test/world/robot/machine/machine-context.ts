@@ -48,7 +48,7 @@ export interface RunningSystem {
   /** Changes with each boot; undefined without a login. */
   readonly bootId?: string | undefined;
   /** Ctrl-Alt-Del, or the power button. The system may ignore it. */
-  press(wish: PowerAction): void;
+  press(desired: PowerAction): void;
   /** Cuts the power: at once, and nothing remains when it resolves. */
   close(): Promise<void>;
 }

@@ -56,9 +56,9 @@ export class RescueProcess {
     this.#end.abort(new Killed(signal));
   }
 
-  async read(number: number, most = 65536): Promise<Buffer> {
+  async read(number: number, max = 65536): Promise<Buffer> {
     this.signal.throwIfAborted();
-    return await this.#file(number).read(most, this.signal);
+    return await this.#file(number).read(max, this.signal);
   }
 
   /** A write to a pipe without readers ends the process, like SIGPIPE. */

@@ -135,8 +135,8 @@ export async function runProgramOn(
   descriptors.set(
     0,
     new Descriptor({
-      read: async (most) => {
-        const taken = rest.subarray(0, most);
+      read: async (max) => {
+        const taken = rest.subarray(0, max);
         rest = rest.subarray(taken.length);
         return taken;
       },

@@ -180,7 +180,7 @@ describe('commands over SSH', () => {
     listener.on('error', () => undefined);
     const heard: Buffer[] = [];
     const channel = await open(listener, 'seq 1000; touch /tmp/went-on');
-    channel.on('data', (piece: Buffer) => heard.push(piece));
+    channel.on('data', (chunk: Buffer) => heard.push(chunk));
     await ended(listener);
     expect(Buffer.concat(heard).toString()).toBe('1\n2\n3\n4');
     const { client } = await login(port);

@@ -45,10 +45,10 @@ describe('callers', () => {
       await connectTalos(address, secrets, ['os:admin'], [clientAuth, serverAuth]),
       await connectTalos(address, { ...(await makeSecrets()), os: { ...(await makeSecrets()).os } }),
     ];
-    for (const stranger of strangers) {
-      const error = await errorOf(stranger.machine.version({}));
+    for (const foreign of strangers) {
+      const error = await errorOf(foreign.machine.version({}));
       expect([Code.Unavailable, Code.Canceled, Code.Aborted, Code.Internal]).toContain(error.code);
-      stranger.close();
+      foreign.close();
     }
   });
 });

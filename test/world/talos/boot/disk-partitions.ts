@@ -118,7 +118,7 @@ export function writePartition<P extends TalosPartition>(
   partition: P,
   content: PartitionContent[P],
 ): void {
-  for (const piece of missingEntries(path, partition)) writeAt(path, piece.offset, piece.bytes);
+  for (const chunk of missingEntries(path, partition)) writeAt(path, chunk.offset, chunk.bytes);
   writeAt(path, offsets[partition], encodeRecord(partition, content));
 }
 
@@ -206,7 +206,7 @@ function superblock(name: EntryName, size: number): PlacedBytes[] {
   const identity = { label: name, uuid: uuidFromText(`Talos file system ${name}`) };
   const pieces =
     name === 'EFI' ? vfat(identity, bytes) : name === 'BIOS' || name === 'META' ? [] : xfs(identity, bytes);
-  return pieces.map((piece) => ({ offset: start * mebibyte + piece.offset, bytes: piece.bytes }));
+  return pieces.map((chunk) => ({ offset: start * mebibyte + chunk.offset, bytes: chunk.bytes }));
 }
 
 function encodeRecord<P extends TalosPartition>(partition: P, content: PartitionContent[P]): Buffer {

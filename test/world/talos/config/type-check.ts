@@ -107,8 +107,8 @@ const isDuration = (text: string): boolean => /^[+-]?(?:0|(?:\d+\.?\d*(?:ns|us|Â
 /** The offset of the first invalid base64 byte, as Go counts it. */
 function invalidBase64Position(text: string): number | undefined {
   const letters = text.replace(/[\r\n]/g, '');
-  const stranger = letters.search(/[^A-Za-z0-9+/=]/);
-  if (stranger >= 0) return stranger;
+  const foreign = letters.search(/[^A-Za-z0-9+/=]/);
+  if (foreign >= 0) return foreign;
   return letters.length % 4 === 0 ? undefined : letters.length - (letters.length % 4);
 }
 

@@ -59,10 +59,10 @@ function checkEachNode(
 
 /** All errors in the form of Talos's error lists. */
 function combineFindings(found: readonly (string | undefined)[]): HealthVerdict {
-  const troubles = found.filter((one) => one !== undefined);
-  if (troubles.length === 0) return 'OK';
-  const head = troubles.length === 1 ? '1 error occurred:' : `${troubles.length} errors occurred:`;
-  return { not: [head, ...troubles.map((one) => `\t* ${one}`)].join('\n') };
+  const problems = found.filter((one) => one !== undefined);
+  if (problems.length === 0) return 'OK';
+  const head = problems.length === 1 ? '1 error occurred:' : `${problems.length} errors occurred:`;
+  return { not: [head, ...problems.map((one) => `\t* ${one}`)].join('\n') };
 }
 
 const serviceProblem = (id: string) => (one: TalosNode, address: string) => {

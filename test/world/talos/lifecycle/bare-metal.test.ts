@@ -98,10 +98,10 @@ describe('a disk that a raw image was written to', () => {
     world.start(machine);
     await awaitApi(machine);
     const config = configOf(machine, address);
-    const stranger = await connectTalos(address);
-    await expect(stranger.machine.applyConfiguration({})).rejects.toThrow(/invalid|missing|empty/i);
-    await stranger.machine.applyConfiguration({ data: Buffer.from(config) });
-    stranger.close();
+    const foreign = await connectTalos(address);
+    await expect(foreign.machine.applyConfiguration({})).rejects.toThrow(/invalid|missing|empty/i);
+    await foreign.machine.applyConfiguration({ data: Buffer.from(config) });
+    foreign.close();
     const admin = await connectTalos(address, secrets);
     await world.until('an answer over mutual TLS', async () => (await admin.machine.version({})).messages.length > 0);
     admin.close();
@@ -130,13 +130,13 @@ describe('a disk that a raw image was written to', () => {
       await client.apply(config).catch((error) => expect(error.code).toBe('TALOS_UNREACHABLE'));
       await world.until('a configured node', async () => (await client.stage()) === 'configured');
       await client.close();
-      const stranger = openMaintenanceClient({
+      const foreign = openMaintenanceClient({
         address,
         ca: old.os.authority.pem,
         signal: AbortSignal.timeout(20_000),
       });
-      await expect(stranger.stage()).rejects.toMatchObject({ code: 'TALOS_FOREIGN_NODE' });
-      await stranger.close();
+      await expect(foreign.stage()).rejects.toMatchObject({ code: 'TALOS_FOREIGN_NODE' });
+      await foreign.close();
     },
   );
 
@@ -183,11 +183,11 @@ it("starts no kubelet when the kubelet's subnets match no address", async () => 
   world.start(machine);
   await awaitApi(machine);
   const kubelet = { nodeIP: { validSubnets: [`${other}/32`] } };
-  const stranger = await connectTalos(address);
-  await stranger.machine
+  const foreign = await connectTalos(address);
+  await foreign.machine
     .applyConfiguration({ data: Buffer.from(configOf(machine, address, { kubelet })) })
     .catch(() => {});
-  stranger.close();
+  foreign.close();
   const console = () => world.runner.node(machine.name)?.console.join() ?? '';
   await world.until('a kubelet that waits', () => console().includes('waiting for node IPs'));
 });
@@ -207,10 +207,10 @@ describe('a bare-metal server in networks of its own', () => {
     await awaitApi(machine);
     const selector = { hardwareAddr: machine.nics[0]?.mac, physical: true };
     const config = configOf(machine, address, { network: { interfaces: [link(selector), ...extra] } });
-    const stranger = await connectTalos(address);
+    const foreign = await connectTalos(address);
     // The answer may be lost when the port closes.
-    await stranger.machine.applyConfiguration({ data: Buffer.from(config) }).catch(() => {});
-    stranger.close();
+    await foreign.machine.applyConfiguration({ data: Buffer.from(config) }).catch(() => {});
+    foreign.close();
     await world.until('a configuration', () => world.runner.node(machine.name)?.stage !== 'maintenance');
     return machine;
   }
@@ -279,9 +279,9 @@ describe('the remains of an earlier installation', () => {
     writeAt(path, 0, image);
     world.start(machine);
     await awaitApi(machine);
-    const stranger = await connectTalos(address);
-    await expect(stranger.machine.applyConfiguration({})).rejects.toThrow(/certificate|closed|ECONN|socket/i);
-    stranger.close();
+    const foreign = await connectTalos(address);
+    await expect(foreign.machine.applyConfiguration({})).rejects.toThrow(/certificate|closed|ECONN|socket/i);
+    foreign.close();
     const admin = await connectTalos(address, old);
     expect((await admin.machine.version({})).messages).toHaveLength(1);
     admin.close();

@@ -145,14 +145,14 @@ describe('a cluster', () => {
   });
 
   it('refuses clients without a certificate of its Kubernetes CA, also with one of its Talos CA', async () => {
-    const stranger = await issueLeaf(secrets.os.authority, {
+    const foreign = await issueLeaf(secrets.os.authority, {
       commonName: 'admin',
       organizations: ['system:masters'],
       usages: [clientAuth],
       hours: 1,
     });
     const real = admin;
-    admin = stranger;
+    admin = foreign;
     try {
       const answer = await kube(vip, '/api/v1/nodes').catch(() => ({ status: 401 }));
       expect(answer.status).toBe(401);

@@ -195,7 +195,7 @@ export const bootDisc = (change: Readonly<Record<string, unknown>> = {}): Buffer
 export const cidataDisc = (files: Readonly<Record<string, string>>, leastBytes = 128 * 1024): Buffer =>
   buildIso({
     label: 'cidata',
-    leastBytes,
+    minBytes: leastBytes,
     files: Object.fromEntries(Object.entries(files).map(([name, text]) => [name, Buffer.from(text)])),
   });
 

@@ -64,7 +64,7 @@ export async function startTalosctlFixture(binary: string, scale = 0.01): Promis
         resolve({ code: error ? Number(error.code ?? 1) : 0, text: `${out}${text}` });
       });
     });
-  const judged = async (args: string[], wanted: boolean): Promise<string> => {
+  const assessed = async (args: string[], wanted: boolean): Promise<string> => {
     const { code, text } = await run(...args);
     if ((code === 0) !== wanted) throw new Error(`talosctl ${args.join(' ')} ended with ${code}:\n${text}`);
     return text;
@@ -75,8 +75,8 @@ export async function startTalosctlFixture(binary: string, scale = 0.01): Promis
   };
   return {
     ...{ world, folder, run, file },
-    says: (...args) => judged(args, true),
-    fails: (...args) => judged(args, false),
+    says: (...args) => assessed(args, true),
+    fails: (...args) => assessed(args, false),
     start: (name, config, version = talosVersion) => {
       const place = { name, address: world.address(), mac: nextMac(), factory: world.factory.place };
       const machine = world.machine(name, cidataFilesOf(place, config?.(place)));
@@ -123,30 +123,30 @@ export async function renderProductTalosconfig(bundle: SecretsBundle, ...endpoin
 }
 
 /** Waits until machines run from their disks. */
-export const awaitInstalled = (scene: TalosctlFixture, ...names: string[]): Promise<true> =>
+export const awaitInstalled = (fixture: TalosctlFixture, ...names: string[]): Promise<true> =>
   waitUntilDefined(
     `${names.join(', ')} to run from disk`,
-    () => names.every((name) => scene.world.runner.node(name)?.console.some((line) => line.includes('from disk'))),
+    () => names.every((name) => fixture.world.runner.node(name)?.console.some((line) => line.includes('from disk'))),
     30,
   );
 
 /** Bootstraps on the address as soon as the node accepts it. */
-export const bootstrapCluster = (scene: TalosctlFixture, config: string, address: string): Promise<true> =>
+export const bootstrapCluster = (fixture: TalosctlFixture, config: string, address: string): Promise<true> =>
   waitUntilDefined('the bootstrap', async () => {
     const target = ['--talosconfig', config, '--endpoints', address, '--nodes', address];
-    return (await scene.run(...target, 'bootstrap')).code === 0;
+    return (await fixture.run(...target, 'bootstrap')).code === 0;
   });
 
-export const awaitNodesReady = (scene: TalosctlFixture, ...names: string[]): Promise<true> =>
+export const awaitNodesReady = (fixture: TalosctlFixture, ...names: string[]): Promise<true> =>
   waitUntilDefined(
     `${names.join(', ')} to be ready`,
-    () => names.every((name) => scene.world.runner.node(name)?.ready),
+    () => names.every((name) => fixture.world.runner.node(name)?.ready),
     30,
   );
 
 /** The nodes of the cluster of a kubeconfig in the folder, by name. */
-export async function nodeNamesOf(scene: TalosctlFixture, kubeconfig: string): Promise<string[]> {
-  const connection = loadApiServerConnection({ path: join(scene.folder, kubeconfig) });
+export async function nodeNamesOf(fixture: TalosctlFixture, kubeconfig: string): Promise<string[]> {
+  const connection = loadApiServerConnection({ path: join(fixture.folder, kubeconfig) });
   const client = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
   try {
     return (await client.list(KubeNode)).items.map(({ metadata }) => metadata.name).sort();

@@ -14,32 +14,32 @@ import {
 } from './talosctl-fixture.ts';
 
 describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode', missingPeers('talosctl'), () => {
-  let scene: TalosctlFixture;
+  let fixture: TalosctlFixture;
   let node = '';
   let old = '';
   let config = '';
   const on = (address: string, ...args: string[]) => ['--endpoints', address, '--nodes', address, ...args];
-  const says = (...args: string[]) => scene.says(...on(node, ...args), '--insecure');
-  const fails = (...args: string[]) => scene.fails(...on(node, ...args), '--insecure');
+  const says = (...args: string[]) => fixture.says(...on(node, ...args), '--insecure');
+  const fails = (...args: string[]) => fixture.fails(...on(node, ...args), '--insecure');
   const administrator = (...args: string[]) => on(node, '--talosconfig', 'talosconfig', ...args);
   const inStage = (stage: string) =>
     waitUntilDefined(stage, async () =>
-      (await scene.run(...on(node, 'get', 'machinestatus', '--insecure'))).text.includes(stage),
+      (await fixture.run(...on(node, 'get', 'machinestatus', '--insecure'))).text.includes(stage),
     );
 
   beforeAll(async () => {
-    scene = await startTalosctlFixture(talosctl ?? '');
+    fixture = await startTalosctlFixture(talosctl ?? '');
     const bundle = await exampleSecretsBundle();
-    node = scene.start('free', (place) => {
+    node = fixture.start('free', (place) => {
       config = renderProductConfig(bundle, place);
       return '';
     });
-    old = scene.start('old', undefined, '1.12.11');
-    scene.file('talosconfig', await renderProductTalosconfig(bundle, node));
-    scene.file('config.yaml', config);
+    old = fixture.start('old', undefined, '1.12.11');
+    fixture.file('talosconfig', await renderProductTalosconfig(bundle, node));
+    fixture.file('config.yaml', config);
     await inStage('maintenance');
   });
-  afterAll(() => scene?.close());
+  afterAll(() => fixture?.close());
 
   it('reads non-sensitive resources without a certificate', async () => {
     expect(await says('get', 'machinestatus')).toMatch(/machine +\d+ +maintenance +true/);
@@ -58,7 +58,7 @@ describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode'
   });
 
   it('does not authenticate as a node of the cluster to a client of the cluster', async () => {
-    const text = await scene.fails(...administrator('version'));
+    const text = await fixture.fails(...administrator('version'));
     expect(text).toContain('x509: certificate signed by unknown authority');
   });
 
@@ -66,15 +66,15 @@ describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode'
     const asked = on(old, 'version', '--insecure');
     await waitUntilDefined(
       'the old node',
-      async () => (await scene.run(...on(old, 'get', 'disks', '--insecure'))).code === 0,
+      async () => (await fixture.run(...on(old, 'get', 'disks', '--insecure'))).code === 0,
     );
-    expect(await scene.fails(...asked)).toContain(
+    expect(await fixture.fails(...asked)).toContain(
       'code = Unimplemented desc = API is not implemented in maintenance mode',
     );
   });
 
   it('refuses a configuration with the reason, and dry-runs one without applying it', async () => {
-    const wrong = scene.file('wrong.yaml', config.replace('kubelet:', 'kubelett:'));
+    const wrong = fixture.file('wrong.yaml', config.replace('kubelet:', 'kubelett:'));
     expect(await fails('apply-config', '--file', wrong)).toContain('code = InvalidArgument');
     const dry = await says('apply-config', '--file', 'config.yaml', '--dry-run');
     expect(dry).toMatch(/Dry run summary:\nApplied configuration without a reboot \(skipped in dry-run\)/);
@@ -83,19 +83,19 @@ describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode'
 
   it('accepts a configuration, installs, and accepts only the administrator from then on', async () => {
     expect(await says('apply-config', '--file', 'config.yaml')).toContain('Applied configuration without a reboot');
-    await awaitInstalled(scene, 'free');
-    await waitUntilDefined('the API', async () => (await scene.run(...administrator('version'))).code === 0);
+    await awaitInstalled(fixture, 'free');
+    await waitUntilDefined('the API', async () => (await fixture.run(...administrator('version'))).code === 0);
     // Depending on timing it reads the reason or is disconnected during the handshake.
     await waitUntilDefined('the refusal', async () => (await fails('version')).includes('tls: certificate required'));
-    expect(await scene.says(...administrator('get', 'systemdisk'))).toContain('vda');
+    expect(await fixture.says(...administrator('get', 'systemdisk'))).toContain('vda');
   });
 
   it('returns to maintenance mode after a reset of its state, still installed', async () => {
     const labels = ['STATE', 'EPHEMERAL'].flatMap((label) => ['--system-labels-to-wipe', label]);
     const reset = administrator('reset', ...labels, '--reboot', '--graceful=false', '--timeout', '50s');
-    expect(await scene.says(...reset)).toContain('events check condition met');
+    expect(await fixture.says(...reset)).toContain('events check condition met');
     await inStage('maintenance');
-    const disk = scene.world.runner.node('free')?.description.disks[0]?.path ?? '';
+    const disk = fixture.world.runner.node('free')?.description.disks[0]?.path ?? '';
     expect((['META', 'STATE', 'EPHEMERAL'] as const).map((label) => readPartition(disk, label) !== undefined)).toEqual([
       true,
       false,

@@ -32,28 +32,28 @@ describe.each([
 ])('with secrets $whose', ({ binary, version, make }) => {
   const missing = missingPeers(version.startsWith('1.14') ? 'talosctl-1.14' : 'talosctl');
   describeUnlessMissing('configurations and clients of either side', missing, () => {
-    let scene: TalosctlFixture;
+    let fixture: TalosctlFixture;
     const nodes: string[] = [];
 
     beforeAll(async () => {
-      scene = await startTalosctlFixture(binary ?? '', 0.004);
+      fixture = await startTalosctlFixture(binary ?? '', 0.004);
       const text = await make();
-      scene.file('secrets.yaml', text);
+      fixture.file('secrets.yaml', text);
       const bundle = parseSecretsBundle(new SecretString(text));
-      const first = scene.world.nextAddress();
-      const factory = `${scene.world.factory.place}/nocloud-installer/${'a'.repeat(64)}:v${version}`;
+      const first = fixture.world.nextAddress();
+      const factory = `${fixture.world.factory.place}/nocloud-installer/${'a'.repeat(64)}:v${version}`;
       const install = ['--install-disk', '/dev/vda', '--install-image', factory, '--kubernetes-version', '1.36.3'];
       const outputs = ['--output-types', 'controlplane,talosconfig', '--output', '.'];
       const secrets = ['--with-secrets', 'secrets.yaml'];
-      await scene.says('gen', 'config', 'example', `https://${first}:6443`, ...secrets, ...install, ...outputs);
-      const config = readFileSync(join(scene.folder, 'controlplane.yaml'), 'utf8');
-      nodes.push(scene.start('theirs', () => config, version));
+      await fixture.says('gen', 'config', 'example', `https://${first}:6443`, ...secrets, ...install, ...outputs);
+      const config = readFileSync(join(fixture.folder, 'controlplane.yaml'), 'utf8');
+      nodes.push(fixture.start('theirs', () => config, version));
       nodes.push(
-        scene.start('ours', (place) => renderProductConfig(bundle, place, { endpoint: first, version }), version),
+        fixture.start('ours', (place) => renderProductConfig(bundle, place, { endpoint: first, version }), version),
       );
-      scene.file('ours.talosconfig', await renderProductTalosconfig(bundle, ...nodes));
+      fixture.file('ours.talosconfig', await renderProductTalosconfig(bundle, ...nodes));
     });
-    afterAll(() => scene?.close());
+    afterAll(() => fixture?.close());
 
     it.each(['talosconfig', 'ours.talosconfig'])(
       'authorize %s on every node, and from one node to the other',
@@ -62,7 +62,7 @@ describe.each([
           for (const node of nodes) {
             const where = ['--talosconfig', client, '--endpoints', endpoint, '--nodes', node];
             const text = await waitUntilDefined('an answer', async () => {
-              const outcome = await scene.run(...where, 'version', '--short');
+              const outcome = await fixture.run(...where, 'version', '--short');
               return outcome.code === 0 && outcome.text;
             });
             expect(text).toMatch(new RegExp(`NODE: +${node}\\n\\tTag: +v${version.replaceAll('.', '\\.')}`));
@@ -73,12 +73,12 @@ describe.each([
 
     it('make one etcd and one Kubernetes, which accepts the administrator', async () => {
       const [first = ''] = nodes;
-      await bootstrapCluster(scene, 'talosconfig', first);
-      await awaitNodesReady(scene, 'theirs', 'ours');
+      await bootstrapCluster(fixture, 'talosconfig', first);
+      await awaitNodesReady(fixture, 'theirs', 'ours');
       const where = ['--talosconfig', 'ours.talosconfig', '--nodes', first];
-      expect((await scene.says(...where, 'etcd', 'members')).match(/:2379 +false/g)).toHaveLength(2);
-      await scene.says(...where, 'kubeconfig', 'kubeconfig');
-      expect(await nodeNamesOf(scene, 'kubeconfig')).toEqual(['ours', 'theirs']);
+      expect((await fixture.says(...where, 'etcd', 'members')).match(/:2379 +false/g)).toHaveLength(2);
+      await fixture.says(...where, 'kubeconfig', 'kubeconfig');
+      expect(await nodeNamesOf(fixture, 'kubeconfig')).toEqual(['ours', 'theirs']);
     });
   });
 });

@@ -20,7 +20,7 @@ import {
 
 /** Two control planes and a worker, with the product's configurations and talosconfig, from bootstrap to reset. */
 describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', missingPeers('talosctl'), () => {
-  let scene: TalosctlFixture;
+  let fixture: TalosctlFixture;
   let [one, two, worker] = ['', '', ''];
   const configs = new Map<string, string>();
   const on = (address: string, ...args: string[]) => [
@@ -32,16 +32,16 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     address,
     ...args,
   ];
-  const says = (address: string, ...args: string[]) => scene.says(...on(address, ...args));
-  const fails = (address: string, ...args: string[]) => scene.fails(...on(address, ...args));
+  const says = (address: string, ...args: string[]) => fixture.says(...on(address, ...args));
+  const fails = (address: string, ...args: string[]) => fixture.fails(...on(address, ...args));
   const bootId = (address: string) => says(address, 'read', '/proc/sys/kernel/random/boot_id');
   const installer = () => /\S+nocloud-installer\/a+:v/.exec(configs.get('two') ?? '')?.[0]?.replace(/^"/, '') ?? '';
 
   beforeAll(async () => {
-    scene = await startTalosctlFixture(talosctl ?? '');
+    fixture = await startTalosctlFixture(talosctl ?? '');
     const bundle = await exampleSecretsBundle();
     const start = (name: string, role: 'controlplane' | 'worker') =>
-      scene.start(name, (place) => {
+      fixture.start(name, (place) => {
         const config = renderProductConfig(bundle, place, { role, endpoint: one === '' ? place.address : one });
         configs.set(name, config);
         return config;
@@ -49,21 +49,21 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     one = start('one', 'controlplane');
     two = start('two', 'controlplane');
     worker = start('worker', 'worker');
-    scene.file('talosconfig', await renderProductTalosconfig(bundle, one, two));
-    await awaitInstalled(scene, 'one', 'two');
+    fixture.file('talosconfig', await renderProductTalosconfig(bundle, one, two));
+    await awaitInstalled(fixture, 'one', 'two');
   });
-  afterAll(() => scene?.close());
+  afterAll(() => fixture?.close());
 
   it('bootstraps on one control plane, once', async () => {
     expect(await fails(one, 'etcd', 'members')).toContain('code = Unavailable');
-    await bootstrapCluster(scene, 'talosconfig', one);
+    await bootstrapCluster(fixture, 'talosconfig', one);
     const refused = await waitUntilDefined('a refusal', async () => {
-      const { code, text } = await scene.run(...on(one, 'bootstrap'));
+      const { code, text } = await fixture.run(...on(one, 'bootstrap'));
       return code === 0 ? undefined : text;
     });
     expect(refused).toContain('code = AlreadyExists desc = etcd data directory is not empty');
     // The worker's API starts when a control plane has signed its certificate.
-    await waitUntilDefined('the worker', async () => (await scene.run(...on(worker, 'version'))).code === 0);
+    await waitUntilDefined('the worker', async () => (await fixture.run(...on(worker, 'version'))).code === 0);
     expect(await fails(worker, 'bootstrap')).toContain('code = Unimplemented desc = bootstrap is only available');
   });
 
@@ -78,7 +78,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
       // The simulator has neither.
       expect(ends.join(' ')).toContain('kube-proxy to report ready SKIP coredns to report ready SKIP');
     }
-    await awaitNodesReady(scene, 'one', 'two', 'worker');
+    await awaitNodesReady(fixture, 'one', 'two', 'worker');
   });
 
   it('shows versions, services and resources of control plane and worker', async () => {
@@ -118,8 +118,8 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
 
   it('returns a working kubeconfig', async () => {
     await says(one, 'kubeconfig', 'kubeconfig');
-    expect(readFileSync(join(scene.folder, 'kubeconfig'), 'utf8')).toContain(`server: https://${one}:6443`);
-    expect(await nodeNamesOf(scene, 'kubeconfig')).toEqual(['one', 'two', 'worker']);
+    expect(readFileSync(join(fixture.folder, 'kubeconfig'), 'utf8')).toContain(`server: https://${one}:6443`);
+    expect(await nodeNamesOf(fixture, 'kubeconfig')).toEqual(['one', 'two', 'worker']);
   });
 
   describe('applies a configuration', () => {
@@ -127,7 +127,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     const active = () => says(two, 'get', 'mc', 'v1alpha1', '-o', 'yaml');
     const persisted = () => says(two, 'get', 'mc', 'persistent', '-o', 'yaml');
     const withName = (name: string) =>
-      scene.file(`${name}.yaml`, (configs.get('two') ?? '').replace('certSANs: []', `certSANs: [${name}]`));
+      fixture.file(`${name}.yaml`, (configs.get('two') ?? '').replace('certSANs: []', `certSANs: [${name}]`));
     const otherToken = () =>
       (configs.get('two') ?? '').replace(/token: "\w{6}\.\w{16}"/, 'token: "ghijkl.0123456789abcdef"');
 
@@ -137,7 +137,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
       expect(answer).toContain('Applied configuration without a reboot');
       expect(await active()).toContain('first.example');
       expect(await persisted()).toContain('first.example');
-      const refused = await fails(two, ...apply(scene.file('token.yaml', otherToken()), '--mode', 'no-reboot'));
+      const refused = await fails(two, ...apply(fixture.file('token.yaml', otherToken()), '--mode', 'no-reboot'));
       expect(refused).toContain("code = InvalidArgument desc = this config change can't be applied in immediate mode");
       expect(await bootId(two)).toBe(before);
     });
@@ -153,11 +153,11 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
 
     it('with a reboot, after which it is active', async () => {
       const before = await bootId(two);
-      const answer = await says(two, ...apply(scene.file('token.yaml', otherToken()), '--mode', 'reboot'));
+      const answer = await says(two, ...apply(fixture.file('token.yaml', otherToken()), '--mode', 'reboot'));
       expect(answer).toContain('Applied configuration with a reboot');
       await waitUntilDefined('another boot', async () => (await bootId(two)) !== before);
       expect(await active()).toContain('ghijkl.0123456789abcdef');
-      await awaitNodesReady(scene, 'one', 'two');
+      await awaitNodesReady(fixture, 'one', 'two');
     });
   });
 
@@ -165,7 +165,7 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     const before = await bootId(two);
     expect(await says(two, 'reboot', '--wait', '--timeout', '50s')).toContain('post check passed');
     expect(await bootId(two)).not.toBe(before);
-    await awaitNodesReady(scene, 'one', 'two');
+    await awaitNodesReady(fixture, 'one', 'two');
     expect((await says(two, 'services')).match(/Running +OK/g)).toHaveLength(11);
     expect((await says(one, 'etcd', 'members')).match(/:2379 +false/g)).toHaveLength(2);
   });
@@ -173,30 +173,30 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
   it('upgrades to a compatible version, which runs after the reboot', async () => {
     const upgrade = (version: string) =>
       on(worker, 'upgrade', '--image', `${installer()}${version}`, '--drain=false', '--timeout', '50s');
-    const refused = await scene.fails(...upgrade('1.16.0'));
+    const refused = await fixture.fails(...upgrade('1.16.0'));
     expect(refused).toContain('host version 1.13.9 is too old to upgrade to Talos 1.16.0');
     expect(refused).toContain('upgrade failed with exit code 1');
     expect(await says(worker, 'version', '--short')).toContain('v1.13.9');
-    expect(await scene.says(...upgrade('1.13.10'))).toMatch(/Exit code: 0.*post check passed/s);
+    expect(await fixture.says(...upgrade('1.13.10'))).toMatch(/Exit code: 0.*post check passed/s);
     expect(await says(worker, 'version', '--short')).toMatch(/Tag: +v1\.13\.10/);
-    await awaitNodesReady(scene, 'worker');
+    await awaitNodesReady(fixture, 'worker');
     await says(worker, 'rollback');
     await waitUntilDefined('the version before', async () =>
-      (await scene.run(...on(worker, 'version', '--short'))).text.includes(`Tag:         v1.13.9`),
+      (await fixture.run(...on(worker, 'version', '--short'))).text.includes(`Tag:         v1.13.9`),
     );
   });
 
   it('shuts a node down', async () => {
     expect(await says(worker, 'shutdown', '--timeout', '50s')).toContain('events check condition met');
-    await waitUntilDefined('it to be off', () => scene.world.runner.node('worker')?.stage === 'off');
+    await waitUntilDefined('it to be off', () => fixture.world.runner.node('worker')?.stage === 'off');
   });
 
   it('resets a node, which leaves etcd, erases everything and powers off', async () => {
-    const disk = scene.world.runner.node('two')?.description.disks[0]?.path ?? '';
+    const disk = fixture.world.runner.node('two')?.description.disks[0]?.path ?? '';
     const wrong = await fails(two, 'reset', '--system-labels-to-wipe', 'BOOT');
     expect(wrong).toContain('failed to get volume status with label "BOOT"');
     expect(await says(two, 'reset', '--timeout', '50s')).toContain('events check condition met');
-    await waitUntilDefined('it to be off', () => scene.world.runner.node('two')?.stage === 'off');
+    await waitUntilDefined('it to be off', () => fixture.world.runner.node('two')?.stage === 'off');
     expect((await says(one, 'etcd', 'members')).match(/:2379/g)).toHaveLength(1);
     expect((['BOOT', 'META', 'STATE', 'EPHEMERAL'] as const).map((label) => readPartition(disk, label))).toEqual(
       Array(4).fill(undefined),

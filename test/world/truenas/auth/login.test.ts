@@ -91,10 +91,10 @@ async function scram(client: RawClient, user: string, binding?: Buffer, key = se
     client.call('auth.login_ex', { mechanism: 'SCRAM', scram_type, rfc_str });
   const first = await send('CLIENT_FIRST_MESSAGE', header + bare);
   if (first.response_type !== 'SCRAM_RESPONSE') return first;
-  const [, nonce = '', salt = '', rounds] = /^r=([^,]+),s=([^,]+),i=(\d+)$/.exec(first.rfc_str) ?? [];
+  const [, nonce = '', salt = '', schedule] = /^r=([^,]+),s=([^,]+),i=(\d+)$/.exec(first.rfc_str) ?? [];
   // Bytes are concatenated, not strings.
   expect(Buffer.from(nonce, 'base64').subarray(0, 32)).toEqual(own);
-  const salted = pbkdf2Sync(key, Buffer.from(salt, 'base64'), Number(rounds), 64, 'sha512');
+  const salted = pbkdf2Sync(key, Buffer.from(salt, 'base64'), Number(schedule), 64, 'sha512');
   const clientKey = hmac(salted, 'Client Key');
   const bound = Buffer.concat([Buffer.from(header), binding ?? Buffer.alloc(0)]).toString('base64');
   const message = `${bare},${first.rfc_str},c=${bound},r=${nonce}`;

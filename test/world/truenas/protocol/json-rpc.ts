@@ -75,8 +75,8 @@ function toFailure(id: unknown, error: unknown, hasFrames: boolean): object {
 }
 
 function describe(errno: number, reason: string, extra: unknown, name: string, hasFrames: boolean): object {
-  const trace = traceOf(name, reason, hasFrames);
-  return { error: errno, errname: errnoName(errno), reason, trace, extra };
+  const fingerprint = traceOf(name, reason, hasFrames);
+  return { error: errno, errname: errnoName(errno), reason, trace: fingerprint, extra };
 }
 
 /** The `trace` of an error. */

@@ -19,7 +19,7 @@ const iterationBounds = { fewest: 50_000, most: 5_000_000 };
 export interface ScramStart {
   /** `client-first-message`. */
   readonly message: string;
-  readonly bare: string;
+  readonly clientFirstBare: string;
   readonly nonce: Buffer;
   /** The certificate's hash. */
   readonly endPoint: Buffer;
@@ -47,7 +47,7 @@ export function beginScram(
     throw new ProviderError('TRUENAS_KEY_REFUSED', 'The username in the Secret is none that TrueNAS could know.');
   }
   const bare = `n=${username}:${keyId},r=${nonce.toString('base64')}`;
-  return { message: gs2Header + bare, bare, nonce, endPoint };
+  return { message: gs2Header + bare, clientFirstBare: bare, nonce, endPoint };
 }
 
 const derive = promisify(pbkdf2);
@@ -58,16 +58,16 @@ const hmac = (key: Buffer, text: string) => createHmac('sha512', key).update(tex
  * challenge does not belong to this login, or is weaker than TrueNAS's own.
  */
 export async function answerScram(
-  { bare, nonce, endPoint }: ScramStart,
+  { clientFirstBare, nonce, endPoint }: ScramStart,
   key: SecretString,
   serverFirst: string,
 ): Promise<ScramProof> {
-  const [, joined = '', salt = '', rounds = ''] = /^r=([^,]+),s=([^,]+),i=([1-9]\d{0,8})$/.exec(serverFirst) ?? [];
+  const [, joined = '', salt = '', schedule = ''] = /^r=([^,]+),s=([^,]+),i=([1-9]\d{0,8})$/.exec(serverFirst) ?? [];
   const both = Buffer.from(joined, 'base64');
   if (both.length !== 2 * nonceBytes || !both.subarray(0, nonceBytes).equals(nonce)) {
     throw new ProviderError('TRUENAS_SERVER_UNPROVEN', 'Its challenge does not belong to our login.');
   }
-  const count = Number(rounds);
+  const count = Number(schedule);
   if (count < iterationBounds.fewest || count > iterationBounds.most) {
     throw new ProviderError('TRUENAS_SERVER_UNPROVEN', `Its challenge wants ${count} iterations.`);
   }
@@ -75,7 +75,7 @@ export async function answerScram(
   const clientKey = hmac(salted, 'Client Key');
   const bound = Buffer.concat([Buffer.from(gs2Header), endPoint]).toString('base64');
   const withoutProof = `c=${bound},r=${joined}`;
-  const exchange = `${bare},${serverFirst},${withoutProof}`;
+  const exchange = `${clientFirstBare},${serverFirst},${withoutProof}`;
   const signature = hmac(createHash('sha512').update(clientKey).digest(), exchange);
   const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] ?? 0)));
   const expected = hmac(hmac(salted, 'Server Key'), exchange);

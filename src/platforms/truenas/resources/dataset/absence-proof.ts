@@ -9,11 +9,11 @@ import { parseDatasetRef } from './dataset-ref.ts';
 export const unprovenReasons = ['SystemChanged', 'PoolGone', 'PoolFaulted'] as const;
 
 /** A person approved the release: the remaining objects of the machine are not touched. */
-export const isAbsenceApproved = (facts: Facts): boolean => typeof facts['agreed'] === 'string';
+export const isAbsenceApproved = (facts: Facts): boolean => typeof facts['approved'] === 'string';
 
 /** All pools of the system, read now. */
 export const readAllPools = async ({ nas, signal }: Pick<MachineScope, 'nas' | 'signal'>): Promise<readonly Pool[]> =>
-  (await BatchedReads.of(nas).pools.ask('all', signal)) ?? [];
+  (await BatchedReads.of(nas).pools.request('all', signal)) ?? [];
 
 /** The last answer of a connection, and its expiry by the monotonic clock. */
 const lastPools = new WeakMap<TrueNasClient, { readonly pools: readonly Pool[]; readonly until: number }>();

@@ -26,14 +26,14 @@ export async function destroyOwnDatasets(
   ifMissing?: () => Promise<StepOutcome | undefined>,
 ): Promise<StepOutcome> {
   const [found, vms] = await Promise.all([findOwnStored(at, stored), readAllVms(at)]);
-  const objection = found.length < stored.length ? await ifMissing?.() : undefined;
-  if (objection) return objection;
+  const rejection = found.length < stored.length ? await ifMissing?.() : undefined;
+  if (rejection) return rejection;
   if (found.length === 0) return done();
   const names = new Set(found.map(({ dataset }) => dataset.id));
   for (const { dataset, path } of found) {
-    const stranger = descendantsOf(dataset).find(({ id }) => !names.has(id));
-    if (stranger) {
-      const words = `The dataset ${dataset.id} holds ${stranger.id}, which we did not make. Move or delete it.`;
+    const foreign = descendantsOf(dataset).find(({ id }) => !names.has(id));
+    if (foreign) {
+      const words = `The dataset ${dataset.id} holds ${foreign.id}, which we did not make. Move or delete it.`;
       return fail('DatasetInUse', words);
     }
     const users = vmIdsUsing(vms, path);

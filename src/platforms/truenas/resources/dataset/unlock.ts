@@ -21,7 +21,7 @@ export function lockedDrift({ id, encryption_root: root }: Dataset, system: Mach
   const message = `The dataset ${id} is encrypted and locked.`;
   const isOurs = facts['encrypted'] === true && rootDatasetsOf(facts, system).some((one) => one === root);
   if (!isOurs) return drift('DatasetLocked', `${message} Unlock it.`);
-  return drift('DatasetLocked', message, { mend: { when: 'by-itself', how: 'it is unlocked with its key' } });
+  return drift('DatasetLocked', message, { repair: { mode: 'automatic', effect: 'it is unlocked with its key' } });
 }
 
 /** Unlocks the locked datasets that we encrypted. True when any was locked. */

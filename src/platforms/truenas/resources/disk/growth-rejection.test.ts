@@ -5,7 +5,7 @@ const boot = 'tank/talos/shop/boot';
 
 describe('a refusal to grow', () => {
   const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 12, minute));
-  const facts = toGrowthRejectionsFact([{ zvol: boot, words: 'No room: 80% are taken.' }], at(20));
+  const facts = toGrowthRejectionsFact([{ zvol: boot, message: 'No room: 80% are taken.' }], at(20));
 
   it.each([
     [19, false],

@@ -6,12 +6,12 @@ const retryMinutes = 10;
 /** A refusal of TrueNAS to grow a disk, with its reason. */
 export interface GrowthRejection {
   readonly zvol: string;
-  readonly words: string;
+  readonly message: string;
 }
 
 /** The format of the fact: a line for each disk. */
 export const toGrowthRejectionsFact = (refused: readonly GrowthRejection[], now: Date): Facts => ({
-  growthRefused: refused.map(({ zvol, words }) => `${now.toISOString()} ${zvol} ${words}`).join('\n'),
+  growthRefused: refused.map(({ zvol, message }) => `${now.toISOString()} ${zvol} ${message}`).join('\n'),
 });
 
 /** The recorded refusal of one disk; `fresh` until it may be retried. */

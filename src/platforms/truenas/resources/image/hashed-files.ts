@@ -33,7 +33,7 @@ export class HashedFiles implements Closable {
   }
 
   /** Marks the read file as verified: its hash is the recorded one. */
-  prove(path: string): void {
+  verify(path: string): void {
     const known = this.#read.get(path);
     if (known) this.#read.set(path, { ...known, isProven: true });
   }
@@ -74,9 +74,9 @@ export async function hashImage(
   let read = 0;
   await download(machineScopeOf(context).nas, context, {
     ...{ path, bytes: file.size, signal, seconds: readTimeoutSeconds },
-    see: (piece) => {
-      hash.update(piece);
-      read += piece.length;
+    see: (chunk) => {
+      hash.update(chunk);
+      read += chunk.length;
       progress.read = Math.floor((read / file.size) * 100);
     },
   });

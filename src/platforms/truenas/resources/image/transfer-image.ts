@@ -74,9 +74,9 @@ async function copyImage(
     checkImageSize(bytes);
     const hash = createHash('sha256');
     let sent = 0;
-    const content = tapChunks(body, (piece) => {
-      hash.update(piece);
-      sent += piece.length;
+    const content = tapChunks(body, (chunk) => {
+      hash.update(chunk);
+      sent += chunk.length;
       progress.percent = Math.floor((sent / bytes) * 100);
     });
     const onWriting = (percent: number) => {
@@ -94,11 +94,11 @@ async function copyImage(
 
 async function* tapChunks(
   body: AsyncIterable<Uint8Array>,
-  see: (piece: Uint8Array) => void,
+  see: (chunk: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
-  for await (const piece of body) {
-    see(piece);
-    yield piece;
+  for await (const chunk of body) {
+    see(chunk);
+    yield chunk;
   }
 }
 

@@ -16,7 +16,7 @@ const paths = {
 const wanted = toDesiredDevices(paths);
 const made = () =>
   wanted.map(({ order, attributes }, index) => VmDevice.parse({ id: index + 1, vm: 1, order, attributes }));
-const find = (what: string) => wanted.find((one) => one.what === what)!;
+const find = (what: string) => wanted.find((one) => one.description === what)!;
 
 describe('the devices of a machine', () => {
   it('T33, S1: boot from the disk before the image, which would halt an installed machine', () => {

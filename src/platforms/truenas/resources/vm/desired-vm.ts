@@ -35,7 +35,7 @@ export function toVmCreateRequest(
 /** A device that the machine should have. */
 export interface DesiredDevice {
   /** Name for people. */
-  readonly what: string;
+  readonly description: string;
   readonly order: number;
   readonly attributes: Readonly<Record<string, string | boolean>> & { readonly dtype: string };
   /** Sent at creation and never compared, because TrueNAS does not show it to every user. */
@@ -69,19 +69,19 @@ export interface DesiredDeviceInput {
  */
 export function toDesiredDevices(paths: DesiredDeviceInput): readonly DesiredDevice[] {
   const cdrom = (what: string, order: number, path: string, folder: string): DesiredDevice => ({
-    what,
+    description: what,
     order,
     attributes: { dtype: 'CDROM', path },
     matches: ({ attributes }) => attributes.dtype === 'CDROM' && attributes.path?.startsWith(`${folder}/`) === true,
   });
   const disk = (what: string, order: number, path: string): DesiredDevice => ({
-    what,
+    description: what,
     order,
     attributes: { dtype: 'DISK', path, type: 'VIRTIO' },
     matches: ({ attributes }) => attributes.dtype === 'DISK' && attributes.path === path,
   });
   const card = (what: string, order: number, { mac, bridge }: { mac: string; bridge: string }): DesiredDevice => ({
-    what,
+    description: what,
     order,
     attributes: { dtype: 'NIC', type: 'VIRTIO', mac, nic_attach: bridge },
     matches: ({ attributes }) => attributes.dtype === 'NIC' && attributes.mac?.toLowerCase() === mac,
@@ -98,7 +98,7 @@ export function toDesiredDevices(paths: DesiredDeviceInput): readonly DesiredDev
 }
 
 const displayDevice = (secret: { readonly password: string }): DesiredDevice => ({
-  what: 'the display',
+  description: 'the display',
   order: 3001,
   attributes: displayAttributes,
   secret,

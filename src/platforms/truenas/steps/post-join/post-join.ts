@@ -38,7 +38,7 @@ export async function emptySeeds(context: TrueNasStepContext): Promise<void> {
 export function seedDrift({ facts }: Pick<TrueNasStepContext, 'facts'>): Drift[] {
   if (facts['joined'] !== true || facts['seedEmptied'] !== undefined || typeof facts['seed'] !== 'string') return [];
   const message = 'Its configuration may still lie on the system: it was made by a release that did not take it away.';
-  return [drift('SeedFull', message, { minor: true, mend: { when: 'by-itself', how: 'its seed is emptied' } })];
+  return [drift('SeedFull', message, { isMinor: true, repair: { mode: 'automatic', effect: 'its seed is emptied' } })];
 }
 
 /** A walk that went back may have left several seeds. */

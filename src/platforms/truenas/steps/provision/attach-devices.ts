@@ -34,14 +34,14 @@ export const devicesAttached: Step<TrueNasStepContext> = {
     const attached = await attachMissing(context, system, vm);
     // Other devices may have been moved, because TrueNAS keeps no two devices at one place.
     if (vm.devices.length === 0 && !isVmActive(vm)) {
-      system.handover?.giveVmBack({ ...vm, devices: attached.map(({ answered }) => answered) });
+      system.cache?.returnVm({ ...vm, devices: attached.map(({ answered }) => answered) });
     }
     return done();
   },
 };
 
 interface AttachedDevice {
-  readonly what: string;
+  readonly description: string;
   /** The device as TrueNAS answered it. */
   readonly answered: VmDevice;
 }
@@ -64,7 +64,7 @@ async function attachMissing(
   }
   const attached: AttachedDevice[] = [];
   for (const { one, device } of todo) {
-    attached.push({ what: one.what, answered: await attachDevice(system, vm.id, one, device) });
+    attached.push({ description: one.description, answered: await attachDevice(system, vm.id, one, device) });
   }
   return attached;
 }
@@ -110,7 +110,7 @@ async function assertImageStillUnchanged(context: TrueNasStepContext): Promise<v
   assertImageUnchanged(
     cachedImageOf(context),
     noted,
-    context.handover?.file(path) ?? (await findFile(machineScopeOf(context), path)),
+    context.cache?.file(path) ?? (await findFile(machineScopeOf(context), path)),
   );
 }
 
@@ -124,11 +124,11 @@ export const devicesVerified: Step<TrueNasStepContext> = {
     const system = machineScopeOf(context);
     const vm = await getOwnVm(system);
     const mended = await attachMissing(context, system, vm);
-    const names = mended.map(({ what }) => what).join(', ');
+    const names = mended.map(({ description }) => description).join(', ');
     if (mended.length > 0) return wait(1, `${names} had got lost or changed and is back.`);
     const disk = `/dev/zvol/${system.identity.zvol}`;
     const first = firstBootPath(vm.devices);
-    system.handover?.giveVmBack(vm);
+    system.cache?.returnVm(vm);
     if (first === disk) return done();
     return fail(
       'BootOrder',

@@ -41,7 +41,7 @@ export const imageCached: Step<TrueNasStepContext> = {
     const { file } = found;
     switch (found.is) {
       case 'right':
-        context.handover?.noteFile(image.path, file);
+        context.cache?.noteFile(image.path, file);
         return done({ image: image.path, ...toImageFacts(fileVersionOf(file)) });
       case 'unread':
         transfers.start(image.dataset, (signal, progress) => hashImage(context, image, file, signal, progress));
@@ -54,11 +54,11 @@ export const imageCached: Step<TrueNasStepContext> = {
 
 /** Reads the datasets that later steps need, in parallel with this step's own reads. */
 async function prefetchDatasets(context: TrueNasStepContext): Promise<void> {
-  const { handover, identity, ...at } = machineScopeOf(context);
+  const { cache, identity, ...at } = machineScopeOf(context);
   const disks = dataDisksOf(context);
   const folders = [identity.dataset, ...filesystemsOnOtherPools(disks, identity.dataset)];
-  const ids = [...folders, identity.zvol, ...disks.map(({ zvol }) => zvol)].filter((id) => !handover?.dataset(id));
-  await Promise.all(ids.map(async (id) => handover?.noteDataset(id, await findDataset(at, id))));
+  const ids = [...folders, identity.zvol, ...disks.map(({ zvol }) => zvol)].filter((id) => !cache?.dataset(id));
+  await Promise.all(ids.map(async (id) => cache?.noteDataset(id, await findDataset(at, id))));
 }
 
 interface InspectedImage {
@@ -82,7 +82,7 @@ function verifyImage(read: HashedFiles, { path }: CachedImage, { record, file }:
   const sha256 = read.hashOf(path, file);
   if (sha256 === undefined) return 'unread';
   if (sha256 !== record.sha256) return 'wrong';
-  read.prove(path);
+  read.verify(path);
   return 'right';
 }
 

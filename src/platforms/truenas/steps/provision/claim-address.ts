@@ -19,7 +19,7 @@ function cacheMissingDatasets(placed: TrueNasStepContext): void {
   if (isEncrypted(placed)) return;
   const { dataset } = vmIdentityOf(placed);
   for (const id of [dataset, ...filesystemsOnOtherPools(dataDisksOf(placed), dataset)]) {
-    placed.handover?.noteDataset(id, undefined);
+    placed.cache?.noteDataset(id, undefined);
   }
 }
 

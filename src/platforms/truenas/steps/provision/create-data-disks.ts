@@ -29,7 +29,7 @@ export const dataDisksCreated: Step<TrueNasStepContext> = {
       await ensureDataset(system, zvol, { type: 'VOLUME', volsize: sizeGiB * 2 ** 30 });
     }
     // From now on the system itself counts their space.
-    diskSpaceReservationsOf(context).settle(system.identity.uuid);
+    diskSpaceReservationsOf(context).commit(system.identity.uuid);
     return done();
   },
 };

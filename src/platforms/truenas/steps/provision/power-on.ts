@@ -14,7 +14,7 @@ export const poweredOn: Step<TrueNasStepContext> = {
     const options = { signal: context.signal, seconds: 120 };
     switch (vm.status.state) {
       case 'RUNNING':
-        memoryTableOf(context).settle(system.identity.uuid);
+        memoryTableOf(context).commit(system.identity.uuid);
         return done({ started: true });
       case 'SUSPENDED':
         await nas.change('vm.resume', [vm.id], z.unknown(), options);
@@ -23,7 +23,7 @@ export const poweredOn: Step<TrueNasStepContext> = {
         const short = await waitForMemory(context, vm.memory);
         if (short) return short;
         await nas.change('vm.start', [vm.id, { overcommit: false }], z.unknown(), options);
-        memoryTableOf(context).settle(system.identity.uuid);
+        memoryTableOf(context).commit(system.identity.uuid);
         return done({ started: true });
       }
       default:

@@ -26,7 +26,7 @@ const gibibyte = 2 ** 30;
  */
 export const resourcesReserved: Step<TrueNasStepContext> = {
   name: 'resources-reserved',
-  formerly: ['memory-reserved'],
+  formerNames: ['memory-reserved'],
   async run(context) {
     if (context.facts['started'] === true) return done();
     const short = (await waitForDiskSpace(context)) ?? (await waitForMemory(context, getVmSize(context).memoryMiB));
@@ -39,7 +39,7 @@ export const resourcesReserved: Step<TrueNasStepContext> = {
 export async function waitForMemory(context: TrueNasStepContext, memoryMiB: number): Promise<StepOutcome | undefined> {
   const system = machineScopeOf(context);
   const { nas, identity, signal } = system;
-  await memoryReservationsOf(context).meet(systemEndpointOf(context.config).socketUrl, () =>
+  await memoryReservationsOf(context).checkLimit(systemEndpointOf(context.config).socketUrl, () =>
     readPoolGuids(system, signal),
   );
   // In bytes, while sizes are in MiB. Without overcommitment, as in the start of the machine.
@@ -47,7 +47,7 @@ export async function waitForMemory(context: TrueNasStepContext, memoryMiB: numb
     nas.read('vm.get_available_memory', [false], z.number(), { signal: context.connections.signal, seconds: 30 });
   const bytes = memoryMiB * mebibyte;
   const answer = await memoryTableOf(context).hold(identity.uuid, { takes: bytes }, ask, signal);
-  if (answer.held) return undefined;
+  if (answer.reserved) return undefined;
   const left = formatGiB(Math.max(0, answer.left));
   return waitWithReason(
     'MemoryShort',
@@ -76,8 +76,8 @@ async function readPoolGuids({ nas }: MachineScope, signal: AbortSignal): Promis
 
 function cancelReservations(context: TrueNasStepContext): void {
   const { uuid } = vmIdentityOf(context);
-  memoryTableOf(context).abandon(uuid);
-  diskSpaceReservationsOf(context).abandon(uuid);
+  memoryTableOf(context).cancel(uuid);
+  diskSpaceReservationsOf(context).cancel(uuid);
 }
 
 /** Cancels the reservations of a machine that waits for a person. It reserves again before it goes on. */

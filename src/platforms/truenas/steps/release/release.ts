@@ -30,12 +30,12 @@ const poweredOff: Step<TrueNasRemovalContext> = {
   name: 'powered-off',
   async run(context) {
     const system = machineScopeOf(context);
-    memoryTableOf(context).abandon(system.identity.uuid);
+    memoryTableOf(context).cancel(system.identity.uuid);
     if (isAbsenceApproved(context.facts)) return done();
     const heard = checkPendingStop(context, system);
     if (heard) return heard;
     const { own: vm } = await findVm(system);
-    system.handover?.noteVm(vm);
+    system.cache?.noteVm(vm);
     if (!vm)
       return (
         (await failWhenSystemChanged(context, system)) ??
@@ -81,10 +81,10 @@ async function deleteVm({ nas, signal }: MachineScope, vm: Vm): Promise<void> {
  */
 const storageDeleted: Step<TrueNasRemovalContext> = {
   name: 'storage-deleted',
-  formerly: ['data-disks-deleted', 'disk-deleted', 'dataset-deleted'],
+  formerNames: ['data-disks-deleted', 'disk-deleted', 'dataset-deleted'],
   async run(context) {
     const system = machineScopeOf(context);
-    diskSpaceReservationsOf(context).settle(system.identity.uuid);
+    diskSpaceReservationsOf(context).commit(system.identity.uuid);
     if (isAbsenceApproved(context.facts)) return done();
     const stored = await machineStorageOf(system, context.facts);
     // An upload of a process that has ended. TrueNAS would create a folder for it in place of the dataset, which no
@@ -126,7 +126,7 @@ const diskKeyForgotten: Step<TrueNasRemovalContext> = {
       context.log.warn({ dataset: id }, 'a dataset is left that is not ours, so the key of the machine is kept');
       return done();
     }
-    await context.diskKey.forget();
+    await context.diskKey.delete();
     return done();
   },
 };

@@ -47,7 +47,7 @@ export const disksGrown: Step<TrueNasRepairContext> = {
     for (const { disk } of small) {
       const words = await growDisk(system, disk);
       if (words === undefined) grown.set(disk.zvol, disk.sizeGiB);
-      else refused.push({ zvol: disk.zvol, words });
+      else refused.push({ zvol: disk.zvol, message: words });
     }
     const disks = recordedDisks(context.facts).map((disk) => ({
       ...disk,

@@ -16,17 +16,17 @@ import {
 
 /** An object that one step creates and later steps need. */
 interface StepProduct {
-  readonly madeBy: string;
+  readonly createdBy: string;
   describe(context: TrueNasStepContext, system: MachineScope): string;
-  isThere(context: TrueNasStepContext, system: MachineScope): Promise<boolean>;
+  exists(context: TrueNasStepContext, system: MachineScope): Promise<boolean>;
 }
 
 /** In the order of the steps. */
 const stepProducts: readonly StepProduct[] = [
   {
-    madeBy: 'image-cached',
+    createdBy: 'image-cached',
     describe: (context) => `The boot image ${cachedImageOf(context).path} is not the one that was there, or gone`,
-    isThere: async (context, system) => {
+    exists: async (context, system) => {
       const { dataset, owner, path } = cachedImageOf(context);
       const noted = parseImageFacts(context.facts);
       if (!noted) return true;
@@ -34,32 +34,32 @@ const stepProducts: readonly StepProduct[] = [
     },
   },
   {
-    madeBy: 'dataset-created',
+    createdBy: 'dataset-created',
     describe: (_, { identity }) => `The dataset ${identity.dataset} is gone`,
-    isThere: (_, system) => isDataset(system, system.identity.dataset),
+    exists: (_, system) => isDataset(system, system.identity.dataset),
   },
   {
-    madeBy: 'disk-created',
+    createdBy: 'disk-created',
     describe: (_, { identity }) => `The disk ${identity.zvol} is gone`,
-    isThere: (_, system) => isDataset(system, system.identity.zvol),
+    exists: (_, system) => isDataset(system, system.identity.zvol),
   },
   {
-    madeBy: 'data-disks-created',
+    createdBy: 'data-disks-created',
     describe: (context) => `One of the disks ${zvolsOf(context).join(', ')} is gone`,
-    isThere: async (context, system) => {
+    exists: async (context, system) => {
       for (const zvol of zvolsOf(context)) if (!(await isDataset(system, zvol))) return false;
       return true;
     },
   },
   {
-    madeBy: 'seed-written',
+    createdBy: 'seed-written',
     describe: (context) => `The seed ${getFact(context, 'seed')} is gone`,
-    isThere: async (context, system) => (await findFile(system, getFact(context, 'seed'))) !== undefined,
+    exists: async (context, system) => (await findFile(system, getFact(context, 'seed'))) !== undefined,
   },
   {
-    madeBy: 'vm-created',
+    createdBy: 'vm-created',
     describe: (_, { identity }) => `The virtual machine ${identity.vmName} is gone`,
-    isThere: async (_, system) => (await findVm(system)).own !== undefined,
+    exists: async (_, system) => (await findVm(system)).own !== undefined,
   },
 ];
 
@@ -103,13 +103,13 @@ export async function goBackToMissing(context: TrueNasStepContext): Promise<Step
 async function findMissing(context: TrueNasStepContext, name: string | undefined): Promise<StepProduct | undefined> {
   const system = machineScopeOf(context);
   for (const part of stepProducts) {
-    if (part.madeBy === name) return undefined;
-    if (!(await part.isThere(context, system))) return part;
+    if (part.createdBy === name) return undefined;
+    if (!(await part.exists(context, system))) return part;
   }
   return undefined;
 }
 
-async function goBackTo(context: TrueNasStepContext, { madeBy, describe }: StepProduct): Promise<StepOutcome> {
+async function goBackTo(context: TrueNasStepContext, { createdBy, describe }: StepProduct): Promise<StepOutcome> {
   const system = machineScopeOf(context);
   // Without its pools the object may still exist, and a new one would be a duplicate.
   const unproven = await failUnlessAbsenceProven(system, context.facts);
@@ -120,8 +120,8 @@ async function goBackTo(context: TrueNasStepContext, { madeBy, describe }: StepP
   }
   const returns = Number(context.facts['returns'] ?? 0);
   if (returns < maxReturns) {
-    context.log.warn({ step: madeBy, returns: returns + 1 }, 'something that was made is gone and made anew');
-    return returnToStep(madeBy, 1, `${what}; it is made anew.`, { returns: returns + 1 });
+    context.log.warn({ step: createdBy, returns: returns + 1 }, 'something that was made is gone and made anew');
+    return returnToStep(createdBy, 1, `${what}; it is made anew.`, { returns: returns + 1 });
   }
   const often = `Something of this machine was deleted or changed ${returns + 1} times while it was made`;
   return fail('PartGone', `${what}. ${often}. Find out who does that, then delete the Machine to have it made anew.`);

@@ -16,7 +16,7 @@ const stopOptions = { force: false, force_after_timeout: true };
  */
 export async function stopOwnVm(
   context: TrueNasRemovalContext,
-  { nas, handover }: MachineScope,
+  { nas, cache }: MachineScope,
   vm: Vm,
   note: string,
 ): Promise<StepOutcome> {
@@ -29,16 +29,16 @@ export async function stopOwnVm(
   if (graceful && asked === undefined) {
     await nas.jobs.subscribe(context.signal);
     const job = await nas.change('vm.stop', [vm.id, stopOptions], z.int(), options);
-    if (handover) handover.stop = { job, lookAt };
+    if (cache) cache.stop = { job, observeAt: lookAt };
     return wait(2, shuttingDownMessage, { [note]: context.clock.now().toISOString() });
   }
   // A clock that was set back must not extend the time.
   if (graceful && asked !== undefined && now >= asked && now - asked < graceSeconds * 1000) {
-    if (handover?.stop) handover.stop = { ...handover.stop, lookAt };
+    if (cache?.stop) cache.stop = { ...cache.stop, observeAt: lookAt };
     return wait(2, shuttingDownMessage);
   }
   // The result of that stop does not matter any more.
-  if (handover) handover.stop = undefined;
+  if (cache) cache.stop = undefined;
   await nas.change('vm.poweroff', [vm.id], z.unknown(), options);
   return wait(1, 'The machine was switched off.');
 }
@@ -51,18 +51,18 @@ const shuttingDownMessage = 'The machine is shutting down.';
  */
 export function checkPendingStop(
   { clock }: TrueNasRemovalContext,
-  { nas, handover }: MachineScope,
+  { nas, cache }: MachineScope,
 ): StepOutcome | undefined {
-  const stop = handover?.stop;
-  const vm = handover?.takeVm()?.found;
+  const stop = cache?.stop;
+  const vm = cache?.takeVm()?.found;
   if (!stop || !vm) return undefined;
   const end = nas.jobs.endOf(stop.job);
-  if (!end && clock.monotonic() < stop.lookAt) {
-    handover.giveVmBack(vm);
+  if (!end && clock.monotonic() < stop.observeAt) {
+    cache.returnVm(vm);
     return wait(2, shuttingDownMessage);
   }
   // Job ids restart with the middleware.
   if (end?.method !== 'vm.stop' || end.arguments?.[0] !== vm.id || end.state !== 'SUCCESS') return undefined;
-  handover.giveVmBack({ ...vm, status: { state: 'STOPPED' } });
+  cache.returnVm({ ...vm, status: { state: 'STOPPED' } });
   return done();
 }

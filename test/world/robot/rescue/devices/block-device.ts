@@ -38,8 +38,8 @@ export function openBlockDevice(device: BlockDevice, mode: OpenMode, isHeld: boo
   let position = 0;
   return {
     node: device,
-    read: async (most) => {
-      const bytes = device.read(position, Math.max(0, Math.min(most, device.size - position)));
+    read: async (max) => {
+      const bytes = device.read(position, Math.max(0, Math.min(max, device.size - position)));
       position += bytes.length;
       return bytes;
     },

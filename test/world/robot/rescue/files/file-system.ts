@@ -136,9 +136,9 @@ export class FileSystem {
     let position = 0;
     const opened: OpenFile = {
       node,
-      read: async (most) => {
+      read: async (max) => {
         if (!mode.read) throw new Errno('EBADF');
-        const bytes = Buffer.from(node.content.subarray(position, Math.min(node.length, position + most)));
+        const bytes = Buffer.from(node.content.subarray(position, Math.min(node.length, position + max)));
         position += bytes.length;
         return bytes;
       },
@@ -220,9 +220,9 @@ function openVirtual(node: Extract<FileSystemNode, { kind: 'virtual' }>, mode: O
   let rest: Buffer | undefined;
   return {
     node,
-    read: async (most) => {
+    read: async (max) => {
       rest ??= Buffer.from(node.read());
-      const taken = rest.subarray(0, most);
+      const taken = rest.subarray(0, max);
       rest = rest.subarray(taken.length);
       return taken;
     },

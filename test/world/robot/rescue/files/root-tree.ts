@@ -103,12 +103,12 @@ function linksBelow(system: RescueSystem, path: string, strays: UnlinkedFiles): 
   return found;
 }
 
-const character = (major: number, minor: number, read: (most: number) => Buffer, full = false): DeviceNode => ({
+const character = (major: number, minor: number, read: (max: number) => Buffer, full = false): DeviceNode => ({
   kind: 'character',
   major,
   minor,
   open: () => ({
-    read: async (most) => read(most),
+    read: async (max) => read(max),
     write: async () => {
       if (full) throw new Errno('ENOSPC');
     },
@@ -116,8 +116,8 @@ const character = (major: number, minor: number, read: (most: number) => Buffer,
 });
 
 const emptyRead = (): Buffer => Buffer.alloc(0);
-const zeros = (most: number): Buffer => Buffer.alloc(Math.min(most, 4 << 20));
-const random = (most: number): Buffer => randomBytes(Math.min(most, 1 << 20));
+const zeros = (max: number): Buffer => Buffer.alloc(Math.min(max, 4 << 20));
+const random = (max: number): Buffer => randomBytes(Math.min(max, 1 << 20));
 
 const characters: Readonly<Record<string, FileSystemNode>> = {
   null: character(1, 3, emptyRead),

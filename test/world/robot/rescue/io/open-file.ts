@@ -3,7 +3,7 @@ import { Errno } from './errno.ts';
 /** An open file. Several descriptors can share one, including its position. */
 export interface OpenFile {
   /** Empty at the end. Waits for further data. */
-  read(most: number, signal: AbortSignal): Promise<Buffer>;
+  read(max: number, signal: AbortSignal): Promise<Buffer>;
   /** Waits until a reader takes it. Throws an Errno. */
   write(bytes: Buffer, signal: AbortSignal): Promise<void>;
   /** Seeks to this many bytes from the start, if the file supports it. */

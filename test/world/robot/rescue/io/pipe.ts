@@ -18,7 +18,7 @@ export class Pipe {
     this.#changed();
     return {
       node: this,
-      read: (most, signal) => this.#read(most, signal),
+      read: (max, signal) => this.#read(max, signal),
       write: async () => {
         throw new Errno('EBADF');
       },
@@ -57,16 +57,16 @@ export class Pipe {
     while ((end === 'reader' ? this.#writers : this.#readers) === 0) await this.#change(signal);
   }
 
-  async #read(most: number, signal: AbortSignal): Promise<Buffer> {
+  async #read(max: number, signal: AbortSignal): Promise<Buffer> {
     while (this.#chunks.length === 0) {
       if (this.#writers === 0) return Buffer.alloc(0);
       await this.#change(signal);
     }
     signal.throwIfAborted();
     const [first = Buffer.alloc(0)] = this.#chunks;
-    const taken = first.subarray(0, most);
+    const taken = first.subarray(0, max);
     if (taken.length === first.length) this.#chunks.shift();
-    else this.#chunks[0] = first.subarray(most);
+    else this.#chunks[0] = first.subarray(max);
     this.#held -= taken.length;
     this.#changed();
     return taken;

@@ -46,12 +46,12 @@ export async function expandCommand(runner: Runner, words: readonly Word[]): Pro
 /** One word that stays one: what is assigned, where a redirection goes, what `case` looks at. */
 export async function expandText(runner: Runner, word: Word): Promise<string> {
   const pieces = await expandParts(runner, word, true);
-  return pieces.map((piece) => (piece.break ? ' ' : piece.text)).join('');
+  return pieces.map((chunk) => (chunk.break ? ' ' : chunk.text)).join('');
 }
 
 /** A pattern: what was quoted stands for itself. */
 export const expandPattern = async (runner: Runner, word: Word): Promise<PatternPiece[]> =>
-  (await expandParts(runner, word, true)).filter((piece) => !piece.break);
+  (await expandParts(runner, word, true)).filter((chunk) => !chunk.break);
 
 /** The value of an arithmetic expression. */
 export async function expandArithmetic(runner: Runner, expression: Word): Promise<bigint> {
@@ -71,7 +71,7 @@ export async function expandArithmetic(runner: Runner, expression: Word): Promis
 }
 
 function toPaths(runner: Runner, field: readonly PatternPiece[]): string[] {
-  const text = field.map((piece) => piece.text).join('');
+  const text = field.map((chunk) => chunk.text).join('');
   if (runner.state.options.noglob || !isPattern(field)) return [text];
   const paths = runner.glob(field);
   return paths.length > 0 ? paths : [text];
@@ -229,8 +229,8 @@ async function applyDefault(
 async function operand(runner: Runner, part: Parameter): Promise<Piece[]> {
   const pieces = await expandParts(runner, part.word ?? [], !part.quoted);
   if (part.quoted)
-    return pieces.length > 0 ? pieces.map((piece) => ({ ...piece, quoted: true, split: false })) : [hard('')];
-  return pieces.map((piece) => (piece.quoted ? piece : { ...piece, split: true }));
+    return pieces.length > 0 ? pieces.map((chunk) => ({ ...chunk, quoted: true, split: false })) : [hard('')];
+  return pieces.map((chunk) => (chunk.quoted ? chunk : { ...chunk, split: true }));
 }
 
 async function transform(runner: Runner, part: Parameter, value: string): Promise<string> {

@@ -4,10 +4,10 @@ import type { PatternPiece } from './pattern.ts';
 /** Splits expanded pieces into words by IFS. A word that was quoted stays, even when it is empty. */
 export function splitFields(pieces: readonly Piece[], ifs = ' \t\n'): PatternPiece[][] {
   const splitter = new Splitter(ifs);
-  for (const piece of pieces) {
-    if (piece.break) splitter.end();
-    else if (piece.split) splitter.addSplit(piece.text);
-    else splitter.add(piece);
+  for (const chunk of pieces) {
+    if (chunk.break) splitter.end();
+    else if (chunk.split) splitter.addSplit(chunk.text);
+    else splitter.add(chunk);
   }
   return splitter.finish();
 }

@@ -26,7 +26,7 @@ function toSegments(pieces: readonly PatternPiece[]): PatternPiece[][] {
 
 function step(files: FileSystem, cwd: string, base: string, segment: readonly PatternPiece[]): string[] {
   const join = (name: string): string => (base === '' || base.endsWith('/') ? `${base}${name}` : `${base}/${name}`);
-  const plain = segment.map((piece) => piece.text).join('');
+  const plain = segment.map((chunk) => chunk.text).join('');
   if (!isPattern(segment)) return plain === '' ? [`${base}/`] : files.exists(join(plain), cwd) ? [join(plain)] : [];
   const matches = new RegExp(`^${patternSource(segment, '[^/]')}$`);
   try {

@@ -35,8 +35,8 @@ async function judgeBinary(
   if (operator === '!=') return !(await fits(shell, text, right));
   if (operator === '=~') {
     const pieces = await expandPattern(shell, right);
-    const source = pieces.map((piece) =>
-      piece.quoted ? piece.text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&') : piece.text,
+    const source = pieces.map((chunk) =>
+      chunk.quoted ? chunk.text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&') : chunk.text,
     );
     const found = new RegExp(source.join('')).exec(text);
     if (found)

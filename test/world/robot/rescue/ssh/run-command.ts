@@ -73,14 +73,14 @@ function channelInput(channel: ServerChannel, limit: ByteLimit | undefined): Ope
   channel.once('end', end);
   channel.once('close', end);
   return {
-    read: async (most, signal) => {
+    read: async (max, signal) => {
       while (rest.length === 0 || allowance.isSpent) {
         const next = channel.read() as Buffer | null;
         if (next) rest = next;
         else if (ended) return Buffer.alloc(0);
         else await awaitEvent(channel, ['readable', 'end', 'close'], signal);
       }
-      const taken = rest.subarray(0, most);
+      const taken = rest.subarray(0, max);
       rest = rest.subarray(taken.length);
       return allowance.take(taken);
     },

@@ -310,9 +310,9 @@ const vgchange: RescueProgram = async (process) => {
     same: { activate: 'a' },
   });
   const { storage } = process.system;
-  const wish = options.get('a');
-  if (wish === undefined) return await process.fail('No command with matching syntax recognised.', 3);
-  const active = !/n$/.test(wish);
+  const desired = options.get('a');
+  if (desired === undefined) return await process.fail('No command with matching syntax recognised.', 3);
+  const active = !/n$/.test(desired);
   const groups = storage.groups();
   const missing = operands.find((name) => !groups.some((group) => group.name === name));
   if (missing !== undefined) {

@@ -24,9 +24,9 @@ const zstd: RescueProgram = async (process) => {
   const shown = path === '-' ? '/*stdin*\\' : path;
   try {
     let bytes = 0;
-    for await (const piece of decodeZstd(readInput(process, path), isCat || (options.has('f') && options.has('c')))) {
-      bytes += piece.length;
-      if (!options.has('t')) await process.out(piece);
+    for await (const chunk of decodeZstd(readInput(process, path), isCat || (options.has('f') && options.has('c')))) {
+      bytes += chunk.length;
+      if (!options.has('t')) await process.out(chunk);
     }
     if (options.has('t') && !options.has('q')) await process.error(`${shown.padEnd(20)}: ${bytes} bytes \n`);
     return 0;
@@ -57,7 +57,7 @@ const xz: RescueProgram = async (process) => {
   }
   const shown = path === '-' ? '(stdin)' : path;
   try {
-    for await (const piece of decodeXz(readInput(process, path))) if (!options.has('t')) await process.out(piece);
+    for await (const chunk of decodeXz(readInput(process, path))) if (!options.has('t')) await process.out(chunk);
     return 0;
   } catch (error) {
     if (!(error instanceof XzError || error instanceof Errno)) throw error;
@@ -67,7 +67,7 @@ const xz: RescueProgram = async (process) => {
 
 async function readWhole(process: RescueProcess, path: string): Promise<Buffer> {
   const found: Buffer[] = [];
-  for await (const piece of readInput(process, path)) found.push(piece);
+  for await (const chunk of readInput(process, path)) found.push(chunk);
   return Buffer.concat(found);
 }
 

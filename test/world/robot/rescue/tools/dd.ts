@@ -129,7 +129,7 @@ async function run(process: RescueProcess, copy: Copy, given: ReadonlyMap<string
 }
 
 async function transfer(process: RescueProcess, copy: Copy, count: Count): Promise<void> {
-  const { input, output, inputBlock, outputBlock, most, fullBlocks } = copy;
+  const { input, output, inputBlock, outputBlock, most: max, fullBlocks } = copy;
   if (copy.skip > 0) await skip(process, input, copy.skip);
   let held: Buffer[] = [];
   let length = 0;
@@ -142,13 +142,13 @@ async function transfer(process: RescueProcess, copy: Copy, count: Count): Promi
     if (bytes.length === outputBlock) count.fullOut += 1;
     else count.partOut += 1;
   };
-  while (most === undefined || taken < most) {
-    const wanted = Math.min(inputBlock, most === undefined ? inputBlock : most - taken);
+  while (max === undefined || taken < max) {
+    const wanted = Math.min(inputBlock, max === undefined ? inputBlock : max - taken);
     const block = await readBlock(process, input, wanted, fullBlocks);
     if (block.length === 0) break;
     // Without bytes as its unit, `count` counts short blocks, too.
     taken +=
-      most !== undefined && !fullBlocks && block.length < wanted && most % inputBlock === 0 ? inputBlock : block.length;
+      max !== undefined && !fullBlocks && block.length < wanted && max % inputBlock === 0 ? inputBlock : block.length;
     if (block.length === inputBlock) count.fullIn += 1;
     else count.partIn += 1;
     if (inputBlock === outputBlock) {
@@ -186,9 +186,9 @@ async function skip(process: RescueProcess, input: Descriptor, bytes: number): P
     return;
   }
   for (let left = bytes; left > 0; ) {
-    const piece = await input.file.read(left, process.signal);
-    if (piece.length === 0) return;
-    left -= piece.length;
+    const chunk = await input.file.read(left, process.signal);
+    if (chunk.length === 0) return;
+    left -= chunk.length;
   }
 }
 

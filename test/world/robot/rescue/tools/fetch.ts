@@ -38,17 +38,18 @@ function checkHost({ hostname }: URL): void {
     throw new FetchError(7, `Failed to connect to ${hostname}: No route to host`);
 }
 
-async function open(given: string, wish: Wish, hops = 0): Promise<IncomingMessage> {
+async function open(given: string, desired: Wish, hops = 0): Promise<IncomingMessage> {
   if (hops > 20) throw new FetchError(47, 'Maximum (20) redirects followed');
   const url = parse(given);
-  const allowed = hops === 0 ? wish.protocols : wish.protocols.filter((one) => wish.redirectProtocols.includes(one));
+  const allowed =
+    hops === 0 ? desired.protocols : desired.protocols.filter((one) => desired.redirectProtocols.includes(one));
   if (!allowed.includes(url.protocol)) throw unsupported(url);
   checkHost(url);
-  const answer = await ask(url, wish);
+  const answer = await ask(url, desired);
   const location = answer.headers.location;
-  if (!wish.follows || location === undefined || !/^30[12378]$/.test(String(answer.statusCode))) return answer;
+  if (!desired.follows || location === undefined || !/^30[12378]$/.test(String(answer.statusCode))) return answer;
   answer.resume();
-  return await open(new URL(location, url).href, wish, hops + 1);
+  return await open(new URL(location, url).href, desired, hops + 1);
 }
 
 function parse(given: string): URL {
@@ -282,10 +283,10 @@ async function transfer(process: RescueProcess, url: string, words: Arguments): 
           .map(([name, value]) => `${name}: ${value}\r\n`)
           .join('')}\r\n`,
       );
-    for await (const piece of bodyOf(answer, signal, patienceOf(process, words))) {
-      bytes += piece.length;
-      if (output) await save(output, piece, process);
-      else await process.out(piece);
+    for await (const chunk of bodyOf(answer, signal, patienceOf(process, words))) {
+      bytes += chunk.length;
+      if (output) await save(output, chunk, process);
+      else await process.out(chunk);
     }
   } finally {
     output?.close();
@@ -322,9 +323,9 @@ async function openOutput(process: RescueProcess, path: string): Promise<Descrip
   }
 }
 
-async function save(output: Descriptor, piece: Buffer, { signal }: RescueProcess): Promise<void> {
+async function save(output: Descriptor, chunk: Buffer, { signal }: RescueProcess): Promise<void> {
   try {
-    await output.file.write(piece, signal);
+    await output.file.write(chunk, signal);
   } catch (error) {
     if (!(error instanceof Errno)) throw error;
     throw new FetchError(23, 'Failure writing output to destination');
@@ -386,9 +387,9 @@ const wget: RescueProgram = async (process) => {
     const path = options.get('O') ?? (parse(url).pathname.split('/').pop() || 'index.html');
     const output = path === '-' ? undefined : await openOutput(process, path);
     try {
-      for await (const piece of bodyOf(answer, process.signal)) {
-        if (output) await save(output, piece, process);
-        else await process.out(piece);
+      for await (const chunk of bodyOf(answer, process.signal)) {
+        if (output) await save(output, chunk, process);
+        else await process.out(chunk);
       }
     } finally {
       output?.close();

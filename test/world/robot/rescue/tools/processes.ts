@@ -122,10 +122,10 @@ const xargs: RescueProgram = async (process) => {
     options.has('0') ? input.split('\0') : options.has('I') ? input.split('\n') : input.split(/\s+/)
   ).filter(Boolean);
   if (words.length === 0 && options.has('r')) return 0;
-  const most = options.has('I') ? 1 : Number(options.get('n') ?? Math.max(1, words.length));
+  const max = options.has('I') ? 1 : Number(options.get('n') ?? Math.max(1, words.length));
   let status = 0;
-  for (let at = 0; at < Math.max(1, words.length); at += most) {
-    const batch = words.slice(at, at + most);
+  for (let at = 0; at < Math.max(1, words.length); at += max) {
+    const batch = words.slice(at, at + max);
     const mark = options.get('I');
     const command = operands.length > 0 ? [...operands] : ['echo'];
     const args = mark ? command.map((word) => word.replaceAll(mark, batch[0] ?? '')) : [...command, ...batch];

@@ -128,11 +128,11 @@ async function printHits(
   options: ReadonlyMap<string, string>,
   withName: boolean,
 ): Promise<number> {
-  const most = Number(options.get('m') ?? Number.POSITIVE_INFINITY);
+  const max = Number(options.get('m') ?? Number.POSITIVE_INFINITY);
   const prefix = withName ? `${path === '-' ? '(standard input)' : path}:` : '';
   let hits = 0;
   for (const [index, line] of lines.entries()) {
-    if (hits >= most) break;
+    if (hits >= max) break;
     const matches = expressions.flatMap((expression) => [...line.matchAll(expression)].map(([text]) => text));
     if (matches.length > 0 === options.has('v')) continue;
     hits += 1;
@@ -250,9 +250,9 @@ function splitSed(
     while (script[at] !== mark) {
       if (at >= script.length) return undefined;
       const isEscape = script[at] === '\\';
-      const piece = isEscape ? script.slice(at, at + 2) : (script[at] ?? '');
-      parts[index] += piece === `\\${mark}` ? mark : piece;
-      at += piece.length;
+      const chunk = isEscape ? script.slice(at, at + 2) : (script[at] ?? '');
+      parts[index] += chunk === `\\${mark}` ? mark : chunk;
+      at += chunk.length;
     }
     at += 1;
   }

@@ -146,23 +146,23 @@ const head: RescueProgram = async (process) => {
   return await eachInput(process, operands, async (_path, pieces) => {
     let left = wanted;
     if (left === 0) return;
-    for await (const piece of pieces) {
+    for await (const chunk of pieces) {
       const end =
         bytes === undefined
-          ? endOfLine(piece, left)
-          : { taken: Math.min(left, piece.length), lines: Math.min(left, piece.length) };
-      await process.out(piece.subarray(0, end.taken));
+          ? endOfLine(chunk, left)
+          : { taken: Math.min(left, chunk.length), lines: Math.min(left, chunk.length) };
+      await process.out(chunk.subarray(0, end.taken));
       left -= end.lines;
       if (left <= 0) return;
     }
   });
 };
 
-function endOfLine(piece: Buffer, lines: number): { taken: number; lines: number } {
+function endOfLine(chunk: Buffer, lines: number): { taken: number; lines: number } {
   let taken = 0;
   for (let count = 0; count < lines; count += 1) {
-    const next = piece.indexOf(10, taken);
-    if (next < 0) return { taken: piece.length, lines: count };
+    const next = chunk.indexOf(10, taken);
+    if (next < 0) return { taken: chunk.length, lines: count };
     taken = next + 1;
   }
   return { taken, lines };
