@@ -23,7 +23,7 @@ const hosts = new ObjectStore<Host>(hostIndexes);
 hosts.put(aHost(held, 1, 'b'));
 const machines = new ObjectStore<Machine>();
 for (const machine of [waits, holds, virtual]) machines.put(machine);
-const platforms = [{ name: 'bare', inventory: {} }, { name: 'truenas' }] as never;
+const platforms = [{ name: 'bare', hosts: {} }, { name: 'truenas' }] as never;
 const woken = (kind: ObjectChange<Host>['kind'], object: Host, before?: Host) =>
   machinesToWakeForHost({ stores: { hosts, machines }, platforms }, { kind, object, ...(before && { before }) }).map(
     ({ name }) => name,

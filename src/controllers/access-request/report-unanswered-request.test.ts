@@ -49,7 +49,7 @@ function look(request: AccessRequest) {
 
 describe('a request that the openMCP operator has not answered', () => {
   it('is awaited at first', () => {
-    expect(look(fresh(20))).toEqual({ againInSeconds: 40 });
+    expect(look(fresh(20))).toEqual({ requeueAfterSeconds: 40 });
     expect([told, logged]).toEqual([[], []]);
   });
 

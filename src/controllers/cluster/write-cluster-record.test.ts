@@ -45,25 +45,25 @@ async function seek(live: Live, cached: Partial<ClusterView> = {}): Promise<Clus
 
 describe('before secrets are created, the API server is asked', () => {
   it('and permits them if nothing of the cluster exists', async () => {
-    expect(await seek({})).toMatchObject({ sought: true, secrets: undefined, trouble: undefined });
+    expect(await seek({})).toMatchObject({ searched: true, secrets: undefined, secretsProblem: undefined });
   });
 
   it('for the Secret, which the cache may lack', async () => {
     expect(await seek({ object: secret })).toMatchObject({
       secrets: { talosCa: readClusterSecrets(secret).talosCa },
-      trouble: undefined,
+      secretsProblem: undefined,
     });
   });
 
   it('for Machines and the status, which the cache may lack', async () => {
-    const missing = { secrets: undefined, trouble: { reason: 'SecretsMissing' } };
+    const missing = { secrets: undefined, secretsProblem: { reason: 'SecretsMissing' } };
     expect(await seek({ machines: [aMachine()] })).toMatchObject(missing);
     const status = { observedGeneration: 1, phase: '', providerStatus: { [clusterRecordKey]: {} } };
     expect(await seek({ cluster: { ...aCluster(), status } })).toMatchObject(missing);
   });
 
   it('and Machines that only the cache has count as well', async () => {
-    expect(await seek({}, { machines: [aMachine()] })).toMatchObject({ trouble: { reason: 'SecretsMissing' } });
+    expect(await seek({}, { machines: [aMachine()] })).toMatchObject({ secretsProblem: { reason: 'SecretsMissing' } });
   });
 
   it.each([

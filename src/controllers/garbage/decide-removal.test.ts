@@ -48,7 +48,7 @@ describe('an orphan', () => {
     [
       'its Cluster needs it',
       resting,
-      spoken({ cluster: 'shop/main', need: 'Cluster shop/main wants it.' }),
+      spoken({ cluster: 'shop/main', needReason: 'Cluster shop/main wants it.' }),
       'wants it.',
     ],
     ['it may be a copy', { isRunning: false, doubt: 'It may be a copy.' }, silent, 'may be a copy.'],

@@ -33,7 +33,7 @@ function gather(machine: string, { clusters = [prod], address, notes, configs = 
 describe('evidence of a Machine that does not exist', () => {
   it('is empty if its Cluster is gone, whatever other Clusters exist', async () => {
     const clusters = [aCluster({}, { name: 'other' })];
-    expect(await gather(first, { clusters })).toEqual({ address: undefined, cluster: undefined, need: undefined });
+    expect(await gather(first, { clusters })).toEqual({ address: undefined, cluster: undefined, needReason: undefined });
   });
 
   it('contains its claimed address', async () => {
@@ -41,7 +41,7 @@ describe('evidence of a Machine that does not exist', () => {
   });
 
   it('contains its Cluster, known by the hash in the name, even if that does not need it', async () => {
-    expect(await gather(ninth, {})).toMatchObject({ cluster: 'team/prod', need: undefined });
+    expect(await gather(ninth, {})).toMatchObject({ cluster: 'team/prod', needReason: undefined });
   });
 
   it.each<[string, string, Known, RegExp]>([
@@ -64,6 +64,6 @@ describe('evidence of a Machine that does not exist', () => {
     ],
     ['cannot be resolved', ninth, { configs: [] }, /^Whether Cluster \S+ needs it is unknown/],
   ])('contains a need if its Cluster %s', async (_, machine, known, words) => {
-    expect(await gather(machine, known)).toMatchObject({ need: expect.stringMatching(words) });
+    expect(await gather(machine, known)).toMatchObject({ needReason: expect.stringMatching(words) });
   });
 });

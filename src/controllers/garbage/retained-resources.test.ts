@@ -28,7 +28,7 @@ function scene(secrets: readonly object[] = [key(noted)]) {
     ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', platforms: [truenas], clock },
     connections: new ProcessConnectionCache(),
     addresses: {
-      placed: async () => [{ machine: name, address: '192.0.2.7', system: 'nas' }],
+      leasedAddress: async () => [{ machine: name, address: '192.0.2.7', system: 'nas' }],
       find: async () => '192.0.2.7',
       release: async ({ text }: { text: string }) => void gone.push(text),
     },
@@ -56,8 +56,8 @@ function scene(secrets: readonly object[] = [key(noted)]) {
 describe('the retained resources of a Machine that does not exist', () => {
   it('are its disk key and its address, each with the system of the Machine', async () => {
     expect(await scene().look()).toMatchObject([
-      { machine: name, system: 'nas', roots: ['1:tank/a', '2:fast/a'], what: `the Secret ${name}-disk-key` },
-      { machine: name, system: 'nas', what: 'the address 192.0.2.7' },
+      { machine: name, system: 'nas', roots: ['1:tank/a', '2:fast/a'], description: `the Secret ${name}-disk-key` },
+      { machine: name, system: 'nas', description: 'the address 192.0.2.7' },
     ]);
   });
 

@@ -41,7 +41,7 @@ describe('orphans', () => {
     const [one, ...others] = found;
     expect(others).toEqual([]);
     expect(one?.orphan).toMatchObject({
-      ...{ what: ['dataset x', 'dataset y'], runs: true },
+      ...{ resources: ['dataset x', 'dataset y'], isRunning: true },
       doubt: expect.stringContaining('(a, b)'),
     });
   });

@@ -86,6 +86,6 @@ function recordTaskEnd({ events }: Services, snapshot: HostSnapshot): void {
 function requeueAfterSeconds(snapshot: HostSnapshot): number {
   const { host, identity, identification } = snapshot;
   if (identification && identification.kind !== 'finished' && remainingTask(snapshot)) return identification.seconds;
-  const waits = (identity && 'unasked' in identity) || hostTaskKinds.some((plan) => isTaskRequested(host, plan));
+  const waits = (identity && 'notIdentified' in identity) || hostTaskKinds.some((plan) => isTaskRequested(host, plan));
   return waits ? waitingSeconds : idleSeconds;
 }

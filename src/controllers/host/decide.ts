@@ -39,7 +39,7 @@ const describeMissingHolder = (machine: string): string =>
 function decideTask(snapshot: HostSnapshot): HostDecision {
   const { task } = hostStatusOf(snapshot.host);
   if (task)
-    return snapshot.identity && 'unasked' in snapshot.identity
+    return snapshot.identity && 'notIdentified' in snapshot.identity
       ? { kind: 'settled' }
       : { kind: 'walk', plan: task.plan };
   for (const plan of hostTaskKinds) {

@@ -18,7 +18,7 @@ async function release(outcome: StepOutcome, word?: string, unproven = ['ServerU
   const { metadata, ...rest } = aMachine();
   const notes = word === undefined ? {} : { [annotations.approve]: word };
   const machine = { ...rest, metadata: { ...metadata, annotations: notes } };
-  const platform = { release: [{ name: 'claim-checked', run: async () => outcome }], unproven } as unknown as Platform;
+  const platform = { release: [{ name: 'claim-checked', run: async () => outcome }], unprovenReasons: unproven } as unknown as Platform;
   const [step] = withReleaseApproval(services, machine, platform);
   return { outcome: await step?.run({} as StepContext), events };
 }
@@ -43,7 +43,7 @@ describe('a machine without proof that it is off', () => {
   it('is released with the matching approval, which an Event records', async () => {
     const { outcome, events } = await release(unknown, 'HostLost, ServerUnknown');
     expect(outcome).toEqual(done({ approved: 'ServerUnknown' }));
-    expect(events).toEqual(['LetGoAsAgreed', expect.stringContaining('It may still run.')]);
+    expect(events).toEqual(['ReleasedAsApproved', expect.stringContaining('It may still run.')]);
   });
 });
 

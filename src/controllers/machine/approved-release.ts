@@ -28,7 +28,7 @@ function withStepApproval<C extends TalosStepContext>(
     const { reason, message } = outcome;
     if (!approvalsOf(machine).approved.includes(reason)) return fail(reason, `${message} ${approvalHint(reason)}`);
     const words = `${reason}: it is let go as agreed, and nothing more is done to what it had. ${message}`;
-    events.record(machine, 'Warning', 'LetGoAsAgreed', words);
+    events.record(machine, 'Warning', 'ReleasedAsApproved', words);
     return done({ approved: reason });
   };
   return { ...step, run };

@@ -52,7 +52,7 @@ it.each<[Observation, object]>([
   ],
   [
     { exists: false, drift: [renamed] },
-    { gone: true, drift: [renamed], notJoined: 'It is gone.' },
+    { isGone: true, drift: [renamed], notJoined: 'It is gone.' },
   ],
 ])('%j includes all drift of the platform', async (seen, told) => {
   expect(await look(seen)).toEqual(told);
@@ -62,17 +62,17 @@ it.each<[string, Observation, object]>([
   [
     'it is idle with the fingerprint if all is well',
     { exists: true, runs: true, drift: [], fingerprint: 'abc' },
-    { drift: [], learned: {}, restsBy: 'abc' },
+    { drift: [], facts: {}, unchangedFingerprint: 'abc' },
   ],
   [
     'it is not idle if its platform reports no fingerprint',
     { exists: true, runs: true, drift: [] },
-    { drift: [], learned: {} },
+    { drift: [], facts: {} },
   ],
   [
     'it is not idle while there is drift',
     { exists: true, runs: true, drift: [renamed], fingerprint: 'abc' },
-    { drift: [renamed], learned: {} },
+    { drift: [renamed], facts: {} },
   ],
   [
     'it is off all the same',
@@ -107,7 +107,7 @@ describe('for a machine that was restarted since the last observation of its nod
 
   it('both together are sufficient and recorded', async () => {
     status = running;
-    expect(await look(seen, true, other)).toEqual({ drift: [], learned: { run: '4002' }, restsBy: 'abc' });
+    expect(await look(seen, true, other)).toEqual({ drift: [], facts: { run: '4002' }, unchangedFingerprint: 'abc' });
   });
 });
 
@@ -118,6 +118,6 @@ it('the status of the node is sufficient for a known member whose cluster does n
     await look({ exists: true, runs: true, drift: [], fingerprint: 'abc' }, false, { whyNotObserved: whyNotSeen }),
   ).toEqual({
     drift: [],
-    learned: {},
+    facts: {},
   });
 });

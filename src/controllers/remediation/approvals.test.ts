@@ -49,12 +49,12 @@ it('an approved repair continues in maintenance, with a matching message', () =>
   const begun: Drift = { ...off, repair: { ...off.repair!, isStarted: true } };
   expect(reasonsToRepair([begun], desiredSpecs(undefined, 'true'))).toEqual(['PoweredOff']);
   const told = withRepairMessages([begun], desiredSpecs(undefined, 'true')).map(({ message }) => message);
-  expect(told).toContain('It is off. As agreed, it is started again.');
+  expect(told).toContain('It is off. As approved, it is started again.');
 });
 
 describe('the messages of the drift', () => {
   it.each([
-    [desiredSpecs(), [off], ['It is off. By itself it is started again.']],
+    [desiredSpecs(), [off], ['It is off. Automatically it is started again.']],
     [desiredSpecs(), [gone], ['It is gone.']],
     [desiredSpecs(), [refused], ['It was refused.']],
     [
@@ -62,8 +62,8 @@ describe('the messages of the drift', () => {
       [moved],
       [`It moved. With the annotation ${annotations.approve}: CardMoved on the Machine it is put back.`],
     ],
-    [desiredSpecs('CardMoved'), [moved], ['It moved. As agreed, it is put back.']],
-    [desiredSpecs(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is put right by itself/), 'It is off.']],
+    [desiredSpecs('CardMoved'), [moved], ['It moved. As approved, it is put back.']],
+    [desiredSpecs(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is repaired/), 'It is off.']],
     [desiredSpecs(undefined, 'true'), [], []],
   ])('for %j, %j', (said, drift, words) => {
     expect(withRepairMessages(drift, said).map(({ message }) => message)).toEqual(words);

@@ -19,8 +19,8 @@ let silence: StepOutcome;
 
 const minutes = (count: number) => clock.advance(count * 60_000);
 const platform = {
-  mending: {
-    mend: [],
+  repair: {
+    steps: [],
     recover: async () => undefined,
     cutPower: async () => {
       cuts += 1;

@@ -42,7 +42,7 @@ describe('a node that is not a member', () => {
 });
 
 it('the facts of the node are recorded beside those of its platform', async () => {
-  const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], learned: { memberInRun: '8' } });
+  const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], facts: { memberInRun: '8' } });
   const kept = await remediateMachine(services, missed(undefined), progress, {
     signal,
     observe: look,
@@ -50,8 +50,8 @@ it('the facts of the node are recorded beside those of its platform', async () =
   });
   expect(kept).toMatchObject({
     seconds: 45,
-    mended: [],
-    verdict: { progress: { facts: { vm: 7, memberInRun: '8' } } },
+    repaired: [],
+    observation: { progress: { facts: { vm: 7, memberInRun: '8' } } },
   });
 });
 
@@ -59,9 +59,9 @@ it('a repair is reported with its outcome', async () => {
   const off = {
     reason: 'PoweredOff',
     message: 'It is off.',
-    mend: { when: 'automatic', how: 'it is started' },
+    repair: { mode: 'automatic', effect: 'it is started' },
   } as const;
-  const renamed = { reason: 'Renamed', message: 'It was renamed.', minor: true } as const;
+  const renamed = { reason: 'Renamed', message: 'It was renamed.', isMinor: true } as const;
   const seen: MachineObservation[] = [
     { drift: [off, renamed], notJoined: 'It is off.' },
     { drift: [], notJoined: 'It boots.' },
@@ -72,6 +72,6 @@ it('a repair is reported with its outcome', async () => {
     repair: () => Promise.resolve(finished),
   };
   const kept = await remediateMachine(services, missed(undefined), progress, actions);
-  expect(kept.repaired).toEqual([{ ...off, message: 'It is off. By itself it is started.' }]);
+  expect(kept.repaired).toEqual([{ ...off, message: 'It is off. Automatically it is started.' }]);
   expect([kept.observed.notJoined, kept.seconds]).toEqual(['It boots.', 3]);
 });

@@ -22,7 +22,7 @@ describe('keys of two priorities', () => {
   it('are unique: a low-priority key that is added with high priority moves ahead and keeps its ready time', () => {
     const lanes = filled(['a', 'low'], ['b', 'low'], ['b', 'high'], ['b', 'low']);
     expect(lanes.size).toBe(2);
-    expect(lanes.take('free')).toEqual({ key: 'b', lane: 'high', since: 1 });
+    expect(lanes.take('free')).toEqual({ key: 'b', priority: 'high', since: 1 });
     expect(order(lanes)).toEqual(['a']);
   });
 

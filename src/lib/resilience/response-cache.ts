@@ -38,7 +38,7 @@ export class ResponseCache {
   }
 
   /**
-   * The answer to `question`, asked at most `maxAgeSeconds` ago, or now; also now when its part on `unamended` was
+   * The answer to `question`, asked at most `maxAgeSeconds` ago, or now; also now when its part on `withoutUpdates` was
    * amended locally. `ask` must set its own deadline: others may wait for it after this caller has aborted.
    */
   async get<T>(request: string, freshness: Freshness, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -66,7 +66,7 @@ describe('a missing Secret', () => {
     ['an address', saying({ apiServer: 'https://a' }), [], /names an endpoint/],
   ])('is a problem if there is %s', (_, cluster, machines, words) => {
     const state = judge(undefined, cluster, machines);
-    expect(state).toMatchObject({ kind: 'unusable', trouble: { reason: 'SecretsMissing' } });
+    expect(state).toMatchObject({ kind: 'unusable', problem: { reason: 'SecretsMissing' } });
     const message = state.kind === 'unusable' ? state.problem.message : '';
     expect(message).toMatch(words);
     expect(message).toContain(`Secret ${place} does not exist`);
@@ -83,15 +83,15 @@ describe('a missing Secret', () => {
 describe('an existing Secret', () => {
   it('is not used if the record has another CA, and both are named', () => {
     const state = judge(secretOf(), recorded({ talosCa: 'f'.repeat(64) }));
-    expect(state).toMatchObject({ kind: 'unusable', trouble: { reason: 'SecretsDiffer' } });
+    expect(state).toMatchObject({ kind: 'unusable', problem: { reason: 'SecretsDiffer' } });
     expect(JSON.stringify(state)).toContain(`begins with ${talosCa.slice(0, 16)}, that of this cluster with ffff`);
     expect(() => requireClusterSecrets(state, place)).toThrow('secrets of another cluster');
   });
 
   it('is not used if it is damaged', () => {
-    expect(judge(secretOf({}, 'cluster: {}'))).toMatchObject({ trouble: { reason: 'SecretsDamaged' } });
+    expect(judge(secretOf({}, 'cluster: {}'))).toMatchObject({ problem: { reason: 'SecretsDamaged' } });
     const empty: KubeSecret = { ...secretOf(), data: {} };
-    expect(judge(empty)).toMatchObject({ trouble: { reason: 'SecretsDamaged' } });
+    expect(judge(empty)).toMatchObject({ problem: { reason: 'SecretsDamaged' } });
   });
 
   it('from a backup is completed by the record of the same bundle', () => {
@@ -127,6 +127,6 @@ describe('an existing Secret', () => {
 
   it('of another Cluster is not used, and does not count as missing', () => {
     const other = { ...secretOf(), metadata: { name: 'prod-talos', annotations: {} } };
-    expect(judge(other, recorded({ talosCa }), [aMachine()])).toMatchObject({ trouble: { reason: 'NameCollision' } });
+    expect(judge(other, recorded({ talosCa }), [aMachine()])).toMatchObject({ problem: { reason: 'NameCollision' } });
   });
 });

@@ -180,7 +180,7 @@ export class CallBudget {
 }
 
 export const isBudgetRejection = (answer: BudgetTicket | BudgetRejection): answer is BudgetRejection =>
-  'words' in answer;
+  'message' in answer;
 
 /** The error for a caller without a call. */
 export function toBudgetError(

@@ -78,7 +78,7 @@ describe('servers', () => {
     expect([await nameOf(firstServer), await nameOf(secondServer)]).toEqual(['cpt.x', '']);
     const lists = () => names().filter((name) => name === 'GET /server').length;
     expect(lists()).toBe(1);
-    const proof = { ...options, maxAgeSeconds: 600, unamended: firstServer };
+    const proof = { ...options, maxAgeSeconds: 600, withoutUpdates: firstServer };
     // This name comes from our own call only. Robot itself has reported the name of the other server.
     await robot.listServers({ ...proof, withoutUpdates: secondServer });
     expect(lists()).toBe(1);

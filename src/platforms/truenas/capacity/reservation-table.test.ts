@@ -32,7 +32,7 @@ describe('a reservation table', () => {
     const { system, hold } = lab();
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => hold(`m-${i}`, 20)));
     expect(answers.filter(({ reserved }) => reserved)).toHaveLength(5);
-    expect(answers.slice(5)).toEqual(Array(15).fill({ held: false, left: 0 }));
+    expect(answers.slice(5)).toEqual(Array(15).fill({ reserved: false, left: 0 }));
     expect(system.asked).toBe(1);
   });
 
@@ -40,11 +40,11 @@ describe('a reservation table', () => {
     const { time, system, hold } = lab();
     await hold('a', 60);
     time.seconds = 14;
-    expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
+    expect(await hold('b', 60)).toEqual({ reserved: false, left: 40 });
     expect(system.asked).toBe(1);
     time.seconds = 15;
     system.available = 130;
-    expect(await hold('b', 60)).toEqual({ held: true });
+    expect(await hold('b', 60)).toEqual({ reserved: true });
     expect(system.asked).toBe(2);
   });
 
@@ -53,10 +53,10 @@ describe('a reservation table', () => {
     await hold('a', 60);
     for (const seconds of [600, 1200, 1800]) {
       time.seconds = seconds;
-      expect(await hold('a', 60)).toEqual({ held: true });
+      expect(await hold('a', 60)).toEqual({ reserved: true });
     }
     expect(system.asked).toBe(1);
-    expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
+    expect(await hold('b', 60)).toEqual({ reserved: false, left: 40 });
   });
 
   it('drops the reservation of a running machine, which the system counts', async () => {
@@ -64,25 +64,25 @@ describe('a reservation table', () => {
     await hold('a', 60);
     system.available = 40;
     reservations.commit('a');
-    expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
+    expect(await hold('b', 60)).toEqual({ reserved: false, left: 40 });
     time.seconds = 15;
-    expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
-    expect(await hold('c', 40)).toEqual({ held: true });
+    expect(await hold('b', 60)).toEqual({ reserved: false, left: 40 });
+    expect(await hold('c', 40)).toEqual({ reserved: true });
   });
 
   it('gives a cancelled reservation to others at once', async () => {
     const { book: reservations, hold } = lab();
     await hold('a', 60);
-    expect(await hold('b', 60)).toMatchObject({ held: false });
+    expect(await hold('b', 60)).toMatchObject({ reserved: false });
     reservations.cancel('a');
-    expect(await hold('b', 60)).toEqual({ held: true });
+    expect(await hold('b', 60)).toEqual({ reserved: true });
   });
 
   it('expires a reservation that is not renewed', async () => {
     const { time, hold } = lab();
     await hold('a', 60);
     time.seconds = 15 * 60;
-    expect(await hold('b', 60)).toEqual({ held: true });
+    expect(await hold('b', 60)).toEqual({ reserved: true });
   });
 
   it('reserves nothing from an outdated answer', async () => {
@@ -103,13 +103,13 @@ describe('a reservation table', () => {
     const { book: reservations, system } = lab();
     const hold = (id: string, takes: number, unassigned: number) =>
       reservations.hold(id, { takes, spare: unassigned }, async () => system.available, never);
-    expect(await hold('a', 50, 20)).toEqual({ held: true });
-    expect(await hold('b', 10, 45)).toEqual({ held: false, left: 50 });
-    expect(await hold('c', 40, 10)).toEqual({ held: false, left: 50 });
-    expect(await hold('d', 30, 10)).toEqual({ held: true });
-    expect(await hold('e', 10, 0)).toEqual({ held: false, left: 20 });
+    expect(await hold('a', 50, 20)).toEqual({ reserved: true });
+    expect(await hold('b', 10, 45)).toEqual({ reserved: false, left: 50 });
+    expect(await hold('c', 40, 10)).toEqual({ reserved: false, left: 50 });
+    expect(await hold('d', 30, 10)).toEqual({ reserved: true });
+    expect(await hold('e', 10, 0)).toEqual({ reserved: false, left: 20 });
     reservations.commit('a');
-    expect(await hold('e', 10, 0)).toEqual({ held: true });
+    expect(await hold('e', 10, 0)).toEqual({ reserved: true });
   });
 
   it('keeps no failed answer', async () => {
@@ -117,6 +117,6 @@ describe('a reservation table', () => {
     system.fails = true;
     await expect(hold('a', 60)).rejects.toThrow('away');
     system.fails = false;
-    expect(await hold('a', 60)).toEqual({ held: true });
+    expect(await hold('a', 60)).toEqual({ reserved: true });
   });
 });
