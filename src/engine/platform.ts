@@ -52,7 +52,7 @@ export interface PlatformSpec<C, S = C> {
   readonly lostReasons?: readonly string[];
   /**
    * Reasons with which the release of a machine stops because nothing proves that it no longer runs. A user may
-   * approve: then the fact `agreed` has the reason, the step counts as done, and nothing more is done to the machine.
+   * approve: then the fact `approved` has the reason, the step counts as done, and nothing more is done to the machine.
    * Default: none.
    */
   readonly unprovenReasons?: readonly string[];

@@ -32,7 +32,7 @@ export class BoundedByteCounter {
 }
 
 /**
- * All chunks concatenated, limited to `most` bytes. Beyond that it throws {@link ContentTooLargeError} and ends the
+ * All chunks concatenated, limited to `maxBytes` bytes. Beyond that it throws {@link ContentTooLargeError} and ends the
  * source.
  */
 export async function readBounded(pieces: AsyncIterable<unknown>, max: number, whose?: string): Promise<Buffer> {

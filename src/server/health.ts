@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { ReflectorHealth } from '../kube/reflector/reflector.ts';
 
-/** A health check. `trouble` is a sentence, or `undefined` while all is well. */
+/** A health check. `problem` is a sentence, or `undefined` while all is well. */
 export interface HealthCheck {
   /** kebab-case; shown to users. */
   readonly name: string;

@@ -25,7 +25,7 @@ describe('an orphan', () => {
 
   it('starts its rest again after an objection', () => {
     const awake = updateObservation(orphan, false, [entry], at);
-    expect(awake).toEqual({ machine: 'a', description: expect.any(String), since: early });
+    expect(awake).toEqual({ machine: 'a', resources: expect.any(String), since: early });
     expect(updateObservation(orphan, true, [{ ...awake, message: '' }], at)).toMatchObject({
       since: early,
       restingSince: late,

@@ -53,7 +53,7 @@ export class MachineMonitor {
   }
 
   /**
-   * Enqueues the Machine once its fingerprint differs from `trace`. False: its platform cannot observe all Machines at
+   * Enqueues the Machine once its fingerprint differs from `fingerprint`. False: its platform cannot observe all Machines at
    * once.
    */
   add(machine: Machine, fingerprint: string): boolean {
@@ -131,7 +131,7 @@ export class MachineMonitor {
   }
 
   /**
-   * Subscribes anew each time, because the configuration may have changed. Without `look` or without idle Machines it
+   * Subscribes anew each time, because the configuration may have changed. Without `observe` or without idle Machines it
    * only unsubscribes.
    */
   #listen(at: string, look: (() => void) | undefined): void {

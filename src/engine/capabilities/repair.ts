@@ -10,7 +10,7 @@ export type RepairContext<C = unknown> = StepContext<C> & {
 /** For platforms that can repair existing machines. */
 export interface RepairCapability<C = unknown> {
   /**
-   * Run while an observation shows drift whose `mend` allows a repair, by itself or with approval. A run may end early
+   * Run while an observation shows drift whose `repair` allows a repair, by itself or with approval. A run may end early
    * or restart at any step: each step checks first, and does nothing when nothing has to be repaired.
    */
   readonly steps: readonly Step<RepairContext<C>>[];

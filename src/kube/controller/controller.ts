@@ -32,7 +32,7 @@ export interface ReconcileContext {
 export interface KeySource {
   readonly synced: Promise<void>;
   /**
-   * Passes on the keys of all known objects and every later key. Returns a function that unsubscribes. A `patient` key
+   * Passes on the keys of all known objects and every later key. Returns a function that unsubscribes. A `low` key
    * comes from a resync without a change.
    */
   subscribe(enqueue: (key: ObjectKey, priority: Priority, afterSeconds?: number) => void): () => void;
@@ -76,7 +76,7 @@ export interface ControllerOptions {
 /**
  * Creates a source of the keys that a change concerns. `keys` runs synchronously for each watch event: it must be quick
  * and pure, and must not throw. For `updated`, compare with `change.before` and return nothing for an irrelevant change
- * (e.g. a status that this program wrote). `rest` limits the frequency: one object enqueues keys at most once per
+ * (e.g. a status that this program wrote). `throttle` limits the frequency: one object enqueues keys at most once per
  * interval.
  */
 export function createKeySource<T extends KubeObject>(

@@ -111,8 +111,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key after a failure: with a longer delay for each failure in a row, and not before `atLeastSeconds`. Returns
-   * the number of failures in a row. `baseSeconds` replaces the queue's own; `lane` is `patient` by default.
+   * Adds a key after a failure: with a longer delay for each failure in a row, and not before `minSeconds`. Returns
+   * the number of failures in a row. `baseSeconds` replaces the queue's own; `priority` is `low` by default.
    */
   retry(
     key: string,

@@ -18,7 +18,7 @@ export class KubeConnectionPool {
   readonly #open = new Set<Client>();
   #pools: { readonly fingerprint: string; readonly pools: PoolDispatcher; readonly dispatcher: Dispatcher } | undefined;
 
-  /** `most`: the maximum number of connections for concurrent calls; default: one for each call. */
+  /** `max`: the maximum number of connections for concurrent calls; default: one for each call. */
   constructor(origin: string, max = Number.POSITIVE_INFINITY) {
     this.#origin = origin;
     this.#maxConnections = max;

@@ -1,7 +1,7 @@
 /** Runs work, limited to a maximum at a time; the rest waits in a queue, and leaves it when its signal aborts. */
 export type ConcurrencyLimit = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
-/** A {@link ConcurrencyLimit} of `most`. First come, first served. */
+/** A {@link ConcurrencyLimit} of `max`. First come, first served. */
 export function createConcurrencyLimit(max: number): ConcurrencyLimit {
   let running = 0;
   const line: (() => void)[] = [];

@@ -69,7 +69,7 @@ function isBlank(held: ProvisionedServer): boolean {
   return head.equals(Buffer.alloc(head.length));
 }
 
-/** Expects a rejection for that reason, with the Host and the disk unchanged, and success after `mend`. */
+/** Expects a rejection for that reason, with the Host and the disk unchanged, and success after `repair`. */
 async function isRejectedUntil(held: ProvisionedServer, reason: RegExp, repair: () => void): Promise<void> {
   expect(await release(held)).toMatch(reason);
   expect([holderOf(held), isBlank(held)]).toEqual([held.machine, false]);

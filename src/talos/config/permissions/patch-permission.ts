@@ -6,7 +6,7 @@ export interface PatchPermissionContext {
   readonly labelPrefix: string;
 }
 
-/** `such` completes the sentence "… must be …". */
+/** `description` completes the sentence "… must be …". */
 export interface ValueCheck {
   readonly description: string;
   readonly accepts: (value: unknown, context: PatchPermissionContext) => boolean;

@@ -6,7 +6,7 @@ import { isBase64, isCidr, isDuration } from './formats.ts';
 export type ValueSchema =
   /** Not validated further. */
   | { readonly is: 'any' }
-  /** `such` completes the sentence "it has to be …". */
+  /** `description` completes the sentence "it has to be …". */
   | { readonly is: 'scalar'; readonly description: string; readonly accepts: (value: unknown) => boolean }
   | { readonly is: 'list' | 'map'; readonly of: ValueSchema }
   | ObjectValueSchema;
