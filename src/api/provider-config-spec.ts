@@ -231,7 +231,7 @@ const Access = z
 /** For platforms whose nodes have no other addresses. The rules of other platforms follow from their section. */
 function addressPoolRules() {
   const pooled = platforms
-    .filter((platform) => platform.alwaysNeedsPool)
+    .filter((platform) => platform.network.alwaysNeedsPool)
     .map((platform) => `has(self.${platform.name})`);
   if (pooled.length === 0) return [];
   const where = pooled.join(' || ');
@@ -262,7 +262,9 @@ const imageChecksumRule = {
 };
 
 const platformNames = platforms.map((platform) => platform.name);
-const platformSections = Object.fromEntries(platforms.map((platform) => [platform.name, platform.config.optional()]));
+const platformSections = Object.fromEntries(
+  platforms.map((platform) => [platform.name, platform.config.schema.optional()]),
+);
 
 const Spec = z
   .strictObject({

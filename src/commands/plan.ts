@@ -61,7 +61,7 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   ]);
   const credentials = new Map<string | undefined, SecretStrings>();
   for (const failureDomain of failureDomainsOrDefault(failureDomains))
-    credentials.set(failureDomain, await findCredentials(at, platform.credentialsRef(config, failureDomain)));
+    credentials.set(failureDomain, await findCredentials(at, platform.config.credentialsRef(config, failureDomain)));
   const desired = cluster?.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
   return await planCluster({
     platform,

@@ -30,7 +30,7 @@ async function listReservations({ kube, signal }: ReadOnlySession, name: string)
   const chosen = parsed.success ? choosePlatform(platforms, parsed.data) : undefined;
   if (!parsed.success || !chosen)
     throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name}: see check --provider-config ${name}.`);
-  const { reservedMac } = chosen.platform;
+  const { reservedMac } = chosen.platform.network;
   if (!reservedMac)
     throw new ProviderError(
       'CONFIG_INVALID',

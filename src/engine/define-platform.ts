@@ -1,15 +1,16 @@
 import type { Addressing } from './addressing.ts';
-import type { FailureDomains, InFailureDomain } from './capabilities/failure-domains.ts';
+import type { FailureDomains } from './capabilities/failure-domains.ts';
+import type { GarbageCapability } from './capabilities/garbage.ts';
 import type { HostContext, HostInventory } from './capabilities/hosts.ts';
-import type { OrphanCapability, OrphanContext, OrphanRemovalContext } from './capabilities/orphans.ts';
+import type { MonitorCapability } from './capabilities/monitor.ts';
+import type { OrphanCapability, OrphanRemovalContext } from './capabilities/orphans.ts';
+import type { ClosedPreviewCapability, PreviewCapability } from './capabilities/preview.ts';
 import type { RepairCapability, RepairContext } from './capabilities/repair.ts';
-import type { PlatformContext, StepContext } from './contexts.ts';
+import type { StepContext } from './contexts.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import type { ObserveAllContext } from './observation.ts';
 import type { Platform, PlatformSpec } from './platform.ts';
 import type { Facts, Step } from './step.ts';
 
-const noFailover = Promise.resolve(undefined);
 const defaultAddressing: Addressing = { pool: 'main', endpoint: 'virtual-address' };
 
 /** The part of a context that names the section. */
@@ -20,98 +21,112 @@ interface FailureDomainScoped {
   readonly facts?: Facts;
 }
 
+/** Replaces the section in contexts by the configuration of one failure domain. */
+interface Narrowing<C> {
+  config(section: unknown, failureDomain?: string, facts?: Facts): C;
+  context<T extends FailureDomainScoped>(context: T): T & { config: C };
+  steps<T extends FailureDomainScoped>(list: readonly Step<Omit<T, 'config'> & { config: C }>[]): readonly Step<T>[];
+}
+
 /**
  * Closes over the types of the configuration. Every entry point parses the raw section again, so a step never sees an
  * invalid section, and only its own failure domain of it.
  */
 export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
-  const parse = (section: unknown): S => spec.config.parse(section);
+  const parse = (section: unknown): S => spec.config.schema.parse(section);
   // Without failure domains the steps see the section itself.
   const {
     names = () => [],
     at = (section) => section as unknown as C,
     fieldAt = (_, __, field) => field,
   } = spec.failureDomains ?? ({} as Partial<FailureDomains<S, C>>);
-  const narrow = (section: unknown, failureDomain?: string, facts: Facts = {}): C =>
-    at(parse(section), failureDomain, facts);
-  const typed = <T extends FailureDomainScoped>(context: T) => ({
-    ...context,
-    config: narrow(context.config, context.node?.failureDomain ?? context.failureDomain, context.facts),
-  });
-  const close = <T extends FailureDomainScoped>(step: Step<Omit<T, 'config'> & { config: C }>): Step<T> => ({
-    ...step,
-    run: (context) => step.run(typed(context)),
-  });
-  const renamed = (
-    findings: readonly Diagnostic[],
-    { config, failureDomain }: FailureDomainScoped,
-  ): readonly Diagnostic[] =>
+  const narrow = createNarrowing<C>((section, failureDomain, facts) => at(parse(section), failureDomain, facts));
+  const withFieldPaths = (findings: readonly Diagnostic[], { config, failureDomain }: FailureDomainScoped) =>
     findings.map((finding) => ({ ...finding, field: fieldAt(parse(config), failureDomain, finding.field) }));
-  const closeInventory = ({
-    mayClaim,
-    whyUnsuitable,
-    whyUnusable,
-    listServers,
-    identify,
-    ...tasks
-  }: HostInventory<C>): HostInventory<unknown> => ({
-    mayClaim: (config, labels) => mayClaim(narrow(config), labels),
-    whyUnsuitable: (config, host, node) => whyUnsuitable(narrow(config), host, node),
-    whyUnusable,
-    listServers,
-    identify: (context) => identify(typed(context)),
-    inspect: tasks.inspect.map((step) => close<HostContext>(step)),
-    reboot: tasks.reboot.map((step) => close<HostContext>(step)),
-  });
-  const closeMending = ({ steps: repair, recover, cutPower }: RepairCapability<C>): RepairCapability => ({
-    steps: repair.map((step) => close<RepairContext>(step)),
-    recover: (context) => recover(typed(context)),
-    ...(cutPower && { cutPower: (context: StepContext) => cutPower(typed(context)) }),
-  });
-  const closeOrphans = ({ find, remove }: OrphanCapability<C>): OrphanCapability<unknown> => ({
-    find: (context: OrphanContext) => find(typed(context)),
-    remove: remove.map((step) => close<OrphanRemovalContext>(step)),
-  });
+  const { hosts, repair, garbage, endpoint, loss, network = {} } = spec;
   return {
     name: spec.name,
-    config: spec.config,
+    config: {
+      schema: spec.config.schema,
+      credentialsRef: (section, failureDomain, facts) =>
+        spec.config.credentialsRef(narrow.config(section, failureDomain, facts)),
+      foreignHosts: (section) => spec.config.foreignHosts?.(parse(section)) ?? [],
+    },
+    sizes: (section) => spec.sizes(parse(section)),
+    check: async (context) => withFieldPaths(await spec.check(narrow.context(context)), context),
+    provision: narrow.steps<StepContext>(spec.provision),
+    release: narrow.steps<StepContext>(spec.release),
+    observe: (context) => spec.observe(narrow.context(context)),
     failureDomains: {
       names: (section) => names(parse(section)),
-      at: narrow,
+      at: narrow.config,
       fieldAt: (section, failureDomain, field) => fieldAt(parse(section), failureDomain, field),
     },
-    credentialsRef: (section, failureDomain, facts) => spec.credentialsRef(narrow(section, failureDomain, facts)),
-    sizes: (section) => spec.sizes(parse(section)),
-    foreignHosts: (section) => spec.foreignHosts(parse(section)),
-    addressing: (section) => spec.addressing?.(parse(section)) ?? defaultAddressing,
-    alwaysNeedsPool: spec.addressing === undefined,
-    check: async (context) => renamed(await spec.check(typed(context)), context),
-    preflight: async (context) => renamed((await spec.preflight?.(typed(context))) ?? [], context),
-    provision: spec.provision.map((step) => close<StepContext>(step)),
-    postJoin: (spec.postJoin ?? []).map((step) => close<StepContext>(step)),
-    release: spec.release.map((step) => close<StepContext>(step)),
-    ...(spec.lostReasons && { lostReasons: spec.lostReasons }),
-    ...(spec.unprovenReasons && { unprovenReasons: spec.unprovenReasons }),
-    observe: (context) => spec.observe(typed(context)),
-    preview: async (context) => (await spec.preview?.(typed(context))) ?? [],
-    hardware: (context) => spec.hardware?.(typed(context)),
-    previewShared: async (context) => (await spec.previewShared?.(typed(context))) ?? [],
-    ...(spec.reservedMac && { reservedMac: spec.reservedMac }),
-    ...(spec.hosts && { hosts: closeInventory(spec.hosts) }),
-    ...(spec.repair && { repair: closeMending(spec.repair) }),
-    ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),
-    ...(spec.observeAll && {
-      observeAll: async (context: ObserveAllContext) => (await spec.observeAll?.(typed(context))) ?? [],
-    }),
-    ...(spec.listen && {
-      listen: (context: PlatformContext & InFailureDomain, listener: () => void) =>
-        spec.listen?.(typed(context), listener) ?? (() => {}),
-    }),
-    ...(spec.collectGarbage && {
-      collectGarbage: async (context) => (await spec.collectGarbage?.(typed(context))) ?? [],
-    }),
-    ...(spec.failOverEndpoint && {
-      failOverEndpoint: (context) => spec.failOverEndpoint?.(typed(context)) ?? noFailover,
-    }),
+    network: {
+      ...network,
+      addressing: (section) => network.addressing?.(parse(section)) ?? defaultAddressing,
+      alwaysNeedsPool: network.addressing === undefined,
+    },
+    preflight: async (context) => withFieldPaths((await spec.preflight?.(narrow.context(context))) ?? [], context),
+    postJoin: narrow.steps<StepContext>(spec.postJoin ?? []),
+    monitor: closeMonitor(spec.monitor ?? {}, narrow),
+    preview: closePreview(spec.preview, narrow),
+    ...(loss && { loss }),
+    ...(hosts && { hosts: closeHosts(hosts, narrow) }),
+    ...(repair && { repair: closeRepair(repair, narrow) }),
+    ...(garbage && { garbage: closeGarbage(garbage, narrow) }),
+    ...(endpoint && { endpoint: { failOver: (context) => endpoint.failOver(narrow.context(context)) } }),
   };
 }
+
+function createNarrowing<C>(
+  at: (section: unknown, failureDomain: string | undefined, facts: Facts) => C,
+): Narrowing<C> {
+  const config: Narrowing<C>['config'] = (section, failureDomain, facts = {}) => at(section, failureDomain, facts);
+  const context = <T extends FailureDomainScoped>(given: T) => ({
+    ...given,
+    config: config(given.config, given.node?.failureDomain ?? given.failureDomain, given.facts),
+  });
+  return {
+    config,
+    context,
+    steps: (list) => list.map((step) => ({ ...step, run: (given) => step.run(context(given)) })),
+  };
+}
+
+const closeMonitor = <C>({ observeAll, listen }: MonitorCapability<C>, narrow: Narrowing<C>): Platform['monitor'] => ({
+  ...(observeAll && { observeAll: (context) => observeAll(narrow.context(context)) }),
+  ...(listen && { listen: (context, listener) => listen(narrow.context(context), listener) }),
+});
+
+const closePreview = <C>(preview: PreviewCapability<C> | undefined, narrow: Narrowing<C>): ClosedPreviewCapability => ({
+  machine: async (context) => (await preview?.machine(narrow.context(context))) ?? [],
+  cluster: async (context) => (await preview?.cluster?.(narrow.context(context))) ?? [],
+  hardware: (context) => preview?.hardware?.(narrow.context(context)),
+});
+
+const closeHosts = <C>(hosts: HostInventory<C>, narrow: Narrowing<C>): HostInventory<unknown> => ({
+  mayClaim: (config, labels) => hosts.mayClaim(narrow.config(config), labels),
+  whyUnsuitable: (config, host, node) => hosts.whyUnsuitable(narrow.config(config), host, node),
+  whyUnusable: hosts.whyUnusable,
+  listServers: hosts.listServers,
+  identify: (context) => hosts.identify(narrow.context(context)),
+  inspect: narrow.steps<HostContext>(hosts.inspect),
+  reboot: narrow.steps<HostContext>(hosts.reboot),
+});
+
+const closeRepair = <C>({ steps, recover, cutPower }: RepairCapability<C>, narrow: Narrowing<C>): RepairCapability => ({
+  steps: narrow.steps<RepairContext>(steps),
+  recover: (context) => recover(narrow.context(context)),
+  ...(cutPower && { cutPower: (context) => cutPower(narrow.context(context)) }),
+});
+
+const closeGarbage = <C>({ collect, orphans }: GarbageCapability<C>, narrow: Narrowing<C>): GarbageCapability => ({
+  ...(collect && { collect: (context) => collect(narrow.context(context)) }),
+  ...(orphans && { orphans: closeOrphans(orphans, narrow) }),
+});
+
+const closeOrphans = <C>({ find, remove }: OrphanCapability<C>, narrow: Narrowing<C>): OrphanCapability<unknown> => ({
+  find: (context) => find(narrow.context(context)),
+  remove: narrow.steps<OrphanRemovalContext>(remove),
+});

@@ -42,18 +42,21 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
   });
 
   test('its section is valid in the CRD', () => {
-    expect(toStructuralSchema(platform.config)).toMatchObject({ type: 'object', description: expect.any(String) });
+    expect(toStructuralSchema(platform.config.schema)).toMatchObject({
+      type: 'object',
+      description: expect.any(String),
+    });
   });
 
   test('a section that is no object is rejected before any step runs', async () => {
     for (const bad of [undefined, null, 42, 'x', [], {}]) {
-      expect(platform.config.safeParse(bad).success).toBe(false);
-      expect(() => platform.credentialsRef(bad, undefined)).toThrow();
+      expect(platform.config.schema.safeParse(bad).success).toBe(false);
+      expect(() => platform.config.credentialsRef(bad, undefined)).toThrow();
     }
   });
 
   test('its sizes describe machines', () => {
-    expect(toStructuralSchema(platform.config)).toHaveProperty('properties.sizes.items.properties.name');
+    expect(toStructuralSchema(platform.config.schema)).toHaveProperty('properties.sizes.items.properties.name');
   });
 
   test('its reasons have the format of condition reasons', () => {

@@ -20,12 +20,12 @@ export async function failOverClusterEndpoint(
 ): Promise<string | undefined> {
   const chosen = view.spec && choosePlatform(services.platforms, view.spec);
   const isLed = typeof view.addressing?.endpoint === 'object';
-  if (!chosen?.platform.failOverEndpoint || !isLed) return undefined;
+  if (!chosen?.platform.endpoint || !isLed) return undefined;
   const credentials = findPlatformCredentials(services, chosen.platform, chosen.config);
   if ('missing' in credentials) return credentials.missing;
   const { connections, clock, stores } = services;
   try {
-    return await chosen.platform.failOverEndpoint({
+    return await chosen.platform.endpoint.failOver({
       ...{ config: chosen.config, credentials: credentials.secrets, connections, log, clock, signal },
       controlPlanes: listFailoverCandidates(view),
       hostedServers: () => new Set(stores.hosts.list().map(({ spec }) => spec.serverNumber)),

@@ -23,7 +23,7 @@ function scene(work: (context: GarbageContext) => Promise<readonly string[]> = a
     events: { record: (_: unknown, ...words: string[]) => events.push(words.join(' ')) },
   } as unknown as Services;
   const seen: GarbageContext[] = [];
-  const collectGarbage: GarbageScope['collectGarbage'] = async (context) => {
+  const collect: GarbageScope['collect'] = async (context) => {
     seen.push(context);
     return await work(context);
   };
@@ -37,7 +37,7 @@ function scene(work: (context: GarbageContext) => Promise<readonly string[]> = a
       services,
       aProviderConfig(),
       (failureDomains.length > 0 ? failureDomains : [undefined]).map((failureDomain) => ({
-        collectGarbage,
+        collect,
         check: { ...check, failureDomain },
       })),
     );

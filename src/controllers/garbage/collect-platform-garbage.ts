@@ -1,8 +1,8 @@
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { InFailureDomain } from '../../engine/capabilities/failure-domains.ts';
+import type { GarbageCapability } from '../../engine/capabilities/garbage.ts';
 import type { Closable } from '../../engine/connection.ts';
 import type { PlatformContext } from '../../engine/contexts.ts';
-import type { Platform } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru-map.ts';
@@ -12,7 +12,7 @@ import { findRetainedResources } from './retained-resources.ts';
 
 /** A failure domain of a ProviderConfig in which the platform can collect garbage. */
 export interface GarbageScope {
-  readonly collectGarbage: NonNullable<Platform['collectGarbage']>;
+  readonly collect: NonNullable<GarbageCapability['collect']>;
   readonly check: PlatformContext & InFailureDomain;
 }
 
@@ -72,13 +72,13 @@ export async function collectPlatformGarbage(
 ): Promise<void> {
   const { installation, provider, clock } = services;
   const schedule = collectionScheduleOf(services);
-  for (const { collectGarbage, check } of places.filter((one) =>
+  for (const { collect, check } of places.filter((one) =>
     schedule.isDue(config.metadata.name, one.check.failureDomain, clock),
   )) {
     const needed = () => findResourcesInUse(services, check.signal);
     const keepsakes = () => findRetainedResources(services, check.signal);
     try {
-      for (const sentence of await collectGarbage({
+      for (const sentence of await collect({
         ...check,
         instance: { installation, provider },
         inUse: needed,

@@ -33,7 +33,11 @@ function gather(machine: string, { clusters = [prod], address, notes, configs = 
 describe('evidence of a Machine that does not exist', () => {
   it('is empty if its Cluster is gone, whatever other Clusters exist', async () => {
     const clusters = [aCluster({}, { name: 'other' })];
-    expect(await gather(first, { clusters })).toEqual({ address: undefined, cluster: undefined, needReason: undefined });
+    expect(await gather(first, { clusters })).toEqual({
+      address: undefined,
+      cluster: undefined,
+      needReason: undefined,
+    });
   });
 
   it('contains its claimed address', async () => {

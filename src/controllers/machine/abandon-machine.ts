@@ -23,7 +23,7 @@ export function mayAbandonMachine(
   // Only the ProviderConfig holds the URL and the credentials of a failure domain.
   const lost = [
     'PROVIDER_CONFIG_MISSING',
-    ...(platforms.find(({ name }) => name === spec.platform)?.lostReasons ?? []),
+    ...(platforms.find(({ name }) => name === spec.platform)?.loss?.lostReasons ?? []),
   ];
   return lost.includes(stopReasonOf(stop) ?? '');
 }

@@ -18,7 +18,10 @@ async function release(outcome: StepOutcome, word?: string, unproven = ['ServerU
   const { metadata, ...rest } = aMachine();
   const notes = word === undefined ? {} : { [annotations.approve]: word };
   const machine = { ...rest, metadata: { ...metadata, annotations: notes } };
-  const platform = { release: [{ name: 'claim-checked', run: async () => outcome }], unprovenReasons: unproven } as unknown as Platform;
+  const platform = {
+    release: [{ name: 'claim-checked', run: async () => outcome }],
+    loss: { unprovenReasons: unproven },
+  } as unknown as Platform;
   const [step] = withReleaseApproval(services, machine, platform);
   return { outcome: await step?.run({} as StepContext), events };
 }
@@ -57,11 +60,11 @@ describe('an approval has no effect', () => {
   });
 
   it('on a platform without such reasons: its steps are unchanged', () => {
-    const { unprovenReasons: _, ...platform } = truenas;
+    const { loss: _, ...platform } = truenas;
     expect(withReleaseApproval({} as Services, aMachine(), platform)).toBe(platform.release);
   });
 });
 
 it('each platform names the reasons that a user can approve', () => {
-  expect(hetznerRobot.unprovenReasons).toContain('ServerUnknown');
+  expect(hetznerRobot.loss?.unprovenReasons).toContain('ServerUnknown');
 });

@@ -11,7 +11,7 @@ import type { Services } from '../shared/services.ts';
  * user confirms it. With that annotation the Machine is released and its resources are left untouched.
  */
 export function withReleaseApproval(services: Services, machine: Machine, platform: Platform): Platform['release'] {
-  const { release, unprovenReasons = [] } = platform;
+  const { release, loss: { unprovenReasons = [] } = {} } = platform;
   if (unprovenReasons.length === 0) return release;
   return release.map((step) => withStepApproval(services, machine, unprovenReasons, step));
 }

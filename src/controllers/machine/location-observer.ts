@@ -36,7 +36,7 @@ export class LocationObserver {
 
   /** Whether the platform can observe all Machines of a location at once. */
   canObserve({ platform }: MachineLocation): boolean {
-    return this.#platform(platform)?.observeAll !== undefined;
+    return this.#platform(platform)?.monitor.observeAll !== undefined;
   }
 
   /**
@@ -46,8 +46,8 @@ export class LocationObserver {
     const [first] = all;
     const platform = this.#platform(first?.platform);
     const place = first && platform && this.#describe(platform, first, signal);
-    if (!place || !platform.observeAll) return undefined;
-    const { observeAll } = platform;
+    if (!place || !platform.monitor.observeAll) return undefined;
+    const { observeAll } = platform.monitor;
     return await withDeadline(observeAllDeadlineSeconds, signal, (limit) =>
       observeAll({ ...place, machines: all, signal: limit }),
     );
@@ -60,7 +60,7 @@ export class LocationObserver {
   listen(one: MachineLocation, listener: () => void): (() => void) | undefined {
     const platform = this.#platform(one.platform);
     const place = platform && this.#describe(platform, one, this.#stores.connections.signal);
-    return place && platform.listen?.(place, listener);
+    return place && platform.monitor.listen?.(place, listener);
   }
 
   #describe(

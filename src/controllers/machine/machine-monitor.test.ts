@@ -56,7 +56,7 @@ beforeEach(() => {
   const locations = {
     ...{ clock, provider: 'talos', installation: 'here', namespace: 'openmcp-system', connections: {} },
     log: { error: (fields: object) => woken.push(JSON.stringify(fields)) },
-    platforms: [{ ...truenas, observeAll: glance, listen }],
+    platforms: [{ ...truenas, monitor: { observeAll: glance, listen } }],
     stores: { providerConfigs: { get: () => config }, secrets: { get: () => ({ data: {} }) }, machines },
   } as unknown as Services;
   monitor = new MachineMonitor(locations);

@@ -106,7 +106,9 @@ async function planMachine(
     return { lines: [...lines, { effect: 'refuses', subject: what }], document: undefined };
   }
   try {
-    const hardware = material.platform.hardware(previewContextOf(material, assignment, addresses, assignment.host));
+    const hardware = material.platform.preview.hardware(
+      previewContextOf(material, assignment, addresses, assignment.host),
+    );
     return { lines, document: hardware && renderPlannedConfig(material.sources, assignment, hardware, addresses) };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
@@ -121,7 +123,7 @@ async function previewMachine(
   ...[material, assignment, addresses, host]: Parameters<typeof previewContextOf>
 ): Promise<readonly PreviewLine[]> {
   const lines = await unknownOnError(
-    material.platform.preview(previewContextOf(material, assignment, addresses, host)),
+    material.platform.preview.machine(previewContextOf(material, assignment, addresses, host)),
   );
   return isProvisioned(assignment.machine?.status?.progress) ? lines.map(asExisting) : lines;
 }
@@ -161,7 +163,7 @@ async function previewShared(
     host && lines.every(({ effect }) => effect !== 'refuses') ? [{ role: slot.role, host }] : [],
   );
   return await unknownOnError(
-    platform.previewShared({
+    platform.preview.cluster({
       ...target,
       credentials: credentialsAt(undefined),
       machines,

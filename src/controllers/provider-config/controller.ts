@@ -92,12 +92,12 @@ async function assessConfig(
       unreachable: [],
     };
   }
-  const { name: platform, orphans, collectGarbage } = looked.chosen.platform;
+  const { name: platform, garbage: { orphans, collect } = {} } = looked.chosen.platform;
   const { state, checks, unreachable } = await checkPlatform(services, looked.chosen, context);
   return {
     states: [conditionTrue('ConfigValid'), state],
     sections: orphans ? checks.map((check) => ({ platform, orphans, check })) : [],
-    failureDomains: collectGarbage ? checks.map((check) => ({ collectGarbage, check })) : [],
+    failureDomains: collect ? checks.map((check) => ({ collect, check })) : [],
     unreachable,
   };
 }

@@ -18,3 +18,12 @@ export type EndpointFailoverContext<C = unknown> = PlatformContext<C> & {
   /** Numbers of all servers that have a Host. */
   hostedServers(): ReadonlySet<number>;
 };
+
+/** For platforms that route the endpoint of a cluster to one of its control planes. */
+export interface EndpointCapability<C = unknown> {
+  /**
+   * Routes the endpoint to a working control plane, unless it already is. Called while the endpoint does not answer.
+   * Returns a sentence on the action taken, if any. Does not wait for its completion.
+   */
+  failOver(context: EndpointFailoverContext<C>): Promise<string | undefined>;
+}

@@ -2,6 +2,7 @@ import type { PlatformContext } from '../contexts.ts';
 import type { NodeSpec, Owner } from '../node.ts';
 import type { Facts } from '../step.ts';
 import type { InFailureDomain } from './failure-domains.ts';
+import type { OrphanCapability } from './orphans.ts';
 
 /** Resources that many machines share and that must not be removed while one of them needs them. */
 export interface ResourcesInUse {
@@ -43,3 +44,11 @@ export type GarbageContext<C = unknown> = PlatformContext<C> &
     /** The retained resources that may be deleted once nothing of their machine exists. */
     retained(): Promise<readonly RetainedResource[]>;
   };
+
+/** For platforms where resources outlive their use. */
+export interface GarbageCapability<C = unknown> {
+  /** Removes resources that machines shared and that no machine needs. Returns a sentence for each. Default: nothing. */
+  collect?(context: GarbageContext<C>): Promise<readonly string[]>;
+  /** Resources that were left without a Machine. Absent: none can be. */
+  readonly orphans?: OrphanCapability<C>;
+}

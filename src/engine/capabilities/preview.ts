@@ -1,6 +1,6 @@
 import type { PlatformContext, StepContext } from '../contexts.ts';
 import type { HostView } from '../host.ts';
-import type { NodeSpec } from '../node.ts';
+import type { NodeHardware, NodeSpec } from '../node.ts';
 
 /** The predicted effect on one resource. */
 export interface PreviewLine {
@@ -34,3 +34,18 @@ export type ClusterPreviewContext<C = unknown> = PlatformContext<C> & {
   /** Numbers of all servers that have a Host. */
   hostedServers(): ReadonlySet<number>;
 };
+
+/** For platforms that can tell what the creation of a machine would do. */
+export interface PreviewCapability<C> {
+  /** Read-only: the effects on existing resources if a machine were created now. */
+  machine(context: PreviewContext<C>): Promise<readonly PreviewLine[]>;
+  /** Read-only: the same for the resources that the machines of a cluster share. Default: nothing. */
+  cluster?(context: ClusterPreviewContext<C>): Promise<readonly PreviewLine[]>;
+  /**
+   * The hardware that a machine's configuration would be rendered for. Default, and undefined: unknown before the
+   * machine is created.
+   */
+  hardware?(context: PreviewContext<C>): NodeHardware | undefined;
+}
+
+export type ClosedPreviewCapability = Required<PreviewCapability<unknown>>;

@@ -14,29 +14,32 @@ import { approvableReleaseReasons } from './steps/release-proof.ts';
 /** Talos nodes on dedicated servers of Hetzner Robot. README.md describes the steps. */
 export const hetznerRobot: Platform = definePlatform({
   name: 'hetznerRobot',
-  config: RobotConfig,
-  credentialsRef: (config) => config.credentialsRef.name,
-  sizes: (config) => config.sizes.map((size) => size.name),
-  foreignHosts: (config) => [
-    { field: 'hetznerRobot.url', host: new URL(config.url).hostname.replace(/^\[(.*)\]$/, '$1') },
-  ],
-  addressing: (config) => {
-    const endpoint = endpointModeOf(config);
-    return {
-      pool: config.vswitch ? 'private' : 'none',
-      endpoint:
-        endpoint === 'failover'
-          ? { field: 'hetznerRobot.failoverAddress', host: config.failoverAddress ?? '' }
-          : endpoint,
-    };
+  config: {
+    schema: RobotConfig,
+    credentialsRef: (config) => config.credentialsRef.name,
+    foreignHosts: (config) => [
+      { field: 'hetznerRobot.url', host: new URL(config.url).hostname.replace(/^\[(.*)\]$/, '$1') },
+    ],
   },
+  sizes: (config) => config.sizes.map((size) => size.name),
   check,
   provision,
   release,
-  unprovenReasons: approvableReleaseReasons,
   observe,
-  preview,
-  previewShared: previewCluster,
+  network: {
+    addressing: (config) => {
+      const endpoint = endpointModeOf(config);
+      return {
+        pool: config.vswitch ? 'private' : 'none',
+        endpoint:
+          endpoint === 'failover'
+            ? { field: 'hetznerRobot.failoverAddress', host: config.failoverAddress ?? '' }
+            : endpoint,
+      };
+    },
+  },
+  loss: { unprovenReasons: approvableReleaseReasons },
+  preview: { machine: preview, cluster: previewCluster },
   hosts: inventory,
-  failOverEndpoint,
+  endpoint: { failOver: failOverEndpoint },
 });

@@ -21,26 +21,27 @@ import { cutPower, recover, repair } from './steps/repair/repair.ts';
 /** Talos nodes as virtual machines on TrueNAS systems. README.md describes the steps. */
 export const truenas: Platform = definePlatform({
   name: 'truenas',
-  config: TrueNasSection,
-  failureDomains: systemFailureDomains,
-  credentialsRef: (config) => config.credentialsRef.name,
+  config: {
+    schema: TrueNasSection,
+    credentialsRef: (config) => config.credentialsRef.name,
+    foreignHosts: (section) =>
+      systemsOf(section).map(({ config, path }) => ({ field: `${path}.url`, host: hostNameOf(config) })),
+  },
   sizes: (section) => section.sizes.map((size) => size.name),
-  foreignHosts: (section) =>
-    systemsOf(section).map(({ config, path }) => ({ field: `${path}.url`, host: hostNameOf(config) })),
   check,
-  preflight,
   provision,
-  postJoin,
   release,
-  lostReasons: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
-  unprovenReasons,
   observe,
-  observeAll,
-  listen: (context, listener) => connectTrueNas(context).onChange(listener),
+  failureDomains: systemFailureDomains,
+  network: { reservedMac },
+  preflight,
+  postJoin,
+  loss: {
+    lostReasons: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
+    unprovenReasons,
+  },
+  monitor: { observeAll, listen: (context, listener) => connectTrueNas(context).onChange(listener) },
+  preview: { machine: preview, hardware: previewHardware },
   repair: { steps: repair, recover, cutPower },
-  preview,
-  hardware: previewHardware,
-  reservedMac,
-  collectGarbage: collectSystemGarbage,
-  orphans: { find: findOrphans, remove: release },
+  garbage: { collect: collectSystemGarbage, orphans: { find: findOrphans, remove: release } },
 });

@@ -32,7 +32,7 @@ describe('processors of a machine on TrueNAS', () => {
       host: undefined,
       hostedServers: () => new Set<number>(),
     };
-    const [machine] = await truenas.preview(context);
+    const [machine] = await truenas.preview.machine(context);
     expect(machine?.subject).toContain('8 CPUs (2 sockets, 2 threads for each core, Haswell), 4096 MiB');
   });
 

@@ -74,7 +74,12 @@ async function userVolumes(): Promise<{ name: string; provisioning: { diskSelect
   const step = truenas.provision.find(({ name }) => name === 'address-claimed');
   const outcome = await step?.run(context);
   const facts = outcome?.kind === 'done' ? (outcome.facts ?? {}) : {};
-  const hardware = truenas.hardware({ ...context, facts, host: undefined, hostedServers: () => new Set<number>() });
+  const hardware = truenas.preview.hardware({
+    ...context,
+    facts,
+    host: undefined,
+    hostedServers: () => new Set<number>(),
+  });
   if (!hardware) throw new Error('no hardware');
   const config = renderMachineConfig(exampleConfigInput(await exampleSecretsBundle(), { hardware })).reveal();
   return parseAllDocuments(config).flatMap((one) => (one.get('kind') === 'UserVolumeConfig' ? [one.toJS()] : []));
@@ -218,14 +223,14 @@ describe('data disks', () => {
     await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
     const context = new TrueNasProviderProcess().context('shop-cp-0', {}, change);
     const ours = { installation: context.owner.installation, provider: context.owner.provider };
-    const [orphan] = await truenas.orphans!.find({
+    const [orphan] = await truenas.garbage!.orphans!.find({
       ...context,
       failureDomain: undefined,
       instance: ours,
       isKnown: () => false,
     });
     expect(orphan?.resources).toContain(`zvol ${namesOf(durable)[0]}`);
-    for (const step of truenas.orphans!.remove) {
+    for (const step of truenas.garbage!.orphans!.remove) {
       expect(await step.run({ ...context, facts: orphan?.facts ?? {} }), step.name).toMatchObject({ kind: 'done' });
     }
     expect(remainingState()).toBe(before);
@@ -323,6 +328,7 @@ describe('data disks', () => {
     const foresee = (machines: number) =>
       truenas.preflight({
         ...context,
+        failureDomain: undefined,
         machines: Array.from({ length: machines }, () => machine),
         talos: context.node.talos,
         isPoolAddress: () => false,

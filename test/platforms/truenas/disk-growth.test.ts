@@ -97,16 +97,16 @@ describe('a member of a cluster', () => {
       `With the annotation ${annotations.approve}: RestartDue on the Machine it is shut down`,
     );
     changes();
-    kept.wish({ mend: 'RestartDue' });
+    kept.wish({ approve: 'RestartDue' });
     expect(await kept.rest()).toMatchObject(healthyObservation);
-    expect([changes(), guestDiskGiB(), kept.events]).toEqual([['vm.stop', 'vm.start'], [60], ['Mended']]);
+    expect([changes(), guestDiskGiB(), kept.events]).toEqual([['vm.stop', 'vm.start'], [60], ['Repaired']]);
   });
 
   it('T43, T23: is restarted completely in maintenance too after approval, and not touched then', async () => {
     const kept = await startMember({ now: sized(60) });
     await kept.rest();
     changes();
-    kept.wish({ mend: 'RestartDue', maintenance: 'true' });
+    kept.wish({ approve: 'RestartDue', maintenance: 'true' });
     expect(await kept.rest()).toMatchObject(healthyObservation);
     expect([changes(), guestDiskGiB()]).toEqual([['vm.stop', 'vm.start'], [60]]);
     await off();
@@ -118,7 +118,7 @@ describe('a member of a cluster', () => {
   it('T43: is started again after an approved stop, whatever happens to the approval and the process', async () => {
     const kept = await startMember({ now: sized(60) });
     await kept.rest();
-    kept.wish({ mend: 'RestartDue', maintenance: 'true' });
+    kept.wish({ approve: 'RestartDue', maintenance: 'true' });
     while (!changes().includes('vm.stop')) {
       await kept.once();
       await fixtureClock.sleep(1000);
@@ -210,7 +210,7 @@ describe('a member of a cluster', () => {
       `With the annotation ${annotations.approve}: RawDiskSmaller on the Machine it is grown.`,
     );
     expect([sizeOf('boot'), sizeOf('disk-data'), sizeOf('disk-osd')]).toEqual([40, 70, 60]);
-    kept.wish({ mend: 'RawDiskSmaller,RestartDue' });
+    kept.wish({ approve: 'RawDiskSmaller,RestartDue' });
     expect(await kept.rest()).toMatchObject(healthyObservation);
     expect([sizeOf('disk-osd'), guestDiskGiB()]).toEqual([80, [40, 70, 80]]);
     expect(kept.fact['disks']).toMatch(/^tank\/\S+\/disk-data:70 fast\/\S+\/disk-osd:80:raw$/);
@@ -218,14 +218,14 @@ describe('a member of a cluster', () => {
 
   it('T23: keeps the approval while TrueNAS rejects the growth', async () => {
     const now = sized(40, disks(50, 80));
-    const kept = await startMember({ made: sized(40, disks(50, 60)), now, wishes: { mend: 'RawDiskSmaller' } });
+    const kept = await startMember({ made: sized(40, disks(50, 60)), now, wishes: { approve: 'RawDiskSmaller' } });
     await nasFixture.room.fillPool('fast', gibibyte);
     expect(await kept.rest()).toMatchObject({ reasons: ['RawDiskSmaller'] });
     expect([kept.machine.metadata.annotations, kept.events]).toEqual([{ [annotations.approve]: 'RawDiskSmaller' }, []]);
     await nasFixture.room.fillPool('fast', 500 * gibibyte);
     kept.process = new TrueNasProviderProcess(later(11));
     expect(await kept.rest()).toMatchObject({ reasons: ['RestartDue'] });
-    expect([sizeOf('disk-osd'), kept.events]).toEqual([80, ['Mended']]);
+    expect([sizeOf('disk-osd'), kept.events]).toEqual([80, ['Repaired']]);
   });
 
   it('T23: whose size is gone, or has a disk less, is unchanged', async () => {

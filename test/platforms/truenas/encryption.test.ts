@@ -221,7 +221,7 @@ describe('an encrypted machine', () => {
     const told = await keeping.rest();
     expect(told).toMatchObject({ reasons: ['VmGone'], words: expect.stringMatching(/is still there/) });
     expect(areLocked()).toEqual([false, false]);
-    keeping.wish({ mend: 'VmGone' });
+    keeping.wish({ approve: 'VmGone' });
     expect(await keeping.rest()).toMatchObject(healthyObservation);
     expect(isOn()).toBe(true);
   });
@@ -303,7 +303,11 @@ describe('an encrypted machine', () => {
     expect([roots(), diskKeyStore.secrets.size]).toEqual([[], 0]);
     const foreseen = async (name: string, facts: Facts) => {
       const context = new TrueNasProviderProcess().context(name, facts, change);
-      const lines = await truenas.preview({ ...context, host: undefined, hostedServers: () => new Set<number>() });
+      const lines = await truenas.preview.machine({
+        ...context,
+        host: undefined,
+        hostedServers: () => new Set<number>(),
+      });
       return lines.find(({ subject }) => subject.startsWith('dataset '))?.subject;
     };
     expect(await foreseen(machine, keeping.durable.progress?.facts ?? {})).not.toMatch(/encrypted/);

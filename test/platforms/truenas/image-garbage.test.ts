@@ -32,7 +32,9 @@ async function collectAt(
 ) {
   const later = { ...fixtureClock, now: () => new Date(begin + hour * 3_600_000) };
   const context = { ...process.context('none', {}), clock: later, failureDomain: undefined, instance: ours };
-  return (await truenas.collectGarbage?.({ ...context, inUse: async () => needed(), retained: async () => [] })) ?? [];
+  return (
+    (await truenas.garbage?.collect?.({ ...context, inUse: async () => needed(), retained: async () => [] })) ?? []
+  );
 }
 
 /** Creates an image in the cache; its only machine has been deleted. */

@@ -54,7 +54,7 @@ describe('a machine on TrueNAS', () => {
     );
     expect(machine?.nics).toMatchObject([{ mac: durable.progress?.facts['mac'], bridge: 'br0' }]);
     expect(await truenas.observe(process.context('shop-cp-0', durable.progress!.facts))).toEqual({
-      ...{ exists: true, runs: true, run: expect.any(String), drift: [], trace: expect.any(String) },
+      ...{ exists: true, runs: true, run: expect.any(String), drift: [], fingerprint: expect.any(String) },
     });
 
     expect(await process.walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });

@@ -23,14 +23,18 @@ export class MemberFixture {
   /** The changes of its ProviderConfig. */
   change: object;
 
-  constructor(durable: MachineRecord, desiredSpecs: { mend?: string; maintenance?: string } = {}, change: object = {}) {
+  constructor(
+    durable: MachineRecord,
+    desiredSpecs: { approve?: string; maintenance?: string } = {},
+    change: object = {},
+  ) {
     this.durable = durable;
     this.change = change;
     this.machine = { metadata: { name: 'shop-cp-0', annotations: {} } } as unknown as Machine;
     this.wish(desiredSpecs);
   }
 
-  wish({ mend: repair, maintenance }: { mend?: string; maintenance?: string }): void {
+  wish({ approve: repair, maintenance }: { approve?: string; maintenance?: string }): void {
     const all = { [annotations.approve]: repair, [annotations.maintenance]: maintenance };
     const given = Object.entries(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
     this.machine.metadata.annotations = Object.fromEntries(given);

@@ -51,7 +51,7 @@ describe('network cards of a machine on TrueNAS', () => {
       { mac: macs?.[2], addresses: [], dhcp: false, mtu: 9000 },
     ]);
     const told = { ...process.context('shop-cp-0', durable.progress!.facts, change), host: undefined };
-    const lines = await truenas.preview({ ...told, hostedServers: () => new Set<number>() });
+    const lines = await truenas.preview.machine({ ...told, hostedServers: () => new Set<number>() });
     expect(lines.slice(4).map(({ subject }) => subject)).toEqual([
       `network card ${macs?.[1]} at br1, address by DHCP`,
       `network card ${macs?.[2]} at vlan50, no address`,
@@ -104,7 +104,7 @@ describe('network cards of a machine on TrueNAS', () => {
       reasons: ['DeviceMissing'],
       words: expect.stringMatching(/^Its network card 2, at br1/),
     });
-    kept.wish({ mend: 'DeviceMissing' });
+    kept.wish({ approve: 'DeviceMissing' });
     expect(await kept.rest()).toMatchObject({ reasons: [] });
     expect(nasFixture.runner.started.at(-1)?.nics).toHaveLength(2);
     for (const { attributes } of nasFixture.room.nas.devices.values())
@@ -114,7 +114,7 @@ describe('network cards of a machine on TrueNAS', () => {
       reasons: ['CardMoved'],
       words: expect.stringContaining('network card 2'),
     });
-    kept.wish({ mend: 'CardMoved' });
+    kept.wish({ approve: 'CardMoved' });
     expect(await kept.rest()).toMatchObject({ reasons: [] });
     const cards = [...nasFixture.room.nas.devices.values()].flatMap(({ attributes }) => attributes['nic_attach'] ?? []);
     expect(cards).toEqual(['br0', 'br1']);

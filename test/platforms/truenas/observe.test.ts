@@ -38,7 +38,7 @@ async function observeInBulk(facts: Facts, process = new TrueNasProviderProcess(
     owner: { ...owner, machine: 'shop-cp-1' },
     facts: { ...facts, vm: 'other', dataset: 'tank/talos/x' },
   };
-  const fingerprints = await truenas.observeAll?.({
+  const fingerprints = await truenas.monitor.observeAll?.({
     ...context,
     failureDomain: undefined,
     machines: [other, { owner, facts }],
@@ -193,7 +193,7 @@ describe('a machine that is observed', () => {
     nasFixture.switchboard.calls.length = 0;
     expect(await observeReasons(process, facts)).toMatchObject({
       ...expected,
-      trace: fingerprint,
+      fingerprint,
       words: expect.stringMatching(words),
     });
     expect(nasFixture.switchboard.calls.map(({ name }) => name).sort()).toEqual([
@@ -285,7 +285,7 @@ it('a machine that becomes idle between two equal observations is observed as we
     { owner: { ...owner, machine: 'shop-cp-1' }, facts: other },
   ];
   const see = async (machines: typeof both) =>
-    (await truenas.observeAll?.({ ...context, failureDomain: undefined, machines })) ?? [];
+    (await truenas.monitor.observeAll?.({ ...context, failureDomain: undefined, machines })) ?? [];
   const [alone] = await see(both.slice(0, 1));
   const together = await see(both);
   expect(together).toEqual([alone, expect.stringMatching(/./)]);

@@ -122,7 +122,7 @@ export class OrphanRemovalFixture {
     const { facts: _, owner: __, node: ___, ...context } = process.context('none', {}, change);
     const services = this.#services(process);
     const check = { ...context, failureDomain: undefined };
-    const ground = { platform: 'truenas', orphans: truenas.orphans!, check };
+    const ground = { platform: 'truenas', orphans: truenas.garbage!.orphans!, check };
     const report = await collectOrphans(services, new OrphanScanSchedule(services.clock), config, [ground]);
     if (!report) throw new Error('there was no look');
     const { orphans = null, orphanCount = null } = report.listed;

@@ -18,7 +18,7 @@ const ours = { installation: 'installation-1', provider: 'talos' };
 /** The orphans when only the Machines of these names are known. */
 async function findOrphans(known: readonly string[] = [], change: object = {}, mark = ours) {
   const context = new TrueNasProviderProcess().context('none', {}, change);
-  return await truenas.orphans!.find({
+  return await truenas.garbage!.orphans!.find({
     ...context,
     failureDomain: undefined,
     instance: mark,
@@ -44,8 +44,8 @@ describe.each(testedReleases)('on TrueNAS %s', (version) => {
     expect(await findOrphans(['shop-cp-1'])).toEqual([
       {
         machine: 'shop-cp-0',
-        what: [`virtual machine ${vm} (RUNNING)`, `dataset ${dataset}`, `zvol ${dataset}/boot`],
-        runs: true,
+        resources: [`virtual machine ${vm} (RUNNING)`, `dataset ${dataset}`, `zvol ${dataset}/boot`],
+        isRunning: true,
         facts: { system: gone.progress?.facts['system'], vm, dataset, joined: true, roots: factOf(gone, 'roots') },
       },
     ]);
@@ -67,7 +67,7 @@ describe('what remains of a missing Machine', () => {
     await startTrueNasPlatformFixture();
     await provisionUpTo(step);
     const [orphan] = await findOrphans();
-    expect(orphan).toMatchObject({ machine: 'shop-cp-0', runs: false });
+    expect(orphan).toMatchObject({ machine: 'shop-cp-0', isRunning: false });
     expect(orphan?.resources.map((words) => words.split(' ')[0])).toEqual(kinds);
   });
 
@@ -76,16 +76,16 @@ describe('what remains of a missing Machine', () => {
     const durable = await provision('shop-cp-0');
     const client = await nasFixture.login();
     await client.call('vm.update', durable.progress?.facts['vmId'] ?? 1, { description: 'do not touch' });
-    expect(await findOrphans()).toMatchObject([{ machine: 'shop-cp-0', runs: true }]);
+    expect(await findOrphans()).toMatchObject([{ machine: 'shop-cp-0', isRunning: true }]);
   });
 
   it('is not idle while the state of its virtual machine is unknown', async () => {
     await startTrueNasPlatformFixture();
     await provision('shop-cp-0');
     await nasFixture.room.powerOff(String([...nasFixture.room.nas.vms.values()][0]?.row['name']));
-    expect(await findOrphans()).toMatchObject([{ runs: false }]);
+    expect(await findOrphans()).toMatchObject([{ isRunning: false }]);
     Object.assign(nasFixture.room.nas, { hasKvm: false });
-    expect(await findOrphans()).toMatchObject([{ runs: true }]);
+    expect(await findOrphans()).toMatchObject([{ isRunning: true }]);
   });
 
   it('is an orphan of the ProviderConfig of its system, and of no other', async () => {
@@ -105,7 +105,7 @@ describe('what remains of a missing Machine', () => {
     await nasFixture.room.powerOff(factOf(durable, 'vm'));
     const client = await nasFixture.login();
     await client.call('pool.dataset.delete', factOf(durable, 'dataset'), { recursive: true });
-    expect(await findOrphans()).toMatchObject([{ what: [expect.stringContaining('virtual machine')] }]);
+    expect(await findOrphans()).toMatchObject([{ resources: [expect.stringContaining('virtual machine')] }]);
     expect(await findOrphans([], { datasetPrefix: 'other' })).toEqual([]);
   });
 });

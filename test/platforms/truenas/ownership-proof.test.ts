@@ -160,7 +160,7 @@ it('an orphan does not count as removed on another system of the same name', asy
   await startTrueNasPlatformFixture();
   const durable = await newMachine();
   const find = () =>
-    truenas.orphans!.find({
+    truenas.garbage!.orphans!.find({
       ...new TrueNasProviderProcess().context('none', {}),
       ...{
         failureDomain: undefined,

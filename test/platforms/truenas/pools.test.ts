@@ -116,7 +116,7 @@ describe('the pool of a machine', () => {
     await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
     const context = new TrueNasProviderProcess().context('shop-cp-0', {}, change);
     const ours = { installation: context.owner.installation, provider: context.owner.provider };
-    const [orphan] = await truenas.orphans!.find({
+    const [orphan] = await truenas.garbage!.orphans!.find({
       ...context,
       failureDomain: undefined,
       instance: ours,
@@ -124,7 +124,7 @@ describe('the pool of a machine', () => {
     });
     expect(orphan).toMatchObject({ facts: { dataset: durable.progress?.facts['dataset'] } });
     expect(orphan).not.toHaveProperty('doubt');
-    for (const step of truenas.orphans!.remove) await step.run({ ...context, facts: orphan?.facts ?? {} });
+    for (const step of truenas.garbage!.orphans!.remove) await step.run({ ...context, facts: orphan?.facts ?? {} });
     expect([...nasFixture.room.nas.datasets.keys()].filter((id) => id.includes('shop_cp_0'))).toEqual([]);
     expect(nasFixture.room.nas.vms.size).toBe(0);
   });

@@ -47,7 +47,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       const kept = new MemberFixture(await provisionMember());
       const once = async () => {
         await lose();
-        kept.wish({ mend: repair });
+        kept.wish({ approve: repair });
         expect(await kept.rest()).toMatchObject({ reasons: [] });
       };
       await once();
@@ -67,7 +67,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
         const { kept, made, calls } = await rehearse(repair, lose);
         for (const { name, at } of drawn(calls)) {
           await lose();
-          kept.wish({ mend: repair });
+          kept.wish({ approve: repair });
           kept.process = new TrueNasProviderProcess();
           const dying = kept.process;
           const hush = faultAtCall(at, () => {
@@ -94,7 +94,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
         const { kept, made, calls } = await rehearse(repair, lose);
         for (const { name, at } of drawn(calls)) {
           await lose();
-          kept.wish({ mend: repair });
+          kept.wish({ approve: repair });
           kept.process = new TrueNasProviderProcess();
           const words = `truenas ${name}, number ${at} of ${repair}`;
           const hush = faultAtCall(at, (call) =>

@@ -37,7 +37,7 @@ function changes(): string[] {
 const healthyObservation = { reasons: [], seconds: 45, verdict: { kind: 'finished', progress: { plan: 'provision' } } };
 
 async function startMember(
-  desiredSpecs: { mend?: string; maintenance?: string } = {},
+  desiredSpecs: { approve?: string; maintenance?: string } = {},
   version = '25.10',
 ): Promise<MemberFixture> {
   await startTrueNasPlatformFixture({ version });
@@ -66,12 +66,12 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
       `With the annotation ${annotations.approve}: DeviceMissing on the Machine it is shut down`,
     );
     expect([stateOf(), changes()]).toEqual(['on', []]);
-    kept.wish({ mend: 'DeviceMissing' });
+    kept.wish({ approve: 'DeviceMissing' });
     expect(await kept.rest()).toMatchObject(healthyObservation);
     const made = changes();
     expect(made[0]).toBe('vm.stop');
     expect(made.slice(-3)).toEqual(['vm.device.create', 'vm.device.create', 'vm.start']);
-    expect([stateOf(), toJsonText(stateSummary()), kept.events]).toEqual(['on', before, ['Mended']]);
+    expect([stateOf(), toJsonText(stateSummary()), kept.events]).toEqual(['on', before, ['Repaired']]);
     expect(kept.machine.metadata.annotations).toEqual({});
     expect(nasFixture.runner.started.at(-1)).toMatchObject({ disks: [{}], nics: [{ mac: kept.fact['mac'] }] });
   });
@@ -81,7 +81,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
     await nasFixture.room.loseVm(nameOf());
     expect(await kept.rest()).toMatchObject({ reasons: ['VmGone'], words: expect.stringMatching(/is still there/) });
     expect(changes()).toEqual([]);
-    kept.wish({ mend: 'VmGone' });
+    kept.wish({ approve: 'VmGone' });
     expect(await kept.rest()).toMatchObject(healthyObservation);
     expect(changes()).toEqual(['vm.create', 'vm.device.create', 'vm.device.create', 'vm.start']);
     const disk = { path: expect.stringMatching(/shop_cp_0_\w+\/boot/) };
@@ -114,11 +114,11 @@ describe('a member of a cluster', () => {
   });
 
   it('T43, T42: that is in maintenance is repaired after approval, and stays off', async () => {
-    const kept = await startMember({ maintenance: 'true', mend: 'DeviceMissing' });
+    const kept = await startMember({ maintenance: 'true', approve: 'DeviceMissing' });
     await off();
     removeDevice('NIC');
     expect(await kept.rest()).toMatchObject({ reasons: ['InMaintenance', 'PoweredOff'] });
-    expect([stateOf(), changes(), kept.events]).toEqual(['off', ['vm.device.create'], ['Mended']]);
+    expect([stateOf(), changes(), kept.events]).toEqual(['off', ['vm.device.create'], ['Repaired']]);
   });
 
   it('T42: that was switched off with a device missing gets it back before it starts', async () => {
@@ -136,7 +136,7 @@ describe('a member of a cluster', () => {
     nasFixture.room.nas.links.set('br9', { ...nasFixture.room.nas.links.get('br0')!, name: 'br9' });
     expect(await kept.rest()).toMatchObject({ reasons: ['CardMoved'] });
     expect([stateOf(), cardsAt(), changes()]).toEqual(['on', 'br9', ['vm.start']]);
-    kept.wish({ mend: ' CardMoved ,' });
+    kept.wish({ approve: ' CardMoved ,' });
     expect(await kept.rest()).toMatchObject(healthyObservation);
     expect([stateOf(), cardsAt()]).toEqual(['on', 'br0']);
   });
@@ -147,7 +147,7 @@ describe('a member of a cluster', () => {
     changes();
     expect(await kept.rest()).toMatchObject({ reasons: ['Suspended'] });
     expect([stateOf(), changes()]).toEqual(['suspended', []]);
-    kept.wish({ mend: 'Suspended' });
+    kept.wish({ approve: 'Suspended' });
     expect(await kept.rest()).toMatchObject(healthyObservation);
     expect([stateOf(), changes()]).toEqual(['on', ['vm.resume']]);
   });
@@ -253,7 +253,7 @@ describe('a member of a cluster', () => {
       },
     ],
   ])('T42, T46: is not touched where %s, despite any approval', async (_, reason, breakIt) => {
-    const kept = await startMember({ mend: 'PoweredOff,DeviceMissing,VmGone,VmTwice,DiskGone,BootOrder' });
+    const kept = await startMember({ approve: 'PoweredOff,DeviceMissing,VmGone,VmTwice,DiskGone,BootOrder' });
     await breakIt();
     changes();
     const before = toJsonText(dumpNas());

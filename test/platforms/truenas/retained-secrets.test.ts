@@ -48,7 +48,7 @@ async function collectOnce(kept: readonly Omit<RetainedResource, 'deleteIfUnneed
     instance: ours,
   };
   nasFixture.switchboard.calls.length = 0;
-  await truenas.collectGarbage?.({ ...context, inUse: async () => undefined, retained: async () => retained });
+  await truenas.garbage?.collect?.({ ...context, inUse: async () => undefined, retained: async () => retained });
   expect(nasFixture.switchboard.calls.filter(({ name }) => changingCallPattern.test(name))).toEqual([]);
   return gone;
 }

@@ -74,7 +74,7 @@ class PlacedProcess extends TrueNasProviderProcess {
     const base = super.context(machine, facts);
     // The key of another system would be rejected.
     const { username, apiKey } = keyOf(
-      truenas.credentialsRef(this.#section, this.#failureDomain, facts) === 'key-west' ? secondNas : nasFixture,
+      truenas.config.credentialsRef(this.#section, this.#failureDomain, facts) === 'key-west' ? secondNas : nasFixture,
     );
     const credentials = { username: new SecretString(username), apiKey: new SecretString(apiKey) };
     return { ...base, config: this.#section, credentials, node: { ...base.node, failureDomain: this.#failureDomain } };

@@ -23,7 +23,7 @@ export function findPlatformCredentials(
   section: unknown,
   { failureDomain, facts }: CredentialsScope = {},
 ): { secrets: SecretStrings } | { missing: string } {
-  const name = platform.credentialsRef(section, failureDomain, facts);
+  const name = platform.config.credentialsRef(section, failureDomain, facts);
   const object = services.stores.secrets.get({ namespace: services.namespace, name });
   if (!object) {
     const field = platform.failureDomains.fieldAt(section, failureDomain, `${platform.name}.credentialsRef`);

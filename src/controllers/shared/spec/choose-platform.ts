@@ -19,8 +19,8 @@ export function choosePlatform(platforms: readonly Platform[], spec: ProviderCon
   const config = given.section;
   const section = {
     sizes: platform.sizes(config),
-    hosts: platform.foreignHosts(config),
-    addressing: platform.addressing(config),
+    hosts: platform.config.foreignHosts(config),
+    addressing: platform.network.addressing(config),
   };
   return { platform, config, section };
 }
@@ -29,5 +29,7 @@ export function choosePlatform(platforms: readonly Platform[], spec: ProviderCon
 export function addressingOf(platforms: readonly Platform[], spec: ProviderConfigSpec): Addressing | undefined {
   const given = findPlatformSection(spec);
   const platform = platforms.find(({ name }) => name === given?.name);
-  return given && platform?.config.safeParse(given.section).success ? platform.addressing(given.section) : undefined;
+  return given && platform?.config.schema.safeParse(given.section).success
+    ? platform.network.addressing(given.section)
+    : undefined;
 }

@@ -44,7 +44,9 @@ it('refuses with the sentence of the step, and erases nothing', () => {
 });
 
 it('explains how to inspect a server without an inspection', () => {
-  expect(effects({}, undefined)).toEqual([{ effect: 'unknown', subject: expect.stringMatching(/annotate Host rack-7 /) }]);
+  expect(effects({}, undefined)).toEqual([
+    { effect: 'unknown', subject: expect.stringMatching(/annotate Host rack-7 /) },
+  ]);
 });
 
 it('erases nothing of a server in use', () => {

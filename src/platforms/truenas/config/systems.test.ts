@@ -39,11 +39,11 @@ describe('a section', () => {
       sizes,
     });
     expect(systemsOf(section).map(({ path }) => path)).toEqual(['truenas.systems[0]', 'truenas.systems[1]']);
-    expect(truenas.foreignHosts(two)).toEqual([
+    expect(truenas.config.foreignHosts(two)).toEqual([
       { field: 'truenas.systems[0].url', host: 'a.example.org' },
       { field: 'truenas.systems[1].url', host: 'b.example.org' },
     ]);
-    expect(truenas.credentialsRef(two, 'b')).toBe('key-b');
+    expect(truenas.config.credentialsRef(two, 'b')).toBe('key-b');
   });
 
   it.each([
@@ -121,7 +121,7 @@ describe('the system of a machine', () => {
   });
 
   it('T58: has the Secret that its own entry names, also when others name none', () => {
-    expect(truenas.credentialsRef(two, undefined, { system: 'b.example.org' })).toBe('key-b');
-    expect(() => truenas.credentialsRef(two, 'c')).toThrow(errorCodes.TRUENAS_SYSTEM_UNKNOWN.message);
+    expect(truenas.config.credentialsRef(two, undefined, { system: 'b.example.org' })).toBe('key-b');
+    expect(() => truenas.config.credentialsRef(two, 'c')).toThrow(errorCodes.TRUENAS_SYSTEM_UNKNOWN.message);
   });
 });
