@@ -44,7 +44,7 @@ export interface Drift {
   readonly isMinor?: true;
   /** How it can be repaired, if it can. */
   readonly repair?: {
-    /** `by-itself`: the repair cannot lose anything. `when-agreed`: the repair needs approval. */
+    /** `automatic`: the repair cannot lose anything. `with-approval`: the repair needs approval. */
     readonly mode: 'automatic' | 'with-approval';
     /** Completes a sentence, e.g. `it is started again`. */
     readonly effect: string;

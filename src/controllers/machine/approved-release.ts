@@ -27,7 +27,7 @@ function withStepApproval<C extends TalosStepContext>(
     if (outcome.kind !== 'fail' || !unproven.includes(outcome.reason)) return outcome;
     const { reason, message } = outcome;
     if (!approvalsOf(machine).approved.includes(reason)) return fail(reason, `${message} ${approvalHint(reason)}`);
-    const words = `${reason}: it is let go as agreed, and nothing more is done to what it had. ${message}`;
+    const words = `${reason}: it is released as approved, and nothing more is done to what it had. ${message}`;
     events.record(machine, 'Warning', 'ReleasedAsApproved', words);
     return done({ approved: reason });
   };

@@ -71,7 +71,7 @@ const leaveEtcdStep = (services: Services, machine: Machine): Step<TalosStepCont
       machine,
       'Warning',
       'TakenDownAsAgreed',
-      `${reason}: it is taken down all the same, as agreed.`,
+      `${reason}: it is taken down all the same, as approved.`,
     );
     return done();
   },

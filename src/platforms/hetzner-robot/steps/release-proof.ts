@@ -31,7 +31,7 @@ export const isUntouchable = ({ facts }: Pick<RobotStepContext, 'facts'>): boole
 
 /** True when it is proven, or a person approved it, that the server runs nothing of the machine. */
 export const isReleaseProven = (context: Pick<RobotStepContext, 'facts'>): boolean =>
-  textFact(context, 'proof') !== '' || textFact(context, 'agreed') !== '';
+  textFact(context, 'proof') !== '' || textFact(context, 'approved') !== '';
 
 /** True when the disks of the server may have been written to. The fact is recorded before the first byte. */
 export const wasDiskWritten = (context: Pick<RobotStepContext, 'facts'>): boolean =>
