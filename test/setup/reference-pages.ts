@@ -1,4 +1,5 @@
 import { conditionReasons, conditionTypes } from '../../src/api/conditions.ts';
+import { userAnnotations } from '../../src/api/user-annotations.ts';
 import {
   type CommandName,
   type EnvironmentVariable,
@@ -32,6 +33,22 @@ const pages: Readonly<Record<string, ReferencePage>> = {
     title: 'Flags and environment variables',
     about: 'The program is `cluster-provider-talos COMMAND FLAGS`; with `--help` each command lists its own.',
     render: () => ['## Flags', flagTable(), '## Environment variables', variableTable()].join('\n\n'),
+  },
+  annotations: {
+    title: 'Annotations',
+    about: 'Annotations that people set. What the provider records for itself in others is not meant to be changed.',
+    render: () =>
+      formatTable(
+        ['Annotation', 'On', 'Value', 'Effect', 'Data', 'Removed by the provider'],
+        userAnnotations.map(({ key, on, value, effect, data, removed }) => [
+          `\`${key}\``,
+          on,
+          value,
+          effect,
+          data,
+          removed ?? 'never',
+        ]),
+      ),
   },
   conditions: {
     title: 'Conditions',
@@ -107,8 +124,8 @@ const variableTable = (): string =>
 const stepRows = (): string[][] => [
   ...platforms.flatMap(({ name, provision, postJoin, repair, release }) => [
     [name, 'provision', stepNames(provision)],
-    ...(postJoin.length > 0 ? [[name, 'settle, after join', stepNames(postJoin)]] : []),
-    ...(repair ? [[name, 'mend, when something is amiss', stepNames(repair.steps)]] : []),
+    ...(postJoin.length > 0 ? [[name, 'post-join, after join', stepNames(postJoin)]] : []),
+    ...(repair ? [[name, 'repair, after a difference was observed', stepNames(repair.steps)]] : []),
     [name, 'release', stepNames(release)],
   ]),
   ['any', 'join, after provision', stepNames(joinSteps)],

@@ -1,0 +1,93 @@
+import { annotations, openmcpKeys } from './names.ts';
+
+/** An annotation that people set or remove. The table in `docs/reference` is generated from {@link userAnnotations}. */
+export interface UserAnnotation {
+  readonly key: string;
+  /** The kinds, and the state that they must be in. */
+  readonly on: string;
+  readonly value: string;
+  readonly effect: string;
+  /** What becomes of data on disks and in etcd. */
+  readonly data: string;
+  /** When the provider removes it. Absent: it stays until a person removes it. */
+  readonly removed?: string;
+}
+
+export const userAnnotations: readonly UserAnnotation[] = [
+  {
+    key: openmcpKeys.operation,
+    on: 'any kind but ClusterConfig',
+    value: '`reconcile`',
+    effect: 'The object is reconciled now. On an AccessRequest the token is renewed.',
+    data: 'none is touched',
+    removed: 'at once',
+  },
+  {
+    key: openmcpKeys.operation,
+    on: 'any kind but ClusterConfig',
+    value: '`ignore`',
+    effect: 'The object is not reconciled. On a Cluster, its Machines are not reconciled either.',
+    data: 'none is touched',
+  },
+  {
+    key: annotations.approve,
+    on: 'Machine',
+    value: 'reasons, comma-separated',
+    effect: 'Approves the actions that the Machine waits for with these reasons. Its message names each action.',
+    data: 'as the message of the reason says; a reason that is not named is not approved',
+    removed: 'when the reasons are gone',
+  },
+  {
+    key: annotations.maintenance,
+    on: 'Machine',
+    value: '`true`',
+    effect: 'The machine is not repaired, and not started when it is powered off. Its state is still reported.',
+    data: 'none is touched',
+  },
+  {
+    key: annotations.failureDomainLost,
+    on: 'Machine in deletion',
+    value: '`true`',
+    effect:
+      'Declares that the system of the machine is permanently lost. The Machine is released without a call to that system.',
+    data: 'what is left on the system stays there, and its address can be assigned again',
+  },
+  {
+    key: annotations.removeOrphans,
+    on: 'ProviderConfig',
+    value: 'names of Machines that do not exist, comma-separated',
+    effect: 'Removes the orphans of these names at once, instead of after a day.',
+    data: 'their disks are destroyed',
+    removed: 'when the removal has begun',
+  },
+  {
+    key: annotations.inspect,
+    on: 'Host',
+    value: '`true`',
+    effect: 'Reboots the server into the rescue system and reads its hardware. Refused while a Machine holds the Host.',
+    data: 'no disk is written',
+    removed: 'when the inspection has begun',
+  },
+  {
+    key: annotations.reboot,
+    on: 'Host',
+    value: '`true`',
+    effect: 'Reboots the server and verifies the reboot.',
+    data: 'no disk is written',
+    removed: 'when the reboot has begun',
+  },
+  {
+    key: annotations.permanentError,
+    on: 'Host, set by the provider',
+    value: 'the cause',
+    effect: 'The Host is not used until a person has decided. Its removal is the decision to use it again.',
+    data: 'none is touched while it is set',
+  },
+  {
+    key: annotations.nodePrefix,
+    on: 'Cluster, before its Machines exist',
+    value: 'a DNS label',
+    effect: 'Names of nodes begin with this prefix instead of the name of the Cluster. It cannot be changed later.',
+    data: 'none is touched',
+  },
+];
