@@ -30,7 +30,7 @@ export const OrphanEntry = z.strictObject({
     .describe('Where its removal is in its list of steps, once that has begun.'),
 });
 /** The result of the last search for orphans. */
-export const orphanSearchResults = ['NoneFound', 'OrphansFound', 'PlatformUnreachable', 'PlatformRefused'] as const;
+export const orphanSearchResults = ['NoneFound', 'OrphansFound', 'PlatformUnreachable', 'PlatformRejected'] as const;
 
 /**
  * Not a condition: all conditions of an object together determine its readiness, and orphans do not keep a

@@ -131,7 +131,7 @@ function configOfPlatformProblem({ kind, object, before }: ObjectChange<Machine>
   if (kind !== 'updated') return [];
   const problems = (machine: Machine | undefined): string | undefined => {
     const reason = findFalseCondition(machine?.status?.conditions, 'Healthy')?.reason;
-    return reason === 'PlatformUnreachable' || reason === 'PlatformRefused' ? reason : undefined;
+    return reason === 'PlatformUnreachable' || reason === 'PlatformRejected' ? reason : undefined;
   };
   return problems(object) === problems(before) ? [] : [{ name: object.spec.providerConfigRef.name }];
 }

@@ -236,7 +236,7 @@ describe('advance', () => {
       facts: { joined: true },
     };
     const verdict = await fixture.walk('provision', [maker(fixture, 'wipe', { erases: true })]);
-    expect(verdict).toMatchObject({ kind: 'failed', reason: 'RefusedToErase' });
+    expect(verdict).toMatchObject({ kind: 'failed', reason: 'EraseRejected' });
     expect(fixture.made.size).toBe(0);
   });
 

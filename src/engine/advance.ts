@@ -203,7 +203,7 @@ const rejectErasingStep = <P extends string>(progress: Progress<P>, step: { name
   kind: 'failed',
   progress,
   seconds: failedRequeueSeconds,
-  reason: 'RefusedToErase',
+  reason: 'EraseRejected',
   message: `The step ${step.name} erases data and this machine has joined a cluster. Delete the Machine to have it made anew.`,
 });
 

@@ -227,14 +227,14 @@ describe('a request that cannot be granted as written', () => {
         permissions: [{ namespace: 'not-yet', disableAutomaticNamespaceCreation: true, rules: coreReadRules('pods') }],
       },
     });
-    expect(await refusal('modest', 'AccessReady', 'TargetRefused')).toMatch(/not-yet/);
+    expect(await refusal('modest', 'AccessReady', 'TargetRejected')).toMatch(/not-yet/);
     expect(await admin((kube) => kube.find(Namespace, { name: 'not-yet' }))).toBeUndefined();
   });
 
   it('gets nothing for an OIDC issuer that no API server accepts, and names the alternative', async () => {
     const wrong = { ...oidc, issuer: 'http://issuer.example.org' };
     await open().things.request(ref('trusting'), { clusterRef: cluster, oidc: wrong });
-    expect(await refusal('trusting', 'AccessReady', 'TrustRefused')).toMatch(/^spec\.oidc\.issuer: .*https:/);
+    expect(await refusal('trusting', 'AccessReady', 'TrustRejected')).toMatch(/^spec\.oidc\.issuer: .*https:/);
     expect(await objectsOf('trusting')).toEqual([]);
     expect(await open().things.exists(Secret, ref('trusting.kubeconfig'))).toBe(false);
   });

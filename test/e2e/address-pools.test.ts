@@ -71,7 +71,7 @@ describe('two ProviderConfigs whose address pools overlap', () => {
     await things.cluster(ref('c'), { config: 'left' });
     const verdict = await eventually('it says so', async () => {
       const refused = readRejection(await things.getCluster(ref('c')), 'MachinesReady');
-      expect(refused).toMatchObject({ reason: 'NoAddressLeft' });
+      expect(refused).toMatchObject({ reason: 'AddressPoolExhausted' });
       return refused;
     });
     expectHelpfulMessage(

@@ -97,7 +97,7 @@ describe('a Cluster with ClusterConfigs', () => {
     expect(before.every((name) => /^blue-[a-z2-7]{8}-(cp|fast)-0$/.test(name))).toBe(true);
     await open().things.annotate(Cluster, special, { [annotationKeys.nodePrefix]: 'red' });
     const said = await eventually('the change is refused', () => refusalOf(special));
-    expect(said).toMatchObject({ reason: 'NameChangeRefused', message: expect.stringMatching(/Put blue back\.$/) });
+    expect(said).toMatchObject({ reason: 'NameChangeRejected', message: expect.stringMatching(/Put blue back\.$/) });
     await open().things.annotate(Cluster, special, { [annotationKeys.nodePrefix]: 'blue' });
     await eventually('all is well again', async () => !(await refusalOf(special)));
     expect(await names()).toEqual(before);

@@ -81,7 +81,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
     );
     await eventually('it is gone from the nodes', async () => (await trusted()).join('') === '');
     await isReady();
-    expect(await eventsOf('Cluster', 'TrustTakenBack')).toHaveLength(1);
+    expect(await eventsOf('Cluster', 'TrustRolledBack')).toHaveLength(1);
     expect(await eventsOf('AccessRequest', 'TrustFailed')).toEqual([message]);
   });
 
@@ -102,7 +102,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
         expect(await trusted()).toEqual(everywhere('fine', 'good', 'late'));
         return true;
       });
-    } else expect(await refusal('bad', 'TrustReady', 'TrustRefused')).toContain('before Talos 1.14');
+    } else expect(await refusal('bad', 'TrustReady', 'TrustRejected')).toContain('before Talos 1.14');
     await isReady();
   });
 

@@ -158,7 +158,7 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     await ask('thief', { issuer: 'https://third.example.org', usernamePrefix: 'guest-a' });
     const message = await eventually('it is refused', async () => {
       const { status } = await open().things.getRequest(ref('thief'));
-      return status?.conditions?.find(({ reason }) => reason === 'TrustRefused')?.message;
+      return status?.conditions?.find(({ reason }) => reason === 'TrustRejected')?.message;
     });
     expect(message).toMatch(/^spec\.oidc\.usernamePrefix: .*AccessRequest shop\/guests/);
     expect(await objectsOf('thief')).toEqual([]);

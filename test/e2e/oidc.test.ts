@@ -181,7 +181,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
 
   it('a second issuer is rejected with a reason, and no existing access is lost', async () => {
     await ask({ name: 'other', issuer: 'https://other.example.org' }, 'second');
-    expect(await refusal('second', 'TrustReady', 'TrustRefused')).toBe(
+    expect(await refusal('second', 'TrustReady', 'TrustRejected')).toBe(
       `spec.oidc.issuer: before Talos 1.14 a cluster trusts one OIDC issuer, and that is ${issuer().issuer} of AccessRequest shop/corp. Delete that one, or use a cluster with Talos 1.14.`,
     );
     expect(await objectsOf('second')).toEqual([]);

@@ -81,7 +81,7 @@ it.each([
   ],
   [
     'without its key',
-    'PlatformRefused',
+    'PlatformRejected',
     async () => await things().credentials(truenasCredentialsName, { username: 'root' }),
   ],
 ])('a Secret of the NAS that is %s leaves it ready, too', async (_, reason, spoil) => {

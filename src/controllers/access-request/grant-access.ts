@@ -81,8 +81,8 @@ function explainFailure(error: unknown): GrantOutcome {
       requeueAfterSeconds: waitSeconds,
     };
   }
-  if (error instanceof TargetRejectionError) return refused('TargetRefused', error.message);
-  if (isRejection(error)) return refused('TargetRefused', `The cluster refused: ${(error as Error).message}`);
+  if (error instanceof TargetRejectionError) return refused('TargetRejected', error.message);
+  if (isRejection(error)) return refused('TargetRejected', `The cluster refused: ${(error as Error).message}`);
   throw error;
 }
 

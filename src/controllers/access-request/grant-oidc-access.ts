@@ -56,7 +56,7 @@ export async function grantOidcAccess(
 }
 
 const describeNotGranted = (
-  reason: 'WaitingForTrust' | 'TrustRefused' | 'TrustFailed',
+  reason: 'WaitingForTrust' | 'TrustRejected' | 'TrustFailed',
   message: string,
 ): ConditionState[] => [
   conditionTrue('ClusterReady'),
@@ -73,7 +73,7 @@ function awaitTrustDecision(): GrantOutcome {
 }
 
 const describeTrustRejected = ({ message = '' }: RequestTrustStatus): GrantOutcome => ({
-  states: describeNotGranted('TrustRefused', message),
+  states: describeNotGranted('TrustRejected', message),
   requeueAfterSeconds: accessResyncSeconds,
 });
 

@@ -105,7 +105,7 @@ async function updateTrustRecord(
   if (machine === undefined) return { secrets, trust };
   const issuers = view.secrets?.trust?.entries.map(({ issuer }) => issuer) ?? [];
   const message = `The API server of ${machine} did not come up with another trust in OIDC issuers: what was in force before is put back.`;
-  services.events.record(view.cluster, 'Warning', 'TrustTakenBack', message);
+  services.events.record(view.cluster, 'Warning', 'TrustRolledBack', message);
   context.log.warn(
     { machine, issuers },
     'the API server does not come up with these OIDC issuers: they are taken back',

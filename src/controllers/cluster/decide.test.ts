@@ -219,7 +219,7 @@ describe('the Kubernetes version of a Cluster', () => {
     [
       'C23: changed after the creation',
       view({ cluster: wishing('1.35.4'), secrets: secrets({ kubernetesVersion: '1.34.1' }) }),
-      'VersionChangeRefused',
+      'VersionChangeRejected',
       /runs 1\.34\.1/,
     ],
     [
@@ -260,19 +260,19 @@ describe('the Kubernetes version of a Cluster', () => {
     [
       'with a prefix that was added after the nodes were named',
       view({ cluster: aCluster({}, { annotations: { [annotations.nodePrefix]: 'web' } }), secrets: secrets() }),
-      'NameChangeRefused',
+      'NameChangeRejected',
       /Remove it/,
     ],
     [
       'with a prefix that was changed',
       view({ secrets: secrets({ nodePrefix: 'web' }) }),
-      'NameChangeRefused',
+      'NameChangeRejected',
       /Put web back/,
     ],
     [
       'with the endpoint of another Cluster',
       view({ fixedEndpoint, endpointHolder: { namespace: 'other', name: 'first' } }),
-      'EndpointTaken',
+      'EndpointInUse',
       /controlPlane\.endpoint.*other\/first/,
     ],
   ])('is rejected with a message: %s', (_, given, reason, words) => {
@@ -312,7 +312,7 @@ describe('the conditions of a Cluster', () => {
     expect(decideCluster(left).kind).toBe('settled');
     expect(summarizeReady(describeClusterConditions(left))).toMatchObject({
       status: 'False',
-      reason: 'NoAddressLeft',
+      reason: 'AddressPoolExhausted',
       message: 'network.addressPool: add some.',
     });
   });
@@ -371,7 +371,7 @@ describe('surplus machines', () => {
     ['not ready', provisioned],
   ])('are reported whether they are ready or not: %s', (_, conditions) => {
     expect(words([aMachine(0, ready), aMachine(1, conditions)])).toMatchObject({
-      reason: 'MoreThanAsked',
+      reason: 'SurplusMachines',
       message: expect.stringMatching(surplus),
     });
   });

@@ -108,7 +108,7 @@ function findConfigRejection(view: ClusterView): ConditionState | undefined {
   if (view.endpointHolder) {
     const { namespace, name } = view.endpointHolder;
     const message = `ProviderConfig ${config.metadata.name} has one fixed endpoint (${view.fixedEndpoint?.field}), and Cluster ${namespace}/${name} has it. Delete that one, or use another profile.`;
-    return conditionFalse('Accepted', 'EndpointTaken', message);
+    return conditionFalse('Accepted', 'EndpointInUse', message);
   }
   return undefined;
 }
@@ -121,7 +121,7 @@ function findNodePrefixRejection(view: ClusterView): ConditionState | undefined 
     const kept = view.secrets.nodePrefix;
     if (desired === kept) return undefined;
     const remedy = kept === undefined ? 'Remove it' : `Put ${kept} back`;
-    return conditionFalse('Accepted', 'NameChangeRefused', `${field}: the nodes have their names already. ${remedy}.`);
+    return conditionFalse('Accepted', 'NameChangeRejected', `${field}: the nodes have their names already. ${remedy}.`);
   }
   if (desired === undefined || /^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$/.test(desired)) return undefined;
   const message = `${field}: ${desired} is not what names of nodes can begin with. Use up to 30 lower-case letters, digits and dashes, a letter first.`;
@@ -137,7 +137,7 @@ function decidePinnedVersion(
 ): { version: string } | { refused: ConditionState } {
   if (!desired || satisfiesVersion(pinned, desired)) return { version: pinned };
   const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${desired} is not possible in this release. Put ${pinned} back.`;
-  return { refused: conditionFalse('Accepted', 'VersionChangeRefused', message) };
+  return { refused: conditionFalse('Accepted', 'VersionChangeRejected', message) };
 }
 
 function decideNewVersion(
@@ -222,7 +222,7 @@ const isBlockedByNameCollision = ({ nameTaken, machines, proof }: ClusterView): 
  */
 const isRejected = ({ secrets }: ClusterView, states: readonly ConditionState[]): boolean =>
   !secrets &&
-  states.some(({ type, status, reason }) => type === 'Accepted' && status !== 'True' && reason !== 'EndpointTaken');
+  states.some(({ type, status, reason }) => type === 'Accepted' && status !== 'True' && reason !== 'EndpointInUse');
 
 /** The conditions of a Cluster in the order in which they become true. */
 export function describeClusterConditions(view: ClusterView): ConditionState[] {
@@ -248,7 +248,7 @@ function describeSecretsProblem({ reason, message }: ClusterSecretsProblem): Con
 }
 
 function describeMachines(view: ClusterView): ConditionState {
-  if (view.noAddress) return conditionFalse('MachinesReady', 'NoAddressLeft', view.noAddress);
+  if (view.noAddress) return conditionFalse('MachinesReady', 'AddressPoolExhausted', view.noAddress);
   if (view.nameTaken) return conditionFalse('MachinesReady', 'NameCollision', view.nameTaken);
   const wanted = listDesiredSlots(view);
   const isWanted = ({ metadata }: Machine): boolean => !view.spec || wanted.some(({ name }) => name === metadata.name);
@@ -266,7 +266,7 @@ function describeMachines(view: ClusterView): ConditionState {
       [ready, `${parts.slice(0, 6).join('; ')}.`, ...surplus].join(' '),
     );
   }
-  if (surplus.length > 0) return conditionFalse('MachinesReady', 'MoreThanAsked', surplus.join(' '));
+  if (surplus.length > 0) return conditionFalse('MachinesReady', 'SurplusMachines', surplus.join(' '));
   return conditionTrue(
     'MachinesReady',
     [`${total} of ${total} are ready.`, ...expected.flatMap(describeUnhealthy)].join(' '),

@@ -55,7 +55,7 @@ export async function collectOrphans(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
-    const result = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
+    const result = error.retry === 'after-change' ? 'PlatformRejected' : 'PlatformUnreachable';
     const search = { result, message: error.message } as const;
     return { listed: listedOrphansOf(writer.config), search, isDone: false, config: writer.config };
   }

@@ -86,6 +86,6 @@ async function rejectTask(
 ): Promise<HostSnapshot> {
   const { plan, message } = refusal;
   const host = await removeTaskAnnotation(services, snapshot.host, plan, signal);
-  services.events.record(host, 'Warning', plan === 'inspect' ? 'InspectRefused' : 'RebootRefused', message);
+  services.events.record(host, 'Warning', plan === 'inspect' ? 'InspectRejected' : 'RebootRejected', message);
   return { ...snapshot, host, rejectionReason: refusal };
 }

@@ -84,7 +84,7 @@ export async function identifyServer(
   } catch (error) {
     run.signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
-    const reason = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
+    const reason = error.retry === 'after-change' ? 'PlatformRejected' : 'PlatformUnreachable';
     return { notIdentified: error.message, reason };
   }
 }

@@ -63,7 +63,7 @@ export async function observeWithoutPlatform(
 
 /** Distinguishes an unreachable platform from an error that needs a change. */
 export const platformProblemOf = (error: ProviderError): Pick<Drift, 'reason' | 'message'> => ({
-  reason: error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable',
+  reason: error.retry === 'after-change' ? 'PlatformRejected' : 'PlatformUnreachable',
   message: error.message,
 });
 

@@ -64,7 +64,7 @@ function describeCheckResult({ findings, errors }: FailureDomainsCheck): Conditi
     ...(wrong.length > 0 ? [formatDiagnostics(wrong)] : []),
     ...errors.map(describeFailureDomainError),
   ].join(' ');
-  if (wrong.length > 0 || refused) return conditionFalse('CredentialsValid', 'PlatformRefused', words);
+  if (wrong.length > 0 || refused) return conditionFalse('CredentialsValid', 'PlatformRejected', words);
   return errors.length > 0
     ? conditionFalse('CredentialsValid', 'PlatformUnreachable', words)
     : conditionTrue('CredentialsValid', formatDiagnostics(findings));

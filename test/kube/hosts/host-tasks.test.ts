@@ -136,7 +136,7 @@ describe('an inspection', () => {
     const { host } = await fixture.look();
     expect(hostCondition(host, 'Inspected')).toMatchObject({ status: 'False', reason: 'InUse' });
     expect(host.metadata.annotations).toBeUndefined();
-    expect(fixture.said).toContain('Warning InspectRefused');
+    expect(fixture.said).toContain('Warning InspectRejected');
   });
 
   test('does not start when a Machine claims the server at the same moment', async () => {

@@ -134,7 +134,7 @@ export class OrphanRemovalFixture {
   async settle(process = new TrueNasProviderProcess(), change: object = {}): Promise<void> {
     for (let round = 0; round < 100; round += 1) {
       const { requeueAfterSeconds, search } = await this.look(process, change);
-      const isUnknown = ['PlatformUnreachable', 'PlatformRefused'].includes(search.result);
+      const isUnknown = ['PlatformUnreachable', 'PlatformRejected'].includes(search.result);
       if (requeueAfterSeconds === undefined && !isUnknown) return;
       await fixtureClock.sleep(Math.min(requeueAfterSeconds ?? 5, 5) * 1000);
     }

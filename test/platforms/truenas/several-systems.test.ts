@@ -177,7 +177,7 @@ describe('a ProviderConfig of several systems', () => {
   it('T58: reports invalid fields before unreachable systems', async () => {
     await startBoth();
     const wrong = await judge(both({ east: unreachableSystem, west: { pool: 'tank' } }));
-    expect(wrong).toMatchObject({ status: 'False', reason: 'PlatformRefused' });
+    expect(wrong).toMatchObject({ status: 'False', reason: 'PlatformRejected' });
     expect(wrong.message).toMatch(
       /^truenas\.systems\[1\]\.pool: There is no pool tank on \S+ There are these pools: fast\. east: The TrueNAS system could not be reached\..*127\.0\.0\.1:1/,
     );
