@@ -239,7 +239,7 @@ test('a fleet of 1,000 ready Hosts is reconciled without a single call to the AP
   const silent = new Proxy(fixture.kube, { get: (_, name) => expect.unreachable(`${String(name)} was called`) });
   const services = await fixture.services(silent, fleet);
   for (const { metadata } of fleet)
-    expect(await fixture.reconcile(metadata.name, services)).toEqual({ againInSeconds: 600 });
+    expect(await fixture.reconcile(metadata.name, services)).toEqual({ requeueAfterSeconds: 600 });
 });
 
 test('D7: a Host with the ignore annotation is not reconciled', async () => {
