@@ -8,9 +8,9 @@ import { BaseSequencer } from 'vitest/node';
 const longTests = [
   /e2e\/fault-sweep\/faults/,
   /e2e\/fault-sweep\/kills/,
-  /e2e\/(real-operator|operator-)/,
+  /e2e\/operator\//,
   /e2e\/fault-sweep\/(robot|trust-rollouts)/,
-  /e2e\/oidc-/,
+  /e2e\/access\/oidc-/,
   /e2e\/fault-sweep\/soak/,
   /kube\/real\.test/,
   /platforms\/hetzner-robot\/(reset-budget|server-faults)/,

@@ -1,0 +1,139 @@
+import { mkdtempSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { Machine } from '../../../src/api/machine.ts';
+import { annotations, machineName } from '../../../src/api/names.ts';
+import { Cluster } from '../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { Event } from '../../../src/kube/event-recorder.ts';
+import { consistently, eventually } from '../../support/eventually.ts';
+import { startTrueNasSimulator, type TrueNasSimulator } from '../../world/truenas/index.ts';
+import { InProcessReplica } from '../support/provider-process/provider-replica.ts';
+import { startReplicaTestbed } from '../support/testbed/replica-testbed.ts';
+import { prepareTestbed } from '../support/testbed/testbed-hooks.ts';
+
+/** The NAS that is lost. */
+let west: TrueNasSimulator;
+const folder = mkdtempSync(join(tmpdir(), 'west-'));
+const open = startReplicaTestbed({ subnet: '127.42.35', speed: 20 }, async (stage) => {
+  const { clock, switchboard, machines: runner } = stage.world;
+  west = await startTrueNasSimulator({ host: '127.42.36.10', port: 0, folder, clock, switchboard, runner, extra: {} });
+  return [await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.35.201', hasteOfDeadlines: 5 })];
+});
+afterAll(async () => {
+  await west?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const ref = { namespace: 'shop', name: 'spread' };
+const [home, worker] = [{ name: 'home' }, { name: machineName(ref, 'work', 0) }];
+const things = () => open().stage.things;
+const find = () => open().stage.platform.find(Machine, worker);
+const said = async (reason: string): Promise<string[]> => {
+  const { items } = await open().stage.platform.list(Event, { namespace: 'default' });
+  return items.filter((event) => event.reason === reason).map(({ message }) => message);
+};
+const orphans = async () => (await things().getConfig('home')).status?.orphans ?? [];
+const isReady = async () => (await things().getCluster(ref)).status?.phase === 'Ready';
+
+let systems: { name: string }[];
+const list = async (names: readonly string[]) => {
+  const named = systems.filter(({ name }) => names.includes(name));
+  await open().stage.platform.merge(ProviderConfig, home, { spec: { truenas: { systems: named } } });
+};
+
+prepareTestbed(
+  () => open().stage,
+  async (stage) => {
+    const at = async (
+      name: string,
+      { line: { url, ca, credentials } }: TrueNasSimulator | typeof stage.world.truenas,
+    ) => {
+      await stage.things.credentials(name, {
+        username: credentials['user'] ?? '',
+        apiKey: credentials['apiKey'] ?? '',
+      });
+      return {
+        name,
+        url,
+        caBundle: await readFile(ca ?? '', 'utf8'),
+        credentialsRef: { name },
+        pool: 'tank',
+        bridge: 'br0',
+      };
+    };
+    systems = [await at('east', stage.world.truenas), await at('west', west)];
+    await stage.things.config('home', {
+      workers: 1,
+      change: (spec) => {
+        const { sizes } = spec.truenas;
+        spec.truenas = { sizes, systems } as unknown as typeof spec.truenas;
+      },
+    });
+    await eventually('it is published', async () => (await things().getConfig('home')).status?.phase === 'Ready');
+    await stage.things.cluster(ref);
+    await eventually('it is ready', isReady, 100);
+    expect((await find())?.spec.failureDomain).toBe('west');
+  },
+);
+
+it('approval of the loss of a failure domain is without effect as long as the NAS answers', async () => {
+  await things().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
+  const before = (await find())?.metadata.uid;
+  await things().remove(Machine, worker);
+  await eventually('it was made anew', async () => {
+    const now = await find();
+    return now && now.metadata.uid !== before && now.status?.phase === 'Ready';
+  });
+  expect([west.nas.vms.size, await said('GivenUp')]).toEqual([1, []]);
+});
+
+it('the approval releases a Machine on a system that is gone for good, and changes nothing there', async () => {
+  const before = (await find())?.metadata;
+  open().pod.network.cut('refused', { to: new RegExp(`:${new URL(west.line.url).port}$`) });
+  await things().remove(Machine, worker);
+  await eventually('it cannot', async () => /Tried [3-9]/.test((await find())?.status?.message ?? ''));
+  await consistently(0.5, async () => expect((await find())?.metadata.uid).toBe(before?.uid));
+  await list(['east']);
+  await things().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
+  await eventually('there is another', async () => (await find())?.metadata.uid !== before?.uid);
+  expect(await said('GivenUp')).toEqual([
+    expect.stringMatching(/What may be left: system .*, vm .*, dataset .*address .* claimed/),
+  ]);
+  expect(west.nas.vms.size).toBe(1);
+  await eventually('its successor serves', isReady, 100);
+  expect((await find())?.spec.failureDomain).toBe('east');
+});
+
+it('its remains are reported when the system returns, and are not touched: the successor has its address', async () => {
+  open().pod.network.heal();
+  await list(['east', 'west']);
+  const told = await eventually('it is listed', async () => (await orphans())[0]);
+  expect(told).toMatchObject({
+    machine: worker.name,
+    failureDomain: 'west',
+    message: expect.stringContaining('a Machine of this name at east'),
+  });
+  await things().annotate(ProviderConfig, home, { [annotations.removeOrphans]: worker.name });
+  await eventually('it is kept', async () => (await said('OrphanKept')).length > 0);
+  expect(west.nas.vms.size).toBe(1);
+});
+
+it('orphans of one system are listed while another is away', async () => {
+  const { platform } = open().stage;
+  const lone = machineName(ref, 'cp', 0);
+  open().pod.network.cut('refused', { to: new RegExp(`:${new URL(west.line.url).port}$`) });
+  await platform.merge(Cluster, ref, { metadata: { finalizers: null } });
+  await platform.remove(Cluster, ref);
+  await things().removeByForce(lone);
+  await things().annotate(ProviderConfig, home, { 'openmcp.cloud/operation': 'reconcile' });
+  await eventually('both are', async () => (await orphans()).length === 2);
+  const all = new Map((await orphans()).map((one) => [one.machine, one]));
+  expect(all.get(lone)).toMatchObject({
+    failureDomain: 'east',
+    message: expect.stringContaining('while west cannot be looked at'),
+  });
+  expect(all.get(worker.name)?.failureDomain).toBe('west');
+});

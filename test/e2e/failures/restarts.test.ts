@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { clusterSecretsName } from '../../../src/api/names.ts';
+import { AccessRequest, Cluster } from '../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { Secret } from '../../../src/kube/core-types.ts';
+import { consistently, eventually } from '../../support/eventually.ts';
+import type { InterceptedCall } from '../../world/faults/call-interceptor.ts';
+import {
+  ConfigMap,
+  grantedKubeconfig,
+  listAccessObjects,
+  withGrantedClient,
+  withTalosAdminClient,
+} from '../support/access/workload-cluster.ts';
+import {
+  addressHolders,
+  bootstrappedNodes,
+  infrastructureWrites,
+  isProviderCall,
+  listLeftovers,
+  listNasLeftovers,
+  providerWrites,
+  workloadWrites,
+} from '../support/observation/provider-calls.ts';
+import { findSecretLeaks } from '../support/observation/secret-leaks.ts';
+import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
+
+/** The observations that the provider makes every minute take place every two seconds here. */
+const open = startTestbed({ subnet: '127.42.105', speed: 30 });
+const main = { namespace: 'shop', name: 'main' };
+const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
+const token = { permissions: [{ rules }, { namespace: 'inside', rules }] };
+
+interface Point {
+  readonly room: string;
+  readonly name: RegExp;
+}
+
+/** Calls that are executed without a reply. `fault-sweep` tests every call with one node. */
+const lost: readonly Point[] = [
+  { room: 'truenas', name: /^pool\.dataset\.create$/ },
+  { room: 'truenas', name: /^vm\.create$/ },
+  { room: 'truenas', name: /^vm\.device\.create$/ },
+  { room: 'truenas', name: /^vm\.start$/ },
+  { room: 'talos', name: /^machine\.MachineService\/Bootstrap$/ },
+];
+
+prepareTestbed(open, async ({ things, world }) => {
+  for (const { room, name } of lost) world.switchboard.fail(room, name, { kind: 'lose-reply' });
+  await things.credentials();
+  await things.config('home', { controlPlanes: 3, workers: 1 });
+  await things.cluster(main);
+  await things.request(main, { clusterRef: main, token });
+  await eventually('access is granted', async () => (await things.getRequest(main)).status?.phase === 'Granted', 110);
+});
+
+it('C26: three control planes and a worker have nothing twice, although the replies to the create calls were lost', async () => {
+  const stage = open();
+  const { things, recorder, namespace } = stage;
+  const machines = await things.machines(main);
+  expect(machines).toHaveLength(4);
+  const made = (kind: string): string[] =>
+    listNasLeftovers(stage).filter((fingerprint) => fingerprint.startsWith(`${kind} `));
+  expect(made('VM')).toHaveLength(4);
+  // A folder and a disk for each.
+  expect(made('dataset')).toHaveLength(8);
+  expect([...(await addressHolders(stage)).values()].sort()).toEqual(
+    ['cluster/shop/main', ...machines.map(({ metadata }) => `machine/${metadata.name}`)].sort(),
+  );
+  const secrets = recorder.of(Secret, { namespace, name: clusterSecretsName(main) });
+  expect(new Set(secrets.map(({ object }) => object.metadata.uid)).size).toBe(1);
+  expect(new Set(bootstrappedNodes(stage.calls)).size).toBe(1);
+  expect(stage.world.machines.bootstraps()).toBe(1);
+  const address = machines[0]?.status?.address ?? '';
+  expect(await withTalosAdminClient(stage, main, address, (node) => node.etcdMembers())).toHaveLength(3);
+  expect(await listAccessObjects(stage, main, main)).toHaveLength(5);
+  await withGrantedClient(stage, main, async (holder) => await holder.list(ConfigMap));
+});
+
+/** The provider's changes everywhere, without its own Lease. */
+const writesIn = (calls: readonly InterceptedCall[]): string[] => [
+  ...providerWrites(calls),
+  ...workloadWrites(calls),
+  ...infrastructureWrites(calls),
+];
+
+/** Waits until the provider has made each of these calls so many times since `start`. */
+async function hasLooked(start: number, times: number, looks: readonly Point[]): Promise<void> {
+  await eventually('everything was looked at', () => {
+    const calls = open().calls.slice(start).filter(isProviderCall);
+    return looks.every(({ room, name }) => calls.filter((c) => c.room === room && name.test(c.name)).length >= times);
+  });
+}
+
+const atRest: readonly Point[] = [{ room: 'truenas', name: /^vm\.query$/ }];
+const afterRestart: readonly Point[] = [
+  ...atRest,
+  { room: 'workload', name: /^GET \/api\/v1\/namespaces\/kube-system$/ },
+  { room: 'kube', name: /^GET .*\/machines\/.*-work-0$/ },
+];
+
+describe('in the idle state', () => {
+  it('the provider writes nothing, neither to the platform nor to a cluster nor to a machine', async () => {
+    const stage = open();
+    // The last reports of the tests before.
+    await eventually('the last word is said', async () => {
+      const start = stage.calls.length;
+      await consistently(1, () => expect(writesIn(stage.calls.slice(start))).toEqual([]));
+      return true;
+    });
+    const start = stage.calls.length;
+    await hasLooked(start, 3, atRest);
+    expect(writesIn(stage.calls.slice(start))).toEqual([]);
+  });
+
+  it('a restart writes nothing either', async () => {
+    const stage = open();
+    const before = await grantedKubeconfig(stage, main);
+    const start = stage.calls.length;
+    await stage.provider.restart();
+    await hasLooked(start, 1, afterRestart);
+    await eventually('the access was looked at', () =>
+      stage.calls.slice(start).some(({ room, name }) => room === 'workload' && /^GET .*\/rolebindings/.test(name)),
+    );
+    await consistently(1, () => expect(writesIn(stage.calls.slice(start))).toEqual([]));
+    expect(await grantedKubeconfig(stage, main)).toBe(before);
+  });
+});
+
+it('a deletion leaves nothing behind', async () => {
+  const stage = open();
+  const { things } = stage;
+  await things.remove(AccessRequest, main);
+  await eventually('the request is gone', async () => !(await things.exists(AccessRequest, main)));
+  await things.remove(Cluster, main);
+  await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, main)), 60);
+  await things.remove(ProviderConfig, { name: 'home' });
+  await eventually('nothing is left', async () => {
+    expect(await listLeftovers(stage)).toEqual([]);
+    return true;
+  });
+});
+
+it('the provider logs no fault of its own', () => {
+  expect(open().faults()).toEqual([]);
+});
+
+it('no secret appears in any log line, event, status or condition', () => {
+  expect(findSecretLeaks(open())).toEqual([]);
+});
