@@ -10,7 +10,7 @@ import { KubeClient } from '../../kube/client/client.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
 import { createApiServerConnection } from '../../kube/transport/api-server-connection.ts';
 import { targetClusterLimits } from '../../kube/transport/response-limits.ts';
-import { Transport, type TransportObserver } from '../../kube/transport/transport.ts';
+import { Transport, type TransportObserver, type TransportOptions } from '../../kube/transport/transport.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
@@ -158,9 +158,9 @@ export class TargetClients {
     });
     const connection = createApiServerConnection({ server, ca: bundle.authorities.kubernetes.certificate, cert, key });
     const { fieldManager, log, clock, transportObserver: observer } = this.#options;
-    const options = {
+    const options: TransportOptions = {
       clock,
-      restSeconds: unreachablePauseSeconds,
+      openSeconds: unreachablePauseSeconds,
       limits: targetClusterLimits,
       ...(observer && { observer }),
     };

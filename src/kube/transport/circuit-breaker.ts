@@ -15,9 +15,9 @@ export class KubeCircuitBreaker {
   #lastFailure: { readonly reason: string; readonly until: number } | undefined;
   #isProbing = false;
 
-  constructor(clock: Clock, restSeconds: number) {
+  constructor(clock: Clock, openSeconds: number) {
     this.#clock = clock;
-    this.#openSeconds = restSeconds;
+    this.#openSeconds = openSeconds;
   }
 
   /** Makes the call, or throws a KubeError of status 0 while the circuit is open. */

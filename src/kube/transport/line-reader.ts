@@ -24,7 +24,7 @@ export interface LineLimits {
   /** Size limit of one line and of an error response. */
   readonly lineBytes: number;
   /** Called for each chunk. The reader pauses until the returned promise resolves. */
-  readonly rest: (bytes: number, lines: number) => Promise<void> | undefined;
+  readonly throttle: (bytes: number, lines: number) => Promise<void> | undefined;
 }
 
 /** The beginning of a response. */
@@ -60,14 +60,14 @@ export class LineReader implements Dispatcher.DispatchHandler {
   /** The chunks of an incomplete line. */
   #parts: Buffer[] = [];
   readonly #count: BoundedByteCounter;
-  readonly #partialLine: LineLimits['rest'] | undefined;
+  readonly #throttle: LineLimits['throttle'] | undefined;
   #lines = 0;
 
   constructor(line: (line: string) => void, heard: () => void, limits: Partial<LineLimits> = {}) {
     this.#line = line;
     this.#received = heard;
     this.#count = new BoundedByteCounter(limits.lineBytes ?? platformClusterLimits.eventBytes, 'a line of the watch');
-    this.#partialLine = limits.rest;
+    this.#throttle = limits.throttle;
     this.ended = new Promise((resolve, reject) => {
       [this.#end, this.#fail] = [resolve, reject];
     });
@@ -94,10 +94,10 @@ export class LineReader implements Dispatcher.DispatchHandler {
       this.#received();
       this.#lines = 0;
       this.#take(chunk);
-      const rest = this.#partialLine?.(chunk.length, this.#lines);
-      if (!rest) return;
+      const pause = this.#throttle?.(chunk.length, this.#lines);
+      if (!pause) return;
       controller.pause();
-      rest.then(() => controller.resume()).catch((error: unknown) => this.#fail(error));
+      pause.then(() => controller.resume()).catch((error: unknown) => this.#fail(error));
     } catch (error) {
       this.#isBroken = true;
       this.#fail(error);

@@ -206,7 +206,7 @@ describe('a watch', () => {
         lines += 1;
       },
       () => {},
-      { lineBytes: 1000, rest },
+      { lineBytes: 1000, throttle: rest },
     );
     reader.onResponseStart(stream, 200, {});
     reader.onResponseData(stream, Buffer.from('x\n'.repeat(100)));

@@ -99,7 +99,7 @@ export class Transport {
     try {
       const reader = new LineReader(line, () => guard.alive(), {
         lineBytes: this.limits.eventBytes,
-        rest: (bytes, events) => this.#rateLimit.rest(bytes, events, life.signal),
+        throttle: (bytes, events) => this.#rateLimit.rest(bytes, events, life.signal),
       });
       const { query = {}, accept = 'application/json' } = request;
       await this.#follow({ ...target, query, accept }, reader, life.signal);

@@ -78,7 +78,7 @@ function checkValue(all: TraversalState, path: readonly string[], value: unknown
   if (value === null || value === undefined) return [];
   const exact = fitting.find((right) => pathSegments(right).length === path.length);
   if (exact) return checkPermitted(all, exact, path, value);
-  const here = { ...all, rights: fitting };
+  const here: TraversalState = { ...all, permissions: fitting };
   if (Array.isArray(value)) {
     const [first] = value.map((one) => checkValue(here, [...path, '[]'], one)).filter((found) => found.length > 0);
     return first ?? [];

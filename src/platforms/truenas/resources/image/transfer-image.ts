@@ -33,7 +33,7 @@ export async function transferImage(
   progress: TransferProgress,
 ): Promise<void> {
   // The step cache belongs to the walk that started this transfer, not to the transfer.
-  const system = { ...machineScopeOf(context), signal, handover: undefined };
+  const system: MachineScope = { ...machineScopeOf(context), signal, cache: undefined };
   const { version, schematic, factoryUrl } = context.node.talos;
   const more = { type: 'FILESYSTEM', create_ancestors: true };
   const dataset = await ensureDataset(system, image.dataset, more, image.owner);
