@@ -1,13 +1,22 @@
+import type {
+  RbacV1Subject,
+  V1LeaseSpec,
+  V1Namespace,
+  V1PolicyRule,
+  V1Role,
+  V1RoleBinding,
+  V1Secret,
+  V1ServiceAccount,
+} from '@kubernetes/client-node';
 import type { KubeObject, ResourceType } from './resource.ts';
 
-/** The built-in kinds that this program uses, reduced to the fields that it uses. */
+/**
+ * The built-in kinds that this program uses, reduced to the fields that it uses. Their types are those of client-node,
+ * except metadata and times: client-node turns times into `Date`, and here they are strings, as on the wire.
+ */
 
-export interface Secret extends KubeObject {
-  type?: string;
-  /** Base64. */
-  data?: Record<string, string>;
-  immutable?: boolean;
-}
+/** The values of `data` are Base64. */
+export interface Secret extends KubeObject, Pick<V1Secret, 'type' | 'data' | 'immutable'> {}
 export const Secret: ResourceType<Secret> = {
   group: '',
   version: 'v1',
@@ -16,9 +25,7 @@ export const Secret: ResourceType<Secret> = {
   namespaced: true,
 };
 
-export interface Namespace extends KubeObject {
-  status?: { phase?: string };
-}
+export interface Namespace extends KubeObject, Pick<V1Namespace, 'status'> {}
 export const Namespace: ResourceType<Namespace> = {
   group: '',
   version: 'v1',
@@ -27,9 +34,7 @@ export const Namespace: ResourceType<Namespace> = {
   namespaced: false,
 };
 
-export interface ServiceAccount extends KubeObject {
-  automountServiceAccountToken?: boolean;
-}
+export interface ServiceAccount extends KubeObject, Pick<V1ServiceAccount, 'automountServiceAccountToken'> {}
 export const ServiceAccount: ResourceType<ServiceAccount> = {
   group: '',
   version: 'v1',
@@ -55,26 +60,10 @@ export const NodeRow: ResourceType<NodeRow> = {
   fromRow: (cell) => ({ status: cell('Status') }),
 };
 
-export interface PolicyRule {
-  apiGroups?: string[];
-  resources?: string[];
-  resourceNames?: string[];
-  nonResourceURLs?: string[];
-  verbs: string[];
-}
-export interface Role extends KubeObject {
-  rules?: PolicyRule[];
-}
-export interface Subject {
-  kind: string;
-  name: string;
-  namespace?: string;
-  apiGroup?: string;
-}
-export interface RoleBinding extends KubeObject {
-  roleRef: { apiGroup: string; kind: string; name: string };
-  subjects?: Subject[];
-}
+export type PolicyRule = V1PolicyRule;
+export interface Role extends KubeObject, Pick<V1Role, 'rules'> {}
+export type Subject = RbacV1Subject;
+export interface RoleBinding extends KubeObject, Pick<V1RoleBinding, 'roleRef' | 'subjects'> {}
 const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' } as const;
 export const Role: ResourceType<Role> = { ...rbac, kind: 'Role', plural: 'roles', namespaced: true };
 export const ClusterRole: ResourceType<Role> = {
@@ -98,13 +87,7 @@ export const ClusterRoleBinding: ResourceType<RoleBinding> = {
 
 /** Times are RFC 3339 with exactly six fraction digits. The API server rejects any other number of digits. */
 export interface Lease extends KubeObject {
-  spec?: {
-    holderIdentity?: string;
-    leaseDurationSeconds?: number;
-    acquireTime?: string;
-    renewTime?: string;
-    leaseTransitions?: number;
-  };
+  spec?: Omit<V1LeaseSpec, 'acquireTime' | 'renewTime'> & { acquireTime?: string; renewTime?: string };
 }
 export const Lease: ResourceType<Lease> = {
   group: 'coordination.k8s.io',
