@@ -7,6 +7,9 @@ import type {
   V1RoleBinding,
   V1Secret,
   V1ServiceAccount,
+  V1SubjectAccessReview,
+  V1TokenReview,
+  V1UserInfo,
 } from '@kubernetes/client-node';
 import type { KubeObject, ResourceType } from './resource.ts';
 
@@ -95,6 +98,25 @@ export const Lease: ResourceType<Lease> = {
   kind: 'Lease',
   plural: 'leases',
   namespaced: true,
+};
+
+/** The user of a token, as the API server reports it. */
+export type TokenUser = V1UserInfo;
+export interface TokenReview extends KubeObject, Pick<V1TokenReview, 'spec' | 'status'> {}
+export const TokenReview: ResourceType<TokenReview> = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'TokenReview',
+  plural: 'tokenreviews',
+  namespaced: false,
+};
+export interface SubjectAccessReview extends KubeObject, Pick<V1SubjectAccessReview, 'spec' | 'status'> {}
+export const SubjectAccessReview: ResourceType<SubjectAccessReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'SubjectAccessReview',
+  plural: 'subjectaccessreviews',
+  namespaced: false,
 };
 
 export interface CustomResourceDefinition extends KubeObject {

@@ -1,43 +1,6 @@
 import type { KubeClient } from '../kube/client/client.ts';
+import { SubjectAccessReview, TokenReview, type TokenUser } from '../kube/core-types.ts';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
-
-/** The user of a token, as the API server reports it. */
-export interface TokenUser {
-  readonly username?: string;
-  readonly uid?: string;
-  readonly groups?: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
-
-interface TokenReview extends KubeObject {
-  spec: { token: string };
-  status?: { authenticated?: boolean; user?: TokenUser };
-}
-const TokenReview: ResourceType<TokenReview> = {
-  group: 'authentication.k8s.io',
-  version: 'v1',
-  kind: 'TokenReview',
-  plural: 'tokenreviews',
-  namespaced: false,
-};
-
-interface SubjectAccessReview extends KubeObject {
-  spec: {
-    user: string;
-    uid?: string;
-    groups?: readonly string[];
-    extra?: Readonly<Record<string, readonly string[]>>;
-    nonResourceAttributes: { path: string; verb: string };
-  };
-  status?: { allowed?: boolean };
-}
-const SubjectAccessReview: ResourceType<SubjectAccessReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  kind: 'SubjectAccessReview',
-  plural: 'subjectaccessreviews',
-  namespaced: false,
-};
 
 /** A request to one of the provider's own paths, e.g. `get` at `/metrics`. */
 export interface PathRequest {
