@@ -10,7 +10,7 @@ import { choosePlatform } from '../shared/spec/choose-platform.ts';
 import type { ClusterView } from './view.ts';
 
 /**
- * Routes an externally managed endpoint address (failover IP) to a control plane that isHealthy. Returns a sentence about
+ * Routes an externally managed endpoint address (failover IP) to a control plane that is healthy. Returns a sentence about
  * the failover in progress or its obstacle; undefined if nothing has to be done.
  */
 export async function failOverClusterEndpoint(

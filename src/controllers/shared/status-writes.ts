@@ -60,7 +60,7 @@ export async function latestVersion<T extends KubeObject>(
   return cached;
 }
 
-/** An empty patch changes nothing and returns the object. The right to patch a status comes without the right to get. */
+/** An empty patch changes nothing and returns the object. The provider may patch a status, and may not get it. */
 const readStatus = <T extends KubeObject>(kube: KubeClient, type: ResourceType<T>, cached: T, signal: AbortSignal) =>
   kube.merge(type, objectKeyOf(cached), {}, { subresource: 'status' }, signal);
 
