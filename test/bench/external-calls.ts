@@ -84,9 +84,9 @@ export const externalCallsBenchmark: Benchmark = {
           measured: `${up.length}: ${formatCounts(up)}`,
           goal: '',
         },
-        { what: 'TrueNAS calls back to nothing', measured: `${down.length}: ${formatCounts(down)}`, goal: '' },
+        { what: 'TrueNAS calls for its release', measured: `${down.length}: ${formatCounts(down)}`, goal: '' },
         {
-          what: 'Kubernetes calls for one grant of one permission (renewals of the Lease and looks at the Cluster included)',
+          what: 'Kubernetes calls for one grant of one permission (with renewals of the Lease and reads of the Cluster)',
           measured: `${grant.length}: ${formatCounts(grant, (call) => `${call.room === 'kube' ? 'platform' : 'cluster'} ${requestKind(call)}`)}`,
           goal: '',
         },

@@ -28,8 +28,8 @@ async function measureIdle(stage: Testbed): Promise<Measurement[]> {
   const share = ((await cpuSeconds(pid)) - before) / restSeconds;
   const memory = await residentMiB(pid);
   return [
-    zeroMeasurement(`Writes in ${restSeconds} s at rest`, writes()),
-    { what: 'Processor time at rest', measured: `${(share * 100).toFixed(1)} % of a core`, goal: '' },
+    zeroMeasurement(`Writes in ${restSeconds} s while idle`, writes()),
+    { what: 'Processor time while idle', measured: `${(share * 100).toFixed(1)} % of a core`, goal: '' },
     { what: 'Resident memory', measured: `${memory.toFixed(0)} MiB`, goal: '' },
   ];
 }

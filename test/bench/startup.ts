@@ -109,7 +109,7 @@ export const startupBenchmark: Benchmark = {
         goal: '< 1.5 s',
         reached: seconds < 1.5,
       },
-      { what: 'Resident memory at rest', measured: `${memory.toFixed(0)} MiB`, goal: '' },
+      { what: 'Resident memory while idle', measured: `${memory.toFixed(0)} MiB`, goal: '' },
       {
         what: 'Runtime packages',
         measured: `${packages.length}`,

@@ -23,7 +23,7 @@ export async function awaitNoWrites(writes: WriteCounter): Promise<void> {
     await pause(10_000);
     return (await writes()) === before;
   };
-  await eventually('it is at rest', isQuiet, 300);
+  await eventually('it is idle', isQuiet, 300);
 }
 
 export const zeroMeasurement = (what: string, writes: number): Measurement => ({

@@ -67,8 +67,8 @@ async function measureIdle(
   const share = ((await cpuSeconds(pid)) - start) / restSeconds;
   const last = await countApiRequests(metricsAddress);
   const figures = [
-    zeroMeasurement(`Writes in ${restSeconds} s at rest`, last.writes - first.writes),
-    { what: `Reads in ${restSeconds} s at rest`, measured: `${last.reads - first.reads}`, goal: '' },
+    zeroMeasurement(`Writes in ${restSeconds} s while idle`, last.writes - first.writes),
+    { what: `Reads in ${restSeconds} s while idle`, measured: `${last.reads - first.reads}`, goal: '' },
   ];
   return { share, figures };
 }
@@ -88,10 +88,10 @@ async function measureRestart(stage: Testbed, idle: number): Promise<Measurement
   const percent = (value: number): string => `${(value * 100).toFixed(2)} %`;
   return [
     zeroMeasurement('Writes after a restart', last.writes),
-    { what: 'Reads for a look at each of them', measured: `${last.reads - first.reads}`, goal: '' },
+    { what: 'Reads to check each of them', measured: `${last.reads - first.reads}`, goal: '' },
     {
-      what: 'Processor time at rest, of a core, a look at each every ten minutes included',
-      measured: `${percent(share)} (${percent(idle)} and ${seconds.toFixed(1)} s for the looks)`,
+      what: 'Processor time while idle, of a core, with a check of each every ten minutes',
+      measured: `${percent(share)} (${percent(idle)} and ${seconds.toFixed(1)} s for the checks)`,
       goal: '< 1 %',
       reached: share < 0.01,
     },

@@ -49,9 +49,7 @@ async function measureFleet(options: FleetOptions, seconds: number, say: (line: 
     say(`it has asked all after ${formatSeconds(await fleet.untilAsked())}`);
     await awaitNoWrites(writes);
     const settled = (await fleet.writes()).slice(laid);
-    say(
-      `${settled.length} writes until it was at rest: the fleet is ${settled.length === 0 ? '' : 'not '}as it would be`,
-    );
+    say(`${settled.length} writes until it was idle: the fleet is ${settled.length === 0 ? '' : 'not '}as it would be`);
     for (const line of settled.slice(0, 5)) say(line);
     await pause(warmSeconds * 1000);
     const pid = fleet.provider.pid ?? 0;
@@ -102,7 +100,7 @@ const formatSeconds = (milliseconds: number): string => `${(milliseconds / 1000)
 
 /** Ready clusters of three machines each, on ten NAS, in the state in which the provider leaves them. */
 export const fleetBenchmark: Benchmark = {
-  name: 'A fleet at rest',
+  name: 'An idle fleet',
   missing: missingForRealKube(),
   async measure(say) {
     const folder = await mkdtemp(join(tmpdir(), 'fleet-pattern-'));
@@ -131,9 +129,9 @@ function fleetMeasurements(all: readonly FleetResult[]): Measurement[] {
   const of = `${one.machines / machinesPerCluster} Clusters, ${one.machines} Machines`;
   const words = (milliseconds: number): string => `${formatSeconds(milliseconds)} ÷ ${formatSeconds(one.lists)}`;
   return [
-    zeroMeasurement(`${of}: writes in ${one.seconds} s at rest`, one.writes),
+    zeroMeasurement(`${of}: writes in ${one.seconds} s while idle`, one.writes),
     zeroMeasurement('Clusters and Machines that are not ready then', one.unready),
-    belowMeasurement('Processor time at rest', one.share * 100, 1, '% of a core'),
+    belowMeasurement('Processor time while idle', one.share * 100, 1, '% of a core'),
     belowMeasurement('Resident memory', one.memory, 350, 'MiB'),
     zeroMeasurement('Writes after a restart', one.writesAfterRestart),
     ratioMeasurement('Restart until all controllers work ÷ the bare lists', one.works, one.lists, 2, words(one.works)),

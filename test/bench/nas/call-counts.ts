@@ -26,7 +26,7 @@ const machineCounts = [1, 3, 6];
  */
 export async function measureNasCalls(say: (line: string) => void): Promise<readonly Measurement[]> {
   const theirs = await referenceCalls();
-  say(`the known way: ${theirs.join(', ')}`);
+  say(`the reference provider: ${theirs.join(', ')}`);
   const figures: Measurement[] = [];
   for (const count of machineCounts) {
     await startTrueNasPlatformFixture({ seed: largeNasSeed });
@@ -40,7 +40,7 @@ export async function measureNasCalls(say: (line: string) => void): Promise<read
       say(`${count} at a time: ${formatCounts(calls)}`);
       const whose = count === 1 ? 'one machine alone' : `each of ${count} machines at a time`;
       const words = `${each.toFixed(1)} ÷ ${theirs.length}: ${formatCounts(calls)}`;
-      const what = `TrueNAS calls for ${whose}, from nothing to a member and back, ÷ those of the known way`;
+      const what = `TrueNAS calls for ${whose}, from nothing to a member and back, ÷ those of the reference provider`;
       figures.push(ratioMeasurement(what, each, theirs.length, 0.7, words));
     } finally {
       await stopTrueNasPlatformFixture();

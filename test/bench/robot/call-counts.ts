@@ -81,7 +81,7 @@ const countsSince = (before: Readonly<Record<string, number>>, after: Readonly<R
 /** A single server has no other to share list calls with, and no goal. */
 function callMeasurement(count: number, made: Readonly<Record<string, number>>): Measurement {
   const ours = sumCounts(made) / count;
-  const what = `Robot calls for each of ${count === 1 ? 'one server' : `${count} servers`} from free to joined and back, ÷ those of the known way`;
+  const what = `Robot calls for each of ${count === 1 ? 'one server' : `${count} servers`} from free to joined and back, ÷ those of the reference provider`;
   const words = `${ours.toFixed(1)}: ${formatCounts(made)}; others: ${referenceCalls.join(', ')}`;
   const figure = ratioMeasurement(what, ours, referenceCallCount, 0.7, words);
   return count > 1 ? figure : { what, measured: figure.measured, goal: '' };

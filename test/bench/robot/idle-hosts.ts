@@ -32,13 +32,13 @@ export async function measureIdleHosts(say: (line: string) => void): Promise<rea
     const writes = providerWrites(stage.calls.slice(first)).length;
     return [
       {
-        what: 'Writes in an hour with 1,000 Hosts at rest',
+        what: 'Writes in an hour with 1,000 idle Hosts',
         measured: String(writes),
         goal: '0',
         reached: writes === 0,
       },
       {
-        what: 'Robot calls in that hour, of the 200 that tell of servers',
+        what: 'Robot calls in that hour, of the 200 that read servers',
         measured: String(asked),
         goal: '< 10 %',
         reached: asked < 20,

@@ -32,7 +32,7 @@ export async function measureParallelRescue(): Promise<Measurement> {
       took,
       bound,
       1.2,
-      `${Math.round(took)} s ÷ ${bound} s of the world`,
+      `${Math.round(took)} s ÷ ${bound} s of simulated time`,
     );
   } finally {
     await fixture.close();

@@ -13,7 +13,7 @@ export async function measureServerProvisionTime(): Promise<Measurement> {
     const minutes = (fixture.clock.now().getTime() - begun) / 60_000;
     return {
       what: 'One server from free to waiting for its configuration',
-      measured: `${minutes.toFixed(1)} min of the world, in which a board starts twice, and loads its rescue system for 100 s`,
+      measured: `${minutes.toFixed(1)} min of simulated time, in which a board starts twice, and loads its rescue system for 100 s`,
       goal: '',
     };
   } finally {
