@@ -36,7 +36,7 @@ const pages: Readonly<Record<string, ReferencePage>> = {
   },
   annotations: {
     title: 'Annotations',
-    about: 'Annotations that people set. What the provider records for itself in others is not meant to be changed.',
+    about: 'Annotations that users set. Other annotations belong to the provider; do not change them.',
     render: () =>
       formatTable(
         ['Annotation', 'On', 'Value', 'Effect', 'Data', 'Removed by the provider'],
@@ -53,7 +53,7 @@ const pages: Readonly<Record<string, ReferencePage>> = {
   conditions: {
     title: 'Conditions',
     about:
-      'All conditions have positive polarity: `True` is good. `Ready` is on every kind that has a status. Why one is not `True` is told by its [reason](reasons.md).',
+      'All conditions have positive polarity: `True` is good. `Ready` is on every kind that has a status. Its [reason](reasons.md) says why one is not `True`.',
     render: () =>
       formatTable(
         ['Condition', 'True means'],
@@ -63,7 +63,7 @@ const pages: Readonly<Record<string, ReferencePage>> = {
   reasons: {
     title: 'Reasons of conditions',
     about:
-      'These are common to all platforms. Steps have reasons of their own beside them, which the pages of [TrueNAS](../platforms/truenas.md#what-conditions-mean) and of [Hetzner Robot](../platforms/hetzner-robot.md#what-conditions-mean) list. What to do about each: [troubleshooting](../troubleshoot.md).',
+      'All platforms share these reasons. Steps have further ones, which the pages of [TrueNAS](../platforms/truenas.md#what-conditions-mean) and [Hetzner Robot](../platforms/hetzner-robot.md#what-conditions-mean) list. What to do about each: [troubleshooting](../troubleshoot.md).',
     render: () =>
       formatTable(
         ['Reason', 'Meaning'],
@@ -82,7 +82,7 @@ const pages: Readonly<Record<string, ReferencePage>> = {
   steps: {
     title: 'Steps of Machines',
     about:
-      'In the order in which they run. What each one does is told in the README of its platform: [TrueNAS](../../src/platforms/truenas/README.md), [Hetzner Robot](../../src/platforms/hetzner-robot/README.md).',
+      'In the order in which they run. The README of each platform describes its steps: [TrueNAS](../../src/platforms/truenas/README.md), [Hetzner Robot](../../src/platforms/hetzner-robot/README.md).',
     render: () => formatTable(['Platform', 'List', 'Steps'], stepRows()),
   },
   metrics: {
