@@ -143,7 +143,7 @@ export const annotations = {
   opens: `${group}/opens`,
   /** On a Machine that is being deleted, set by a user, `true`: its failure domain is permanently lost. */
   failureDomainLost: `${group}/failure-domain-lost`,
-  /** On a Host, set by the provider: why only a person can decide how to continue. A user removes it to decide. */
+  /** On a Host, set by the provider: why only a user can decide how to continue. A user removes it to decide. */
   permanentError: `${group}/permanent-error`,
   /**
    * On a ProviderConfig, set by a user: names of Machines whose orphans are to be removed. Removed when the removal has

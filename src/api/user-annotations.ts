@@ -1,6 +1,6 @@
 import { annotations, openmcpKeys } from './names.ts';
 
-/** An annotation that people set or remove. The table in `docs/reference` is generated from {@link userAnnotations}. */
+/** An annotation that users set or remove. The table in `docs/reference` is generated from {@link userAnnotations}. */
 export interface UserAnnotation {
   readonly key: string;
   /** The kinds, and the state that they must be in. */
@@ -9,7 +9,7 @@ export interface UserAnnotation {
   readonly effect: string;
   /** What becomes of data on disks and in etcd. */
   readonly data: string;
-  /** When the provider removes it. Absent: it stays until a person removes it. */
+  /** When the provider removes it. Absent: it stays until a user removes it. */
   readonly removed?: string;
 }
 

@@ -15,7 +15,7 @@ export interface EncryptedStorage {
  * nowhere: not in facts, not next to the encrypted storage.
  */
 export interface MachineDiskKey {
-  /** Where it is stored, for people, e.g. `Secret shop-cp-0-disk-key in namespace openmcp-system`. */
+  /** Where it is stored, for users, e.g. `Secret shop-cp-0-disk-key in namespace openmcp-system`. */
   readonly location: string;
   /** Whether it is stored, as far as the cache knows. */
   isKept(): boolean;

@@ -5,7 +5,7 @@ export interface DhcpReservation {
   readonly address: string;
 }
 
-/** Reservations in the configuration format of a DHCP server, by its name; `text` is for people. */
+/** Reservations in the configuration format of a DHCP server, by its name; `text` is for users. */
 export const reservationFormats = {
   text: (all) => all.map(({ mac, address }) => `${address.padEnd(15)}  ${mac}`).join('\n'),
   dnsmasq: (all) => all.map(({ mac, address }) => `dhcp-host=${mac},${address}`).join('\n'),

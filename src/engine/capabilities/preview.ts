@@ -35,7 +35,7 @@ export type ClusterPreviewContext<C = unknown> = PlatformContext<C> & {
   hostedServers(): ReadonlySet<number>;
 };
 
-/** For platforms that can tell what the creation of a machine would do. */
+/** For platforms that can predict the effects of creating a machine. */
 export interface PreviewCapability<C> {
   /** Read-only: the effects on existing resources if a machine were created now. */
   machine(context: PreviewContext<C>): Promise<readonly PreviewLine[]>;

@@ -65,7 +65,7 @@ export class KubeConnectionPool {
   }
 }
 
-/** Gives each call a free connection and removes closed ones. undici's own pool keeps 18 kB at rest. */
+/** Gives each call a free connection and removes closed ones. undici's own pool uses 18 kB while idle. */
 class PoolDispatcher extends Dispatcher {
   readonly #connect: () => Client;
   readonly #maxConnections: number;

@@ -54,7 +54,7 @@ export class NoResponseError extends Error {
 }
 
 /**
- * The one place that maps a failed call to an error code. `call` is shown to people. Errors that are not of the
+ * The one place that maps a failed call to an error code. `call` is shown to users. Errors that are not of the
  * webservice are returned unchanged.
  */
 export function toRobotError(error: unknown, call: string, retryAfterSeconds?: number): unknown {

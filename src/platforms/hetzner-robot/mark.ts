@@ -20,7 +20,7 @@ export const isMark = (name: string): boolean =>
   name.startsWith(ownMarkPrefix) || name.startsWith(clusterApiMarkPrefix);
 
 /**
- * The owner of a server by its name. A name that a person gave means no owner. `stale`: this provider gave the name to
+ * The owner of a server by its name. A name that a user gave means no owner. `stale`: this provider gave the name to
  * another machine. Only one machine can hold the Host, so that other machine is gone and its server may be taken over.
  */
 export function ownershipByName(

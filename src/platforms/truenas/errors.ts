@@ -65,7 +65,7 @@ export function parseFault(error: unknown): RpcFault {
 }
 
 /**
- * The one place that maps a failed call to an error code. `method` is shown to people. Errors that are not of the
+ * The one place that maps a failed call to an error code. `method` is shown to users. Errors that are not of the
  * protocol are returned unchanged.
  */
 export function toTrueNasError(error: unknown, method: string): unknown {

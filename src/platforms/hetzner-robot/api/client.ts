@@ -22,7 +22,7 @@ export interface CachedCallOptions extends RobotCallOptions {
  * Client of Hetzner Robot. Every method throws a ProviderError: beside the codes that it documents, one that any call
  * can have (ROBOT_CREDENTIALS_REFUSED, ROBOT_UNREACHABLE, ROBOT_UNAVAILABLE, ROBOT_RATE_LIMITED, ROBOT_BUDGET_SPENT,
  * ROBOT_BUSY, ROBOT_SERVER_NOT_LISTED, ROBOT_SERVER_UNKNOWN, DEADLINE_EXCEEDED, ROBOT_REPLY_UNKNOWN…). `runOrWait`
- * turns a temporary error into a wait. The hourly limit that a method uses stands in brackets.
+ * turns a temporary error into a wait. Brackets contain the hourly limit that a method uses.
  *
  * There is no method for contracts, orders, installations by Robot, or resets by a technician.
  */

@@ -71,7 +71,7 @@ export const placeholderKinds: Readonly<Record<string, ValueKind>> = {
  * installation of an operating system by Robot, no reset by a technician.
  */
 export const routes: readonly RobotRoute[] = [
-  // The one exception: it names no server and lists all. For people who write Host objects, and to read many servers at
+  // The one exception: it names no server and lists all. For users who write Host objects, and to read many servers at
   // once.
   { method: 'GET', path: '/server', budget: 'GET /server' },
   { method: 'GET', path: '/server/{n}', budget: 'GET /server' },

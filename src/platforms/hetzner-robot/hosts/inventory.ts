@@ -30,7 +30,7 @@ async function rescueTargetOf(context: RobotHostContext): Promise<RescueTarget> 
 }
 
 /**
- * Before: a person requested an inspection. After: by its name in Robot no machine uses the server. Done when Robot
+ * Before: a user requested an inspection. After: by its name in Robot no machine uses the server. Done when Robot
  * confirms it.
  */
 const foundUnused: Step<RobotHostContext> = {
@@ -73,7 +73,7 @@ const rescueLeft: Step<RobotHostContext> = {
 };
 
 /**
- * Before: a person requested a reboot. After: Robot was asked to reset the server, and the boot ID before the reset is
+ * Before: a user requested a reboot. After: Robot was asked to reset the server, and the boot ID before the reset is
  * known.
  */
 const resetAsked: Step<RobotHostContext> = {
@@ -116,7 +116,7 @@ const rebootProven: Step<RobotHostContext> = {
   },
 };
 
-/** Servers that people provide, each described by a Host. */
+/** Servers that users provide, each described by a Host. */
 export const inventory: HostInventory<RobotConfig> = {
   mayClaim: ({ sizes }, labels) =>
     sizes.some(({ hostSelector }) => selectorMismatch(hostSelector, labels) === undefined),

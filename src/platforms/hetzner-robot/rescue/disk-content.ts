@@ -3,7 +3,7 @@ import type { LsblkDevice } from './lsblk-device.ts';
 /** Signatures of partition tables. A table alone is no content; every GPT also has a protective MBR. */
 const partitionTables = new Set(['gpt', 'dos', 'PMBR']);
 
-/** The content of a disk for people, e.g. `ext4 on nvme0n1p3, named "root"`; empty: the disk is blank. */
+/** The content of a disk for users, e.g. `ext4 on nvme0n1p3, named "root"`; empty: the disk is blank. */
 export function describeDiskContent(disk: string, rows: readonly LsblkDevice[]): string[] {
   const found = rows.flatMap((row) => describeRow(row, row.path === disk));
   const table = rows

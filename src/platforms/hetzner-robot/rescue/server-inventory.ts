@@ -9,7 +9,7 @@ import { parseSmartHealth } from './smart-health.ts';
 
 /** A disk with the fields that only an installation needs. */
 export interface InspectedDisk extends HostDisk {
-  /** The link below `/dev/disk/by-id` with the serial number in it, which people recognise; empty: there is none. */
+  /** The link below `/dev/disk/by-id` with the serial number in it, which users recognise; empty: there is none. */
   readonly byId: string;
   readonly sectorBytes: number;
   /** Serial numbers (WWNs where there is none) of the other disks of the same array, volume group or pool. */

@@ -61,7 +61,7 @@ function toJson(text: string): unknown {
   }
 }
 
-/** Limits the length of text for people and for a status that is read often. */
+/** Limits the length of text for users and for a status that is read often. */
 const joinMessages = (words: readonly string[]): string => words.join(', ').replace(/\s+/g, ' ').slice(0, 300);
 
 /** Bits of the critical warning (NVM Express Base Specification, SMART / Health Information log). */

@@ -120,7 +120,7 @@ export class SshSession {
   }
 }
 
-/** An excerpt of a program's output, for people. */
+/** An excerpt of a program's output, for users. */
 export const toSingleLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 300);
 
 function collectOutput(channel: ClientChannel, input: string): Promise<SshCommandResult> {

@@ -155,7 +155,7 @@ export const serverMarked: Step<RobotStepContext> = {
 
 /**
  * Why a marked server is not ours any more, as a sentence; undefined: it still has our mark in Robot's current answer.
- * Two controllers can mark a server at the same moment, and people rename servers: the last name counts. So a list from
+ * Two controllers can mark a server at the same moment, and users rename servers: the last name counts. So a list from
  * before our own rename proves nothing, even where our mark was written into it. Entering rescue takes longer than both
  * maximum ages together, so by then every controller that saw the server without our mark has marked it.
  */

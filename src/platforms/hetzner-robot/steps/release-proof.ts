@@ -5,7 +5,7 @@ import { accountIdFor, type RobotStepContext, textFact } from '../context.ts';
 
 /**
  * Proof that a server runs nothing of its machine. Host, address and Machine are released only with such a proof, or
- * when a person approves it. A server that is not listed, or does not have our mark, proves nothing: it may still run.
+ * when a user approves it. A server that is not listed, or does not have our mark, proves nothing: it may still run.
  */
 export type ReleaseProof = 'nothing-written' | 'erased' | 'cancelled';
 
@@ -24,12 +24,12 @@ export const approvableReleaseReasons = [
 export const doneUntouchable = (proof: ReleaseProof): StepOutcome => done({ untouchable: true, proof });
 
 /**
- * True when the server must not be touched: it is not ours, or a person approved the release without further checks.
+ * True when the server must not be touched: it is not ours, or a user approved the release without further checks.
  */
 export const isUntouchable = ({ facts }: Pick<RobotStepContext, 'facts'>): boolean =>
   facts['untouchable'] === true || typeof facts['approved'] === 'string';
 
-/** True when it is proven, or a person approved it, that the server runs nothing of the machine. */
+/** True when it is proven, or a user approved it, that the server runs nothing of the machine. */
 export const isReleaseProven = (context: Pick<RobotStepContext, 'facts'>): boolean =>
   textFact(context, 'proof') !== '' || textFact(context, 'approved') !== '';
 

@@ -84,7 +84,7 @@ async function checkWritten(
   return done({ untouchable: false, proof: '' });
 }
 
-/** A person renamed the server, and our own node still runs on it: its certificate proves that. */
+/** A user renamed the server, and our own node still runs on it: its certificate proves that. */
 async function isProvenOurs(context: RobotStepContext, { spec }: HostView, server: RobotServer): Promise<boolean> {
   const address = textFact(context, 'address');
   if (ownershipByName(server.name, context.owner, spec.expect.name) !== 'nobody' || server.address !== address)

@@ -55,7 +55,7 @@ export const describeFullVSwitch = ({ name }: Pick<ExistingVSwitch, 'name'>): st
 export const describeVSwitchLimit = (number: number): string =>
   `Server ${number} is in ${vswitchLimits.perServer} vSwitches already, and Robot allows no more. Take it out of one of them.`;
 
-/** A reached limit needs a person, so it fails with our own message. */
+/** A reached limit needs a user, so it fails with our own message. */
 async function attachServer(
   robot: RobotClient,
   vswitch: ExistingVSwitch,

@@ -70,7 +70,7 @@ export function toVmCpuRequest({
   return { vcpus: sockets, cores: cpus / (sockets * threads), threads, ...model };
 }
 
-/** Text for people, e.g. `4 CPUs (2 sockets, EPYC-Rome)`. */
+/** Text for users, e.g. `4 CPUs (2 sockets, EPYC-Rome)`. */
 export function formatCpu({ cpus, sockets = 1, threads = 1, cpuModel = 'host' }: CpuSettings): string {
   const more = [
     ...(sockets > 1 ? [`${sockets} sockets`] : []),

@@ -86,5 +86,5 @@ function countFitting(machines: readonly (readonly number[])[], available: numbe
 
 /** Sum of sizes in bytes. */
 export const sumBytes = (bytes: readonly number[]): number => bytes.reduce((sum, each) => sum + each, 0);
-/** Text for people. */
+/** Text for users. */
 export const formatGiB = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;

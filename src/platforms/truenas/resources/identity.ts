@@ -79,7 +79,7 @@ function macOf(names: readonly string[]): string {
   return ['02', ...[...digest.subarray(0, 5)].map((byte) => byte.toString(16).padStart(2, '0'))].join(':');
 }
 
-/** The mark in descriptions and comments: one line for parsers and people. */
+/** The mark in descriptions and comments: one line for parsers and users. */
 export function markLine({ installation, provider, machine, cluster }: Owner): string {
   const line = `cluster-provider-talos: installation=${installation} provider=${provider} machine=${machine}`;
   return cluster === undefined ? line : `${line} cluster=${cluster}`;
@@ -96,7 +96,7 @@ export function parseMark(words: string | null | undefined): Owner | undefined {
 }
 
 /**
- * The description of a VM: the mark first, without the Cluster when names are long; then information for people, as far
+ * The description of a VM: the mark first, without the Cluster when names are long; then information for users, as far
  * as it fits.
  */
 export function toVmDescription(owner: Owner, node: DescribedNode): string {

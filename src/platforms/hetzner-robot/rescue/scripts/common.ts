@@ -1,4 +1,4 @@
-/** Folder of all our files in the rescue system. It lies in RAM and is gone after the next boot. */
+/** Folder of all our files in the rescue system. It is in RAM and does not survive a boot. */
 export const jobHome = '/run/cluster-provider-talos';
 
 /** The first lines of every script: English messages, and a full PATH whatever the login shell has set. */

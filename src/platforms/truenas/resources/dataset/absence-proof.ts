@@ -5,10 +5,10 @@ import { BatchedReads } from '../../cache/batched-reads.ts';
 import type { MachineScope } from '../machine-scope.ts';
 import { parseDatasetRef } from './dataset-ref.ts';
 
-/** Reasons with which a release stops because it cannot prove that a machine is gone. A person may approve it. */
+/** Reasons with which a release stops because it cannot prove that a machine is gone. A user may approve it. */
 export const unprovenReasons = ['SystemChanged', 'PoolGone', 'PoolFaulted'] as const;
 
-/** A person approved the release: the remaining objects of the machine are not touched. */
+/** A user approved the release: the remaining objects of the machine are not touched. */
 export const isAbsenceApproved = (facts: Facts): boolean => typeof facts['approved'] === 'string';
 
 /** All pools of the system, read now. */

@@ -29,8 +29,8 @@ const gibibyte = 2 ** 30;
 export const desiredBytes = ({ sizeGiB }: DesiredDisk): number => sizeGiB * gibibyte;
 /** Size of a zvol. NaN where TrueNAS reports none, so that the disk counts as neither too small nor too large. */
 export const volumeBytes = ({ volsize }: Dataset): number => Number(volsize?.rawvalue ?? Number.NaN);
-/** Text for people, e.g. `40 GiB`. */
+/** Text for users, e.g. `40 GiB`. */
 export const formatDiskSize = (bytes: number): string => `${Number((bytes / gibibyte).toFixed(2))} GiB`;
 
-/** The reason for a disk that is too small. Only people know whether the content of a raw disk tolerates growth. */
+/** The reason for a disk that is too small. Only users know whether the content of a raw disk tolerates growth. */
 export const tooSmallReason = ({ raw }: DesiredDisk) => (raw ? 'RawDiskSmaller' : 'DiskSmaller');

@@ -34,7 +34,7 @@ export function toVmCreateRequest(
 
 /** A device that the machine should have. */
 export interface DesiredDevice {
-  /** Name for people. */
+  /** Name for users. */
   readonly description: string;
   readonly order: number;
   readonly attributes: Readonly<Record<string, string | boolean>> & { readonly dtype: string };

@@ -24,7 +24,7 @@ import {
 
 /**
  * Before: disk, image, seed and VM exist. After: the VM has all its devices, each at its place in the boot order. Done
- * when none is missing or different; devices that a person added are not touched.
+ * when none is missing or different; devices that a user added are not touched.
  */
 export const devicesAttached: Step<TrueNasStepContext> = {
   name: 'devices-attached',

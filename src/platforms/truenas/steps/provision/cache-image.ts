@@ -88,7 +88,7 @@ function verifyImage(read: HashedFiles, { path }: CachedImage, { record, file }:
 
 /**
  * The image is overwritten and not deleted, because machines that have it attached go on running. After several changes
- * a person has to find the cause.
+ * a user has to find the cause.
  */
 function refetchImage(context: TrueNasStepContext, image: CachedImage, transfers: BackgroundTransfers): StepOutcome {
   const { path, dataset } = image;

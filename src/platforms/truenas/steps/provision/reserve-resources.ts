@@ -80,7 +80,7 @@ function cancelReservations(context: TrueNasStepContext): void {
   diskSpaceReservationsOf(context).cancel(uuid);
 }
 
-/** Cancels the reservations of a machine that waits for a person. It reserves again before it goes on. */
+/** Cancels the reservations of a machine that waits for a user. It reserves again before it goes on. */
 export function cancelReservationsWhenStuck(step: Step<TrueNasStepContext>): Step<TrueNasStepContext> {
   const run = async (context: TrueNasStepContext): Promise<StepOutcome> => {
     try {

@@ -66,7 +66,7 @@ const vmDeleted: Step<TrueNasRemovalContext> = {
 };
 
 async function deleteVm({ nas, signal }: MachineScope, vm: Vm): Promise<void> {
-  // `zvols` would destroy every disk of the VM, even one that a person attached. State ERROR needs `force`.
+  // `zvols` would destroy every disk of the VM, even one that a user attached. State ERROR needs `force`.
   const options = { zvols: false, force: vm.status.state === 'ERROR' };
   try {
     await nas.change('vm.delete', [vm.id, options], z.unknown(), { signal, seconds: 120 });

@@ -72,12 +72,12 @@ const isDataset = async (system: MachineScope, id: string, owner = system.owner)
 const mayMeanMissing = (error: unknown): error is ProviderError =>
   hasCode(error, 'TRUENAS_NOT_FOUND', 'TRUENAS_REFUSED', 'TRUENAS_CALL_FAILED', 'TRUENAS_IMAGE_CHANGED');
 
-/** How often missing objects are created again. After that a person has to find the cause. */
+/** How often missing objects are created again. After that a user has to find the cause. */
 export const maxReturns = 3;
 
 /**
  * Nothing is checked while calls succeed. When a call fails, this checks whether an object of an earlier step is
- * missing, and returns to that step. Nothing existing is replaced. For a member of a cluster, a person decides about a
+ * missing, and returns to that step. Nothing existing is replaced. For a member of a cluster, a user decides about a
  * missing object.
  */
 export function goBackWhenMissing(step: Step<TrueNasStepContext>): Step<TrueNasStepContext> {
