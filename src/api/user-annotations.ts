@@ -7,7 +7,7 @@ export interface UserAnnotation {
   readonly on: string;
   readonly value: string;
   readonly effect: string;
-  /** What becomes of data on disks and in etcd. */
+  /** The effect on data on disks and in etcd. */
   readonly data: string;
   /** When the provider removes it. Absent: it stays until a user removes it. */
   readonly removed?: string;

@@ -97,7 +97,7 @@ function assignSlotsToSites(names: readonly string[], name: string, spec: Provid
   return made;
 }
 
-/** What the platform lacks for one cluster. */
+/** The resources that the platform lacks for one cluster. */
 async function runPreflight(
   at: ReadOnlySession,
   { platform, config }: Pick<ChosenPlatform, 'platform' | 'config'>,

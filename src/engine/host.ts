@@ -108,7 +108,7 @@ export interface HostView {
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: HostSpecView;
   readonly state: HostState;
-  /** As last observed. */
+  /** The server, as last observed. */
   readonly server: HostServer | undefined;
   readonly hardware: HostHardware | undefined;
 }

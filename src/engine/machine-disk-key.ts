@@ -1,6 +1,6 @@
 import type { SecretString } from '../lib/secret-string.ts';
 
-/** What a disk key opens, recorded next to it: without its Machine it would be unknown. */
+/** The storage that a disk key opens, recorded next to the key: without its Machine it would be unknown. */
 export interface EncryptedStorage {
   readonly system: string;
   /**

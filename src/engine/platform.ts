@@ -23,7 +23,7 @@ export interface PlatformConfig<C, S = C> {
   foreignHosts?(section: S): readonly ConfiguredHost[];
 }
 
-/** What every platform has: enough for clusters that are created, observed and deleted. */
+/** The members that every platform has: enough for clusters that are created, observed and deleted. */
 export interface PlatformCore<C, S = C> {
   /** The key in `ProviderConfig.spec`. */
   readonly name: string;
@@ -40,7 +40,7 @@ export interface PlatformCore<C, S = C> {
   observe(context: StepContext<C>): Promise<Observation>;
 }
 
-/** What a platform may have besides. Each capability is optional, and its file says what its absence means. */
+/** The optional capabilities of a platform. The file of each says what its absence means. */
 export interface PlatformCapabilities<C, S = C> {
   /** Default: a single failure domain, and `C` is `S`. */
   readonly failureDomains?: FailureDomains<S, C>;

@@ -1,4 +1,4 @@
-/** What a step learned: ids, names and addresses. Saved in the Machine's status, so it never contains a secret. */
+/** The results of a step: ids, names and addresses. Saved in the Machine's status, so it never contains a secret. */
 export type Facts = Readonly<Record<string, string | number | boolean>>;
 
 /**

@@ -64,7 +64,7 @@ export interface RunSettings extends InstanceSettings {
   readonly accessNamespace: string;
 }
 
-/** What a command gets from its process. The signal aborts on SIGTERM and SIGINT. */
+/** The process of a command. The signal aborts on SIGTERM and SIGINT. */
 export interface ProcessContext {
   readonly log: Log;
   readonly signal: AbortSignal;

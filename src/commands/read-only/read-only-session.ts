@@ -35,7 +35,7 @@ interface ReadOnlySource {
   close(): Promise<void>;
 }
 
-/** What the read-only commands work with. */
+/** The access of a read-only command. */
 export interface ReadOnlySession
   extends Omit<ReadOnlySource, 'close'>,
     Pick<PlatformContext, 'connections' | 'log' | 'clock' | 'signal'> {

@@ -77,7 +77,7 @@ export interface ClusterView {
   readonly secrets: ClusterSecrets | undefined;
   /**
    * Why a missing Machine cannot be created: its name belongs to a Machine of another Cluster. Existing Machines are
-   * reconciled all the same.
+   * reconciled anyway.
    */
   readonly nameTaken?: string | undefined;
   /** Why the Secret of the cluster cannot be used. */

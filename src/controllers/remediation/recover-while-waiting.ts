@@ -36,7 +36,7 @@ export function recoverWhileWaiting(
       const since = unansweredSince(machine, controlPlanes());
       return await cyclePower(context, outcome, since, repair.cutPower);
     } catch (error) {
-      // The node may start all the same: the result of its step is more important.
+      // The node may start anyway: the result of its step is more important.
       if (error instanceof ProviderError) return outcome;
       throw error;
     }

@@ -26,7 +26,7 @@ export interface Stores {
   readonly clusters: Reflector<Cluster>;
   /** Only this provider's. Index `cluster` by `identityText`. */
   readonly machines: Reflector<Machine>;
-  /** Of all providers. Indexes: `machine` by the UID of the holder, and `server` by number. */
+  /** The Hosts of all providers. Indexes: `machine` by the UID of the holder, and `server` by number. */
   readonly hosts: Reflector<Host>;
   /**
    * All requests: a request that was ours and was assigned to another provider, even while this process was not

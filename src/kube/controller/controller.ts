@@ -20,7 +20,7 @@ export interface ReconcileResult {
   readonly requeueAfterSeconds?: number;
 }
 
-/** What a reconcile receives besides the key. */
+/** The context of a reconcile besides the key. */
 export interface ReconcileContext {
   /** Aborts every call at the reconcile's deadline, on shutdown and on lost leadership. */
   readonly signal: AbortSignal;

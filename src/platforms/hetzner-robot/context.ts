@@ -8,7 +8,7 @@ import type { RobotConfig } from './config.ts';
 
 export type RobotStepContext = StepContext<RobotConfig>;
 
-/** What all work with Robot needs, for a machine, a Host or a ProviderConfig. */
+/** The context of all work with Robot, for a machine, a Host or a ProviderConfig. */
 export type RobotContext = PlatformContext<RobotConfig>;
 
 /** Hetzner Robot, limited to the servers that have a Host. */

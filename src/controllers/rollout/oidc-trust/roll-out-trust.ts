@@ -30,7 +30,7 @@ export interface TrustRolloutState {
   /** Number of control planes that have the desired trust. */
   readonly updated: number;
   readonly total: number;
-  /** What the rollout waits for; undefined when it is complete. */
+  /** The reason for waiting; undefined when it is complete. */
   readonly message: string | undefined;
   /** The Machines after the writes of this step. */
   readonly machines: readonly Machine[];

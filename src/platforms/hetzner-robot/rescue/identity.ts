@@ -20,7 +20,7 @@ export interface RescueIdentity {
   readonly firmware: 'uefi' | 'bios';
 }
 
-/** What the caller knows of the expected system. */
+/** The known properties of the expected system. */
 export interface ExpectedRescue {
   readonly mac?: string;
   /** Boot ID before the reset. The current one has to differ. */

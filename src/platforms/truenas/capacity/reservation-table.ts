@@ -5,7 +5,7 @@ import { waitOrAbort } from '../../../lib/deadline.ts';
 /** Maximum age of the available amount: many machines that wait for it cost one call. */
 const availabilityMaxAgeSeconds = 15;
 
-/** What a machine is about to use, in bytes. */
+/** The amount that a machine is about to use, in bytes. */
 export interface ReservationRequest {
   readonly takes: number;
   /** Further bytes that have to be free during the allocation, and stay free afterwards. Default: 0. */
@@ -100,7 +100,7 @@ export class ReservationTable implements Closable {
   #readFor(ask: () => Promise<number>): Availability {
     const at = this.#clock.monotonic();
     if (this.#read && at - this.#read.at < availabilityMaxAgeSeconds * 1000) return this.#read;
-    // What a machine takes into use during the query may be counted twice until the next one, but is never left out.
+    // Resources that a machine takes into use during the query may count twice until the next one, but always count.
     const promised = [...this.#holds.values()].reduce((sum, { takes }) => sum + takes, 0);
     const look: Availability = { at, budget: ask().then((available) => ({ left: available - promised })) };
     this.#read = look;

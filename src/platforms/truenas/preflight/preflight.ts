@@ -12,8 +12,8 @@ import { formatGiB, preflightDiskSpace, sumBytes } from './preflight-disk-space.
 type Context = PreflightContext<TrueNasConfig>;
 
 /**
- * What the machines of a cluster would lack if they were created now: disk space, memory, addresses, the image. What
- * `check` reports, such as a missing pool or role, is not repeated.
+ * The shortage of disk space, memory, addresses or the image if the machines of a cluster were created now. Results of
+ * `check`, such as a missing pool or role, are not repeated.
  */
 export async function preflight(context: Context): Promise<readonly Diagnostic[]> {
   const nas = connectTrueNas(context);

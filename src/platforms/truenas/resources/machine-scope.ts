@@ -27,7 +27,7 @@ export type TrueNasStepContext = StepContext<TrueNasConfig> & StepCacheHolder;
 /** The context of a release, with or without a Machine. */
 export type TrueNasRemovalContext = OrphanRemovalContext<TrueNasConfig> & StepCacheHolder;
 
-/** What the steps of one machine work with. */
+/** The system and the identity that the steps of one machine work with. */
 export interface MachineScope {
   readonly nas: TrueNasClient;
   readonly identity: VmIdentity;
