@@ -72,10 +72,10 @@ const pages: Readonly<Record<string, ReferencePage>> = {
   },
   'error-codes': {
     title: 'Error codes',
-    about: 'They appear in logs and Events, and as reasons of a Machine whose step fails.',
+    about: 'Error codes appear in logs and Events, and as reasons of a Machine with a failed step.',
     render: () =>
       formatTable(
-        ['Code', 'Tried again', 'Meaning'],
+        ['Code', 'Retry', 'Meaning'],
         Object.entries(errorCodes).map(([name, { retry, message }]) => [`\`${name}\``, retryTexts[retry], message]),
       ),
   },
@@ -88,13 +88,13 @@ const pages: Readonly<Record<string, ReferencePage>> = {
   metrics: {
     title: 'Metrics',
     about:
-      'Names are those of controller-runtime and client-go where they have one, so that known dashboards work. Metrics of the process itself (`process_*`, `nodejs_*`) are served as well and are not listed.',
+      'Metrics that controller-runtime and client-go also have use their names, so that existing dashboards work. Metrics of the process itself (`process_*`, `nodejs_*`) are served too, and are not listed.',
     render: () => formatTable(['Metric', 'Kind', 'Labels', 'Meaning'], metricRows()),
   },
   fields: {
     title: 'Fields of the kinds',
     about:
-      'The same text that `kubectl explain` prints. `[]` is an element of a list, `*` a key of a map. A field that is required is so where the object that holds it is given.',
+      '`kubectl explain` prints the same text. `[]` is an element of a list, `*` a key of a map. A required field must be set if its parent object is.',
     render: fieldSections,
   },
 };
@@ -131,7 +131,7 @@ const stepRows = (): string[][] => [
   ['any', 'join, after provision', stepNames(joinSteps)],
 ];
 
-/** What Node itself tells is left out. */
+/** Metrics of Node itself are left out. */
 function metricRows(): string[][] {
   const metrics = createMetrics().registry.getMetricsAsArray() as unknown as readonly Metric[];
   return metrics
@@ -148,9 +148,9 @@ interface Metric {
 }
 
 const retryTexts = {
-  backoff: 'by itself, later each time',
+  backoff: 'automatically, with growing delays',
   'after-change': 'after a change, or in ten minutes',
-  bug: 'by itself',
+  bug: 'automatically',
 };
 const defaultOf = ({ commands, required, fallback }: FlagDefinition): string => {
   if (required) return required.length < commands.length ? `required for ${commandsOf(required)}` : 'required';
