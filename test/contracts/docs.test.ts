@@ -138,15 +138,6 @@ describe('error codes', () => {
 describe('architecture decision records', () => {
   const records = projectFiles.filter((path) => /^docs\/adr\/\d[^/]+\.md$/.test(path));
 
-  test('are listed in their index', () => {
-    const index = readProjectFile('docs/adr/README.md');
-    const titleOf = (path: string) => /^# \d+\. (.+)$/m.exec(readProjectFile(path))?.[1] ?? '';
-    const missing = records.filter(
-      (path) => !index.includes(`](${path.slice('docs/adr/'.length)}) | ${titleOf(path)} |`),
-    );
-    expect(missing).toEqual([]);
-  });
-
   test('are numbered without a gap', () => {
     const numbers = records.map((path) => Number(/(\d{4})-/.exec(path)?.[1]));
     expect(numbers).toEqual(numbers.map((_, index) => index + 1));

@@ -1,6 +1,7 @@
 /**
- * `npm run generate`: writes what is made from the code — the CRDs in `config/crd`, `docs/reference`, the
- * picture of the README, and the Talos client in `src/talos/gen`. `test/contracts` holds that somebody ran it.
+ * `npm run generate`: writes the generated files: the CRDs in `config/crd`, `docs/reference`, the picture of the
+ * README, the index of decision records, and the Talos client in `src/talos/gen`. `test/contracts` checks that they are
+ * up to date.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -6,6 +6,7 @@ import { buildCrds } from '../../src/api/crd.ts';
 import { formatTable } from './markdown-table.ts';
 import { permissionTables } from './permission-tables.ts';
 import { renderPicture } from './picture.ts';
+import { recordTable } from './record-table.ts';
 import { referencePages } from './reference-pages.ts';
 
 export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
@@ -18,6 +19,10 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     // Helm reads no files outside of a chart.
     ['charts/cluster-provider-talos/roles.yaml', `# Made by npm run generate.\n${text('config/rbac/role.yaml')}`],
     ...referencePages(),
+    [
+      'docs/adr/README.md',
+      withTables(text('docs/adr/README.md'), { records: () => recordTable(join(projectRoot, 'docs/adr')) }),
+    ],
     ['docs/picture.svg', renderPicture()],
     ['docs/security.md', withTables(text('docs/security.md'), permissionTables(formatTable))],
   ]);
