@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type KubectlResult, type KubectlRunner, openKubectlRunner } from '../e2e/support/access/kubectl.ts';
 import { missingPeers } from '../peers/find-peer.ts';
@@ -158,6 +158,25 @@ describe.each([simulatedApiServer, bare])("the real kubectl with the provider's 
     expect(immutable).toContain('network.dnsDomain cannot be changed, running clusters depend on it');
     const even = '[{"op":"replace","path":"/spec/controlPlane/replicas","value":2}]';
     expect(await fails(`patch tpc small --type=json -p ${even}`)).toContain('controlPlane.replicas must be 1, 3 or 5');
+  });
+
+  it('apply removes fields that the file no longer has, and client-side apply can become server-side', async () => {
+    const map = (data: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'moved' }, data });
+    await says('apply -f -', map({ a: '1', b: '2' }));
+    await says('apply -f -', map({ a: '1' }));
+    expect(await says('get cm moved -o jsonpath={.data}')).toBe('{"a":"1"}');
+    await says('apply --server-side -f -', map({ a: '2' }));
+    expect(await says('get cm moved -o jsonpath={.data}')).toBe('{"a":"2"}');
+  });
+
+  it('create makes Secrets and tokens, which it sends as protobuf', async () => {
+    await says('create secret generic hidden --from-literal=word=magic');
+    expect(await says('get secret hidden -o jsonpath={.data.word}')).toBe(Buffer.from('magic').toString('base64'));
+    await says('create serviceaccount bot');
+    const token = (await says('create token bot')).trim();
+    const whoami = await openKubectlRunner(kubeconfigOf({ ...started.admin, token }));
+    onTestFinished(() => whoami.close());
+    expect(await whoami.says(['auth', 'whoami'])).toContain('system:serviceaccount:default:bot');
   });
 
   it('wait ends when the condition holds', async () => {

@@ -48,43 +48,10 @@ export const schemaWithCel: Body = {
             celRule('oldSelf.hasValue() || self == "first"', { optionalOldSelf: true, message: 'begin with first' }),
           ),
         },
-        url: {
-          ...shortString,
-          ...celRules(celRule("isURL(self) && url(self).getScheme() in ['http', 'https']", { message: 'no http URL' })),
-        },
-        address: {
-          ...shortString,
-          ...celRules(celRule('isIP(self) && ip(self).family() == 4', { message: 'no IPv4 address' })),
-        },
-        range: {
-          ...shortString,
-          ...celRules(celRule("isCIDR(self) && cidr(self).containsIP('10.0.0.1')", { message: 'not around 10.0.0.1' })),
-        },
-        amount: {
-          ...shortString,
-          ...celRules(
-            celRule("isQuantity(self) && quantity(self).isGreaterThan(quantity('1Gi'))", {
-              message: 'not above 1Gi',
-            }),
-          ),
-        },
-        lower: {
-          ...shortString,
-          ...celRules(
-            celRule("self.lowerAscii() == self && self.split('-').all(p, p.size() > 0) && self.matches('^[a-z-]+$')", {
-              message: 'words of small letters with single dashes',
-            }),
-          ),
-        },
         when: {
           type: 'string',
           format: 'date-time',
           ...celRules(celRule("self > timestamp('2020-01-01T00:00:00Z')", { message: 'before 2020' })),
-        },
-        ttl: {
-          type: 'string',
-          format: 'duration',
-          ...celRules(celRule("self >= duration('1m')", { message: 'shorter than a minute' })),
         },
         pools: {
           type: 'array',
@@ -114,12 +81,6 @@ export const schemaWithCel: Body = {
           maxProperties: 8,
           additionalProperties: { type: 'string', maxLength: 16 },
           ...celRules(celRule("self.all(k, k.startsWith('x') && self[k] != '')", { message: 'keys begin with x' })),
-        },
-        numbers: {
-          type: 'array',
-          maxItems: 8,
-          items: { type: 'integer' },
-          ...celRules(celRule('self.isSorted() && self.sum() < 100', { message: 'sorted, and below 100 together' })),
         },
       },
     },

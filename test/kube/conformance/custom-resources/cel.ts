@@ -128,48 +128,11 @@ export function testCel(server: () => ServerUnderTest): void {
       expect(await refusal({ labels: { xa: '' } })).toEqual(['spec.labels: Invalid value: keys begin with x']);
     });
 
-    it.each<[string, Body, Body, string]>([
-      [
-        'URLs',
-        { url: 'https://nas.example.com/api' },
-        { url: 'ftp://x' },
-        'spec.url: Invalid value: "ftp://x": no http URL',
-      ],
-      [
-        'IP addresses',
-        { address: '10.0.0.1' },
-        { address: 'fe80::1' },
-        'spec.address: Invalid value: "fe80::1": no IPv4 address',
-      ],
-      [
-        'IP ranges',
-        { range: '10.0.0.0/8' },
-        { range: '192.168.0.0/16' },
-        'spec.range: Invalid value: "192.168.0.0/16": not around 10.0.0.1',
-      ],
-      ['quantities', { amount: '2Gi' }, { amount: '100Mi' }, 'spec.amount: Invalid value: "100Mi": not above 1Gi'],
-      [
-        'text functions',
-        { lower: 'a-b' },
-        { lower: 'a--b' },
-        'spec.lower: Invalid value: "a--b": words of small letters with single dashes',
-      ],
-      [
-        'times',
-        { when: '2026-01-01T00:00:00Z' },
-        { when: '2019-01-01T00:00:00Z' },
+    it('compare times', async () => {
+      await create({ when: '2026-01-01T00:00:00Z' });
+      expect(await refusal({ when: '2019-01-01T00:00:00Z' })).toEqual([
         'spec.when: Invalid value: "2019-01-01T00:00:00Z": before 2020',
-      ],
-      ['durations', { ttl: '2m' }, { ttl: '5s' }, 'spec.ttl: Invalid value: "5s": shorter than a minute'],
-      [
-        'list functions',
-        { numbers: [1, 2, 3] },
-        { numbers: [2, 1] },
-        'spec.numbers: Invalid value: sorted, and below 100 together',
-      ],
-    ])('support %s', async (_, good, bad, expected) => {
-      await create(good);
-      expect(await refusal(bad)).toEqual([expected]);
+      ]);
     });
 
     it('on the status are evaluated when the status is written', async () => {

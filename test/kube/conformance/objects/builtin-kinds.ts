@@ -64,64 +64,8 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
     });
 
     describe('Event', () => {
-      const core = (name?: string) => `/api/v1/namespaces/${namespace}/events${name ? `/${name}` : ''}`;
-      const events = (name?: string) =>
-        `/apis/events.k8s.io/v1/namespaces/${namespace}/events${name ? `/${name}` : ''}`;
+      const core = () => `/api/v1/namespaces/${namespace}/events`;
       const involvedObject = () => ({ apiVersion: 'v1', kind: 'ConfigMap', namespace, name: 'x', uid: 'u' });
-
-      it('is the same object in both groups', async () => {
-        const name = randomName();
-        const body = {
-          metadata: { name },
-          involvedObject: involvedObject(),
-          reason: 'Tested',
-          message: 'It works.',
-          type: 'Normal',
-          count: 1,
-          firstTimestamp: '2026-11-21T09:30:00Z',
-          lastTimestamp: '2026-11-21T09:30:00Z',
-          source: { component: 'suite' },
-        };
-        expectSuccess(await server().admin.post(core(), body), 201);
-        const seen = expectSuccess(await server().admin.get(events(name)));
-        expect(seen).toMatchObject({
-          apiVersion: 'events.k8s.io/v1',
-          kind: 'Event',
-          regarding: involvedObject(),
-          note: 'It works.',
-          reason: 'Tested',
-          type: 'Normal',
-          deprecatedCount: 1,
-          deprecatedSource: { component: 'suite' },
-        });
-      });
-
-      it('of the newer group requires time, controller, instance, action and reason', async () => {
-        const good = {
-          metadata: { name: randomName() },
-          regarding: involvedObject(),
-          eventTime: '2026-11-21T09:30:00.000000Z',
-          reportingController: 'example.com/suite',
-          reportingInstance: 'suite-1',
-          action: 'Testing',
-          reason: 'Tested',
-          note: 'It works.',
-          type: 'Normal',
-        };
-        const made = expectSuccess(await server().admin.post(events(), good), 201);
-        expect(expectSuccess(await server().admin.get(core(made.metadata.name)))).toMatchObject({
-          message: 'It works.',
-          involvedObject: involvedObject(),
-        });
-        const { reportingController: _, action: __, ...bare } = good;
-        const status = expectRejection(
-          await server().admin.post(events(), { ...bare, metadata: { name: randomName() } }),
-          422,
-          'Invalid',
-        );
-        const fields = new Set(causesOf(status).map((cause) => cause.split(':')[0]));
-        expect(fields).toEqual(new Set(['action', 'reportingController']));
-      });
 
       it('must be in the namespace of the object it refers to, or in default for a cluster-scoped object', async () => {
         const elsewhere = { ...involvedObject(), namespace: 'elsewhere' };

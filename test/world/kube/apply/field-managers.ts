@@ -1,5 +1,5 @@
+import { metadataSchema } from '../builtin/model-schema.ts';
 import type { ApiResource } from '../builtin/resources.ts';
-import { metadataSchema } from '../builtin/schema-parts.ts';
 import { canonicalJson } from '../json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
 import { type ManagedFields, nowSeconds } from '../storage/store.ts';

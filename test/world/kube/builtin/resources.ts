@@ -1,15 +1,7 @@
 import type { ObjectSchema } from '../schema/schema.ts';
-import * as admission from './admission.ts';
-import * as core from './core.ts';
-import { customResourceDefinitionSchema } from './definition.ts';
-import { nodeSchema } from './node.ts';
-import { podSchema } from './pod.ts';
-import * as rbac from './rbac.ts';
-import * as review from './review.ts';
-import { kindSchema, structSchema, textSchema } from './schema-parts.ts';
-import * as workloads from './workloads.ts';
+import { schemaOfModel } from './model-schema.ts';
 
-export type Subresource = 'status' | 'scale' | 'finalize' | 'token' | 'binding' | 'approval';
+export type Subresource = 'status' | 'finalize' | 'token';
 
 /** One resource of one version: its path, its names, and the rules of its strategy. */
 export interface ApiResource {
@@ -53,29 +45,30 @@ export interface PrinterColumn {
 export const apiVersionOfResource = (resource: { group: string; version: string }): string =>
   resource.group ? `${resource.group}/${resource.version}` : resource.version;
 
-type Options = Partial<Omit<ApiResource, 'group' | 'version' | 'kind' | 'plural' | 'schema'>>;
+interface Options extends Partial<Omit<ApiResource, 'group' | 'version' | 'kind' | 'plural' | 'schema'>> {
+  /** The model of the schema; default: V1 and the kind. */
+  readonly model?: string;
+}
 
-const defineResource = (
+function defineResource(
   apiVersion: string,
-  kindName: string,
-  plural: string,
-  schema: ObjectSchema,
-  options: Options = {},
-) => {
-  const slash = apiVersion.indexOf('/');
-  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
-  const resource: ApiResource = {
+  kind: string,
+  { model = `V1${kind}`, ...options }: Options = {},
+): ApiResource {
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
+  const plural = kind.toLowerCase().replace(/y$/, 'ie').concat('s');
+  return {
     group,
-    version: apiVersion.slice(slash + 1),
-    kind: kindName,
-    listKind: `${kindName}List`,
+    version,
+    kind,
+    listKind: `${kind}List`,
     plural,
-    singular: kindName.toLowerCase(),
+    singular: kind.toLowerCase(),
     shortNames: [],
     categories: [],
     namespaced: true,
     storage: group ? `${group}/${plural}` : plural,
-    schema,
+    schema: schemaOfModel(model),
     subresources: [],
     generation: false,
     createOnUpdate: false,
@@ -84,194 +77,60 @@ const defineResource = (
     selectable: [],
     ...options,
   };
-  return resource;
-};
+}
 
 const cluster = { namespaced: false } as const;
-const reviewOptions = { namespaced: false, virtual: true } as const;
-const workload = { generation: true, categories: ['all'], subresources: ['status', 'scale'] } as const;
-const scalable: Options = workload;
+const review = { namespaced: false, virtual: true } as const;
+const workload = { generation: true, categories: ['all'], subresources: ['status'] } as const;
+const rbac = 'rbac.authorization.k8s.io/v1';
+const extension = { ...cluster, categories: ['api-extensions'], subresources: ['status'], generation: true } as const;
+const eventFields = [
+  ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
+    (field) => `involvedObject.${field}`,
+  ),
+  ...['reason', 'reportingComponent', 'source', 'type'],
+];
+const podFields = ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'];
 
-/** Every built-in resource. */
+/** Every built-in resource: those that the product, the operator and the tests use. */
 export const builtinResources: readonly ApiResource[] = [
-  defineResource('v1', 'Namespace', 'namespaces', core.namespaceSchema, {
-    ...cluster,
-    shortNames: ['ns'],
-    subresources: ['status', 'finalize'],
-    selectable: ['status.phase'],
+  defineResource('v1', 'Namespace', {
+    ...{ ...cluster, shortNames: ['ns'], subresources: ['status', 'finalize'], selectable: ['status.phase'] },
   }),
-  defineResource('v1', 'Secret', 'secrets', core.secretSchema, { selectable: ['type'] }),
-  defineResource('v1', 'ConfigMap', 'configmaps', core.configMapSchema, { shortNames: ['cm'] }),
-  defineResource('v1', 'ServiceAccount', 'serviceaccounts', core.serviceAccountSchema, {
-    shortNames: ['sa'],
-    subresources: ['token'],
+  defineResource('v1', 'Secret', { selectable: ['type'] }),
+  defineResource('v1', 'ConfigMap', { shortNames: ['cm'] }),
+  defineResource('v1', 'ServiceAccount', { shortNames: ['sa'], subresources: ['token'] }),
+  defineResource('v1', 'Event', {
+    ...{ model: 'CoreV1Event', shortNames: ['ev'], createOnUpdate: true, selectable: eventFields },
   }),
-  defineResource('v1', 'Event', 'events', core.coreEventSchema, {
-    shortNames: ['ev'],
-    createOnUpdate: true,
-    selectable: [
-      'involvedObject.kind',
-      'involvedObject.namespace',
-      'involvedObject.name',
-      'involvedObject.uid',
-      'involvedObject.apiVersion',
-      'involvedObject.resourceVersion',
-      'involvedObject.fieldPath',
-      'reason',
-      'reportingComponent',
-      'source',
-      'type',
-    ],
+  defineResource('v1', 'Node', {
+    ...{ ...cluster, shortNames: ['no'], subresources: ['status'], selectable: ['spec.unschedulable'] },
   }),
-  defineResource('events.k8s.io/v1', 'Event', 'events', core.eventSchema, {
-    shortNames: ['ev'],
-    createOnUpdate: true,
-    storage: 'events',
-    selectable: ['regarding.kind', 'regarding.name', 'regarding.namespace', 'regarding.uid', 'reason', 'type'],
+  defineResource('v1', 'Pod', { ...workload, shortNames: ['po'], selectable: podFields }),
+  defineResource('v1', 'Service', {
+    ...{ shortNames: ['svc'], categories: ['all'], subresources: ['status'], createOnUpdate: true },
   }),
-  defineResource('v1', 'Node', 'nodes', nodeSchema, {
-    ...cluster,
-    shortNames: ['no'],
-    subresources: ['status'],
-    selectable: ['spec.unschedulable'],
+  defineResource('coordination.k8s.io/v1', 'Lease', { createOnUpdate: true, unconditionalUpdate: false }),
+  defineResource('apps/v1', 'Deployment', { ...workload, shortNames: ['deploy'] }),
+  defineResource('apps/v1', 'ReplicaSet', { ...workload, shortNames: ['rs'] }),
+  defineResource('batch/v1', 'Job', { ...workload, selectable: ['status.successful'] }),
+  defineResource(rbac, 'Role', { createOnUpdate: true }),
+  defineResource(rbac, 'RoleBinding', { createOnUpdate: true }),
+  defineResource(rbac, 'ClusterRole', { ...cluster, createOnUpdate: true }),
+  defineResource(rbac, 'ClusterRoleBinding', { ...cluster, createOnUpdate: true }),
+  defineResource('apiextensions.k8s.io/v1', 'CustomResourceDefinition', {
+    ...{ ...extension, shortNames: ['crd', 'crds'], unconditionalUpdate: false },
   }),
-  defineResource('v1', 'Pod', 'pods', podSchema, {
-    shortNames: ['po'],
-    categories: ['all'],
-    subresources: ['status', 'binding'],
-    generation: true,
-    selectable: ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
+  defineResource('admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicy', extension),
+  defineResource('admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicyBinding', {
+    ...{ ...extension, subresources: [] },
   }),
-  defineResource('v1', 'Service', 'services', core.serviceSchema, {
-    shortNames: ['svc'],
-    categories: ['all'],
-    subresources: ['status'],
-    createOnUpdate: true,
-  }),
-  defineResource('v1', 'Endpoints', 'endpoints', core.endpointsSchema, {
-    shortNames: ['ep'],
-    singular: 'endpoints',
-    listKind: 'EndpointsList',
-    createOnUpdate: true,
-  }),
-  defineResource('v1', 'ResourceQuota', 'resourcequotas', core.resourceQuotaSchema, {
-    shortNames: ['quota'],
-    subresources: ['status'],
-  }),
-  defineResource('v1', 'LimitRange', 'limitranges', core.limitRangeSchema, { shortNames: ['limits'] }),
-  defineResource('coordination.k8s.io/v1', 'Lease', 'leases', core.leaseSchema, {
-    createOnUpdate: true,
-    unconditionalUpdate: false,
-  }),
-  defineResource('apps/v1', 'Deployment', 'deployments', workloads.deploymentSchema, {
-    ...scalable,
-    shortNames: ['deploy'],
-  }),
-  defineResource('apps/v1', 'ReplicaSet', 'replicasets', workloads.replicaSetSchema, {
-    ...scalable,
-    shortNames: ['rs'],
-  }),
-  defineResource('apps/v1', 'StatefulSet', 'statefulsets', workloads.statefulSetSchema, {
-    ...scalable,
-    shortNames: ['sts'],
-  }),
-  defineResource('apps/v1', 'DaemonSet', 'daemonsets', workloads.daemonSetSchema, {
-    ...workload,
-    subresources: ['status'],
-    shortNames: ['ds'],
-  }),
-  defineResource('batch/v1', 'Job', 'jobs', workloads.jobSchema, {
-    ...workload,
-    subresources: ['status'],
-    selectable: ['status.successful'],
-  }),
-  defineResource('rbac.authorization.k8s.io/v1', 'Role', 'roles', rbac.roleSchema, { createOnUpdate: true }),
-  defineResource('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings', rbac.roleBindingSchema, {
-    createOnUpdate: true,
-  }),
-  defineResource('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles', rbac.clusterRoleSchema, {
-    ...cluster,
-    createOnUpdate: true,
-  }),
-  defineResource(
-    'rbac.authorization.k8s.io/v1',
-    'ClusterRoleBinding',
-    'clusterrolebindings',
-    rbac.clusterRoleBindingSchema,
-    {
-      ...cluster,
-      createOnUpdate: true,
-    },
-  ),
-  defineResource(
-    'apiextensions.k8s.io/v1',
-    'CustomResourceDefinition',
-    'customresourcedefinitions',
-    customResourceDefinitionSchema,
-    {
-      ...cluster,
-      shortNames: ['crd', 'crds'],
-      categories: ['api-extensions'],
-      subresources: ['status'],
-      generation: true,
-      unconditionalUpdate: false,
-    },
-  ),
-  defineResource(
-    'admissionregistration.k8s.io/v1',
-    'ValidatingAdmissionPolicy',
-    'validatingadmissionpolicies',
-    admission.validatingAdmissionPolicy,
-    { ...cluster, categories: ['api-extensions'], subresources: ['status'], generation: true },
-  ),
-  defineResource(
-    'admissionregistration.k8s.io/v1',
-    'ValidatingAdmissionPolicyBinding',
-    'validatingadmissionpolicybindings',
-    admission.validatingAdmissionPolicyBinding,
-    { ...cluster, categories: ['api-extensions'], generation: true },
-  ),
-  defineResource(
-    'authentication.k8s.io/v1',
-    'SelfSubjectReview',
-    'selfsubjectreviews',
-    review.selfSubjectReviewSchema,
-    reviewOptions,
-  ),
-  defineResource('authentication.k8s.io/v1', 'TokenReview', 'tokenreviews', review.tokenReviewSchema, reviewOptions),
-  defineResource(
-    'authorization.k8s.io/v1',
-    'SelfSubjectAccessReview',
-    'selfsubjectaccessreviews',
-    review.selfSubjectAccessReviewSchema,
-    reviewOptions,
-  ),
-  defineResource(
-    'authorization.k8s.io/v1',
-    'SelfSubjectRulesReview',
-    'selfsubjectrulesreviews',
-    review.selfSubjectRulesReviewSchema,
-    reviewOptions,
-  ),
-  defineResource(
-    'authorization.k8s.io/v1',
-    'SubjectAccessReview',
-    'subjectaccessreviews',
-    review.subjectAccessReviewSchema,
-    reviewOptions,
-  ),
-  defineResource(
-    'authorization.k8s.io/v1',
-    'LocalSubjectAccessReview',
-    'localsubjectaccessreviews',
-    review.subjectAccessReviewSchema,
-    { virtual: true },
+  defineResource('authentication.k8s.io/v1', 'SelfSubjectReview', review),
+  defineResource('authentication.k8s.io/v1', 'TokenReview', review),
+  ...['SelfSubjectAccessReview', 'SelfSubjectRulesReview', 'SubjectAccessReview'].map((kind) =>
+    defineResource('authorization.k8s.io/v1', kind, review),
   ),
 ];
 
-/** Kinds that exist only as bodies of a subresource. */
-export const tokenRequestSchema = review.tokenRequestBodySchema;
-export const scaleSchema = kindSchema('Scale represents a scaling request for a resource.', {
-  spec: structSchema({ replicas: { type: 'integer' } }),
-  status: structSchema({ replicas: { type: 'integer' }, selector: textSchema }),
-});
+/** The body of the subresource `token`. */
+export const tokenRequestSchema = schemaOfModel('AuthenticationV1TokenRequest');

@@ -76,12 +76,9 @@ const textFunctions = new Set([
   'startsWith',
   'endsWith',
   'matches',
-  'replace',
   'split',
   'lowerAscii',
   'upperAscii',
-  'find',
-  'findAll',
   'trim',
 ]);
 

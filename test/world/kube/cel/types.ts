@@ -1,7 +1,6 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { equal, isObject, type JsonObject } from '../json.ts';
 import { isIntOrString, type ObjectSchema, valueSchema } from '../schema/schema.ts';
-import { toCelDuration } from './library.ts';
 
 /** The CEL representation of a schema's values: the name of their type, and the conversion from JSON. */
 export interface CelType {
@@ -57,25 +56,11 @@ const resourceFields: Readonly<Record<string, ObjectSchema>> = {
   metadata: { type: 'object', properties: { name: { type: 'string' }, generateName: { type: 'string' } } },
 };
 
-function textType(format: string | undefined): CelType {
-  switch (format) {
-    case 'date-time':
-    case 'date':
-      return {
-        name: 'google.protobuf.Timestamp',
-        toValue: (json) => (typeof json === 'string' ? new Date(json) : json),
-      };
-    case 'duration':
-      return {
-        name: 'google.protobuf.Duration',
-        toValue: (json) => (typeof json === 'string' ? toCelDuration(json) : json),
-      };
-    case 'byte':
-      return { name: 'bytes', toValue: (json) => (typeof json === 'string' ? Buffer.from(json, 'base64') : json) };
-    default:
-      return scalarType('string');
-  }
-}
+/** Durations and bytes stay texts: no rule here reads one. */
+const textType = (format: string | undefined): CelType =>
+  format === 'date-time'
+    ? { name: 'google.protobuf.Timestamp', toValue: (json) => (typeof json === 'string' ? new Date(json) : json) }
+    : scalarType('string');
 
 const listType = (items: CelType | undefined): CelType | undefined =>
   items && {

@@ -1,5 +1,5 @@
+import { metadataSchema } from '../builtin/model-schema.ts';
 import type { ApiResource } from '../builtin/resources.ts';
-import { metadataSchema } from '../builtin/schema-parts.ts';
 import type { JsonObject } from '../json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
 

@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
+import { metadataSchema } from '../builtin/model-schema.ts';
 import { type ApiResource, apiVersionOfResource } from '../builtin/resources.ts';
-import { metadataSchema } from '../builtin/schema-parts.ts';
 import {
   type ApiError,
   badRequestError,

@@ -21,7 +21,6 @@ import {
 } from './object-responses.ts';
 import { viewThroughResource } from './object-view.ts';
 import { type ApiResponse, okResponse, textResponse } from './response.ts';
-import { handleScale } from './scale.ts';
 import { checkWriteOptions } from './write-options.ts';
 
 export interface ApiRequest {
@@ -185,7 +184,6 @@ function handleSubresource(request: ApiRequest, resource: ApiResource, wanted: R
     if (verb !== 'create') throw methodNotAllowedError();
     return okResponse(issueServiceAccountToken(context, target, bodyOf(request)), 201);
   }
-  if (subresource === 'scale') return handleScale(request, target);
   if (verb === 'get') return objectResponse(context, resource, readObject(context, target), wanted);
   if (verb === 'update') return handlePut(request, target, wanted);
   if (verb === 'patch') return handlePatch(request, target, wanted);

@@ -1,4 +1,4 @@
-import { type ApiResource, builtinResources, type PrinterColumn, type Subresource } from '../builtin/resources.ts';
+import { type ApiResource, builtinResources, type PrinterColumn } from '../builtin/resources.ts';
 import { asArray, asObject, asText, isObject } from '../json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
 import type { ApiObject, ObjectStorage } from './store.ts';
@@ -81,9 +81,7 @@ function describeDefinition(definition: ApiObject): ApiResource[] {
       namespaced: spec['scope'] === 'Namespaced',
       storage: `${group}/${plural}`,
       schema: asObject(asObject(version['schema'])['openAPIV3Schema']) as ObjectSchema,
-      subresources: (['status', 'scale'] as Subresource[]).filter((name) =>
-        isObject(asObject(version['subresources'])[name]),
-      ),
+      subresources: isObject(asObject(version['subresources'])['status']) ? (['status'] as const) : [],
       generation: true,
       createOnUpdate: false,
       unconditionalUpdate: false,

@@ -1,9 +1,7 @@
 import type { ApiResource } from '../builtin/resources.ts';
 import type { JsonObject } from '../json.ts';
 import type { ApiObject } from '../storage/store.ts';
-import { builtinColumns } from './builtin-columns.ts';
-import type { TableColumn } from './column.ts';
-import { customColumns } from './custom-columns.ts';
+import { columnsOf } from './columns.ts';
 
 /** An object reduced to its metadata. */
 export const partialMetadata = (object: ApiObject): JsonObject => ({
@@ -16,16 +14,6 @@ export const partialMetadata = (object: ApiObject): JsonObject => ({
 function rowObject(object: ApiObject, include: string | null): JsonObject | null {
   if (include === 'None') return null;
   return include === 'Object' ? object : partialMetadata(object);
-}
-
-const columnCache = new WeakMap<ApiResource, readonly TableColumn[]>();
-
-function columnsOf(resource: ApiResource): readonly TableColumn[] {
-  const before = columnCache.get(resource);
-  if (before) return before;
-  const made = resource.definition ? customColumns(resource) : builtinColumns(resource);
-  columnCache.set(resource, made);
-  return made;
 }
 
 /** Objects as the rows that kubectl prints. Only the first event of a watch has columns. */

@@ -22,8 +22,6 @@ export function prepareCreate(resource: ApiResource, object: ApiObject): void {
       break;
     case 'apps/deployments':
     case 'apps/replicasets':
-    case 'apps/daemonsets':
-    case 'apps/statefulsets':
     case 'batch/jobs':
       object['status'] = {};
       break;
@@ -107,7 +105,7 @@ export function builtinKindErrors(resource: ApiResource, object: ApiObject, old:
     case 'nodes':
       return nodeErrors(object, old);
     case 'events':
-      return resource.group === '' ? coreEventErrors(object) : eventErrors(object);
+      return coreEventErrors(object);
     case 'rbac.authorization.k8s.io/roles':
     case 'rbac.authorization.k8s.io/clusterroles':
       return roleErrors(object, resource.namespaced);
@@ -196,36 +194,7 @@ function coreEventErrors(object: ApiObject): FieldError[] {
   const about = asText(asObject(object['involvedObject'])['namespace']);
   const own = object.metadata.namespace ?? '';
   const fits = about === '' ? own === 'default' : own === about;
-  const errors = fits ? [] : [fieldErrors.invalid('involvedObject.namespace', about, 'does not match event.namespace')];
-  if (object['eventTime'] === undefined) return errors;
-  return [...errors, ...reporterErrors(object, 'reportingComponent', 'message')];
-}
-
-function reporterErrors(object: ApiObject, controller: string, note: string): FieldError[] {
-  const errors = [controller, 'reportingInstance', 'action', 'reason']
-    .filter((field) => !object[field])
-    .map((field) => fieldErrors.required(field));
-  for (const field of ['reportingInstance', 'action', 'reason']) {
-    if (asText(object[field]).length > 128)
-      errors.push(fieldErrors.invalid(field, '', 'can have at most 128 characters'));
-  }
-  if (asText(object[note]).length > 1024)
-    errors.push(fieldErrors.invalid(note, '', 'can have at most 1024 characters'));
-  return errors;
-}
-
-function eventErrors(object: ApiObject): FieldError[] {
-  const about = asText(asObject(object['regarding'])['namespace']);
-  const own = object.metadata.namespace ?? '';
-  const errors: FieldError[] = [];
-  if (about === '' ? own !== 'default' && own !== 'kube-system' : own !== about) {
-    errors.push(fieldErrors.invalid('regarding.namespace', about, 'does not match event.namespace'));
-  }
-  if (!object['eventTime']) errors.push(fieldErrors.required('eventTime'));
-  if (object['type'] !== 'Normal' && object['type'] !== 'Warning') {
-    errors.push(fieldErrors.invalid('type', object['type'] ?? '', 'has invalid value: '));
-  }
-  return [...errors, ...reporterErrors(object, 'reportingController', 'note')];
+  return fits ? [] : [fieldErrors.invalid('involvedObject.namespace', about, 'does not match event.namespace')];
 }
 
 function roleErrors(object: ApiObject, namespaced: boolean): FieldError[] {
