@@ -34,11 +34,10 @@ export type TalosStage =
   | 'running'
   | 'rebooting'
   | 'shutting down'
-  | 'resetting'
-  | 'upgrading';
+  | 'resetting';
 
 /** Mutually exclusive sequences; any of them replaces a boot. */
-export type Sequence = 'install' | 'reboot' | 'shutdown' | 'reset' | 'upgrade';
+export type Sequence = 'install' | 'reboot' | 'shutdown' | 'reset';
 
 /** The active configuration. */
 export interface ActiveConfig {

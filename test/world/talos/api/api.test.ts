@@ -1,11 +1,9 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { ContainerDriver, ContainerdNamespace } from '../../../../src/talos/gen/common_pb.ts';
-import { EventType } from '../../../../src/talos/gen/cosi_pb.ts';
+import { describe, expect, it } from 'vitest';
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../../src/talos/gen/machine_pb.ts';
 import { readPartition } from '../boot/disk-partitions.ts';
 import { clientAuth, serverAuth } from '../certificates/pki.ts';
-import { connectTalos, makeSecrets, waitUntilDefined } from '../testing/talos-test-bed.ts';
+import { connectTalos, makeSecrets } from '../testing/talos-test-bed.ts';
 import {
   awaitBootFromDisk,
   awaitEtcdRunning,
@@ -73,65 +71,6 @@ describe('resources', () => {
       ),
     ).toBe('PermissionDenied: not authorized');
   });
-
-  it('are watched from the first, empty answer on: contents, then BOOTSTRAPPED, then changes', async () => {
-    const one = await startTestCluster('watch');
-    const { state } = await one.client();
-    await awaitStage(one.world, await one.client(), 'installing');
-    const abort = new AbortController();
-    onTestFinished(() => abort.abort());
-    const kind = {
-      namespace: 'runtime',
-      type: 'MachineStatuses.runtime.talos.dev',
-      options: { bootstrapContents: true },
-      apiVersion: 1,
-    };
-    const seen: (number | undefined)[] = [];
-    const watching = (async () => {
-      for await (const { event } of state.watch(kind, { signal: abort.signal })) {
-        seen.push(event[0]?.eventType);
-        if (seen.length === 4) return;
-      }
-    })();
-    await waitUntilDefined('the contents', () => seen.length === 3);
-    await one.world.until('the next stage', () => one.world.runner.node('watch')?.stage === 'rebooting');
-    await watching;
-    expect(seen).toEqual([undefined, EventType.CREATED, EventType.BOOTSTRAPPED, EventType.UPDATED]);
-  });
-
-  it('that are missing send a tombstone to a watch of one id', async () => {
-    const one = await startTestCluster('tombstone');
-    const { state } = await one.client();
-    await awaitStage(one.world, await one.client(), 'installing');
-    const abort = new AbortController();
-    onTestFinished(() => abort.abort());
-    const types: number[] = [];
-    const request = { namespace: 'runtime', type: 'SystemDisks.block.talos.dev', id: 'system-disk' };
-    const watching = (async () => {
-      for await (const { event } of state.watch(request, { signal: abort.signal })) {
-        types.push(...event.map((each) => each.eventType));
-        if (types.length === 2) return;
-      }
-    })();
-    await waitUntilDefined('the tombstone', () => types.length === 1);
-    await one.world.until('the disk', () => readPartition(one.machine.disks[0]?.path ?? '', 'BOOT') !== undefined);
-    await watching;
-    expect(types).toEqual([EventType.DESTROYED, EventType.CREATED]);
-  });
-});
-
-it('a service that this Talos version does not have is unknown', async () => {
-  const one = await startTestCluster('early', {
-    image: { version: '1.12.11' },
-    edit: (text) => text.replaceAll('v1.13.9', 'v1.12.11').replaceAll('v1.36.3', 'v1.35.4'),
-  });
-  await awaitBootFromDisk(one);
-  const { machine, images } = await one.client();
-  await one.world.until('the API', () => machine.version({}));
-  const list = async () => {
-    for await (const _ of images.list({}));
-  };
-  expect(await messageOfRejection(list())).toBe('Unimplemented: unknown service machine.ImageService');
 });
 
 describe('faults', () => {
@@ -244,45 +183,5 @@ describe('a reset', () => {
     const { machine } = await one.client();
     await one.world.until('the API', () => machine.version({}));
     expect(await messageOfRejection(machine.reset(request))).toMatch(message);
-  });
-});
-
-describe('an upgrade', () => {
-  const containerd = { driver: ContainerDriver.CRI, namespace: ContainerdNamespace.NS_SYSTEM };
-
-  it('by LifecycleService fails with an exit code, not with an error, and changes nothing before the reboot', async () => {
-    const one = await startTestCluster('upgrade');
-    await awaitBootFromDisk(one);
-    const { machine, images, lifecycle } = await one.client();
-    await one.world.until('the CRI', async () =>
-      (await machine.serviceList({})).messages[0]?.services.some(({ id }) => id === 'cri'),
-    );
-    const reference = /\S+nocloud-installer\S+:v/.exec(one.config)?.[0] ?? '';
-    const pull = async (imageRef: string) => {
-      for await (const _ of images.pull({ containerd, imageRef }));
-    };
-    const upgrade = async (imageName: string) => {
-      let exitCode: number | undefined;
-      for await (const { progress } of lifecycle.upgrade({ containerd, source: { imageName } })) {
-        if (progress?.response.case === 'exitCode') exitCode = progress.response.value;
-      }
-      return exitCode;
-    };
-    expect(await messageOfRejection(one.world.during(upgrade(`${reference}1.13.10`)))).toMatch(/^NotFound/);
-    await one.world.during(pull(`${reference}1.10.0`));
-    expect(await one.world.during(upgrade(`${reference}1.10.0`))).toBe(1);
-    await one.world.during(pull(`${reference}1.13.10`));
-    expect(await one.world.during(upgrade(`${reference}1.13.10`))).toBe(0);
-    expect((await machine.version({})).messages[0]?.version?.tag).toBe('v1.13.9');
-    await machine.reboot({});
-    await one.world.until(
-      'the new version',
-      async () => (await machine.version({})).messages[0]?.version?.tag === 'v1.13.10',
-    );
-    await machine.rollback({});
-    await one.world.until(
-      'the old version',
-      async () => (await machine.version({})).messages[0]?.version?.tag === 'v1.13.9',
-    );
   });
 });

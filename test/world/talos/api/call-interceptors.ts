@@ -35,8 +35,7 @@ export const callInterceptor =
   };
 
 /** Until Talos 1.12 maintenance mode was a separate service with only these calls. */
-const legacyMaintenanceMethods =
-  /^(?:machine\.MachineService\/ApplyConfiguration|cosi\.resource\.State\/|storage\.StorageService\/)/;
+const legacyMaintenanceMethods = /^(?:machine\.MachineService\/ApplyConfiguration|cosi\.resource\.State\/)/;
 
 function rolesOf(caller: GrpcCaller, header: Headers, maintenance: boolean): ReadonlySet<string> {
   if (maintenance) return new Set(['os:reader']);

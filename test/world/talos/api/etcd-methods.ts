@@ -51,14 +51,6 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
       await runningMember(node, 'etcd alarm list', signal);
       return { messages: [{ memberAlarms: [] }] };
     },
-    async etcdAlarmDisarm(_, { signal }) {
-      await runningMember(node, 'etcd alarm disarm', signal);
-      return { messages: [{ memberAlarms: [] }] };
-    },
-    async etcdDefragment(_, { signal }) {
-      await runningMember(node, 'etcd defragment', signal);
-      return { messages: [{}] };
-    },
     async etcdForfeitLeadership(_, { signal }) {
       const { cluster, id } = await runningMember(node, 'etcd forfeit leadership', signal);
       if (cluster.members.length === 1) throw unknownError('cannot forfeit leadership, only one member');
@@ -83,11 +75,6 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
       cluster.remove(member);
       node.world.changed();
       return { messages: [{}] };
-    },
-    async *etcdSnapshot(_, { signal }) {
-      const { cluster } = await runningMember(node, 'etcd snapshot', signal);
-      const kept = JSON.stringify({ cluster: cluster.uid, revision: cluster.store.revision });
-      yield { bytes: Buffer.from(kept) };
     },
   };
 }

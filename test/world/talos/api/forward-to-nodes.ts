@@ -19,14 +19,6 @@ import { invalidArgumentError, permissionDeniedError, unavailableError } from '.
 type Request = UnaryRequest | StreamRequest;
 type Response = UnaryResponse | StreamResponse;
 
-const aggregatingServices = [
-  'machine.MachineService',
-  'cluster.ClusterService',
-  'inspect.InspectService',
-  'storage.StorageService',
-  'time.TimeService',
-];
-
 /**
  * The proxying of control planes (talos: internal/app/apid/pkg/director). Undefined when the call is for this node
  * itself.
@@ -47,7 +39,7 @@ export async function forwardCall(
     throw permissionDeniedError('no request forwarding');
   }
   const method = `/${request.service.typeName}/${request.method.name}`;
-  if (many.length > 0 && !aggregatingServices.includes(request.service.typeName)) {
+  if (many.length > 0 && request.service.typeName !== 'machine.MachineService') {
     throw invalidArgumentError(`one-2-many proxying is not supported for method ${method}`);
   }
   const backends = await Promise.all(targets.map((target) => transportTo(node, target)));

@@ -4,9 +4,8 @@ import { type Any, AnySchema, type Duration, timestampFromDate } from '@bufbuild
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import type { ApplyConfigurationRequest_Mode, MachineService } from '../../../../src/talos/gen/machine_pb.ts';
 import { RebootRequest_Mode, ResetRequest_WipeMode } from '../../../../src/talos/gen/machine_pb.ts';
-import { readPartition, type TalosPartition, writePartition } from '../boot/disk-partitions.ts';
+import type { TalosPartition } from '../boot/disk-partitions.ts';
 import { deviceName } from '../boot/installer.ts';
-import { startUpgrade, validateUpgrade } from '../boot/upgrade.ts';
 import { adminKubeconfig } from '../kubernetes/admin-kubeconfig.ts';
 import { readEphemeral, restartForBootstrap } from '../kubernetes/etcd.ts';
 import { applyMachineConfig } from '../lifecycle/apply-config.ts';
@@ -14,11 +13,9 @@ import { type ResetPlan, startReboot, startReset, startShutdown } from '../lifec
 import { healthOf } from '../lifecycle/services.ts';
 import type { TalosNode } from '../node.ts';
 import { AsyncQueue } from '../state/async-queue.ts';
-import { publishSystemDisk } from '../state/publish-resources.ts';
-import { failedPreconditionError, invalidArgumentError, unimplementedError, unknownError } from './errors.ts';
+import { failedPreconditionError, unimplementedError, unknownError } from './errors.ts';
 import { etcdMethods } from './etcd-methods.ts';
 import { rolesKey } from './roles-context.ts';
-import { statisticsMethods } from './statistics-methods.ts';
 
 /** The machine service of Talos. `onConfig` is called when maintenance mode received its configuration. */
 export function machineService(node: TalosNode, onConfig: () => void): Partial<ServiceImpl<typeof MachineService>> {
@@ -26,7 +23,6 @@ export function machineService(node: TalosNode, onConfig: () => void): Partial<S
     ...lifecycleMethods(node, onConfig),
     ...readMethods(node),
     ...etcdMethods(node),
-    ...statisticsMethods(node),
   };
 }
 
@@ -61,22 +57,6 @@ function lifecycleMethods(node: TalosNode, onConfig: () => void): Partial<Servic
     }),
     shutdown: (request) => ({ messages: [{ actorId: startShutdown(node, request.force) }] }),
     reset: (request) => ({ messages: [{ actorId: startReset(node, toResetPlan(node, request)) }] }),
-    async upgrade(request) {
-      await validateUpgrade(node, request.image, request.force || request.preserve);
-      return { messages: [{ ack: 'Upgrade request received', actorId: startUpgrade(node, request.image) }] };
-    },
-    rollback() {
-      const disk = node.systemDisk;
-      const boot = disk ? readPartition(disk, 'BOOT') : undefined;
-      if (!disk || !boot) throw failedPreconditionError('system disk not found');
-      if (!boot.previous) throw unknownError('previous UKI not found');
-      const { previous, ...current } = boot;
-      writePartition(disk, 'BOOT', { ...previous, previous: current });
-      startReboot(node, { takesOver: true });
-      return { messages: [{}] };
-    },
-    metaWrite: (request) => writeMetaTag(node, request.key, Buffer.from(request.value).toString('utf8')),
-    metaDelete: (request) => writeMetaTag(node, request.key, undefined),
   };
 }
 
@@ -133,19 +113,6 @@ function userDiskPath(node: TalosNode, device: string): string {
   return disk.path;
 }
 
-function writeMetaTag(node: TalosNode, key: number, value: string | undefined): { messages: Record<string, never>[] } {
-  const disk = node.systemDisk;
-  const meta = disk ? readPartition(disk, 'META') : undefined;
-  if (!disk || !meta) throw unknownError('META partition is not available');
-  if (key > 255) throw invalidArgumentError('key must be a uint8');
-  const id = `0x${key.toString(16).padStart(2, '0')}`;
-  const { [id]: old, ...rest } = meta.tags;
-  if (value === undefined && old === undefined) throw new ConnectError(`meta tag ${id} doesn't exist`, Code.NotFound);
-  writePartition(disk, 'META', { tags: value === undefined ? rest : { ...rest, [id]: value } });
-  publishSystemDisk(node);
-  return { messages: [{}] };
-}
-
 function readMethods(node: TalosNode): Partial<ServiceImpl<typeof MachineService>> {
   return {
     version: () => ({
@@ -193,15 +160,6 @@ function readMethods(node: TalosNode): Partial<ServiceImpl<typeof MachineService
       }
       yield { bytes: Buffer.from(`${node.bootId}\n`) };
     },
-    async *dmesg(request) {
-      yield* streamLines(node, request.follow, request.tail ? [] : node.console);
-    },
-    async *logs(request) {
-      const known = node.services.get(request.id);
-      if (!known) throw unknownError(`log "${request.id}" was not registered`);
-      const past = known.events.map((event) => `${event.at.toISOString()} [${event.state}]: ${event.message}`);
-      yield* streamLines(node, false, request.tailLines < 0 ? past : past.slice(-request.tailLines));
-    },
     async *events(request, context) {
       const queue = new AsyncQueue<Record<string, unknown>>(AbortSignal.any([context.signal, node.signal]));
       const wanted = (actor: string) => request.withActorId === '' || request.withActorId === actor;
@@ -235,20 +193,6 @@ function pastEvents(
   if (id !== '') return all.filter((event) => event.id > id);
   if (ageSeconds > 0) return all.filter((event) => Date.now() - event.at.getTime() <= ageSeconds * 1000);
   return count < 0 ? [...all] : count === 0 ? [] : all.slice(-count);
-}
-
-async function* streamLines(
-  node: TalosNode,
-  follow: boolean,
-  first: readonly string[],
-): AsyncIterable<{ bytes: Uint8Array }> {
-  let printed = node.console.length;
-  for (const line of first) yield { bytes: Buffer.from(`${line}\n`) };
-  while (follow && !node.signal.aborted) {
-    for (const line of node.console.slice(printed)) yield { bytes: Buffer.from(`${line}\n`) };
-    printed = node.console.length;
-    await node.sleep(1);
-  }
 }
 
 /** A tar archive with one file, as `talosctl kubeconfig` unpacks it (POSIX ustar). */

@@ -1,10 +1,6 @@
 import type { ConnectRouter } from '@connectrpc/connect';
-import { ClusterService } from '../../../../src/talos/gen/cluster_pb.ts';
 import { State } from '../../../../src/talos/gen/cosi_pb.ts';
-import { ImageService, LifecycleService } from '../../../../src/talos/gen/lifecycle_pb.ts';
 import { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
-import { StorageService } from '../../../../src/talos/gen/storage_pb.ts';
-import { TimeService } from '../../../../src/talos/gen/time_pb.ts';
 import {
   acceptedClientCas,
   issueApiCertificate,
@@ -14,24 +10,15 @@ import type { LeafCertificate } from '../certificates/pki.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import { callInterceptor } from './call-interceptors.ts';
-import { clusterService } from './cluster-service.ts';
 import { type GrpcListener, listenGrpc } from './grpc-server.ts';
-import { imageService, lifecycleService } from './image-services.ts';
 import { machineService } from './machine-service.ts';
 import { stateService } from './state-service.ts';
-import { storageService, timeService } from './storage-and-time-services.ts';
 
 const routesOf =
   (node: TalosNode, onConfig: () => void) =>
   (router: ConnectRouter): void => {
     router.service(MachineService, machineService(node, onConfig));
     router.service(State, stateService(node));
-    router.service(StorageService, storageService(node));
-    router.service(TimeService, timeService());
-    router.service(ClusterService, clusterService(node));
-    if (node.minor < 13) return;
-    router.service(ImageService, imageService(node));
-    router.service(LifecycleService, lifecycleService(node));
   };
 
 /**

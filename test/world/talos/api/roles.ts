@@ -16,43 +16,14 @@ const reader = ['os:operator', 'os:reader'];
 
 /** The roles besides the administrator that may call a method. A method that is not listed needs the administrator. */
 const allowedRoles: ReadonlyMap<string, readonly string[]> = new Map([
-  ...grantEach(
-    machine(
-      'Reboot Restart Shutdown ServiceStart ServiceStop ServiceRestart PacketCapture ImagePull EtcdAlarmDisarm EtcdDefragment',
-    ),
-    operator,
-  ),
-  ...grantEach(['machine.ImageService/Pull'], operator),
-  ...grantEach(machine('EtcdSnapshot'), ['os:operator', 'os:etcd:backup']),
+  ...grantEach(machine('Reboot Shutdown'), operator),
   ...grantEach(machine('EtcdStatus EtcdMemberList EtcdAlarmList'), [...reader, 'os:etcd:backup']),
-  ...grantEach(machine('MetaWrite MetaDelete'), ['os:meta:writer']),
-  ...grantEach(['machine.ImageService/Verify'], [...reader, 'os:image:verifier']),
-  ...grantEach(
-    machine(
-      'Version Hostname Memory SystemStat CPUInfo DiskStats LoadAvg Mounts NetworkDeviceStats Netstat Processes Stats Containers Logs LogsContainers Dmesg Events List DiskUsage ServiceList ImageList',
-    ),
-    reader,
-  ),
-  ...grantEach(
-    [
-      'machine.ImageService/List',
-      'storage.StorageService/Disks',
-      'time.TimeService/Time',
-      'time.TimeService/TimeCheck',
-      'cosi.resource.State/Get',
-      'cosi.resource.State/List',
-      'cosi.resource.State/Watch',
-      'cluster.ClusterService/HealthCheck',
-    ],
-    reader,
-  ),
+  ...grantEach(machine('Version Hostname Events ServiceList'), reader),
+  ...grantEach(['cosi.resource.State/Get', 'cosi.resource.State/List'], reader),
 ]);
 
-/** In maintenance mode every caller is a reader, and may apply a configuration or wipe a disk. */
-const maintenanceExtras = new Set([
-  'machine.MachineService/ApplyConfiguration',
-  'storage.StorageService/BlockDeviceWipe',
-]);
+/** In maintenance mode every caller is a reader, and may apply a configuration. */
+const maintenanceExtras = new Set(['machine.MachineService/ApplyConfiguration']);
 
 export function mayCallMethod(method: string, roles: ReadonlySet<string>, maintenance: boolean): boolean {
   if (roles.has('os:admin')) return true;

@@ -2,9 +2,6 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import {
-  type Event,
-  EventSchema,
-  EventType,
   type IDQuery,
   type LabelQuery,
   type Resource as ProtoResource,
@@ -12,14 +9,13 @@ import {
   type State,
 } from '../../../../src/talos/gen/cosi_pb.ts';
 import type { TalosNode } from '../node.ts';
-import { AsyncQueue } from '../state/async-queue.ts';
-import { namespaces, resourceDefinitions, resourceDefinitionsSince114 } from '../state/resource-definitions.ts';
-import { type CosiEvent, type CosiResource, yamlOf } from '../state/resources.ts';
-import { permissionDeniedError, unimplementedError } from './errors.ts';
+import { findResourceType, namespaces } from '../state/resource-definitions.ts';
+import { type CosiResource, yamlOf } from '../state/resources.ts';
+import { permissionDeniedError } from './errors.ts';
 import { rolesKey } from './roles-context.ts';
 
-/** `cosi.resource.State` (cosi runtime: pkg/state/protobuf/server), read-only. */
-export function stateService(node: TalosNode): ServiceImpl<typeof State> {
+/** `cosi.resource.State` (cosi runtime: pkg/state/protobuf/server), read-only and without watches. */
+export function stateService(node: TalosNode): Partial<ServiceImpl<typeof State>> {
   return {
     get(request, context) {
       checkAccess(node.minor, request.namespace, request.type, context);
@@ -38,88 +34,15 @@ export function stateService(node: TalosNode): ServiceImpl<typeof State> {
         if (fits(resource)) yield { resource: toProto(resource) };
       }
     },
-    async *watch(request, context) {
-      checkAccess(node.minor, request.namespace, request.type, context);
-      const single = request.id !== undefined;
-      const options = request.options;
-      if (single && options?.bootstrapContents)
-        throw unimplementedError('bootstrap contents is not implemented for resource watch');
-      const queue = new AsyncQueue<Event[]>(AbortSignal.any([context.signal, node.signal]));
-      const fits = resourceMatcher(options?.labelQuery ?? [], options?.idQuery);
-      const stop = node.resources.onEvent((event) => {
-        const { namespace, type, id } = event.resource;
-        if (namespace !== request.namespace || type !== request.type) return;
-        if (single ? id === request.id : fits(event.resource)) queue.push([toEvent(event)]);
-      });
-      try {
-        // The first answer is empty: the watch has begun.
-        yield { event: [] };
-        const current = initialEvents(
-          node,
-          request.namespace,
-          request.type,
-          request.id,
-          options?.bootstrapContents ?? false,
-        );
-        const events = current.filter((event) => event.eventType !== EventType.BOOTSTRAPPED || request.apiVersion >= 1);
-        if (options?.aggregated) yield { event: events };
-        else for (const event of events) yield { event: [event] };
-        for await (const batch of queue) yield { event: batch };
-      } finally {
-        stop();
-      }
-    },
   };
 }
 
 /** The access policy (talos: internal/app/resources/access.go). */
 function checkAccess(minor: number, namespace: string, type: string, context: HandlerContext): void {
-  const definition = resourceDefinitions.get(type) ?? (minor >= 14 ? resourceDefinitionsSince114.get(type) : undefined);
+  const definition = findResourceType(type, minor);
   if (!definition) throw permissionDeniedError(`resource type "${type}" is not supported`);
   if (definition.sensitive && !context.values.get(rolesKey).has('os:admin')) throw permissionDeniedError();
   if (!namespaces.has(namespace)) throw permissionDeniedError(`namespace "${namespace}" is not supported`);
-}
-
-function initialEvents(
-  node: TalosNode,
-  namespace: string,
-  type: string,
-  id: string | undefined,
-  contents: boolean,
-): Event[] {
-  if (id !== undefined) {
-    const resource = node.resources.get(namespace, type, id);
-    const tombstone = create(ResourceSchema, {
-      metadata: { namespace, type, id, version: 'undefined', phase: 'running' },
-      spec: {},
-    });
-    return [
-      create(EventSchema, {
-        resource: resource ? toProto(resource) : tombstone,
-        eventType: resource ? EventType.CREATED : EventType.DESTROYED,
-      }),
-    ];
-  }
-  if (!contents) return [];
-  const created = node.resources
-    .list(namespace, type)
-    .map((resource) => create(EventSchema, { resource: toProto(resource), eventType: EventType.CREATED }));
-  const end = create(ResourceSchema, {
-    metadata: { namespace, type, version: 'undefined', phase: 'running' },
-    spec: {},
-  });
-  return [...created, create(EventSchema, { resource: end, eventType: EventType.BOOTSTRAPPED })];
-}
-
-function toEvent(event: CosiEvent): Event {
-  const eventType = { created: EventType.CREATED, updated: EventType.UPDATED, destroyed: EventType.DESTROYED }[
-    event.kind
-  ];
-  return create(EventSchema, {
-    resource: toProto(event.resource),
-    eventType,
-    ...(event.kind === 'updated' ? { old: toProto(event.old) } : {}),
-  });
 }
 
 function toProto(resource: CosiResource): ProtoResource {

@@ -26,8 +26,6 @@ export interface BootPartition {
   readonly firmware: 'uefi' | 'bios' | 'any';
   /** The bytes behind the loader, if they are checked: those of a complete image. */
   readonly kernel?: { readonly bytes: number; readonly sha256: string };
-  /** The version before the last upgrade, for a rollback. */
-  readonly previous?: Omit<BootPartition, 'previous'>;
 }
 
 export interface MetaPartition {

@@ -4,7 +4,7 @@ import { parseYaml } from '../config/config-view.ts';
 import { fieldsAt, listAt, textAt } from '../config/fields.ts';
 import type { TalosNode } from '../node.ts';
 import type { BootPartition } from './disk-partitions.ts';
-import { diskFileBytes, eraseTalosDisk, minimumDiskBytes, readPartition, writePartition } from './disk-partitions.ts';
+import { diskFileBytes, eraseTalosDisk, minimumDiskBytes, writePartition } from './disk-partitions.ts';
 
 /** The parts of `factory.example:8080/nocloud-installer/<schematic>:v1.13.9`. */
 export interface InstallerImage {
@@ -154,9 +154,8 @@ function sizeMatches(bytes: number, rule: string): boolean {
   return compare[operator] ?? false;
 }
 
-/** Writes the boot loader. The previous system is kept for a rollback. */
+/** Writes the boot loader. */
 export function writeBootPartition(node: TalosNode, path: string, image: PulledInstaller): void {
-  const { previous: _older, ...previous } = readPartition(path, 'BOOT') ?? {};
   const boot: BootPartition = {
     platform: image.platform,
     arch: node.image.arch,
@@ -165,7 +164,6 @@ export function writeBootPartition(node: TalosNode, path: string, image: PulledI
     kernelArguments: installedArguments(node, image),
     extensions: image.extensions,
     firmware: node.machine.firmware,
-    ...('version' in previous ? { previous: previous as Omit<BootPartition, 'previous'> } : {}),
   };
   writePartition(path, 'BOOT', boot);
 }

@@ -235,7 +235,7 @@ describe('a node refuses', () => {
       'two places for the host name',
       'control',
       (c) => (c.machine.network.hostname = 'x'),
-      /static hostname is already set in v1alpha1 config/,
+      /\.machine\.network\.hostname is already set in v1alpha1 config/,
     ],
   ])('%s', (_title, role, change, message) => {
     const text = changed(role === 'control' ? control : worker, change);
@@ -285,7 +285,7 @@ describe('a node refuses', () => {
         changed(control, () => {}, document),
         { minor: 14 },
       ).join(),
-    ).toMatch(/kube-apiserver config is already set/);
+    ).toMatch(/\.cluster\.apiServer is already set/);
     expect(
       errorsOf(
         changed(worker, () => {}, document),

@@ -9,10 +9,8 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { ConfigError } from './config-error.ts';
-import { simulatedDocumentKinds } from './document-kinds.ts';
 import { findUnknownKeys, type ReadingContext, throwOnTypeMismatch } from './type-check.ts';
-import { v1alpha1Document } from './v1alpha1-shape.ts';
-import type { StructShape } from './value-shape.ts';
+import { type StructShape, simulatedDocumentKinds, v1alpha1Document } from './value-shape.ts';
 
 /** One document other than v1alpha1. */
 export interface SimulatedConfigDocument {
@@ -103,8 +101,7 @@ function shapeOf(node: YAMLMap, kind: string, minor: number): StructShape {
   if (!known || known.since > minor || version !== 'v1alpha1') {
     throw new ConfigError(`"${kind}" "${version}": not registered`);
   }
-  const fields = Object.entries(known.shape.fields).filter(([key]) => (known.later?.[key] ?? 0) <= minor);
-  return { fields: { apiVersion: 'text', kind: 'text', ...Object.fromEntries(fields) } };
+  return { fields: { apiVersion: 'text', kind: 'text', ...known.shape.fields } };
 }
 
 /** The package of Talos that contains a kind; most kinds of a cluster configuration are network documents. */

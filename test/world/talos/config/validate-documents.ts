@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import type { ConfigView } from './config-view.ts';
 import type { MachineConfig, SimulatedConfigDocument } from './decode-config.ts';
-import { simulatedDocumentKinds } from './document-kinds.ts';
 import { fieldAt, listAt, textAt } from './fields.ts';
 import type { ValidationContext } from './validate-config.ts';
 import { isSubnet } from './validate-network.ts';
+import { simulatedDocumentKinds } from './value-shape.ts';
 
 /** The rules of the documents besides v1alpha1, and between them and it. */
 export function documentErrors(config: MachineConfig, view: ConfigView, context: ValidationContext): string[] {
@@ -86,137 +86,15 @@ function linkErrors(document: SimulatedConfigDocument): string[] {
   ];
 }
 
-/** A conflict of a document with v1alpha1: kind, path there, and the node's message. */
-const v1alpha1Conflicts: readonly (readonly [kind: string, path: string, sentence: string])[] = [
-  ['HostnameConfig', 'machine.network.hostname', 'static hostname is already set in v1alpha1 config'],
-  [
-    'ResolverConfig',
-    'machine.network.searchDomains',
-    '.machine.network.searchDomains is already set in v1alpha1 config',
-  ],
-  ['ResolverConfig', 'machine.network.nameservers', '.machine.network.nameservers is already set in v1alpha1 config'],
-  [
-    'ResolverConfig',
-    'machine.network.disableSearchDomain',
-    '.machine.network.disableSearchDomain is already set in v1alpha1 config',
-  ],
-  [
-    'TimeSyncConfig',
-    'machine.time.servers',
-    'time servers cannot be specified in both v1alpha1 and new-style configuration',
-  ],
-  [
-    'TimeSyncConfig',
-    'machine.time.bootTimeout',
-    'boot timeout cannot be specified in both v1alpha1 and new-style configuration',
-  ],
-  ['KubeSpanConfig', 'machine.network.kubespan', 'kubespan is already configured in v1alpha1 machine.network.kubespan'],
-  [
-    'DiscoveryIdentityConfig',
-    'cluster.id',
-    'cluster identity is already configured in .cluster.id/.cluster.secret of the v1alpha1 config',
-  ],
-  [
-    'DiscoveryServiceConfig',
-    'cluster.discovery',
-    'discovery service is already configured in .cluster.discovery of the v1alpha1 config',
-  ],
-  [
-    'KubeAdmissionControlConfig',
-    'cluster.apiServer.admissionControl',
-    'admission control plugin config is already set in v1alpha1 config',
-  ],
-  ['KubeAuditPolicyConfig', 'cluster.apiServer.auditPolicy', 'audit policy config is already set in v1alpha1 config'],
-  [
-    'KubeAggregatorCAConfig',
-    'cluster.aggregatorCA',
-    'kube-apiserver aggregator CA is already set in v1alpha1 config (.cluster.aggregatorCA), please remove it and use the new KubeAggregatorCAConfig document instead',
-  ],
-  [
-    'KubeAPIServerConfig',
-    'cluster.apiServer',
-    'kube-apiserver config is already set in v1alpha1 config (.cluster.apiServer)',
-  ],
-  [
-    'KubeAPIServerConfig',
-    'cluster.controlPlane.localAPIServerPort',
-    'kube-apiserver API port is already set in v1alpha1 config (.cluster.controlPlane.localAPIServerPort)',
-  ],
-  ['KubeAPIServerCAConfig', 'cluster.ca', 'kube-apiserver CA is already set in v1alpha1 config (.cluster.ca)'],
-  [
-    'KubeClusterConfig',
-    'cluster.clusterName',
-    'cluster name is already set in the v1alpha1 config (.cluster.clusterName). Please remove it and use only the new KubeClusterConfig document to avoid conflicts',
-  ],
-  [
-    'KubeClusterConfig',
-    'cluster.controlPlane.endpoint',
-    'cluster endpoint is already set in the v1alpha1 config (.cluster.controlPlane.endpoint). Please remove it and use only the new KubeClusterConfig document to avoid conflicts',
-  ],
-  [
-    'KubeControllerManagerConfig',
-    'cluster.controllerManager',
-    'kube-controller-manager config is already set in v1alpha1 config (.cluster.controllerManager)',
-  ],
-  [
-    'KubeSchedulerConfig',
-    'cluster.scheduler',
-    'kube-scheduler config is already set in v1alpha1 config (.cluster.scheduler)',
-  ],
-  ['KubeProxyConfig', 'cluster.proxy', 'kube-proxy config is already set in v1alpha1 config (.cluster.proxy)'],
-  ['KubeCoreDNSConfig', 'cluster.coreDNS', 'CoreDNS config is already set in v1alpha1 config (.cluster.coreDNS)'],
-  [
-    'KubeEtcdEncryptionConfig',
-    'cluster.secretboxEncryptionSecret',
-    'etcd encryption config is already set in v1alpha1 config',
-  ],
-  [
-    'KubeEtcdEncryptionConfig',
-    'cluster.aescbcEncryptionSecret',
-    'etcd encryption config is already set in v1alpha1 config',
-  ],
-  ['KubeletConfig', 'machine.kubelet', 'kubelet config is already set in v1alpha1 config (.machine.kubelet)'],
-  [
-    'KubeNetworkConfig',
-    'cluster.network',
-    'cluster network config is already set in the v1alpha1 config (.machine.cluster.network). Please remove it and use only the new KubeNetworkConfig document to avoid conflicts',
-  ],
-  [
-    'KubeNodeConfig',
-    'cluster.allowSchedulingOnControlPlanes',
-    '.cluster.allowSchedulingOnControlPlanes is already set in v1alpha1 config',
-  ],
-  ['KubeNodeConfig', 'machine.nodeLabels', '.machine.nodeLabels is already set in v1alpha1 config'],
-  ['KubeNodeConfig', 'machine.nodeAnnotations', '.machine.nodeAnnotations is already set in v1alpha1 config'],
-  ['KubeNodeConfig', 'machine.nodeTaints', '.machine.nodeTaints is already set in v1alpha1 config'],
-  [
-    'KubeServiceAccountConfig',
-    'cluster.serviceAccount',
-    'service account is already set in v1alpha1 config (.cluster.serviceAccount)',
-  ],
-  [
-    'KubeTalosAPIAccessConfig',
-    'machine.features.kubernetesTalosAPIAccess',
-    '.machine.features.kubernetesTalosAPIAccess is already set in v1alpha1 config',
-  ],
-  ['ImageCacheConfig', 'machine.features.imageCache', 'image cache config is already set in v1alpha1 config'],
-];
-
-function conflictErrors(config: MachineConfig): string[] {
-  const { legacy } = config;
-  if (!legacy) return [];
-  const has = (kind: string): boolean => config.documents.some((document) => document.kind === kind);
-  const found = v1alpha1Conflicts
-    .filter(([kind, path]) => has(kind) && isThere(fieldAt(legacy, path)))
-    .map(([, , sentence]) => sentence);
-  if (has('HostnameConfig') && fieldAt(legacy, 'machine.features.stableHostname') === true) {
-    found.push('stable hostname is already set in v1alpha1 config');
-  }
-  return [...new Set(found)];
+function conflictErrors({ legacy, documents }: MachineConfig): string[] {
+  const paths = documents.flatMap(({ kind }) => simulatedDocumentKinds[kind]?.conflicts ?? []);
+  return [...new Set(paths)]
+    .filter((path) => isThere(fieldAt(legacy, path)))
+    .map((path) => `.${path} is already set in v1alpha1 config`);
 }
 
 const isThere = (value: unknown): boolean =>
-  value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+  ![undefined, null, '', false].includes(value as never) && !(Array.isArray(value) && value.length === 0);
 
 /** Kinds for control planes only: since Talos 1.14 a worker refuses them. */
 function controlPlaneOnlyErrors(config: MachineConfig, view: ConfigView, context: ValidationContext): string[] {

@@ -1,3 +1,7 @@
+import { documentKinds } from '../../../../src/talos/config/schema/document-kinds.ts';
+import { mainDocumentSchema } from '../../../../src/talos/config/schema/main-document-schema.ts';
+import type { ObjectValueSchema, ValueSchema } from '../../../../src/talos/config/schema/value-schema.ts';
+
 /**
  * The allowed shape of a value. `any` is free-form (passed on to Kubernetes or containerd unchanged), an object is
  * closed: unlisted keys are unknown. `argument` is the value of an extra argument of a program.
@@ -20,19 +24,60 @@ export interface StructShape {
   readonly fields: Readonly<Record<string, ValueShape>>;
 }
 
-export const listShape = (shape: ValueShape): ListShape => ({ list: shape });
-export const mapShape = (shape: ValueShape): MapShape => ({ map: shape });
+/** Other scalars are texts to the decoder; their rules are checked later. */
+const scalarShapes: Readonly<Record<string, ScalarShape>> = {
+  'a whole number, without quotes': 'int',
+  'true or false, without quotes': 'bool',
+  'a duration like 30s': 'duration',
+  'in base64': 'base64',
+};
 
-/** A closed object: first its text fields in one line, then the others by name. */
-export function structShape(texts: string, others: Readonly<Record<string, ValueShape>> = {}): StructShape {
-  const names = texts.split(' ').filter((name) => name !== '');
-  return { fields: { ...Object.fromEntries(names.map((name) => [name, 'text' as ValueShape])), ...others } };
+function toShape(schema: ValueSchema, name = ''): ValueShape {
+  switch (schema.is) {
+    case 'any':
+      return 'any';
+    case 'scalar':
+      return scalarShapes[schema.description] ?? 'text';
+    case 'list':
+      return { list: toShape(schema.of) };
+    case 'map':
+      return { map: name === 'extraArgs' ? 'argument' : toShape(schema.of) };
+    default:
+      return toStruct(schema);
+  }
 }
 
-/** The same with Talos's name of the type. */
-export const namedStruct = (type: string, shape: StructShape): StructShape => ({ type, ...shape });
-
-/** The same with additional keys. */
-export const extendStruct = (base: StructShape, others: Readonly<Record<string, ValueShape>>): StructShape => ({
-  fields: { ...base.fields, ...others },
+const toStruct = ({ keys }: ObjectValueSchema): StructShape => ({
+  fields: Object.fromEntries(Object.entries(keys).map(([key, schema]) => [key, toShape(schema, key)])),
 });
+
+/**
+ * The v1alpha1 document. Its fields and those of all other kinds are in the tables of the product, which
+ * `src/talos/config/schema/decoding-peer.test.ts` compares with talosctl field by field.
+ */
+export const v1alpha1Document: StructShape = withTypes(toStruct(mainDocumentSchema));
+
+function withTypes({ fields }: StructShape): StructShape {
+  const named = (key: string, type: string) => ({ [key]: { ...(fields[key] as StructShape), type } });
+  return {
+    fields: { ...fields, ...named('machine', 'v1alpha1.MachineConfig'), ...named('cluster', 'v1alpha1.ClusterConfig') },
+  };
+}
+
+/** A kind of document besides v1alpha1. */
+export interface SimulatedDocumentKind {
+  /** The first Talos minor that supports it (1.x). */
+  readonly since: number;
+  readonly shape: StructShape;
+  /** Refused on workers. */
+  readonly controlPlaneOnly: boolean;
+  /** Paths in v1alpha1 that must not be set beside it. */
+  readonly conflicts: readonly string[];
+}
+
+export const simulatedDocumentKinds: Readonly<Record<string, SimulatedDocumentKind>> = Object.fromEntries(
+  Object.entries(documentKinds).map(([kind, { since, shape, controlPlaneOnly = false, conflicts = [] }]) => [
+    kind,
+    { since: Number(since.slice(2)), shape: toStruct(shape), controlPlaneOnly, conflicts },
+  ]),
+);

@@ -17,7 +17,6 @@ const stages: Record<Sequence, TalosStage> = {
   reboot: 'rebooting',
   shutdown: 'shutting down',
   reset: 'resetting',
-  upgrade: 'upgrading',
 };
 
 /**

@@ -1,65 +1,27 @@
-import { diskFileBytes, readPartition } from '../boot/disk-partitions.ts';
+import { diskFileBytes } from '../boot/disk-partitions.ts';
 import { deviceName, wwidOf } from '../boot/installer.ts';
-import { formatSize } from '../health/format-size.ts';
-import { kubeletNodeIps } from '../kubernetes/node-and-pod-objects.ts';
 import type { NodeInterface } from '../network/links.ts';
 import type { TalosNode } from '../node.ts';
+import { formatSize } from './format-size.ts';
 import { booleanField, bytesField, encodeMessage } from './protobuf.ts';
 import { publishVolumes } from './publish-volumes.ts';
 import { putResourceDefinitions } from './resource-definitions.ts';
 
-const prefixed = (ips: readonly string[]): string[] => ips.map((ip) => `${ip}/32`);
-
 /** Publishes the resources that follow from the node's hardware, image, network and configuration. */
 export function publishResources(node: TalosNode): void {
   putResourceDefinitions(node.resources);
-  publishImage(node);
+  node.resources.put('runtime', 'Versions.runtime.talos.dev', 'version', {
+    name: 'Talos',
+    version: `v${node.image.version}`,
+  });
   publishHardware(node);
   publishNetwork(node);
   publishConfig(node);
   node.refreshStatus();
 }
 
-function publishImage(node: TalosNode): void {
-  const { resources, image, metadata } = node;
-  resources.put('runtime', 'Versions.runtime.talos.dev', 'version', { name: 'Talos', version: `v${image.version}` });
-  resources.put('runtime', 'SecurityStates.talos.dev', 'securitystate', {
-    secureBoot: false,
-    uefi: node.machine.firmware === 'uefi',
-    selinuxState: 'permissive',
-    fipsState: 'disabled',
-    bootedWithUKI: node.machine.firmware === 'uefi',
-    moduleSignatureEnforced: true,
-  });
-  const cmdline = image.kernelArguments.join(' ');
-  resources.put('runtime', 'KernelCmdlines.runtime.talos.dev', 'cmdline', { cmdline });
-  const extensions = [
-    ...image.extensions.map((name) => [name.split('/').pop() ?? name, image.version]),
-    ['schematic', image.schematic],
-  ];
-  extensions.forEach(([name, version], index) => {
-    resources.put('runtime', 'ExtensionStatuses.runtime.talos.dev', String(index), { metadata: { name, version } });
-  });
-  resources.put('runtime', 'PlatformMetadatas.talos.dev', 'platformmetadata', {
-    platform: image.platform,
-    hostname: metadata['local-hostname'] ?? metadata['hostname'] ?? '',
-    region: metadata['region'] ?? '',
-    zone: metadata['zone'] ?? '',
-    instanceType: metadata['instance-type'] ?? '',
-    instanceId: metadata['instance-id'] ?? '',
-    providerId: metadata['provider-id'] ?? '',
-    spot: false,
-  });
-}
-
 function publishHardware(node: TalosNode): void {
   const { resources, machine } = node;
-  resources.put('hardware', 'SystemInformations.hardware.talos.dev', 'systeminformation', {
-    manufacturer: 'QEMU',
-    productName: 'Standard PC (Q35 + ICH9, 2009)',
-    uuid: machine.uuid,
-    serialnumber: '',
-  });
   const names = machine.disks.map((disk) => deviceName(disk, machine.disks));
   machine.disks.forEach((disk, index) => {
     const name = names[index] ?? '';
@@ -107,19 +69,11 @@ export function publishSystemDisk(node: TalosNode): void {
     diskID: name,
     devPath: `/dev/${name}`,
   });
-  const tags = readPartition(path, 'META')?.tags ?? {};
-  for (const [key, value] of Object.entries(tags))
-    node.resources.put('runtime', 'MetaKeys.runtime.talos.dev', key, { value });
-  node.resources.keepOnly('runtime', 'MetaKeys.runtime.talos.dev', Object.keys(tags));
   publishVolumes(node, disk);
 }
 
 function publishNetwork(node: TalosNode): void {
   const { resources, links } = node;
-  resources.put('network', 'HostnameStatuses.net.talos.dev', 'hostname', {
-    hostname: node.nodename,
-    domainname: node.hostname.split('.').slice(1).join('.'),
-  });
   resources.put('network', 'LinkStatuses.net.talos.dev', 'lo', {
     index: 1,
     type: 'loopback',
@@ -143,21 +97,6 @@ function publishNetwork(node: TalosNode): void {
     });
     for (const address of link.addresses) putAddress(node, link.name, link.index + 2, address, 'global');
   }
-  const all = links.flatMap((link) => link.addresses);
-  for (const id of ['current', 'accumulative', 'routed', 'current-no-k8s', 'accumulative-no-k8s', 'routed-no-k8s']) {
-    resources.put('network', 'NodeAddresses.net.talos.dev', id, { addresses: all, sortAlgorithm: 'v1' });
-  }
-  resources.put('network', 'NodeAddresses.net.talos.dev', 'default', {
-    addresses: all.slice(0, 1),
-    sortAlgorithm: 'v1',
-  });
-  const ready = all.length > 0;
-  resources.put('network', 'NetworkStatuses.net.talos.dev', 'status', {
-    addressReady: ready,
-    connectivityReady: ready,
-    hostnameReady: node.hostname !== '',
-    etcFilesReady: true,
-  });
 }
 
 /** A VLAN has the MAC of its NIC and no hardware. */
@@ -192,12 +131,6 @@ export function publishSharedAddress({ resources, links, config }: TalosNode, ip
 
 function publishConfig(node: TalosNode): void {
   const { resources, config } = node;
-  resources.put('config', 'MachineTypes.config.talos.dev', 'machine-type', config ? config.view.type : 'unknown');
-  resources.put('runtime', 'TimeStatuses.v1alpha1.talos.dev', 'node', {
-    synced: node.timeInSync,
-    epoch: 0,
-    syncDisabled: false,
-  });
   if (!config) return;
   const { view } = config;
   const persisted = node.persisted ?? config.source.text;
@@ -207,40 +140,9 @@ function publishConfig(node: TalosNode): void {
   ] as const) {
     resources.put('config', 'MachineConfigs.config.talos.dev', id, text, { proto: bytesField(1, text) });
   }
-  resources.put('cluster', 'Infos.cluster.talos.dev', 'current', {
-    clusterId: view.clusterId,
-    clusterName: view.clusterName,
-  });
-  resources.put('cluster', 'Identities.cluster.talos.dev', 'local', { nodeId: node.nodeId });
   const { skipRegistration } = view.kubernetes.kubelet;
   const nodename = { nodename: node.nodename, hostnameVersion: '1', skipNodeRegistration: skipRegistration };
   resources.put('k8s', 'Nodenames.kubernetes.talos.dev', 'nodename', nodename, {
     proto: encodeMessage(bytesField(1, node.nodename), bytesField(2, '1'), booleanField(3, skipRegistration)),
   });
-  resources.put('k8s', 'NodeIPs.kubernetes.talos.dev', 'kubelet', { addresses: kubeletNodeIps(node) });
-  resources.put('network', 'NodeAddresses.net.talos.dev', 'routed-only-k8s', {
-    addresses: prefixed([]),
-    sortAlgorithm: 'v1',
-  });
-  publishKubernetes(node);
-}
-
-/** The input of talosctl's health check: whether there is a kubelet, and a CNI that makes nodes ready. */
-function publishKubernetes({ resources, config, isControlPlane }: TalosNode): void {
-  if (!config) return;
-  const { images, cni, dnsDomain, kubelet } = config.view.kubernetes;
-  const image = `ghcr.io/siderolabs/kubelet:v${images.kubelet}`;
-  const { skipRegistration } = kubelet;
-  resources.put(
-    'k8s',
-    'KubeletConfigs.kubernetes.talos.dev',
-    'kubelet',
-    { image, clusterDomain: dnsDomain, skipNodeRegistration: skipRegistration },
-    { proto: encodeMessage(bytesField(1, image), bytesField(3, dnsDomain), booleanField(9, skipRegistration)) },
-  );
-  if (!isControlPlane) return;
-  const type = 'BootstrapManifestsConfigs.kubernetes.talos.dev';
-  const proto = encodeMessage(bytesField(2, dnsDomain), booleanField(11, cni === 'flannel'), bytesField(21, cni));
-  const manifests = { clusterDomain: dnsDomain, flannelEnabled: cni === 'flannel', cniName: cni };
-  resources.put('controlplane', type, 'manifests', manifests, { proto });
 }

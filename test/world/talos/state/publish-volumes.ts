@@ -1,7 +1,7 @@
 import { readPartition, type TalosPartition } from '../boot/disk-partitions.ts';
 import { deviceName } from '../boot/installer.ts';
-import { formatSize } from '../health/format-size.ts';
 import type { TalosNode } from '../node.ts';
+import { formatSize } from './format-size.ts';
 import { bytesField, encodeMessage, numberField } from './protobuf.ts';
 
 const mebibyte = 2 ** 20;

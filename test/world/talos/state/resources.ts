@@ -15,11 +15,6 @@ export interface CosiResource {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-export type CosiEvent =
-  | { readonly kind: 'created'; readonly resource: CosiResource }
-  | { readonly kind: 'updated'; readonly resource: CosiResource; readonly old: CosiResource }
-  | { readonly kind: 'destroyed'; readonly resource: CosiResource };
-
 /** The arguments of `put` besides the address of the resource. */
 export interface PutOptions {
   readonly proto?: Uint8Array;
@@ -29,7 +24,6 @@ export interface PutOptions {
 /** A node's COSI state in memory: every API answer is read from here, and every change of the node is written here. */
 export class CosiState {
   readonly #items = new Map<string, CosiResource>();
-  readonly #listeners = new Set<(event: CosiEvent) => void>();
 
   /** Creates or updates; an equal spec changes nothing. */
   put(namespace: string, type: string, id: string, spec: unknown, options: PutOptions = {}): CosiResource {
@@ -50,7 +44,6 @@ export class CosiState {
       labels: options.labels ?? old?.labels ?? {},
     };
     this.#items.set(key, resource);
-    this.#tell(old ? { kind: 'updated', resource, old } : { kind: 'created', resource });
     return resource;
   }
 
@@ -65,24 +58,12 @@ export class CosiState {
   }
 
   remove(namespace: string, type: string, id: string): void {
-    const resource = this.#items.get(keyOf(namespace, type, id));
-    if (!resource) return;
     this.#items.delete(keyOf(namespace, type, id));
-    this.#tell({ kind: 'destroyed', resource });
   }
 
   /** Deletes all other ids of a type. */
   keepOnly(namespace: string, type: string, ids: readonly string[]): void {
     for (const item of this.list(namespace, type)) if (!ids.includes(item.id)) this.remove(namespace, type, item.id);
-  }
-
-  onEvent(listener: (event: CosiEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  #tell(event: CosiEvent): void {
-    for (const listener of this.#listeners) listener(event);
   }
 }
 

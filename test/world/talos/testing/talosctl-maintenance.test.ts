@@ -53,7 +53,6 @@ describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode'
     const denied = 'code = PermissionDenied desc = not authorized';
     expect(await fails('get', 'mc')).toContain(denied);
     expect(await fails('get', 'linkspecs')).toContain(denied);
-    expect(await fails('meta', 'write', '0x0a', 'text')).toContain(denied);
     expect(await fails('reset', '--wait=false')).toContain(denied);
   });
 
