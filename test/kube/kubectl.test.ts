@@ -160,13 +160,11 @@ describe.each([simulatedApiServer, bare])("the real kubectl with the provider's 
     expect(await fails(`patch tpc small --type=json -p ${even}`)).toContain('controlPlane.replicas must be 1, 3 or 5');
   });
 
-  it('apply removes fields that the file no longer has, and client-side apply can become server-side', async () => {
+  it('apply removes fields that the file no longer has', async () => {
     const map = (data: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'moved' }, data });
     await says('apply -f -', map({ a: '1', b: '2' }));
     await says('apply -f -', map({ a: '1' }));
     expect(await says('get cm moved -o jsonpath={.data}')).toBe('{"a":"1"}');
-    await says('apply --server-side -f -', map({ a: '2' }));
-    expect(await says('get cm moved -o jsonpath={.data}')).toBe('{"a":"2"}');
   });
 
   it('create makes Secrets and tokens, which it sends as protobuf', async () => {

@@ -63,7 +63,7 @@ const widgetSchema: Body = {
         size: { type: 'integer', minimum: 1, maximum: 10, description: 'How big it is.' },
         color: { type: 'string', enum: ['red', 'green', 'blue'], default: 'red' },
         name: { type: 'string', minLength: 2, maxLength: 8, pattern: '^[a-z]+$' },
-        ratio: { type: 'number', multipleOf: 0.5 },
+        ratio: { type: 'number' },
         enabled: { type: 'boolean', default: true },
         maybe: { type: 'string', nullable: true },
         port: { 'x-kubernetes-int-or-string': true },

@@ -5,7 +5,7 @@
  * from kube-apiserver. `test/kube` runs the same tests against both, `testing/kubectl.test.ts` runs the real kubectl
  * against it. There is no kubelet and no scheduler: Pods stay Pending, Deployments create nothing. The simulated part
  * of the controller-manager deletes the content of namespaces, collects garbage, aggregates ClusterRoles, and creates
- * the defaults of namespaces and token Secrets.
+ * the defaults of namespaces.
  *
  * The path of a request:
  *

@@ -108,7 +108,7 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
   await once(server, 'listening');
   address.url = `https://${options.host}:${(server.address() as AddressInfo).port}`;
   const rootCa = options.rootCa ?? options.serving.cert;
-  const leave = joinStoreLoops(storage, { controllers: options.controllers ?? true, rootCa, key: backend.auth.key });
+  const leave = joinStoreLoops(storage, { controllers: options.controllers ?? true, rootCa });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     leave();

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { causesOf, expectRejection, expectSuccess, namesOf } from '../../support/expectations.ts';
 import type { Body } from '../../support/raw-kube-client.ts';
-import { eventuallyResponds, type ServerUnderTest } from '../../support/server-under-test.ts';
+import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { randomName } from '../../support/widgets.ts';
 
 /** Validation and behaviour of single built-in kinds. */
@@ -158,27 +158,6 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
           201,
         );
         expect(body).not.toHaveProperty('secrets');
-      });
-
-      it('has its token filled in by the controller when a token Secret is created', async () => {
-        const { admin } = server();
-        const name = randomName();
-        expectSuccess(await admin.post(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } }), 201);
-        const secrets = `/api/v1/namespaces/${namespace}/secrets`;
-        const annotations = { 'kubernetes.io/service-account.name': name };
-        expectSuccess(
-          await admin.post(secrets, { metadata: { name, annotations }, type: 'kubernetes.io/service-account-token' }),
-          201,
-        );
-        const { body } = await eventuallyResponds(
-          'filled in',
-          () => admin.get(`${secrets}/${name}`),
-          (answer) => Boolean(answer.body.data?.token),
-        );
-        expect(Object.keys(body.data).sort()).toEqual(['ca.crt', 'namespace', 'token']);
-        expect(Buffer.from(body.data.namespace, 'base64').toString()).toBe(namespace);
-        const token = Buffer.from(body.data.token, 'base64').toString();
-        expectSuccess(await server().as({ token, cert: undefined, key: undefined }).get('/api'));
       });
     });
 

@@ -114,44 +114,6 @@ export function testDiscovery(server: () => ServerUnderTest): void {
       expect(find(body.resources, 'selfsubjectaccessreviews').verbs).toEqual(['create']);
     });
 
-    it('aggregated returns all groups with all their kinds', async () => {
-      await ensureWidgetKind(server());
-      const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
-      const core = expectSuccess(await server().admin.get('/api', { accept }));
-      expect(core).toMatchObject({ kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2' });
-      const [v1] = core.items[0].versions;
-      expect(find(v1.resources, 'secrets')).toMatchObject({
-        resource: 'secrets',
-        // Empty when it is the requested group and version.
-        responseKind: { group: '', version: '', kind: 'Secret' },
-        scope: 'Namespaced',
-        singularResource: 'secret',
-      });
-      const { group } = server();
-      const { body } = await eventuallyResponds(
-        'the suite’s group',
-        () => server().admin.get('/apis', { accept }),
-        (answer) => answer.body?.items?.some((item: Body) => item.metadata.name === group),
-      );
-      const own = body.items.find((item: Body) => item.metadata.name === group);
-      expect(own.versions[0]).toMatchObject({ version: 'v1', freshness: 'Current' });
-      const resource = find(own.versions[0].resources, 'widgets');
-      expect(resource).toMatchObject({
-        scope: 'Namespaced',
-        responseKind: { group, version: 'v1', kind: 'Widget' },
-        shortNames: [`w${server().suffix}`],
-      });
-      expect(resource.subresources).toEqual([expect.objectContaining({ subresource: 'status' })]);
-    });
-
-    it('aggregated names its format in the content type', async () => {
-      const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
-      const answer = await server().admin.get('/apis', { accept });
-      expect(String(answer.headers['content-type']).replace(/\s/g, '')).toBe(
-        'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
-      );
-    });
-
     it('the OpenAPI v3 index links to the schema of a custom kind', async () => {
       const { group } = server();
       await ensureWidgetKind(server());

@@ -21,7 +21,6 @@ import {
   wholeSchema,
 } from './field-managers.ts';
 import { FieldSet, formatFieldPath } from './field-set.ts';
-import { fieldsTakenOverFromClientSideApply, updateLastApplied } from './last-applied.ts';
 import { setManagers } from './track-update.ts';
 import { checkTyped, compareTyped, fieldSetOf, mergeTyped, removeFields } from './typed-values.ts';
 
@@ -111,8 +110,7 @@ function applyToLive(context: RequestContext, target: ObjectTarget, config: Json
       const outcome = mergeFields(target, withLegacyManagers(target, live, before), live, config, owner, force);
       after = outcome.managers;
       writer = outcome.isChange ? managerKey(owner) : undefined;
-      const kept = updateLastApplied(owner.manager, outcome.merged, config);
-      return decodeObject(context, target.resource, kept, '');
+      return decodeObject(context, target.resource, outcome.merged, '');
     },
     { by: 'apply', track: (_old, next) => setManagers(next, serializeManagers(after, before, writer)) },
   );
@@ -158,8 +156,7 @@ function mergeFields(
   const merged = asObject(removeFields(schema, mergeTyped(schema, bare, config), last, owned));
   const changes = compareTyped(schema, bare, merged);
   const taken = reachable(changes.modified.union(changes.added));
-  const contested = taken.difference(fieldsTakenOverFromClientSideApply(owner.manager, schema, bare));
-  const conflicts = [...managers].flatMap(([name, one]) => (name === identity ? [] : conflictsWith(one, contested)));
+  const conflicts = [...managers].flatMap(([name, one]) => (name === identity ? [] : conflictsWith(one, taken)));
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
   const gone = taken.union(reachable(changes.removed));
   for (const [name, one] of managers) {

@@ -17,7 +17,6 @@ export function answerReview(context: RequestContext, resource: ApiResource, obj
     case 'SelfSubjectAccessReview':
       return answer(decideAccess(context, context.user, spec));
     case 'SubjectAccessReview':
-    case 'LocalSubjectAccessReview':
       return answer(decideAccess(context, subjectOf(spec), spec));
     case 'SelfSubjectRulesReview':
       return answer(allRules(context, asText(spec['namespace'])));

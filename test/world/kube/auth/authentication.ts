@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { asArray, asObject, asText, type JsonObject } from '../json.ts';
 import type { ObjectStorage } from '../storage/store.ts';
 import type { OidcTokenAuthenticator } from './oidc-tokens.ts';
-import { legacyIssuer, readLegacyClaims, type TokenKey } from './token-key.ts';
+import type { TokenKey } from './token-key.ts';
 
 export interface ApiUser {
   readonly name: string;
@@ -69,7 +69,6 @@ export function userFromToken(
   const known = Object.hasOwn(auth.tokens, token) ? auth.tokens[token] : undefined;
   if (known) return { user: { name: known.user, groups: [...known.groups, authenticatedGroup] }, audiences };
   const claims = auth.key.read(token);
-  if (claims?.['iss'] === legacyIssuer) return userFromLegacyToken(auth, claims, token, audiences);
   if (!claims || claims['iss'] !== auth.issuer || !isWithinLifetime(claims)) return undefined;
   const agreed = asArray(claims['aud'])
     .map(String)
@@ -77,22 +76,6 @@ export function userFromToken(
   if (agreed.length === 0) return undefined;
   const user = serviceAccountUser(auth.storage, claims);
   return user && { user, audiences: agreed };
-}
-
-/** The lasting token of a Secret is valid while the Secret contains it. Its audience is the API server. */
-function userFromLegacyToken(
-  { storage, audiences: own }: Authenticator,
-  claims: JsonObject,
-  token: string,
-  audiences: readonly string[],
-): { user: ApiUser; audiences: readonly string[] } | undefined {
-  const { namespace, secret, name, uid } = readLegacyClaims(claims);
-  const agreed = own.filter((audience) => audiences.includes(audience));
-  const account = storage.read('serviceaccounts', namespace, name);
-  const held = asText(asObject(storage.read('secrets', namespace, secret)?.['data'])['token']);
-  if (agreed.length === 0 || account?.metadata.uid !== uid) return undefined;
-  if (Buffer.from(held, 'base64').toString('utf8') !== token) return undefined;
-  return { user: accountUser(namespace, name, uid), audiences: agreed };
 }
 
 const accountUser = (namespace: string, name: string, uid: string): ApiUser => ({

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { asObject, asText, type JsonObject } from '../json.ts';
+import { asObject, type JsonObject } from '../json.ts';
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -60,32 +60,5 @@ export class TokenKey {
     return { keys: [{ use: 'sig', kid: this.keyId, alg: this.algorithm, ...jwk }] };
   }
 }
-
-/** The issuer of the lasting tokens of token Secrets, whatever the server's own issuer is. */
-export const legacyIssuer = 'kubernetes/serviceaccount';
-
-const claim = (name: string): string => `kubernetes.io/serviceaccount/${name}`;
-
-/** The claims of a lasting token: no audience, no expiry. */
-export const legacyClaims = (
-  namespace: string,
-  secret: string,
-  account: { name: string; uid: string },
-): JsonObject => ({
-  iss: legacyIssuer,
-  [claim('namespace')]: namespace,
-  [claim('secret.name')]: secret,
-  [claim('service-account.name')]: account.name,
-  [claim('service-account.uid')]: account.uid,
-  sub: `system:serviceaccount:${namespace}:${account.name}`,
-});
-
-/** The ServiceAccount of a lasting token. */
-export const readLegacyClaims = (claims: JsonObject) => ({
-  namespace: asText(claims[claim('namespace')]),
-  secret: asText(claims[claim('secret.name')]),
-  name: asText(claims[claim('service-account.name')]),
-  uid: asText(claims[claim('service-account.uid')]),
-});
 
 const fromBase64 = (text: string): string => Buffer.from(text, 'base64url').toString('utf8');

@@ -34,9 +34,7 @@ function evaluateNode(
   isResource: boolean,
 ): FieldError[] {
   if (value === undefined || value === null || !hasRules(schema)) return [];
-  const errors = compiledRulesOf(schema, isResource || schema['x-kubernetes-embedded-resource'] === true).flatMap(
-    (rule) => evaluateRule(rule, schema, value, old, path),
-  );
+  const errors = compiledRulesOf(schema, isResource).flatMap((rule) => evaluateRule(rule, schema, value, old, path));
   if (Array.isArray(value)) {
     const { items } = schema;
     return items

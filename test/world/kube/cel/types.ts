@@ -28,7 +28,7 @@ export function declareType(environment: Environment, schema: ObjectSchema, isRe
       case 'array':
         return listType(part.items && declare(part.items, false));
       case 'object':
-        return objectType(part, resource || part['x-kubernetes-embedded-resource'] === true);
+        return objectType(part, resource);
       default:
         return undefined;
     }

@@ -1,22 +1,19 @@
-import type { TokenKey } from '../auth/token-key.ts';
 import { ResourceRegistry } from '../storage/resource-registry.ts';
 import type { ObjectStorage } from '../storage/store.ts';
 import { runGarbageCollector } from './garbage-collector.ts';
 import { runNamespaceController } from './namespace-controller.ts';
 import { runRoleAggregation } from './role-aggregation.ts';
-import { runTokenSecretController } from './token-secrets.ts';
 
 /**
  * The simulated part of the controller-manager: garbage collection, namespace deletion, namespace defaults, role
- * aggregation, token Secrets.
+ * aggregation.
  */
-export function runControllers(storage: ObjectStorage, rootCa: string, key: TokenKey): () => void {
+export function runControllers(storage: ObjectStorage, rootCa: string): () => void {
   const registry = new ResourceRegistry(storage);
   const stops = [
     runNamespaceController(storage, rootCa),
     runGarbageCollector(storage, registry),
     runRoleAggregation(storage),
-    runTokenSecretController(storage, rootCa, key),
   ];
   return () => {
     for (const stop of stops) stop();

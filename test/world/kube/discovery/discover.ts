@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { negotiateFormat } from '../request/content-negotiation.ts';
 import type { RequestContext } from '../request/context.ts';
 import { type ApiResponse, okResponse, textResponse } from '../request/response.ts';
-import { aggregatedDiscovery } from './aggregated.ts';
+import { apiGroupDocument, apiGroupListDocument, apiResourceListDocument, apiVersionsDocument } from './documents.ts';
 import { groupsOf } from './groups.ts';
 import { healthResponse } from './health.ts';
-import { apiGroupDocument, apiGroupListDocument, apiResourceListDocument, apiVersionsDocument } from './legacy.ts';
 import { openApiV2, openApiV3, openApiV3Index } from './openapi.ts';
-import { jwksResponse, openIdConfiguration } from './openid.ts';
+import { jwksResponse } from './openid.ts';
 import { versionInfo } from './version.ts';
 
 /** Answers the paths without a resource: discovery, health, version and OpenAPI. */
@@ -29,8 +27,6 @@ export function handleDiscovery(context: RequestContext, message: IncomingMessag
       return withEtag(message, openApiV2(context.registry, context.gitVersion));
     case '/openapi/v3':
       return withEtag(message, openApiV3Index(context.registry));
-    case '/.well-known/openid-configuration':
-      return openIdConfiguration(context);
     case '/openid/v1/jwks':
       return jwksResponse(context, message);
   }
@@ -51,7 +47,7 @@ function coreDiscovery(
   const [group] = groupsOf(context.registry).filter((one) => one.name === '');
   if (!group) return notFoundResponse();
   if (version === undefined) {
-    return aggregated(context, message, true) ?? withEtag(message, apiVersionsDocument(group, context.url()));
+    return withEtag(message, apiVersionsDocument(group, context.url()));
   }
   const found = group.versions.find((one) => one.name === version);
   return found ? withEtag(message, apiResourceListDocument(group, found)) : notFoundResponse();
@@ -64,7 +60,7 @@ function groupDiscovery(
   version?: string,
 ): ApiResponse {
   const all = groupsOf(context.registry).filter((one) => one.name !== '');
-  if (name === undefined) return aggregated(context, message, false) ?? withEtag(message, apiGroupListDocument(all));
+  if (name === undefined) return withEtag(message, apiGroupListDocument(all));
   const group = all.find((one) => one.name === name);
   if (!group) return notFoundResponse();
   if (version === undefined) return withEtag(message, apiGroupDocument(group, true));
@@ -72,22 +68,12 @@ function groupDiscovery(
   return found ? withEtag(message, apiResourceListDocument(group, found)) : notFoundResponse();
 }
 
-const aggregatedShape = 'APIGroupDiscoveryList';
-
-/** Aggregated discovery, if the Accept header requests it. */
-function aggregated({ registry }: RequestContext, message: IncomingMessage, isCore: boolean): ApiResponse | undefined {
-  const { as, version } = negotiateFormat(message.headers.accept, [aggregatedShape]);
-  if (as !== aggregatedShape) return undefined;
-  const groups = groupsOf(registry).filter((one) => (one.name === '') === isCore);
-  const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=${aggregatedShape}`;
-  return withEtag(message, aggregatedDiscovery(groups, version), contentType);
-}
-
 /** A document with an ETag, so that clients can revalidate their copy. */
-function withEtag(message: IncomingMessage, document: unknown, contentType = 'application/json'): ApiResponse {
+function withEtag(message: IncomingMessage, document: unknown): ApiResponse {
   const body = `${JSON.stringify(document)}\n`;
   const tag = `"${createHash('sha256').update(body).digest('hex').toUpperCase()}"`;
   const headers = { ETag: tag, Vary: 'Accept' };
+  const contentType = 'application/json';
   if (message.headers['if-none-match'] === tag) return { code: 304, body: '', contentType, headers };
   return { code: 200, body, contentType, headers };
 }
@@ -99,7 +85,6 @@ function rootPaths({ registry }: RequestContext): string[] {
   });
   return [
     ...paths,
-    '/.well-known/openid-configuration',
     '/apis',
     '/healthz',
     '/livez',

@@ -53,23 +53,6 @@ const objectReference: ProtobufMessage = {
   7: text('fieldPath'),
 };
 
-const rules = many('rules', {
-  1: texts('verbs'),
-  2: texts('apiGroups'),
-  3: texts('resources'),
-  4: texts('resourceNames'),
-  5: texts('nonResourceURLs'),
-});
-const labelSelector: ProtobufMessage = {
-  1: mapOf('matchLabels'),
-  2: many('matchExpressions', { 1: text('key'), 2: text('operator'), 3: texts('values') }),
-};
-const binding: ProtobufMessage = {
-  1: metadata,
-  2: many('subjects', { 1: text('kind'), 2: text('apiGroup'), 3: text('name'), 4: text('namespace') }),
-  3: one('roleRef', { 1: text('apiGroup'), 2: text('kind'), 3: text('name') }),
-};
-
 const resourceAttributes = one('resourceAttributes', {
   1: text('namespace'),
   2: text('verb'),
@@ -80,20 +63,10 @@ const resourceAttributes = one('resourceAttributes', {
   7: text('name'),
 });
 const nonResourceAttributes = one('nonResourceAttributes', { 1: text('path'), 2: text('verb') });
-const accessReview: ProtobufMessage = {
-  1: metadata,
-  2: one('spec', {
-    1: resourceAttributes,
-    2: nonResourceAttributes,
-    3: text('user'),
-    4: texts('groups'),
-    6: text('uid'),
-  }),
-};
 const boundObject = one('boundObjectRef', { 1: text('kind'), 2: text('apiVersion'), 3: text('name'), 4: text('uid') });
 
 /**
- * The kinds that clients are known to send as protobuf: reviews, token requests, and the objects of `kubectl create`.
+ * The kinds that kubectl sends as protobuf here: reviews of its own user, token requests, and objects of `kubectl create`.
  */
 export const protobufKinds: Readonly<Record<string, ProtobufMessage>> = {
   'v1/ConfigMap': { 1: metadata, 2: mapOf('data'), 3: mapOf('binaryData', 'bytes'), 4: flag('immutable') },
@@ -111,16 +84,7 @@ export const protobufKinds: Readonly<Record<string, ProtobufMessage>> = {
     3: many('imagePullSecrets', { 1: text('name') }),
     4: flag('automountServiceAccountToken'),
   },
-  'rbac.authorization.k8s.io/v1/Role': { 1: metadata, 2: rules },
-  'rbac.authorization.k8s.io/v1/ClusterRole': {
-    1: metadata,
-    2: rules,
-    3: one('aggregationRule', { 1: many('clusterRoleSelectors', labelSelector) }),
-  },
-  'rbac.authorization.k8s.io/v1/RoleBinding': binding,
-  'rbac.authorization.k8s.io/v1/ClusterRoleBinding': binding,
   'authentication.k8s.io/v1/SelfSubjectReview': { 1: metadata },
-  'authentication.k8s.io/v1/TokenReview': { 1: metadata, 2: one('spec', { 1: text('token'), 2: texts('audiences') }) },
   'authentication.k8s.io/v1/TokenRequest': {
     1: metadata,
     2: one('spec', { 1: texts('audiences'), 3: boundObject, 4: integer('expirationSeconds') }),
@@ -130,6 +94,4 @@ export const protobufKinds: Readonly<Record<string, ProtobufMessage>> = {
     2: one('spec', { 1: resourceAttributes, 2: nonResourceAttributes }),
   },
   'authorization.k8s.io/v1/SelfSubjectRulesReview': { 1: metadata, 2: one('spec', { 1: text('namespace') }) },
-  'authorization.k8s.io/v1/SubjectAccessReview': accessReview,
-  'authorization.k8s.io/v1/LocalSubjectAccessReview': accessReview,
 };

@@ -3,17 +3,14 @@ import { notAcceptableError } from '../errors.ts';
 /** The requested form of the answer. */
 export interface ResponseFormat {
   readonly yaml: boolean;
-  /** `Table`, `PartialObjectMetadata`, `PartialObjectMetadataList`, `APIGroupDiscoveryList`, or empty: the object itself. */
+  /** `Table`, `PartialObjectMetadata`, `PartialObjectMetadataList`, or empty: the object itself. */
   readonly as: string;
   /** Group version of `as`. */
   readonly version: string;
 }
 
 const plain: ResponseFormat = { yaml: false, as: '', version: '' };
-const servedVersions: Readonly<Record<string, readonly string[]>> = {
-  'meta.k8s.io': ['v1', 'v1beta1'],
-  'apidiscovery.k8s.io': ['v2', 'v2beta1'],
-};
+const servedVersions = ['v1', 'v1beta1'];
 
 /** The first supported clause of an Accept header. A client that accepts only protobuf still gets JSON. */
 export function negotiateFormat(accept: string | undefined, allowed: readonly string[] = []): ResponseFormat {
@@ -28,7 +25,8 @@ export function negotiateFormat(accept: string | undefined, allowed: readonly st
     const as = values.get('as') ?? '';
     if (!as) return { ...plain, yaml };
     const version = values.get('v') ?? '';
-    if (allowed.includes(as) && servedVersions[values.get('g') ?? '']?.includes(version)) return { yaml, as, version };
+    const isServed = values.get('g') === 'meta.k8s.io' && servedVersions.includes(version);
+    if (isServed && allowed.includes(as)) return { yaml, as, version };
   }
   if (sawProtobuf) return plain;
   throw notAcceptableError(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);

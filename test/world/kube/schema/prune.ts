@@ -24,7 +24,7 @@ function pruneValue(schema: ObjectSchema | undefined, value: unknown, path: stri
       );
     });
   } else if (isObject(value)) {
-    pruneObject(schema ?? {}, value, path, schema?.['x-kubernetes-embedded-resource'] === true, unknown);
+    pruneObject(schema ?? {}, value, path, false, unknown);
   }
 }
 

@@ -23,12 +23,12 @@ const emptyType: Readonly<Record<SchemaLevel, string>> = {
 
 function inspect(schema: ObjectSchema, path: string, level: SchemaLevel, errors: FieldError[]): void {
   checkType(schema, path, level, errors);
-  checkResource(schema, path, level, errors);
+  if (level === 'root') checkMetadata(schema, path, errors);
   if (schema.items) inspect(schema.items, `${path}.items`, 'item', errors);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const here = indexedPath(`${path}.properties`, name);
     // The metadata of a resource has its own schema; its constraints are checked with the resource.
-    const isMetadata = name === 'metadata' && (level === 'root' || schema['x-kubernetes-embedded-resource'] === true);
+    const isMetadata = name === 'metadata' && level === 'root';
     if (!isMetadata) inspect(property, here, 'field', errors);
   }
   if (isObject(schema.additionalProperties)) {
@@ -36,7 +36,8 @@ function inspect(schema: ObjectSchema, path: string, level: SchemaLevel, errors:
       errors.push(fieldErrors.forbidden(`${path}.additionalProperties`, 'must not be used at the root'));
     inspect(schema.additionalProperties, `${path}.additionalProperties`, 'field', errors);
   }
-  checkLogic(schema, path, errors, isIntOrStringPattern(schema.anyOf));
+  checkAnyOf(schema, path, errors);
+  checkPattern(schema, path, errors);
 }
 
 function checkType(schema: ObjectSchema, path: string, level: SchemaLevel, errors: FieldError[]): void {
@@ -47,33 +48,11 @@ function checkType(schema: ObjectSchema, path: string, level: SchemaLevel, error
   if (level === 'root' && schema.type && schema.type !== 'object') {
     errors.push(fieldErrors.invalid(`${path}.type`, schema.type, 'must be object at the root'));
   }
-  if (schema['x-kubernetes-int-or-string'] && schema['x-kubernetes-preserve-unknown-fields']) {
-    errors.push(
-      fieldErrors.invalid(
-        `${path}.x-kubernetes-preserve-unknown-fields`,
-        true,
-        'must be false if x-kubernetes-int-or-string is true',
-      ),
-    );
-  }
 }
 
-function checkResource(schema: ObjectSchema, path: string, level: SchemaLevel, errors: FieldError[]): void {
-  const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
-  if (isEmbedded && schema.type !== 'object') {
-    errors.push(fieldErrors.required(`${path}.type`, 'must be object if x-kubernetes-embedded-resource is true'));
-  }
+function checkMetadata(schema: ObjectSchema, path: string, errors: FieldError[]): void {
   const metadata = schema.properties?.['metadata'];
-  if (level !== 'root' || !metadata) return;
-  if (metadata.type !== 'object') {
-    errors.push(
-      fieldErrors.invalid(
-        indexedPath(`${path}.properties`, 'metadata').concat('.type'),
-        metadata.type ?? '',
-        'must be object',
-      ),
-    );
-  }
+  if (!metadata) return;
   const { type: _type, properties = {}, description: _description, default: _default, ...rest } = metadata;
   const isPlain = Object.keys(properties).every((name) => name === 'name' || name === 'generateName');
   if (!isPlain || Object.keys(rest).length > 0) {
@@ -87,86 +66,38 @@ function checkResource(schema: ObjectSchema, path: string, level: SchemaLevel, e
 }
 
 const intOrString = [{ type: 'integer' }, { type: 'string' }];
-const isIntOrStringPattern = (parts: readonly ObjectSchema[] | undefined): boolean => equal(parts, intOrString);
 
-function checkEach(schema: ObjectSchema, word: 'anyOf' | 'oneOf', path: string, errors: FieldError[]): void {
-  schema[word]?.forEach((part, i) => {
-    checkNested(part, schema, indexedPath(`${path}.${word}`, i), errors);
+/** Inside of `anyOf`, whose only use is the pattern of int-or-string, a type is not structural. */
+function checkAnyOf(schema: ObjectSchema, path: string, errors: FieldError[]): void {
+  if (equal(schema.anyOf, intOrString)) return;
+  schema.anyOf?.forEach((part, i) => {
+    if (part.type === undefined) return;
+    errors.push(fieldErrors.forbidden(`${indexedPath(`${path}.anyOf`, i)}.type`, 'must be empty to be structural'));
   });
 }
 
-function checkLogic(schema: ObjectSchema, path: string, errors: FieldError[], skipAnyOf: boolean): void {
-  if (!skipAnyOf) checkEach(schema, 'anyOf', path, errors);
-  schema.allOf?.forEach((part, i) => {
-    const isPattern = i === 0 && isIntOrStringPattern(part.anyOf);
-    checkNested(part, schema, indexedPath(`${path}.allOf`, i), errors, isPattern);
-  });
-  checkEach(schema, 'oneOf', path, errors);
-  if (schema.not) checkNested(schema.not, schema, `${path}.not`, errors);
-  const problem = schema.pattern ? patternProblem(schema.pattern) : undefined;
-  if (problem) {
-    errors.push(
-      fieldErrors.invalid(
-        `${path}.pattern`,
-        schema.pattern,
-        `must be a valid regular expression, but isn't: ${problem}`,
-      ),
-    );
-  }
+function checkPattern({ pattern }: ObjectSchema, path: string, errors: FieldError[]): void {
+  const problem = pattern ? patternProblem(pattern) : undefined;
+  if (!problem) return;
+  const text = `must be a valid regular expression, but isn't: ${problem}`;
+  errors.push(fieldErrors.invalid(`${path}.pattern`, pattern, text));
 }
 
-/** Keywords that are forbidden inside logical junctors, and the end of their error message. */
-const forbidden: readonly (readonly [keyof ObjectSchema, string])[] = [
-  ['type', 'must be empty to be structural'],
-  ['additionalProperties', 'must be undefined to be structural'],
-  ['default', 'must be undefined to be structural'],
-  ['title', 'must be empty to be structural'],
-  ['description', 'must be empty to be structural'],
-  ['nullable', 'must be false to be structural'],
-  ['x-kubernetes-preserve-unknown-fields', 'must be false to be structural'],
-  ['x-kubernetes-embedded-resource', 'must be false to be structural'],
-  ['x-kubernetes-int-or-string', 'must be false to be structural'],
-  ['x-kubernetes-list-map-keys', 'must be empty to be structural'],
-  ['x-kubernetes-list-type', 'must be undefined to be structural'],
-  ['x-kubernetes-map-type', 'must be undefined to be structural'],
-  ['x-kubernetes-validations', 'must be empty to be structural'],
-];
-
-function checkNested(
-  part: ObjectSchema,
-  outside: ObjectSchema | undefined,
-  path: string,
-  errors: FieldError[],
-  skipAnyOf = false,
-): void {
-  for (const [word, text] of forbidden) {
-    if (part[word] !== undefined && part[word] !== false) errors.push(fieldErrors.forbidden(`${path}.${word}`, text));
-  }
-  checkLogic(part, path, errors, skipAnyOf);
-  for (const [name, property] of Object.entries(part.properties ?? {})) {
-    const here = indexedPath(`${path}.properties`, name);
-    if (name === 'metadata') errors.push(fieldErrors.forbidden(here, 'must not be specified in a nested context'));
-    const known = outside?.properties?.[name];
-    // A field inside a logical junctor must also have a type outside of it.
-    if (!known && outside && !isObject(outside.additionalProperties)) {
-      errors.push(fieldErrors.required(`${outsideOf(path)}.properties[${name}]`, `because it is defined in ${here}`));
-    }
-    checkNested(property, known, here, errors);
-  }
-  if (part.items) checkNested(part.items, outside?.items, `${path}.items`, errors);
-}
-
-const outsideOf = (path: string): string => path.replace(/\.(anyOf|allOf|oneOf)\[\d+\].*$|\.not.*$/, '');
-
-const unsupported = ['id', 'additionalItems', 'patternProperties', 'definitions', 'dependencies', '$ref', '$schema'];
+const unsupported = ['id', 'additionalItems', 'patternProperties', 'definitions', 'dependencies', '$ref'];
+/** Keywords of the real server that no definition here uses: a definition with one is refused. */
+const notSimulated = ['allOf', 'oneOf', 'not', 'multipleOf', 'exclusiveMinimum', 'exclusiveMaximum'].concat([
+  'minProperties',
+  'x-kubernetes-embedded-resource',
+]);
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
 /** Keywords that no CRD schema may contain, structural or not (`pkg/apis/apiextensions/validation`). */
 export function forbiddenSchemaFieldErrors(schema: ObjectSchema, path: string): FieldError[] {
   const raw = schema as JsonObject;
-  const errors: FieldError[] = unsupported
-    .filter((word) => raw[word] !== undefined && word !== '$schema')
-    .map((word) => fieldErrors.forbidden(`${path}.${word}`, `${word} is not supported`));
+  const errors: FieldError[] = [
+    ...unsupported.map((word) => [word, `${word} is not supported`] as const),
+    ...notSimulated.map((word) => [word, `${word} is not simulated`] as const),
+  ].flatMap(([word, text]) => (raw[word] === undefined ? [] : [fieldErrors.forbidden(`${path}.${word}`, text)]));
   if (schema.type && !types.includes(schema.type))
     errors.push(fieldErrors.unsupported(`${path}.type`, schema.type, types));
   if (schema.uniqueItems === true) {
@@ -184,7 +115,7 @@ export function forbiddenSchemaFieldErrors(schema: ObjectSchema, path: string): 
       fieldErrors.forbidden(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'),
     );
   }
-  errors.push(...listErrors(schema, path), ...mapErrors(schema, path), ...nestedSchemaErrors(schema, path));
+  errors.push(...listErrors(schema, path), ...nestedSchemaErrors(schema, path));
   return errors;
 }
 
@@ -195,28 +126,7 @@ function nestedSchemaErrors(schema: ObjectSchema, path: string): FieldError[] {
   ]);
   if (schema.items) parts.push([schema.items, `${path}.items`]);
   if (isObject(schema.additionalProperties)) parts.push([schema.additionalProperties, `${path}.additionalProperties`]);
-  for (const word of ['allOf', 'anyOf', 'oneOf'] as const) {
-    schema[word]?.forEach((part, i) => {
-      parts.push([part, indexedPath(`${path}.${word}`, i)]);
-    });
-  }
-  if (schema.not) parts.push([schema.not, `${path}.not`]);
   return parts.flatMap(([part, here]) => forbiddenSchemaFieldErrors(part, here));
-}
-
-function mapErrors(schema: ObjectSchema, path: string): FieldError[] {
-  const type = schema['x-kubernetes-map-type'];
-  if (type === undefined) return [];
-  const errors: FieldError[] = [];
-  if (schema.type !== 'object') {
-    errors.push(
-      fieldErrors.invalid(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-map-type is specified'),
-    );
-  }
-  if (!['atomic', 'granular'].includes(type)) {
-    errors.push(fieldErrors.unsupported(`${path}.x-kubernetes-map-type`, type, ['atomic', 'granular']));
-  }
-  return errors;
 }
 
 function listErrors(schema: ObjectSchema, path: string): FieldError[] {
@@ -239,15 +149,6 @@ function listErrors(schema: ObjectSchema, path: string): FieldError[] {
         : fieldErrors.invalid(`${path}.x-kubernetes-list-type`, type, text),
     );
   }
-  if (type === 'set' && schema.items?.type === 'object' && schema.items['x-kubernetes-map-type'] !== 'atomic') {
-    errors.push(
-      fieldErrors.invalid(
-        `${path}.items.x-kubernetes-map-type`,
-        null,
-        'must be atomic as item of a list with x-kubernetes-list-type=set',
-      ),
-    );
-  }
   return type === 'map' ? [...errors, ...mapListErrors(schema, keys, path)] : errors;
 }
 
@@ -261,18 +162,6 @@ function mapListErrors(schema: ObjectSchema, keys: readonly string[], path: stri
   }
   if (!items)
     return [...errors, fieldErrors.required(`${path}.items`, 'must have a schema if x-kubernetes-list-type is map')];
-  if (items.type !== 'object') {
-    errors.push(
-      fieldErrors.invalid(
-        `${path}.items.type`,
-        items.type ?? '',
-        "must be object if parent array's x-kubernetes-list-type is map",
-      ),
-    );
-  }
-  if (new Set(keys).size < keys.length) {
-    errors.push(fieldErrors.invalid(`${path}.x-kubernetes-list-map-keys`, keys, 'must not contain duplicate entries'));
-  }
   for (const key of keys) {
     const property = asObject(items.properties)[key] as ObjectSchema | undefined;
     if (!property) {

@@ -18,7 +18,7 @@ export function validateValue(schema: ObjectSchema, value: unknown, old: unknown
   if (typeof value === 'number') checkNumber(schema, value, path, errors);
   if (Array.isArray(value)) checkList(schema, value, old, path, errors);
   if (isObject(value)) checkObject(schema, value, old, path, errors);
-  checkCombinations(schema, value, path, errors);
+  checkAnyOf(schema, value, path, errors);
   return errors;
 }
 
@@ -68,16 +68,9 @@ function checkText(schema: ObjectSchema, value: string, path: string, errors: Fi
 
 function checkNumber(schema: ObjectSchema, value: number, path: string, errors: FieldError[]): void {
   const refuse = (words: string) => errors.push(fieldErrors.invalid(path, value, inBodyMessage(path, words)));
-  const { minimum, maximum, multipleOf } = schema;
-  if (minimum !== undefined) {
-    if (schema.exclusiveMinimum && value <= minimum) refuse(`should be greater than ${minimum}`);
-    else if (value < minimum) refuse(`should be greater than or equal to ${minimum}`);
-  }
-  if (maximum !== undefined) {
-    if (schema.exclusiveMaximum && value >= maximum) refuse(`should be less than ${maximum}`);
-    else if (value > maximum) refuse(`should be less than or equal to ${maximum}`);
-  }
-  if (multipleOf && value % multipleOf !== 0) refuse(`should be a multiple of ${multipleOf}`);
+  const { minimum, maximum } = schema;
+  if (minimum !== undefined && value < minimum) refuse(`should be greater than or equal to ${minimum}`);
+  if (maximum !== undefined && value > maximum) refuse(`should be less than or equal to ${maximum}`);
 }
 
 function checkList(schema: ObjectSchema, value: unknown[], old: unknown, path: string, errors: FieldError[]): void {
@@ -114,11 +107,6 @@ function checkObject(
   if (schema.maxProperties !== undefined && size > schema.maxProperties) {
     errors.push(fieldErrors.tooMany(path, size, schema.maxProperties));
   }
-  if (schema.minProperties !== undefined && size < schema.minProperties) {
-    errors.push(
-      fieldErrors.invalid(path, size, inBodyMessage(path, `should have at least ${schema.minProperties} properties`)),
-    );
-  }
   for (const name of schema.required ?? []) {
     if (value[name] === undefined) errors.push(fieldErrors.required(childPath(path, name)));
   }
@@ -129,21 +117,11 @@ function checkObject(
   }
 }
 
-const matchesSchema = (schema: ObjectSchema, value: unknown, path: string): boolean =>
-  validateValue(schema, value, undefined, path).length === 0;
-
-function checkCombinations(schema: ObjectSchema, value: unknown, path: string, errors: FieldError[]): void {
-  for (const part of schema.allOf ?? []) errors.push(...validateValue(part, value, undefined, path));
-  const refuse = (words: string) => errors.push(fieldErrors.invalid('', '', `"${path}" ${words}`));
-  if (schema.anyOf && !schema.anyOf.some((part) => matchesSchema(part, value, path))) {
-    refuse('must validate at least one schema (anyOf)');
-  }
-  if (schema.oneOf) {
-    const count = schema.oneOf.filter((part) => matchesSchema(part, value, path)).length;
-    const found = count === 0 ? 'Found none valid' : `Found ${count} valid alternatives`;
-    if (count !== 1) refuse(`must validate one and only one schema (oneOf). ${found}`);
-  }
-  if (schema.not && matchesSchema(schema.not, value, path)) refuse('must not validate the schema (not)');
+/** `anyOf` is only used for int-or-string, whose type is checked before. */
+function checkAnyOf(schema: ObjectSchema, value: unknown, path: string, errors: FieldError[]): void {
+  const matches = (part: ObjectSchema): boolean => validateValue(part, value, undefined, path).length === 0;
+  if (!schema.anyOf || schema.anyOf.some(matches)) return;
+  errors.push(fieldErrors.invalid('', '', `"${path}" must validate at least one schema (anyOf)`));
 }
 
 /** Lists of type `set` and `map` have no duplicates. */

@@ -1,4 +1,3 @@
-import type { TokenKey } from '../auth/token-key.ts';
 import { runControllers } from '../controllers/controllers.ts';
 import { runDefinitionController } from '../definitions/establish.ts';
 import type { ObjectStorage } from './store.ts';
@@ -11,16 +10,13 @@ interface RunningLoop {
 const loopsByStorage = new WeakMap<ObjectStorage, { definitions?: RunningLoop; controllers?: RunningLoop }>();
 
 /** Loops on a store run once for all servers that share it, until the last server ends. */
-export function joinStoreLoops(
-  storage: ObjectStorage,
-  options: { controllers: boolean; rootCa: string; key: TokenKey },
-): () => void {
+export function joinStoreLoops(storage: ObjectStorage, options: { controllers: boolean; rootCa: string }): () => void {
   const here = loopsByStorage.get(storage) ?? {};
   loopsByStorage.set(storage, here);
   const parts = options.controllers ? (['definitions', 'controllers'] as const) : (['definitions'] as const);
   for (const part of parts) {
     const start = () =>
-      part === 'definitions' ? runDefinitionController(storage) : runControllers(storage, options.rootCa, options.key);
+      part === 'definitions' ? runDefinitionController(storage) : runControllers(storage, options.rootCa);
     here[part] ??= { servers: 0, stop: start() };
     here[part].servers += 1;
   }

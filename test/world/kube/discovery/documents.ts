@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ApiResource } from '../builtin/resources.ts';
 import { type ServedGroup, type ServedVersion, subresourcesOf, verbsOf } from './groups.ts';
 
-/** Unaggregated discovery: one document for each group and version. */
+/** Discovery by one document for each group and version; clients that ask for an aggregated one fall back to these. */
 
 const groupVersion = (group: string, version: string): string => (group ? `${group}/${version}` : version);
 
