@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { DescMessage, Message } from '@bufbuild/protobuf';
+import type { Message } from '@bufbuild/protobuf';
 import { create } from '@bufbuild/protobuf';
 import {
   Code,
@@ -14,7 +14,7 @@ import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-no
 import { MetadataSchema } from '../../../../src/talos/gen/common_pb.ts';
 import { clientAuth, issueLeaf, openAuthority } from '../certificates/pki.ts';
 import type { TalosNode } from '../node.ts';
-import { invalidArgumentError, permissionDeniedError, unavailableError } from './errors.ts';
+import { invalidArgumentError, permissionDeniedError, unavailableError, unimplementedError } from './errors.ts';
 
 type Request = UnaryRequest | StreamRequest;
 type Response = UnaryResponse | StreamResponse;
@@ -42,12 +42,12 @@ export async function forwardCall(
   if (many.length > 0 && request.service.typeName !== 'machine.MachineService') {
     throw invalidArgumentError(`one-2-many proxying is not supported for method ${method}`);
   }
-  const backends = await Promise.all(targets.map((target) => transportTo(node, target)));
+  if (targets.length > 1) throw unimplementedError('calls to several nodes at once are not simulated');
+  const [target = ''] = targets;
   const header = { proxyfrom: node.addresses[0] ?? '', 'talos-role': [...roles].join(',') };
-  if (many.length === 0) return withOwnHeaders(request, await callNode(backends[0] as Transport, request, header));
-  return request.stream
-    ? fanOutStream(backends, targets, request, header)
-    : fanOutUnary(backends, targets, request, header);
+  const transport = await transportTo(node, target);
+  const call = async () => withOwnHeaders(request, await callNode(transport, request, header));
+  return many.length === 0 ? await call() : await namedAnswer(request, target, call);
 }
 
 const split = (value: string | null): string[] =>
@@ -124,86 +124,28 @@ function withOwnHeaders<A extends Response>(request: Request, answer: A): A {
 
 type Answer = Message & { messages?: (Message & { metadata?: unknown })[]; metadata?: unknown };
 
-/** Merges the answers of several nodes: each element names its node, also for an error. */
-async function fanOutUnary(
-  backends: readonly Transport[],
-  targets: readonly string[],
-  request: UnaryRequest,
-  header: Record<string, string>,
-): Promise<UnaryResponse> {
-  const answers = await Promise.all(
-    backends.map(async (transport, index) => {
-      const hostname = targets[index] ?? '';
-      try {
-        const response = (await callNode(transport, request, header)) as UnaryResponse;
-        return messagesWithMetadata(response.message as Answer, { hostname });
-      } catch (error) {
-        const { rawMessage, code } = ConnectError.from(error);
-        const status = { code, message: rawMessage, details: [] };
-        return messagesWithMetadata(emptyAnswer(request), {
-          hostname,
-          error: `rpc error: code = ${Code[code]} desc = ${rawMessage}`,
-          status,
-        });
-      }
-    }),
-  );
-  const message = create(request.method.output, { messages: answers.flat() } as never);
-  return withOwnHeaders(request, {
-    stream: false,
-    service: request.service,
-    method: request.method,
-    message,
-  } as UnaryResponse);
+/** The answer of a named node, with its name in each element, as talosctl shows it; an error is in an element, too. */
+async function namedAnswer(request: Request, hostname: string, call: () => Promise<Response>): Promise<Response> {
+  try {
+    const answer = await call();
+    const metadata = create(MetadataSchema, { hostname });
+    if (answer.stream) return { ...answer, message: namedMessages(answer.message, metadata) } as StreamResponse;
+    for (const element of (answer.message as Answer).messages ?? []) element.metadata = metadata;
+    return answer;
+  } catch (error) {
+    if (request.stream) throw error;
+    const { rawMessage, code } = ConnectError.from(error);
+    const status = { code, message: rawMessage, details: [] };
+    const metadata = { hostname, error: `rpc error: code = ${Code[code]} desc = ${rawMessage}`, status };
+    const message = create(request.method.output, { messages: [{ metadata }] } as never);
+    const { service, method } = request;
+    return withOwnHeaders(request, { stream: false, service, method, message } as UnaryResponse);
+  }
 }
 
-function messagesWithMetadata(
-  answer: Answer,
-  metadata: { hostname: string; error?: string; status?: unknown },
-): unknown[] {
-  const list = answer.messages ?? [];
-  for (const element of list) element.metadata = create(MetadataSchema, metadata as never);
-  return list;
-}
-
-/** An answer with one empty element that can carry an error. */
-function emptyAnswer(request: UnaryRequest): Answer {
-  const field = request.method.output.fields.find((one) => one.name === 'messages');
-  const element: DescMessage | undefined =
-    field?.fieldKind === 'list' && field.listKind === 'message' ? field.message : undefined;
-  return create(request.method.output, (element ? { messages: [create(element)] } : {}) as never) as Answer;
-}
-
-/** The streams of all nodes one after another, each message with its origin. */
-async function fanOutStream(
-  backends: readonly Transport[],
-  targets: readonly string[],
-  request: StreamRequest,
-  header: Record<string, string>,
-): Promise<StreamResponse> {
-  const streams = await Promise.all(
-    backends.map((transport) => callNode(transport, request, header) as Promise<StreamResponse>),
-  );
-  const first = streams[0] as StreamResponse;
-  return withOwnHeaders(request, { ...first, message: merge(streams, targets) } as StreamResponse);
-}
-
-async function* merge(streams: readonly StreamResponse[], targets: readonly string[]): AsyncIterable<never> {
-  const iterators = streams.map((stream) => stream.message[Symbol.asyncIterator]());
-  const next = (index: number) => iterators[index]?.next().then((result) => ({ index, result }));
-  const waiting = new Map(iterators.map((_, index) => [index, next(index)]));
-  while (waiting.size > 0) {
-    const settled = await Promise.race(waiting.values());
-    if (!settled) return;
-    if (settled.result.done) {
-      waiting.delete(settled.index);
-      continue;
-    }
-    waiting.set(settled.index, next(settled.index));
-    const message = settled.result.value as unknown as Answer;
-    if (/^(?:machine|cluster)\.|^common\.Data$/.test(message.$typeName)) {
-      message.metadata = create(MetadataSchema, { hostname: targets[settled.index] ?? '' });
-    }
-    yield message as never;
+async function* namedMessages(messages: AsyncIterable<Message>, metadata: unknown): AsyncIterable<Message> {
+  for await (const message of messages) {
+    if (/^machine\.|^common\.Data$/.test(message.$typeName)) (message as Answer).metadata = metadata;
+    yield message;
   }
 }

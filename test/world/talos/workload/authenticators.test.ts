@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
   missingForAuthenticationValidator,
@@ -9,31 +8,21 @@ import { describeUnlessMissing } from '../../../support/describe-unless-missing.
 import { authenticatorErrors, urlErrors } from './authenticators.ts';
 
 const ownIssuer = 'https://own.example.org';
-const arbitraryWord = fc.string({
-  unit: fc.constantFrom(...'abz.:/%[]@?#\\ -_~$"{}09AF<>', '%41', '%zz', '%25', '%c3', '::1', '\n'),
-  maxLength: 16,
-});
-const url = fc.oneof(
-  arbitraryWord.map((rest) => `https://${rest}`),
-  fc.tuple(arbitraryWord, arbitraryWord).map(([host, path]) => `https://a${host}/${path}`),
-  arbitraryWord,
-  fc.constantFrom('', 'https://[::1]:443/x', 'https://[::1%25eth0]', 'HTTPS://a.b', 'https://a:1:2/'),
-);
+const urls = [
+  ...['https://id.example.org', 'https://id.example.org:8443/a/b%20c', 'https://[::1]:443/x', 'HTTPS://a.b'],
+  ...['http://id.example.org', 'id.example.org', 'https://user@a', 'https://user:word@a', 'https://a?b=c'],
+  ...['https://a#b', 'https://a:b/', 'https://a b/', 'https://[::1', 'https://a/%zz?x', ''],
+];
 
 describeUnlessMissing('the start of a simulated API server', missingForAuthenticationValidator(), () => {
-  it.each([11, 12, 13, 14, 15, 16])(
-    'fails for the same issuer URLs as the real one, drawn with seed %i',
-    async (seed) => {
-      const drawn = [...new Set(fc.sample(url, { seed, numRuns: 60 }))];
-      const jwt = drawn.map((one) => ({
-        issuer: { url: one, audiences: ['any'] },
-        claimMappings: { username: { claim: 'sub', prefix: '' } },
-      }));
-      const real = (await validateAuthenticators(jwt)).map((verdict, i) => [drawn[i], verdict !== undefined]);
-      const ours = drawn.map((one) => [one, one === '' || urlErrors(one).length > 0]);
-      expect(ours).toEqual(real);
-    },
-  );
+  it('fails for the same issuer URLs as the real one', async () => {
+    const jwt = urls.map((one) => ({
+      issuer: { url: one, audiences: ['any'] },
+      claimMappings: { username: { claim: 'sub', prefix: '' } },
+    }));
+    const real = (await validateAuthenticators(jwt)).map((verdict, i) => [urls[i], verdict !== undefined]);
+    expect(urls.map((one) => [one, one === '' || urlErrors(one).length > 0])).toEqual(real);
+  });
 
   it('fails for the same other errors as the real one', async () => {
     const issuer = { url: 'https://id.example.org', audiences: ['any'] };
