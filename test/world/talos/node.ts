@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { appendFileSync } from 'node:fs';
-import { MachineStatusEvent_MachineStage, MachineStatusEventSchema } from '../../../src/talos/gen/events_pb.ts';
+import { MachineStatusEvent_MachineStage } from '../../../src/talos/gen/events_pb.ts';
 import type { ApiObject } from '../kube/storage/store.ts';
 import type { MachineDescription } from '../machine-runner/machine.ts';
 import { type BootImage, talosMinorOf } from './boot/decide-boot.ts';
@@ -13,7 +13,6 @@ import { decodeConfig, type MachineConfig } from './config/decode-config.ts';
 import type { InterfaceView } from './config/links.ts';
 import type { TalosEnvironment } from './environment.ts';
 import type { SimulatedEtcdMember } from './kubernetes/etcd.ts';
-import { EventLog } from './lifecycle/event-log.ts';
 import { SimulatedServices } from './lifecycle/services.ts';
 import { ipsOf, type NodeInterface } from './network/links.ts';
 import { booleanField, bytesField, encodeMessage, numberField } from './state/protobuf.ts';
@@ -64,7 +63,6 @@ export class TalosNode {
   readonly bootCount: number;
   readonly bootedAt = new Date();
   readonly resources = new CosiState();
-  readonly events = new EventLog();
   readonly services: SimulatedServices;
   /** Aborts when this boot is over. */
   readonly signal: AbortSignal;
@@ -132,7 +130,7 @@ export class TalosNode {
     this.ending = new Promise((resolve) => {
       this.#end = resolve;
     });
-    this.services = new SimulatedServices(this.resources, this.events, () => this.refreshStatus());
+    this.services = new SimulatedServices(this.resources, () => this.refreshStatus());
   }
 
   get platform(): string {
@@ -213,13 +211,7 @@ export class TalosNode {
       ...unmet.map(({ name, reason }) => bytesField(2, encodeMessage(bytesField(1, name), bytesField(2, reason)))),
     );
     const proto = encodeMessage(numberField(1, stage), bytesField(2, status));
-    const old = this.resources.get('runtime', 'MachineStatuses.runtime.talos.dev', 'machine');
-    const put = this.resources.put('runtime', 'MachineStatuses.runtime.talos.dev', 'machine', spec, { proto });
-    if (put === old) return;
-    this.events.publish(MachineStatusEventSchema, {
-      stage,
-      status: { ready: unmet.length === 0, unmetConditions: unmet },
-    });
+    this.resources.put('runtime', 'MachineStatuses.runtime.talos.dev', 'machine', spec, { proto });
   }
 
   /** One line on the console: kernel log, serial log. */

@@ -62,28 +62,13 @@ function putBinding(storage: ObjectStorage, name: string, groups: readonly strin
   });
 }
 
-const rule = (verbs: readonly string[], apiGroup: string, resources: readonly string[]): RbacRule => ({
-  verbs,
-  apiGroups: [apiGroup],
-  resources,
+const words = (text: string): string[] => text.split(' ');
+const rule = (verbs: readonly string[], apiGroup: string, resources: string): RbacRule => ({
+  ...{ verbs, apiGroups: [apiGroup], resources: words(resources) },
 });
+const paths = (text: string): RbacRule => ({ verbs: ['get'], nonResourceURLs: words(text) });
 const readVerbs = ['get', 'list', 'watch'];
 const writeVerbs = ['create', 'delete', 'deletecollection', 'patch', 'update'];
-
-const healthPaths = ['/healthz', '/livez', '/readyz', '/version', '/version/'];
-const discoveryPaths = [
-  '/api',
-  '/api/*',
-  '/apis',
-  '/apis/*',
-  '/healthz',
-  '/livez',
-  '/openapi',
-  '/openapi/*',
-  '/readyz',
-  '/version',
-  '/version/',
-];
 
 /** ClusterRoles without aggregation. */
 const roles: Readonly<Record<string, readonly RbacRule[]>> = {
@@ -91,96 +76,59 @@ const roles: Readonly<Record<string, readonly RbacRule[]>> = {
     { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
     { verbs: ['*'], nonResourceURLs: ['*'] },
   ],
-  'system:discovery': [{ verbs: ['get'], nonResourceURLs: discoveryPaths }],
-  'system:public-info-viewer': [{ verbs: ['get'], nonResourceURLs: healthPaths }],
+  'system:discovery': [
+    paths('/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/'),
+  ],
+  'system:public-info-viewer': [paths('/healthz /livez /readyz /version /version/')],
   'system:basic-user': [
-    rule(['create'], 'authorization.k8s.io', ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']),
-    rule(['create'], 'authentication.k8s.io', ['selfsubjectreviews']),
+    rule(['create'], 'authorization.k8s.io', 'selfsubjectaccessreviews selfsubjectrulesreviews'),
+    rule(['create'], 'authentication.k8s.io', 'selfsubjectreviews'),
   ],
   'system:auth-delegator': [
-    rule(['create'], 'authentication.k8s.io', ['tokenreviews']),
-    rule(['create'], 'authorization.k8s.io', ['subjectaccessreviews']),
+    rule(['create'], 'authentication.k8s.io', 'tokenreviews'),
+    rule(['create'], 'authorization.k8s.io', 'subjectaccessreviews'),
   ],
   'system:service-account-issuer-discovery': [
-    {
-      verbs: ['get'],
-      nonResourceURLs: [
-        '/.well-known/openid-configuration',
-        '/.well-known/openid-configuration/',
-        '/openid/v1/jwks',
-        '/openid/v1/jwks/',
-      ],
-    },
+    paths('/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/'),
   ],
-  'system:node-proxier': [rule(['list', 'watch'], '', ['endpoints', 'services', 'nodes'])],
-  'system:monitoring': [
-    {
-      verbs: ['get'],
-      nonResourceURLs: ['/healthz', '/healthz/*', '/livez', '/livez/*', '/metrics', '/readyz', '/readyz/*'],
-    },
-  ],
+  'system:node-proxier': [rule(['list', 'watch'], '', 'endpoints services nodes')],
+  'system:monitoring': [paths('/healthz /healthz/* /livez /livez/* /metrics /readyz /readyz/*')],
 };
 
-const ordinaryResources = [
-  'configmaps',
-  'events',
-  'persistentvolumeclaims',
-  'replicationcontrollers',
-  'replicationcontrollers/scale',
-  'serviceaccounts',
-  'services',
-];
-const workloads = [
-  'daemonsets',
-  'deployments',
-  'deployments/scale',
-  'replicasets',
-  'replicasets/scale',
-  'statefulsets',
-  'statefulsets/scale',
-];
-const jobs = ['cronjobs', 'jobs'];
+const ordinaryResources =
+  'configmaps events persistentvolumeclaims replicationcontrollers replicationcontrollers/scale serviceaccounts services';
+const workloads =
+  'daemonsets deployments deployments/scale replicasets replicasets/scale statefulsets statefulsets/scale';
+const jobs = 'cronjobs jobs';
+const podConnections = 'pods/attach pods/exec pods/portforward pods/proxy';
 
 /** The parts that admin, edit and view aggregate. */
 const roleParts: Readonly<Record<string, readonly RbacRule[]>> = {
   view: [
-    rule(readVerbs, '', [
-      ...ordinaryResources,
-      'endpoints',
-      'pods',
-      'bindings',
-      'limitranges',
-      'namespaces',
-      'namespaces/status',
-      'pods/log',
-      'pods/status',
-      'resourcequotas',
-      'services/status',
-    ]),
-    rule(readVerbs, 'apps', [
-      ...workloads,
-      'daemonsets/status',
-      'deployments/status',
-      'replicasets/status',
-      'statefulsets/status',
-    ]),
-    rule(readVerbs, 'batch', [...jobs, 'cronjobs/status', 'jobs/status']),
-    rule(readVerbs, 'events.k8s.io', ['events']),
+    rule(
+      readVerbs,
+      '',
+      `${ordinaryResources} endpoints pods bindings limitranges namespaces namespaces/status pods/log pods/status ` +
+        'resourcequotas services/status',
+    ),
+    rule(readVerbs, 'apps', `${workloads} daemonsets/status deployments/status replicasets/status statefulsets/status`),
+    rule(readVerbs, 'batch', `${jobs} cronjobs/status jobs/status`),
+    rule(readVerbs, 'events.k8s.io', 'events'),
   ],
   edit: [
-    rule(readVerbs, '', ['pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy', 'secrets', 'services/proxy']),
-    rule(['impersonate'], '', ['serviceaccounts']),
-    rule(writeVerbs, '', ['pods', 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy']),
-    rule(['create'], '', ['pods/eviction']),
-    rule(writeVerbs, '', [...ordinaryResources, 'secrets', 'services/proxy']),
-    rule(['create'], '', ['serviceaccounts/token']),
-    rule(writeVerbs, 'apps', [...workloads, 'deployments/rollback']),
+    rule(readVerbs, '', `${podConnections} secrets services/proxy`),
+    rule(['impersonate'], '', 'serviceaccounts'),
+    rule(writeVerbs, '', `pods ${podConnections}`),
+    rule(['create'], '', 'pods/eviction'),
+    rule(writeVerbs, '', `${ordinaryResources} secrets services/proxy`),
+    rule(['create'], '', 'serviceaccounts/token'),
+    rule(writeVerbs, 'apps', `${workloads} deployments/rollback`),
     rule(writeVerbs, 'batch', jobs),
-    rule([...writeVerbs, ...readVerbs], 'coordination.k8s.io', ['leases']),
+    rule([...writeVerbs, ...readVerbs], 'coordination.k8s.io', 'leases'),
   ],
   admin: [
-    rule(['create'], 'authorization.k8s.io', ['localsubjectaccessreviews']),
-    rule([...writeVerbs, ...readVerbs], 'rbac.authorization.k8s.io', ['roles', 'rolebindings']),
+    rule(['create'], 'authorization.k8s.io', 'localsubjectaccessreviews'),
+    rule([...writeVerbs, ...readVerbs], 'rbac.authorization.k8s.io', 'roles rolebindings'),
   ],
 };
 

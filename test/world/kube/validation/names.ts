@@ -86,18 +86,20 @@ export const configKeyProblems = (text: string): string[] => {
   return text === '.' || text === '..' ? [...problems, `must not be '${text}'`] : problems;
 };
 
+const qualifiedNameError = regexError(
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  qualifiedName,
+  'MyName',
+  'my.name',
+  '123-abc',
+);
+
 /** Keys of labels and annotations, and names of finalizers. */
 export function qualifiedNameProblems(text: string): string[] {
   const parts = text.split('/');
   if (parts.length > 2) {
     return [
-      `a qualified name ${regexError(
-        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-        qualifiedName,
-        'MyName',
-        'my.name',
-        '123-abc',
-      )} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a qualified name ${qualifiedNameError} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   }
   const [prefix, name = ''] = parts.length === 2 ? parts : [undefined, parts[0]];
@@ -106,17 +108,7 @@ export function qualifiedNameProblems(text: string): string[] {
   else if (prefix) problems.push(...dnsSubdomainProblems(prefix).map((problem) => `prefix part ${problem}`));
   if (name === '') problems.push('name part must be non-empty');
   else if (name.length > 63) problems.push(`name part ${tooLong(63)}`);
-  if (!anchored(qualifiedName).test(name)) {
-    problems.push(
-      `name part ${regexError(
-        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-        qualifiedName,
-        'MyName',
-        'my.name',
-        '123-abc',
-      )}`,
-    );
-  }
+  if (!anchored(qualifiedName).test(name)) problems.push(`name part ${qualifiedNameError}`);
   return problems;
 }
 

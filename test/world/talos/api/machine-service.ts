@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { create } from '@bufbuild/protobuf';
-import { type Any, AnySchema, type Duration, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { type Duration, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import type { ApplyConfigurationRequest_Mode, MachineService } from '../../../../src/talos/gen/machine_pb.ts';
 import { RebootRequest_Mode, ResetRequest_WipeMode } from '../../../../src/talos/gen/machine_pb.ts';
@@ -12,7 +11,6 @@ import { applyMachineConfig } from '../lifecycle/apply-config.ts';
 import { type ResetPlan, startReboot, startReset, startShutdown } from '../lifecycle/sequences.ts';
 import { healthOf } from '../lifecycle/services.ts';
 import type { TalosNode } from '../node.ts';
-import { AsyncQueue } from '../state/async-queue.ts';
 import { failedPreconditionError, unimplementedError, unknownError } from './errors.ts';
 import { etcdMethods } from './etcd-methods.ts';
 import { rolesKey } from './roles-context.ts';
@@ -160,39 +158,7 @@ function readMethods(node: TalosNode): Partial<ServiceImpl<typeof MachineService
       }
       yield { bytes: Buffer.from(`${node.bootId}\n`) };
     },
-    async *events(request, context) {
-      const queue = new AsyncQueue<Record<string, unknown>>(AbortSignal.any([context.signal, node.signal]));
-      const wanted = (actor: string) => request.withActorId === '' || request.withActorId === actor;
-      const stop = node.events.onEvent((event) => {
-        if (wanted(event.actorId)) queue.push({ data: toAny(event), id: event.id, actorId: event.actorId });
-      });
-      try {
-        // Announces that the stream has begun: talosctl waits for it.
-        yield { actorId: request.withActorId };
-        for (const event of pastEvents(node, request.tailEvents, request.tailId, request.tailSeconds)) {
-          if (wanted(event.actorId)) yield { data: toAny(event), id: event.id, actorId: event.actorId };
-        }
-        for await (const event of queue) yield event as never;
-      } finally {
-        stop();
-      }
-    },
   };
-}
-
-const toAny = (event: { typeUrl: string; value: Uint8Array }): Any =>
-  create(AnySchema, { typeUrl: event.typeUrl, value: event.value });
-
-function pastEvents(
-  node: TalosNode,
-  count: number,
-  id: string,
-  ageSeconds: number,
-): readonly TalosNode['events']['past'][number][] {
-  const all = node.events.past;
-  if (id !== '') return all.filter((event) => event.id > id);
-  if (ageSeconds > 0) return all.filter((event) => Date.now() - event.at.getTime() <= ageSeconds * 1000);
-  return count < 0 ? [...all] : count === 0 ? [] : all.slice(-count);
 }
 
 /** A tar archive with one file, as `talosctl kubeconfig` unpacks it (POSIX ustar). */

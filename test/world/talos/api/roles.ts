@@ -18,7 +18,7 @@ const reader = ['os:operator', 'os:reader'];
 const allowedRoles: ReadonlyMap<string, readonly string[]> = new Map([
   ...grantEach(machine('Reboot Shutdown'), operator),
   ...grantEach(machine('EtcdStatus EtcdMemberList EtcdAlarmList'), [...reader, 'os:etcd:backup']),
-  ...grantEach(machine('Version Hostname Events ServiceList'), reader),
+  ...grantEach(machine('Version Hostname ServiceList'), reader),
   ...grantEach(['cosi.resource.State/Get', 'cosi.resource.State/List'], reader),
 ]);
 

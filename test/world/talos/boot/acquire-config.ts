@@ -1,5 +1,4 @@
 import { existsSync, statSync } from 'node:fs';
-import { ConfigLoadErrorEventSchema } from '../../../../src/talos/gen/events_pb.ts';
 import { ConfigError, errorList } from '../config/config-error.ts';
 import { decodeConfig } from '../config/decode-config.ts';
 import type { InterfaceView } from '../config/links.ts';
@@ -27,7 +26,6 @@ export async function acquireConfig(node: TalosNode): Promise<AcquiredConfig> {
       return found;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      node.events.publish(ConfigLoadErrorEventSchema, { error: reason });
       node.hang(`failed to acquire the configuration, trying again: ${reason}`);
     }
     await node.sleep(timings.acquireRetry);

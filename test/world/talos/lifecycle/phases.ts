@@ -3,51 +3,47 @@ import { endHeartbeat } from '../kubernetes/heartbeat.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 
-/** One phase with its one task, by the names in events and on the console (talos: v1alpha1_sequencer.go). */
+/** One phase by its name on the console (talos: v1alpha1_sequencer.go). */
 export interface SequencePhase {
   readonly name: string;
-  readonly task: string;
-  /** The work of the task. Absent: it has no visible effect in the simulator. */
+  /** The work of its task. Absent: it has no visible effect in the simulator. */
   readonly run?: (sleep: (seconds: number) => Promise<void>) => void | Promise<void>;
 }
 
-export const drainPhase: SequencePhase = { name: 'drain', task: 'cordonAndDrainNode' };
-export const kexecPhase: SequencePhase = { name: 'kexec', task: 'kexecPrepare' };
-export const rebootPhase: SequencePhase = { name: 'reboot', task: 'reboot' };
-export const shutdownPhase: SequencePhase = { name: 'shutdown', task: 'shutdown' };
+export const drainPhase: SequencePhase = { name: 'drain' };
+export const kexecPhase: SequencePhase = { name: 'kexec' };
+export const rebootPhase: SequencePhase = { name: 'reboot' };
+export const shutdownPhase: SequencePhase = { name: 'shutdown' };
 
 /** The kubelet and its pods end, which takes a while (talos: stopAndRemoveAllPods waits for the kubelet first). */
-export const stopPodsPhases = (node: TalosNode, seconds: number, task = 'stopAllPods'): readonly SequencePhase[] => [
+export const stopPodsPhases = (node: TalosNode, seconds: number): readonly SequencePhase[] => [
   {
     name: 'cleanup',
-    task,
     run: (sleep) => {
       endHeartbeat(node);
       return sleep(seconds);
     },
   },
-  { name: 'dbus', task: 'stopDBus' },
+  { name: 'dbus' },
 ];
 
 /** All services except the API end, and the disk is unmounted. */
 export const releaseDiskPhases = (node: TalosNode): readonly SequencePhase[] => [
   {
     name: 'stopServices',
-    task: 'stopServicesForUpgrade',
     run: () => {
       node.services.stopAll(['apid', 'machined']);
       stopEtcd(node);
     },
   },
-  { name: 'umount', task: 'unmountPodMounts' },
-  { name: 'unmountBind', task: 'unmountSystemDiskBindMounts' },
-  { name: 'unmountSystem', task: 'unmountEphemeralPartition' },
-  { name: 'volumeFinalize', task: 'teardownLifecycle' },
+  { name: 'umount' },
+  { name: 'unmountBind' },
+  { name: 'unmountSystem' },
+  { name: 'volumeFinalize' },
 ];
 
-/** The last event that a client gets before its own connection closes. */
+/** The API ends last. */
 export const stopServicesPhase: SequencePhase = {
   name: 'stopEverything',
-  task: 'stopAllServices',
   run: (sleep) => sleep(timings.stopApi),
 };

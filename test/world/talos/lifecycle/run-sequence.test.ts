@@ -1,72 +1,18 @@
-import { fromBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
-import { Code } from '../../../../src/talos/gen/common_pb.ts';
-import { SequenceEvent_Action, SequenceEventSchema, TaskEventSchema } from '../../../../src/talos/gen/events_pb.ts';
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../../src/talos/gen/machine_pb.ts';
 import { readPartition } from '../boot/disk-partitions.ts';
-import type { TestClient } from '../testing/talos-test-bed.ts';
 import {
   awaitBootFromDisk,
-  awaitEtcdRunning,
   awaitStage,
   messageOfRejection,
   startTestCluster,
   type TestCluster,
 } from '../testing/test-cluster.ts';
 
-/** Events of a node from the start to its first failure. */
-async function eventsUntilFailure({ machine }: TestClient) {
-  const events = [];
-  const abort = new AbortController();
-  for await (const { data, actorId } of machine.events({ tailEvents: -1 }, { signal: abort.signal })) {
-    // The first event only announces the stream.
-    if (!data) continue;
-    events.push({ type: data.typeUrl.split('.').pop(), value: data.value, actorId });
-    if (data.typeUrl.endsWith('SequenceEvent') && events.some(isFailure)) break;
-  }
-  abort.abort();
-  return events;
-}
-
-interface ObservedEvent {
-  readonly type: string | undefined;
-  readonly value: Uint8Array;
-  readonly actorId: string;
-}
-
-const sequenceOf = ({ value }: ObservedEvent) => fromBinary(SequenceEventSchema, value);
-const isFailure = (event: ObservedEvent): boolean =>
-  event.type === 'SequenceEvent' && sequenceOf(event).action === SequenceEvent_Action.NOOP;
-
 const labels = ['STATE', 'EPHEMERAL'].map((label) => ({ label, wipe: true }));
 const stateOf = (one: Pick<TestCluster, 'machine'>) => readPartition(one.machine.disks[0]?.path ?? '', 'STATE');
 
 describe('a sequence', () => {
-  it('that fails names the phase in an event, and its start and end', async () => {
-    const one = await startTestCluster('fails');
-    await awaitBootFromDisk(one);
-    const client = await one.client();
-    await one.world.until('bootstrap', () => one.world.during(client.machine.bootstrap({})));
-    await awaitEtcdRunning(one.world, client.machine);
-    const { messages } = await client.machine.reset({ graceful: true, reboot: true });
-    await awaitStage(one.world, client, 'rebooting');
-    const mine = (await eventsUntilFailure(client)).filter(({ actorId }) => actorId === messages[0]?.actorId);
-    expect(mine.filter(({ type }) => type === 'SequenceEvent').map((event) => sequenceOf(event).action)).toEqual([
-      SequenceEvent_Action.START,
-      SequenceEvent_Action.STOP,
-      SequenceEvent_Action.NOOP,
-    ]);
-    const tasks = mine
-      .filter(({ type }) => type === 'TaskEvent')
-      .map(({ value }) => fromBinary(TaskEventSchema, value));
-    expect([...new Set(tasks.map(({ task }) => task))]).toEqual([
-      ...['cordonAndDrainNode', 'removeAllPods', 'stopDBus', 'leaveEtcd'],
-    ]);
-    expect(mine.map((event) => (isFailure(event) ? sequenceOf(event).error?.message : ''))).toContain(
-      'sequence failed: error running phase 4 in reset sequence: task 1/1: failed, failed to leave cluster: etcdserver: re-configuration failed due to not enough started members',
-    );
-  });
-
   it('is replaced by a reboot when it is a reset, and nothing is erased then', async () => {
     const one = await startTestCluster('gives-way');
     await awaitBootFromDisk(one);
@@ -84,13 +30,8 @@ describe('a sequence', () => {
     const client = await one.client();
     await awaitStage(one.world, client, 'installing');
     const { messages } = await client.machine.reboot({});
-    const locked = (await eventsUntilFailure(client)).find(isFailure);
-    expect(locked && sequenceOf(locked).error).toMatchObject({
-      code: Code.LOCKED,
-      message: 'sequence not started: locked',
-    });
-    // The event does not carry the caller's actor id.
-    expect([messages[0]?.actorId, locked?.actorId]).toEqual([expect.any(String), '']);
+    expect(messages[0]?.actorId).toEqual(expect.any(String));
+    expect(one.world.runner.node('installs')?.console.join()).toContain('reboot failed: locked');
     one.running.pressPowerButton();
     await one.world.until('the machine to be off', () => one.world.runner.node('installs')?.stage === 'off');
   });

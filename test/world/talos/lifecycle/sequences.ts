@@ -29,7 +29,7 @@ export function startReboot(node: TalosNode, { powercycle = false, takesOver = f
 /** By the API or by the power button: it replaces every running sequence. */
 export function startShutdown(node: TalosNode, force = false): string {
   const phases = [
-    { name: 'storeShutdown', task: 'storeShutdownEmergency' },
+    { name: 'storeShutdown' },
     ...(force ? [] : [drainPhase]),
     ...stopPodsPhases(node, force ? 1 : timings.shutdown),
     ...releaseDiskPhases(node),
@@ -52,17 +52,17 @@ export interface ResetPlan {
 export function startReset(node: TalosNode, plan: ResetPlan): string {
   const { graceful, partitions } = plan;
   const keepsBoot = partitions.length > 0;
-  const leave = { name: 'leave', task: 'leaveEtcd', run: () => leaveIfMember(node) };
+  const leave = { name: 'leave', run: () => leaveIfMember(node) };
   const phases = [
     ...(graceful ? [drainPhase] : []),
-    ...stopPodsPhases(node, timings.shutdown + (graceful ? 10 : 2), graceful ? 'removeAllPods' : 'stopAllPods'),
+    ...stopPodsPhases(node, timings.shutdown + (graceful ? 10 : 2)),
     // A single member cannot leave: the sequence ends here and nothing is erased.
     ...(graceful && node.isControlPlane ? [leave] : []),
-    { name: 'preReset', task: 'sendResetSignal' },
+    { name: 'preReset' },
     ...releaseDiskPhases(node),
     ...(keepsBoot ? [kexecPhase] : []),
     stopServicesPhase,
-    { name: 'forceCleanup', task: 'forceCleanup' },
+    { name: 'forceCleanup' },
     ...(plan.systemDisk ? [eraseSystem(node, partitions)] : []),
     ...(plan.userDisks.length > 0 ? [eraseUserDisks(plan.userDisks)] : []),
     plan.reboot ? rebootPhase : shutdownPhase,
@@ -85,7 +85,7 @@ function leaveIfMember(node: TalosNode): void {
 function eraseSystem(node: TalosNode, partitions: readonly TalosPartition[]): SequencePhase {
   const whole = partitions.length === 0;
   return {
-    ...(whole ? { name: 'reset', task: 'resetSystemDisk' } : { name: 'resetSpec', task: 'resetSystemDiskSpec' }),
+    name: whole ? 'reset' : 'resetSpec',
     run: () => {
       const disk = node.systemDisk;
       if (!disk) return;
@@ -98,7 +98,6 @@ function eraseSystem(node: TalosNode, partitions: readonly TalosPartition[]): Se
 
 const eraseUserDisks = (paths: readonly string[]): SequencePhase => ({
   name: 'resetUserDisks',
-  task: 'resetUserDisks',
   run: () => {
     for (const path of paths) eraseTalosDisk(path);
   },

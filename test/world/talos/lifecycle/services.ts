@@ -1,10 +1,4 @@
-import {
-  type ServiceHealth,
-  ServiceStateEvent_Action,
-  ServiceStateEventSchema,
-} from '../../../../src/talos/gen/events_pb.ts';
 import type { CosiState } from '../state/resources.ts';
-import type { EventLog } from './event-log.ts';
 
 /** States as `talosctl services` shows them. */
 export type ServiceState =
@@ -27,16 +21,14 @@ export interface SimulatedService {
   readonly events: readonly { readonly message: string; readonly state: ServiceState; readonly at: Date }[];
 }
 
-/** The services of one node. Each change is an event and, while the service runs, a resource. */
+/** The services of one node; a running one is a resource. */
 export class SimulatedServices {
   readonly #services = new Map<string, SimulatedService>();
   readonly #resources: CosiState;
-  readonly #events: EventLog;
   readonly #changed: () => void;
 
-  constructor(resources: CosiState, events: EventLog, changed: () => void) {
+  constructor(resources: CosiState, changed: () => void) {
     this.#resources = resources;
-    this.#events = events;
     this.#changed = changed;
   }
 
@@ -60,8 +52,6 @@ export class SimulatedServices {
     const now = new Date();
     const events = [...(old?.events ?? []), { message, state, at: now }].slice(-20);
     this.#services.set(id, { id, state, healthy, message, changed: now, events });
-    const action = ServiceStateEvent_Action[state.toUpperCase() as keyof typeof ServiceStateEvent_Action];
-    this.#events.publish(ServiceStateEventSchema, { service: id, action, message, health: healthOf(healthy, message) });
     if (state === 'Running') {
       const spec = { running: true, healthy: healthy === true, unknown: healthy === undefined };
       this.#resources.put('runtime', 'Services.v1alpha1.talos.dev', id, spec);
@@ -81,9 +71,8 @@ export class SimulatedServices {
 }
 
 /** Health in the words of the API. */
-export function healthOf(
-  healthy: boolean | undefined,
-  message: string,
-): Pick<ServiceHealth, 'unknown' | 'healthy' | 'lastMessage'> {
-  return { unknown: healthy === undefined, healthy: healthy === true, lastMessage: healthy === false ? message : '' };
-}
+export const healthOf = (healthy: boolean | undefined, message: string) => ({
+  unknown: healthy === undefined,
+  healthy: healthy === true,
+  lastMessage: healthy === false ? message : '',
+});
