@@ -4,7 +4,6 @@ import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import type { ApplyConfigurationRequest_Mode, MachineService } from '../../../../src/talos/gen/machine_pb.ts';
 import { RebootRequest_Mode, ResetRequest_WipeMode } from '../../../../src/talos/gen/machine_pb.ts';
 import type { TalosPartition } from '../boot/disk-partitions.ts';
-import { deviceName } from '../boot/installer.ts';
 import { adminKubeconfig } from '../kubernetes/admin-kubeconfig.ts';
 import { readEphemeral, restartForBootstrap } from '../kubernetes/etcd.ts';
 import { applyMachineConfig } from '../lifecycle/apply-config.ts';
@@ -75,13 +74,8 @@ interface ResetRequestFields {
 /** An immediate validation error is returned without a code; every later error is an event. */
 function toResetPlan(node: TalosNode, request: ResetRequestFields): ResetPlan {
   const partitions: TalosPartition[] = [];
-  if (request.userDisksToWipe.length > 0 && request.mode === ResetRequest_WipeMode.SYSTEM_DISK) {
-    throw unknownError("reset failed: invalid input, wipe mode SYSTEM_DISK doesn't support UserDisksToWipe parameter");
-  }
-  if (request.systemPartitionsToWipe.length > 0 && request.mode === ResetRequest_WipeMode.USER_DISKS) {
-    throw unknownError(
-      "reset failed: invalid input, wipe mode USER_DISKS doesn't support SystemPartitionsToWipe parameter",
-    );
+  if (request.userDisksToWipe.length > 0 || request.mode === ResetRequest_WipeMode.USER_DISKS) {
+    throw unimplementedError('a reset of user disks is not simulated');
   }
   for (const { label, wipe } of request.systemPartitionsToWipe) {
     const volume = node.resources.get('runtime', 'VolumeStatuses.block.talos.dev', label);
@@ -97,18 +91,7 @@ function toResetPlan(node: TalosNode, request: ResetRequestFields): ResetPlan {
     graceful: request.graceful,
     reboot: request.reboot,
     partitions,
-    systemDisk: request.mode !== ResetRequest_WipeMode.USER_DISKS,
-    userDisks: request.userDisksToWipe.map((device) => userDiskPath(node, device)),
   };
-}
-
-function userDiskPath(node: TalosNode, device: string): string {
-  const disk = node.machine.disks.find((one) => `/dev/${deviceName(one, node.machine.disks)}` === device);
-  if (!disk && /^\/dev\/sr\d+$/.test(device))
-    throw unknownError(`reset user disk failed: device ${device} is readonly`);
-  if (!disk) throw unknownError(`reset user disk failed: device ${device} wasn't found`);
-  if (disk.path === node.systemDisk) throw unknownError(`reset user disk failed: device ${device} is the system disk`);
-  return disk.path;
 }
 
 function readMethods(node: TalosNode): Partial<ServiceImpl<typeof MachineService>> {

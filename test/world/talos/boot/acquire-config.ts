@@ -40,23 +40,14 @@ function readConfigSources(node: TalosNode): AcquiredConfig {
   node.metadata = platform?.metadata ?? {};
   node.platformLinks = platform?.links ?? [];
   if (state?.config !== undefined) return requireBootable(node, state.config, 'STATE');
-  if (platform?.includes.length)
-    throw new Error(`failed to fetch #include ${platform.includes[0]}: dial tcp: no such host`);
   if (platform?.userData === undefined) return { config: undefined };
   return requireBootable(node, platform.userData, `platform ${node.platform}`);
 }
 
-/** nocloud reads its volume at every boot, whatever STATE holds; metal reads a disc with its own label. */
+/** nocloud reads its volume at every boot, whatever STATE holds; metal reads none. */
 function readPlatformData(node: TalosNode): CloudData | undefined {
-  if (node.platform === 'nocloud') {
-    const disc = findCloudData(node);
-    return disc && parseCloudData(disc);
-  }
-  if (!node.image.kernelArguments.includes('talos.config=metal-iso')) return undefined;
-  const disc = readDiscs(node).find((one) => one.label === 'metal-iso');
-  const config = disc?.files.get('config.yaml');
-  if (!config) throw new Error('failed to find config.yaml on a volume labelled metal-iso');
-  return { userData: config.toString('utf8'), metadata: {}, links: [], includes: [] };
+  const disc = node.platform === 'nocloud' ? findCloudData(node) : undefined;
+  return disc && parseCloudData(disc);
 }
 
 const readDiscs = (node: TalosNode): IsoDisc[] =>

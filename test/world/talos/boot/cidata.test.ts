@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildIso } from '../../../../src/lib/iso9660.ts';
 import { isCloudData, parseCloudData } from './cidata.ts';
@@ -15,22 +14,14 @@ const disc = (files: Readonly<Record<string, string | Buffer>>, label = 'cidata'
 describe('user-data', () => {
   it.each([
     ['a configuration', 'version: v1alpha1\n', 'version: v1alpha1\n'],
-    ['a zipped one', gzipSync('version: v1alpha1\n'), 'version: v1alpha1\n'],
     ['something for cloud-init', '#cloud-config\nusers: []\n', undefined],
     ['nothing', '', undefined],
   ])('is %s', (_title, content, expected) => {
     expect(parseCloudData(disc({ 'user-data': content })).userData).toBe(expected);
   });
 
-  it('names URLs when it begins with #include', () => {
-    expect(parseCloudData(disc({ 'user-data': '#include\nhttp://one/\n\nhttp://two/\n' }))).toMatchObject({
-      userData: undefined,
-      includes: ['http://one/', 'http://two/'],
-    });
-  });
-
   it('may be missing, with everything else: then maintenance mode follows', () => {
-    expect(parseCloudData(disc({}))).toEqual({ userData: undefined, metadata: {}, links: [], includes: [] });
+    expect(parseCloudData(disc({}))).toEqual({ userData: undefined, metadata: {}, links: [] });
   });
 });
 
@@ -57,11 +48,6 @@ describe('meta-data and network-config', () => {
       'version 2 by name, in a network key',
       'network:\n  version: 2\n  ethernets:\n    eth0: {dhcp4: true}\n',
       [{ name: 'eth0', addresses: [], dhcp: true }],
-    ],
-    [
-      'version 1 with a netmask',
-      'version: 1\nconfig:\n- type: physical\n  name: eth0\n  mac_address: "02:00:00:00:00:01"\n  subnets:\n  - {type: static, address: 10.0.0.5, netmask: 255.255.255.0}\n- {type: nameserver, address: 1.1.1.1}\n',
-      [{ mac: '02:00:00:00:00:01', addresses: ['10.0.0.5/24'], dhcp: false }],
     ],
   ])('gives links their addresses: %s', (_title, text, links) => {
     expect(parseCloudData(disc({ 'network-config': text })).links).toEqual(links);

@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import { isMap, parseDocument } from 'yaml';
 import { fieldAt, fieldsAt, listAt, textAt } from '../config/fields.ts';
 import type { InterfaceView } from '../config/links.ts';
@@ -10,8 +9,6 @@ export interface CloudData {
   readonly userData: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly links: readonly InterfaceView[];
-  /** The configuration must be fetched from these URLs first. */
-  readonly includes: readonly string[];
 }
 
 /** The volume has invalid content: the node loops in its acquisition. */
@@ -25,31 +22,15 @@ export const isCloudData = (disc: IsoDisc): boolean => disc.label === 'cidata' |
 export function parseCloudData(disc: IsoDisc): CloudData {
   const metadata = yamlFile(disc, 'meta-data');
   const network = yamlFile(disc, 'network-config');
-  const text = userDataText(disc);
-  const firstLine = text?.split('\n', 1)[0]?.trim() ?? '';
-  const cloudConfig = firstLine.startsWith('#cloud-config');
-  const include = firstLine.startsWith('#include');
-  const lines = include
-    ? (text ?? '')
-        .split('\n')
-        .slice(1)
-        .map((line) => line.trim())
-    : [];
+  const text = disc.files.get('user-data')?.toString('utf8');
+  const isForOthers = text?.trimStart().startsWith('#cloud-config') || text?.trim() === '';
   return {
-    userData: cloudConfig || include || text?.trim() === '' ? undefined : text,
+    userData: isForOthers ? undefined : text,
     metadata: Object.fromEntries(
       Object.keys(fieldsAt({ metadata }, 'metadata')).map((key) => [key, textAt(metadata, key)]),
     ),
     links: readLinks(fieldAt(network, 'network') ?? network),
-    includes: lines.filter((line) => line !== '' && !line.startsWith('#')),
   };
-}
-
-function userDataText(disc: IsoDisc): string | undefined {
-  const bytes = disc.files.get('user-data');
-  if (!bytes) return undefined;
-  const zipped = bytes[0] === 0x1f && bytes[1] === 0x8b;
-  return (zipped ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
 function yamlFile(disc: IsoDisc, name: string): unknown {
@@ -67,25 +48,9 @@ function yamlFile(disc: IsoDisc, name: string): unknown {
 function readLinks(network: unknown): InterfaceView[] {
   const version = fieldAt(network, 'version');
   if (version === undefined) return [];
-  if (version === 1)
-    return listAt(network, 'config')
-      .filter((item) => textAt(item, 'type') === 'physical')
-      .map(readPhysical);
   if (version === 2)
     return Object.entries(fieldsAt(network, 'ethernets')).map(([name, item]) => readEthernet(name, item));
   throw new CloudDataError(`network-config metadata version=${String(version)} is not supported`);
-}
-
-function readPhysical(item: unknown): InterfaceView {
-  const mac = textAt(item, 'mac_address').toLowerCase();
-  const subnets = listAt(item, 'subnets');
-  return {
-    ...(mac ? { mac } : { name: textAt(item, 'name') }),
-    addresses: subnets
-      .filter((subnet) => /^static/.test(textAt(subnet, 'type')))
-      .map((subnet) => withPrefix(textAt(subnet, 'address'), textAt(subnet, 'netmask'))),
-    dhcp: subnets.some((subnet) => /^dhcp/.test(textAt(subnet, 'type'))),
-  };
 }
 
 function readEthernet(name: string, item: unknown): InterfaceView {
@@ -95,10 +60,4 @@ function readEthernet(name: string, item: unknown): InterfaceView {
     addresses: listAt(item, 'addresses').map((address) => (typeof address === 'string' ? address : '')),
     dhcp: fieldAt(item, 'dhcp4') === true,
   };
-}
-
-function withPrefix(address: string, netmask: string): string {
-  if (address.includes('/')) return address;
-  const bits = netmask.split('.').reduce((sum, part) => sum + Number(part).toString(2).replaceAll('0', '').length, 0);
-  return `${address}/${netmask === '' ? 32 : bits}`;
 }

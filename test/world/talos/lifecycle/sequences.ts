@@ -42,11 +42,8 @@ export function startShutdown(node: TalosNode, force = false): string {
 export interface ResetPlan {
   readonly graceful: boolean;
   readonly reboot: boolean;
-  /** Partitions to erase; empty: the whole disk, when `systemDisk` is true. */
+  /** Partitions to erase; empty: the whole system disk. */
   readonly partitions: readonly TalosPartition[];
-  readonly systemDisk: boolean;
-  /** Paths of the files behind other disks. */
-  readonly userDisks: readonly string[];
 }
 
 export function startReset(node: TalosNode, plan: ResetPlan): string {
@@ -63,8 +60,7 @@ export function startReset(node: TalosNode, plan: ResetPlan): string {
     ...(keepsBoot ? [kexecPhase] : []),
     stopServicesPhase,
     { name: 'forceCleanup' },
-    ...(plan.systemDisk ? [eraseSystem(node, partitions)] : []),
-    ...(plan.userDisks.length > 0 ? [eraseUserDisks(plan.userDisks)] : []),
+    eraseSystem(node, partitions),
     plan.reboot ? rebootPhase : shutdownPhase,
   ];
   return startSequence(node, 'reset', phases, plan.reboot ? (keepsBoot ? 'kexec' : 'reboot') : 'off');
@@ -95,10 +91,3 @@ function eraseSystem(node: TalosNode, partitions: readonly TalosPartition[]): Se
     },
   };
 }
-
-const eraseUserDisks = (paths: readonly string[]): SequencePhase => ({
-  name: 'resetUserDisks',
-  run: () => {
-    for (const path of paths) eraseTalosDisk(path);
-  },
-});
