@@ -147,31 +147,13 @@ function versionErrors(object: ApiObject): FieldError[] {
       errors.push(fieldErrors.required(`spec.versions[${i}].schema.openAPIV3Schema`));
       return;
     }
-    const parts: [string, FieldError[]][] = [
-      [
-        'schema',
-        definitionSchemaErrors(
-          schema,
-          errorPathOf(versions, 'schema', 'validation.openAPIV3Schema', i, 'schema.openAPIV3Schema'),
-        ),
-      ],
-      [
-        'columns',
-        columnErrors(
-          version,
-          errorPathOf(versions, 'additionalPrinterColumns', 'additionalPrinterColumns', i, 'additionalPrinterColumns'),
-        ),
-      ],
-      [
-        'fields',
-        selectableErrors(
-          version,
-          schema,
-          errorPathOf(versions, 'selectableFields', 'selectableFields', i, 'selectableFields'),
-        ),
-      ],
+    const at = (field: string, shared = field, single = field) => errorPathOf(versions, field, shared, i, single);
+    const found = [
+      ...definitionSchemaErrors(schema, at('schema', 'validation.openAPIV3Schema', 'schema.openAPIV3Schema')),
+      ...columnErrors(version, at('additionalPrinterColumns')),
+      ...selectableErrors(version, schema, at('selectableFields')),
     ];
-    for (const error of parts.flatMap(([, list]) => list)) {
+    for (const error of found) {
       const mark = `${error.field}: ${error.text}`;
       if (!seen.has(mark)) errors.push(error);
       seen.add(mark);
