@@ -14,7 +14,6 @@ import { ClientConnection, clientIdentityOf } from './protocol/client-connection
 import { CollectionEvents } from './protocol/collection-events.ts';
 import type { TrueNasSeed } from './seed.ts';
 import { createDatasetFiles, parentDatasetOf, realPath, thickReservation } from './storage/dataset-files.ts';
-import { newArcState } from './system/memory-budget.ts';
 import { findRelease } from './versions.ts';
 
 /** 64 bits, unique among pools of all systems. */
@@ -49,38 +48,31 @@ export function createNasState(
     signal,
     hostname: seed.hostname,
     memoryMiB: seed.memoryMiB,
-    arc: newArcState(seed.memoryMiB, seed.arcMiB),
     cores: seed.cores,
     guestMachines: seed.guests,
-    hasKvm: seed.kvm,
+    hasKvm: true,
     pools: new Map(
-      seed.pools.map(({ name, sizeBytes, draid, usedBytes, status }, index) => {
+      seed.pools.map(({ name, sizeBytes, status }, index) => {
         const guid = guidOf(options.folder, name);
-        return [name, { id: index + 1, name, guid, sizeBytes, isDraid: draid, ballastBytes: usedBytes, status }];
+        return [name, { id: index + 1, name, guid, sizeBytes, ballastBytes: 0, status }];
       }),
     ),
     datasets: new Map(),
-    snapshots: new Map(),
     fileMarks: new Map(),
     vms: new Map(),
     devices: new Map(),
     links: new Map([...seed.interfaces, ...bridges].map((link) => [link.name, link])),
     dhcp: new Map(seed.dhcp.map(({ interface: name, ...settings }) => [name, new DhcpServer(settings)])),
-    users: seed.users.map(({ name, password, roles, twoFactor }) => ({ name, password, roles, twoFactor })),
-    keys: seed.users
-      .filter(({ apiKey }) => apiKey !== null)
-      .map(({ name, apiKey, expiresAt, revoked }, index) => ({
-        id: index + 1,
-        user: name,
-        key: `${index + 1}-${apiKey}`,
-        expiresAt: revoked === null ? expiresAt : new Date(0),
-        revokedReason: revoked,
-      })),
-    neighbours: [...seed.neighbours],
+    users: seed.users.map(({ name, roles }) => ({ name, roles })),
+    keys: seed.users.map(({ name, apiKey, expiresAt, revoked }, index) => ({
+      id: index + 1,
+      user: name,
+      key: `${index + 1}-${apiKey}`,
+      expiresAt: revoked === null ? expiresAt : new Date(0),
+      revokedReason: revoked,
+    })),
     tokens: new Map(),
     endPoint,
-    activeController: seed.activeController,
-    allowed: seed.allowed,
     nextId: { vm: 1, device: 1, pid: 4001, transaction: 100 },
     latencies: new Map(Object.entries(seed.latencies)),
     downloads: new Map(),
@@ -103,9 +95,6 @@ export async function applySeed(nas: NasState, dispatcher: MethodDispatcher, see
   await mkdir(realPath(nas, '/mnt'), { recursive: true });
   for (const { name } of seed.pools) {
     const root = newDataset(name, 'FILESYSTEM');
-    // The properties that TrueNAS sets on the root of every pool.
-    const set = { aclmode: 'discard', acltype: 'posix', atime: 'off', compression: 'lz4', xattr: 'on' };
-    for (const [key, value] of Object.entries(set)) root.properties.set(key, value);
     nas.datasets.set(name, root);
     await createDatasetFiles(nas, root);
   }
@@ -148,10 +137,6 @@ async function call(
   params: readonly unknown[],
 ): Promise<Entry> {
   const client = new ClientConnection({ address: '', isSecure: true, endpoint: 'current' });
-  client.identity = clientIdentityOf(
-    nas.version,
-    { name: 'root', password: null, roles: ['FULL_ADMIN'], twoFactor: false },
-    'API_KEY',
-  );
+  client.identity = clientIdentityOf(nas.version, { name: 'root', roles: ['FULL_ADMIN'] }, 'API_KEY');
   return (await dispatcher.context(client, nas.signal).invoke(name, params)) as Entry;
 }

@@ -2,11 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunningSimulator, Simulator, SimulatorOptions } from '../simulator.ts';
-import { accountMethods } from './auth/account-methods.ts';
 import { authMethods } from './auth/auth-methods.ts';
 import { applySeed, createNasState } from './create-nas.ts';
 import { datasetMethods } from './dataset/dataset-methods.ts';
-import { zfsMethods } from './dataset/zfs-resource-methods.ts';
 import { trueNasDescription } from './description.ts';
 import { coreMethods } from './middleware/core-methods.ts';
 import { MethodDispatcher } from './middleware/dispatcher.ts';
@@ -18,18 +16,11 @@ import { startTrueNasWebServer } from './protocol/web-server.ts';
 import { TrueNasSeed } from './seed.ts';
 import { filesystemMethods } from './storage/filesystem-methods.ts';
 import { poolMethods } from './storage/pool-methods.ts';
-import { snapshotMethods } from './storage/snapshot-methods.ts';
-import { alertMethods } from './system/alert-methods.ts';
-import { diskMethods } from './system/disk-methods.ts';
 import { interfaceMethods } from './system/interface-methods.ts';
-import { memoryMethods } from './system/memory-methods.ts';
 import { systemMethods } from './system/system-methods.ts';
 import { createTrueNasTestControls, type TrueNasTestControls } from './test-controls/test-controls.ts';
 import type { TrueNasRelease } from './versions.ts';
-import { cloneMethods } from './vm/clone-methods.ts';
-import { convertMethods } from './vm/convert-methods.ts';
 import { vmDeviceMethods } from './vm/device/device-methods.ts';
-import { displayMethods } from './vm/device/display-methods.ts';
 import { vmMethods } from './vm/vm-methods.ts';
 import { killVm } from './vm/vm-runtime.ts';
 
@@ -77,7 +68,6 @@ export const trueNasSimulator: Simulator = {
 function methodsOf(version: TrueNasRelease): readonly ApiMethod[] {
   return [
     ...authMethods(version),
-    ...accountMethods,
     ...coreMethods(version),
     ...systemMethods,
     ...poolMethods,
@@ -85,16 +75,8 @@ function methodsOf(version: TrueNasRelease): readonly ApiMethod[] {
     ...filesystemMethods,
     ...interfaceMethods,
     ...vmMethods,
-    ...memoryMethods,
     ...vmDeviceMethods(version),
-    ...convertMethods,
-    ...displayMethods,
-    ...cloneMethods,
-    ...snapshotMethods(version),
-    ...alertMethods,
-    ...diskMethods,
     ...downloadMethods,
-    ...zfsMethods(version),
   ];
 }
 

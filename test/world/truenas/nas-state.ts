@@ -7,7 +7,6 @@ import type { ScaledClock } from '../scaled-clock.ts';
 import type { JobQueue } from './middleware/job-queue.ts';
 import type { Entry } from './middleware/query.ts';
 import type { CollectionEvents } from './protocol/collection-events.ts';
-import type { ArcState } from './system/memory-budget.ts';
 import type { TrueNasRelease } from './versions.ts';
 
 /**
@@ -22,7 +21,6 @@ export interface NasPool {
   readonly name: string;
   readonly guid: string;
   readonly sizeBytes: number;
-  readonly isDraid: boolean;
   /** Bytes that no dataset owns; a test fills a pool with them. */
   ballastBytes: number;
   status: PoolStatus;
@@ -39,23 +37,7 @@ export interface NasDataset {
   /** Keys with a colon. Children inherit them, as in ZFS. */
   readonly userProperties: Map<string, string>;
   readonly createdAt: Date;
-  /** The snapshot that this is a clone of. */
-  readonly origin: string | null;
   encryption: { readonly algorithm: string; readonly format: string; readonly secret: string; loaded: boolean } | null;
-}
-
-/** The state of a dataset at one time. */
-export interface NasSnapshot {
-  /** `<dataset>@<name>`. */
-  readonly id: string;
-  readonly dataset: string;
-  readonly name: string;
-  readonly type: NasDataset['type'];
-  /** Increases with each snapshot. */
-  readonly transaction: number;
-  readonly createdAt: Date;
-  readonly properties: ReadonlyMap<string, string>;
-  isHeld: boolean;
 }
 
 /** Fields of `stat` that the real file does not have. */
@@ -107,19 +89,10 @@ export interface NasInterface {
   up: boolean;
 }
 
-/** An address in the NAS's neighbour table. */
-export interface ArpNeighbour {
-  readonly ip: string;
-  readonly mac: string;
-  readonly interface: string;
-}
-
 /** An account. */
 export interface NasUser {
   readonly name: string;
-  readonly password: string | null;
   readonly roles: readonly string[];
-  readonly twoFactor: boolean;
 }
 
 /** An API key of an account. */
@@ -155,8 +128,6 @@ export interface NasState {
   readonly signal: AbortSignal;
   readonly hostname: string;
   readonly memoryMiB: number;
-  /** The ARC of ZFS, which takes memory and releases it. */
-  readonly arc: ArcState;
   readonly cores: number;
   /** Machine types for guests, by architecture. */
   readonly guestMachines: Readonly<Record<string, readonly string[]>>;
@@ -164,24 +135,17 @@ export interface NasState {
   readonly hasKvm: boolean;
   readonly pools: Map<string, NasPool>;
   readonly datasets: Map<string, NasDataset>;
-  readonly snapshots: Map<string, NasSnapshot>;
   readonly fileMarks: Map<string, FileMode>;
   readonly vms: Map<number, NasVm>;
   readonly devices: Map<number, NasDevice>;
   readonly links: Map<string, NasInterface>;
   /** By interface: the DHCP server in the network behind it. It is not part of the NAS and survives its reboot. */
   readonly dhcp: ReadonlyMap<string, DhcpServer>;
-  /** The neighbours on the networks of the NAS. */
-  readonly neighbours: ArpNeighbour[];
   readonly users: NasUser[];
   readonly keys: ApiKey[];
   readonly tokens: Map<string, AuthToken>;
   /** Hash of the server certificate (RFC 5929, tls-server-end-point). */
   readonly endPoint: Buffer;
-  /** Addresses of the active controller when this one is the standby: then every login is redirected. */
-  activeController: readonly string[];
-  /** Addresses and networks that may use the WebSocket; empty: all. */
-  allowed: readonly string[];
   readonly nextId: { vm: number; device: number; pid: number; transaction: number };
   /** Real milliseconds that each call of a method takes; `*` is every other method. */
   readonly latencies: Map<string, number>;

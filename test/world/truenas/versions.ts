@@ -19,8 +19,6 @@ export interface TrueNasRelease {
    * one.
    */
   readonly hasScram: boolean;
-  /** `auth.mechanism_choices` fails before a login (25.04.2 to 25.10.2). */
-  readonly mechanismChoicesNeedLogin: boolean;
   /** Roles that include themselves, so that their users cannot log in. */
   readonly endlessRoles: readonly string[];
   /** How many `file` parts one `/_upload` may have. */
@@ -43,19 +41,10 @@ export interface TrueNasRelease {
   /** The path pattern of a CDROM. */
   readonly cdromPathPattern: string;
   readonly suspendOnSnapshotDefault: boolean;
-  /**
-   * `pool.snapshot.create` can suspend machines (`suspend_vms`), and refuses an existing name as an invalid argument.
-   */
-  readonly suspendsForSnapshots: boolean;
   /** `vm.device.update` refuses another `dtype`. */
   readonly keepsDeviceType: boolean;
   readonly defaultFirmware: string;
   readonly displayTypes: readonly string[];
-  /** The public name of the snapshot service. */
-  readonly snapshotService: 'zfs.snapshot' | 'pool.snapshot';
-  /** `zfs.resource.query` (25.10) and `.destroy` (26). */
-  readonly hasZfsQuery: boolean;
-  readonly hasZfsDestroy: boolean;
   /** Events of machines and devices that a call caused carry the entry; in 25.04 they carry only its number. */
   readonly eventsBringEntries: boolean;
   /**
@@ -67,25 +56,16 @@ export interface TrueNasRelease {
   readonly deletesZvolsFirst: boolean;
 }
 
+const fangtoothEndpoints = ['v25.04.0', 'v25.04.1', 'v25.04.2'];
+
 const modern: TrueNasRelease = {
   line: '25.10',
   release: '25.10.6',
-  endpoints: [
-    'v25.04.0',
-    'v25.04.1',
-    'v25.04.2',
-    'v25.10.0',
-    'v25.10.1',
-    'v25.10.2',
-    'v25.10.3',
-    'v25.10.4',
-    'v25.10.5',
-  ],
+  endpoints: [...fangtoothEndpoints, ...['0', '1', '2', '3', '4', '5'].map((patch) => `v25.10.${patch}`)],
   hasVms: true,
   hasJobOptions: true,
   hasBootIdEndpoint: true,
   hasScram: false,
-  mechanismChoicesNeedLogin: false,
   endlessRoles: ['PRIVILEGE_WRITE', 'SYSTEM_PRODUCT_WRITE'],
   uploadFiles: 5,
   cancelsOnClose: false,
@@ -98,13 +78,9 @@ const modern: TrueNasRelease = {
   cdromNeedsChildDataset: true,
   cdromPathPattern: '^[^{}]*$',
   suspendOnSnapshotDefault: false,
-  suspendsForSnapshots: false,
   keepsDeviceType: false,
   defaultFirmware: 'OVMF_CODE_4M.fd',
   displayTypes: ['SPICE', 'VNC'],
-  snapshotService: 'pool.snapshot',
-  hasZfsQuery: true,
-  hasZfsDestroy: false,
   eventsBringEntries: true,
   plainDomainEvents: false,
   deletesZvolsFirst: false,
@@ -114,17 +90,14 @@ const fangtooth: TrueNasRelease = {
   ...modern,
   line: '25.04.2',
   release: '25.04.2.6',
-  endpoints: ['v25.04.0', 'v25.04.1', 'v25.04.2'],
+  endpoints: fangtoothEndpoints,
   hasJobOptions: false,
   hasBootIdEndpoint: false,
-  mechanismChoicesNeedLogin: true,
   uploadFiles: 1,
   cdromNeedsChildDataset: false,
   cdromPathPattern: '^/mnt/[^{}]*$',
   defaultFirmware: 'OVMF_CODE.fd',
   displayTypes: ['SPICE'],
-  snapshotService: 'zfs.snapshot',
-  hasZfsQuery: false,
   eventsBringEntries: false,
 };
 
@@ -136,7 +109,6 @@ export const simulatedReleases: readonly TrueNasRelease[] = [
     release: '25.04.1',
     endpoints: ['v25.04.0', 'v25.04.1'],
     hasVms: false,
-    mechanismChoicesNeedLogin: false,
   },
   fangtooth,
   modern,
@@ -144,17 +116,7 @@ export const simulatedReleases: readonly TrueNasRelease[] = [
     ...modern,
     line: '26',
     release: '26.0.0-BETA.3',
-    endpoints: [
-      'v25.04.0',
-      'v25.04.1',
-      'v25.04.2',
-      'v25.10.0',
-      'v25.10.1',
-      'v25.10.2',
-      'v25.10.3',
-      'v25.10.4',
-      'v26.0.0',
-    ],
+    endpoints: [...fangtoothEndpoints, ...['0', '1', '2', '3', '4'].map((patch) => `v25.10.${patch}`), 'v26.0.0'],
     hasScram: true,
     endlessRoles: ['SYSTEM_PRODUCT_WRITE'],
     cancelsOnClose: true,
@@ -165,9 +127,7 @@ export const simulatedReleases: readonly TrueNasRelease[] = [
     dropsUserProperties: true,
     deleteAlwaysTrue: true,
     suspendOnSnapshotDefault: true,
-    suspendsForSnapshots: true,
     keepsDeviceType: true,
-    hasZfsDestroy: true,
     plainDomainEvents: true,
     deletesZvolsFirst: true,
   },
@@ -186,8 +146,5 @@ export function findRelease(line = '25.10'): TrueNasRelease {
 export function offersMethod(version: TrueNasRelease, endpoint: string, method: string): boolean {
   const at = endpoint === 'current' ? version.line : endpoint.slice(1);
   const isBefore = (release: string) => at.localeCompare(release, undefined, { numeric: true }) < 0;
-  if (method.startsWith('vm.') && (!version.hasVms || isBefore('25.04.2'))) return false;
-  // `virtual_size` was added in 25.10.1.
-  if (method === 'vm.device.virtual_size') return !isBefore(endpoint === 'current' ? '25.10' : '25.10.1');
-  return !(method === 'vm.device.convert' && isBefore('25.10'));
+  return !(method.startsWith('vm.') && (!version.hasVms || isBefore('25.04.2')));
 }

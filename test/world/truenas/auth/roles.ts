@@ -45,7 +45,6 @@ export function rolesOfRelease(version: TrueNasRelease): ReadonlyMap<string, rea
   if (known) return known;
   const roles = new Map<string, readonly string[]>(Object.entries(compositeRoles));
   for (const name of readWriteRoles) roles.set(`${name}_READ`, []).set(`${name}_WRITE`, [`${name}_READ`]);
-  if (version.hasZfsDestroy) roles.set('ZFS_RESOURCE_WRITE', ['ZFS_RESOURCE_READ']).set('ZFS_RESOURCE_DELETE', []);
   // A bug of the real middleware: a user with one of these roles cannot log in.
   for (const name of version.endlessRoles) roles.set(name, [name]);
   roles.set(

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ApiKey, AuthToken, NasState, NasUser } from '../nas-state.ts';
+import type { ApiKey, AuthToken, NasState } from '../nas-state.ts';
 import { type ClientIdentity, clientIdentityOf } from '../protocol/client-connection.ts';
 
 /** Finds the key with this text. */
@@ -7,13 +7,6 @@ export const findKey = (nas: NasState, text: string): ApiKey | undefined => nas.
 
 /** Whether a key has expired or was revoked. */
 export const isKeyExpired = (key: ApiKey): boolean => key.expiresAt !== null && key.expiresAt.getTime() <= Date.now();
-
-/** The user of a token that may log in, i.e. a token without a purpose. */
-export function userOfToken(nas: NasState, text: string): NasUser | undefined {
-  const token = nas.tokens.get(text);
-  if (!token || Object.keys(token.attributes).length > 0 || !redeemToken(nas, text)) return undefined;
-  return nas.users.find(({ name }) => name === token.user);
-}
 
 /** A token that is still valid. Its lifetime counts from its last use; a single-use token has none afterwards. */
 export function redeemToken(nas: NasState, text: string): AuthToken | undefined {
@@ -25,21 +18,20 @@ export function redeemToken(nas: NasState, text: string): AuthToken | undefined 
   return isLate ? undefined : token;
 }
 
-/** The user of a request's `Authorization` header or `auth_token`. An unencrypted key is not revoked here. */
-export function identifyRequest(nas: NasState, { url, headers }: IncomingMessage): ClientIdentity | undefined {
-  const token = new URL(url ?? '/', 'http://nas').searchParams.get('auth_token');
-  const [scheme, rest = ''] = (headers.authorization ?? '').split(/\s+/, 2);
-  const known = (user: NasUser | undefined, kind: ClientIdentity['kind']) =>
-    user ? clientIdentityOf(nas.version, user, kind) : undefined;
-  if (token !== null) return known(userOfToken(nas, token), 'TOKEN');
-  if (scheme === 'Token') return known(userOfToken(nas, rest), 'TOKEN');
-  if (scheme === 'Bearer') {
-    const key = findKey(nas, rest);
-    const owner = key && !isKeyExpired(key) ? nas.users.find(({ name }) => name === key.user) : undefined;
-    return known(owner, 'API_KEY');
-  }
-  if (scheme !== 'Basic') return undefined;
-  const [name, ...password] = Buffer.from(rest, 'base64').toString().split(':');
-  const user = nas.users.find((one) => one.name === name && one.password === password.join(':'));
-  return user && !user.twoFactor ? known(user, 'LOGIN_PASSWORD') : undefined;
+/** The user of a request's `Authorization` header: a key, or a token without a purpose. No key is revoked here. */
+export function identifyRequest(nas: NasState, { headers }: IncomingMessage): ClientIdentity | undefined {
+  const [scheme, text = ''] = (headers.authorization ?? '').split(/\s+/, 2);
+  const owner = scheme === 'Token' ? ownerOfToken(nas, text) : scheme === 'Bearer' ? ownerOfKey(nas, text) : undefined;
+  const user = nas.users.find(({ name }) => name === owner);
+  return user && clientIdentityOf(nas.version, user, scheme === 'Token' ? 'TOKEN' : 'API_KEY');
+}
+
+function ownerOfKey(nas: NasState, text: string): string | undefined {
+  const key = findKey(nas, text);
+  return key && !isKeyExpired(key) ? key.user : undefined;
+}
+
+function ownerOfToken(nas: NasState, text: string): string | undefined {
+  const hasPurpose = Object.keys(nas.tokens.get(text)?.attributes ?? {}).length > 0;
+  return hasPurpose ? undefined : redeemToken(nas, text)?.user;
 }

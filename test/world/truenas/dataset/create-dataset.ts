@@ -19,7 +19,7 @@ export async function createDataset(data: Entry, { nas }: CallContext): Promise<
   const name = String(data['name']);
   const space = computeSpace(nas);
   const parent = validateNewName(nas, data, name);
-  validateType(nas, data, parent, space);
+  validateType(data, parent, space);
   validateParent(nas, data, name, parent);
 
   const missing: string[] = [];
@@ -65,7 +65,6 @@ function toDataset(nas: NasState, data: Entry, name: string): NasDataset {
     const secret = options['passphrase'] ?? options['key'] ?? 'generated';
     const format = options['passphrase'] ? 'passphrase' : 'hex';
     dataset.encryption = { algorithm: String(options['algorithm']), format, secret: String(secret), loaded: true };
-    dataset.properties.set('pbkdf2iters', options['passphrase'] ? String(options['pbkdf2iters']) : '0');
   }
   return dataset;
 }

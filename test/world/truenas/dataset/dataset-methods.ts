@@ -1,8 +1,6 @@
-import { instanceNotFound } from '../middleware/errors.ts';
 import type { ApiMethod } from '../middleware/method.ts';
 import { defaultedField, nonEmptyTextModel, requiredField, textModel } from '../middleware/parameter-model.ts';
-import { type Entry, instanceParameters, type QueryOptions, queryParameters, textId } from '../middleware/query.ts';
-import { computeSpace } from '../storage/dataset-files.ts';
+import { type Entry, type QueryOptions, queryParameters } from '../middleware/query.ts';
 import { createDataset } from './create-dataset.ts';
 import {
   datasetCreateModel,
@@ -13,7 +11,7 @@ import {
 } from './dataset-parameters.ts';
 import { deleteDataset } from './delete-dataset.ts';
 import { lockDataset, unlockDataset } from './lock-dataset.ts';
-import { describeDatasetTree, getDataset, queryDatasets } from './query-datasets.ts';
+import { queryDatasets } from './query-datasets.ts';
 import { updateDataset } from './update-dataset.ts';
 
 /** `pool.dataset.*`. */
@@ -23,12 +21,6 @@ export const datasetMethods: readonly ApiMethod[] = [
     parameters: queryParameters,
     access: ['DATASET_READ'],
     run: ([filters, options], { nas }) => queryDatasets(nas, filters, options as QueryOptions),
-  },
-  {
-    name: 'pool.dataset.get_instance',
-    parameters: instanceParameters(textId),
-    access: ['DATASET_READ'],
-    run: async ([id], { nas }) => describeDatasetTree(nas, getDataset(nas, String(id)), computeSpace(nas)),
   },
   {
     name: 'pool.dataset.create',
@@ -73,15 +65,5 @@ export const datasetMethods: readonly ApiMethod[] = [
     access: ['DATASET_WRITE'],
     job: { lock: ([id]) => `dataset_unlock_${id}` },
     work: async ([id, options], { nas }) => unlockDataset(nas, String(id), options as { datasets: Entry[] }),
-  },
-  {
-    name: 'pool.dataset.recommended_zvol_blocksize',
-    parameters: [{ name: 'pool', field: requiredField(textModel()) }],
-    access: ['DATASET_READ'],
-    run: ([pool], { nas }) => {
-      const found = nas.pools.get(String(pool));
-      if (!found) throw instanceNotFound('Pool', pool);
-      return found.isDraid ? '128K' : '16K';
-    },
   },
 ];

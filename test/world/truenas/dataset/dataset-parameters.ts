@@ -5,7 +5,6 @@ import {
   listModel,
   literalModel,
   nonEmptyTextModel,
-  notRequiredField,
   nullableModel,
   objectModel,
   optionalField,
@@ -17,29 +16,11 @@ import {
   unionModel,
 } from '../middleware/parameter-model.ts';
 
-const levels = (prefix: string, values: readonly number[]) => values.map((value) => `${prefix}-${value}`);
-const compressions = [
-  ...['ON', 'OFF', 'LZ4', 'GZIP', 'GZIP-1', 'GZIP-9', 'ZSTD', 'ZSTD-FAST', 'ZLE', 'LZJB'],
-  ...levels(
-    'ZSTD',
-    Array.from({ length: 19 }, (_, index) => index + 1),
-  ),
-  ...levels('ZSTD-FAST', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 500, 1000]),
-];
-const checksums = ['ON', 'OFF', 'FLETCHER2', 'FLETCHER4', 'SHA256', 'SHA512', 'SKEIN', 'EDONR', 'BLAKE3'];
 const algorithms = ['AES-128-CCM', 'AES-192-CCM', 'AES-256-CCM', 'AES-128-GCM', 'AES-192-GCM', 'AES-256-GCM'];
-
-const orInherit = (...values: string[]): ParameterModel => literalModel(...values, 'INHERIT');
-const percent: ParameterModel = unionModel({
-  'constrained-int': integerModel({ min: 0, max: 100 }),
-  "literal['INHERIT']": orInherit(),
-});
-const countOrInherit: ParameterModel = unionModel({ int: integerModel(), "literal['INHERIT']": orInherit() });
 const quota: ParameterModel = unionModel({
   'constrained-int': integerModel({ min: 1024 ** 3 }),
   'literal[0,None]': literalModel(0, null),
 });
-const atLeast8: ParameterModel = nullableModel(textModel({ min: 8 }));
 const key64: ParameterModel = nullableModel(textModel({ min: 64, max: 64 }));
 
 /** ZFS component rules: letters, digits, `-_.: ` and no empty component. */
@@ -53,50 +34,27 @@ const datasetName = refinedModel(
   isDatasetName,
   'Please provide a valid dataset name according to ZFS standards',
 );
-const userProperty = objectModel(
-  { key: requiredField(textModel({ pattern: '.*:.*' })), value: requiredField(textModel()) },
-  { name: 'PoolDatasetCreateUserProperty' },
-);
-const userPropertyUpdate = objectModel(
-  {
-    key: requiredField(textModel({ pattern: '.*:.*' })),
-    value: notRequiredField(textModel()),
-    remove: notRequiredField(booleanModel),
-  },
-  { name: 'PoolDatasetUpdateUserProperty' },
-);
-const encryptionOptions = objectModel(
-  {
-    generate_key: defaultedField(booleanModel, false),
-    pbkdf2iters: defaultedField(integerModel({ min: 100000 }), 350000),
-    algorithm: defaultedField(literalModel(...algorithms), 'AES-256-GCM'),
-    passphrase: defaultedField(atLeast8, null),
-    key: defaultedField(key64, null),
-  },
-  { name: 'PoolCreateEncryptionOptions' },
-);
+const propertyKey = requiredField(textModel({ pattern: '.*:.*' }));
+const userProperty = objectModel({ key: propertyKey, value: requiredField(textModel()) });
+const userPropertyUpdate = objectModel({
+  key: propertyKey,
+  value: optionalField(textModel()),
+  remove: optionalField(booleanModel),
+});
+const encryptionOptions = objectModel({
+  generate_key: defaultedField(booleanModel, false),
+  pbkdf2iters: defaultedField(integerModel({ min: 100000 }), 350000),
+  algorithm: defaultedField(literalModel(...algorithms), 'AES-256-GCM'),
+  passphrase: defaultedField(nullableModel(textModel({ min: 8 })), null),
+  key: defaultedField(key64, null),
+});
 
+/** The simulated part of the many properties; others are refused as unknown keys. */
 const common = {
   name: requiredField(datasetName),
   comments: defaultedField(textModel(), 'INHERIT'),
-  sync: defaultedField(orInherit('STANDARD', 'ALWAYS', 'DISABLED'), 'INHERIT'),
-  snapdev: notRequiredField(orInherit('HIDDEN', 'VISIBLE')),
-  compression: defaultedField(orInherit(...compressions), 'INHERIT'),
-  exec: defaultedField(orInherit('ON', 'OFF'), 'INHERIT'),
-  managedby: defaultedField(nonEmptyTextModel, 'INHERIT'),
-  quota_warning: defaultedField(percent, 'INHERIT'),
-  quota_critical: defaultedField(percent, 'INHERIT'),
-  refquota_warning: defaultedField(percent, 'INHERIT'),
-  refquota_critical: defaultedField(percent, 'INHERIT'),
-  reservation: notRequiredField(integerModel()),
-  refreservation: notRequiredField(integerModel()),
-  special_small_block_size: notRequiredField(countOrInherit),
-  copies: defaultedField(countOrInherit, 'INHERIT'),
-  snapdir: defaultedField(orInherit('DISABLED', 'VISIBLE', 'HIDDEN'), 'INHERIT'),
-  deduplication: defaultedField(orInherit('ON', 'VERIFY', 'OFF'), 'INHERIT'),
-  checksum: defaultedField(orInherit(...checksums), 'INHERIT'),
-  readonly: defaultedField(orInherit('ON', 'OFF'), 'INHERIT'),
-  share_type: defaultedField(literalModel('GENERIC', 'MULTIPROTOCOL', 'NFS', 'SMB', 'APPS'), 'GENERIC'),
+  readonly: defaultedField(literalModel('ON', 'OFF', 'INHERIT'), 'INHERIT'),
+  refreservation: optionalField(integerModel()),
   encryption_options: defaultedField(encryptionOptions, {
     generate_key: false,
     pbkdf2iters: 350000,
@@ -109,20 +67,12 @@ const common = {
   user_properties: defaultedField(listModel(userProperty), []),
   create_ancestors: defaultedField(booleanModel, false),
 };
-const filesystem = {
-  aclmode: notRequiredField(orInherit('PASSTHROUGH', 'RESTRICTED', 'DISCARD')),
-  acltype: notRequiredField(orInherit('OFF', 'NFSV4', 'POSIX')),
-  atime: notRequiredField(orInherit('ON', 'OFF')),
-  casesensitivity: notRequiredField(orInherit('SENSITIVE', 'INSENSITIVE')),
-  quota: notRequiredField(quota),
-  refquota: notRequiredField(quota),
-  recordsize: notRequiredField(textModel()),
-};
+const filesystem = { quota: optionalField(quota) };
 const volume = {
-  force_size: notRequiredField(booleanModel),
-  sparse: notRequiredField(booleanModel),
+  force_size: optionalField(booleanModel),
+  sparse: optionalField(booleanModel),
   volsize: requiredField(integerModel()),
-  volblocksize: notRequiredField(literalModel('512', '512B', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K')),
+  volblocksize: optionalField(literalModel('512', '512B', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K')),
 };
 
 /** `pool.dataset.create`: a filesystem or a volume. Arguments that fit neither get the errors of both. */
@@ -137,8 +87,6 @@ export const datasetCreateModel: ParameterModel = unionModel({
   ),
 });
 
-const createOnly = ['name', 'casesensitivity', 'share_type', 'sparse', 'volblocksize', 'encryption'];
-
 /** `pool.dataset.update`: every property that is not fixed at creation. */
 export const datasetUpdateModel: ParameterModel = partialModel(
   objectModel({
@@ -147,7 +95,7 @@ export const datasetUpdateModel: ParameterModel = partialModel(
     ...filesystem,
     user_properties_update: requiredField(listModel(userPropertyUpdate)),
   }),
-  [...createOnly, 'encryption_options', 'inherit_encryption'],
+  ['name', 'sparse', 'volblocksize', 'encryption', 'encryption_options', 'inherit_encryption', 'create_ancestors'],
   'PoolDatasetUpdate',
 );
 
@@ -176,19 +124,3 @@ export const datasetUnlockModel = objectModel({
 
 /** Options of `pool.dataset.lock`. */
 export const datasetLockModel = objectModel({ force_umount: defaultedField(booleanModel, false) });
-/** `zfs.resource.destroy`. */
-export const zfsResourceDestroyModel = objectModel({
-  path: requiredField(nonEmptyTextModel),
-  recursive: defaultedField(booleanModel, false),
-  all_snapshots: defaultedField(booleanModel, false),
-});
-
-/** `zfs.resource.query`. */
-export const zfsResourceQueryModel = objectModel({
-  paths: defaultedField(listModel(textModel()), []),
-  properties: defaultedField(nullableModel(listModel(textModel())), []),
-  get_user_properties: defaultedField(booleanModel, false),
-  get_source: defaultedField(booleanModel, true),
-  nest_results: defaultedField(booleanModel, false),
-  get_children: defaultedField(booleanModel, false),
-});

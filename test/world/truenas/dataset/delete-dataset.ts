@@ -10,20 +10,17 @@ import {
   zvolName,
   zvolPath,
 } from '../storage/dataset-files.ts';
-import { destroySnapshotsOf, snapshotsBlockingDeletion } from '../storage/snapshots.ts';
 import { devicesOf, shutDownVm, vmStateOf } from '../vm/vm-runtime.ts';
 import { getDataset } from './query-datasets.ts';
 
 /** `pool.dataset.delete`: true, or a CallError with ENOTEMPTY or EBUSY. */
-export async function deleteDataset(nas: NasState, id: string, { recursive }: { recursive: boolean }): Promise<true> {
+export function deleteDataset(nas: NasState, id: string, { recursive }: { recursive: boolean }): true {
   const below = childrenOf(nas, id);
   if (below.length > 0 && !recursive) {
     const message = `Failed to delete dataset: cannot destroy '${id}': filesystem has children`;
     throw new CallError(message, errnos.ENOTEMPTY);
   }
   const dataset = getDataset(nas, id);
-  const held = snapshotsBlockingDeletion(nas, [id, ...below.map((child) => child.id)], recursive);
-  if (held) throw held;
   if (dataset.type === 'FILESYSTEM') stopAttachedVms(nas, mountpointOf(id));
   if (!id.includes('/')) {
     throw new CallError(`Failed to delete dataset: cannot destroy '${id}': operation does not apply to pools`);
@@ -36,16 +33,15 @@ export async function deleteDataset(nas: NasState, id: string, { recursive }: { 
     const what = busy.type === 'VOLUME' ? `cannot destroy '${busy.id}': dataset is busy` : unmountError(busy);
     throw new CallError(`Failed to delete dataset: ${what}`, errnos.EBUSY);
   }
-  if (!busy && isWritable(nas, id)) await destroyTree(nas, dataset);
+  if (!busy && isWritable(nas, id)) destroyTree(nas, dataset);
   return true;
 }
 
 const unmountError = (dataset: NasDataset) => `cannot unmount '${mountpointOf(dataset.id)}': pool or dataset is busy`;
 
 /** Deletes a dataset with all descendants. */
-export async function destroyTree(nas: NasState, dataset: NasDataset): Promise<void> {
+export function destroyTree(nas: NasState, dataset: NasDataset): void {
   for (const one of [...childrenOf(nas, dataset.id).reverse(), dataset]) {
-    await destroySnapshotsOf(nas, one.id);
     removeDataset(nas, one);
     nas.events.emit({ collection: 'pool.dataset.query', msg: 'removed', id: one.id });
   }
@@ -59,7 +55,7 @@ function stopAttachedVms(nas: NasState, mountpoint: string): void {
   for (const vm of nas.vms.values()) {
     if (vmStateOf(nas, vm) !== 'RUNNING') continue;
     const isBelow = devicesOf(nas, vm).some(({ attributes }) => {
-      if (!['DISK', 'RAW', 'CDROM'].includes(String(attributes['dtype']))) return false;
+      if (!['DISK', 'CDROM'].includes(String(attributes['dtype']))) return false;
       const path = String(attributes['path'] ?? '');
       const at = path.startsWith('/dev/zvol/') ? mountpointOf(zvolName(path)) : path;
       return at === mountpoint || at.startsWith(`${mountpoint}/`);

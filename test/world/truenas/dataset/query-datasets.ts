@@ -15,12 +15,9 @@ export function getDataset(nas: NasState, id: string): NasDataset {
 }
 
 /** `pool.dataset.query`. */
-export async function queryDatasets(nas: NasState, filters: unknown, options: QueryOptions): Promise<unknown> {
+export function queryDatasets(nas: NasState, filters: unknown, options: QueryOptions): unknown {
   const space = computeSpace(nas);
-  const flat = options.extra['flat'] !== false;
-  const visible = [...nas.datasets.values()].filter(
-    ({ id }) => !systemDatasetPattern.test(id) && isImported(nas, id) && (flat || !id.includes('/')),
-  );
+  const visible = [...nas.datasets.values()].filter(({ id }) => !systemDatasetPattern.test(id) && isImported(nas, id));
   const entries = visible
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .map((dataset) => describeDatasetTree(nas, dataset, space, options.extra));
@@ -34,14 +31,10 @@ export function describeDatasetTree(
   space: ReadonlyMap<string, DatasetSpace>,
   extra: Entry = {},
 ): Entry {
-  const entry = describeDataset(nas, dataset, space.get(dataset.id) ?? noSpace, extra);
+  const entry = describeDataset(nas, dataset, space.get(dataset.id) ?? noSpace);
   const direct = childrenOf(nas, dataset.id).filter(
     ({ id }) => parentDatasetOf(id) === dataset.id && !systemDatasetPattern.test(id),
   );
-  if (extra['snapshots'] === true) {
-    const own = [...nas.snapshots.values()].filter((one) => one.dataset === dataset.id);
-    entry['snapshots'] = own.map(({ id, name }) => ({ id, name: id, snapshot_name: name, dataset: dataset.id }));
-  }
   if (extra['retrieve_children'] !== false) {
     entry['children'] = direct.map((child) => describeDatasetTree(nas, child, space, extra));
   }

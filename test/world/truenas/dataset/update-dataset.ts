@@ -13,9 +13,9 @@ import {
   volumeSize,
 } from '../storage/dataset-files.ts';
 import { applyProperties, applyUserProperties, systemDatasetPattern } from './dataset-properties.ts';
-import { userProperties } from './describe-dataset.ts';
+import { userPropertyKeys } from './describe-dataset.ts';
 import { describeDatasetTree } from './query-datasets.ts';
-import { validateRecordSize, validateVolumeSize } from './validate-dataset.ts';
+import { validateVolumeSize } from './validate-dataset.ts';
 
 /** `pool.dataset.update`. */
 export async function updateDataset(id: string, data: Entry, { nas }: CallContext): Promise<Entry> {
@@ -50,8 +50,6 @@ export async function updateDataset(id: string, data: Entry, { nas }: CallContex
   return updated;
 }
 
-const volumeInvalid = ['aclmode', 'acltype', 'atime', 'casesensitivity', 'quota', 'refquota', 'recordsize'];
-
 function checkVolumeUpdate(
   refusals: ArgumentErrors,
   dataset: NasDataset,
@@ -59,9 +57,7 @@ function checkVolumeUpdate(
   space: ReadonlyMap<string, DatasetSpace>,
 ): void {
   const schema = 'pool_dataset_update';
-  for (const key of volumeInvalid) {
-    if (key in data) refusals.add(`${schema}.${key}`, 'This field is not valid for VOLUME');
-  }
+  if ('quota' in data) refusals.add(`${schema}.quota`, 'This field is not valid for VOLUME');
   if (data['volsize'] === undefined) return;
   const own = space.get(dataset.id)?.used ?? 0;
   const above = space.get(parentDatasetOf(dataset.id) ?? '')?.available ?? 0;
@@ -73,10 +69,9 @@ function checkVolumeUpdate(
 }
 
 function checkFilesystemUpdate(refusals: ArgumentErrors, data: Entry): void {
-  for (const key of ['force_size', 'sparse', 'volsize', 'volblocksize']) {
+  for (const key of ['force_size', 'volsize']) {
     if (key in data) refusals.add(`pool_dataset_update.${key}`, 'This field is not valid for FILESYSTEM');
   }
-  validateRecordSize(refusals, 'pool_dataset_update', data);
 }
 
 function checkUserPropertyUpdate(refusals: ArgumentErrors, data: Entry): void {
@@ -102,6 +97,6 @@ function propertyChanges(nas: NasState, dataset: NasDataset, data: Entry): Entry
   const all = data['user_properties'] as Entry[] | undefined;
   if (!all?.length) return (data['user_properties_update'] as Entry[] | undefined) ?? [];
   const kept = new Set(all.map(({ key }) => String(key)));
-  const gone = Object.keys(userProperties(nas, dataset)).filter((key) => !kept.has(key));
+  const gone = userPropertyKeys(nas, dataset).filter((key) => !kept.has(key));
   return [...all, ...gone.map((key) => ({ key, remove: true }))];
 }

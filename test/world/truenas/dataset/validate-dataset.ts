@@ -9,11 +9,10 @@ import {
   isLocked,
   mountpointOf,
   parentDatasetOf,
-  poolNameOf,
 } from '../storage/dataset-files.ts';
 import { isDatasetName } from './dataset-parameters.ts';
 import { blockBytes, systemDatasetPattern } from './dataset-properties.ts';
-import { effectiveProperty } from './describe-dataset.ts';
+import { isReadOnly } from './describe-dataset.ts';
 
 /** Validates the name of a new dataset and returns its parent. */
 export function validateNewName(nas: NasState, data: Entry, name: string): NasDataset {
@@ -34,7 +33,7 @@ export function validateNewName(nas: NasState, data: Entry, name: string): NasDa
     } else if (!parent) {
       const kind = parentName.includes('/') && isImported(nas, parentName) ? 'Parent dataset' : 'zpool';
       refusals.add(at, `${kind} (${parentName}) does not exist.`);
-    } else if (effectiveProperty(nas, parent, 'readonly').raw === 'on') {
+    } else if (isReadOnly(nas, parent)) {
       refusals.add('pool_dataset_create.readonly', `Turn off readonly mode on ${parent.id} to create ${name}`);
     }
   }
@@ -46,51 +45,13 @@ export function validateNewName(nas: NasState, data: Entry, name: string): NasDa
   return parent;
 }
 
-/**
- * Validates the properties that only a filesystem or only a volume has. A volume without a block size gets the default.
- */
-export function validateType(
-  nas: NasState,
-  data: Entry,
-  parent: NasDataset,
-  space: ReadonlyMap<string, DatasetSpace>,
-): void {
+/** Validates the size of a volume. One without a block size gets the default. */
+export function validateType(data: Entry, parent: NasDataset, space: ReadonlyMap<string, DatasetSpace>): void {
+  if (data['type'] !== 'VOLUME') return;
   const refusals = new ArgumentErrors();
-  if (data['type'] === 'VOLUME') {
-    const isDraid = nas.pools.get(poolNameOf(parent.id))?.isDraid ?? false;
-    data['volblocksize'] ??= isDraid ? '128K' : '16K';
-    if (isDraid && blockBytes(data['volblocksize']) < 32 * 1024) {
-      const message = 'Volume block size must be greater than or equal to 32K for dRAID pools';
-      refusals.add('pool_dataset_create.volblocksize', message);
-    }
-    validateVolumeSize(refusals, 'pool_dataset_create', data, space.get(parent.id)?.available ?? 0);
-  } else {
-    const raw = (key: string) => {
-      const given = data[key];
-      return given && given !== 'INHERIT' ? String(given).toLowerCase() : effectiveProperty(nas, parent, key).raw;
-    };
-    checkAcl(refusals, 'pool_dataset_create', raw('acltype'), raw('aclmode'));
-    validateRecordSize(refusals, 'pool_dataset_create', data);
-  }
+  data['volblocksize'] ??= '16K';
+  validateVolumeSize(refusals, 'pool_dataset_create', data, space.get(parent.id)?.available ?? 0);
   refusals.check();
-}
-
-function checkAcl(refusals: ArgumentErrors, schema: string, type: string, mode: string): void {
-  if (type !== 'nfsv4' && mode !== 'discard') {
-    refusals.add(`${schema}.aclmode`, 'Must be set to DISCARD when acltype is POSIX or OFF');
-  } else if (type === 'nfsv4' && mode === 'discard') {
-    refusals.add(`${schema}.aclmode`, 'DISCARD aclmode may not be set for NFSv4 acl type');
-  }
-}
-
-const recordSizes = ['512', '512B', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K', '256K', '512K', '1M'];
-
-/** Validates `recordsize`. */
-export function validateRecordSize(refusals: ArgumentErrors, schema: string, data: Entry): void {
-  const size = data['recordsize'];
-  if (size && size !== 'INHERIT' && ![...recordSizes, '2M', '4M', '8M', '16M'].includes(String(size))) {
-    refusals.add(`${schema}.recordsize`, `'${size}' is an invalid recordsize.`);
-  }
 }
 
 /** The 80 % rule and the multiple of the block size. */

@@ -3,7 +3,7 @@ import type { Fault } from '../../faults/call-interceptor.ts';
 import { hasAnyRole } from '../auth/roles.ts';
 import { elapsedWorldMilliseconds, type NasState, sleepInWorldTime, trueNasSimulatorName } from '../nas-state.ts';
 import type { ClientConnection } from '../protocol/client-connection.ts';
-import type { RpcRequest } from '../protocol/wire-format.ts';
+import { errorReply, missingMethodReply, type RpcRequest, resultReply } from '../protocol/json-rpc.ts';
 import { offersMethod } from '../versions.ts';
 import { CallError, errnos, PythonException } from './errors.ts';
 import type { QueuedJob } from './job-queue.ts';
@@ -46,8 +46,7 @@ export class MethodDispatcher {
       client.cut();
       return;
     }
-    const answer =
-      fault?.kind === 'error' ? toFaultReply(client, id, fault) : await this.#answer(client, request, signal);
+    const answer = fault?.kind === 'error' ? this.#faultReply(id, fault) : await this.#answer(client, request, signal);
     if (await applyFaultAfterCall(fault, this.#nas.signal)) {
       client.cut();
       return;
@@ -56,28 +55,31 @@ export class MethodDispatcher {
     if (id !== undefined && !signal.aborted) client.send(answer);
   }
 
+  /** An injected error: a whole JSON-RPC error object as `body`, or a CallError of this errno or its name and text. */
+  #faultReply(id: RpcRequest['id'], { body, code, status }: Extract<Fault, { kind: 'error' }>): object {
+    if (isPlainObject(body) && typeof body['code'] === 'number') return { jsonrpc: '2.0', error: body, id: id ?? null };
+    const named = Object.entries(errnos).find(([name]) => name === code)?.[1];
+    const text = typeof body === 'string' ? body : 'Something went wrong';
+    return errorReply(id, new CallError(text, status ?? named ?? errnos.EFAULT), this.#nas.version.traceHasFrames);
+  }
+
   async #answer(
     client: ClientConnection,
     { id, method: name, params }: RpcRequest,
     signal: AbortSignal,
   ): Promise<object> {
     const method = this.#offered(client, name);
-    if (!method) return client.wire.missing(id, name, this.#hasService(client, name));
+    if (!method) return missingMethodReply(id);
     try {
       if (!isJobMethod(method)) await delayByLatency(this.#nas, name, signal);
-      return client.wire.result(id, await this.#call(method, params, this.context(client, signal, id)));
+      return resultReply(id, await this.#call(method, params, this.context(client, signal, id)));
     } catch (error) {
-      return client.wire.failure(id, error);
+      return errorReply(id, error, this.#nas.version.traceHasFrames);
     }
   }
 
   #offered(client: ClientConnection, name: string): ApiMethod | undefined {
     return offersMethod(this.#nas.version, client.endpoint, name) ? this.#methods.get(name) : undefined;
-  }
-
-  #hasService(client: ClientConnection, method: string): boolean {
-    const service = method.slice(0, method.lastIndexOf('.') + 1);
-    return [...this.#methods.keys()].some((name) => name.startsWith(service) && this.#offered(client, name));
   }
 
   /** The context of a method call. */
@@ -108,7 +110,7 @@ export class MethodDispatcher {
     const args = parseMethodArguments(method.parameters, params);
     if (!isJobMethod(method)) return await method.run(args, context);
     const job = this.startJob(method, args, context);
-    if (context.client.options.legacy_jobs || context.client.wire.answersJobsAtOnce) return job.id;
+    if (context.client.options.legacy_jobs) return job.id;
     await job.ended;
     if (job.failure !== undefined) throw job.failure;
     return job.result;
@@ -171,18 +173,4 @@ export class MethodDispatcher {
 /** The recorded arguments of a call. Secrets of a login are removed. */
 function interceptedDetails({ method, params }: RpcRequest): unknown {
   return method.startsWith('auth.') ? undefined : params;
-}
-
-/** An injected error: a whole JSON-RPC error object as `body`, or a CallError of this errno or its name and text. */
-function toFaultReply(
-  { wire }: ClientConnection,
-  id: RpcRequest['id'],
-  fault: Extract<Fault, { kind: 'error' }>,
-): object {
-  const { body, code, status } = fault;
-  const whole = isPlainObject(body) ? wire.madeUp(id, body) : undefined;
-  if (whole) return whole;
-  const named = Object.entries(errnos).find(([name]) => name === code)?.[1];
-  const text = typeof body === 'string' ? body : 'Something went wrong';
-  return wire.failure(id, new CallError(text, status ?? named ?? errnos.EFAULT));
 }

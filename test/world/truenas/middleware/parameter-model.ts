@@ -5,10 +5,6 @@ import { type ArgumentError, ArgumentsError, errnos } from './errors.ts';
  * (no "5" for 5), unknown keys are refused, strings have at most 1024 characters unless stated otherwise.
  */
 export interface ParameterModel {
-  /** The name of a union member in the path of an error, as pydantic writes it, e.g. `constrained-int`. */
-  readonly tag?: string;
-  /** The members of a union. */
-  readonly members?: Readonly<Record<string, ParameterModel>>;
   read(value: unknown, path: string, refusals: ArgumentError[]): unknown;
 }
 
@@ -34,22 +30,12 @@ export const defaultedField = (model: ParameterModel, fallback: unknown): ModelF
 });
 /** An optional key without a default, as in the models of updates, where every key is optional. */
 export const optionalField = (model: ParameterModel): ModelField => ({ model, presence: 'optional' });
-/**
- * The same for a single key. The middleware writes that as a union with a class of its own, which shows in the paths of
- * errors (api/base/model.py, `NotRequired`).
- */
-export const notRequiredField = (inner: ParameterModel): ModelField =>
-  optionalField(
-    unionModel({ ...(inner.members ?? { [inner.tag ?? 'model']: inner }), 'is-instance[_NotRequired]': absent }),
-  );
-
 const addArgumentError = (refusals: ArgumentError[], path: string, message: string): undefined => {
   refusals.push([path, message, errnos.EINVAL]);
   return undefined;
 };
 
-const model = (accepts: (value: unknown) => boolean, message: string, tag?: string): ParameterModel => ({
-  ...(tag === undefined ? {} : { tag }),
+const model = (accepts: (value: unknown) => boolean, message: string): ParameterModel => ({
   read: (value, path, refusals) => (accepts(value) ? value : addArgumentError(refusals, path, message)),
 });
 
@@ -57,10 +43,7 @@ const model = (accepts: (value: unknown) => boolean, message: string, tag?: stri
 export const booleanModel: ParameterModel = model(
   (value) => typeof value === 'boolean',
   'Input should be a valid boolean',
-  'bool',
 );
-/** A model that no JSON value matches. */
-const absent: ParameterModel = model(() => false, 'Input should be an instance of _NotRequired');
 /** Any object. */
 export const dictionaryModel: ParameterModel = model(isPlainObject, 'Input should be a valid dictionary');
 
@@ -75,7 +58,6 @@ export interface TextLimits {
 export function textModel({ min = 0, max = 1024, pattern }: TextLimits = {}): ParameterModel {
   const expression = pattern === undefined ? undefined : new RegExp(pattern);
   return {
-    tag: 'constrained-str',
     read(value, path, refusals) {
       if (typeof value !== 'string') return addArgumentError(refusals, path, 'Input should be a valid string');
       const length = [...value].length;
@@ -94,7 +76,6 @@ export const nonEmptyTextModel: ParameterModel = textModel({ min: 1 });
 /** An integer. */
 export function integerModel({ min, max }: { readonly min?: number; readonly max?: number } = {}): ParameterModel {
   return {
-    tag: min === undefined && max === undefined ? 'int' : 'constrained-int',
     read(value, path, refusals) {
       if (typeof value !== 'number' || !Number.isInteger(value)) {
         return addArgumentError(refusals, path, 'Input should be a valid integer');
@@ -114,7 +95,7 @@ export function literalModel(...values: readonly (string | number | null)[]): Pa
     typeof value === 'string' ? `'${value}'` : value === null ? 'None' : String(value),
   );
   const list = shown.length > 1 ? `${shown.slice(0, -1).join(', ')} or ${shown.at(-1)}` : shown.join('');
-  return model((value) => values.includes(value as string), `Input should be ${list}`, `literal[${shown.join(',')}]`);
+  return model((value) => values.includes(value as string), `Input should be ${list}`);
 }
 
 /** Null, or a value of `inner`. */
@@ -196,7 +177,6 @@ export function taggedUnionModel(key: string, models: Readonly<Record<string, Pa
 /** A plain union: the first match. Without a match, the errors of all members, each below its name. */
 export function unionModel(models: Readonly<Record<string, ParameterModel>>): ParameterModel {
   return {
-    members: models,
     read(value, path, refusals) {
       const all: ArgumentError[] = [];
       for (const [name, inner] of Object.entries(models)) {

@@ -1,4 +1,4 @@
-import { noMatchFound, PythonException } from './errors.ts';
+import { noMatchFound } from './errors.ts';
 import {
   booleanModel,
   defaultedField,
@@ -7,10 +7,9 @@ import {
   isPlainObject,
   listModel,
   type MethodParameter,
-  nonEmptyTextModel,
   objectModel,
+  requiredField,
   type ParameterModel,
-  refinedModel,
   textModel,
 } from './parameter-model.ts';
 
@@ -20,12 +19,9 @@ export type Entry = Record<string, unknown>;
 /** The second parameter of a query. */
 export interface QueryOptions {
   readonly extra: Record<string, unknown>;
-  readonly order_by: readonly string[];
-  readonly select: readonly (string | [string, string])[];
+  readonly select: readonly string[];
   readonly count: boolean;
   readonly get: boolean;
-  readonly offset: number;
-  readonly limit: number;
 }
 
 type Filter = readonly [string, string, unknown] | readonly ['OR', readonly unknown[]];
@@ -33,11 +29,6 @@ type Filter = readonly [string, string, unknown] | readonly ['OR', readonly unkn
 const operators: Readonly<Record<string, (left: unknown, right: unknown) => boolean>> = {
   '=': (left, right) => same(left, right),
   '!=': (left, right) => !same(left, right),
-  '>': (left, right) => compare(left, right) > 0,
-  '>=': (left, right) => compare(left, right) >= 0,
-  '<': (left, right) => compare(left, right) < 0,
-  '<=': (left, right) => compare(left, right) <= 0,
-  '~': (left, right) => new RegExp(`^(?:${String(right)})`).test(left === null ? '' : String(left)),
   in: (left, right) => contains(right, left),
   nin: (left, right) => left !== null && !contains(right, left),
   rin: (left, right) => left !== null && contains(left, right),
@@ -50,13 +41,9 @@ const operators: Readonly<Record<string, (left: unknown, right: unknown) => bool
 
 const optionsModel = objectModel({
   extra: defaultedField(dictionaryModel, {}),
-  order_by: defaultedField(listModel(textModel()), []),
-  select: defaultedField(listModel({ read: (value) => value }), []),
+  select: defaultedField(listModel(textModel()), []),
   count: defaultedField(booleanModel, false),
   get: defaultedField(booleanModel, false),
-  offset: defaultedField(integerModel(), 0),
-  limit: defaultedField(integerModel(), 0),
-  force_sql_filters: defaultedField(booleanModel, false),
 });
 const filtersModel: ParameterModel = {
   read(value, path, refusals) {
@@ -71,40 +58,22 @@ const filtersModel: ParameterModel = {
 /** The two parameters of every `*.query`. */
 export const queryParameters: readonly MethodParameter[] = [
   { name: 'filters', field: defaultedField(filtersModel, []) },
-  {
-    name: 'options',
-    field: defaultedField(
-      refinedModel(
-        optionsModel,
-        (options) => !(isPlainObject(options) && options['get'] === true && Number(options['limit']) > 1),
-        'Invalid options combination. `get` implies a single result.',
-      ),
-      { extra: {}, order_by: [], select: [], count: false, get: false, offset: 0, limit: 0, force_sql_filters: false },
-    ),
-  },
+  { name: 'options', field: defaultedField(optionsModel, { extra: {}, select: [], count: false, get: false }) },
 ];
 
 /** `get_instance(id, options)` of a CRUD namespace. */
-export const instanceParameters = (id: ParameterModel = integerModel()): readonly MethodParameter[] => [
-  { name: 'id', field: { model: id, presence: 'required' } },
+export const instanceParameters: readonly MethodParameter[] = [
+  { name: 'id', field: requiredField(integerModel()) },
   { name: 'options', field: defaultedField(optionsModel, { extra: {} }) },
 ];
-/** The id of an object that is known by name. */
-export const textId: ParameterModel = nonEmptyTextModel;
-
-/** Filters, orders, selects and pages a list (middleware: utils/filter_list.py). */
+/** Filters a list, and selects fields (middleware: utils/filter_list.py). Orders and pages are not simulated. */
 export function applyQuery(entries: readonly Entry[], filters: unknown, options: QueryOptions): unknown {
   let result = entries.filter((entry) => (filters as Filter[]).every((filter) => matches(entry, filter)));
   if (options.count) return result.length;
-  for (const order of options.order_by) result = inOrder(result, order);
   if (options.select.length > 0) result = result.map((entry) => selected(entry, options.select));
-  if (options.get) {
-    const first = result[0];
-    if (first === undefined) throw noMatchFound();
-    return first;
-  }
-  const from = result.slice(options.offset);
-  return options.limit > 0 ? from.slice(0, options.limit) : from;
+  if (!options.get) return result;
+  if (result[0] === undefined) throw noMatchFound();
+  return result[0];
 }
 
 function filterProblem(filters: readonly unknown[], depth = 0): string | undefined {
@@ -121,7 +90,7 @@ function filterProblem(filters: readonly unknown[], depth = 0): string | undefin
         if (complaint) return complaint;
       }
     } else if (filter.length !== 3) return `Invalid filter ${JSON.stringify(filter)}`;
-    else if (!Object.hasOwn(operators, operatorOf(String(filter[1])))) return `Invalid operation: ${filter[1]}`;
+    else if (!Object.hasOwn(operators, String(filter[1]))) return `Invalid operation: ${filter[1]}`;
   }
   return undefined;
 }
@@ -135,52 +104,15 @@ function matches(entry: Entry, filter: Filter): boolean {
     );
   }
   const [name, operator, value] = filter;
-  return matchesAt(entry, pathParts(name), operator, value);
-}
-
-function matchesAt(current: unknown, path: readonly string[], operator: string, value: unknown): boolean {
-  const [head, ...rest] = path;
-  if (head === undefined) return compareValues(current, operator, value);
-  if (Array.isArray(current)) {
-    if (head === '*') return current.some((item) => matchesAt(item, rest, operator, value));
-    if (!/^\d+$/.test(head)) {
-      throw new PythonException('ValueError', `${head}: must be array index or wildcard character`);
-    }
-    return matchesAt(current[Number(head)] ?? null, rest, operator, value);
-  }
-  if (!isPlainObject(current) || !(head in current)) return false;
-  return matchesAt(current[head], rest, operator, value);
-}
-
-function compareValues(left: unknown, operator: string, right: unknown): boolean {
-  const fold = operator.startsWith('C') ? foldCase : (value: unknown) => value;
-  const run = operators[operatorOf(operator)];
-  if (!run) throw new PythonException('ValueError', `Invalid operation: ${operator}`);
-  return run(fold(left), fold(right));
-}
-
-function inOrder(entries: readonly Entry[], order: string): Entry[] {
-  const nulls = /^nulls_(first|last):/.exec(order);
-  const rest = nulls ? order.slice(nulls[0].length) : order;
-  const path = pathParts(rest.replace(/^-/, ''));
-  const sign = rest.startsWith('-') ? -1 : 1;
-  const withKey = entries.map((entry) => ({ entry, key: at(entry, path) }));
-  const sortable = nulls ? withKey.filter(({ key }) => key !== null && key !== undefined) : withKey;
-  const without = nulls ? withKey.filter(({ key }) => key === null || key === undefined) : [];
-  const sorted = [...sortable].sort((a, b) => sign * compare(a.key, b.key));
-  return (nulls?.[1] === 'first' ? [...without, ...sorted] : [...sorted, ...without]).map(({ entry }) => entry);
+  const left = at(entry, pathParts(name));
+  return left !== undefined && (operators[operator]?.(left, value) ?? false);
 }
 
 function selected(entry: Entry, select: QueryOptions['select']): Entry {
   const result: Entry = {};
-  for (const item of select) {
-    const [path, as] = typeof item === 'string' ? [item, undefined] : item;
+  for (const path of select) {
     const value = at(entry, pathParts(path));
     if (value === undefined) continue;
-    if (as !== undefined) {
-      result[as] = value;
-      continue;
-    }
     const keys = pathParts(path);
     const last = keys.pop();
     let target = result;
@@ -193,24 +125,13 @@ function selected(entry: Entry, select: QueryOptions['select']): Entry {
   return result;
 }
 
-const operatorOf = (operator: string) => (operator.startsWith('C') ? operator.slice(1) : operator);
 /** Dots separate, `\.` is a dot. */
 const pathParts = (path: string) => path.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'));
 const at = (entry: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((current, key) => (isPlainObject(current) ? current[key] : undefined), entry);
 
-function foldCase(value: unknown): unknown {
-  if (typeof value === 'string') return value.toLowerCase();
-  return Array.isArray(value) ? value.map(foldCase) : value;
-}
-
 function same(left: unknown, right: unknown): boolean {
   return left === right || JSON.stringify(left) === JSON.stringify(right);
-}
-
-function compare(left: unknown, right: unknown): number {
-  if (typeof left === 'number' && typeof right === 'number') return left - right;
-  return String(left) < String(right) ? -1 : String(left) > String(right) ? 1 : 0;
 }
 
 function contains(container: unknown, item: unknown): boolean {

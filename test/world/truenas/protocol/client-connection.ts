@@ -5,25 +5,21 @@ import type { ScramChallenge } from '../auth/scram.ts';
 import type { NasUser } from '../nas-state.ts';
 import type { TrueNasRelease } from '../versions.ts';
 import type { CollectionEvent } from './collection-events.ts';
-import { createJsonRpcWireFormat } from './json-rpc.ts';
-import type { WireFormat } from './wire-format.ts';
 
 /** The user of a connection. */
 export interface ClientIdentity {
   readonly user: NasUser;
   readonly roles: ReadonlySet<string>;
-  readonly kind: 'API_KEY' | 'LOGIN_PASSWORD' | 'LOGIN_TWOFACTOR' | 'TOKEN';
-  readonly since: Date;
+  readonly kind: 'API_KEY' | 'TOKEN';
 }
 
 /** A user as a logged-in identity. */
 export function clientIdentityOf(version: TrueNasRelease, user: NasUser, kind: ClientIdentity['kind']): ClientIdentity {
-  return { user, roles: expandRoles(version, user.roles), kind, since: new Date() };
+  return { user, roles: expandRoles(version, user.roles), kind };
 }
 
 /** The role that a subscription needs, by collection. `core.get_jobs` needs none: users see their own jobs. */
 const collectionRoles: Readonly<Record<string, readonly string[]>> = {
-  'alert.list': ['ALERT_LIST_READ'],
   'core.get_jobs': [],
   'interface.query': ['NETWORK_INTERFACE_READ'],
   'pool.dataset.query': ['DATASET_READ'],
@@ -34,34 +30,24 @@ const collectionRoles: Readonly<Record<string, readonly string[]>> = {
 
 /** One connection, or one upload: identity, options and subscriptions. All of it ends with the connection. */
 export class ClientConnection {
-  readonly id = randomUUID();
   readonly address: string;
   /** Whether the login treats the connection as TLS. */
   readonly isSecure: boolean;
   readonly endpoint: string;
   identity: ClientIdentity | undefined;
-  /** The user whose second factor is pending. */
-  awaitsOneTimePassword: NasUser | undefined;
   /** A SCRAM login between its two messages. */
   challenge: ScramChallenge | undefined;
   options = { legacy_jobs: true, private_methods: false, py_exceptions: false };
-  /** The protocol of this connection. */
-  readonly wire: WireFormat;
   readonly #socket: WebSocket | undefined;
   readonly #subscriptions = new Map<string, string>();
   /** Set when the session has expired: the next message is refused. */
   expired = false;
 
-  constructor(
-    peer: { address: string; isSecure: boolean; endpoint: string },
-    socket?: WebSocket,
-    wire = createJsonRpcWireFormat(true),
-  ) {
+  constructor(peer: { address: string; isSecure: boolean; endpoint: string }, socket?: WebSocket) {
     this.address = peer.address;
     this.isSecure = peer.isSecure;
     this.endpoint = peer.endpoint;
     this.#socket = socket;
-    this.wire = wire;
   }
 
   get isFullAdmin(): boolean {
@@ -76,8 +62,9 @@ export class ClientConnection {
     return wanted?.length === 0 || hasAnyRole(roles, wanted ?? []);
   }
 
-  /** The id of the subscription, which the caller may choose. */
-  subscribe(collection: string, id: string = randomUUID()): string {
+  /** The id of the subscription. */
+  subscribe(collection: string): string {
+    const id = randomUUID();
     this.#subscriptions.set(id, collection);
     return id;
   }
@@ -91,7 +78,7 @@ export class ClientConnection {
     const wanted = [...this.#subscriptions.values()].some((name) => name === collection || name === '*');
     const isOwnersOnly = collection === 'core.get_jobs' && !this.isFullAdmin;
     if (!wanted || (isOwnersOnly && owner !== this.identity?.user.name)) return;
-    this.send(this.wire.event({ collection, ...event }));
+    this.send({ jsonrpc: '2.0', method: 'collection_update', params: { collection, ...event } });
   }
 
   send(message: unknown): void {

@@ -1,6 +1,5 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,17 +12,12 @@ import { delayByLatency } from '../middleware/method-latency.ts';
 import {
   booleanModel,
   defaultedField,
-  integerModel,
   listModel,
   nonEmptyTextModel,
-  objectModel,
   requiredField,
 } from '../middleware/parameter-model.ts';
 import { type NasState, sleepInWorldTime, trueNasSimulatorName } from '../nas-state.ts';
 import { realPath } from '../storage/dataset-files.ts';
-import { dumpState } from '../test-controls/state-dump.ts';
-import { getVm } from '../vm/vm-records.ts';
-import { vmNameOf } from '../vm/vm-runtime.ts';
 
 /** Simulated seconds in which the output of a job must be fetched. */
 const pickUpSeconds = { straight: 60, buffered: 3600 };
@@ -31,13 +25,7 @@ const pickUpSeconds = { straight: 60, buffered: 3600 };
 const minimumPickUpMilliseconds = 1000;
 const pipeBytes = 65536;
 
-const saveOptions = objectModel({
-  secretseed: defaultedField(booleanModel, false),
-  pool_keys: defaultedField(booleanModel, false),
-  root_authorized_keys: defaultedField(booleanModel, false),
-});
-
-/** `core.download`, and the jobs with output. Called in any other way these are refused. */
+/** `core.download`, and the job with output. Called in any other way it is refused. */
 export const downloadMethods: readonly ApiMethod[] = [
   {
     name: 'core.download',
@@ -57,28 +45,6 @@ export const downloadMethods: readonly ApiMethod[] = [
     access: ['FULL_ADMIN'],
     job: { writes: true },
     work: ([path], { nas }, _job, { output }) => sendFile(realPath(nas, String(path)), String(path), output),
-  },
-  {
-    // The real output is a database, or an archive of it; here only the download is simulated.
-    name: 'config.save',
-    parameters: [{ name: 'options', field: defaultedField(saveOptions, {}) }],
-    access: ['FULL_ADMIN'],
-    job: { writes: true },
-    work: async (_, { nas }, _job, { output }) => {
-      const { vms, devices } = dumpState(nas);
-      output?.end(JSON.stringify({ vms, devices }));
-      return null;
-    },
-  },
-  {
-    name: 'vm.log_file_download',
-    parameters: [{ name: 'id', field: requiredField(integerModel()) }],
-    access: ['VM_READ'],
-    job: { writes: true },
-    work: ([id], { nas }, _job, { output }) => {
-      const name = `${Number(id)}_${vmNameOf(getVm(nas, id))}.log`;
-      return sendFile(join(nas.folder, 'log', name), `/var/log/libvirt/qemu/${name}`, output);
-    },
   },
 ];
 

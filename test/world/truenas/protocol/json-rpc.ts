@@ -1,8 +1,22 @@
 import { ArgumentsError, CallError, errnoName, errnos, PythonException } from '../middleware/errors.ts';
-import { type FrameReading, parseFrame, type RpcRequest, type WireFormat } from './wire-format.ts';
+
+/** A call as received. */
+export interface RpcRequest {
+  /** `undefined`: a notification, which is never answered. */
+  readonly id: string | number | null | undefined;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** The result of a frame: a request, an immediate answer, nothing, or the end of the connection. */
+export type FrameReading =
+  | { readonly kind: 'request'; readonly request: RpcRequest }
+  | { readonly kind: 'answer'; readonly answer: object }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'close'; readonly code: number; readonly reason: string };
 
 /** The error codes of JSON-RPC, and those of TrueNAS from -32000 on. */
-export const jsonRpcCodes = {
+const codes = {
   invalidJson: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
@@ -11,31 +25,33 @@ export const jsonRpcCodes = {
   callError: -32001,
 } as const;
 
-/** JSON-RPC 2.0 as the middleware speaks it (api/base/server/ws_handler/rpc.py). Since 26 a trace has no frames. */
-export const createJsonRpcWireFormat = (hasFrames: boolean): WireFormat => ({
-  read: (text, client) => readFrame(text, client.identity !== undefined),
-  result: (id, value) => ({ jsonrpc: '2.0', result: value ?? null, id }),
-  failure: (id, error) => toFailure(id, error, hasFrames),
-  missing: (id) => failure(id, jsonRpcCodes.methodNotFound, 'Method does not exist'),
-  tooMany: (id, held) =>
-    failure(id, jsonRpcCodes.tooManyCalls, `Maximum number of concurrent calls (${held}) has exceeded`),
-  madeUp: (id, error) => (typeof error['code'] === 'number' ? { jsonrpc: '2.0', error, id: id ?? null } : undefined),
-  event: (params) => ({ jsonrpc: '2.0', method: 'collection_update', params }),
-  answersJobsAtOnce: false,
-});
+/** Characters of a frame, without and with a login. */
+const limits = { anonymous: 8192, known: 65536 };
 
-function readFrame(text: string, isLoggedIn: boolean): FrameReading {
-  const frame = parseFrame(text, isLoggedIn);
-  if (frame.kind === 'close') return frame;
-  if (frame.kind === 'broken') return immediateError(null, jsonRpcCodes.invalidJson, frame.why);
-  return toRequest(frame.message);
+/** Parses one text frame of JSON-RPC 2.0 as the middleware does (api/base/server/ws_handler/rpc.py). */
+export function readFrame(text: string, isLoggedIn: boolean): FrameReading {
+  const length = [...text].length;
+  if (!isLoggedIn && length > limits.anonymous) {
+    return { kind: 'close', code: 1007, reason: 'Anonymous connection max message length is 8 kB' };
+  }
+  if (length > limits.known) return { kind: 'close', code: 1009, reason: 'Max message length is 64 kB' };
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch (error) {
+    return immediateError(null, codes.invalidJson, error instanceof Error ? error.message : String(error));
+  }
+  if (Array.isArray(message))
+    return immediateError(null, codes.invalidJson, 'Batch messages are not supported at this time');
+  if (typeof message !== 'object' || message === null)
+    return immediateError(null, codes.invalidJson, 'Invalid Message Format');
+  return toRequest(message as Record<string, unknown>);
 }
 
 function toRequest(message: Record<string, unknown>): FrameReading {
   const { id, method, params = [] } = message;
   const complaint = envelopeProblem(message);
-  if (complaint)
-    return 'id' in message ? immediateError(id, jsonRpcCodes.invalidRequest, complaint) : { kind: 'nothing' };
+  if (complaint) return 'id' in message ? immediateError(id, codes.invalidRequest, complaint) : { kind: 'nothing' };
   const request = { id: id as RpcRequest['id'], method: String(method), params: params as unknown[] };
   return { kind: 'request', request };
 }
@@ -52,45 +68,56 @@ function envelopeProblem(message: Record<string, unknown>): string | undefined {
   return 'params' in message && !Array.isArray(message['params']) ? "'params' member must be of type array" : undefined;
 }
 
-function immediateError(id: unknown, code: number, message: string): FrameReading {
-  return { kind: 'answer', answer: failure(id, code, message) };
-}
+const immediateError = (id: unknown, code: number, message: string): FrameReading => ({
+  kind: 'answer',
+  answer: failure(id, code, message),
+});
 
 function failure(id: unknown, code: number, message: string, data?: object): object {
   return { jsonrpc: '2.0', error: { code, message, ...(data ? { data } : {}) }, id: id ?? null };
 }
 
-function toFailure(id: unknown, error: unknown, hasFrames: boolean): object {
+export const resultReply = (id: RpcRequest['id'], value: unknown): object => ({
+  jsonrpc: '2.0',
+  result: value ?? null,
+  id,
+});
+
+/** The answer to an unknown method. */
+export const missingMethodReply = (id: RpcRequest['id']): object =>
+  failure(id, codes.methodNotFound, 'Method does not exist');
+
+/** The answer to a call beyond the queue's limit. */
+export const tooManyCallsReply = (id: RpcRequest['id'], held: number): object =>
+  failure(id, codes.tooManyCalls, `Maximum number of concurrent calls (${held}) has exceeded`);
+
+/** The answer for an error that a method threw. Since 26 its trace has no frames. */
+export function errorReply(id: RpcRequest['id'], error: unknown, hasFrames: boolean): object {
   if (error instanceof ArgumentsError) {
     const data = describe(errnos.EINVAL, error.reason, error.refusals, error.name, hasFrames);
-    return failure(id, jsonRpcCodes.invalidParams, 'Invalid params', data);
+    return failure(id, codes.invalidParams, 'Invalid params', data);
   }
   if (error instanceof CallError) {
     const data = describe(error.errno, error.reason, error.extra, 'CallError', hasFrames);
-    return failure(id, jsonRpcCodes.callError, 'Method call error', data);
+    return failure(id, codes.callError, 'Method call error', data);
   }
-  const raw = toRawException(error);
+  const raw = toPythonException(error);
   const data = describe(errnos.EINVAL, raw.message || raw.repr, null, raw.name, hasFrames);
-  return failure(id, jsonRpcCodes.callError, 'Method call error', data);
+  return failure(id, codes.callError, 'Method call error', data);
 }
 
 function describe(errno: number, reason: string, extra: unknown, name: string, hasFrames: boolean): object {
-  const fingerprint = traceOf(name, reason, hasFrames);
-  return { error: errno, errname: errnoName(errno), reason, trace: fingerprint, extra };
-}
-
-/** The `trace` of an error. */
-export function traceOf(name: string, reason: string, hasFrames: boolean): object {
-  return {
+  const trace = {
     class: name,
     ...(hasFrames ? { frames: [] } : {}),
     formatted: `Traceback (most recent call last):\n${name}: ${reason}\n`,
     repr: `${name}(${JSON.stringify(reason)})`,
   };
+  return { error: errno, errname: errnoName(errno), reason, trace, extra };
 }
 
 /** A thrown value that is not one of the middleware's errors. */
-export function toRawException(error: unknown): PythonException {
+function toPythonException(error: unknown): PythonException {
   if (error instanceof PythonException) return error;
   return error instanceof Error
     ? new PythonException(error.name, error.message)

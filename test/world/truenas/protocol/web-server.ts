@@ -1,26 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import {
-  type AddressInfo,
-  BlockList,
-  createServer as createTcpServer,
-  isIPv6,
-  type Server,
-  type Socket,
-} from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { WebSocketServer } from 'ws';
 import type { MethodDispatcher } from '../middleware/dispatcher.ts';
 import type { NasState } from '../nas-state.ts';
 import { ClientConnection } from './client-connection.ts';
-import { createDdpWireFormat } from './ddp.ts';
 import { serveDownload } from './download.ts';
-import { createJsonRpcWireFormat } from './json-rpc.ts';
 import { serveUpload } from './upload.ts';
 import { serveWebSocketSession } from './websocket-session.ts';
-import type { WireFormat } from './wire-format.ts';
 
 /** The web server and the middleware behind it. */
 export interface TrueNasWebServer {
@@ -75,8 +65,8 @@ export async function startTrueNasWebServer(
   };
 
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const door = protocolAt(nas, request.url ?? '');
-    if (!life || !door) {
+    const endpoint = endpointAt(nas, request.url ?? '');
+    if (!life || endpoint === undefined) {
       socket.end(`HTTP/1.1 ${life ? '404 Not Found' : '502 Bad Gateway'}\r\nConnection: close\r\n\r\n`);
       return;
     }
@@ -84,16 +74,12 @@ export async function startTrueNasWebServer(
     const peer = {
       address: request.socket.remoteAddress ?? '',
       isSecure: request.socket instanceof TLSSocket,
-      endpoint: door.endpoint,
+      endpoint,
     };
     upgrades.handleUpgrade(request, socket, head, (webSocket) => {
       // Only at this point: the upgrade of the socket clears its timeout.
       request.socket.setTimeout(options.idleSeconds * 1000, () => request.socket.destroy());
-      const client = new ClientConnection(peer, webSocket, door.wire);
-      if (!isAllowed(nas.allowed, peer.address)) {
-        client.close(1008, 'You are not allowed to access this resource');
-        return;
-      }
+      const client = new ClientConnection(peer, webSocket);
       clients.add(client);
       webSocket.on('close', () => clients.delete(client));
       serveWebSocketSession(nas, dispatcher, webSocket, client, signal);
@@ -136,28 +122,10 @@ export async function startTrueNasWebServer(
   };
 }
 
-/** Whether an address is in the list, directly or through a network. */
-function isAllowed(allowed: readonly string[], address: string): boolean {
-  if (allowed.length === 0) return true;
-  const list = new BlockList();
-  for (const entry of allowed) {
-    const [network = '', prefix] = entry.split('/');
-    const family = isIPv6(network) ? 'ipv6' : 'ipv4';
-    list.addSubnet(network, Number(prefix ?? (family === 'ipv6' ? 128 : 32)), family);
-  }
-  return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
-}
-
-/** The service at a path: a release's methods, in one of the two protocols. */
-function protocolAt(
-  { version }: NasState,
-  url: string,
-): { readonly endpoint: string; readonly wire: WireFormat } | undefined {
-  const path = url.split('?')[0] ?? '';
-  if (path === '/websocket') return { endpoint: 'current', wire: createDdpWireFormat(version.traceHasFrames) };
-  const endpoint = /^\/api\/([^/]+)\/?$/.exec(path)?.[1] ?? '';
-  const isKnown = endpoint === 'current' || version.endpoints.includes(endpoint);
-  return isKnown ? { endpoint, wire: createJsonRpcWireFormat(version.traceHasFrames) } : undefined;
+/** The release whose methods a path serves: `current`, or a pinned one. */
+function endpointAt({ version }: NasState, url: string): string | undefined {
+  const endpoint = /^\/api\/([^/?]+)\/?(?:\?|$)/.exec(url)?.[1] ?? '';
+  return endpoint === 'current' || version.endpoints.includes(endpoint) ? endpoint : undefined;
 }
 
 function servePlainPage(nas: NasState, path: string, response: ServerResponse): void {

@@ -2,7 +2,7 @@ import type { WebSocket } from 'ws';
 import type { MethodDispatcher } from '../middleware/dispatcher.ts';
 import type { NasState } from '../nas-state.ts';
 import type { ClientConnection } from './client-connection.ts';
-import type { RpcRequest } from './wire-format.ts';
+import { type RpcRequest, readFrame, tooManyCallsReply } from './json-rpc.ts';
 
 const concurrentCallLimit = 10;
 const queuedCallLimit = 20;
@@ -42,13 +42,13 @@ export function serveWebSocketSession(
       client.close(1003, 'Invalid websocket message type: <WSMsgType.BINARY: 2>');
       return;
     }
-    const reading = client.wire.read(data.toString(), client);
+    const reading = readFrame(data.toString(), client.identity !== undefined);
     if (reading.kind === 'close') client.close(reading.code, reading.reason);
     if (reading.kind === 'answer') client.send(reading.answer);
     if (reading.kind !== 'request') return;
     if (running + queue.length >= queuedCallLimit) {
       const { id } = reading.request;
-      if (id !== undefined) client.send(client.wire.tooMany(id, queuedCallLimit));
+      if (id !== undefined) client.send(tooManyCallsReply(id, queuedCallLimit));
       return;
     }
     queue.push(reading.request);

@@ -11,12 +11,10 @@ import {
   nullableModel,
   objectModel,
   requiredField,
-  textModel,
 } from '../middleware/parameter-model.ts';
 import { applyQuery, type Entry, type QueryOptions, queryParameters } from '../middleware/query.ts';
 import { type NasState, sleepInWorldTime } from '../nas-state.ts';
 import {
-  computeSpace,
   existsOnNas,
   fileModeOf,
   filesystemOf,
@@ -32,24 +30,6 @@ const putOptions = objectModel({
   append: defaultedField(booleanModel, false),
   mode: defaultedField(nullableModel(integerModel()), null),
 });
-const mkdirOptions = objectModel(
-  { mode: defaultedField(textModel(), '755'), raise_chmod_error: defaultedField(booleanModel, true) },
-  { name: 'FilesystemMkdirOptions' },
-);
-const mkdirData = objectModel(
-  {
-    path: requiredField(nonEmptyTextModel),
-    options: defaultedField(mkdirOptions, { mode: '755', raise_chmod_error: true }),
-  },
-  { name: 'FilesystemMkdirArgs' },
-);
-const receiveOptions = objectModel({
-  append: defaultedField(booleanModel, false),
-  mode: defaultedField(nullableModel(integerModel()), null),
-  uid: defaultedField(integerModel(), -1),
-  gid: defaultedField(integerModel(), -1),
-});
-
 /** `filesystem.*`. There is no method that removes a file. */
 export const filesystemMethods: readonly ApiMethod[] = [
   {
@@ -66,18 +46,6 @@ export const filesystemMethods: readonly ApiMethod[] = [
       applyQuery(await listFolder(nas, String(path)), filters, options as QueryOptions),
   },
   {
-    name: 'filesystem.statfs',
-    parameters: [{ name: 'path', field: requiredField(nonEmptyTextModel) }],
-    access: read,
-    run: ([path], { nas }) => statFilesystem(nas, String(path)),
-  },
-  {
-    name: 'filesystem.mkdir',
-    parameters: [{ name: 'filesystem_mkdir', field: requiredField(mkdirData) }],
-    access: ['FILESYSTEM_DATA_WRITE'],
-    run: ([data], { nas }) => makeFolder(nas, data as { path: string; options: { mode: string } }),
-  },
-  {
     name: 'filesystem.put',
     parameters: [
       { name: 'path', field: requiredField(nonEmptyTextModel) },
@@ -86,19 +54,6 @@ export const filesystemMethods: readonly ApiMethod[] = [
     access: ['FULL_ADMIN'],
     job: { reads: true },
     work: ([path, options], { nas }, job, pipes) => putFile(nas, String(path), options as PutOptions, job, pipes),
-  },
-  {
-    name: 'filesystem.file_receive',
-    parameters: [
-      { name: 'path', field: requiredField(nonEmptyTextModel) },
-      { name: 'content', field: requiredField(textModel({ min: 1, max: 2_097_152 })) },
-      { name: 'options', field: defaultedField(receiveOptions, { append: false, mode: null, uid: -1, gid: -1 }) },
-    ],
-    access: ['FULL_ADMIN'],
-    run: async ([path, content, options], { nas }) => {
-      await writeFileContent(nas, String(path), options as PutOptions, [Buffer.from(String(content), 'base64')]);
-      return true;
-    },
   },
 ];
 
@@ -172,60 +127,9 @@ async function listFolder(nas: NasState, path: string): Promise<Entry[]> {
   );
 }
 
-async function statFilesystem(nas: NasState, path: string): Promise<Entry> {
-  if (!path.startsWith('/mnt/')) throw new CallError('Path must start with "/mnt/"');
-  if (path === '/mnt/') throw new CallError('Path must include more than "/mnt/"');
-  const dataset = filesystemOf(nas, path);
-  if (!existsOnNas(nas, path) || !dataset) throw new CallError('Path not found.', errnos.ENOENT);
-  const space = computeSpace(nas).get(dataset.id);
-  const used = space?.own ?? 0;
-  const free = space?.available ?? 0;
-  const block = 131072;
-  return {
-    flags: ['RW', 'NOATIME', 'XATTR', 'POSIXACL', 'CASESENSITIVE'],
-    fstype: 'zfs',
-    source: dataset.id,
-    dest: mountpointOf(dataset.id),
-    blocksize: block,
-    total_blocks: Math.floor((used + free) / block),
-    free_blocks: Math.floor(free / block),
-    avail_blocks: Math.floor(free / block),
-    files: Math.floor(free / 512),
-    free_files: Math.floor(free / 512),
-    name_max: 255,
-    fsid: '1',
-    total_bytes: used + free,
-    free_bytes: free,
-    avail_bytes: free,
-    total_blocks_str: String(Math.floor((used + free) / block)),
-    free_blocks_str: String(Math.floor(free / block)),
-    avail_blocks_str: String(Math.floor(free / block)),
-    total_bytes_str: String(used + free),
-    free_bytes_str: String(free),
-    avail_bytes_str: String(free),
-  };
-}
-
-async function makeFolder(nas: NasState, data: { path: string; options: { mode: string } }): Promise<Entry> {
-  const { path } = data;
-  if (!path.startsWith('/')) throw new CallError(`${path}: not an absolute path.`, errnos.EINVAL);
-  if (existsOnNas(nas, path)) throw new CallError(`${path}: path already exists.`, errnos.EEXIST);
-  const at = posix.normalize(path);
-  if (!at.startsWith('/mnt/')) throw new CallError(`${path}: path not permitted`, errnos.EPERM);
-  if (!existsOnNas(nas, dirname(at))) {
-    throw new PythonException('FileNotFoundError', `[Errno 2] No such file or directory: '${path}'`);
-  }
-  await mkdir(realPath(nas, at));
-  nas.fileMarks.set(at, { mode: Number.parseInt(data.options.mode, 8), uid: 0, gid: 0 });
-  const { common } = await statRealFile(nas, at);
-  return { name: posix.basename(at), path, ...common, xattrs: [], zfs_attrs: ['ARCHIVE'] };
-}
-
 interface PutOptions {
   readonly append: boolean;
   readonly mode: number | null;
-  readonly uid?: number;
-  readonly gid?: number;
 }
 
 /** As on a real system, real time passes between the last byte of the file and the end of the job. */
@@ -275,11 +179,5 @@ async function writeFileContent(
   }
   await chmod(real, 0o644);
   const before = fileModeOf(nas, path, false);
-  const owner = (wanted: number | undefined, now: number) => (wanted === undefined || wanted < 0 ? now : wanted);
-  const mark = {
-    mode: options.mode || before.mode,
-    uid: owner(options.uid, before.uid),
-    gid: owner(options.gid, before.gid),
-  };
-  nas.fileMarks.set(posix.normalize(path), mark);
+  nas.fileMarks.set(posix.normalize(path), { ...before, mode: options.mode || before.mode });
 }

@@ -1,8 +1,9 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { ApiKey, FileMode, NasDataset, NasDevice, NasSnapshot, NasState, NasVm } from '../nas-state.ts';
-import { copyTree } from '../storage/snapshots.ts';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ApiKey, FileMode, NasDataset, NasDevice, NasState, NasVm } from '../nas-state.ts';
 
 /** The state of a NAS at one time: its configuration and a copy of its pools. */
 export interface Backup {
@@ -10,7 +11,6 @@ export interface Backup {
   readonly devices: readonly NasDevice[];
   readonly keys: readonly ApiKey[];
   readonly datasets: readonly NasDataset[];
-  readonly snapshots: readonly NasSnapshot[];
   readonly marks: ReadonlyMap<string, FileMode>;
   /** Folder with the content of the pools. */
   readonly folder: string;
@@ -22,8 +22,16 @@ export interface Backup {
  */
 export type RestoreScope = 'configuration' | 'everything';
 
-/** Below the simulator's folder: files, zvols and snapshots. */
-const contents = ['root', 'zvol', 'snapshot'];
+/** Below the simulator's folder: files and zvols. */
+const contents = ['root', 'zvol'];
+
+const run = promisify(execFile);
+
+/** Copies a folder; holes stay holes, because disks are mostly empty. */
+async function copyTree(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  await run('cp', ['-a', '--sparse=always', '--reflink=auto', '-T', from, to]);
+}
 
 /** Copies the whole state. */
 export async function takeBackup(nas: NasState): Promise<Backup> {
@@ -36,7 +44,6 @@ export async function takeBackup(nas: NasState): Promise<Backup> {
     devices: [...nas.devices.values()].map((device) => structuredClone(device)),
     keys: nas.keys.map((key) => ({ ...key })),
     datasets: [...nas.datasets.values()].map((dataset) => structuredClone(dataset)),
-    snapshots: [...nas.snapshots.values()].map((snapshot) => structuredClone(snapshot)),
     marks: new Map([...nas.fileMarks].map(([path, mark]) => [path, { ...mark }])),
     folder,
   };
@@ -52,7 +59,6 @@ export async function restoreBackup(nas: NasState, backup: Backup, extent: Resto
   nas.nextId.device = 1 + Math.max(0, ...nas.devices.keys());
   if (extent === 'configuration') return;
   refill(nas.datasets, structuredClone(backup.datasets), (dataset) => [dataset.id, dataset]);
-  refill(nas.snapshots, structuredClone(backup.snapshots), (snapshot) => [snapshot.id, snapshot]);
   refill(nas.fileMarks, [...backup.marks], ([path, mark]) => [path, { ...mark }]);
   for (const name of contents) {
     await rm(join(nas.folder, name), { recursive: true, force: true });

@@ -8,7 +8,6 @@ import { describeDevice, vmStatusOf } from '../vm/vm-runtime.ts';
 export interface StateDump {
   readonly pools: readonly object[];
   readonly datasets: readonly object[];
-  readonly snapshots: readonly object[];
   readonly files: readonly object[];
   readonly vms: readonly object[];
   readonly devices: readonly object[];
@@ -28,12 +27,8 @@ export function dumpState(nas: NasState): StateDump {
         properties: sorted(dataset.properties),
         userProperties: sorted(dataset.userProperties),
         createdAt: dataset.createdAt.toISOString(),
-        origin: dataset.origin,
         encryption: dataset.encryption && { ...dataset.encryption, secret: '[secret]' },
       })),
-    snapshots: [...nas.snapshots.values()]
-      .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .map(({ id, createdAt, isHeld }) => ({ id, createdAt: createdAt.toISOString(), isHeld })),
     files: listFiles(nas, '/mnt'),
     vms: [...nas.vms.values()].map((vm) => ({ id: vm.id, ...vm.row, state: vmStatusOf(nas, vm)['state'] })),
     devices: [...nas.devices.values()].map((device) => ({ ...describeDevice(device), storedOrder: device.order })),

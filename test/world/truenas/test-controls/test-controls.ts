@@ -4,7 +4,6 @@ import { type NasState, type NasVm, newBootId, type PoolStatus, sleepInWorldTime
 import type { TrueNasWebServer } from '../protocol/web-server.ts';
 import { computeSpace } from '../storage/dataset-files.ts';
 import { findRelease, type TrueNasRelease } from '../versions.ts';
-import { takeSnapshotAtRest } from '../vm/snapshot-at-rest.ts';
 import { devicesOf, isDeviceBackingAvailable, killVm, startVm, vmNameOf } from '../vm/vm-runtime.ts';
 import { type Backup, type RestoreScope, restoreBackup, takeBackup } from './backup.ts';
 import { dumpState, type StateDump } from './state-dump.ts';
@@ -39,8 +38,6 @@ export interface TrueNasTestControls {
   loseDevice(vmName: string, matches: (attributes: Readonly<Record<string, unknown>>) => boolean): void;
   /** Fills a pool until this many bytes are left. */
   fillPool(pool: string, leaveBytes: number): Promise<void>;
-  /** A periodic snapshot task: machines with `suspend_on_snapshot` are suspended for it. */
-  snapshotTask(dataset: string, name: string, recursive?: boolean): Promise<void>;
   /** Sets the state of a pool. OFFLINE ends the guests with a disk in it. */
   setPoolStatus(pool: string, status: PoolStatus): Promise<void>;
   /** The next job of this method fails with this text and errno (default EFAULT). */
@@ -99,9 +96,6 @@ export function createTrueNasTestControls(
       if (!pool) throw new RangeError(`no pool ${name}`);
       pool.ballastBytes = 0;
       pool.ballastBytes = Math.max(0, (computeSpace(nas).get(name)?.available ?? 0) - leaveBytes);
-    },
-    snapshotTask: async (dataset, name, recursive = false) => {
-      await takeSnapshotAtRest(nas, dataset, name, recursive);
     },
     setPoolStatus: async (name, status) => {
       const pool = nas.pools.get(name);

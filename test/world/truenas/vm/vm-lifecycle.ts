@@ -70,7 +70,7 @@ async function deleteOne(
   how: { zvols: boolean; force: boolean },
 ): Promise<boolean | null> {
   const vm = getVm(nas, id);
-  if (how.zvols && nas.version.deletesZvolsFirst) await destroyZvols(nas, vm, how.force);
+  if (how.zvols && nas.version.deletesZvolsFirst) destroyZvols(nas, vm, how.force);
   if (isRunningOrSuspended(nas, vm)) {
     await killVm(nas, vm);
     // "at least 7 seconds to have the vm complete its post vm actions"
@@ -78,7 +78,7 @@ async function deleteOne(
   } else if (vmStateOf(nas, vm) === 'ERROR' && !how.force) {
     throw new CallError('Unable to retrieve VM status. Failed to destroy VM');
   }
-  if (how.zvols && !nas.version.deletesZvolsFirst) await destroyZvols(nas, vm, how.force);
+  if (how.zvols && !nas.version.deletesZvolsFirst) destroyZvols(nas, vm, how.force);
   if (nas.hasKvm && !nas.version.plainDomainEvents) emitUndefined(nas, vm);
   for (const device of devicesOf(nas, vm)) {
     nas.devices.delete(device.id);
@@ -89,12 +89,12 @@ async function deleteOne(
   return nas.version.deletesZvolsFirst ? null : true;
 }
 
-async function destroyZvols(nas: NasState, vm: NasVm, force: boolean): Promise<void> {
+function destroyZvols(nas: NasState, vm: NasVm, force: boolean): void {
   for (const { attributes } of devicesOf(nas, vm)) {
     const path = String(attributes['path'] ?? '');
     if (attributes['dtype'] !== 'DISK' || !path.startsWith('/dev/zvol/')) continue;
     const dataset = nas.datasets.get(zvolName(path));
-    if (dataset && !isBusy(nas, dataset)) await destroyTree(nas, dataset);
+    if (dataset && !isBusy(nas, dataset)) destroyTree(nas, dataset);
     else if (!force) {
       const why = dataset ? 'dataset is busy' : 'dataset does not exist';
       const message = `Failed to delete dataset: cannot destroy '${zvolName(path)}': ${why}`;

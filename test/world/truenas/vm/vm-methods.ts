@@ -1,13 +1,13 @@
 import { noMatchFound } from '../middleware/errors.ts';
 import type { ApiMethod } from '../middleware/method.ts';
-import { requiredField } from '../middleware/parameter-model.ts';
+import { booleanModel, defaultedField, nonEmptyTextModel, requiredField } from '../middleware/parameter-model.ts';
 import { applyQuery, type Entry, instanceParameters, type QueryOptions, queryParameters } from '../middleware/query.ts';
+import { availableBytes } from '../system/memory-budget.ts';
+import { cloneVm } from './clone-vm.ts';
 import { deleteVm, setSuspended, stopVm, type VmStopOptions } from './vm-lifecycle.ts';
 import {
   cpuModels,
-  maximumVcpus,
   optionsParameter,
-  ovmfFirmwares,
   vmCreateModel,
   vmIdParameter,
   vmReadRoles,
@@ -15,7 +15,7 @@ import {
   vmWriteRoles,
 } from './vm-parameters.ts';
 import { createVm, getVm, updateVm } from './vm-records.ts';
-import { describeVmEntry, killVm, randomMac, requireVmState, startVm, vmNameOf, vmStatusOf } from './vm-runtime.ts';
+import { describeVmEntry, killVm, requireVmState, startVm, vmStatusOf } from './vm-runtime.ts';
 
 /** `vm.*`: the table of machines and their lifecycle. */
 export const vmMethods: readonly ApiMethod[] = [
@@ -32,7 +32,7 @@ export const vmMethods: readonly ApiMethod[] = [
   },
   {
     name: 'vm.get_instance',
-    parameters: instanceParameters(),
+    parameters: instanceParameters,
     access: vmReadRoles,
     run: ([id], { nas }) => describeVmEntry(nas, getVm(nas, id)),
   },
@@ -53,6 +53,12 @@ export const vmMethods: readonly ApiMethod[] = [
     parameters: [vmIdParameter, optionsParameter('VMDeleteOptions', { zvols: false, force: false })],
     access: vmWriteRoles,
     run: ([id, how], context) => deleteVm(context, id, how as { zvols: boolean; force: boolean }),
+  },
+  {
+    name: 'vm.clone',
+    parameters: [vmIdParameter, { name: 'name', field: requiredField(nonEmptyTextModel) }],
+    access: vmWriteRoles,
+    run: ([id, name], context) => cloneVm(getVm(context.nas, id), String(name), context),
   },
   {
     name: 'vm.status',
@@ -81,18 +87,6 @@ export const vmMethods: readonly ApiMethod[] = [
     work: ([id, how], { nas }) => stopVm(nas, getVm(nas, id), how as VmStopOptions),
   },
   {
-    name: 'vm.restart',
-    parameters: [vmIdParameter],
-    access: vmWriteRoles,
-    job: { lock: ([id]) => `restart_vm_${id}` },
-    work: async ([id], { nas }) => {
-      const vm = getVm(nas, id);
-      await stopVm(nas, vm, { force: false, force_after_timeout: true });
-      await startVm(nas, vm, true);
-      return null;
-    },
-  },
-  {
     name: 'vm.poweroff',
     parameters: [vmIdParameter],
     access: vmWriteRoles,
@@ -115,23 +109,24 @@ export const vmMethods: readonly ApiMethod[] = [
     access: vmWriteRoles,
     run: ([id], { nas }) => setSuspended(nas, id, false),
   },
-  { name: 'vm.random_mac', parameters: [], access: vmReadRoles, run: () => randomMac() },
   {
-    name: 'vm.bootloader_options',
+    name: 'vm.cpu_model_choices',
     parameters: [],
     access: vmReadRoles,
-    run: () => ({ UEFI: 'UEFI', UEFI_CSM: 'Legacy BIOS' }),
+    run: () => Object.fromEntries(cpuModels.map((model) => [model, model])),
   },
-  { name: 'vm.bootloader_ovmf_choices', parameters: [], access: vmReadRoles, run: () => selfMap(ovmfFirmwares) },
-  { name: 'vm.cpu_model_choices', parameters: [], access: vmReadRoles, run: () => selfMap(cpuModels) },
   {
     name: 'vm.guest_architecture_and_machine_choices',
     parameters: [],
     access: vmReadRoles,
     run: (_, { nas }) => nas.guestMachines,
   },
-  { name: 'vm.maximum_supported_vcpus', parameters: [], access: vmReadRoles, run: () => maximumVcpus },
-  { name: 'vm.supports_virtualization', parameters: [], access: vmReadRoles, run: (_, { nas }) => nas.hasKvm },
+  {
+    name: 'vm.get_available_memory',
+    parameters: [{ name: 'overcommit', field: defaultedField(booleanModel, false) }],
+    access: vmReadRoles,
+    run: (_, { nas }) => availableBytes(nas),
+  },
   {
     name: 'vm.virtualization_details',
     parameters: [],
@@ -141,35 +136,4 @@ export const vmMethods: readonly ApiMethod[] = [
       error: nas.hasKvm ? null : 'Your CPU does not support KVM extensions',
     }),
   },
-  {
-    name: 'vm.flags',
-    parameters: [],
-    access: vmReadRoles,
-    run: (_, { nas }) => ({
-      intel_vmx: nas.hasKvm,
-      unrestricted_guest: nas.hasKvm,
-      amd_rvi: false,
-      amd_asids: false,
-    }),
-  },
-  {
-    name: 'vm.get_console',
-    parameters: [vmIdParameter],
-    access: vmReadRoles,
-    run: ([id], { nas }) => {
-      const vm = getVm(nas, id);
-      return `${vm.id}_${vmNameOf(vm)}`;
-    },
-  },
-  {
-    name: 'vm.log_file_path',
-    parameters: [vmIdParameter],
-    access: vmReadRoles,
-    run: ([id], { nas }) => {
-      const vm = getVm(nas, id);
-      return `/var/log/libvirt/qemu/${vm.id}_${vmNameOf(vm)}.log`;
-    },
-  },
 ];
-
-const selfMap = (values: readonly string[]) => Object.fromEntries(values.map((value) => [value, value]));

@@ -16,8 +16,6 @@ import {
 
 /** Sockets times cores times threads, at most. */
 export const maximumVcpus = 255;
-/** `vm.bootloader_ovmf_choices`. */
-export const ovmfFirmwares = ['OVMF_CODE.fd', 'OVMF_CODE.secboot.fd', 'OVMF_CODE_4M.fd', 'OVMF_CODE_4M.secboot.fd'];
 /** A subset of the models that libvirt knows. */
 export const cpuModels = [
   'qemu64',

@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MachineDescription } from '../../machine-runner/machine.ts';
@@ -7,8 +6,8 @@ import { CallError, errnos } from '../middleware/errors.ts';
 import type { Entry } from '../middleware/query.ts';
 import { type NasDevice, type NasState, type NasVm, type RunningGuest, sleepInWorldTime } from '../nas-state.ts';
 import { existsOnNas, realPath, volumeSize, zvolName } from '../storage/dataset-files.ts';
-import { availableBytes, releaseArc, requestedBytes, shrinkArc } from '../system/memory-budget.ts';
-import { sharesPort } from './display-ports.ts';
+import { availableBytes, requestedBytes } from '../system/memory-budget.ts';
+import { sharesPort } from './device/display-ports.ts';
 
 /** The states of a VM in the API. */
 export type VmState = 'RUNNING' | 'STOPPED' | 'SUSPENDED' | 'ERROR';
@@ -36,7 +35,7 @@ export function vmStatusOf(nas: NasState, vm: NasVm): Entry {
 export function displayedOrder(device: NasDevice): number {
   if (device.order) return device.order;
   const dtype = device.attributes['dtype'];
-  return dtype === 'CDROM' ? 1000 : dtype === 'DISK' || dtype === 'RAW' ? 1001 : 1002;
+  return dtype === 'CDROM' ? 1000 : dtype === 'DISK' ? 1001 : 1002;
 }
 
 /** A device as shown. */
@@ -104,8 +103,8 @@ export async function startVm(nas: NasState, vm: NasVm, overcommit: boolean): Pr
   if (state === 'RUNNING' || starting.has(vm)) throw new CallError(`'${name}' is already running`);
   if (state === 'SUSPENDED') throw new CallError(`'${name}' VM is suspended and can only be resumed/powered off`);
   if (state === 'ERROR') throw new CallError('Failed to open libvirt connection');
-  const missing = requestedBytes(vm) - availableBytes(nas, false);
-  if (!overcommit && missing > 0) throw new CallError(`Cannot guarantee memory for guest ${name}`, errnos.ENOMEM);
+  if (!overcommit && requestedBytes(vm) > availableBytes(nas))
+    throw new CallError(`Cannot guarantee memory for guest ${name}`, errnos.ENOMEM);
   const devices = devicesOf(nas, vm).sort((a, b) => displayedOrder(a) - displayedOrder(b) || a.id - b.id);
   const unavailable = devices.filter((device) => !isDeviceBackingAvailable(nas, device));
   if (unavailable.length > 0) {
@@ -114,7 +113,6 @@ export async function startVm(nas: NasState, vm: NasVm, overcommit: boolean): Pr
       .join(', ');
     throw new CallError(`VM will not start as ${list} device(s) are not available.`);
   }
-  shrinkArc(nas, missing);
   if (!nas.version.plainDomainEvents) emitUndefined(nas, vm);
   emitDefined(nas, vm);
   starting.add(vm);
@@ -144,7 +142,6 @@ function handleGuestExit(nas: NasState, vm: NasVm, guest: RunningGuest): void {
   if (vm.guest !== guest) return;
   vm.lastStuck = guest.machine.stuck;
   vm.guest = undefined;
-  releaseArc(nas, vm);
   if (!nas.vms.has(vm.id)) return;
   emitDomainEvent(nas, vm, 'changed', 'SHUTOFF', 'SHUTOFF');
 }
@@ -155,7 +152,7 @@ async function describeMachine(nas: NasState, vm: NasVm, devices: readonly NasDe
   const { row } = vm;
   const of = (...dtypes: string[]) => devices.filter(({ attributes }) => dtypes.includes(String(attributes['dtype'])));
   // libvirt gets one sequence over disks and CD-ROMs; NICs never get a boot index.
-  const bootable = of('DISK', 'RAW', 'CDROM').map((device, index) => ({ device, order: index + 1 }));
+  const bootable = of('DISK', 'CDROM').map((device, index) => ({ device, order: index + 1 }));
   const isDisk = ({ device }: { device: NasDevice }) => device.attributes['dtype'] !== 'CDROM';
   return {
     name: `${vm.id}_${vmNameOf(vm)}`,
@@ -196,9 +193,8 @@ const withDhcpOffer = (nas: NasState, card: Omit<Nic, 'dhcp'>): Nic => ({
 });
 
 function diskBytes(nas: NasState, device: NasDevice): number {
-  const path = String(device.attributes['path']);
-  const zvol = path.startsWith('/dev/zvol/') ? nas.datasets.get(zvolName(path)) : undefined;
-  return zvol ? volumeSize(zvol) : statSync(realPath(nas, path)).size;
+  const zvol = nas.datasets.get(zvolName(String(device.attributes['path'])));
+  return zvol ? volumeSize(zvol) : 0;
 }
 
 /** A NIC without an interface is attached to the one of the default route. */
@@ -219,7 +215,7 @@ export function isDeviceBackingAvailable(nas: NasState, device: NasDevice): bool
   const { dtype, path } = device.attributes;
   if (dtype === 'DISPLAY') return !sharesPort(nas, device);
   if (dtype === 'NIC') return nas.links.has(attachmentOf(nas, device.attributes));
-  if (dtype === 'CDROM' || dtype === 'DISK' || dtype === 'RAW') return existsOnNas(nas, String(path));
+  if (dtype === 'CDROM' || dtype === 'DISK') return existsOnNas(nas, String(path));
   return true;
 }
 

@@ -1,6 +1,5 @@
 import type { ApiMethod } from '../../middleware/method.ts';
 import {
-  booleanModel,
   defaultedField,
   dictionaryModel,
   integerModel,
@@ -11,22 +10,14 @@ import {
   requiredField,
   taggedUnionModel,
 } from '../../middleware/parameter-model.ts';
-import { applyQuery, instanceParameters, type QueryOptions, queryParameters } from '../../middleware/query.ts';
-import { zvolPath } from '../../storage/dataset-files.ts';
+import { applyQuery, type QueryOptions, queryParameters } from '../../middleware/query.ts';
 import type { TrueNasRelease } from '../../versions.ts';
+import { optionsParameter } from '../vm-parameters.ts';
 import { describeDevice } from '../vm-runtime.ts';
 import { type DeviceCreateRequest, deviceModelsOf } from './device-parameters.ts';
-import {
-  createDevice,
-  type DeviceDeleteOptions,
-  deleteDevice,
-  getDevice,
-  nicAttachChoices,
-  updateDevice,
-} from './device-records.ts';
+import { createDevice, deleteDevice, nicAttachChoices, updateDevice } from './device-records.ts';
 
 const byId: MethodParameter = { name: 'id', field: requiredField(integerModel()) };
-const defaultDeleteOptions = { force: false, raw_file: false, zvol: false };
 const read = ['VM_DEVICE_READ'];
 const write = ['VM_DEVICE_WRITE'];
 
@@ -58,12 +49,6 @@ export function vmDeviceMethods(version: TrueNasRelease): readonly ApiMethod[] {
         applyQuery([...nas.devices.values()].map(describeDevice), filters, options as QueryOptions),
     },
     {
-      name: 'vm.device.get_instance',
-      parameters: instanceParameters(),
-      access: read,
-      run: ([id], { nas }) => describeDevice(getDevice(nas, id)),
-    },
-    {
       name: 'vm.device.create',
       parameters: [{ name: 'vm_device_create', field: requiredField(create) }],
       access: write,
@@ -77,50 +62,10 @@ export function vmDeviceMethods(version: TrueNasRelease): readonly ApiMethod[] {
     },
     {
       name: 'vm.device.delete',
-      parameters: [
-        byId,
-        {
-          name: 'options',
-          field: defaultedField(
-            objectModel(
-              Object.fromEntries(
-                Object.keys(defaultDeleteOptions).map((key) => [key, defaultedField(booleanModel, false)]),
-              ),
-              {
-                name: 'VMDeviceDeleteOptions',
-              },
-            ),
-            defaultDeleteOptions,
-          ),
-        },
-      ],
+      parameters: [byId, optionsParameter('VMDeviceDeleteOptions', { force: false, raw_file: false, zvol: false })],
       access: write,
-      run: ([id, options], { nas }) => deleteDevice(nas, id, options as DeviceDeleteOptions),
+      run: ([id], { nas }) => deleteDevice(nas, id),
     },
     { name: 'vm.device.nic_attach_choices', parameters: [], access: read, run: (_, { nas }) => nicAttachChoices(nas) },
-    {
-      name: 'vm.device.iotype_choices',
-      parameters: [],
-      access: read,
-      run: () => ({ NATIVE: 'NATIVE', THREADS: 'THREADS', IO_URING: 'IO_URING' }),
-    },
-    {
-      name: 'vm.device.disk_choices',
-      parameters: [],
-      access: read,
-      run: (_, { nas }) =>
-        Object.fromEntries(
-          [...nas.datasets.values()].filter((one) => one.type === 'VOLUME').map(({ id }) => [zvolPath(id), id]),
-        ),
-    },
-    {
-      name: 'vm.device.bind_choices',
-      parameters: [],
-      access: read,
-      run: (_, { nas }) => {
-        const own = [...nas.links.values()].flatMap(({ address }) => (address ? [address.split('/')[0] ?? ''] : []));
-        return Object.fromEntries(['0.0.0.0', '127.0.0.1', '::', '::1', ...own].map((one) => [one, one]));
-      },
-    },
   ];
 }

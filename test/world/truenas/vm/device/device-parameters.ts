@@ -15,20 +15,11 @@ import type { TrueNasRelease } from '../../versions.ts';
 
 const sectors = literalModel(null, 512, 4096);
 const macPattern = '^([0-9A-Fa-f]{2}[:-]?){5}([0-9A-Fa-f]{2})$';
-/** `vm.resolution_choices`. */
-export const displayResolutions = [
+const displayResolutions = [
   ...['1920x1200', '1920x1080', '1600x1200', '1600x900', '1400x1050'],
   ...['1280x1024', '1280x720', '1024x768', '800x600', '640x480'],
 ];
-const type = defaultedField(literalModel('AHCI', 'VIRTIO'), 'AHCI');
-const disk = {
-  logical_sectorsize: defaultedField(sectors, null),
-  physical_sectorsize: defaultedField(sectors, null),
-  iotype: defaultedField(literalModel('NATIVE', 'THREADS', 'IO_URING'), 'THREADS'),
-  serial: defaultedField(nullableModel(nonEmptyTextModel), null),
-};
-
-/** The attributes of each type of device, discriminated by `dtype`. A NIC has no `mtu` and no `vlan`. */
+/** The attributes of the simulated types of device, discriminated by `dtype`. A NIC has no `mtu` and no `vlan`. */
 export function deviceModelsOf(version: TrueNasRelease): Readonly<Record<string, ParameterModel>> {
   return {
     CDROM: objectModel({
@@ -53,43 +44,14 @@ export function deviceModelsOf(version: TrueNasRelease): Readonly<Record<string,
       nic_attach: defaultedField(nullableModel(textModel()), null),
       mac: defaultedField(nullableModel(textModel({ pattern: macPattern })), null),
     }),
-    PCI: objectModel({ dtype: requiredField(textModel()), pptdev: requiredField(nonEmptyTextModel) }),
-    RAW: objectModel({
+    DISK: objectModel({
       dtype: requiredField(textModel()),
-      path: requiredField(textModel({ min: 1, pattern: '^[^{}]*$' })),
-      type,
-      exists: defaultedField(booleanModel, false),
-      boot: defaultedField(booleanModel, false),
-      size: defaultedField(nullableModel(integerModel()), null),
-      ...disk,
-    }),
-    DISK: objectModel(
-      {
-        dtype: requiredField(textModel()),
-        path: defaultedField(nullableModel(nonEmptyTextModel), null),
-        type,
-        create_zvol: defaultedField(booleanModel, false),
-        zvol_name: defaultedField(nullableModel(textModel()), null),
-        zvol_volsize: defaultedField(nullableModel(integerModel()), null),
-        ...disk,
-      },
-      {
-        check: ({ path, create_zvol: create }) => {
-          if (path !== null && create === true) return 'Path should not be provided if create_zvol is set';
-          return path === null && create !== true ? 'Path must be specified if create_zvol is not set' : undefined;
-        },
-      },
-    ),
-    USB: objectModel({
-      dtype: requiredField(textModel()),
-      usb: defaultedField(
-        nullableModel(
-          objectModel({ vendor_id: requiredField(nonEmptyTextModel), product_id: requiredField(nonEmptyTextModel) }),
-        ),
-        null,
-      ),
-      controller_type: defaultedField(nonEmptyTextModel, 'nec-xhci'),
-      device: defaultedField(nullableModel(nonEmptyTextModel), null),
+      path: requiredField(nonEmptyTextModel),
+      type: defaultedField(literalModel('AHCI', 'VIRTIO'), 'AHCI'),
+      logical_sectorsize: defaultedField(sectors, null),
+      physical_sectorsize: defaultedField(sectors, null),
+      iotype: defaultedField(literalModel('NATIVE', 'THREADS', 'IO_URING'), 'THREADS'),
+      serial: defaultedField(nullableModel(nonEmptyTextModel), null),
     }),
   };
 }

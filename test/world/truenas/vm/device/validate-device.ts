@@ -1,17 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { ArgumentErrors, CallError, errnos, PythonException } from '../../middleware/errors.ts';
-import type { Entry } from '../../middleware/query.ts';
 import type { NasDevice, NasState, NasVm } from '../../nas-state.ts';
-import {
-  existsOnNas,
-  fileModeOf,
-  filesystemOf,
-  parentDatasetOf,
-  zvolName,
-  zvolPath,
-} from '../../storage/dataset-files.ts';
+import { existsOnNas, fileModeOf, filesystemOf, zvolName } from '../../storage/dataset-files.ts';
 import { devicesOf, randomMac, vmNameOf } from '../vm-runtime.ts';
-import { validateDisplay } from './display-methods.ts';
+import { validateDisplay } from './display-ports.ts';
 
 /** The user QEMU runs as on TrueNAS: uid and gid 986. */
 const libvirtUser = { name: 'libvirt-qemu', id: 986 };
@@ -30,22 +22,19 @@ export async function validateDevice(
   }
   if (dtype === 'CDROM') checkCdrom(refusals, nas, vm, device);
   else if (dtype === 'DISK') checkDisk(refusals, nas, device);
-  else if (dtype === 'RAW') checkRaw(refusals, nas, device);
   else if (dtype === 'NIC') checkNic(refusals, nas, vm, device);
   else if (dtype === 'DISPLAY') validateDisplay(refusals, nas, vm, device);
-  if (dtype === 'DISK' || dtype === 'RAW') checkStorage(refusals, nas, vm, device, old);
+  if (dtype === 'DISK') checkStorage(refusals, nas, vm, device, old);
   refusals.check();
 }
 
-/** The path of a disk, also of one that is not yet created. */
-export const devicePathOf = (device: NasDevice) =>
-  String(device.attributes['path'] ?? zvolPath(String(device.attributes['zvol_name'] ?? '')));
+const devicePathOf = (device: NasDevice): string => String(device.attributes['path']);
 
 function isUsedByOtherDevice(nas: NasState, vm: NasVm, device: NasDevice): boolean {
   return devicesOf(nas, vm).some(
     (one) =>
       one.id !== device.id &&
-      ['DISK', 'RAW', 'CDROM'].includes(String(one.attributes['dtype'])) &&
+      ['DISK', 'CDROM'].includes(String(one.attributes['dtype'])) &&
       devicePathOf(one) === devicePathOf(device),
   );
 }
@@ -111,56 +100,16 @@ function mayEnter(nas: NasState, folder: string): boolean {
 }
 
 function checkDisk(refusals: ArgumentErrors, nas: NasState, device: NasDevice): void {
-  const { attributes } = device;
-  if (attributes['create_zvol'] === true) {
-    checkNewZvol(refusals, nas, attributes);
+  const path = devicePathOf(device);
+  if (!path.startsWith('/dev/zvol/')) {
+    refusals.add('attributes.path', 'Disk path must start with "/dev/zvol/"');
     return;
   }
-  for (const key of ['zvol_name', 'zvol_volsize']) {
-    if (!attributes[key]) continue;
-    refusals.add(`attributes.${key}`, 'This field should not be specified when "create_zvol" is unset.');
+  const dataset = nas.datasets.get(zvolName(path));
+  if (!dataset) refusals.add('attributes.path', 'Zvol referenced by path does not exist', errnos.ENOENT);
+  else if (dataset.type !== 'VOLUME') {
+    refusals.add('attributes.path', 'Path specified does not reference to a VOLUME');
   }
-  const path = attributes['path'] as string | null;
-  if (!path) refusals.add('attributes.path', 'Disk path is required.');
-  else if (!path.startsWith('/dev/zvol/')) {
-    refusals.add('attributes.path', 'Disk path must start with "/dev/zvol/"');
-  } else if (path.startsWith('/dev/zvol/boot-pool/')) {
-    refusals.add('attributes.path', 'Disk residing in boot pool cannot be consumed and is not supported');
-  } else {
-    const dataset = nas.datasets.get(zvolName(path));
-    if (!dataset) refusals.add('attributes.path', 'Zvol referenced by path does not exist', errnos.ENOENT);
-    else if (dataset.type !== 'VOLUME') {
-      refusals.add('attributes.path', 'Path specified does not reference to a VOLUME');
-    }
-  }
-}
-
-function checkNewZvol(refusals: ArgumentErrors, nas: NasState, attributes: Entry): void {
-  for (const key of ['zvol_name', 'zvol_volsize']) {
-    if (!attributes[key]) refusals.add(`attributes.${key}`, 'This field is required.');
-  }
-  if (attributes['path']) refusals.add('attributes.path', 'Must not be specified when creating zvol');
-  refusals.check();
-  const name = String(attributes['zvol_name']);
-  attributes['path'] = zvolPath(name);
-  if (nas.datasets.has(name)) refusals.add('attributes.zvol_name', `'${name}' already exists.`);
-  const parent = parentDatasetOf(name) ?? name;
-  if (!nas.datasets.has(parent)) {
-    refusals.add('attributes.zvol_name', `Parent dataset ${parent} does not exist.`, errnos.ENOENT);
-  }
-}
-
-function checkRaw(refusals: ArgumentErrors, nas: NasState, device: NasDevice): void {
-  const { attributes } = device;
-  const path = devicePathOf(device);
-  const isThere = existsOnNas(nas, path);
-  const claimed = attributes['exists'] === true;
-  if (claimed && !isThere) refusals.add('attributes.path', 'Path must exist when "exists" is set.');
-  else if (!claimed) {
-    if (isThere) refusals.add('attributes.path', 'Path must not exist when "exists" is unset.');
-    else if (!attributes['size']) refusals.add('attributes.size', 'Please provide a valid size for the raw file.');
-  }
-  checkPoolPath(refusals, nas, path);
 }
 
 function checkStorage(
@@ -173,10 +122,6 @@ function checkStorage(
   const { attributes } = device;
   if (isUsedByOtherDevice(nas, vm, device)) {
     refusals.add('attributes.path', `${vmNameOf(vm)} has "${devicePathOf(device)}" already configured`);
-  }
-  if (attributes['physical_sectorsize'] && !attributes['logical_sectorsize']) {
-    const message = 'This field must be provided when physical_sectorsize is specified.';
-    refusals.add('attributes.logical_sectorsize', message);
   }
   // The server generates the serial of a new device and ignores the requested one.
   if (!old) attributes['serial'] = newSerial();
@@ -194,16 +139,7 @@ function newSerial(): string {
 function checkNic(refusals: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
   const { attributes } = device;
   const attach = attributes['nic_attach'] as string | null;
-  const trusts = attributes['trust_guest_rx_filters'] === true;
   if (attach && !nas.links.has(attach)) refusals.add('attributes.nic_attach', 'Not a valid choice.');
-  else if (attach?.startsWith('br') && trusts) {
-    const message = 'This can only be set when "nic_attach" is not a bridge device';
-    refusals.add('attributes.trust_guest_rx_filters', message);
-  }
-  if (trusts && attributes['type'] === 'E1000') {
-    const message = 'This can only be set when "type" of NIC device is "VIRTIO"';
-    refusals.add('attributes.trust_guest_rx_filters', message);
-  }
   const mac = attributes['mac'] as string | null;
   if (mac?.toLowerCase().startsWith('ff')) refusals.add('attributes.mac', 'MAC address must not start with `ff`');
   if (!nas.version.storesMac) return;
