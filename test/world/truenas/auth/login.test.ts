@@ -1,7 +1,9 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes, X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
-import { afterEach, describe, expect, test } from 'vitest';
-import { RawClient, startTrueNasFixture, type TrueNasFixture, waitUntilHolds } from '../testing/true-nas-fixture.ts';
+import { FormData } from 'undici';
+import { describe, expect, test } from 'vitest';
+import { openTrueNas } from '../testing/open-true-nas.ts';
+import { RawClient, type TrueNasFixture } from '../testing/true-nas-fixture.ts';
 
 const secret = 'a'.repeat(64);
 const seed = {
@@ -14,71 +16,147 @@ const seed = {
     { name: 'granter', apiKey: secret, roles: ['PRIVILEGE_WRITE'] },
   ],
 };
-let nas: TrueNasFixture;
-afterEach(() => nas.close());
-
-const plain = (username: string, id: number) => ({
-  mechanism: 'API_KEY_PLAIN',
-  username,
-  api_key: `${id}-${secret}`,
-});
+const withKey = (username: string, api_key: string) => ({ mechanism: 'API_KEY_PLAIN', username, api_key });
+const plain = (username: string, id: number) => withKey(username, `${id}-${secret}`);
+const open = (version = '25.10', scale = 0.001) => openTrueNas({ seed, version, scale });
 
 describe.each([
-  ['25.04.2', { revoked: 'EXPIRED', nobody: 'AUTH_ERR', granter: undefined }],
-  ['25.10', { revoked: 'EXPIRED', nobody: 'AUTH_ERR', granter: undefined }],
+  ['25.04.2', { revoked: 'EXPIRED', nobody: 'AUTH_ERR', granter: 'maximum recursion depth exceeded' }],
+  ['25.10', { revoked: 'EXPIRED', nobody: 'AUTH_ERR', granter: 'maximum recursion depth exceeded' }],
   ['26', { revoked: 'AUTH_ERR', nobody: 'DENIED', granter: 'SUCCESS' }],
 ])('the login answers of %s', (version, expected) => {
-  const answers = async (username: string, id: number) => {
-    const { result, error } = await (await nas.connect()).ask('auth.login_ex', plain(username, id));
-    return error ? error.data.reason : result.response_type;
-  };
-
-  test('refuse a revoked key and a user without a role', async () => {
-    nas = await startTrueNasFixture({ seed, version });
-    expect(await answers('late', 2)).toBe('EXPIRED');
-    expect(await answers('gone', 3)).toBe(expected.revoked);
-    expect(await answers('nobody', 4)).toBe(expected.nobody);
-  });
-
-  test('S58: a role that includes itself breaks the login of its users', async () => {
-    nas = await startTrueNasFixture({ seed, version });
-    expect(await answers('endless', 5)).toBe('maximum recursion depth exceeded');
-    expect(await answers('granter', 6)).toBe(expected.granter ?? 'maximum recursion depth exceeded');
-    expect(await answers('root', 1)).toBe('SUCCESS');
-  });
-
-  test('a standby controller redirects every login to the active controller', async () => {
-    nas = await startTrueNasFixture({ seed: { ...seed, activeController: ['192.0.2.7'] }, version });
-    const answer = await (await nas.connect()).call('auth.login_ex', plain('root', 1));
-    expect(answer).toEqual({ response_type: 'REDIRECT', urls: ['192.0.2.7'] });
-  });
-
-  test('depend on the release: mechanisms, and a token to reconnect', async () => {
-    nas = await startTrueNasFixture({ seed, version });
-    const client = await nas.connect();
-    const before = await client.ask('auth.mechanism_choices');
-    if (version === '25.04.2') expect(before.error?.data.reason).toMatch(/has no attribute 'may_create_auth_token'/);
-    else expect(before.result.includes('SCRAM')).toBe(version === '26');
-    const login = { ...plain('root', 1), login_options: { reconnect_token: true } };
-    const { result, error } = await client.ask('auth.login_ex', login);
-    if (version !== '26') {
-      const path = 'login_data.API_KEY_PLAIN.login_options.reconnect_token';
-      expect(error?.data.extra).toEqual([[path, 'Extra inputs are not permitted', 22]]);
-      return;
-    }
-    const again = { mechanism: 'TOKEN_PLAIN', token: result.reconnect_token };
-    expect((await (await nas.connect()).call('auth.login_ex', again)).response_type).toBe('SUCCESS');
-    expect((await (await nas.connect()).call('auth.login_ex', again)).response_type).toBe('AUTH_ERR');
+  test('S58: refuse keys, users without a role, and users with a role that includes itself', async () => {
+    const { nas } = await open(version);
+    const answer = async (data: object) => {
+      const { result, error } = await (await nas.connect()).ask('auth.login_ex', data);
+      return error ? error.data.reason : result.response_type;
+    };
+    expect(await answer(plain('root', 1))).toBe('SUCCESS');
+    expect(await answer(withKey('root', '1-nonsense'))).toBe('AUTH_ERR');
+    expect(await answer(plain('nobody', 1))).toBe('AUTH_ERR');
+    expect(await answer(plain('late', 2))).toBe('EXPIRED');
+    expect(await answer(plain('gone', 3))).toBe(expected.revoked);
+    expect(await answer(plain('nobody', 4))).toBe(expected.nobody);
+    expect(await answer(plain('endless', 5))).toBe('maximum recursion depth exceeded');
+    expect(await answer(plain('granter', 6))).toBe(expected.granter);
   });
 });
 
-test('an address that is not in the list is refused', async () => {
-  nas = await startTrueNasFixture({ seed: { ...seed, allowed: ['192.0.2.0/24', '2001:db8::/64'] } });
-  const client = await nas.connect();
-  await waitUntilHolds(() => client.closed !== undefined, 'it is closed');
-  expect(client.closed).toEqual({ code: 1008, reason: 'You are not allowed to access this resource' });
-  nas.room.nas.allowed = ['127.0.0.0/8'];
-  expect((await nas.login()).closed).toBeUndefined();
+describe('auth.login_ex', () => {
+  test('lists the roles of the user; without a login every call is refused', async () => {
+    const { nas } = await open();
+    const client = await nas.connect();
+    expect((await client.ask('system.version_short')).error?.data).toMatchObject({
+      ...{ error: 207, errname: 'ENOTAUTHENTICATED', reason: '[ENOTAUTHENTICATED] Not authenticated' },
+    });
+    const { user_info: user } = await client.call('auth.login_ex', plain('root', 1));
+    expect(user).toMatchObject({ pw_name: 'root' });
+    expect(user.privilege.roles.$set).toEqual(expect.arrayContaining(['FULL_ADMIN', 'VM_READ']));
+  });
+
+  test('names the mechanism in the path of an error', async () => {
+    const { refusals } = await open();
+    expect(await refusals('auth.login_ex', { mechanism: 'API_KEY_PLAIN', api_key: 'x' })).toEqual([
+      ['login_data.API_KEY_PLAIN.username', 'Field required', 22],
+    ]);
+    const first = { mechanism: 'SCRAM', scram_type: 'CLIENT_FIRST_MESSAGE', rfc_str: 'n,,n=root:1,r=x' };
+    expect((await refusals('auth.login_ex', first))?.[0]?.[1]).toMatch(
+      /^Input tag 'SCRAM' found using 'mechanism' does not match/,
+    );
+  });
+
+  test('S39: over an unencrypted connection it revokes a valid key, and no other', async () => {
+    const { nas } = await open();
+    const bare = await RawClient.open(nas.room.line.url.replace('wss:', 'ws:'));
+    expect((await bare.call('auth.login_ex', withKey('root', '1-wrong'))).response_type).toBe('AUTH_ERR');
+    expect(nas.room.dump().keys[0]).toMatchObject({ revokedReason: null });
+    expect((await bare.call('auth.login_ex', plain('root', 1))).response_type).toBe('EXPIRED');
+    bare.close();
+    expect((await (await nas.connect()).call('auth.login_ex', plain('root', 1))).response_type).toBe('EXPIRED');
+    expect(nas.room.dump().keys[0]).toMatchObject({ revokedReason: 'Attempt to use over an insecure transport' });
+  });
+
+  test('before it, pings are limited to twenty a minute for each address; core.set_options is not', async () => {
+    // So slow that a minute is longer than the test.
+    const { nas, client: known } = await open('25.10', 0.02);
+    const client = await nas.connect();
+    for (let count = 0; count < 20; count++) expect(await client.call('core.ping')).toBe('pong');
+    expect((await client.ask('core.ping')).error?.data).toMatchObject({
+      ...{ error: 16, reason: '[EBUSY] Rate Limit Exceeded' },
+    });
+    for (let count = 0; count < 25; count++) await client.call('core.set_options', { legacy_jobs: false });
+    for (let count = 0; count < 25; count++) await known.call('core.ping');
+  });
+
+  test('an expired session is reported once, and is logged out then', async () => {
+    const { nas, client } = await open();
+    nas.room.expireSessions();
+    const refused = async () => (await client.ask('vm.query')).error?.data;
+    expect(await refused()).toMatchObject({ error: 13, reason: '[EACCES] Session is expired' });
+    expect(await refused()).toMatchObject({ error: 207 });
+    expect((await client.call('auth.login_ex', plain('root', 1))).response_type).toBe('SUCCESS');
+  });
+});
+
+describe('roles', () => {
+  const calls: (readonly [role: string, method: string, ...params: unknown[]])[] = [
+    ['READONLY_ADMIN', 'system.info'],
+    ['SYSTEM_GENERAL_READ', 'system.state'],
+    ['POOL_READ', 'pool.query'],
+    ['DATASET_READ', 'pool.dataset.query'],
+    ['DATASET_WRITE', 'pool.dataset.create', {}],
+    ['DATASET_WRITE', 'pool.dataset.unlock', 'tank', {}],
+    ['DATASET_DELETE', 'pool.dataset.delete', 'tank/none'],
+    ['FILESYSTEM_ATTRS_READ', 'filesystem.stat', '/mnt/tank'],
+    ['NETWORK_INTERFACE_READ', 'interface.query'],
+    ['VM_READ', 'vm.query'],
+    ['VM_READ', 'vm.get_available_memory'],
+    ['VM_WRITE', 'vm.create', {}],
+    ['VM_DEVICE_READ', 'vm.device.query'],
+    ['VM_DEVICE_READ', 'vm.device.nic_attach_choices'],
+    ['VM_DEVICE_WRITE', 'vm.device.create', {}],
+  ];
+  const including = ['READONLY_ADMIN', 'VM_WRITE', 'VM_DEVICE_READ', 'VM_DEVICE_WRITE', 'DATASET_WRITE'];
+  const all = [...new Set(calls.map(([role]) => role))];
+  const openWorkers = async () => {
+    const others = (role: string) => all.filter((one) => one !== role && !including.includes(one));
+    const users = all.flatMap((role) => [
+      { name: `with_${role}`, apiKey: secret, roles: [role] },
+      { name: `without_${role}`, apiKey: secret, roles: [...others(role), 'MAIL_WRITE'] },
+    ]);
+    const { nas } = await openTrueNas({ seed: { users: [{ name: 'root', apiKey: secret }, ...users] } });
+    return async (name: string): Promise<RawClient> => {
+      const client = await nas.connect();
+      const id = users.findIndex((user) => user.name === name) + 2;
+      expect((await client.call('auth.login_ex', plain(name, id))).response_type).toBe('SUCCESS');
+      return client;
+    };
+  };
+
+  test('each call is allowed with its role, and refused without it', async () => {
+    const as = await openWorkers();
+    const isRefused = async (client: RawClient, method: string, params: unknown[]) =>
+      (await client.ask(method, ...params)).error?.data?.reason === '[EACCES] Not authorized';
+    for (const [role, method, ...params] of calls) {
+      expect([role, method, await isRefused(await as(`with_${role}`), method, params)]).toEqual([role, method, false]);
+      expect([role, method, await isRefused(await as(`without_${role}`), method, params)]).toEqual([role, method, true]);
+    }
+    expect(await isRefused(await as('with_READONLY_ADMIN'), 'core.download', ['filesystem.get', ['/mnt/x'], 'a'])).toBe(true);
+    const reader = await as('with_VM_READ');
+    expect(await reader.call('core.subscribe', 'vm.query')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await reader.call('core.subscribe', 'core.get_jobs')).toMatch(/^[0-9a-f-]{36}$/);
+    expect((await reader.ask('core.subscribe', 'pool.dataset.query')).error?.data.error).toBe(13);
+  });
+
+  test('S31: an upload needs FULL_ADMIN whatever other roles the user has', async () => {
+    const { nas } = await open();
+    const form = new FormData();
+    form.append('data', JSON.stringify({ method: 'filesystem.put', params: ['/mnt/tank/file'] }));
+    form.append('file', new Blob(['x']), 'file');
+    nas.room.nas.users.push({ name: 'small', roles: ['READONLY_ADMIN', 'DATASET_WRITE', 'FILESYSTEM_FULL_CONTROL'] });
+    nas.room.nas.keys.push({ id: 9, user: 'small', key: '9-small', expiresAt: null, revokedReason: null });
+    expect((await nas.post(form, { authorization: 'Bearer 9-small' })).status).toBe(403);
+  });
 });
 
 /** Both messages of a client (RFC 5802), with the certificate's hash for channel binding. */
@@ -105,7 +183,7 @@ async function scram(client: RawClient, user: string, binding?: Buffer, key = se
   return { ...final, isGenuine: final.rfc_str === server };
 }
 
-async function certificateHash(): Promise<Buffer> {
+async function certificateHash(nas: TrueNasFixture): Promise<Buffer> {
   const { hostname, port } = new URL(nas.room.line.url);
   const socket = connect({ host: hostname, port: Number(port), ca: nas.ca });
   await new Promise((resolve) => socket.once('secureConnect', resolve));
@@ -116,35 +194,31 @@ async function certificateHash(): Promise<Buffer> {
 
 describe('SCRAM (26)', () => {
   test('logs in without sending the key, with or without channel binding', async () => {
-    nas = await startTrueNasFixture({ seed, version: '26' });
-    for (const binding of [undefined, await certificateHash()]) {
+    const { nas } = await open('26');
+    for (const binding of [undefined, await certificateHash(nas)]) {
       const client = await nas.connect();
       expect(await scram(client, 'root:1', binding)).toMatchObject({
-        response_type: 'SCRAM_RESPONSE',
-        scram_type: 'SERVER_FINAL_RESPONSE',
+        ...{ response_type: 'SCRAM_RESPONSE', scram_type: 'SERVER_FINAL_RESPONSE', isGenuine: true },
         user_info: { pw_name: 'root' },
-        isGenuine: true,
       });
       expect(await client.call('system.version_short')).toBe('26.0.0-BETA.3');
     }
   });
 
-  test.each([
-    ['a wrong key', 'root:1', 'b'.repeat(64)],
-    ['the key of another user', 'root:4', secret],
-    ['an expired key', 'late:2', secret],
-    ['an invalid message', 'root', secret],
-  ])('%s is AUTH_ERR without a login', async (_, user, key) => {
-    nas = await startTrueNasFixture({ seed, version: '26' });
-    const client = await nas.connect();
-    expect(await scram(client, user, undefined, key)).toMatchObject({ response_type: 'AUTH_ERR' });
-    expect((await client.ask('system.version')).error?.data.error).toBe(207);
-  });
-
-  test('a different certificate is detected, and so is a binding over an unencrypted connection', async () => {
-    nas = await startTrueNasFixture({ seed, version: '26' });
+  test('a wrong, foreign or expired key, a wrong certificate and an invalid message are AUTH_ERR', async () => {
+    const { nas } = await open('26');
     const other = createHash('sha256').update('another certificate').digest();
-    expect(await scram(await nas.connect(), 'root:1', other)).toMatchObject({ response_type: 'AUTH_ERR' });
+    for (const [user, binding, key] of [
+      ['root:1', undefined, 'b'.repeat(64)],
+      ['root:4', undefined, secret],
+      ['late:2', undefined, secret],
+      ['root', undefined, secret],
+      ['root:1', other, secret],
+    ] as const) {
+      const client = await nas.connect();
+      expect(await scram(client, user, binding, key)).toMatchObject({ response_type: 'AUTH_ERR' });
+      expect((await client.ask('system.version_short')).error?.data.error).toBe(207);
+    }
     const bare = await RawClient.open(nas.room.line.url.replace('wss:', 'ws:'));
     expect(await scram(bare, 'root:1', other)).toMatchObject({ response_type: 'AUTH_ERR' });
     bare.close();
@@ -152,8 +226,7 @@ describe('SCRAM (26)', () => {
   });
 
   test('a final message must follow a first one directly', async () => {
-    nas = await startTrueNasFixture({ seed, version: '26' });
-    const client = await nas.connect();
+    const client = await (await open('26')).nas.connect();
     const final = { mechanism: 'SCRAM', scram_type: 'CLIENT_FINAL_MESSAGE', rfc_str: 'c=biws,r=x,p=eA==' };
     expect((await client.ask('auth.login_ex', final)).error?.data.reason).toBe('pam handle was not initialized');
     const nonce = randomBytes(32).toString('base64');
@@ -161,12 +234,5 @@ describe('SCRAM (26)', () => {
     expect((await client.call('auth.login_ex', first)).scram_type).toBe('SERVER_FIRST_RESPONSE');
     await client.call('auth.login_ex', plain('gone', 3));
     expect((await client.ask('auth.login_ex', final)).error?.data.error).toBe(22);
-  });
-
-  test('earlier releases do not support it', async () => {
-    nas = await startTrueNasFixture({ seed });
-    const first = { mechanism: 'SCRAM', scram_type: 'CLIENT_FIRST_MESSAGE', rfc_str: 'n,,n=root:1,r=x' };
-    const { error } = await (await nas.connect()).ask('auth.login_ex', first);
-    expect(error?.data.extra[0][1]).toMatch(/^Input tag 'SCRAM' found using 'mechanism' does not match/);
   });
 });

@@ -1,368 +1,309 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type RawClient, startTrueNasFixture, type TrueNasFixture } from '../testing/true-nas-fixture.ts';
+import { describe, expect, test } from 'vitest';
+import { openTrueNas } from '../testing/open-true-nas.ts';
 
 const gibibyte = 1024 ** 3;
-let nas: TrueNasFixture;
-let client: RawClient;
 
-beforeEach(async () => {
-  nas = await startTrueNasFixture({ seed: { pools: [{ name: 'tank', sizeBytes: 320 * gibibyte }] } });
-  client = await nas.login();
-});
-afterEach(() => nas.close());
-
-const create = (data: object) => client.call('pool.dataset.create', data);
-const argumentErrorsOf = async (method: string, ...params: unknown[]) =>
-  (await client.ask(method, ...params)).error?.data?.extra;
-const available = async (id = 'tank') =>
-  (await client.call('pool.dataset.get_instance', id)).available.parsed as number;
-const volume = (name: string, size: number, more = {}) => create({ name, type: 'VOLUME', volsize: size, ...more });
-
-describe('the fields of an entry', () => {
-  const shared = [
-    ...['id', 'type', 'name', 'pool', 'encrypted', 'encryption_root', 'key_loaded', 'children', 'user_properties'],
-    ...['locked', 'deduplication', 'checksum', 'sync', 'compression', 'compressratio', 'origin', 'reservation'],
-    ...['refreservation', 'copies', 'readonly', 'key_format', 'encryption_algorithm', 'used', 'usedbychildren'],
-    ...[
-      'usedbydataset',
-      'usedbyrefreservation',
-      'usedbysnapshots',
-      'available',
-      'pbkdf2iters',
-      'creation',
-      'snapdev',
-      'mountpoint',
-    ],
-  ];
-
-  test('a filesystem has all fields of 25.10', async () => {
-    const entry = await create({ name: 'tank/a' });
-    const own = [
-      'aclmode',
-      'acltype',
-      'xattr',
-      'atime',
-      'casesensitivity',
-      'exec',
-      'quota',
-      'refquota',
-      'snapdir',
-      'recordsize',
-      'special_small_block_size',
-    ];
-    expect(Object.keys(entry).sort()).toEqual([...shared, ...own].sort());
-    expect(entry).toMatchObject({ id: 'tank/a', pool: 'tank', mountpoint: '/mnt/tank/a', locked: false, children: [] });
-    expect(entry.compression).toEqual({
-      parsed: 'lz4',
-      rawvalue: 'lz4',
-      value: 'LZ4',
-      source: 'INHERITED',
-      source_info: 'tank',
-    });
-    expect(entry.recordsize).toEqual({
-      parsed: 131072,
-      rawvalue: '131072',
-      value: '128K',
-      source: 'DEFAULT',
-      source_info: null,
-    });
-  });
-
-  test('a zvol has its own fields', async () => {
-    const entry = await volume('tank/disk', 10 * gibibyte);
-    expect(Object.keys(entry).sort()).toEqual([...shared, 'volsize', 'volblocksize'].sort());
-    expect(entry).toMatchObject({ type: 'VOLUME', mountpoint: null });
-    expect(entry.volsize).toEqual({
-      parsed: 10 * gibibyte,
-      rawvalue: String(10 * gibibyte),
-      value: '10 GiB',
-      source: 'LOCAL',
-      source_info: null,
-    });
-    expect(entry.volblocksize).toMatchObject({ parsed: 16384, value: '16K' });
-  });
-
-  test('query can omit children, properties and user properties, and nest instead of flatten', async () => {
-    await create({ name: 'tank/a', user_properties: [{ key: 'org:who', value: 'me' }] });
-    await create({ name: 'tank/a/b' });
-    const query = async (extra: object) =>
-      client.call('pool.dataset.query', [['id', '=', 'tank/a']], { extra, get: true });
-    expect((await query({})).children).toHaveLength(1);
-    expect(await query({ retrieve_children: false, properties: [] })).toEqual({
-      ...{ id: 'tank/a', type: 'FILESYSTEM', name: 'tank/a', pool: 'tank', encrypted: false, encryption_root: null },
-      ...{ key_loaded: false, locked: false, user_properties: expect.anything() },
-    });
-    expect(await query({ retrieve_user_props: false })).not.toHaveProperty('user_properties');
-    expect(await client.call('pool.dataset.query', [], { extra: { flat: false }, select: ['id'] })).toEqual([
-      { id: 'tank' },
-    ]);
-  });
-
-  test('pool.query: raw numbers, and all fields', async () => {
-    const [pool] = await client.call('pool.query');
-    expect(pool).toMatchObject({
-      id: 1,
-      name: 'tank',
-      path: '/mnt/tank',
-      status: 'ONLINE',
-      healthy: true,
-      size: 320 * gibibyte,
-      fragmentation: '1',
-    });
-    expect(pool.allocated + pool.free).toBe(pool.size);
-    expect(Object.keys(pool.topology)).toEqual(['data', 'log', 'cache', 'spare', 'special', 'dedup']);
-    expect(pool).toHaveProperty('is_upgraded', false);
-  });
-});
+async function open(seed: object = {}) {
+  const nas = await openTrueNas({ seed: { pools: [{ name: 'tank', sizeBytes: 320 * gibibyte }], ...seed } });
+  const { client } = nas;
+  const create = (name: string, more: object = {}) => client.call('pool.dataset.create', { name, ...more });
+  const get = (id: string) => client.call('pool.dataset.query', [['id', '=', id]], { get: true });
+  return {
+    ...nas,
+    create,
+    volume: (name: string, volsize = gibibyte, more: object = {}) => create(name, { type: 'VOLUME', volsize, ...more }),
+    get,
+    available: async (id = 'tank') => (await get(id)).available.parsed as number,
+  };
+}
+const encrypted = (options: object) => ({ encryption: true, inherit_encryption: false, encryption_options: options });
 
 describe('create', () => {
+  test('an entry has the simulated properties with their sources', async () => {
+    const { create, volume, client } = await open();
+    expect(await create('tank/a', { comments: 'hello' })).toMatchObject({
+      ...{ id: 'tank/a', type: 'FILESYSTEM', pool: 'tank', mountpoint: '/mnt/tank/a', locked: false, children: [] },
+      ...{ encryption_root: null, comments: { rawvalue: 'hello', source: 'LOCAL' } },
+    });
+    const disk = await volume('tank/disk', 10 * gibibyte);
+    expect(disk).toMatchObject({ type: 'VOLUME', mountpoint: null, volblocksize: { parsed: 16384, value: '16K' } });
+    expect(disk.volsize).toEqual({
+      ...{ parsed: 10 * gibibyte, rawvalue: String(10 * gibibyte), value: '10 GiB' },
+      ...{ source: 'LOCAL', source_info: null },
+    });
+    const [pool] = await client.call('pool.query');
+    expect(pool).toMatchObject({ name: 'tank', status: 'ONLINE', healthy: true, size: 320 * gibibyte });
+    expect(pool.allocated + pool.free).toBe(pool.size);
+  });
+
   test.each([
-    [{ name: 'tank' }, 'pool_dataset_create.name', 'You need a full name, e.g. pool/newdataset'],
-    [{ name: 'tank/a ' }, 'pool_dataset_create.name', 'Trailing spaces are not permitted in dataset names'],
-    [{ name: 'lake/a' }, 'pool_dataset_create.name', 'zpool (lake) does not exist.'],
-    [{ name: 'tank/a/b' }, 'pool_dataset_create.name', 'Parent dataset (tank/a) does not exist.'],
+    [{ name: 'tank' }, 'name', 'You need a full name, e.g. pool/newdataset'],
+    [{ name: 'tank/a ' }, 'name', 'Trailing spaces are not permitted in dataset names'],
+    [{ name: 'lake/a' }, 'name', 'zpool (lake) does not exist.'],
+    [{ name: 'tank/a/b' }, 'name', 'Parent dataset (tank/a) does not exist.'],
     [
       { name: 'lake/a/b', create_ancestors: true },
-      'pool_dataset_create.name',
+      'name',
       'Please specify a pool which exists for the dataset/volume to be created',
     ],
     [
       { name: 'tank/v', type: 'VOLUME', volsize: 300 * gibibyte },
-      'pool_dataset_create.volsize',
+      'volsize',
       'It is not recommended to use more than 80% of your available space for VOLUME',
     ],
     [
       { name: 'tank/v', type: 'VOLUME', volsize: gibibyte + 512, volblocksize: '4K' },
-      'pool_dataset_create.volsize',
+      'volsize',
       'Volume size should be a multiple of volume block size',
     ],
     [
       { name: 'tank/e', encryption: true, encryption_options: { passphrase: 'long enough' } },
-      'pool_dataset_create.inherit_encryption',
+      'inherit_encryption',
       'Must be disabled when encryption is enabled.',
     ],
-  ])('%j is refused', async (data, path, message) => {
-    expect(await argumentErrorsOf('pool.dataset.create', data)).toEqual([[path, message, 22]]);
+  ])('%j is refused', async (data, field, message) => {
+    const { refusals } = await open();
+    expect(await refusals('pool.dataset.create', data)).toEqual([[`pool_dataset_create.${field}`, message, 22]]);
   });
 
-  test('a field of the wrong type is refused by both kinds, each under its name', async () => {
-    const paths = (
-      await argumentErrorsOf('pool.dataset.create', { name: 'tank/a', type: 'VOLUME', volsize: '1G' })
-    ).map(([path]: [string]) => path);
-    expect(paths).toContain('data.PoolDatasetCreateVolume.volsize');
-    expect(paths).toContain('data.PoolDatasetCreateFilesystem.type');
+  test('a value of the wrong type is refused by both kinds, each under its name', async () => {
+    const { refusals } = await open();
+    const data = { name: 'tank/a', type: 'VOLUME', volsize: '1G', ...encrypted({ algorithm: 'aes-256-gcm' }) };
+    expect((await refusals('pool.dataset.create', data))?.map(([path]) => path)).toEqual(
+      expect.arrayContaining([
+        'data.PoolDatasetCreateVolume.volsize',
+        'data.PoolDatasetCreateFilesystem.type',
+        'data.PoolDatasetCreateFilesystem.encryption_options.algorithm',
+      ]),
+    );
   });
 
-  test('user properties need a colon; the input is a list and the output a map', async () => {
-    const wrong = await argumentErrorsOf('pool.dataset.create', {
-      name: 'tank/a',
-      user_properties: [{ key: 'nocolon', value: 'x' }],
-    });
-    expect(wrong[0]).toEqual([
+  test('S6: user properties need a colon; the input is a list, the output a map that children inherit', async () => {
+    const { create, refusals } = await open();
+    const wrong = { name: 'tank/a', user_properties: [{ key: 'nocolon', value: 'x' }] };
+    expect((await refusals('pool.dataset.create', wrong))?.[0]).toEqual([
       'data.PoolDatasetCreateFilesystem.user_properties.0.key',
       "String should match pattern '.*:.*'",
       22,
     ]);
-    const entry = await create({ name: 'tank/a', user_properties: [{ key: 'org:who', value: 'me' }] });
-    expect(entry.user_properties).toEqual({
-      'org:who': { parsed: 'me', rawvalue: 'me', value: 'me', source: 'LOCAL', source_info: null },
-    });
-  });
-
-  test('children inherit user properties, and the entry shows the source', async () => {
-    await create({ name: 'tank/a', user_properties: [{ key: 'org:who', value: 'me' }] });
-    const child = await create({ name: 'tank/a/b' });
-    expect(child.user_properties['org:who']).toMatchObject({ value: 'me', source: 'INHERITED', source_info: 'tank/a' });
+    const value = { parsed: 'me', rawvalue: 'me', value: 'me' };
+    const parent = await create('tank/a', { user_properties: [{ key: 'org:who', value: 'me' }] });
+    expect(parent.user_properties).toEqual({ 'org:who': { ...value, source: 'LOCAL', source_info: null } });
+    const child = await create('tank/a/b');
+    expect(child.user_properties['org:who']).toEqual({ ...value, source: 'INHERITED', source_info: 'tank/a' });
   });
 
   test('an existing filesystem is a validation error, an existing zvol an error of ZFS', async () => {
-    await create({ name: 'tank/a' });
-    expect(await argumentErrorsOf('pool.dataset.create', { name: 'tank/a' })).toEqual([
-      ['pool_dataset_create.name', 'Path /mnt/tank/a already exists', 22],
+    const { create, volume, client, refusals } = await open();
+    await create('tank/a/b/c', { create_ancestors: true });
+    expect(await refusals('pool.dataset.create', { name: 'tank/a/b' })).toEqual([
+      ['pool_dataset_create.name', 'Path /mnt/tank/a/b already exists', 22],
     ]);
-    await volume('tank/v', gibibyte);
+    await volume('tank/v');
     const { error } = await client.ask('pool.dataset.create', { name: 'tank/v', type: 'VOLUME', volsize: gibibyte });
-    expect(error?.code).toBe(-32001);
-    expect(error?.data).toMatchObject({ error: 14, errname: 'EFAULT' });
+    expect(error).toMatchObject({ code: -32001, data: { error: 14, errname: 'EFAULT' } });
     expect(error?.data.reason).toContain('dataset already exists');
-  });
-
-  test('a zvol cannot have children', async () => {
-    await volume('tank/v', gibibyte);
-    expect((await argumentErrorsOf('pool.dataset.create', { name: 'tank/v/a' }))[0][1]).toBe(
+    expect((await refusals('pool.dataset.create', { name: 'tank/v/a' }))?.[0]?.[1]).toBe(
       'tank/v: parent may not be a ZFS volume',
     );
-  });
-
-  test('ancestors are created on request', async () => {
-    await create({ name: 'tank/a/b/c', create_ancestors: true });
-    expect(await client.call('pool.dataset.query', [['id', '^', 'tank/']], { count: true })).toBe(3);
   });
 });
 
 describe('space', () => {
-  test('a thick zvol takes its size plus metadata at once, a sparse one nothing', async () => {
+  test('S4: a thick zvol takes its size plus metadata at once, a sparse one nothing; files count', async () => {
+    const { volume, available, put } = await open();
     const before = await available();
-    const entry = await volume('tank/thick', 256 * 1024 * 1024 * 1024 * 0.25);
-    expect(entry.refreservation.parsed).toBeGreaterThan(64 * gibibyte);
-    expect(before - (await available())).toBe(entry.refreservation.parsed);
+    const { refreservation } = await volume('tank/thick', 64 * gibibyte);
+    expect(refreservation.parsed).toBeGreaterThan(64 * gibibyte);
+    expect(before - (await available())).toBe(refreservation.parsed);
     const after = await available();
     await volume('tank/thin', 64 * gibibyte, { sparse: true });
     expect(after - (await available())).toBeLessThan(gibibyte);
+    const left = await available();
+    await put('/mnt/tank/file', Buffer.alloc(1_000_000));
+    expect(left - (await available())).toBe(1_000_000);
   });
 
   test('the reservation of 256 GiB equals the one observed on a real system', async () => {
-    await nas.close();
-    nas = await startTrueNasFixture();
-    client = await nas.login();
-    const entry = await volume('tank/disk', 256 * gibibyte);
-    expect(entry.refreservation.parsed).toBe(279179165696);
-    expect(entry.refreservation.value).toBe('260.01 GiB');
+    const { volume } = await open({ pools: [{ name: 'tank' }] });
+    const { refreservation } = await volume('tank/disk', 256 * gibibyte);
+    expect(refreservation).toMatchObject({ parsed: 279179165696, value: '260.01 GiB' });
   });
 
   test('beyond the available space, force_size only moves the error to ZFS', async () => {
+    const { nas, volume, reason } = await open();
     await nas.room.fillPool('tank', 10 * gibibyte);
-    const { error } = await client.ask('pool.dataset.create', {
-      name: 'tank/v',
-      type: 'VOLUME',
-      volsize: 20 * gibibyte,
-      force_size: true,
-    });
-    expect(error?.data.reason).toContain('out of space');
+    const data = { name: 'tank/v', type: 'VOLUME', volsize: 20 * gibibyte, force_size: true };
+    expect(await reason('pool.dataset.create', data)).toContain('out of space');
     await volume('tank/v', 20 * gibibyte, { force_size: true, sparse: true });
   });
 
-  test('files count, and a quota limits the available space below it', async () => {
-    await create({ name: 'tank/q', quota: 2 * gibibyte });
-    expect(await available('tank/q')).toBeLessThanOrEqual(2 * gibibyte);
-    const before = await available();
-    const { text } = await nas.upload('/mnt/tank/q/file', Buffer.alloc(1_000_000));
-    await client.jobEnd(JSON.parse(text).job_id);
-    expect(before - (await available())).toBe(1_000_000);
+  test('a quota limits the available space below it', async () => {
+    const { create, volume, available, reason } = await open();
+    await create('tank/small', { quota: gibibyte });
+    expect(await available('tank/small')).toBeLessThanOrEqual(gibibyte);
+    const data = { name: 'tank/small/disk', type: 'VOLUME', volsize: 900 * 1024 ** 2 };
+    expect(await reason('pool.dataset.create', data)).toMatch(/80% of your available space/);
+    await volume('tank/small/disk', 700 * 1024 ** 2);
   });
 });
 
 describe('update', () => {
   test('user properties: some changed, one removed, or all replaced, but not both', async () => {
-    await create({
-      name: 'tank/a',
-      user_properties: [
-        { key: 'org:a', value: '1' },
-        { key: 'org:b', value: '2' },
-      ],
-    });
-    const keys = (entry: { user_properties: object }) => Object.keys(entry.user_properties).sort();
-    const changed = await client.call('pool.dataset.update', 'tank/a', {
-      user_properties_update: [
-        { key: 'org:a', remove: true },
-        { key: 'org:c', value: '3' },
-      ],
-    });
-    expect(keys(changed)).toEqual(['org:b', 'org:c']);
-    expect(
-      keys(await client.call('pool.dataset.update', 'tank/a', { user_properties: [{ key: 'org:d', value: '4' }] })),
-    ).toEqual(['org:d']);
-    const both = {
-      user_properties: [{ key: 'o:a', value: '1' }],
-      user_properties_update: [{ key: 'o:b', value: '1' }],
-    };
-    expect((await argumentErrorsOf('pool.dataset.update', 'tank/a', both))[0][0]).toBe(
+    const { create, client, refusals } = await open();
+    const property = (key: string) => ({ key, value: '1' });
+    await create('tank/a', { user_properties: [property('org:a'), property('org:b')] });
+    const keysAfter = async (change: object) =>
+      Object.keys((await client.call('pool.dataset.update', 'tank/a', change)).user_properties).sort();
+    const change = { user_properties_update: [{ key: 'org:a', remove: true }, property('org:c')] };
+    expect(await keysAfter(change)).toEqual(['org:b', 'org:c']);
+    expect(await keysAfter({ user_properties: [property('org:d')] })).toEqual(['org:d']);
+    const refusedField = async (data: object) => (await refusals('pool.dataset.update', 'tank/a', data))?.[0]?.[0];
+    expect(await refusedField({ user_properties: [property('o:a')], ...change })).toBe(
       'pool_dataset_update.user_properties_update',
     );
-    expect(
-      (await argumentErrorsOf('pool.dataset.update', 'tank/a', { user_properties_update: [{ key: 'o:b' }] }))[0][0],
-    ).toBe('pool_dataset_update.user_properties_update.0.value');
+    expect(await refusedField({ user_properties_update: [{ key: 'o:b' }] })).toBe(
+      'pool_dataset_update.user_properties_update.0.value',
+    );
+    expect(await refusedField({ inherit_encryption: true })).toBe('data.inherit_encryption');
   });
 
   test('a zvol grows, with its reservation, and never shrinks', async () => {
-    await volume('tank/v', gibibyte);
+    const { volume, client, refusals } = await open();
+    await volume('tank/v');
     const grown = await client.call('pool.dataset.update', 'tank/v', { volsize: 2 * gibibyte });
     expect(grown.volsize.parsed).toBe(2 * gibibyte);
     expect(grown.refreservation.parsed).toBeGreaterThan(2 * gibibyte);
-    expect(await argumentErrorsOf('pool.dataset.update', 'tank/v', { volsize: gibibyte })).toEqual([
+    expect(await refusals('pool.dataset.update', 'tank/v', { volsize: gibibyte })).toEqual([
       ['pool_dataset_update.volsize', 'You cannot shrink a zvol from GUI, this may lead to data loss.', 22],
-    ]);
-  });
-
-  test('properties that are fixed at creation are extra keys here', async () => {
-    await create({ name: 'tank/a' });
-    expect(await argumentErrorsOf('pool.dataset.update', 'tank/a', { casesensitivity: 'SENSITIVE' })).toEqual([
-      ['data.casesensitivity', 'Extra inputs are not permitted', 22],
     ]);
   });
 });
 
 describe('delete', () => {
-  test('with children needs recursive', async () => {
-    await create({ name: 'tank/a' });
-    await create({ name: 'tank/a/b' });
-    const { error } = await client.ask('pool.dataset.delete', 'tank/a');
-    expect(error?.data).toMatchObject({
-      error: 39,
-      errname: 'ENOTEMPTY',
+  test('with children needs recursive, and removes the files', async () => {
+    const { create, client, put, reason, refusals } = await open();
+    await create('tank/a/b', { create_ancestors: true });
+    await put('/mnt/tank/a/file', 'x');
+    expect((await client.ask('pool.dataset.delete', 'tank/a')).error?.data).toMatchObject({
+      ...{ error: 39, errname: 'ENOTEMPTY' },
       reason: "[ENOTEMPTY] Failed to delete dataset: cannot destroy 'tank/a': filesystem has children",
     });
     expect(await client.call('pool.dataset.delete', 'tank/a', { recursive: true })).toBe(true);
+    expect(await reason('filesystem.stat', '/mnt/tank/a/file')).toBe('[ENOENT] Path /mnt/tank/a/file not found');
+    expect(await refusals('pool.dataset.delete', 'tank/a')).toEqual([[null, 'PoolDataset tank/a does not exist', 2]]);
   });
 
-  test('of an unknown dataset', async () => {
-    expect(await argumentErrorsOf('pool.dataset.delete', 'tank/none')).toEqual([
-      [null, 'PoolDataset tank/none does not exist', 2],
-    ]);
-  });
-
-  test('removes its files', async () => {
-    await create({ name: 'tank/a' });
-    await client.jobEnd(JSON.parse((await nas.upload('/mnt/tank/a/file', 'x')).text).job_id);
-    await client.call('pool.dataset.delete', 'tank/a');
-    expect((await client.ask('filesystem.stat', '/mnt/tank/a/file')).error?.data).toMatchObject({
-      error: 2,
-      reason: '[ENOENT] Path /mnt/tank/a/file not found',
-    });
-  });
-
-  test('a zvol that a running machine uses is busy', async () => {
-    await volume('tank/v', gibibyte);
-    const vm = await client.call('vm.create', { name: 'a', memory: 512 });
-    await client.call('vm.device.create', { vm: vm.id, attributes: { dtype: 'DISK', path: '/dev/zvol/tank/v' } });
-    await client.call('vm.start', vm.id);
-    const { error } = await client.ask('pool.dataset.delete', 'tank/v');
-    expect(error?.data).toMatchObject({ error: 16, errname: 'EBUSY' });
-    expect((await client.call('vm.status', vm.id)).state).toBe('RUNNING');
-    await client.call('vm.poweroff', vm.id);
+  test('S38: a zvol that a running machine uses is busy', async () => {
+    const { volume, client, vm } = await open();
+    await volume('tank/v');
+    const id = await vm({}, { dtype: 'DISK', path: '/dev/zvol/tank/v' });
+    await client.call('vm.start', id);
+    expect((await client.ask('pool.dataset.delete', 'tank/v')).error?.data).toMatchObject({ errname: 'EBUSY' });
+    expect((await client.call('vm.status', id)).state).toBe('RUNNING');
+    await client.call('vm.poweroff', id);
     expect(await client.call('pool.dataset.delete', 'tank/v')).toBe(true);
   });
 
-  test('a filesystem: machines with a disc in it are shut down first, whoever their owner is', async () => {
-    await create({ name: 'tank/iso' });
-    await client.jobEnd(JSON.parse((await nas.upload('/mnt/tank/iso/a.iso', 'x')).text).job_id);
-    for (const name of ['minds', 'other']) {
-      const vm = await client.call('vm.create', { name, memory: 512 });
-      if (name === 'minds')
-        await client.call('vm.device.create', {
-          vm: vm.id,
-          attributes: { dtype: 'CDROM', path: '/mnt/tank/iso/a.iso' },
-        });
-      await client.call('vm.start', vm.id);
-    }
-    await client.ask('pool.dataset.delete', 'tank/iso');
+  test.each([
+    ['obeys', true, 'STOPPED'],
+    ['ignores', false, 'RUNNING'],
+  ])('a filesystem: a running guest with a disc in it is shut down first, and %s', async (_, minding, state) => {
+    const { nas, client, put, vm, create, reason } = await open();
+    nas.runner.minding = minding;
+    await create('tank/iso');
+    await put('/mnt/tank/iso/a.iso', 'x');
+    const disc = { dtype: 'CDROM', path: '/mnt/tank/iso/a.iso' };
+    for (const id of [await vm({ name: 'user', shutdown_timeout: 5 }, disc), await vm({ name: 'other' })])
+      await client.call('vm.start', id);
+    const refused = await reason('pool.dataset.delete', 'tank/iso');
+    if (!minding) expect(refused).toMatch(/^\[EBUSY\]/);
     const [stop] = await client.call('core.get_jobs', [['method', '=', 'vm.stop']]);
     await client.jobEnd(stop.id);
-    const states = await client.call('vm.query', [], { select: ['name', 'status.state'] });
-    expect(states).toEqual([
-      { name: 'minds', status: { state: 'STOPPED' } },
+    expect(await client.call('vm.query', [], { select: ['name', 'status.state'] })).toEqual([
+      { name: 'user', status: { state } },
       { name: 'other', status: { state: 'RUNNING' } },
     ]);
+    if (!minding) expect((await client.call('filesystem.stat', '/mnt/tank/iso/a.iso')).type).toBe('FILE');
+  });
+});
+
+describe('encryption', () => {
+  test('a passphrase zvol is locked, and unlocked only with the right passphrase', async () => {
+    const { volume, client } = await open();
+    expect(await volume('tank/secret', gibibyte, encrypted({ passphrase: 'correct horse' }))).toMatchObject({
+      ...{ encrypted: true, encryption_root: 'tank/secret', key_loaded: true, locked: false },
+      key_format: { value: 'PASSPHRASE' },
+    });
+    expect(await client.job('pool.dataset.lock', 'tank/secret')).toMatchObject({ state: 'SUCCESS', result: true });
+    const unlock = async (passphrase: string) =>
+      (await client.job('pool.dataset.unlock', 'tank/secret', { datasets: [{ name: 'tank/secret', passphrase }] }))
+        .result;
+    expect((await unlock('wrong one')).failed['tank/secret'].error).toBe('Invalid Key');
+    expect(await unlock('correct horse')).toEqual({ unlocked: ['tank/secret'], failed: {} });
   });
 
-  test('a filesystem stays while a guest that ignores the button still uses its disc', async () => {
-    nas.runner.minding = false;
-    await create({ name: 'tank/iso' });
-    await client.jobEnd(JSON.parse((await nas.upload('/mnt/tank/iso/a.iso', 'x')).text).job_id);
-    const vm = await client.call('vm.create', { name: 'deaf', memory: 512 });
-    await client.call('vm.device.create', { vm: vm.id, attributes: { dtype: 'CDROM', path: '/mnt/tank/iso/a.iso' } });
-    await client.call('vm.start', vm.id);
-    expect((await client.ask('pool.dataset.delete', 'tank/iso')).error?.data.error).toBe(16);
-    expect((await client.call('filesystem.stat', '/mnt/tank/iso/a.iso')).type).toBe('FILE');
+  test('a reboot locks what a passphrase protects, with all below; a root below a locked one waits for that', async () => {
+    const { nas, create, volume, vm, client: first } = await open();
+    const below = { name: 'tank/above/below', passphrase: 'battery staple' };
+    await create('tank/above', encrypted({ passphrase: 'correct horse' }));
+    await create(below.name, encrypted({ passphrase: below.passphrase }));
+    await volume('tank/above/below/disk');
+    await volume('tank/keyed', gibibyte, encrypted({ generate_key: true }));
+    const id = await vm({ autostart: false }, { dtype: 'DISK', path: '/dev/zvol/tank/above/below/disk' });
+    await first.call('vm.start', id);
+    await nas.room.restart({ hostReboot: true });
+    const client = await nas.login();
+    const unlock = async (name: string, ...datasets: object[]) =>
+      await client.job('pool.dataset.unlock', name, { datasets });
+    const locked = async () =>
+      (await client.call('pool.dataset.query', [['locked', '=', true]])).map((one: { id: string }) => one.id);
+    const disk = 'tank/above/below/disk';
+    expect(await locked()).toEqual(['tank/above', below.name, disk]);
+    expect((await client.ask('vm.start', id)).error?.data.reason).toMatch(/device\(s\) are not available/);
+    expect((await unlock(disk, { ...below, name: disk })).error).toMatch(/Only encryption roots can be unlocked/);
+    expect((await unlock(below.name)).error).toMatch(/Please specify key for/);
+    expect((await unlock(below.name, { ...below, key: 'a'.repeat(64) })).error).toMatch(/Must not be specified/);
+    expect((await unlock(below.name, below)).error).toMatch(/locked parents tank\/above which must be unlocked first/);
+    const job = await unlock('tank/above', { name: 'tank/above', passphrase: 'correct horse' });
+    expect(job.arguments[1].datasets[0].passphrase).toBe('********');
+    expect((await unlock(below.name, below)).result).toEqual({ unlocked: [below.name], failed: {} });
+    expect(await locked()).toEqual([]);
+    await client.call('vm.start', id);
+  });
+});
+
+describe('the state of a pool', () => {
+  const seed = { pools: [{ name: 'tank' }, { name: 'other' }], datasets: [{ name: 'tank/files' }] };
+
+  test.each(['FAULTED', 'UNAVAIL', 'SUSPENDED'] as const)('%s: the content can be read, not written', async (status) => {
+    const { nas, client, create, get, reason, put } = await open(seed);
+    await nas.room.setPoolStatus('tank', 'DEGRADED');
+    expect(await client.call('pool.query', [['status', '=', 'DEGRADED']])).toMatchObject([{ healthy: false }]);
+    await create('tank/more');
+    await nas.room.setPoolStatus('tank', status);
+    await get('tank/files');
+    const suspended = /pool I\/O is currently suspended/;
+    expect(await reason('pool.dataset.create', { name: 'tank/again' })).toMatch(suspended);
+    expect(await reason('pool.dataset.delete', 'tank/files')).toMatch(suspended);
+    expect(await reason('pool.dataset.update', 'tank/files', { comments: 'x' })).toMatch(suspended);
+    expect((await put('/mnt/tank/files/a', 'content')).error).toMatch(/Input\/output error/);
+    await create('other/more');
+  });
+
+  test('OFFLINE: the pool was not found, and machines with a disk in it do not start', async () => {
+    const { nas, client, volume, vm, reason } = await open(seed);
+    await volume('tank/disk');
+    const id = await vm({}, { dtype: 'DISK', path: '/dev/zvol/tank/disk' });
+    await client.call('vm.start', id);
+    await nas.room.setPoolStatus('tank', 'OFFLINE');
+    expect((await client.call('vm.status', id)).state).toBe('STOPPED');
+    expect((await client.call('pool.query'))[0]).toMatchObject({ status: 'OFFLINE', size: null, topology: null });
+    expect(await client.call('pool.dataset.query', [], { select: ['id'] })).toEqual([{ id: 'other' }]);
+    expect(await reason('pool.dataset.create', { name: 'tank/a/b' })).toMatch(/zpool \(tank\/a\) does not exist/);
+    expect(await reason('filesystem.stat', '/mnt/tank/files')).toMatch(/^\[ENOENT\]/);
+    expect(await reason('vm.start', id)).toMatch(/VM will not start as DISK Device: \/dev\/zvol\/tank\/disk/);
+    await nas.room.setPoolStatus('tank', 'ONLINE');
+    await client.call('vm.start', id);
   });
 });
