@@ -139,9 +139,15 @@ describe('roles', () => {
       (await client.ask(method, ...params)).error?.data?.reason === '[EACCES] Not authorized';
     for (const [role, method, ...params] of calls) {
       expect([role, method, await isRefused(await as(`with_${role}`), method, params)]).toEqual([role, method, false]);
-      expect([role, method, await isRefused(await as(`without_${role}`), method, params)]).toEqual([role, method, true]);
+      expect([role, method, await isRefused(await as(`without_${role}`), method, params)]).toEqual([
+        role,
+        method,
+        true,
+      ]);
     }
-    expect(await isRefused(await as('with_READONLY_ADMIN'), 'core.download', ['filesystem.get', ['/mnt/x'], 'a'])).toBe(true);
+    expect(await isRefused(await as('with_READONLY_ADMIN'), 'core.download', ['filesystem.get', ['/mnt/x'], 'a'])).toBe(
+      true,
+    );
     const reader = await as('with_VM_READ');
     expect(await reader.call('core.subscribe', 'vm.query')).toMatch(/^[0-9a-f-]{36}$/);
     expect(await reader.call('core.subscribe', 'core.get_jobs')).toMatch(/^[0-9a-f-]{36}$/);

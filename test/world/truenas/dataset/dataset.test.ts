@@ -208,7 +208,7 @@ describe('delete', () => {
   test.each([
     ['obeys', true, 'STOPPED'],
     ['ignores', false, 'RUNNING'],
-  ])('a filesystem: a running guest with a disc in it is shut down first, and %s', async (_, minding, state) => {
+  ])('S47: a filesystem: a running guest with a disc in it is shut down first, and %s', async (_, minding, state) => {
     const { nas, client, put, vm, create, reason } = await open();
     nas.runner.minding = minding;
     await create('tank/iso');
@@ -276,20 +276,23 @@ describe('encryption', () => {
 describe('the state of a pool', () => {
   const seed = { pools: [{ name: 'tank' }, { name: 'other' }], datasets: [{ name: 'tank/files' }] };
 
-  test.each(['FAULTED', 'UNAVAIL', 'SUSPENDED'] as const)('%s: the content can be read, not written', async (status) => {
-    const { nas, client, create, get, reason, put } = await open(seed);
-    await nas.room.setPoolStatus('tank', 'DEGRADED');
-    expect(await client.call('pool.query', [['status', '=', 'DEGRADED']])).toMatchObject([{ healthy: false }]);
-    await create('tank/more');
-    await nas.room.setPoolStatus('tank', status);
-    await get('tank/files');
-    const suspended = /pool I\/O is currently suspended/;
-    expect(await reason('pool.dataset.create', { name: 'tank/again' })).toMatch(suspended);
-    expect(await reason('pool.dataset.delete', 'tank/files')).toMatch(suspended);
-    expect(await reason('pool.dataset.update', 'tank/files', { comments: 'x' })).toMatch(suspended);
-    expect((await put('/mnt/tank/files/a', 'content')).error).toMatch(/Input\/output error/);
-    await create('other/more');
-  });
+  test.each(['FAULTED', 'UNAVAIL', 'SUSPENDED'] as const)(
+    '%s: the content can be read, not written',
+    async (status) => {
+      const { nas, client, create, get, reason, put } = await open(seed);
+      await nas.room.setPoolStatus('tank', 'DEGRADED');
+      expect(await client.call('pool.query', [['status', '=', 'DEGRADED']])).toMatchObject([{ healthy: false }]);
+      await create('tank/more');
+      await nas.room.setPoolStatus('tank', status);
+      await get('tank/files');
+      const suspended = /pool I\/O is currently suspended/;
+      expect(await reason('pool.dataset.create', { name: 'tank/again' })).toMatch(suspended);
+      expect(await reason('pool.dataset.delete', 'tank/files')).toMatch(suspended);
+      expect(await reason('pool.dataset.update', 'tank/files', { comments: 'x' })).toMatch(suspended);
+      expect((await put('/mnt/tank/files/a', 'content')).error).toMatch(/Input\/output error/);
+      await create('other/more');
+    },
+  );
 
   test('OFFLINE: the pool was not found, and machines with a disk in it do not start', async () => {
     const { nas, client, volume, vm, reason } = await open(seed);

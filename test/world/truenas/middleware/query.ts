@@ -8,8 +8,8 @@ import {
   listModel,
   type MethodParameter,
   objectModel,
-  requiredField,
   type ParameterModel,
+  requiredField,
   textModel,
 } from './parameter-model.ts';
 
