@@ -5,7 +5,7 @@ import { cacheFolder } from './find-peer.ts';
 
 /** The input of the official Python client. */
 export interface TrueNasClientInput {
-  /** `wss://…/api/current`, or `wss://…/websocket` for the older protocol. */
+  /** `wss://…/api/current`. */
   readonly uri: string;
   /** File with the certificate authority that it trusts. */
   readonly ca: string;

@@ -161,30 +161,17 @@ describe.each([
   ['robot', robot, /^POST \/server\/\{n\}$/],
   ['talos', talos, /MachineService\/MetaWrite$/],
 ] as const)('the simulator %s with faults', (name, enter, call) => {
-  it('drops a connection before the work is done', async () => {
-    const subject = await enter();
-    switchboard.fail(name, call, { kind: 'drop' });
-    await expect(subject.write('one')).rejects.toThrow();
-    expect(await subject.has('one')).toBe(false);
-  });
-
-  it('loses the reply after the work was done', async () => {
-    const subject = await enter();
-    switchboard.fail(name, call, { kind: 'lose-reply' });
-    await expect(subject.write('one')).rejects.toThrow();
-    expect(await subject.has('one')).toBe(true);
-  });
-
   it.each([
-    { done: false, what: 'and the work was not done' },
-    { done: true, what: 'and the work was done' },
-  ])('is silent before the connection ends, $what', async ({ done }) => {
+    ['before the work is done', { kind: 'drop' }, false],
+    ['after the work was done', { kind: 'lose-reply' }, true],
+    ['after silence, and the work was not done', { kind: 'silence', milliseconds: 150, done: false }, false],
+    ['after silence, and the work was done', { kind: 'silence', milliseconds: 150, done: true }, true],
+  ] as const)('ends the connection %s', async (_, fault, done) => {
     const subject = await enter();
-    const milliseconds = 150;
-    switchboard.fail(name, call, { kind: 'silence', milliseconds, done });
+    switchboard.fail(name, call, fault);
     const begun = performance.now();
     await expect(subject.write('one')).rejects.toThrow();
-    expect(performance.now() - begun).toBeGreaterThanOrEqual(milliseconds - 1);
+    if ('milliseconds' in fault) expect(performance.now() - begun).toBeGreaterThanOrEqual(fault.milliseconds - 1);
     expect(await subject.has('one')).toBe(done);
   });
 

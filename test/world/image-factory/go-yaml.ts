@@ -13,22 +13,15 @@ const indent = (depth: number): string => ' '.repeat(4 * depth);
 function mapLines(value: Readonly<Record<string, unknown>>, depth: number): string[] {
   return Object.entries(value).flatMap(([key, inner]) => {
     const head = `${indent(depth)}${scalar(key, '')}:`;
-    if (Array.isArray(inner)) return [head, ...inner.flatMap((item) => listItem(item, depth + 1))];
+    if (Array.isArray(inner)) return [head, ...inner.map((item) => listItem(item, depth + 1))];
     if (!isMap(inner)) return [`${head} ${inlineOrBlock(inner, indent(depth + 1))}`];
     const below = mapLines(inner, depth + 1);
     return below.length === 0 ? [`${head} {}`] : [head, ...below];
   });
 }
 
-/** A map of scalars begins after the dash; its further lines align with its first. */
-function listItem(item: unknown, depth: number): string[] {
-  const dash = `${indent(depth)}- `;
-  if (!isMap(item)) return [`${dash}${inlineOrBlock(item, `${indent(depth)}  `)}`];
-  return Object.entries(item).map(
-    ([key, value], index) =>
-      `${index === 0 ? dash : `${indent(depth)}  `}${key}: ${inlineOrBlock(value, indent(depth + 1))}`,
-  );
-}
+const listItem = (item: unknown, depth: number): string =>
+  `${indent(depth)}- ${inlineOrBlock(item, `${indent(depth)}  `)}`;
 
 const inlineOrBlock = (value: unknown, below: string): string =>
   typeof value === 'string' ? scalar(value, below) : String(value);

@@ -51,9 +51,8 @@ export class ImageFactory {
       [/^GET$/, /^\/image\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#image(parts, url)],
       [/^HEAD$/, /^\/image\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#serveImage(parts, url)],
       [read, /^\/cdn\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#serveImage(parts, url)],
-      [/^GET$/, /^\/versions$/, (_, url) => this.#versions(url)],
+      [/^GET$/, /^\/versions$/, () => jsonResponse(this.#settings.versions.map((one) => `v${one}`))],
       [/^GET$/, /^\/version\/([^/]+)\/extensions\/official$/, ([version = '']) => this.#extensions(version)],
-      [/^GET$/, /^\/version\/([^/]+)\/overlays\/official$/, () => jsonResponse([])],
       [read, /^\/v2\/?$/, () => jsonResponse({})],
       [
         read,
@@ -162,12 +161,6 @@ export class ImageFactory {
     if (unknown === undefined) return;
     const message = `official extension ${JSON.stringify(unknown)} is not available for Talos version v${version}`;
     throw new FactoryHttpError(400, `error enhancing profile from schematic: ${message}`);
-  }
-
-  #versions(url: URL): FactoryResponse {
-    return jsonResponse(
-      url.searchParams.get('broken') === 'true' ? [] : this.#settings.versions.map((one) => `v${one}`),
-    );
   }
 
   #extensions(tag: string): FactoryResponse {

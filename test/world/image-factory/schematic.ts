@@ -13,28 +13,12 @@ export interface ParsedSchematic {
 /** A schematic that the factory refuses; the text is the body of its 400. */
 export class InvalidSchematic extends Error {}
 
-type SchematicShape =
-  | 'string'
-  | 'strings'
-  | 'bool'
-  | 'number'
-  | 'map'
-  | 'meta'
-  | 'bootloader'
-  | { readonly [key: string]: SchematicShape };
+type SchematicShape = 'string' | 'strings' | { readonly [key: string]: SchematicShape };
 
+/** The fields that the product uses; others are refused. */
 const schematicShape = {
   owner: 'string',
-  overlay: { image: 'string', name: 'string', options: 'map' },
-  customization: {
-    embeddedMachineConfiguration: 'string',
-    extraKernelArgs: 'strings',
-    meta: 'meta',
-    systemExtensions: { officialExtensions: 'strings' },
-    bootloader: 'bootloader',
-    secureboot: { enrollKeys: 'string', includeWellKnownCertificates: 'bool' },
-    diskImage: { sectorSize: 'number' },
-  },
+  customization: { extraKernelArgs: 'strings', systemExtensions: { officialExtensions: 'strings' } },
 } as const satisfies SchematicShape;
 
 /** Parses a schematic strictly and computes its id. Throws {@link InvalidSchematic}. */
@@ -69,66 +53,26 @@ function readYaml(text: string): unknown {
 /** The value with its keys in canonical order and without empty fields; undefined when nothing remains. */
 function canonicalize(value: unknown, wanted: SchematicShape, type: string): unknown {
   if (value === null || value === undefined) return undefined;
-  if (typeof wanted === 'string') return canonicalScalar(value, wanted, type);
+  if (typeof wanted === 'string') return canonicalScalar(value, wanted);
   if (!isMap(value)) throw mismatch(value, `schematic.${type}`);
   for (const key of Object.keys(value)) {
     if (!(key in wanted)) {
       throw new InvalidSchematic(`yaml: unmarshal errors:\n  line 1: field ${key} not found in type schematic.${type}`);
     }
   }
-  const isOverlay = type === 'Overlay';
   const entries = Object.entries(wanted)
     .map(([key, inner]) => [key, canonicalize(value[key], inner, key[0]?.toUpperCase() + key.slice(1))] as const)
     .filter(([, inner]) => inner !== undefined);
-  if (entries.length === 0) return undefined;
-  const result = Object.fromEntries(entries);
-  // An overlay is written with its image and name even when one of them is empty.
-  return isOverlay ? { image: '', name: '', ...result } : result;
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-function canonicalScalar(value: unknown, wanted: Extract<SchematicShape, string>, type: string): unknown {
-  switch (wanted) {
-    case 'string':
-      if (typeof value !== 'string') throw mismatch(value, 'string');
-      return value === '' ? undefined : value;
-    case 'bool':
-      if (typeof value !== 'boolean') throw mismatch(value, 'bool');
-      return value || undefined;
-    case 'number':
-      if (typeof value !== 'number') throw mismatch(value, 'uint');
-      return value || undefined;
-    case 'map':
-      if (!isMap(value)) throw mismatch(value, 'map[string]any');
-      return Object.keys(value).length === 0 ? undefined : Object.fromEntries(Object.entries(value).sort());
-    case 'strings':
-      if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) throw mismatch(value, '[]string');
-      return value.length === 0 ? undefined : value;
-    case 'bootloader':
-      return bootLoader(value);
-    case 'meta':
-      if (!Array.isArray(value)) throw mismatch(value, '[]schematic.MetaValue');
-      return value.length === 0 ? undefined : value.map((item) => metaValue(item, type));
+function canonicalScalar(value: unknown, wanted: Extract<SchematicShape, string>): unknown {
+  if (wanted === 'string') {
+    if (typeof value !== 'string') throw mismatch(value, 'string');
+    return value === '' ? undefined : value;
   }
-}
-
-/** Parsed like enumer: case-insensitive; the first is the zero value, which is omitted. */
-const bootLoaders = ['none', 'dual-boot', 'sd-boot', 'grub'];
-
-function bootLoader(value: unknown): string | undefined {
-  if (typeof value !== 'string') throw mismatch(value, 'imageropts.BootloaderKind');
-  const index = bootLoaders.indexOf(value.toLowerCase());
-  if (index < 0) throw new InvalidSchematic(`${value} does not belong to BootloaderKind values`);
-  return index === 0 ? undefined : bootLoaders[index];
-}
-
-function metaValue(item: unknown, type: string): unknown {
-  if (!isMap(item) || Object.keys(item).some((key) => key !== 'key' && key !== 'value')) {
-    throw mismatch(item, `schematic.${type}Value`);
-  }
-  const { key = 0, value = '' } = item;
-  if (typeof key !== 'number' || !Number.isInteger(key) || key < 0 || key > 255) throw mismatch(key, 'uint8');
-  if (typeof value !== 'string') throw mismatch(value, 'string');
-  return { key, value };
+  if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) throw mismatch(value, '[]string');
+  return value.length === 0 ? undefined : value;
 }
 
 function mismatch(value: unknown, type: string): InvalidSchematic {

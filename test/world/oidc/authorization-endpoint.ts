@@ -46,7 +46,7 @@ function issueCode(issuer: Issuer, client: OidcClient, redirectUri: string, quer
 }
 
 /** Parses the request. Throws an {@link OAuthError}. */
-export function parseScopes(text = ''): string[] {
+function parseScopes(text = ''): string[] {
   const asked = text.split(' ').filter(Boolean);
   const strange = asked.find((scope) => !scopes.includes(scope));
   if (strange !== undefined) throw new OAuthError('invalid_scope', `there is no scope ${strange}`);

@@ -3,5 +3,5 @@ import type { SimulatorDescription } from '../simulator.ts';
 export const oidcDescription: SimulatorDescription = {
   name: 'oidc',
   about:
-    'An OIDC issuer: logins with a code (PKCE), a device or a password, keys that rotate, and tokens for anyone (POST to credentials.tokens)',
+    'An OIDC issuer: logins with a code (PKCE), keys that rotate, and tokens for anyone (POST to credentials.tokens)',
 };

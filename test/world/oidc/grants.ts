@@ -23,16 +23,6 @@ interface RefreshGrant {
   readonly login: LoginGrant;
 }
 
-/** A pending device login. */
-export interface DeviceLogin {
-  readonly client: string;
-  readonly scopes: readonly string[];
-  readonly userCode: string;
-  readonly until: Date;
-  login?: LoginGrant;
-  askedAt?: Date;
-}
-
 interface StoredGrant<T> {
   readonly content: T;
   readonly until: Date;
@@ -48,7 +38,6 @@ const randomToken = (): string => randomBytes(24).toString('base64url');
 export class Grants {
   readonly #codes = new Map<string, StoredGrant<AuthorizationCode>>();
   readonly #refreshes = new Map<string, StoredGrant<RefreshGrant>>();
-  readonly #devices = new Map<string, DeviceLogin>();
   readonly #ended = new Set<LoginGrant>();
 
   giveCode(content: AuthorizationCode, until: Date): string {
@@ -65,25 +54,6 @@ export class Grants {
 
   takeRefresh(text: string, now: Date): RefreshGrant | undefined {
     return this.#take(this.#refreshes, text, now);
-  }
-
-  addDevice(asked: Omit<DeviceLogin, 'userCode' | 'login' | 'askedAt'>): { device: DeviceLogin; deviceCode: string } {
-    const deviceCode = randomToken();
-    const device = { ...asked, userCode: randomBytes(4).toString('hex').toUpperCase() };
-    this.#devices.set(deviceCode, device);
-    return { device, deviceCode };
-  }
-
-  findDevice(deviceCode: string): DeviceLogin | undefined {
-    return this.#devices.get(deviceCode);
-  }
-
-  findDeviceByUser(userCode: string): DeviceLogin | undefined {
-    return [...this.#devices.values()].find((device) => device.userCode === userCode);
-  }
-
-  dropDevice(deviceCode: string): void {
-    this.#devices.delete(deviceCode);
   }
 
   #take<T extends { readonly login: LoginGrant }>(

@@ -1,14 +1,3 @@
-/**
- * # An OIDC issuer
- *
- * HTTPS with its own CA: the discovery document and the keys for kube-apiserver, and the login flows of client programs
- * (authorization code with PKCE, device code, refresh token, password). There is no login page: the current user
- * consents at once. Three additional endpoints control it:
- *
- * - `POST /world/people` with a user in the seed's form sets the current user, `DELETE /world/people` removes it;
- * - `POST /world/tokens` issues any token for any user, valid or invalid;
- * - `POST /world/rotate` creates a new key.
- */
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -20,14 +9,13 @@ import { createKubeAuthority } from '../kube/auth/certificates.ts';
 import type { RunningSimulator, Simulator, SimulatorOptions } from '../simulator.ts';
 import { handleAuthorizationRequest } from './authorization-endpoint.ts';
 import { oidcDescription } from './description.ts';
-import { approveDeviceLogin, startDeviceLogin } from './device-flow.ts';
 import { Grants } from './grants.ts';
 import { OAuthError, type OidcResponse } from './http-response.ts';
 import { signIdToken, signRequestedToken, type TokenSpec } from './id-tokens.ts';
 import { discoveryDocument, type Issuer } from './issuer.ts';
 import { OidcSeed, type OidcUser } from './seed.ts';
 import { newSigningKey, type SigningKey, toJwk } from './signing-keys.ts';
-import { authenticateClient, handleTokenRequest } from './token-endpoint.ts';
+import { handleTokenRequest } from './token-endpoint.ts';
 import { OidcUsers } from './users.ts';
 
 export type { TokenSpec };
@@ -170,14 +158,8 @@ function handleRequest({ issuer, keys }: OidcControls, { name, query, headers, b
       return { status: 200, body: { keys: keys().map(toJwk) } };
     case 'GET /authorize':
       return handleAuthorizationRequest(issuer, query);
-    case 'GET /device':
-      return approveDeviceLogin(issuer, query);
     case 'POST /token':
       return handleTokenRequest(issuer, { form: parseForm(headers, body), authorization });
-    case 'POST /device/code': {
-      const form = parseForm(headers, body);
-      return startDeviceLogin(issuer, authenticateClient(issuer, { form, authorization }), form);
-    }
     default:
       return { status: 404, body: { error: 'not_found' } };
   }

@@ -14,7 +14,6 @@ export interface Issuer {
 }
 
 export const scopes: readonly string[] = ['openid', 'profile', 'email', 'groups', 'offline_access'];
-export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 export const findClient = ({ seed }: Issuer, id: string | undefined): OidcClient | undefined =>
   seed.clients.find((client) => client.id === id);
@@ -24,18 +23,14 @@ export const secondsFromNow = (issuer: Issuer, seconds: number): Date =>
   new Date(issuer.now().getTime() + seconds * 1000);
 
 /** The discovery document (OpenID Connect Discovery, 3). */
-export const discoveryDocument = ({ url, seed }: Issuer): object => ({
+export const discoveryDocument = ({ url }: Issuer): object => ({
   issuer: url,
   jwks_uri: `${url}/keys`,
   authorization_endpoint: `${url}/authorize`,
   token_endpoint: `${url}/token`,
-  device_authorization_endpoint: `${url}/device/code`,
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
-  grant_types_supported: [
-    ...['authorization_code', 'refresh_token', deviceGrant],
-    ...(seed.passwords ? ['password'] : []),
-  ],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
   scopes_supported: scopes,
   subject_types_supported: ['public'],
   code_challenge_methods_supported: ['S256'],

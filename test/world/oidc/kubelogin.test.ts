@@ -9,7 +9,7 @@ import { ScaledClock } from '../scaled-clock.ts';
 import { type OidcSimulator, startOidc } from './index.ts';
 import { decodeClaims } from './oidc-test-client.ts';
 
-const alice = { subject: 'alice', groups: ['staff'], password: 'open sesame' };
+const alice = { subject: 'alice', groups: ['staff'] };
 
 describeUnlessMissing('the real kubelogin at the simulated issuer', missingForKubelogin(), () => {
   let folder: string;
@@ -20,7 +20,7 @@ describeUnlessMissing('the real kubelogin at the simulated issuer', missingForKu
     folder = mkdtempSync(join(tmpdir(), 'oidc-'));
     const runner = { start: () => expect.unreachable('there are no machines') };
     const options = { host: '127.42.159.2', port: 0, folder, clock: new ScaledClock(), switchboard, runner, extra: {} };
-    room = await startOidc({ ...options, seed: { people: [alice], passwords: true } });
+    room = await startOidc({ ...options, seed: { people: [alice] } });
     workstation = openWorkstation('', room.ca);
   });
   beforeEach(() => {
@@ -46,8 +46,6 @@ describeUnlessMissing('the real kubelogin at the simulated issuer', missingForKu
   it.each([
     ['a browser', []],
     ['a browser, with additional scopes', ['--oidc-extra-scope=groups']],
-    ['a code on another device', ['--grant-type=device-code']],
-    ['a name and a password', ['--grant-type=password', '--username=alice', '--password=open sesame']],
   ])('logs users in by %s', async (_, args) => {
     const { code, out, error } = await logIn(...args);
     expect([code, error]).toEqual([0, expect.not.stringContaining('get-token:')]);

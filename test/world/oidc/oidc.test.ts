@@ -19,7 +19,7 @@ class MovableClock extends ScaledClock {
 const folder = mkdtempSync(join(tmpdir(), 'oidc-'));
 const switchboard = new CallInterceptor();
 const clock = new MovableClock();
-const alice = { subject: 'alice', groups: ['staff'], email: 'alice@example.org', password: 'open sesame' };
+const alice = { subject: 'alice', groups: ['staff'], email: 'alice@example.org' };
 let simulator: OidcSimulator;
 let caller: OidcTestClient;
 let logins: OidcTokenAuthenticator;
@@ -32,7 +32,6 @@ beforeAll(async () => {
   const seed = {
     clients: [{ id: 'kubernetes' }, { id: 'other' }, { id: 'secretive', secret: 'pst' }],
     people: [alice],
-    passwords: true,
   };
   simulator = await startOidc({ host: '127.42.159.1', port: 0, folder, seed, clock, switchboard, runner, extra: {} });
   caller = openOidcTestClient(simulator);
@@ -200,9 +199,9 @@ describe('a login with a code', () => {
     });
     expect(await caller.exchange(await code(), { ...asked, client_secret: 'hm' })).toMatchObject({ status: 401 });
     expect(await caller.exchange(await code(), { ...asked, client_secret: 'pst' })).toMatchObject({ status: 200 });
-    const form = { grant_type: 'password', username: 'alice', password: 'open sesame', scope: 'openid' };
     const authorization = `Basic ${Buffer.from('secretive:pst').toString('base64')}`;
-    expect(await caller.post('/token', form, { authorization })).toMatchObject({ status: 200 });
+    const form = { grant_type: 'refresh_token', refresh_token: 'unknown' };
+    expect(await caller.post('/token', form, { authorization })).toMatchObject({ body: { error: 'invalid_grant' } });
   });
 });
 
@@ -218,34 +217,5 @@ describe('a login without a browser', () => {
     expect(await refresh(second['refresh_token'])).toMatchObject({ status: 400 });
     const { body: third } = await caller.exchange(await caller.code({ scope: 'openid offline_access' }));
     expect(await refresh(third['refresh_token'], 'other')).toMatchObject({ status: 400 });
-  });
-
-  it('accepts a name and a password if the seed allows it', async () => {
-    const form = { grant_type: 'password', client_id: 'kubernetes', username: 'alice', scope: 'openid email' };
-    const { body } = await caller.post('/token', { ...form, password: 'open sesame' });
-    expect(decodeClaims(body['id_token'])).toMatchObject({ sub: 'alice', email: 'alice@example.org' });
-    const { status, body: refused } = await caller.post('/token', { ...form, password: 'close sesame' });
-    expect([status, refused['error']]).toEqual([400, 'invalid_grant']);
-  });
-
-  it('waits on a device until its user has typed the code elsewhere', async () => {
-    const { body } = await caller.post('/device/code', { client_id: 'kubernetes', scope: 'openid' });
-    const poll = async () => {
-      clock.aheadSeconds += 2;
-      const form = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', client_id: 'kubernetes' };
-      return await caller.post('/token', { ...form, device_code: String(body['device_code']) });
-    };
-    expect((await poll()).body['error']).toBe('authorization_pending');
-    clock.aheadSeconds -= 2;
-    expect((await poll()).body['error']).toBe('slow_down');
-    expect(await caller.get('/device', { user_code: 'WRONG' })).toMatchObject({ status: 400 });
-    expect(await caller.get('/device', { user_code: String(body['user_code']) })).toMatchObject({ status: 200 });
-    expect(decodeClaims((await poll()).body['id_token'])).toMatchObject({ sub: 'alice' });
-    expect((await poll()).body['error']).toBe('invalid_grant');
-    const { body: next } = await caller.post('/device/code', { client_id: 'kubernetes', scope: 'openid' });
-    body['device_code'] = next['device_code'];
-    clock.aheadSeconds += 300;
-    expect((await poll()).body['error']).toBe('expired_token');
-    clock.aheadSeconds = 0;
   });
 });

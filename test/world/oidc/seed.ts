@@ -20,9 +20,8 @@ export type OidcClient = z.infer<typeof OidcClient>;
 
 /** A user who can log in. */
 export const OidcUser = z.strictObject({
-  /** `sub`; also the login name where there is a password. */
+  /** `sub`. */
   subject: z.string().min(1),
-  password: z.string().optional(),
   /** In tokens with the requested scope `groups`. */
   groups: z.array(z.string()).default([]),
   email: z.email().optional(),
@@ -39,13 +38,8 @@ export const OidcSeed = z.strictObject({
   clients: z.array(OidcClient).default([OidcClient.parse({ id: 'kubernetes' })]),
   /** The first one is the current user. */
   people: z.array(OidcUser).default([OidcUser.parse({ subject: 'alice', groups: ['developers'] })]),
-  /** Whether names and passwords are accepted for tokens (RFC 6749, 4.3), which most issuers have disabled. */
-  passwords: z.boolean().default(false),
   codeSeconds: z.number().positive().default(60),
   tokenSeconds: z.number().positive().default(600),
   refreshSeconds: z.number().positive().default(86_400),
-  deviceSeconds: z.number().positive().default(300),
-  /** Minimum poll interval of a device. */
-  pollSeconds: z.number().positive().default(1),
 });
 export type OidcSeed = z.infer<typeof OidcSeed>;

@@ -1,9 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { parseScopes } from './authorization-endpoint.ts';
-import { redeemDeviceCode } from './device-flow.ts';
 import type { LoginGrant } from './grants.ts';
 import { OAuthError, type OidcResponse, optionalParameter, requiredParameter } from './http-response.ts';
-import { deviceGrant, findClient, type Issuer, secondsFromNow } from './issuer.ts';
+import { findClient, type Issuer, secondsFromNow } from './issuer.ts';
 import type { OidcClient } from './seed.ts';
 
 /** A request to the token endpoint. */
@@ -13,7 +11,7 @@ export interface TokenEndpointRequest {
   readonly authorization: string | undefined;
 }
 
-/** `POST /token`: a code, a refresh token, a device's code or a password for an ID token (RFC 6749, 3.2). */
+/** `POST /token`: a code or a refresh token for an ID token (RFC 6749, 3.2). */
 export function handleTokenRequest(issuer: Issuer, request: TokenEndpointRequest): OidcResponse {
   const client = authenticateClient(issuer, request);
   const login = redeemGrant(issuer, client, request.form);
@@ -37,10 +35,6 @@ function redeemGrant(issuer: Issuer, client: OidcClient, form: URLSearchParams):
       return redeemCode(issuer, client, form);
     case 'refresh_token':
       return redeemRefreshToken(issuer, client, form);
-    case deviceGrant:
-      return redeemDeviceCode(issuer, client, form);
-    case 'password':
-      if (issuer.seed.passwords) return checkPasswordGrant(issuer, client, form);
   }
   throw new OAuthError('unsupported_grant_type', `${grant} is not supported`);
 }
@@ -70,14 +64,8 @@ function redeemRefreshToken(issuer: Issuer, client: OidcClient, form: URLSearchP
   return found.login;
 }
 
-function checkPasswordGrant(issuer: Issuer, client: OidcClient, form: URLSearchParams): LoginGrant {
-  const person = issuer.people.findByPassword(requiredParameter(form, 'username'), requiredParameter(form, 'password'));
-  if (!person) throw new OAuthError('invalid_grant', 'nobody has this name and this password');
-  return { person, client: client.id, scopes: parseScopes(optionalParameter(form, 'scope')), at: issuer.now() };
-}
-
 /** The client: by id alone without a secret, else with it, in the header or in the body (RFC 6749, 2.3.1). */
-export function authenticateClient(issuer: Issuer, { form, authorization }: TokenEndpointRequest): OidcClient {
+function authenticateClient(issuer: Issuer, { form, authorization }: TokenEndpointRequest): OidcClient {
   const told = parseBasicAuth(authorization) ?? {
     id: optionalParameter(form, 'client_id'),
     secret: optionalParameter(form, 'client_secret'),

@@ -1,20 +1,16 @@
 import { OidcUser } from './seed.ts';
 
-/** The known users, and the current user of the browser. */
+/** The current user of the browser. */
 export class OidcUsers {
-  readonly #known = new Map<string, OidcUser>();
   #present: OidcUser | undefined;
 
-  constructor(people: readonly OidcUser[]) {
-    for (const person of people) this.#known.set(person.subject, person);
-    this.#present = people[0];
+  constructor([first]: readonly OidcUser[]) {
+    this.#present = first;
   }
 
-  /** Sets the current user. A known user is replaced. */
+  /** Sets the current user. */
   arrive(given: unknown): void {
-    const person = OidcUser.parse(given);
-    this.#known.set(person.subject, person);
-    this.#present = person;
+    this.#present = OidcUser.parse(given);
   }
 
   /** Removes the current user. */
@@ -24,10 +20,5 @@ export class OidcUsers {
 
   get present(): OidcUser | undefined {
     return this.#present;
-  }
-
-  findByPassword(name: string, password: string): OidcUser | undefined {
-    const person = this.#known.get(name);
-    return person?.password !== undefined && person.password === password ? person : undefined;
   }
 }

@@ -1,6 +1,5 @@
 import { ByteReader } from '../byte-reader.ts';
-import { zstdMagic } from './encode.ts';
-import { Xxh64 } from './xxh64.ts';
+import { startChecksum, zstdMagic } from './encode.ts';
 
 /** A fault in a stream, in the words of the program zstd. */
 export class ZstdError extends Error {}
@@ -34,7 +33,7 @@ async function* decodeFrame(source: ByteReader): AsyncGenerator<Buffer> {
   await source.take(isSingle ? 0 : 1);
   await source.take([0, 1, 2, 4][descriptor & 3] ?? 0);
   await source.take(sizeFlag === 0 ? (isSingle ? 1 : 0) : 2 ** sizeFlag);
-  const sum = new Xxh64();
+  const sum = startChecksum();
   for (let isLast = false; !isLast; ) {
     const header = (await source.take(3)).readUIntLE(0, 3);
     isLast = (header & 1) === 1;
@@ -43,8 +42,7 @@ async function* decodeFrame(source: ByteReader): AsyncGenerator<Buffer> {
     yield bytes;
   }
   if ((descriptor & 4) === 0) return;
-  const wanted = Buffer.from(await source.take(4)).reverse();
-  if (!sum.digest().subarray(4).equals(wanted)) {
+  if (!sum.digest().equals(Buffer.from(await source.take(4)))) {
     throw new ZstdError("Decoding error (36) : Restored data doesn't match checksum");
   }
 }

@@ -1,4 +1,6 @@
-import { Xxh64 } from './xxh64.ts';
+import createXxhash from 'xxhash-wasm';
+
+const { create64 } = await createXxhash();
 
 /** The maximum length of a block. */
 const blockBytes = 128 * 1024;
@@ -8,13 +10,11 @@ const blockBytes = 128 * 1024;
  * become small, and every zstd decoder reads the frame.
  */
 export function encodeZstd(content: Buffer): Buffer {
-  const sum = new Xxh64();
-  sum.update(content);
   const parts: Buffer[] = [frameHeader(content.length)];
   for (let at = 0; at < content.length || at === 0; at += blockBytes) {
     parts.push(...block(content.subarray(at, at + blockBytes), at + blockBytes >= content.length));
   }
-  return Buffer.concat([...parts, checksum(sum)]);
+  return Buffer.concat([...parts, startChecksum().update(content).digest()]);
 }
 
 export const zstdMagic = 0xfd2fb528;
@@ -36,7 +36,19 @@ function block(bytes: Buffer, isLast: boolean): Buffer[] {
   return [header, isRun ? bytes.subarray(0, 1) : bytes];
 }
 
-/** The four low bytes. */
-function checksum(sum: Xxh64): Buffer {
-  return Buffer.from(sum.digest().subarray(4)).reverse();
+/** The checksum of a frame's content: the four low bytes of its XXH64. */
+export function startChecksum() {
+  const sum = create64();
+  const checksum = {
+    update: (bytes: Buffer) => {
+      sum.update(bytes);
+      return checksum;
+    },
+    digest: (): Buffer => {
+      const four = Buffer.alloc(4);
+      four.writeUInt32LE(Number(sum.digest() & 0xffffffffn));
+      return four;
+    },
+  };
+  return checksum;
 }

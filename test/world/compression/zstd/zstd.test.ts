@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { decodeZstd } from './decode.ts';
 import { encodeZstd } from './encode.ts';
-import { Xxh64 } from './xxh64.ts';
 
 const noise = (length: number): Buffer => createHash('shake256', { outputLength: length }).update('noise').digest();
 /** Mostly holes, like an image. */
@@ -18,17 +17,6 @@ async function decode(bytes: Buffer, size = 1000, passesOthers = false): Promise
   for await (const chunk of decodeZstd(inPieces(bytes, size), passesOthers)) found.push(chunk);
   return Buffer.concat(found);
 }
-
-it.each([
-  ['', 'ef46db3751d8e999'],
-  ['a', 'd24ec4f1a98c6e5b'],
-  ['abc', '44bc2cf5ad770999'],
-  ['The quick brown fox jumps over the lazy dog', '0b242d361fda71bc'],
-])('XXH64 of %j is that of the specification', (text, digest) => {
-  const sum = new Xxh64();
-  for (const char of text) sum.update(Buffer.from(char));
-  expect(sum.digest().toString('hex')).toBe(digest);
-});
 
 describe('a frame', () => {
   it('has the same content for every chunking of its input, and holes need almost no space', async () => {
