@@ -1,6 +1,7 @@
 import { definePlatform } from '../../engine/define-platform.ts';
 import type { Platform } from '../../engine/platform.ts';
 import { connectTrueNas } from './api/client.ts';
+import { SystemInformer } from './cache/system-informer.ts';
 import { hostNameOf } from './config/config.ts';
 import { TrueNasSection } from './config/section.ts';
 import { systemFailureDomains, systemsOf } from './config/systems.ts';
@@ -40,7 +41,7 @@ export const truenas: Platform = definePlatform({
     lostReasons: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
     unprovenReasons,
   },
-  monitor: { observeAll, listen: (context, listener) => connectTrueNas(context).onChange(listener) },
+  monitor: { observeAll, listen: (context, listener) => SystemInformer.of(connectTrueNas(context)).listen(listener) },
   preview: { machine: preview, hardware: previewHardware },
   repair: { steps: repair, recover, cutPower },
   garbage: { collect: collectSystemGarbage, orphans: { find: findOrphans, remove: release } },

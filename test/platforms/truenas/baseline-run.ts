@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { deadlineSignal } from '../../../src/lib/deadline.ts';
 import { connectTrueNas } from '../../../src/platforms/truenas/api/client.ts';
+import { SystemInformer } from '../../../src/platforms/truenas/cache/system-informer.ts';
 import { TrueNasConfig } from '../../../src/platforms/truenas/config/config.ts';
 import { trueNasReleases } from '../../support/fixtures/truenas-releases.ts';
 import type { InterceptedCall } from '../../world/faults/call-interceptor.ts';
@@ -73,7 +74,7 @@ async function callNamesDuring(work: () => Promise<unknown>): Promise<readonly s
 export async function subscribeToChanges(process: TrueNasProviderProcess): Promise<void> {
   const nas = connectTrueNas({ ...process.context('none', {}), config: TrueNasConfig.parse(platformConfig()) });
   let isTold = false;
-  nas.onChange(() => {
+  SystemInformer.of(nas).listen(() => {
     isTold = true;
   });
   await nas.read('core.ping', [], z.unknown(), { signal: deadlineSignal(10) });

@@ -4,6 +4,7 @@ import type { Facts } from '../../../src/engine/step.ts';
 import { deadlineSignal } from '../../../src/lib/deadline.ts';
 import { SecretString } from '../../../src/lib/secret-string.ts';
 import { connectTrueNas, type TrueNasClient } from '../../../src/platforms/truenas/api/client.ts';
+import { SystemInformer } from '../../../src/platforms/truenas/cache/system-informer.ts';
 import { TrueNasConfig } from '../../../src/platforms/truenas/config/config.ts';
 import { waitUntilHolds } from '../../world/truenas/testing/true-nas-fixture.ts';
 import { testedReleases } from './baseline-run.ts';
@@ -35,13 +36,23 @@ async function makeMachine() {
 
 async function subscribe(nas: TrueNasClient) {
   let times = 0;
-  nas.onChange(() => {
+  SystemInformer.of(nas).listen(() => {
     times += 1;
   });
   await nas.read('system.version_short', [], z.string(), { signal: deadlineSignal(10) });
   await waitUntilHolds(() => times === 1, 'it listens');
   return { told: () => times - 1 };
 }
+
+/** How many calls a read of the pools takes that accepts any age. */
+const bindInformer = (nas: TrueNasClient) => ({
+  pools: async (): Promise<number> => {
+    const count = () => nasFixture.switchboard.calls.filter(({ name }) => name === 'pool.query').length;
+    const before = count();
+    await SystemInformer.of(nas).pools({ maxAgeSeconds: 3600 }, deadlineSignal(10));
+    return count() - before;
+  },
+});
 
 const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
 const job = async (method: string, ...params: unknown[]) => (await nasFixture.login()).job(method, ...params);
@@ -72,12 +83,13 @@ describe.each(testedReleases)('a machine on %s', (version) => {
     // All events of the preparation have arrived by then.
     if (before) await waitUntilHolds(() => told() > 0, 'what was before is told');
     const already = told();
-    const look = () => nas.shared.get('look', { maxAgeSeconds: 3600 }, async () => ++looks, deadlineSignal(10));
-    let looks = 0;
-    await look();
+    const { pools } = bindInformer(nas);
+    await pools();
+    // Pools are kept for longer than the test takes.
+    expect(await pools()).toBe(0);
     await change(facts);
     await waitUntilHolds(() => told() > already, 'it is told');
-    expect([await look(), looks]).toEqual([2, 2]);
+    expect(await pools()).toBe(1);
   });
 });
 

@@ -9,7 +9,6 @@ import { ProviderError } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';
 import { CertificatePin } from '../../../lib/net/certificate-pin.ts';
 import { type CallObserver, noopCallObserver, observeCall } from '../../../lib/observers.ts';
-import { ResponseCache } from '../../../lib/resilience/response-cache.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import { type SystemEndpoint, systemEndpointOf, type TrueNasConfig } from '../config/config.ts';
 import { hasCode, toTrueNasError } from '../errors.ts';
@@ -47,8 +46,15 @@ interface RoutedCallOptions extends TrueNasCallOptions {
 
 /** Calls per connection that TrueNAS processes at a time; more of them are queued there (middleware: rpc.py). */
 const maxConcurrentCalls = 10;
-/** No caller accepts an older answer, and answers about hundreds of machines use memory. */
-export const maxSharedReadAgeSeconds = 45;
+
+/**
+ * Called before a call that changes something. The returned function is called after it, with its answer, or without
+ * one when it failed. Neither may throw.
+ */
+export type WriteObserver = (
+  method: string,
+  params: readonly unknown[],
+) => (result?: { readonly answer: unknown }) => void;
 
 /**
  * A TrueNAS system, shared by all steps of the process. The first connection also carries the events of jobs and
@@ -58,9 +64,8 @@ export const maxSharedReadAgeSeconds = 45;
 export class TrueNasClient implements Closable {
   readonly host: string;
   readonly jobs: JobEvents;
-  /** Answers that all Machines on the system share. Our own changes invalidate all of them. */
-  readonly shared: ResponseCache;
-  readonly #changes: ChangeEvents;
+  readonly changes: ChangeEvents;
+  #observeWrite: WriteObserver = () => () => {};
   readonly #options: TrueNasClientOptions;
   readonly #isClosed = new AbortController();
   readonly #first: TrueNasConnection;
@@ -72,40 +77,27 @@ export class TrueNasClient implements Closable {
     this.host = options.endpoint.host;
     this.#options = options;
     this.jobs = new JobEvents(this, options.clock);
-    this.shared = new ResponseCache(options.clock, { seconds: maxSharedReadAgeSeconds, over: this.#isClosed.signal });
-    this.#changes = new ChangeEvents(this, options.clock, options.log);
+    this.changes = new ChangeEvents(this, options.clock, options.log);
     const { signal: over } = this.#isClosed;
     this.#first = new TrueNasConnection({
       ...options,
       over,
       onNotification: (method, params) => {
         this.jobs.receive(method, params);
-        this.#changes.receive(method, params);
+        this.changes.receive(method, params);
       },
-      onOpen: (rpc) => this.#changes.opened(rpc),
+      onOpen: (rpc) => this.changes.opened(rpc),
       onEnd: (end) => {
-        this.#changes.ended(end);
+        this.changes.ended(end);
         this.jobs.forget();
       },
     });
     this.#second = new TrueNasConnection({ ...options, over, onNotification: () => {} });
   }
 
-  /**
-   * Calls `listener` about a second after another client changed machines, devices or datasets, as far as TrueNAS
-   * reports it, and when the connection breaks or is opened again. The answers in `shared` are discarded by then.
-   * `listener` must not throw; the returned function removes it.
-   */
-  onChange(listener: () => void): () => void {
-    return this.#changes.listen(listener);
-  }
-
-  /**
-   * By the monotonic clock: older answers may be outdated, since another client changed something or could have done so
-   * without an event.
-   */
-  get quietSince(): number {
-    return this.#changes.quietSince;
+  /** The observer of all calls that change something. */
+  observeWrites(observer: WriteObserver): void {
+    this.#observeWrite = observer;
   }
 
   /** Aborted when the client is closed. */
@@ -149,15 +141,26 @@ export class TrueNasClient implements Closable {
     schema: z.ZodType<T>,
     options: TrueNasCallOptions,
   ): Promise<T> {
-    const end = this.#changes.begin(method, params);
+    return await this.observedWrite(method, params, async () => {
+      try {
+        return await this.#call(method, params, schema, options);
+      } catch (error) {
+        if (!hasCode(error, 'TRUENAS_SESSION_ENDED')) throw error;
+        return await this.#call(method, params, schema, options);
+      }
+    });
+  }
+
+  /** Reports work that changes something by other means than a call, e.g. an upload, to the observer of writes. */
+  async observedWrite<T>(method: string, params: readonly unknown[], work: () => Promise<T>): Promise<T> {
+    const end = this.#observeWrite(method, params);
     try {
-      return await this.#call(method, params, schema, options);
+      const answer = await work();
+      end({ answer });
+      return answer;
     } catch (error) {
-      if (!hasCode(error, 'TRUENAS_SESSION_ENDED')) throw error;
-      return await this.#call(method, params, schema, options);
-    } finally {
       end();
-      this.shared.forget();
+      throw error;
     }
   }
 

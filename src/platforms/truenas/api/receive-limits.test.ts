@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { waitForCondition } from '../../../../test/support/harness/scripted-http-server.ts';
 import { errorCodeOf, useScriptedNas } from '../../../../test/support/harness/scripted-nas.ts';
+import { SystemInformer } from '../cache/system-informer.ts';
 import { parseFault, toTrueNasError } from '../errors.ts';
 import { receiveLimits } from './receive-limits.ts';
 
@@ -58,7 +59,7 @@ describe('messages of a system', () => {
 
   it('about an object with an endless name count as a change, and the name is dropped', async () => {
     let times = 0;
-    const stop = at.nas.onChange(() => {
+    const stop = SystemInformer.of(at.nas).listen(() => {
       times += 1;
     });
     await at.read();

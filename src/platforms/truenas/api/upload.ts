@@ -33,6 +33,10 @@ export async function upload(
   context: PlatformContext<TrueNasConfig>,
   file: UploadRequest,
 ): Promise<void> {
+  await nas.observedWrite('filesystem.put', [file.path], () => send(nas, context, file));
+}
+
+async function send(nas: TrueNasClient, context: PlatformContext<TrueNasConfig>, file: UploadRequest): Promise<void> {
   const { url, agent } = fileEndpointOf(context);
   const limited = deadlineSignal(file.seconds, file.signal);
   await nas.jobs.subscribe(limited);

@@ -1,12 +1,12 @@
 import type { Drift } from '../../../engine/observation.ts';
 import type { Facts } from '../../../engine/step.ts';
 import { isPoolWorking, type Vm } from '../api/schema.ts';
-import type { TrueNasMachineSnapshot } from '../cache/snapshot.ts';
 import { lockedDrift } from '../resources/dataset/unlock.ts';
 import { type DataDisk, pathOfZvol, recordedDisks } from '../resources/disk/data-disks.ts';
 import { isOwnDataset } from '../resources/identity.ts';
 import type { TrueNasStepContext } from '../resources/machine-scope.ts';
 import { diskGoneDrift, drift, notOwnedDrift } from './drift.ts';
+import type { TrueNasMachineSnapshot } from './machine-snapshot.ts';
 import { reattachRepair } from './vm-drift.ts';
 
 /** Data disks that are recorded but not attached to the virtual machine. */

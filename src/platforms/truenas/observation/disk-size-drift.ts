@@ -1,6 +1,5 @@
 import type { Drift } from '../../../engine/observation.ts';
 import type { Dataset, Vm } from '../api/schema.ts';
-import type { TrueNasMachineSnapshot } from '../cache/snapshot.ts';
 import {
   type DesiredDisk,
   desiredBytes,
@@ -14,6 +13,7 @@ import { parseGuestDiskSizes } from '../resources/disk/guest-disk-sizes.ts';
 import { isOwnDataset } from '../resources/identity.ts';
 import type { TrueNasStepContext } from '../resources/machine-scope.ts';
 import { drift } from './drift.ts';
+import type { TrueNasMachineSnapshot } from './machine-snapshot.ts';
 
 /**
  * Disks whose size differs from the machine's size in the ProviderConfig, or from what the guest sees. The machine

@@ -4,14 +4,10 @@ import type { ObserveAllContext } from '../../../engine/observation.ts';
 import type { Facts } from '../../../engine/step.ts';
 import { connectTrueNas, type TrueNasClient } from '../api/client.ts';
 import type { Dataset } from '../api/schema.ts';
-import {
-  machineFilesystemsOf,
-  readUnparsedSnapshot,
-  type TrueNasMachineSnapshot,
-  type TrueNasSnapshot,
-} from '../cache/snapshot.ts';
+import { SystemInformer, type SystemList } from '../cache/system-informer.ts';
 import type { TrueNasConfig } from '../config/config.ts';
 import { vmLocationOf } from '../resources/identity.ts';
+import { machineFilesystemsOf, type TrueNasMachineSnapshot } from './machine-snapshot.ts';
 
 /** Identifies a machine on its system. */
 interface MachineLookup {
@@ -43,13 +39,14 @@ function lastObservationsOn(nas: TrueNasClient): Map<string, LastObservation> {
  */
 export async function observeAll(context: ObserveAllContext<TrueNasConfig>): Promise<readonly string[]> {
   const { config, machines } = context;
-  const seen = lastObservationsOn(connectTrueNas(context));
+  const nas = connectTrueNas(context);
+  const seen = lastObservationsOn(nas);
   const place = `${config.pool}/${config.datasetPrefix}`;
   const last = seen.get(place);
   const former = last && cachedFingerprints(machines, last);
   const lookFor = (): MachineLookup[] => machines.map((one) => toMachineLookup({ ...one, config }));
   const folders = former ? last.folders : lookFor().flatMap((one) => one.folders);
-  const { hash, read } = await readUnparsedSnapshot(context, folders);
+  const { hash, read } = await SystemInformer.of(nas).relist(folders, context.signal);
   if (former && last.hash === hash) return former;
   const fingerprints = fingerprintMachines(read(), lookFor());
   const left = machines.map(
@@ -88,7 +85,7 @@ export function fingerprintMachine(snapshot: TrueNasMachineSnapshot, facts: Fact
 }
 
 /** Hashes the fields that drift is computed from. The used space changes all the time and is left out. */
-function fingerprintMachines({ vms, pools, datasets }: TrueNasSnapshot, all: readonly MachineLookup[]): string[] {
+function fingerprintMachines({ vms, pools, datasets }: SystemList, all: readonly MachineLookup[]): string[] {
   const uuids = groupBy(vms, ({ uuid }) => uuid?.toLowerCase());
   const names = groupBy(vms, ({ name }) => name);
   const folders = new Set(all.flatMap((one) => one.folders));

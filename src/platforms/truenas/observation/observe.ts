@@ -1,6 +1,5 @@
 import type { Drift, Observation } from '../../../engine/observation.ts';
 import type { Vm } from '../api/schema.ts';
-import { readMachineSnapshot, type TrueNasMachineSnapshot } from '../cache/snapshot.ts';
 import { systemEndpointOf } from '../config/config.ts';
 import { hasCode } from '../errors.ts';
 import { describeUnprovenAbsence } from '../resources/dataset/absence-proof.ts';
@@ -10,6 +9,7 @@ import { dataDiskDrift, dataStorageDrift } from './data-disk-drift.ts';
 import { diskSizeDrift } from './disk-size-drift.ts';
 import { drift } from './drift.ts';
 import { equipmentDrift } from './equipment-drift.ts';
+import { readMachineSnapshot, type TrueNasMachineSnapshot } from './machine-snapshot.ts';
 import { fingerprintMachine } from './observe-all.ts';
 import { storageDrift } from './storage-drift.ts';
 import { vmDrift } from './vm-drift.ts';

@@ -1,10 +1,10 @@
 import type { Drift } from '../../../engine/observation.ts';
 import type { Facts } from '../../../engine/step.ts';
 import { isPoolWorking } from '../api/schema.ts';
-import type { TrueNasMachineSnapshot } from '../cache/snapshot.ts';
 import { lockedDrift } from '../resources/dataset/unlock.ts';
 import { isOwnDataset } from '../resources/identity.ts';
 import { dataLostMessage, diskGoneDrift, drift, notOwnedDrift } from './drift.ts';
+import type { TrueNasMachineSnapshot } from './machine-snapshot.ts';
 
 /** Drift of the pool, dataset and disk of a machine. Below a missing part nothing further is reported. */
 export function storageDrift(snapshot: TrueNasMachineSnapshot, facts: Facts): Drift[] {

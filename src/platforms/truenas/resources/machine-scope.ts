@@ -5,8 +5,8 @@ import type { Owner } from '../../../engine/node.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { connectTrueNas, type TrueNasClient } from '../api/client.ts';
 import { Dataset, type FileStat, type Vm } from '../api/schema.ts';
-import { BatchedReads } from '../cache/batched-reads.ts';
-import type { StepCache } from '../cache/step-cache.ts';
+import type { Freshness } from '../cache/knowledge-clock.ts';
+import { SystemInformer } from '../cache/system-informer.ts';
 import type { TrueNasConfig, VmSize } from '../config/config.ts';
 import { hasCode } from '../errors.ts';
 import {
@@ -19,13 +19,9 @@ import {
   vmIdentityOf,
 } from './identity.ts';
 
-/** The context of a walk whose steps share a step cache. */
-interface StepCacheHolder {
-  readonly cache?: StepCache;
-}
-export type TrueNasStepContext = StepContext<TrueNasConfig> & StepCacheHolder;
+export type TrueNasStepContext = StepContext<TrueNasConfig>;
 /** The context of a release, with or without a Machine. */
-export type TrueNasRemovalContext = OrphanRemovalContext<TrueNasConfig> & StepCacheHolder;
+export type TrueNasRemovalContext = OrphanRemovalContext<TrueNasConfig>;
 
 /** The system and the identity that the steps of one machine work with. */
 export interface MachineScope {
@@ -33,12 +29,13 @@ export interface MachineScope {
   readonly identity: VmIdentity;
   readonly owner: Owner;
   readonly signal: AbortSignal;
-  readonly cache: StepCache | undefined;
 }
+/** What a read needs. */
+export type ReadScope = Pick<MachineScope, 'nas' | 'signal'>;
 
 export function machineScopeOf(context: TrueNasRemovalContext): MachineScope {
-  const { owner, signal, cache } = context;
-  return { nas: connectTrueNas(context), identity: vmIdentityOf(context), owner, signal, cache };
+  const { owner, signal } = context;
+  return { nas: connectTrueNas(context), identity: vmIdentityOf(context), owner, signal };
 }
 
 /** The error for an object with our name and another owner. It is never changed. */
@@ -46,30 +43,47 @@ export function notOwnedError(what: string): ProviderError {
   return new ProviderError('OWNED_BY_OTHERS', `${what}. Rename or remove it, or choose another truenas.datasetPrefix.`);
 }
 
-/** Reads a dataset by its full name; undefined when it does not exist. */
+/** Reads a dataset by its full name now; undefined when it does not exist. */
 export async function findDataset(
-  { nas, signal }: Pick<MachineScope, 'nas' | 'signal'>,
+  { nas, signal }: ReadScope,
   id: string,
   { children = false } = {},
 ): Promise<Dataset | undefined> {
-  const { datasets, trees } = BatchedReads.of(nas);
-  return await (children ? trees : datasets).request(id, signal);
+  const informer = SystemInformer.of(nas);
+  if (children) return await informer.datasets.readTree(id, signal);
+  return await informer.datasets.get(id, { atLeast: informer.nextVersion() }, signal);
 }
 
 /**
- * The dataset with our mark, from the step cache or read now; undefined when it does not exist. Throws
- * {@link notOwnedError} for a dataset of another owner, and TRUENAS_DATASET_LOCKED for a locked one, whose content
- * cannot be read.
+ * The dataset with our mark, read now; undefined when it does not exist. Throws {@link notOwnedError} for a dataset of
+ * another owner, and TRUENAS_DATASET_LOCKED for a locked one, whose content cannot be read.
  */
 export async function findOwnDataset(
   system: MachineScope,
   id: string,
   owner = system.owner,
 ): Promise<Dataset | undefined> {
-  const handed = system.cache?.dataset(id);
-  const found = handed ? handed.found : await findDataset(system, id);
+  return assertOwnDataset(system, id, await findDataset(system, id), owner);
+}
+
+/** The same, as far as it is known: for a step that creates what is missing, where TrueNAS refuses what is there. */
+export async function findKnownDataset(
+  system: MachineScope,
+  id: string,
+  owner = system.owner,
+): Promise<Dataset | undefined> {
+  const { nas, signal } = system;
+  return assertOwnDataset(system, id, await SystemInformer.of(nas).datasets.get(id, {}, signal), owner);
+}
+
+function assertOwnDataset(
+  { nas }: MachineScope,
+  id: string,
+  found: Dataset | undefined,
+  owner: Owner,
+): Dataset | undefined {
   if (found && !isOwnDataset(found, owner)) throw notOwnedError(`It is the dataset ${id}`);
-  if (found?.locked) throw new ProviderError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${system.nas.host}.`);
+  if (found?.locked) throw new ProviderError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${nas.host}.`);
   return found;
 }
 
@@ -83,22 +97,17 @@ export async function ensureDataset(
   more: object,
   owner = system.owner,
 ): Promise<Dataset> {
-  const { nas, signal, cache } = system;
-  let dataset = await findOwnDataset(system, id, owner);
-  if (dataset) cache?.noteDataset(id, dataset);
-  else {
-    cache?.forgetDataset(id);
+  const { nas, signal } = system;
+  let dataset = await findKnownDataset(system, id, owner);
+  if (!dataset) {
     const properties = markProperties(owner);
     const request = { name: id, comments: markLine(owner), user_properties: properties, ...more };
     try {
       dataset = await nas.change('pool.dataset.create', [request], Dataset, { signal, seconds: 60 });
-      cache?.noteNewDataset(id, dataset);
     } catch (error) {
       if (!hasCode(error, 'TRUENAS_ALREADY_EXISTS')) throw error;
-      // The cached entry was wrong.
-      dataset = await findOwnDataset({ ...system, cache: undefined }, id, owner);
+      dataset = await findOwnDataset(system, id, owner);
       if (!dataset) throw error;
-      cache?.noteDataset(id, dataset);
     }
   }
   // TrueNAS 26.0.0-BETA.3 drops user properties at creation.
@@ -107,7 +116,7 @@ export async function ensureDataset(
 }
 
 export async function setUserProperties(
-  { nas, signal }: Pick<MachineScope, 'nas' | 'signal'>,
+  { nas, signal }: ReadScope,
   id: string,
   properties: readonly ({ key: string; value: string } | { key: string; remove: boolean })[],
 ): Promise<void> {
@@ -115,11 +124,11 @@ export async function setUserProperties(
   await nas.change('pool.dataset.update', [id, change], z.unknown(), { signal });
 }
 
-/** Our VM, whatever its current name, and a foreign VM with our name. Read now. */
-export async function findVm(system: MachineScope): Promise<{ own?: Vm; foreign?: Vm }> {
+/** Our VM, whatever its current name, and a foreign VM with our name. By default read now. */
+export async function findVm(system: MachineScope, freshness?: Freshness): Promise<{ own?: Vm; foreign?: Vm }> {
   const { nas, identity, signal } = system;
-  const found = await BatchedReads.of(nas).vms.request(`${identity.uuid}/${identity.vmName}`, signal);
-  return pickVm(system, found ?? []);
+  const informer = SystemInformer.of(nas);
+  return pickVm(system, await informer.vms.named(identity, freshness ?? { atLeast: informer.nextVersion() }, signal));
 }
 
 /** The same out of a list. Throws TRUENAS_VM_TWICE when two VMs match: then neither is changed. */
@@ -138,32 +147,22 @@ export function pickVm({ identity, owner, nas }: MachineScope, all: readonly Vm[
   return { ...(own ? { own } : {}), ...(foreign ? { foreign } : {}) };
 }
 
-/** Our VM, taken from the step cache or read now. A cached VM is used once, because a step may change it. */
-export async function takeCachedVm(system: MachineScope): Promise<Vm | undefined> {
-  const handed = system.cache?.takeVm();
-  return handed ? handed.found : (await findVm(system)).own;
-}
-
-/** The same for steps after its creation. */
-export async function getOwnVm(system: MachineScope): Promise<Vm> {
-  const own = await takeCachedVm(system);
+/** Our VM as far as it is known, for steps after its creation. */
+export async function getKnownVm(system: MachineScope): Promise<Vm> {
+  const { own } = await findVm(system, {});
   if (own) return own;
   throw new ProviderError('TRUENAS_NOT_FOUND', `The virtual machine ${system.identity.vmName}.`);
 }
 
-/** Undefined when there is nothing at `path`. */
-export async function findFile(
-  { nas, signal }: Pick<MachineScope, 'nas' | 'signal'>,
-  path: string,
-): Promise<FileStat | undefined> {
-  const result = await BatchedReads.of(nas).files.request(path, signal);
-  if (result?.status === 'rejected') throw result.reason;
-  return result?.value;
+/** The file, read now; undefined when there is nothing at `path`. */
+export async function findFile({ nas, signal }: ReadScope, path: string): Promise<FileStat | undefined> {
+  const informer = SystemInformer.of(nas);
+  return await informer.file(path, { atLeast: informer.nextVersion() }, signal);
 }
 
-/** All VMs of the system with their devices, whatever their owner. */
-export const readAllVms = async ({ nas, signal }: Pick<MachineScope, 'nas' | 'signal'>): Promise<readonly Vm[]> =>
-  (await BatchedReads.of(nas).allVms.request('all', signal)) ?? [];
+/** All VMs of the system with their devices, whatever their owner, read now. */
+export const readAllVms = async ({ nas, signal }: ReadScope): Promise<readonly Vm[]> =>
+  await SystemInformer.of(nas).vms.readAll(signal);
 
 /**
  * Ids of the VMs with a device on `path`, a snapshot of it, or below it. There must be none before a deletion, because

@@ -1,8 +1,7 @@
 import { type Facts, fail, type StepOutcome } from '../../../../engine/step.ts';
-import type { TrueNasClient } from '../../api/client.ts';
 import { isPoolWorking, type Pool } from '../../api/schema.ts';
-import { BatchedReads } from '../../cache/batched-reads.ts';
-import type { MachineScope } from '../machine-scope.ts';
+import { SystemInformer } from '../../cache/system-informer.ts';
+import type { MachineScope, ReadScope } from '../machine-scope.ts';
 import { parseDatasetRef } from './dataset-ref.ts';
 
 /** Reasons with which a release stops because it cannot prove that a machine is gone. A user may approve it. */
@@ -12,24 +11,9 @@ export const unprovenReasons = ['SystemChanged', 'PoolGone', 'PoolFaulted'] as c
 export const isAbsenceApproved = (facts: Facts): boolean => typeof facts['approved'] === 'string';
 
 /** All pools of the system, read now. */
-export const readAllPools = async ({ nas, signal }: Pick<MachineScope, 'nas' | 'signal'>): Promise<readonly Pool[]> =>
-  (await BatchedReads.of(nas).pools.request('all', signal)) ?? [];
-
-/** The last answer of a connection, and its expiry by the monotonic clock. */
-const lastPools = new WeakMap<TrueNasClient, { readonly pools: readonly Pool[]; readonly until: number }>();
-/** Pools rarely change, and an unknown name is read at once. */
-const poolsMaxAgeSeconds = 600;
-
-/** The pools of these names, read once for many machines: only their guids are used, which never change. */
-export async function readPoolsNamed(system: MachineScope, names: readonly string[]): Promise<readonly Pool[]> {
-  const { nas } = system;
-  const now = nas.options.clock.monotonic();
-  const last = lastPools.get(nas);
-  const isKnown = last && now < last.until && names.every((name) => last.pools.some((pool) => pool.name === name));
-  if (isKnown) return last.pools;
-  const pools = await readAllPools(system);
-  lastPools.set(nas, { pools, until: now + poolsMaxAgeSeconds * 1000 });
-  return pools;
+async function readAllPools({ nas, signal }: ReadScope): Promise<readonly Pool[]> {
+  const informer = SystemInformer.of(nas);
+  return await informer.pools({ atLeast: informer.nextVersion() }, signal);
 }
 
 /** The datasets of a machine with the guids of their pools, as in the fact `roots` and in the claim of its address. */

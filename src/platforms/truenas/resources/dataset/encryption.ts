@@ -5,7 +5,7 @@ import { Pool } from '../../api/schema.ts';
 import { systemEndpointOf } from '../../config/config.ts';
 import { isEncrypted } from '../../config/encrypted.ts';
 import { filesystemsOnOtherPools, recordedDisks } from '../disk/data-disks.ts';
-import { ensureDataset, findOwnDataset, type MachineScope, type TrueNasStepContext } from '../machine-scope.ts';
+import { ensureDataset, findKnownDataset, type MachineScope, type TrueNasStepContext } from '../machine-scope.ts';
 import { toDatasetRefs } from './dataset-ref.ts';
 
 /** The filesystems of a machine, one for each pool. When encrypted, each has the passphrase for itself. */
@@ -29,7 +29,7 @@ export async function ensureRootDataset(
     // A Machine of the same name that was deleted by force has left it encrypted, whatever the size says now.
     return done(root === id && context.diskKey.isKept() ? { encrypted: true } : undefined);
   }
-  const found = await findOwnDataset(system, id);
+  const found = await findKnownDataset(system, id);
   if (found && found.encryption_root !== id) return notEncryptedFailure(id);
   const key = await diskKeyFor(context, system);
   const made = await ensureDataset(system, id, { ...folder, ...encryptionOptions(key) });
@@ -46,7 +46,7 @@ const notEncryptedFailure = (id: string): StepOutcome =>
 async function diskKeyFor(context: TrueNasStepContext, system: MachineScope): Promise<SecretString> {
   const roots = rootDatasetsOf(context.facts, system);
   for (const id of roots) {
-    if (await findOwnDataset(system, id)) return await context.diskKey.read();
+    if (await findKnownDataset(system, id)) return await context.diskKey.read();
   }
   const { nas, signal } = system;
   const pools = await nas.read('pool.query', [], z.array(Pool), { signal });

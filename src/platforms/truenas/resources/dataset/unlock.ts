@@ -4,6 +4,7 @@ import { type Facts, type Step, type StepOutcome, wait } from '../../../../engin
 import { ProviderError } from '../../../../lib/errors.ts';
 import type { SecretString } from '../../../../lib/secret-string.ts';
 import { type Dataset, UnlockResult } from '../../api/schema.ts';
+import { SystemInformer } from '../../cache/system-informer.ts';
 import { hasCode } from '../../errors.ts';
 import { drift } from '../../observation/drift.ts';
 import { isOwnDataset } from '../identity.ts';
@@ -50,7 +51,8 @@ async function unlockDataset(system: MachineScope, id: string, key: SecretString
   const method = 'pool.dataset.unlock';
   const job = await nas.change(method, [id, request], z.int(), { signal, seconds: 60 });
   const { result } = await nas.jobs.wait(job, { signal, seconds: 120, method, firstArgument: id });
-  nas.shared.forget();
+  // The call itself only began the job.
+  SystemInformer.of(nas).doubt();
   const still = await findDataset(system, id);
   if (!still?.locked) return;
   const why = UnlockResult.safeParse(result).data?.failed[id]?.error ?? 'no reason given';

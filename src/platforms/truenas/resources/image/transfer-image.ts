@@ -12,6 +12,7 @@ import { type ImageRecord, imageRecordProperties, imageRecordRemoval, parseImage
 import {
   ensureDataset,
   findFile,
+  findOwnDataset,
   type MachineScope,
   machineScopeOf,
   setUserProperties,
@@ -32,10 +33,11 @@ export async function transferImage(
   signal: AbortSignal,
   progress: TransferProgress,
 ): Promise<void> {
-  // The step cache belongs to the walk that started this transfer, not to the transfer.
-  const system: MachineScope = { ...machineScopeOf(context), signal, cache: undefined };
+  const system = { ...machineScopeOf(context), signal };
   const { version, schematic, factoryUrl } = context.node.talos;
   const more = { type: 'FILESYSTEM', create_ancestors: true };
+  // A record that is not known of would outlive the file that it describes.
+  await findOwnDataset(system, image.dataset, image.owner);
   const dataset = await ensureDataset(system, image.dataset, more, image.owner);
   // The record of a former file has to be removed before the first byte of the new one is written.
   if (parseImageRecord(dataset)) await setUserProperties(system, image.dataset, imageRecordRemoval);

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { done, fail, type Step, wait } from '../../../../engine/step.ts';
 import { type Vm, VmDevice } from '../../api/schema.ts';
+import { SystemInformer } from '../../cache/system-informer.ts';
 import { additionalCardsOf } from '../../config/cards.ts';
 import { getDisplayPassword, hasDisplay, serializeDisplayCreation } from '../../config/display.ts';
 import { dataDisksOf } from '../../resources/disk/data-disks.ts';
 import { vmIdentityOf } from '../../resources/identity.ts';
 import { assertImageUnchanged, cachedImageOf, parseImageFacts } from '../../resources/image/cached-image.ts';
 import {
-  findFile,
   getFact,
-  getOwnVm,
+  getKnownVm,
   isVmActive,
   type MachineScope,
   machineScopeOf,
@@ -30,28 +30,14 @@ export const devicesAttached: Step<TrueNasStepContext> = {
   name: 'devices-attached',
   async run(context) {
     const system = machineScopeOf(context);
-    const vm = await getOwnVm(system);
-    const attached = await attachMissing(context, system, vm);
-    // Other devices may have been moved, because TrueNAS keeps no two devices at one place.
-    if (vm.devices.length === 0 && !isVmActive(vm)) {
-      system.cache?.returnVm({ ...vm, devices: attached.map(({ answered }) => answered) });
-    }
+    const vm = await getKnownVm(system);
+    await attachMissing(context, system, vm);
     return done();
   },
 };
 
-interface AttachedDevice {
-  readonly description: string;
-  /** The device as TrueNAS answered it. */
-  readonly answered: VmDevice;
-}
-
-/** The devices that were missing or different and were attached again. */
-async function attachMissing(
-  context: TrueNasStepContext,
-  system: MachineScope,
-  vm: Vm,
-): Promise<readonly AttachedDevice[]> {
+/** Descriptions of the devices that were missing or different and were attached again. */
+async function attachMissing(context: TrueNasStepContext, system: MachineScope, vm: Vm): Promise<readonly string[]> {
   const todo = desiredDevicesOf(context).flatMap((one) => {
     const device = vm.devices.find((candidate) => one.matches(candidate));
     return device && differingSettings(device, one).length === 0 ? [] : [{ one, device }];
@@ -62,11 +48,8 @@ async function attachMissing(
   if (isVmActive(vm) && context.facts['started'] !== true) {
     await system.nas.change('vm.poweroff', [vm.id], z.unknown(), { signal: context.signal, seconds: 60 });
   }
-  const attached: AttachedDevice[] = [];
-  for (const { one, device } of todo) {
-    attached.push({ description: one.description, answered: await attachDevice(system, vm.id, one, device) });
-  }
-  return attached;
+  for (const { one, device } of todo) await attachDevice(system, vm.id, one, device);
+  return todo.map(({ one }) => one.description);
 }
 
 export async function attachDevice(
@@ -74,15 +57,15 @@ export async function attachDevice(
   vm: number,
   wanted: DesiredDevice,
   device: VmDevice | undefined,
-): Promise<VmDevice> {
+): Promise<void> {
   const { nas, signal } = system;
   const { order, attributes, secret } = wanted;
-  const change = async (): Promise<VmDevice> => {
-    if (device) return await nas.change('vm.device.update', [device.id, { order, attributes }], VmDevice, { signal });
+  const change = async (): Promise<void> => {
     const request = { vm, order, attributes: { ...attributes, ...secret } };
-    return await nas.change('vm.device.create', [request], VmDevice, { signal });
+    if (device) await nas.change('vm.device.update', [device.id, { order, attributes }], VmDevice, { signal });
+    else await nas.change('vm.device.create', [request], VmDevice, { signal });
   };
-  return await (attributes.dtype === 'DISPLAY' ? serializeDisplayCreation(nas, change, signal) : change());
+  await (attributes.dtype === 'DISPLAY' ? serializeDisplayCreation(nas, change, signal) : change());
 }
 
 /** `display`: whether a display is desired, which needs a password. */
@@ -106,12 +89,9 @@ export function desiredDevicesOf(context: TrueNasStepContext, display = hasDispl
 async function assertImageStillUnchanged(context: TrueNasStepContext): Promise<void> {
   const noted = parseImageFacts(context.facts);
   if (!noted) return;
-  const path = getFact(context, 'image');
-  assertImageUnchanged(
-    cachedImageOf(context),
-    noted,
-    context.cache?.file(path) ?? (await findFile(machineScopeOf(context), path)),
-  );
+  const { nas, signal } = machineScopeOf(context);
+  const file = await SystemInformer.of(nas).file(getFact(context, 'image'), {}, signal);
+  assertImageUnchanged(cachedImageOf(context), noted, file);
 }
 
 /**
@@ -122,13 +102,12 @@ export const devicesVerified: Step<TrueNasStepContext> = {
   name: 'devices-verified',
   async run(context) {
     const system = machineScopeOf(context);
-    const vm = await getOwnVm(system);
+    const vm = await getKnownVm(system);
     const mended = await attachMissing(context, system, vm);
-    const names = mended.map(({ description }) => description).join(', ');
+    const names = mended.join(', ');
     if (mended.length > 0) return wait(1, `${names} had got lost or changed and is back.`);
     const disk = `/dev/zvol/${system.identity.zvol}`;
     const first = firstBootPath(vm.devices);
-    system.cache?.returnVm(vm);
     if (first === disk) return done();
     return fail(
       'BootOrder',

@@ -1,6 +1,7 @@
 import { done, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
 import { ProviderError } from '../../../../lib/errors.ts';
 import type { FileStat } from '../../api/schema.ts';
+import { SystemInformer } from '../../cache/system-informer.ts';
 import { dataDisksOf, filesystemsOnOtherPools } from '../../resources/disk/data-disks.ts';
 import {
   type BackgroundTransfers,
@@ -17,7 +18,7 @@ import {
 } from '../../resources/image/cached-image.ts';
 import { type HashedFiles, hashedFilesOf, hashImage } from '../../resources/image/hashed-files.ts';
 import { transferImage } from '../../resources/image/transfer-image.ts';
-import { findDataset, findFile, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
+import { findFile, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
 import { maxReturns } from '../shared/go-back.ts';
 
 /**
@@ -41,7 +42,6 @@ export const imageCached: Step<TrueNasStepContext> = {
     const { file } = found;
     switch (found.is) {
       case 'right':
-        context.cache?.noteFile(image.path, file);
         return done({ image: image.path, ...toImageFacts(fileVersionOf(file)) });
       case 'unread':
         transfers.start(image.dataset, (signal, progress) => hashImage(context, image, file, signal, progress));
@@ -54,11 +54,12 @@ export const imageCached: Step<TrueNasStepContext> = {
 
 /** Reads the datasets that later steps need, in parallel with this step's own reads. */
 async function prefetchDatasets(context: TrueNasStepContext): Promise<void> {
-  const { cache, identity, ...at } = machineScopeOf(context);
+  const { nas, identity, signal } = machineScopeOf(context);
   const disks = dataDisksOf(context);
   const folders = [identity.dataset, ...filesystemsOnOtherPools(disks, identity.dataset)];
-  const ids = [...folders, identity.zvol, ...disks.map(({ zvol }) => zvol)].filter((id) => !cache?.dataset(id));
-  await Promise.all(ids.map(async (id) => cache?.noteDataset(id, await findDataset(at, id))));
+  const { datasets } = SystemInformer.of(nas);
+  const ids = [...folders, identity.zvol, ...disks.map(({ zvol }) => zvol)];
+  await Promise.all(ids.map((id) => datasets.get(id, {}, signal)));
 }
 
 interface InspectedImage {

@@ -1,25 +1,26 @@
 import { done, type Step } from '../../../../engine/step.ts';
+import { SystemInformer } from '../../cache/system-informer.ts';
 import { withChosenPool } from '../../capacity/choose-pool.ts';
 import { additionalCardsOf, toBridgesFact } from '../../config/cards.ts';
 import { systemEndpointOf } from '../../config/config.ts';
 import { toDisplayFact } from '../../config/display.ts';
 import { isEncrypted, toEncryptionFact } from '../../config/encrypted.ts';
-import { readPoolsNamed, toRootsFact } from '../../resources/dataset/absence-proof.ts';
+import { toRootsFact } from '../../resources/dataset/absence-proof.ts';
 import { toDatasetRefs } from '../../resources/dataset/dataset-ref.ts';
 import { dataDisksOf, filesystemsOnOtherPools, toDisksFact } from '../../resources/disk/data-disks.ts';
 import { vmIdentityOf } from '../../resources/identity.ts';
 import { machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
 
 /**
- * Without recorded facts nothing was created, so the datasets are cached as missing. If the first one exists all the
- * same, its creation fails and reads it. With encryption nothing is assumed, because an existing dataset may need an
+ * Without recorded facts nothing was created, so the datasets count as missing unless they are known. If the first one
+ * exists all the same, its creation fails and reads it. With encryption nothing is assumed, because an existing dataset may need an
  * existing key.
  */
-function cacheMissingDatasets(placed: TrueNasStepContext): void {
+function assumeDatasetsMissing(placed: TrueNasStepContext): void {
   if (isEncrypted(placed)) return;
   const { dataset } = vmIdentityOf(placed);
   for (const id of [dataset, ...filesystemsOnOtherPools(dataDisksOf(placed), dataset)]) {
-    placed.cache?.noteDataset(id, undefined);
+    SystemInformer.of(machineScopeOf(placed).nas).datasets.assumeMissing(id);
   }
 }
 
@@ -28,7 +29,8 @@ async function readRootRefs(placed: TrueNasStepContext): Promise<readonly string
   const { dataset } = vmIdentityOf(placed);
   const roots = [dataset, ...filesystemsOnOtherPools(dataDisksOf(placed), dataset)];
   const names = roots.map((id) => id.split('/')[0] ?? '');
-  return toDatasetRefs(await readPoolsNamed(machineScopeOf(placed), names), roots);
+  const { nas, signal } = machineScopeOf(placed);
+  return toDatasetRefs(await SystemInformer.of(nas).poolsNamed(names, signal), roots);
 }
 
 /**
@@ -58,7 +60,7 @@ export const addressClaimed: Step<TrueNasStepContext> = {
       ...toDisplayFact(context),
       ...toEncryptionFact(context),
     };
-    if (typeof context.facts['uuid'] !== 'string') cacheMissingDatasets(placed);
+    if (typeof context.facts['uuid'] !== 'string') assumeDatasetsMissing(placed);
     return done({ ...network, system, vm: vmName, dataset, uuid, mac, ...more });
   },
 };

@@ -23,7 +23,6 @@ export const vmCreated: Step<TrueNasStepContext> = {
     const system = machineScopeOf(context);
     const vms = await readAllVms(system);
     const found = pickVm(system, vms);
-    system.cache?.noteVm(found.own);
     if (found.own) return done({ vmId: found.own.id });
     if (found.foreign) throw notOwnedError(`It is the virtual machine ${found.foreign.name}`);
     const short = await waitForMemory(context, getVmSize(context).memoryMiB);
@@ -36,7 +35,6 @@ export const vmCreated: Step<TrueNasStepContext> = {
     if (taken) return taken;
     const request = toVmCreateRequest(identity, context.owner, context.node, getVmSize(context));
     const made = await system.nas.change('vm.create', [request], Vm, { signal: context.signal, seconds: 60 });
-    system.cache?.noteVm(made);
     return done({ vmId: made.id });
   },
 };

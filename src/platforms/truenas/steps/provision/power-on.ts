@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { done, type Step } from '../../../../engine/step.ts';
 import { ProviderError } from '../../../../lib/errors.ts';
-import { getOwnVm, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
+import { getKnownVm, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
 import { memoryTableOf, waitForMemory } from './reserve-resources.ts';
 
 /** Before: the VM is complete. After: it runs, with reserved memory. Done when it is found running. */
@@ -10,7 +10,7 @@ export const poweredOn: Step<TrueNasStepContext> = {
   async run(context) {
     const system = machineScopeOf(context);
     const { nas } = system;
-    const vm = await getOwnVm(system);
+    const vm = await getKnownVm(system);
     const options = { signal: context.signal, seconds: 120 };
     switch (vm.status.state) {
       case 'RUNNING':

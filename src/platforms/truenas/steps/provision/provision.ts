@@ -1,9 +1,9 @@
 import type { Step } from '../../../../engine/step.ts';
-import { consumeStepCache, passStepCache } from '../../cache/step-cache.ts';
 import { unlockWhenLocked } from '../../resources/dataset/unlock.ts';
 import type { TrueNasStepContext } from '../../resources/machine-scope.ts';
 import { assertOwned } from '../shared/assert-owned.ts';
 import { goBackWhenMissing } from '../shared/go-back.ts';
+import { readAgainAfterFailure } from '../shared/read-again-after-failure.ts';
 import { devicesAttached, devicesVerified } from './attach-devices.ts';
 import { imageCached } from './cache-image.ts';
 import { addressClaimed } from './claim-address.ts';
@@ -18,6 +18,6 @@ const stepsThatGoBack = [diskCreated, dataDisksCreated, seedWritten, vmCreated, 
 
 /** Creates a machine that boots Talos with its configuration. After a failure the state is read again. */
 export const provision: readonly Step<TrueNasStepContext>[] = [
-  ...[addressClaimed, imageCached, resourcesReserved, datasetCreated].map(passStepCache),
-  ...[...stepsThatGoBack.map(passStepCache), consumeStepCache(poweredOn)].map(goBackWhenMissing),
+  ...[addressClaimed, imageCached, resourcesReserved, datasetCreated].map(readAgainAfterFailure),
+  ...[...stepsThatGoBack, poweredOn].map(readAgainAfterFailure).map(goBackWhenMissing),
 ].map((step) => cancelReservationsWhenStuck(assertOwned(unlockWhenLocked({ deadlineMinutes: 10, ...step }))));

@@ -4,7 +4,7 @@ import { upload } from '../../api/upload.ts';
 import { dataDisksOf } from '../../resources/disk/data-disks.ts';
 import {
   findFile,
-  findOwnDataset,
+  findKnownDataset,
   type MachineScope,
   machineScopeOf,
   type TrueNasStepContext,
@@ -49,7 +49,8 @@ export async function writeSeed(
 ): Promise<void> {
   const { dataset } = system.identity;
   // Without the dataset TrueNAS would create a folder, which no call can delete.
-  if (!(await findOwnDataset(system, dataset))) throw new ProviderError('TRUENAS_NOT_FOUND', `The dataset ${dataset}.`);
+  if (!(await findKnownDataset(system, dataset)))
+    throw new ProviderError('TRUENAS_NOT_FOUND', `The dataset ${dataset}.`);
   const content = (async function* () {
     yield image;
   })();

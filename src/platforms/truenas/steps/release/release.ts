@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { done, fail, returnToStep, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
 import type { Vm } from '../../api/schema.ts';
-import { consumeStepCache, passStepCacheAlsoWhileWaiting } from '../../cache/step-cache.ts';
 import { diskSpaceReservationsOf } from '../../capacity/choose-pool.ts';
 import { systemEndpointOf } from '../../config/config.ts';
 import { hasCode } from '../../errors.ts';
@@ -16,9 +15,9 @@ import {
   type MachineScope,
   machineScopeOf,
   type TrueNasRemovalContext,
-  takeCachedVm,
 } from '../../resources/machine-scope.ts';
 import { memoryTableOf } from '../provision/reserve-resources.ts';
+import { readAgainAfterFailure } from '../shared/read-again-after-failure.ts';
 import { checkPendingStop, stopOwnVm } from '../shared/stop-own-vm.ts';
 
 /**
@@ -32,10 +31,9 @@ const poweredOff: Step<TrueNasRemovalContext> = {
     const system = machineScopeOf(context);
     memoryTableOf(context).cancel(system.identity.uuid);
     if (isAbsenceApproved(context.facts)) return done();
-    const heard = checkPendingStop(context, system);
+    const heard = checkPendingStop(context, system, 'stopAskedAt');
     if (heard) return heard;
     const { own: vm } = await findVm(system);
-    system.cache?.noteVm(vm);
     if (!vm)
       return (
         (await failWhenSystemChanged(context, system)) ??
@@ -53,7 +51,7 @@ const vmDeleted: Step<TrueNasRemovalContext> = {
   async run(context) {
     if (isAbsenceApproved(context.facts)) return done();
     const system = machineScopeOf(context);
-    const vm = await takeCachedVm(system);
+    const { own: vm } = await findVm(system, {});
     if (!vm) return done();
     if (isVmActive(vm)) {
       // A reboot of the system has started it again.
@@ -160,8 +158,7 @@ async function failWhenSystemChanged(
 
 /** Removes a machine, from any state. */
 export const release: readonly Step<TrueNasRemovalContext>[] = [
-  passStepCacheAlsoWhileWaiting(poweredOff),
-  consumeStepCache(vmDeleted),
+  ...[poweredOff, vmDeleted].map(readAgainAfterFailure),
   storageDeleted,
   diskKeyForgotten,
   addressReleased,

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { returnToStep, type Step, type StepOutcome, waitWithReason } from '../../../../engine/step.ts';
-import { maxSharedReadAgeSeconds } from '../../api/client.ts';
-import { readSharedVms } from '../../cache/snapshot.ts';
 import { hasCode } from '../../errors.ts';
 import { unlockOwnDatasets } from '../../resources/dataset/unlock.ts';
-import { findVm, machineScopeOf, pickVm, type TrueNasStepContext } from '../../resources/machine-scope.ts';
+import { findVm, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
 import { cancelReservationsWhenStuck } from '../provision/reserve-resources.ts';
 import { assertOwned } from '../shared/assert-owned.ts';
 import { goBackToMissing } from '../shared/go-back.ts';
@@ -38,7 +36,7 @@ export const repair: readonly Step<TrueNasRepairContext>[] = [
  */
 export async function recover(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
   const system = machineScopeOf(context);
-  const seen = pickVm(system, await readSharedVms(context, maxSharedReadAgeSeconds)).own;
+  const { own: seen } = await findVm(system, {});
   if (seen && seen.status.state !== 'STOPPED') return undefined;
   const locked = await unlockOrWait(context);
   if (locked) return locked;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { done, type StepOutcome, wait } from '../../../../engine/step.ts';
 import type { Vm } from '../../api/schema.ts';
+import { SystemInformer } from '../../cache/system-informer.ts';
 import type { MachineScope, TrueNasRemovalContext } from '../../resources/machine-scope.ts';
 
 /** Time that the guest has to shut down. */
@@ -16,7 +17,7 @@ const stopOptions = { force: false, force_after_timeout: true };
  */
 export async function stopOwnVm(
   context: TrueNasRemovalContext,
-  { nas, cache }: MachineScope,
+  { nas }: MachineScope,
   vm: Vm,
   note: string,
 ): Promise<StepOutcome> {
@@ -25,20 +26,21 @@ export async function stopOwnVm(
   const asked = typeof noted === 'string' && noted !== '' ? Date.parse(noted) : undefined;
   const now = context.clock.now().getTime();
   const graceful = context.facts['joined'] === true && vm.status.state === 'RUNNING';
-  const lookAt = context.clock.monotonic() + pollSeconds * 1000;
+  const observeAt = context.clock.monotonic() + pollSeconds * 1000;
+  const { vms } = SystemInformer.of(nas);
   if (graceful && asked === undefined) {
     await nas.jobs.subscribe(context.signal);
     const job = await nas.change('vm.stop', [vm.id, stopOptions], z.int(), options);
-    if (cache) cache.stop = { job, observeAt: lookAt };
+    vms.rememberStop(vm, job, observeAt);
     return wait(2, shuttingDownMessage, { [note]: context.clock.now().toISOString() });
   }
   // A clock that was set back must not extend the time.
   if (graceful && asked !== undefined && now >= asked && now - asked < graceSeconds * 1000) {
-    if (cache?.stop) cache.stop = { ...cache.stop, observeAt: lookAt };
+    vms.delayStop(vm, observeAt);
     return wait(2, shuttingDownMessage);
   }
   // The result of that stop does not matter any more.
-  if (cache) cache.stop = undefined;
+  vms.forgetStop(vm);
   await nas.change('vm.poweroff', [vm.id], z.unknown(), options);
   return wait(1, 'The machine was switched off.');
 }
@@ -46,23 +48,23 @@ export async function stopOwnVm(
 const shuttingDownMessage = 'The machine is shutting down.';
 
 /**
- * The state of a requested shutdown, without a call: a stop job that succeeded proves that the machine is off.
- * Undefined when the state has to be read.
+ * The state of the shutdown that was requested at the time in the fact `note`, without a call: a stop job that succeeded
+ * proves that the machine is off. Undefined when the state has to be read.
  */
 export function checkPendingStop(
-  { clock }: TrueNasRemovalContext,
-  { nas, cache }: MachineScope,
+  { clock, facts }: TrueNasRemovalContext,
+  { nas, identity }: MachineScope,
+  note: string,
 ): StepOutcome | undefined {
-  const stop = cache?.stop;
-  const vm = cache?.takeVm()?.found;
-  if (!stop || !vm) return undefined;
+  // A stop that was requested for another reason, e.g. by a repair, proves nothing here.
+  if (typeof facts[note] !== 'string' || facts[note] === '') return undefined;
+  const { vms } = SystemInformer.of(nas);
+  const stop = vms.pendingStop(identity.uuid);
+  if (!stop) return undefined;
   const end = nas.jobs.endOf(stop.job);
-  if (!end && clock.monotonic() < stop.observeAt) {
-    cache.returnVm(vm);
-    return wait(2, shuttingDownMessage);
-  }
+  if (!end && clock.monotonic() < stop.observeAt) return wait(2, shuttingDownMessage);
   // Job ids restart with the middleware.
-  if (end?.method !== 'vm.stop' || end.arguments?.[0] !== vm.id || end.state !== 'SUCCESS') return undefined;
-  cache.returnVm({ ...vm, status: { state: 'STOPPED' } });
+  if (end?.method !== 'vm.stop' || end.arguments?.[0] !== stop.vm.id || end.state !== 'SUCCESS') return undefined;
+  vms.noteStopped(stop);
   return done();
 }

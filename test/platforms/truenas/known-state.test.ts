@@ -199,10 +199,15 @@ describe('a value that a step has passed on', () => {
     const process = new TrueNasProviderProcess(clockWithoutExpiry);
     await process.walk('provision', 'shop-cp-0', { progress: undefined });
     const before = stateSummary();
-    const calls = await callsOf(() => process.walk('provision', 'shop-cp-0', { progress: undefined }));
-    expect(stateSummary()).toEqual(before);
-    const made = calls.filter((name) => name.endsWith('.create'));
-    expect(made).toEqual(['pool.dataset.create']);
+    // The process that made them still knows them; for another one its first creation is refused.
+    for (const [who, expected] of [
+      [process, []],
+      [new TrueNasProviderProcess(clockWithoutExpiry), ['pool.dataset.create']],
+    ] as const) {
+      const calls = await callsOf(() => who.walk('provision', 'shop-cp-0', { progress: undefined }));
+      expect(stateSummary()).toEqual(before);
+      expect(calls.filter((name) => name.endsWith('.create'))).toEqual(expected);
+    }
   });
 
   it('S24: does not make a foreign object of our name in between ours', async () => {

@@ -1,0 +1,37 @@
+import type { Facts } from '../../../engine/step.ts';
+import type { Pool } from '../api/schema.ts';
+import { type Freshness, unheardSeconds } from '../cache/knowledge-clock.ts';
+import { SystemInformer, type SystemList } from '../cache/system-informer.ts';
+import { recordedDisks } from '../resources/disk/data-disks.ts';
+import { type MachineScope, machineScopeOf, type TrueNasStepContext } from '../resources/machine-scope.ts';
+
+/** What is known of one machine and its pools. */
+export interface TrueNasMachineSnapshot extends SystemList {
+  readonly system: MachineScope;
+  /** The pool of the machine's dataset. */
+  readonly pool: Pool | undefined;
+}
+
+/** Nothing that people are told relies on events. All machines on the system share what was read. */
+const freshness: Freshness = { maxAgeSeconds: unheardSeconds };
+
+/** Three calls for all machines on the system together, unless what is known is new enough. */
+export async function readMachineSnapshot(context: TrueNasStepContext): Promise<TrueNasMachineSnapshot> {
+  const system = machineScopeOf(context);
+  const { nas, identity, signal } = system;
+  const informer = SystemInformer.of(nas);
+  const folders = machineFilesystemsOf(identity.dataset, context.facts);
+  const [vms, pools, datasets] = await Promise.all([
+    informer.vms.named(identity, freshness, signal),
+    informer.pools(freshness, signal),
+    informer.datasets.beside(folders, freshness, signal),
+  ]);
+  const pool = pools.find(({ name }) => name === identity.dataset.split('/')[0]);
+  return { vms, pools, datasets, system, pool };
+}
+
+/** The filesystems of a machine: its own dataset, and those of its data disks. */
+export const machineFilesystemsOf = (dataset: string, facts: Facts): string[] => [
+  dataset,
+  ...recordedDisks(facts).map(({ folder }) => folder),
+];
