@@ -15,26 +15,19 @@ export interface Freshness {
   readonly withoutUpdates?: number | undefined;
 }
 
-/** For large answers that are only accepted while they are fresh. */
-interface Retention {
-  readonly seconds: number;
-  /** Aborts when no caller is left. */
-  readonly over: AbortSignal;
-}
-
 /** More questions than the largest account has resources; an evicted question is asked again. */
 const maxEntries = 5000;
 
-/** A cache of answers, so that many callers with the same question cost one call. Failures are not cached. */
+/**
+ * A cache of answers, so that many callers with the same question cost one call. Answers are cached until they are
+ * replaced or forgotten, failures are not.
+ */
 export class ResponseCache {
   readonly #clock: Clock;
-  readonly #stored: Retention | undefined;
   readonly #known = new LruMap<string, CacheEntry>(maxEntries);
 
-  /** Without `keeping`, answers are cached until they are replaced or forgotten. */
-  constructor(clock: Clock, keeping?: Retention) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#stored = keeping;
   }
 
   /**
@@ -73,12 +66,8 @@ export class ResponseCache {
 
   #store(request: string, asked: CacheEntry): void {
     this.#known.set(request, asked);
-    // A timer must not keep a replaced or forgotten answer alive.
-    const kept = new WeakRef(asked);
-    const drop = (): void => {
-      if (this.#known.get(request) === kept.deref()) this.#known.delete(request);
-    };
-    asked.answer.catch(drop);
-    if (this.#stored) this.#clock.sleep(this.#stored.seconds * 1000, this.#stored.over).then(drop, drop);
+    asked.answer.catch(() => {
+      if (this.#known.get(request) === asked) this.#known.delete(request);
+    });
   }
 }

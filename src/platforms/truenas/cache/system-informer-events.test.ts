@@ -1,11 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { waitForCondition } from '../../../../test/support/harness/scripted-http-server.ts';
-import { tenSecondSignal, useScriptedNas } from '../../../../test/support/harness/scripted-nas.ts';
+import { type ScriptedReply, tenSecondSignal, useScriptedNas } from '../../../../test/support/harness/scripted-nas.ts';
 import type { Log } from '../../../lib/log.ts';
-import { TrueNasClient } from './client.ts';
+import { TrueNasClient } from '../api/client.ts';
+import { SystemInformer } from './system-informer.ts';
 
 const at = useScriptedNas();
+const reply = (method: string): ScriptedReply => ({ result: method === 'vm.query' ? [] : null });
+beforeEach(() => {
+  at.server.script = reply;
+});
 
 const send = (msg: string, collection: string, id: unknown, more: object = {}) => {
   const params = { msg, collection, id, ...more };
@@ -21,7 +26,7 @@ const all = ['vm.query', 'vm.device.query', 'pool.dataset.query'];
 /** Counts notifications, on a subscribed connection without pending ones. */
 async function listening(nas = at.nas) {
   let times = 0;
-  const stop = nas.onChange(() => {
+  const stop = SystemInformer.of(nas).listen(() => {
     times += 1;
   });
   await nas.read('system.info', [], z.unknown(), { signal: tenSecondSignal() });
@@ -32,14 +37,19 @@ async function listening(nas = at.nas) {
   return { stop, told: () => times - 1 };
 }
 
-/** True when shared answers are still cached; asks once if not. */
-async function asksAnew(): Promise<boolean> {
-  let asked = false;
-  const ask = async () => {
-    asked = true;
-  };
-  await at.nas.shared.get('machines', { maxAgeSeconds: 3600 }, ask, tenSecondSignal());
-  return asked;
+/** True when what is known of the VMs is read again. Takes 25 ms then. */
+async function readsAgain(): Promise<boolean> {
+  const before = at.server.named('vm.query').length;
+  let isRead = false;
+  const names = { uuid: 'none', vmName: 'none' };
+  const answer = SystemInformer.of(at.nas).vms.named(names, {}, tenSecondSignal());
+  const reading = answer.then(() => {
+    isRead = true;
+  });
+  await at.clock.settle();
+  if (!isRead) await at.clock.advance(25);
+  await reading;
+  return at.server.named('vm.query').length > before;
 }
 
 describe('changes by other clients', () => {
@@ -47,21 +57,21 @@ describe('changes by other clients', () => {
     await at.read();
     expect(subscriptions()).toEqual([]);
     const { stop } = await listening();
-    at.nas.onChange(() => {});
+    SystemInformer.of(at.nas).listen(() => {});
     stop();
     await arrived();
     expect(subscriptions()).toEqual(all);
   });
 
-  it('T9: invalidate cached answers at once, and are reported together a second later', async () => {
+  it('T9: put what is known in doubt at once, and are reported together a second later', async () => {
     const { told } = await listening();
-    expect([await asksAnew(), await asksAnew()]).toEqual([true, false]);
+    expect([await readsAgain(), await readsAgain()]).toEqual([true, false]);
     send('changed', 'vm.query', 5);
     send('removed', 'vm.device.query', 7);
     send('removed', 'pool.dataset.query', 'tank/talos/vms/first');
     await arrived();
-    expect([told(), await asksAnew()]).toEqual([0, true]);
-    await at.clock.advance(999);
+    expect([told(), await readsAgain()]).toEqual([0, true]);
+    await at.clock.advance(999 - 25);
     expect(told()).toBe(0);
     await at.clock.advance(1);
     expect(told()).toBe(1);
@@ -85,25 +95,25 @@ describe('changes by other clients', () => {
     ['what nobody asked for', 'changed', 'alert.list', 1],
   ])('are ignored: %s', async (_, msg, collection, id) => {
     const { told } = await listening();
-    await asksAnew();
+    await readsAgain();
     send(msg, collection, id);
     await arrived();
     await at.clock.advance(40_000);
-    expect([told(), await asksAnew()]).toEqual([0, false]);
+    expect([told(), await readsAgain()]).toEqual([0, false]);
   });
 
   it('T9: our own changes are ignored during the call and five seconds after it', async () => {
     const { told } = await listening();
     at.server.script = (method, params) => {
       if (method === 'vm.start') send('changed', 'vm.query', params[0]);
-      return { result: null };
+      return reply(method);
     };
     await at.nas.change('vm.start', [5], z.unknown(), { signal: tenSecondSignal() });
-    await asksAnew();
+    await readsAgain();
     send('changed', 'vm.query', 5, { fields: { id: 5 } });
     await arrived();
     await at.clock.advance(5000);
-    expect([told(), await asksAnew()]).toEqual([0, false]);
+    expect([told(), await readsAgain()]).toEqual([0, false]);
     send('changed', 'vm.query', 6);
     await arrived();
     await at.clock.advance(15_000);
@@ -129,24 +139,24 @@ describe('changes by other clients', () => {
     expect(told()).toBe(1);
   });
 
-  it('end the quiet time of a connection, as do its end and a new one, while our own changes do not', async () => {
+  it('put what is known in doubt, as do the end of a connection and a new one, while our own changes do not', async () => {
     await listening();
-    const begun = at.nas.quietSince;
+    await readsAgain();
     await at.nas.change('vm.start', [5], z.unknown(), { signal: tenSecondSignal() });
     send('changed', 'vm.query', 5);
     await arrived();
-    expect(at.nas.quietSince).toBe(begun);
+    expect(await readsAgain()).toBe(false);
     send('removed', 'vm.device.query', 7);
     await arrived();
-    expect(at.nas.quietSince).toBe(at.clock.monotonic());
-    await at.clock.advance(5000);
+    expect([await readsAgain(), await readsAgain()]).toEqual([true, false]);
     const { rpc } = await at.nas.session(tenSecondSignal());
     rpc.close();
     await rpc.closed;
-    expect(at.nas.quietSince).toBe(at.clock.monotonic());
-    await at.clock.advance(5000);
-    await at.read();
-    expect(at.nas.quietSince).toBe(at.clock.monotonic());
+    // The first read opens the connection, whose subscription is complete after it.
+    expect(await readsAgain()).toBe(true);
+    await waitForCondition(() => subscriptions().length === 2 * all.length, 'it is subscribed again');
+    await arrived();
+    expect([await readsAgain(), await readsAgain()]).toEqual([true, false]);
   });
 
   it.each([
@@ -186,7 +196,7 @@ describe('changes by other clients', () => {
 
   it('T9: may be missed without a connection, so its loss and a new connection count as changes, and the new one subscribes again', async () => {
     const { told } = await listening();
-    await asksAnew();
+    await readsAgain();
     const { rpc } = await at.nas.session(tenSecondSignal());
     for (const socket of at.server.sockets) socket.terminate();
     await rpc.closed;
@@ -196,7 +206,7 @@ describe('changes by other clients', () => {
     await waitForCondition(() => subscriptions().length === 2 * all.length, 'it is subscribed again');
     await arrived();
     await at.clock.advance(15_000);
-    expect([told(), await asksAnew()]).toEqual([2, true]);
+    expect([told(), await readsAgain()]).toEqual([2, true]);
     send('changed', 'vm.query', 5);
     await arrived();
     await at.clock.advance(15_000);
@@ -222,7 +232,7 @@ describe('changes by other clients', () => {
       data: { error: 13, reason: '[EACCES] Not authorized' },
     };
     at.server.script = (method, [name]) =>
-      method === 'core.subscribe' && name === 'vm.device.query' ? { error } : { result: null };
+      method === 'core.subscribe' && name === 'vm.device.query' ? { error } : reply(method);
     const nas = new TrueNasClient({ ...at.nas.options, log });
     const { told } = await listening(nas);
     send('changed', 'vm.query', 5);
@@ -242,9 +252,9 @@ describe('changes by other clients', () => {
   it('are subscribed to a minute later when the subscription failed', async () => {
     const error = { code: -32001, message: 'Method call error', data: { error: 14, reason: '[EFAULT] not now' } };
     let isBroken = true;
-    at.server.script = (method) => (method === 'core.subscribe' && isBroken ? { error } : { result: null });
+    at.server.script = (method) => (method === 'core.subscribe' && isBroken ? { error } : reply(method));
     let times = 0;
-    at.nas.onChange(() => {
+    SystemInformer.of(at.nas).listen(() => {
       times += 1;
     });
     await at.read();
