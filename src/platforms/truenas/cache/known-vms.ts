@@ -32,6 +32,8 @@ interface PendingStop extends KnownVm {
 }
 const maxPendingStops = 1000;
 
+const deviceChanges: readonly string[] = ['vm.device.create', 'vm.device.update', 'vm.device.delete'];
+
 /** All VMs of one system with their devices, amended by what our own changes answer. */
 export class KnownVms {
   readonly #versions: KnowledgeClock;
@@ -81,7 +83,7 @@ export class KnownVms {
       } else this.#versions.doubt();
     } else if (method === 'vm.delete') {
       list?.delete(Number(params[0]));
-    } else if (method.startsWith('vm.device.')) {
+    } else if (deviceChanges.includes(method)) {
       this.#amendDevice(method, answer, stamp);
     }
   }

@@ -20,7 +20,7 @@ const keepMs = 60_000;
 export const objectKey = (collection: string, id: unknown): string => `${collection} ${id}`;
 export const vmKey = (id: number): string => objectKey('vm.query', id);
 export const datasetKey = (id: string): string => objectKey('pool.dataset.query', id);
-export const fileKey = (path: string): string => objectKey('filesystem.query', path);
+export const fileKey = (path: string): string => objectKey('file', path);
 
 /**
  * What this process has changed on one system. TrueNAS has no resource version: an event does not tell which change it
@@ -74,6 +74,7 @@ export class OwnWrites {
 export function writtenKeys(method: string, [about]: readonly unknown[]): string[] {
   if (method === 'pool.dataset.create') return [datasetKey(String((about as { readonly name?: unknown }).name))];
   if (typeof about !== 'number' && typeof about !== 'string') return [];
+  if (method === 'filesystem.put') return [fileKey(String(about))];
   const own = objectKey(`${method.slice(0, method.lastIndexOf('.'))}.query`, about);
   if (method === 'vm.delete') return [own, objectKey('vm.device.query', anyId)];
   return method === 'pool.dataset.delete' ? [own, `${own}/`] : [own];
