@@ -14,7 +14,7 @@ export const heardSeconds = 45;
 export const unheardSeconds = 15;
 
 /** What a reader accepts. By default everything that is valid. */
-export interface Freshness {
+export interface ReadFreshness {
   /** Only what was read from this version on. */
   readonly atLeast?: number;
   readonly maxAgeSeconds?: number;
@@ -68,7 +68,7 @@ export class KnowledgeClock {
   }
 
   /** True when nothing has changed since the read as far as is known, and it is new enough. */
-  isValid(stamp: ReadStamp, { atLeast = 0, maxAgeSeconds }: Freshness, written: number, isHeard: boolean): boolean {
+  isValid(stamp: ReadStamp, { atLeast = 0, maxAgeSeconds }: ReadFreshness, written: number, isHeard: boolean): boolean {
     if (stamp.version < Math.max(atLeast, this.#doubted, written)) return false;
     const followed = isHeard && stamp.version >= this.#heardFrom;
     const maxAge = maxAgeSeconds ?? (followed ? heardSeconds : unheardSeconds);

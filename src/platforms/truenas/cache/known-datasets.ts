@@ -3,7 +3,7 @@ import { LruMap } from '../../../lib/lru-map.ts';
 import { Batcher } from '../../../lib/resilience/batcher.ts';
 import type { TrueNasClient } from '../api/client.ts';
 import { Dataset } from '../api/schema.ts';
-import type { Freshness, KnowledgeClock } from './knowledge-clock.ts';
+import type { KnowledgeClock, ReadFreshness } from './knowledge-clock.ts';
 import { datasetKey } from './own-writes.ts';
 import type { ReadStamp } from './read-stamp.ts';
 import { batchOptions, SharedRead } from './shared-read.ts';
@@ -55,7 +55,7 @@ export class KnownDatasets {
   }
 
   /** The dataset; undefined when it does not exist. */
-  async get(id: string, freshness: Freshness, signal: AbortSignal): Promise<Dataset | undefined> {
+  async get(id: string, freshness: ReadFreshness, signal: AbortSignal): Promise<Dataset | undefined> {
     const known = this.#find(id, freshness);
     return known ? known.found : await this.#single.request(id, signal);
   }
@@ -66,7 +66,7 @@ export class KnownDatasets {
   }
 
   /** All datasets beside and below the folders. Those in the folders are as fresh as asked for. */
-  async beside(folders: readonly string[], freshness: Freshness, signal: AbortSignal): Promise<Datasets> {
+  async beside(folders: readonly string[], freshness: ReadFreshness, signal: AbortSignal): Promise<Datasets> {
     const { writes } = this.#versions;
     const written = Math.max(0, ...folders.map((folder) => writes.versionBelow(datasetKey(folder))));
     const isValid = (stamp: ReadStamp) => this.#versions.isValid(stamp, freshness, written, this.#isHeard);
@@ -105,7 +105,7 @@ export class KnownDatasets {
     }
   }
 
-  #find(id: string, freshness: Freshness): Pick<KnownDataset, 'found'> | undefined {
+  #find(id: string, freshness: ReadFreshness): Pick<KnownDataset, 'found'> | undefined {
     const own = this.#ifValid(id, id, freshness);
     if (own) return own;
     const above = this.#ifValid(parentOf(id), id, freshness);
@@ -113,7 +113,7 @@ export class KnownDatasets {
   }
 
   /** What is known of `id`, if our last change of `subject` is not newer. */
-  #ifValid(id: string, subject: string, freshness: Freshness): KnownDataset | undefined {
+  #ifValid(id: string, subject: string, freshness: ReadFreshness): KnownDataset | undefined {
     const known = this.#known.get(id);
     if (!known) return undefined;
     const { writes, now } = this.#versions;

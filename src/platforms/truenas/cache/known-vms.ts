@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LruMap } from '../../../lib/lru-map.ts';
 import type { TrueNasClient } from '../api/client.ts';
 import { Vm, VmDevice } from '../api/schema.ts';
-import type { Freshness, KnowledgeClock } from './knowledge-clock.ts';
+import type { KnowledgeClock, ReadFreshness } from './knowledge-clock.ts';
 import { vmKey } from './own-writes.ts';
 import type { ReadStamp } from './read-stamp.ts';
 import { SharedRead } from './shared-read.ts';
@@ -58,7 +58,7 @@ export class KnownVms {
   }
 
   /** The VMs with the UUID or the name. */
-  async named(names: VmNames, freshness: Freshness, signal: AbortSignal): Promise<readonly Vm[]> {
+  async named(names: VmNames, freshness: ReadFreshness, signal: AbortSignal): Promise<readonly Vm[]> {
     const find = async (suffices: (stamp: ReadStamp) => boolean): Promise<KnownVm[]> =>
       matchingVms(await this.#list.get(suffices, signal), names);
     const found = await find((stamp) => this.#isValid(stamp, freshness));
@@ -144,7 +144,7 @@ export class KnownVms {
     return this.#versions.writes.versionOf(vmKey(id));
   }
 
-  #isValid(stamp: ReadStamp, freshness: Freshness, key?: string): boolean {
+  #isValid(stamp: ReadStamp, freshness: ReadFreshness, key?: string): boolean {
     const { changes } = this.#nas;
     const isHeard = changes.isSubscribedTo('vm.query') && changes.isSubscribedTo('vm.device.query');
     const { writes, now } = this.#versions;

@@ -6,7 +6,7 @@ import type { ConnectionEvent } from '../api/change-events.ts';
 import type { TrueNasClient, WriteObserver } from '../api/client.ts';
 import { Dataset, FileStat, Pool, parseTrueNasReply, Vm } from '../api/schema.ts';
 import { hasCode } from '../errors.ts';
-import { type Freshness, KnowledgeClock } from './knowledge-clock.ts';
+import { KnowledgeClock, type ReadFreshness } from './knowledge-clock.ts';
 import { type Datasets, datasetListParams, KnownDatasets } from './known-datasets.ts';
 import { KnownVms, vmListParams } from './known-vms.ts';
 import { fileKey, objectKey, writtenKeys } from './own-writes.ts';
@@ -113,7 +113,7 @@ export class SystemInformer {
   }
 
   /** All pools. Their state has no events. */
-  async pools(freshness: Freshness, signal: AbortSignal): Promise<readonly Pool[]> {
+  async pools(freshness: ReadFreshness, signal: AbortSignal): Promise<readonly Pool[]> {
     return await this.#pools.get((stamp) => this.#versions.isValid(stamp, freshness, 0, false), signal);
   }
 
@@ -126,7 +126,7 @@ export class SystemInformer {
   }
 
   /** The file; undefined when there is nothing at `path`. Files have no events. */
-  async file(path: string, freshness: Freshness, signal: AbortSignal): Promise<FileStat | undefined> {
+  async file(path: string, freshness: ReadFreshness, signal: AbortSignal): Promise<FileStat | undefined> {
     const known = this.#knownFiles.get(path);
     const written = this.#versions.writes.versionOf(fileKey(path));
     if (known && this.#versions.isValid(known.stamp, freshness, written, false)) return known.found;

@@ -1,6 +1,6 @@
 import type { Facts } from '../../../engine/step.ts';
 import type { Pool } from '../api/schema.ts';
-import { type Freshness, unheardSeconds } from '../cache/knowledge-clock.ts';
+import { type ReadFreshness, unheardSeconds } from '../cache/knowledge-clock.ts';
 import { SystemInformer, type SystemList } from '../cache/system-informer.ts';
 import { recordedDisks } from '../resources/disk/data-disks.ts';
 import { type MachineScope, machineScopeOf, type TrueNasStepContext } from '../resources/machine-scope.ts';
@@ -13,7 +13,7 @@ export interface TrueNasMachineSnapshot extends SystemList {
 }
 
 /** Nothing that people are told relies on events. All machines on the system share what was read. */
-const freshness: Freshness = { maxAgeSeconds: unheardSeconds };
+const freshness: ReadFreshness = { maxAgeSeconds: unheardSeconds };
 
 /** Three calls for all machines on the system together, unless what is known is new enough. */
 export async function readMachineSnapshot(context: TrueNasStepContext): Promise<TrueNasMachineSnapshot> {

@@ -5,7 +5,7 @@ import type { Owner } from '../../../engine/node.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { connectTrueNas, type TrueNasClient } from '../api/client.ts';
 import { Dataset, type FileStat, type Vm } from '../api/schema.ts';
-import type { Freshness } from '../cache/knowledge-clock.ts';
+import type { ReadFreshness } from '../cache/knowledge-clock.ts';
 import { SystemInformer } from '../cache/system-informer.ts';
 import type { TrueNasConfig, VmSize } from '../config/config.ts';
 import { hasCode } from '../errors.ts';
@@ -125,7 +125,7 @@ export async function setUserProperties(
 }
 
 /** Our VM, whatever its current name, and a foreign VM with our name. By default read now. */
-export async function findVm(system: MachineScope, freshness?: Freshness): Promise<{ own?: Vm; foreign?: Vm }> {
+export async function findVm(system: MachineScope, freshness?: ReadFreshness): Promise<{ own?: Vm; foreign?: Vm }> {
   const { nas, identity, signal } = system;
   const informer = SystemInformer.of(nas);
   return pickVm(system, await informer.vms.named(identity, freshness ?? { atLeast: informer.nextVersion() }, signal));
