@@ -4,7 +4,7 @@ import { hasCode } from '../errors.ts';
 import type { TrueNasClient } from './client.ts';
 import { receiveLimits } from './receive-limits.ts';
 import type { Rpc } from './rpc.ts';
-import { CollectionUpdate } from './schema.ts';
+import { CollectionUpdate, Unsubscription } from './schema.ts';
 
 /**
  * Collections with events about machines and their storage. A subscription requires the role of the query of the same
@@ -20,11 +20,11 @@ export type ConnectionEvent = 'subscribed' | 'closed' | 'broken';
 
 /** Receives the events of a system. Its methods must not throw. */
 export interface ChangeObserver {
-  /** While false, nothing is subscribed to, and no event is reported. */
+  /** While false, nothing is subscribed to. */
   readonly wantsEvents: boolean;
   /** Any client changed or removed an object. `id` is undefined when it is too long to be one of ours. */
   changed(collection: string, id: unknown): void;
-  /** Events before this moment may be missing. */
+  /** Events before this moment may be missing. `closed` also when the system ended a subscription. */
   connection(event: ConnectionEvent): void;
 }
 
@@ -41,9 +41,10 @@ export class ChangeEvents {
   readonly #refused = new Set<string>();
   #observer: ChangeObserver | undefined;
   #rpc: Rpc | undefined;
-  /** The connection on which a subscription was begun, and the one on which it is complete. */
+  /** The connection on which subscriptions were begun. */
   #requested: Rpc | undefined;
-  #subscribed: Rpc | undefined;
+  /** The collections that are subscribed to on the current connection. */
+  readonly #subscribed = new Set<string>();
 
   constructor(nas: TrueNasClient, clock: Clock, log: Log) {
     this.#nas = nas;
@@ -57,12 +58,13 @@ export class ChangeEvents {
 
   /** True while events of the collection arrive. */
   isSubscribedTo(collection: string): boolean {
-    return this.#subscribed?.open === true && !this.#refused.has(collection);
+    return this.#rpc?.open === true && this.#subscribed.has(collection);
   }
 
   /** Called when a connection was opened. */
   opened(rpc: Rpc): void {
     this.#rpc = rpc;
+    this.#subscribed.clear();
     this.subscribe();
   }
 
@@ -73,13 +75,22 @@ export class ChangeEvents {
 
   /** Handles a notification of the server. */
   receive(method: string, params: unknown): void {
-    if (method !== 'collection_update' || !this.#observer?.wantsEvents) return;
+    if (method === 'notify_unsubscribed') this.#unsubscribed(params);
+    if (method !== 'collection_update') return;
     const update = CollectionUpdate.safeParse(params);
     if (!update.success) return;
     const { collection, msg, id } = update.data;
     if (!watchedCollections.includes(collection) || msg === 'added' || isSnapshot(id)) return;
     const isName = typeof id !== 'string' || id.length <= receiveLimits.nameCharacters;
-    this.#observer.changed(collection, isName ? id : undefined);
+    this.#observer?.changed(collection, isName ? id : undefined);
+  }
+
+  /** The system has ended a subscription, e.g. because the user lost a role. */
+  #unsubscribed(params: unknown): void {
+    const { data } = Unsubscription.safeParse(params);
+    if (!data || !this.#rpc || !this.#subscribed.delete(data.collection)) return;
+    this.#observer?.connection('closed');
+    this.#subscribeLater(this.#rpc, data.error);
   }
 
   /** Subscribes on the current connection, if the observer wants events. */
@@ -87,20 +98,19 @@ export class ChangeEvents {
     const rpc = this.#rpc;
     if (!rpc?.open || this.#requested === rpc || !this.#observer?.wantsEvents) return;
     this.#requested = rpc;
-    this.#subscribeAll().then(
-      () => {
-        this.#subscribed = rpc;
-        this.#observer?.connection('subscribed');
-      },
+    this.#subscribeAll(rpc).then(
+      () => this.#observer?.connection('subscribed'),
       (error: unknown) => this.#subscribeLater(rpc, error),
     );
   }
 
-  async #subscribeAll(): Promise<void> {
+  async #subscribeAll(rpc: Rpc): Promise<void> {
     const signal = this.#nas.over;
-    for (const collection of watchedCollections.filter((one) => !this.#refused.has(one))) {
+    for (const collection of watchedCollections) {
+      if (this.#refused.has(collection) || this.#subscribed.has(collection)) continue;
       try {
         await this.#nas.subscribe(collection, { signal });
+        if (this.#rpc === rpc) this.#subscribed.add(collection);
       } catch (error) {
         if (!hasCode(error, 'TRUENAS_ROLE_MISSING')) throw error;
         this.#refused.add(collection);

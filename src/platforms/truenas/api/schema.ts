@@ -42,6 +42,9 @@ export const CollectionUpdate = z.looseObject({
   fields: z.unknown().optional(),
 });
 
+/** Sent when the system ends a subscription. */
+export const Unsubscription = z.looseObject({ collection: z.string(), error: z.unknown().optional() });
+
 const ZfsProperty = z.object({
   value: z.string().nullish(),
   rawvalue: z.string().nullish(),

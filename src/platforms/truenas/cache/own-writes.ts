@@ -13,7 +13,7 @@ interface OwnWrite {
   /** Until then events of the object are taken for ours. */
   readonly echoUntil: number;
 }
-/** What was read before an older change than this is not valid any more, whatever was changed. */
+/** A change is of no interest after this time: what was read before it is too old then. */
 const keepMs = 60_000;
 
 /** An object, e.g. `vm.query 5` or `pool.dataset.query tank/vms/a`. */

@@ -222,6 +222,28 @@ describe('changes by other clients', () => {
     expect(told()).toBe(0);
   });
 
+  it('are not relied on once the system has ended a subscription, which is renewed a minute later', async () => {
+    const { told } = await listening();
+    await readsAgain();
+    for (const socket of at.server.sockets) {
+      const params = { collection: 'vm.query', error: null };
+      socket.send(JSON.stringify({ jsonrpc: '2.0', method: 'notify_unsubscribed', params }));
+    }
+    await arrived();
+    expect(await readsAgain()).toBe(true);
+    await at.clock.advance(16_000);
+    expect([await readsAgain(), told()]).toEqual([true, 0]);
+    for (let seconds = 16; seconds <= 60; seconds += 11) {
+      await arrived();
+      await at.clock.advance(11_000);
+    }
+    await waitForCondition(() => subscriptions().length > all.length, 'it is subscribed again');
+    expect(subscriptions().slice(all.length)).toEqual(['vm.query']);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(1);
+  });
+
   it('T62: are reported where the user may subscribe, and other collections are logged once', async () => {
     const lines: object[] = [];
     const say = (fields: object) => lines.push(fields);

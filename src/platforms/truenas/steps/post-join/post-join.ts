@@ -4,7 +4,13 @@ import { done, type Step } from '../../../../engine/step.ts';
 import { FolderEntry } from '../../api/schema.ts';
 import { drift } from '../../observation/drift.ts';
 import { unlockWhenLocked } from '../../resources/dataset/unlock.ts';
-import { getFact, type MachineScope, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
+import {
+  findOwnDataset,
+  getFact,
+  type MachineScope,
+  machineScopeOf,
+  type TrueNasStepContext,
+} from '../../resources/machine-scope.ts';
 import { emptiedSeed } from '../../resources/nocloud-seed.ts';
 import { writeSeed } from '../provision/write-seed.ts';
 import { assertOwned } from '../shared/assert-owned.ts';
@@ -31,7 +37,10 @@ export async function emptySeeds(context: TrueNasStepContext): Promise<void> {
   const full = found.filter(({ size }) => size !== emptiedSeed.length).map(({ path }) => path);
   // A missing file would prevent the next start of the machine.
   const missing = found.some(({ path }) => path === attached) ? [] : [attached];
-  for (const path of [...full, ...missing]) await writeSeed(context, system, path, emptiedSeed);
+  const due = [...full, ...missing];
+  // The dataset is known from long ago, so it is read before anything is written into it.
+  if (due.length > 0) await findOwnDataset(system, system.identity.dataset);
+  for (const path of due) await writeSeed(context, system, path, emptiedSeed);
 }
 
 /** A machine that joined under an older version may still have its configuration on the system. */
