@@ -5,7 +5,7 @@ import type { TrueNasClient } from '../api/client.ts';
 import { Dataset } from '../api/schema.ts';
 import type { KnowledgeClock, ReadFreshness } from './knowledge-clock.ts';
 import { datasetKey } from './own-writes.ts';
-import type { ReadStamp } from './read-stamp.ts';
+import { isNewer, type ReadStamp } from './read-stamp.ts';
 import { batchOptions, SharedRead } from './shared-read.ts';
 
 /** More than the datasets of all machines that are made at a time; an evicted one is read again. */
@@ -27,8 +27,8 @@ interface KnownDataset {
   /** Undefined: it does not exist. */
   readonly found: Dataset | undefined;
   readonly stamp: ReadStamp;
-  /** True for a dataset that this process created, so that nothing lies below it. */
-  readonly isNew?: boolean;
+  /** Of a dataset that this process created: nothing lay below it then. */
+  readonly emptySince?: ReadStamp | undefined;
 }
 
 /** By full name. */
@@ -93,9 +93,10 @@ export class KnownDatasets {
     if (method !== 'pool.dataset.create' && method !== 'pool.dataset.update') return;
     const found = Dataset.safeParse(answer).data;
     if (!found) return;
-    const isNew = method === 'pool.dataset.create' || this.#known.get(found.id)?.isNew === true;
-    this.#known.set(found.id, { found, stamp, isNew });
-    if (method === 'pool.dataset.create') this.#dropMissingAbove(found.id);
+    const isNew = method === 'pool.dataset.create';
+    const emptySince = isNew ? stamp : this.#known.get(found.id)?.emptySince;
+    this.#known.set(found.id, { found, stamp, emptySince });
+    if (isNew) this.#dropMissingAbove(found.id);
   }
 
   /** Missing ancestors are created with a dataset. */
@@ -106,20 +107,24 @@ export class KnownDatasets {
   }
 
   #find(id: string, freshness: ReadFreshness): Pick<KnownDataset, 'found'> | undefined {
-    const own = this.#ifValid(id, id, freshness);
-    if (own) return own;
-    const above = this.#ifValid(parentOf(id), id, freshness);
-    return above && (above.isNew || !above.found) ? { found: undefined } : undefined;
+    const own = this.#known.get(id);
+    if (own && this.#isValid(own.stamp, freshness, id)) return own;
+    return this.#isBelowNothing(id, freshness) ? { found: undefined } : undefined;
   }
 
-  /** What is known of `id`, if our last change of `subject` is not newer. */
-  #ifValid(id: string, subject: string, freshness: ReadFreshness): KnownDataset | undefined {
-    const known = this.#known.get(id);
-    if (!known) return undefined;
+  /** True when the parent does not exist, or was just created. */
+  #isBelowNothing(id: string, freshness: ReadFreshness): boolean {
+    const above = this.#known.get(parentOf(id));
+    if (!above) return false;
+    if (above.found) return above.emptySince !== undefined && this.#isValid(above.emptySince, freshness, id);
+    return [id, parentOf(id)].every((one) => this.#isValid(above.stamp, freshness, one));
+  }
+
+  /** True when a read then tells how the dataset is now. */
+  #isValid(stamp: ReadStamp, freshness: ReadFreshness, id: string): boolean {
     const { writes, now } = this.#versions;
-    const written = Math.max(writes.versionOf(datasetKey(id)), writes.versionOf(datasetKey(subject)));
-    const isHeard = this.#isHeard && !writes.isEcho(datasetKey(id), now);
-    return this.#versions.isValid(known.stamp, freshness, written, isHeard) ? known : undefined;
+    const key = datasetKey(id);
+    return this.#versions.isValid(stamp, freshness, writes.versionOf(key), this.#isHeard && !writes.isEcho(key, now));
   }
 
   get #isHeard(): boolean {
@@ -131,8 +136,8 @@ export class KnownDatasets {
     const found = await this.#query(ids, false);
     for (const id of ids) {
       // A call that began before a change of ours may miss it.
-      if ((this.#known.get(id)?.stamp.version ?? 0) > stamp.version) continue;
-      this.#known.set(id, { found: found.get(id), stamp });
+      const known = this.#known.get(id);
+      if (!known || !isNewer(known.stamp, stamp)) this.#known.set(id, { found: found.get(id), stamp });
     }
     return found;
   }

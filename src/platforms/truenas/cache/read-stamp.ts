@@ -4,3 +4,7 @@ export interface ReadStamp {
   /** By the monotonic clock. */
   readonly at: number;
 }
+
+/** True when the call of `one` began after that of `other`. */
+export const isNewer = (one: ReadStamp, other: ReadStamp): boolean =>
+  one.version > other.version || (one.version === other.version && one.at > other.at);

@@ -2,7 +2,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { waitOrAbort } from '../../../lib/deadline.ts';
 import { Batcher, type BatcherOptions } from '../../../lib/resilience/batcher.ts';
 import { heardSeconds, type KnowledgeClock } from './knowledge-clock.ts';
-import type { ReadStamp } from './read-stamp.ts';
+import { isNewer, type ReadStamp } from './read-stamp.ts';
 
 /** How long a read waits for others to share its call. */
 const batchWindowMs = 25;
@@ -60,7 +60,7 @@ export class SharedRead<T> {
   accept(answer: T, stamp: ReadStamp): T {
     const { merge, versions, keepSeconds = heardSeconds } = this.#options;
     const value = merge ? merge(answer, stamp, this.#known?.value) : answer;
-    if (this.#known && this.#known.stamp.version > stamp.version) return value;
+    if (this.#known && isNewer(this.#known.stamp, stamp)) return value;
     this.#known = { value, stamp };
     this.#dropLater(stamp, stamp.at + keepSeconds * 1000 - versions.now);
     return value;

@@ -324,6 +324,17 @@ describe('datasets', () => {
     expect(await datasetReads(() => dataset('tank/vms/a'))).toBe(1);
   });
 
+  it('that were new once are not taken for empty later', async () => {
+    await made('tank/vms/a');
+    await made('tank/vms/a/boot');
+    datasets.push('tank/vms/a', 'tank/vms/a/boot');
+    await at.clock.advance(14_000);
+    await changeWith('pool.dataset.update', ['tank/vms/a', {}], { id: 'tank/vms/a', type: 'FILESYSTEM' });
+    await at.clock.advance(2000);
+    expect(await datasetReads(() => dataset('tank/vms/a'))).toBe(0);
+    expect(await datasetReads(async () => expect(await dataset('tank/vms/a/boot')).toBeDefined())).toBe(1);
+  });
+
   it('that are deleted are read again, with everything below them', async () => {
     await made('tank/vms/a');
     await made('tank/vms/a/boot');
