@@ -3,33 +3,33 @@ import { OwnWrites } from './own-writes.ts';
 import type { ReadStamp } from './read-stamp.ts';
 
 /**
- * Maximum age where changes cause events, in case that one is lost. What a step was answered is of use to its
- * successors for so long: on a busy system a single call takes half of it.
+ * Maximum age of state whose changes cause events, in case one is lost. The answer to a step serves the following steps
+ * for so long: on a busy system a single call takes half of it.
  */
 export const heardSeconds = 45;
 /**
  * Maximum age without events: of pools and files, which have none, of everything while nothing is subscribed to, and of
- * what people are told.
+ * observations.
  */
 export const unheardSeconds = 15;
 
-/** What a reader accepts. By default everything that is valid. */
+/** The requirements of a reader. By default any valid state suffices. */
 export interface ReadFreshness {
-  /** Only what was read from this version on. */
+  /** The read must have begun at this version or later. */
   readonly atLeast?: number;
   readonly maxAgeSeconds?: number;
 }
 
 /**
- * The versions of what is known of one system. Changes of ours and doubts raise the version, and what was read before
- * does not count any more: of the object that was changed, or of everything.
+ * The versions of the known state of one system. A change of ours raises the version and outdates earlier reads of the
+ * changed object; a doubt outdates all earlier reads.
  */
 export class KnowledgeClock {
   readonly writes = new OwnWrites();
   readonly #clock: Clock;
   #version = 0;
   #doubted = 0;
-  /** What was read from this version on is followed by events. */
+  /** Events have followed all reads from this version on. */
   #heardFrom = Number.POSITIVE_INFINITY;
 
   constructor(clock: Clock) {
@@ -40,13 +40,13 @@ export class KnowledgeClock {
     return this.#clock.monotonic();
   }
 
-  /** For `atLeast`: only what is read from now on has it. */
+  /** A new version for `atLeast`: only later reads have it. */
   next(): number {
     this.#version += 1;
     return this.#version;
   }
 
-  /** For a call that begins now. */
+  /** The stamp of a call that begins now. */
   stamp(): ReadStamp {
     return { version: this.#version, at: this.now };
   }
@@ -56,12 +56,12 @@ export class KnowledgeClock {
     return this.#doubted;
   }
 
-  /** Nothing that was read until now counts any more. */
+  /** Outdates all reads until now. */
   doubt(): void {
     this.#doubted = this.next();
   }
 
-  /** From now on events tell of changes, or do not. */
+  /** Events begin or end to follow reads. */
   setHeard(isHeard: boolean): void {
     this.doubt();
     this.#heardFrom = isHeard ? this.#version : Number.POSITIVE_INFINITY;

@@ -35,8 +35,8 @@ interface KnownDataset {
 export type Datasets = ReadonlyMap<string, Dataset>;
 
 /**
- * The datasets of one system, as far as they were asked for. Those of a machine that is being made are read by name, and
- * amended by what our own changes answer; those of all machines of a ProviderConfig are listed.
+ * The datasets of one system that readers asked for. Steps read the datasets of one machine by name, and the answers to
+ * our own changes update them; observations list the datasets of all machines of a ProviderConfig.
  */
 export class KnownDatasets {
   readonly #nas: TrueNasClient;
@@ -65,7 +65,7 @@ export class KnownDatasets {
     return await this.#trees.request(id, signal);
   }
 
-  /** All datasets beside and below the folders. Those in the folders are as fresh as asked for. */
+  /** All datasets beside and below the folders. The freshness holds for datasets in the folders. */
   async beside(folders: readonly string[], freshness: ReadFreshness, signal: AbortSignal): Promise<Datasets> {
     const { writes } = this.#versions;
     const written = Math.max(0, ...folders.map((folder) => writes.versionBelow(datasetKey(folder))));
@@ -81,14 +81,14 @@ export class KnownDatasets {
   }
 
   /**
-   * Takes it that the dataset does not exist, because nothing of its machine was ever made. Its creation is refused
-   * when it does. What is known of it is not replaced.
+   * Assumes that the dataset does not exist, because nothing of its machine was ever made. If it exists, its creation is
+   * refused. Known state of it is kept.
    */
   assumeMissing(id: string): void {
     if (!this.#find(id, {})) this.#known.set(id, { found: undefined, stamp: this.#versions.stamp() });
   }
 
-  /** Amends what is known by the answer of a change of ours, which has ended with `stamp`. */
+  /** Updates the known state by the answer to a change of ours, which has ended with `stamp`. */
   amend(method: string, answer: unknown, stamp: ReadStamp): void {
     if (method !== 'pool.dataset.create' && method !== 'pool.dataset.update') return;
     const found = Dataset.safeParse(answer).data;
@@ -120,7 +120,7 @@ export class KnownDatasets {
     return [id, parentOf(id)].every((one) => this.#isValid(above.stamp, freshness, one));
   }
 
-  /** True when a read then tells how the dataset is now. */
+  /** True while a read at `stamp` shows the current state of the dataset. */
   #isValid(stamp: ReadStamp, freshness: ReadFreshness, id: string): boolean {
     const { writes, now } = this.#versions;
     const key = datasetKey(id);

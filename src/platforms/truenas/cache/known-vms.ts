@@ -34,7 +34,7 @@ const maxPendingStops = 1000;
 
 const deviceChanges: readonly string[] = ['vm.device.create', 'vm.device.update', 'vm.device.delete'];
 
-/** All VMs of one system with their devices, amended by what our own changes answer. */
+/** All VMs of one system with their devices, updated by the answers to our own changes. */
 export class KnownVms {
   readonly #versions: KnowledgeClock;
   readonly #nas: TrueNasClient;
@@ -72,7 +72,7 @@ export class KnownVms {
     this.#list.accept(toList(vms, stamp), stamp);
   }
 
-  /** Amends the list by the answer of a change of ours, which has ended with `stamp`. */
+  /** Updates the list by the answer to a change of ours, which has ended with `stamp`. */
   amend(method: string, params: readonly unknown[], answer: unknown, stamp: ReadStamp): void {
     const list = this.#list.known?.value;
     if (method === 'vm.create') {
@@ -112,7 +112,7 @@ export class KnownVms {
     return stop.version === this.#writtenVersion(stop.vm.id) ? stop : undefined;
   }
 
-  /** The job of the stop has ended well: the VM is off, as far as it is known since it was read. */
+  /** The job of the stop has succeeded, so the VM is off. Its other state keeps its age. */
   noteStopped({ vm, stamp }: PendingStop): void {
     const { version } = this.#versions.stamp();
     const stopped = { ...vm, status: { state: 'STOPPED' } };
@@ -160,7 +160,7 @@ const matchingVms = (list: VmList, { uuid, vmName }: VmNames): KnownVm[] =>
 
 const toList = (vms: readonly Vm[], stamp: ReadStamp): VmList => new Map(vms.map((vm) => [vm.id, { vm, stamp }]));
 
-/** A call that began before a change of ours may miss it, so what the change answered is kept. */
+/** A call that began before a change of ours may miss it, so the answer to the change is kept. */
 function merge(list: VmList, { version }: ReadStamp, known: VmList | undefined): VmList {
   for (const [id, one] of known ?? []) if (one.stamp.version > version) list.set(id, one);
   return list;

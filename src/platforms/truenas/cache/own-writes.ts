@@ -10,10 +10,10 @@ interface OwnWrite {
   readonly version: number;
   /** By the monotonic clock. */
   readonly at: number;
-  /** Until then events of the object are taken for ours. */
+  /** Until then events of the object count as ours. */
   readonly echoUntil: number;
 }
-/** A change is of no interest after this time: what was read before it is too old then. */
+/** A change is forgotten after this time, when all reads before it are too old. */
 const keepMs = 60_000;
 
 /** An object, e.g. `vm.query 5` or `pool.dataset.query tank/vms/a`. */
@@ -23,8 +23,8 @@ export const datasetKey = (id: string): string => objectKey('pool.dataset.query'
 export const fileKey = (path: string): string => objectKey('file', path);
 
 /**
- * What this process has changed on one system. TrueNAS has no resource version: an event does not tell which change it
- * belongs to, so those of our own changes are recognised by the object and by the time.
+ * The changes of one system by this process. TrueNAS has no resource version: an event does not name its change, so
+ * events of our own changes are recognised by object and time.
  */
 export class OwnWrites {
   readonly #writes = new Map<string, OwnWrite>();

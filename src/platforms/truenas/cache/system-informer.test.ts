@@ -8,7 +8,7 @@ import { SystemInformer } from './system-informer.ts';
 
 const at = useScriptedNas();
 let informer: SystemInformer;
-/** What the system answers. */
+/** The state of the system. */
 let vms: Vm[];
 let datasets: string[];
 

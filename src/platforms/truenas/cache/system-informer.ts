@@ -39,8 +39,8 @@ export interface UnparsedList {
 }
 
 /**
- * What is known of one system, for all readers of this process: lists and single objects, each with the version at which
- * its call began. A change of ours raises the version, so that no reader sees a state older than it; an event of another
+ * The known state of one system, for all readers of this process: lists and single objects, each with the version at
+ * which its call began. A change of ours raises the version, so that no reader sees an older state; an event of another
  * client, the end of a connection and a failure put everything in doubt, and the next reader reads again.
  * Nothing is subscribed to without a listener.
  */
@@ -101,7 +101,7 @@ export class SystemInformer {
 
   /**
    * Calls `listener` about a second after another client changed machines, devices or datasets, as far as TrueNAS
-   * reports it, and when the connection breaks or is opened again. What was known is in doubt by then. `listener` must
+   * reports it, and when the connection breaks or is opened again. All known state is in doubt by then. `listener` must
    * not throw; the returned function removes it.
    */
   listen(listener: () => void): () => void {
@@ -117,7 +117,7 @@ export class SystemInformer {
     return await this.#pools.get((stamp) => this.#versions.isValid(stamp, freshness, 0, false), signal);
   }
 
-  /** The pools of these names, for their guids, which belong to the names whatever else is in doubt. */
+  /** The pools of these names, for their guids only: a doubt does not outdate them. */
   async poolsNamed(names: readonly string[], signal: AbortSignal): Promise<readonly Pool[]> {
     const { known } = this.#pools;
     const isKnown = names.every((name) => known?.value.some((pool) => pool.name === name));
@@ -188,7 +188,7 @@ export class SystemInformer {
     return (result) => {
       const version = versions.next();
       versions.writes.end(method, keys, { version, at: versions.now });
-      // Of a failed change nobody knows what it did, and another client may have changed what a good one answered.
+      // The effect of a failed change is unknown, and after an event the answer of a successful one may be outdated.
       if (result && versions.doubted < begun.version) {
         // The answer shows the state of the call, so it is as old as its begin.
         const answered = { version, at: begun.at };

@@ -5,17 +5,17 @@ import { SystemInformer, type SystemList } from '../cache/system-informer.ts';
 import { recordedDisks } from '../resources/disk/data-disks.ts';
 import { type MachineScope, machineScopeOf, type TrueNasStepContext } from '../resources/machine-scope.ts';
 
-/** What is known of one machine and its pools. */
+/** The known state of one machine and its pools. */
 export interface TrueNasMachineSnapshot extends SystemList {
   readonly system: MachineScope;
   /** The pool of the machine's dataset. */
   readonly pool: Pool | undefined;
 }
 
-/** Nothing that people are told relies on events. All machines on the system share what was read. */
+/** Observations do not rely on events. All machines of a system share their reads. */
 const freshness: ReadFreshness = { maxAgeSeconds: unheardSeconds };
 
-/** Three calls for all machines on the system together, unless what is known is new enough. */
+/** Three calls for all machines of a system together, or none while known state is new enough. */
 export async function readMachineSnapshot(context: TrueNasStepContext): Promise<TrueNasMachineSnapshot> {
   const system = machineScopeOf(context);
   const { nas, identity, signal } = system;

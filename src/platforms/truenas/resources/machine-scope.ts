@@ -30,7 +30,7 @@ export interface MachineScope {
   readonly owner: Owner;
   readonly signal: AbortSignal;
 }
-/** What a read needs. */
+/** The part of the scope that reads need. */
 export type ReadScope = Pick<MachineScope, 'nas' | 'signal'>;
 
 export function machineScopeOf(context: TrueNasRemovalContext): MachineScope {

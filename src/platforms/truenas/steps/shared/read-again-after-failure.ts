@@ -3,7 +3,7 @@ import { connectTrueNas } from '../../api/client.ts';
 import { SystemInformer } from '../../cache/system-informer.ts';
 import type { TrueNasRemovalContext } from '../../resources/machine-scope.ts';
 
-/** After a failure the system is not what the step took it for, so everything is read again before it is used. */
+/** A step that fails may have relied on outdated state, so everything is read again before its next use. */
 export function readAgainAfterFailure<C extends TrueNasRemovalContext>(step: Step<C>): Step<C> {
   const run = async (context: C): Promise<StepOutcome> => {
     const doubt = () => SystemInformer.of(connectTrueNas(context)).doubt();
