@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import manifest from '../package.json' with { type: 'json' };
 import { createLog } from './commands/create-log.ts';
-import { UsageError } from './commands/flags/flag-values.ts';
-import { describeHelp } from './commands/flags/help.ts';
-import { type CommandLine, type ProcessContext, parseCommandLine } from './commands/flags/parse-command-line.ts';
+import type { ProcessContext } from './commands/flags/operator-settings.ts';
+import { type CommandLine, parseCommandLine } from './commands/flags/parse-command-line.ts';
+import { UsageError } from './commands/flags/usage-error.ts';
 import { setHeapGrowth } from './commands/heap-settings.ts';
 import type { Log } from './lib/log.ts';
 
@@ -15,7 +15,7 @@ const diagnosticCommands: readonly string[] = ['plan', 'check'];
 async function main(): Promise<number> {
   const line = readCommandLine();
   if (line === undefined) return exitCodes.usage;
-  if (line.command === 'help') return print(describeHelp(line.topic));
+  if (line.command === 'help') return print(line.text);
   if (line.command === 'version') return print(manifest.version);
   const { settings } = line;
   if (settings.dryRun) return print(JSON.stringify({ command: line.command, ...settings }, null, 2));

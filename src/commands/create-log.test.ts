@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ProviderError } from '../lib/errors.ts';
 import { SecretString } from '../lib/secret-string.ts';
 import { createLog } from './create-log.ts';
-import type { LogSettings } from './flags/flag-values.ts';
+import type { LogSettings } from './flags/common-settings.ts';
 
 function capture(settings: Partial<LogSettings> = {}) {
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 import { pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { retryPolicyOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
-import type { LogSettings } from './flags/flag-values.ts';
+import type { LogSettings } from './flags/common-settings.ts';
 
 /** The target of finished lines, e.g. `process.stderr`. */
 export interface LogSink {

@@ -4,7 +4,7 @@ import { KubeClient } from '../kube/client/client.ts';
 import { loadApiServerConnection } from '../kube/transport/api-server-connection.ts';
 import { Transport } from '../kube/transport/transport.ts';
 import { systemClock } from '../lib/clock.ts';
-import type { InitOptions } from './flags/parse-command-line.ts';
+import type { InitOptions } from './flags/operator-settings.ts';
 import { installCrds } from './install/install-crds.ts';
 import { installOpenmcpCrds, warnAboutMissingOpenmcpCrds } from './install/install-openmcp-crds.ts';
 import { installPolicies } from './install/install-policies.ts';

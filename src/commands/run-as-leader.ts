@@ -13,7 +13,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { platforms } from '../platforms/index.ts';
 import type { Metrics } from '../server/metrics.ts';
-import type { RunOptions } from './flags/parse-command-line.ts';
+import type { RunOptions } from './flags/operator-settings.ts';
 
 interface LeaderContext {
   readonly options: RunOptions;

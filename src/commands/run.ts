@@ -8,7 +8,7 @@ import { loadApiServerConnection } from '../kube/transport/api-server-connection
 import { Transport } from '../kube/transport/transport.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createMetrics } from '../server/metrics.ts';
-import type { RunOptions } from './flags/parse-command-line.ts';
+import type { RunOptions } from './flags/operator-settings.ts';
 import { startServers } from './start-servers.ts';
 
 /**

@@ -14,7 +14,7 @@ import { type BindAddress, listen } from '../server/listen.ts';
 import { createMetricsServer, type Metrics } from '../server/metrics.ts';
 import { PathAuthorizer } from '../server/path-authorizer.ts';
 import { loadServingCertificate } from '../server/serving-certificate.ts';
-import type { RunSettings } from './flags/parse-command-line.ts';
+import type { RunSettings } from './flags/operator-settings.ts';
 
 /** Starts the health and metrics servers that are configured. Returns a function that stops them. */
 export async function startServers(

@@ -1,12 +1,7 @@
 import { conditionReasons, conditionTypes } from '../../src/api/conditions.ts';
 import { userAnnotations } from '../../src/api/user-annotations.ts';
-import {
-  type CommandName,
-  type EnvironmentVariable,
-  environmentVariables,
-  type FlagDefinition,
-  flagDefinitions,
-} from '../../src/commands/flags/flag-definitions.ts';
+import { type EnvironmentVariable, environmentVariables } from '../../src/commands/flags/environment-variables.ts';
+import { type CommandName, commandNames, commandOptions, describeDefault } from '../../src/commands/flags/options.ts';
 import { errorCodes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
@@ -99,16 +94,31 @@ const pages: Readonly<Record<string, ReferencePage>> = {
   },
 };
 
-const flagTable = (): string =>
-  formatTable(
-    ['Flag', 'Commands', 'Default', 'Meaning'],
-    Object.entries<FlagDefinition>(flagDefinitions).map(([name, flag]) => [
-      [flag.short && `\`-${flag.short}\``, `\`--${name}\``].filter(Boolean).join(', '),
-      commandsOf(flag.commands),
-      defaultOf(flag),
-      flag.description,
-    ]),
+const flagTable = (): string => {
+  const flags = new Set(commandNames.flatMap((command) => commandOptions[command].map(({ long }) => long)));
+  return formatTable(['Flag', 'Commands', 'Default', 'Meaning'], [...flags].map(flagRow));
+};
+
+/** One row for a flag of several commands: its text is the same in all of them. */
+function flagRow(long: string | undefined): string[] {
+  const owners = commandNames.flatMap((command) =>
+    commandOptions[command].filter((option) => option.long === long).map((option) => ({ command, option })),
   );
+  const required = owners.filter(({ option }) => option.mandatory).map(({ command }) => command);
+  const commands = owners.map(({ command }) => command);
+  const [first] = owners;
+  return [
+    [first?.option.short, long].flatMap((flag) => (flag ? `\`${flag}\`` : [])).join(', '),
+    commandsOf(commands),
+    required.length > 0
+      ? `required${required.length < commands.length ? ` for ${commandsOf(required)}` : ''}`
+      : [first?.option]
+          .flatMap((option) => (option && describeDefault(option)) || [])
+          .map((text) => `\`${text}\``)
+          .join(''),
+    first?.option.description ?? '',
+  ];
+}
 
 const variableTable = (): string =>
   formatTable(
@@ -151,10 +161,6 @@ const retryTexts = {
   backoff: 'automatically, with growing delays',
   'after-change': 'after a change, or in ten minutes',
   bug: 'automatically',
-};
-const defaultOf = ({ commands, required, fallback }: FlagDefinition): string => {
-  if (required) return required.length < commands.length ? `required for ${commandsOf(required)}` : 'required';
-  return fallback === undefined ? '' : `\`${fallback}\``;
 };
 const commandsOf = (commands: readonly CommandName[]) => commands.map((name) => `\`${name}\``).join(', ');
 const stepNames = (steps: readonly { readonly name: string }[]) => steps.map(({ name }) => `\`${name}\``).join(' → ');

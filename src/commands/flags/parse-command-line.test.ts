@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { commandDescriptions, type FlagDefinition, flagDefinitions } from './flag-definitions.ts';
-import { UsageError } from './flag-values.ts';
-import { describeHelp } from './help.ts';
-import { parseCommandLine, type RunSettings } from './parse-command-line.ts';
+import type { RunSettings } from './operator-settings.ts';
+import { commandNames, commandOptions } from './options.ts';
+import { parseCommandLine } from './parse-command-line.ts';
+import { UsageError } from './usage-error.ts';
 
 const named = ['--environment=dev', '--provider-name=talos'];
 const inPod = { POD_NAMESPACE: 'openmcp-system', POD_NAME: 'cp-talos-1' };
@@ -67,10 +67,10 @@ describe('accepts the arguments of the openMCP operator', () => {
   });
 
   test('every flag of the other providers, so that switching providers does not crash-loop a Pod', () => {
-    for (const [name, flag] of Object.entries<FlagDefinition>(flagDefinitions)) {
-      if (flag.required || !flag.commands.includes('run')) continue;
-      const value = flag.value ? (flag.placeholder?.[0] ?? flag.fallback ?? '0') : 'true';
-      expect(complaint(['run', ...named, `--${name}=${value}`]), name).toBe('');
+    for (const { long, mandatory, required, argChoices, defaultValueDescription } of commandOptions.run) {
+      if (mandatory) continue;
+      const value = required ? (argChoices?.[0] ?? defaultValueDescription ?? '0') : 'true';
+      expect(complaint(['run', ...named, `${long}=${value}`]), long).toBe('');
     }
   });
 });
@@ -174,6 +174,9 @@ describe('reports an invalid command line in one sentence that names the argumen
     [['run', ...named, '--bogus'], '--bogus'],
     [['run', ...named, '--bogus=1'], '--bogus'],
     [['run', ...named, '-x'], '-x'],
+    [['run', ...named, '--environmnet', 'dev'], 'Did you mean --environment?'],
+    [['--environment=dev', 'init'], 'after the command: init or run'],
+    [['--dev'], 'after the command'],
     [['run', '--environment=dev'], '--provider-name'],
     [['run', '--environment=', '--provider-name=talos'], '--environment'],
     [['run', ...named, '--kubeconfig'], '--kubeconfig'],
@@ -195,22 +198,42 @@ describe('reports an invalid command line in one sentence that names the argumen
   });
 });
 
+test.each([['--password=hunter2'], ['-phunter2']])('does not print the value of an unknown flag: %s', (word) => {
+  expect(complaint(['run', ...named, word])).toMatch(/^There is no flag -[^=]*\. See --help\.$/);
+  expect(complaint(['run', ...named, word])).not.toContain('hunter2');
+});
+
 describe('help', () => {
-  test.each([['--help'], ['help'], ['-h']])('%s', (...argv) => {
-    expect(parseCommandLine(argv, {})).toEqual({ command: 'help' });
+  const helpOf = (...argv: string[]): string => {
+    const line = parseCommandLine(argv, {});
+    return line.command === 'help' ? line.text : '';
+  };
+
+  test.each([['--help'], ['help'], ['-h'], ['help', 'bogus']])('%s', (...argv) => {
+    for (const name of commandNames) expect(helpOf(...argv)).toMatch(new RegExp(`^  ${name} `, 'm'));
+    expect(helpOf(...argv)).not.toMatch(/^ {2}version /m);
   });
 
   test('of a command names every flag of that command', () => {
-    expect(parseCommandLine(['run', '--help'], {})).toEqual({ command: 'help', topic: 'run' });
-    for (const [name, flag] of Object.entries<FlagDefinition>(flagDefinitions)) {
-      for (const command of flag.commands) expect(describeHelp(command), name).toContain(`--${name}`);
+    for (const name of commandNames) {
+      const text = helpOf(name, '--help');
+      for (const { long, description } of commandOptions[name]) {
+        expect(text, name).toContain(long);
+        expect(text.replace(/\s+/g, ' '), long).toContain(description);
+      }
+      expect(helpOf('help', name)).toBe(text);
     }
-    expect(describeHelp('init')).not.toContain('--metrics-bind-address');
+    expect(helpOf('init', '-h')).not.toContain('--metrics-bind-address');
+    expect(helpOf('run', '-h')).toContain('POD_NAMESPACE');
   });
 
   test('fits the width of a terminal', () => {
-    for (const topic of [undefined, ...(Object.keys(commandDescriptions) as (keyof typeof commandDescriptions)[])]) {
-      for (const line of describeHelp(topic).split('\n')) expect(line.length, line).toBeLessThanOrEqual(110);
+    for (const argv of [[], ...commandNames.map((name) => [name])]) {
+      for (const line of helpOf(...argv, '--help').split('\n')) expect(line.length, line).toBeLessThanOrEqual(110);
     }
+  });
+
+  test.each([['--version'], ['version'], ['run', '--version']])('%s: the version', (...argv) => {
+    expect(parseCommandLine(argv, {})).toEqual({ command: 'version' });
   });
 });

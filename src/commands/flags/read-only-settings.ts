@@ -1,15 +1,9 @@
+import type { Command } from 'commander';
 import type { ReservationFormat } from '../output/reservation-formats.ts';
-import {
-  type CommonSettings,
-  type FlagValues,
-  isFlagOn,
-  type ProcessEnvironment,
-  readEnvironmentVariable,
-  readFlag,
-  readPodNamespace,
-  toCommonSettings,
-  UsageError,
-} from './flag-values.ts';
+import { type CommonSettings, readPodNamespace, toCommonSettings } from './common-settings.ts';
+import { type ProcessEnvironment, readEnvironmentVariable } from './environment-variables.ts';
+import type { ClusterFlagValue } from './option-values.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Settings of every read-only command. */
 export interface ReadOnlySettings extends CommonSettings {
@@ -32,7 +26,7 @@ export interface HostsSettings extends ReadOnlySettings {
 
 export interface PlanSettings extends ReadOnlySettings {
   /** Absent: an example Cluster for the only ProviderConfig of a file. */
-  readonly cluster?: { readonly namespace: string; readonly name: string };
+  readonly cluster?: ClusterFlagValue;
   /** Absent: the ProviderConfig of the Cluster, which has to exist then, or the only one of a file. */
   readonly providerConfig?: string;
   /** Also prints the configuration of each machine. */
@@ -49,9 +43,9 @@ export interface ReservationsSettings extends ReadOnlySettings {
   readonly dhcpServer: ReservationFormat;
 }
 
-function toReadOnlySettings(values: FlagValues, environment: ProcessEnvironment): ReadOnlySettings {
-  const settings = toCommonSettings(values, 'people');
-  const [config, credentials] = [readFlag(values, 'config'), readFlag(values, 'credentials-file')];
+function toReadOnlySettings(command: Command, environment: ProcessEnvironment): ReadOnlySettings {
+  const settings = toCommonSettings(command, 'people');
+  const { config, credentialsFile: credentials } = command.opts<{ config?: string; credentialsFile?: string }>();
   if (!config) {
     if (credentials)
       throw new UsageError('--credentials-file belongs to --config: name the file with the ProviderConfig.');
@@ -67,48 +61,34 @@ function toReadOnlySettings(values: FlagValues, environment: ProcessEnvironment)
   };
 }
 
-export function toHostsSettings(values: FlagValues, environment: ProcessEnvironment): HostsSettings {
-  const [url, caFile] = [readFlag(values, 'url'), readFlag(values, 'ca-file')];
+export function toHostsSettings(command: Command, environment: ProcessEnvironment): HostsSettings {
+  const { account, url, caFile } = command.opts<Pick<HostsSettings, 'account' | 'url' | 'caFile'>>();
   return {
-    ...toReadOnlySettings(values, environment),
-    account: readFlag(values, 'account'),
+    ...toReadOnlySettings(command, environment),
+    account,
     ...(url && { url }),
     ...(caFile && { caFile }),
   };
 }
 
-export function toPlanSettings(values: FlagValues, environment: ProcessEnvironment): PlanSettings {
-  const settings = toReadOnlySettings(values, environment);
-  const [given, providerConfig] = [readFlag(values, 'cluster'), readFlag(values, 'provider-config')];
-  if (!given && !settings.files)
+export function toPlanSettings(command: Command, environment: ProcessEnvironment): PlanSettings {
+  const settings = toReadOnlySettings(command, environment);
+  const { cluster, providerConfig, documents } =
+    command.opts<Pick<PlanSettings, 'cluster' | 'providerConfig' | 'documents'>>();
+  if (!cluster && !settings.files)
     throw new UsageError('--cluster is missing: the Cluster, e.g. shop/prod; or look at a file by --config.');
-  return {
-    ...settings,
-    documents: isFlagOn(values, 'documents'),
-    ...(given && { cluster: parseClusterName(given) }),
-    ...(providerConfig && { providerConfig }),
-  };
+  return { ...settings, documents, ...(cluster && { cluster }), ...(providerConfig && { providerConfig }) };
 }
 
-function parseClusterName(given: string): NonNullable<PlanSettings['cluster']> {
-  const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(given) ?? [];
-  if (namespace !== undefined && name !== undefined) return { namespace, name };
-  throw new UsageError(`--cluster takes a namespace and a name, e.g. shop/prod, not ${given}.`);
-}
-
-export function toCheckSettings(values: FlagValues, environment: ProcessEnvironment): CheckSettings {
-  const settings = toReadOnlySettings(values, environment);
-  const providerConfig = readFlag(values, 'provider-config');
+export function toCheckSettings(command: Command, environment: ProcessEnvironment): CheckSettings {
+  const settings = toReadOnlySettings(command, environment);
+  const { providerConfig } = command.opts<Pick<CheckSettings, 'providerConfig'>>();
   if (!providerConfig && !settings.files)
     throw new UsageError('--provider-config is missing: name of the ProviderConfig; or look at a file by --config.');
   return { ...settings, ...(providerConfig && { providerConfig }) };
 }
 
-export function toReservationsSettings(values: FlagValues, environment: ProcessEnvironment): ReservationsSettings {
-  return {
-    ...toReadOnlySettings(values, environment),
-    providerConfig: readFlag(values, 'provider-config'),
-    // The parser accepts no other value.
-    dhcpServer: readFlag(values, 'dhcp-server') as ReservationFormat,
-  };
+export function toReservationsSettings(command: Command, environment: ProcessEnvironment): ReservationsSettings {
+  const { providerConfig, dhcpServer } = command.opts<Pick<ReservationsSettings, 'providerConfig' | 'dhcpServer'>>();
+  return { ...toReadOnlySettings(command, environment), providerConfig, dhcpServer };
 }

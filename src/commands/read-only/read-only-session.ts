@@ -10,7 +10,7 @@ import { Transport } from '../../kube/transport/transport.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { SecretStrings } from '../../lib/secret-string.ts';
-import type { ProcessContext } from '../flags/parse-command-line.ts';
+import type { ProcessContext } from '../flags/operator-settings.ts';
 import type { ReadOnlySettings } from '../flags/read-only-settings.ts';
 import {
   credentialsFromEnvironment,

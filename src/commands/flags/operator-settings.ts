@@ -1,0 +1,111 @@
+import type { Command } from 'commander';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import type { BindAddress } from '../../server/listen.ts';
+import { type CommonSettings, readPodNamespace, toCommonSettings } from './common-settings.ts';
+import { type ProcessEnvironment, readEnvironmentVariable } from './environment-variables.ts';
+import { type ControllerFlagValue, maxNameLength } from './option-values.ts';
+import { UsageError } from './usage-error.ts';
+
+/** The identity of the provider instance. */
+export interface InstanceSettings extends CommonSettings {
+  readonly environment: string;
+  readonly providerName: string;
+}
+
+/** Settings of `init`. */
+export interface InitSettings extends InstanceSettings {
+  /** Whether missing openMCP kinds are installed, too. */
+  readonly withOpenmcpCrds: boolean;
+}
+
+/** Settings of `run`. */
+export interface RunSettings extends InstanceSettings {
+  /** Absent: no metrics. */
+  readonly metrics?: {
+    readonly address: BindAddress;
+    readonly secure: boolean;
+    /** Absent: a self-signed certificate is created at startup. */
+    readonly certificate?: { readonly folder: string; readonly certFile: string; readonly keyFile: string };
+  };
+  /** Absent: no probes. */
+  readonly health?: BindAddress;
+  readonly controllers: readonly ControllerFlagValue[];
+  readonly podNamespace: string;
+  /** Absent: the host name is used. */
+  readonly podName?: string;
+  /** Namespace for ServiceAccounts in the clusters. */
+  readonly accessNamespace: string;
+}
+
+/** The process of a command. The signal aborts on SIGTERM and SIGINT. */
+export interface ProcessContext {
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Settings and process context of `run`. */
+export interface RunOptions extends RunSettings, ProcessContext {
+  /**
+   * The clock of the controllers; default: the system's. Leases are shared with other processes and always use real
+   * time.
+   */
+  readonly clock?: Clock;
+  /** The clock of the watches; default: the system's. */
+  readonly watchClock?: Clock;
+  /** Duration of a Lease without renewal; default: 15 seconds. All processes of one provider have to agree. */
+  readonly leaseSeconds?: number;
+}
+/** Settings and process context of `init`. */
+export interface InitOptions extends InitSettings, ProcessContext {}
+
+export const toInitSettings = (command: Command): InitSettings => ({
+  ...toInstanceSettings(command),
+  withOpenmcpCrds: command.opts<InitSettings>().withOpenmcpCrds,
+});
+
+function toInstanceSettings(command: Command): InstanceSettings {
+  const { environment, providerName } = command.opts<InstanceSettings>();
+  if (environment.length + providerName.length > maxNameLength - 3) {
+    throw new UsageError(
+      `--environment and --provider-name are too long: ${environment}.${providerName}.NAME of a ClusterProfile must fit into ${maxNameLength} characters, because it is used as a label value.`,
+    );
+  }
+  return { environment, providerName, ...toCommonSettings(command, 'operator') };
+}
+
+/** Values of the flags of `run` beside the common ones. Null: switched off. */
+interface RunFlags {
+  readonly metricsBindAddress: BindAddress | null;
+  readonly metricsSecure: boolean;
+  readonly metricsCertPath?: string;
+  readonly metricsCertName: string;
+  readonly metricsCertKey: string;
+  readonly healthProbeBindAddress: BindAddress | null;
+  readonly controllers: readonly ControllerFlagValue[];
+}
+
+export function toRunSettings(command: Command, environment: ProcessEnvironment): RunSettings {
+  const settings = toInstanceSettings(command);
+  const flags = command.opts<RunFlags>();
+  const { metricsBindAddress: address, metricsCertPath: folder, healthProbeBindAddress: health } = flags;
+  const podName = readEnvironmentVariable(environment, 'POD_NAME');
+  return {
+    ...settings,
+    ...(address && {
+      metrics: {
+        address,
+        secure: flags.metricsSecure,
+        ...(folder && {
+          certificate: { folder, certFile: flags.metricsCertName, keyFile: flags.metricsCertKey },
+        }),
+      },
+    }),
+    ...(health && { health }),
+    controllers: flags.controllers,
+    podNamespace: readPodNamespace(settings, environment),
+    ...(podName && { podName }),
+    accessNamespace:
+      readEnvironmentVariable(environment, 'ACCESS_REQUEST_SERVICE_ACCOUNT_NAMESPACE') || 'accessrequests',
+  };
+}
