@@ -71,6 +71,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     postJoin: narrow.steps<StepContext>(spec.postJoin ?? []),
     monitor: closeMonitor(spec.monitor ?? {}, narrow),
     preview: closePreview(spec.preview, narrow),
+    ...(spec.errorCodes && { errorCodes: spec.errorCodes }),
     ...(loss && { loss }),
     ...(hosts && { hosts: closeHosts(hosts, narrow) }),
     ...(repair && { repair: closeRepair(repair, narrow) }),

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ErrorCodeInfo } from '../lib/errors.ts';
 import type { Addressing, ConfiguredHost } from './addressing.ts';
 import type { EndpointCapability } from './capabilities/endpoint.ts';
 import type { FailureDomains, InFailureDomain } from './capabilities/failure-domains.ts';
@@ -42,6 +43,8 @@ export interface PlatformCore<C, S = C> {
 
 /** The optional capabilities of a platform. The file of each says what its absence means. */
 export interface PlatformCapabilities<C, S = C> {
+  /** The catalogue of its error codes. Default: it throws the shared codes only. */
+  readonly errorCodes?: Readonly<Record<string, ErrorCodeInfo>>;
   /** Default: a single failure domain, and `C` is `S`. */
   readonly failureDomains?: FailureDomains<S, C>;
   /** Default: nodes on the main network, a virtual address as endpoint, and no DHCP. */

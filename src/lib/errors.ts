@@ -11,8 +11,9 @@ export interface ErrorCodeInfo {
 }
 
 /**
- * Every code that can appear in a log, an event or a condition. Codes are part of our API, sentences are not.
- * The table in `docs/reference` is generated from here.
+ * The codes that every part of the provider uses. Each platform has a catalogue of its own besides. All can appear in a
+ * log, an event or a condition. Codes are part of our API, sentences are not. The table in `docs/reference` is generated
+ * from here.
  */
 export const errorCodes = {
   DEADLINE_EXCEEDED: { retry: 'backoff', message: 'The other side did not answer in time.' },
@@ -103,213 +104,6 @@ export const errorCodes = {
     message: 'The Secret holds the secrets of another cluster than the recorded one.',
   },
   CLUSTER_SECRETS_DAMAGED: { retry: 'after-change', message: 'The secrets of the cluster cannot be read.' },
-  TRUENAS_UNREACHABLE: {
-    retry: 'backoff',
-    message: 'The TrueNAS system could not be reached. Check truenas.url, and that the system is up.',
-  },
-  TRUENAS_TLS_UNTRUSTED: {
-    retry: 'after-change',
-    message:
-      'The certificate of the TrueNAS system is not trusted. Put its CA into truenas.caBundle, or its SHA-256 into truenas.tlsFingerprint.',
-  },
-  TRUENAS_FINGERPRINT_DIFFERS: {
-    retry: 'after-change',
-    message:
-      'The certificate of the TrueNAS system has another fingerprint than truenas.tlsFingerprint. Compare with the one on the system, and correct the field only when they agree: otherwise somebody stands in between.',
-  },
-  TRUENAS_OUTCOME_UNKNOWN: {
-    retry: 'backoff',
-    message: 'The connection to TrueNAS ended before it answered. The next attempt looks at what became of the call.',
-  },
-  TRUENAS_KEY_REFUSED: {
-    retry: 'after-change',
-    message: 'TrueNAS refused the API key. Check that it belongs to the user in the Secret of truenas.credentialsRef.',
-  },
-  TRUENAS_KEY_EXPIRED: {
-    retry: 'after-change',
-    message:
-      'The TrueNAS API key has expired or was revoked. Make a new one and put it into the Secret of truenas.credentialsRef.',
-  },
-  TRUENAS_OTP_REQUIRED: {
-    retry: 'after-change',
-    message:
-      'TrueNAS asks for a one-time password, which a service cannot give. Use a user without two-factor authentication.',
-  },
-  TRUENAS_SCRAM_UNSUPPORTED: {
-    retry: 'after-change',
-    message:
-      'This TrueNAS system cannot be logged in to by SCRAM, and the API key is not sent in its place. SCRAM needs TrueNAS 26: update the system, or set truenas.login to Plain.',
-  },
-  TRUENAS_SERVER_UNPROVEN: {
-    retry: 'after-change',
-    message:
-      'What answers in place of the TrueNAS system did not prove that it knows the API key, too. Find out who stands in between.',
-  },
-  TRUENAS_LOGIN_DENIED: { retry: 'after-change', message: 'TrueNAS does not let this client in.' },
-  TRUENAS_SESSION_ENDED: { retry: 'backoff', message: 'TrueNAS ended the session.' },
-  TRUENAS_ROLE_MISSING: { retry: 'after-change', message: 'The user of the TrueNAS API key lacks a role.' },
-  TRUENAS_VERSION_UNSUPPORTED: {
-    retry: 'after-change',
-    message: 'This TrueNAS version is not supported: virtual machines need 25.04.2 or newer.',
-  },
-  TRUENAS_TOO_MANY_CALLS: { retry: 'backoff', message: 'TrueNAS has too many calls of this connection in hand.' },
-  TRUENAS_NOT_FOUND: { retry: 'backoff', message: 'Something vanished from the TrueNAS system while it was in use.' },
-  TRUENAS_ALREADY_EXISTS: {
-    retry: 'backoff',
-    message: 'Something of this name came into being on the TrueNAS system.',
-  },
-  TRUENAS_BUSY: { retry: 'backoff', message: 'TrueNAS says that it is still busy with this.' },
-  TRUENAS_POOL_UNKNOWN: { retry: 'after-change', message: 'The pool does not exist. Correct truenas.pool.' },
-  TRUENAS_POOL_FULL: {
-    retry: 'after-change',
-    message: 'The pool has no room left. Free space or name another in truenas.pool.',
-  },
-  TRUENAS_DATASET_LOCKED: { retry: 'after-change', message: 'The dataset is encrypted and locked. Unlock it.' },
-  TRUENAS_BRIDGE_UNKNOWN: { retry: 'after-change', message: 'The bridge does not exist. Correct truenas.bridge.' },
-  TRUENAS_MEMORY_SHORT: {
-    retry: 'after-change',
-    message: 'The TrueNAS system has not enough free memory. Stop other virtual machines or choose a smaller size.',
-  },
-  TRUENAS_SYSTEM_UNKNOWN: {
-    retry: 'after-change',
-    message: 'The ProviderConfig does not name the TrueNAS system of the machine any more.',
-  },
-  TRUENAS_SIZE_UNKNOWN: { retry: 'after-change', message: 'The size is not one of truenas.sizes.' },
-  TRUENAS_VM_BROKEN: { retry: 'after-change', message: 'TrueNAS cannot run this virtual machine.' },
-  TRUENAS_VM_TWICE: {
-    retry: 'after-change',
-    message: 'Two virtual machines have the UUID by which ours is known, so neither is touched.',
-  },
-  TRUENAS_IMAGE_CHANGED: {
-    retry: 'after-change',
-    message:
-      'A cached boot image is not what was put there, again and again. Find out who changes it; then take the note of its size off its dataset, and it is fetched again; deleting the dataset would stop the machines that use it.',
-  },
-  TRUENAS_DOWNLOAD_FAILED: { retry: 'backoff', message: 'A file could not be read back from the TrueNAS system.' },
-  TRUENAS_UPLOAD_FAILED: { retry: 'backoff', message: 'A file could not be copied to the TrueNAS system.' },
-  TRUENAS_REFUSED: { retry: 'after-change', message: 'TrueNAS refused a value.' },
-  TRUENAS_CALL_FAILED: { retry: 'backoff', message: 'A call to TrueNAS failed.' },
-  TRUENAS_REPLY_UNKNOWN: { retry: 'bug', message: 'TrueNAS answered in a shape that we do not know.' },
-  ROBOT_UNREACHABLE: { retry: 'backoff', message: 'Hetzner Robot could not be reached, or did not answer.' },
-  ROBOT_UNAVAILABLE: { retry: 'backoff', message: 'Hetzner Robot is out of service for the moment.' },
-  ROBOT_TLS_UNTRUSTED: {
-    retry: 'after-change',
-    message: 'The certificate of Hetzner Robot is not trusted. Check hetznerRobot.caBundle, and who stands in between.',
-  },
-  ROBOT_OUTCOME_UNKNOWN: {
-    retry: 'backoff',
-    message: 'The connection to Hetzner Robot ended before it answered. The next attempt looks at what became of it.',
-  },
-  ROBOT_CREDENTIALS_REFUSED: {
-    retry: 'after-change',
-    message:
-      'Hetzner Robot refused the webservice user or its password. Put the right ones into the Secret: until then this process asks nothing more. Each command that is started logs in anew, and three failed logins within ten minutes lock everybody behind this address out.',
-  },
-  ROBOT_LOGIN_POSTPONED: {
-    retry: 'backoff',
-    message: 'Logins at Hetzner Robot failed, and one more could lock this address out: the next is tried later.',
-  },
-  ROBOT_FORBIDDEN: {
-    retry: 'backoff',
-    message: 'Hetzner Robot does not talk to this address. Failed logins lock one out for ten minutes.',
-  },
-  ROBOT_RATE_LIMITED: {
-    retry: 'backoff',
-    message: 'The account may not call this again for a while, by the limits of Hetzner Robot.',
-  },
-  ROBOT_BUDGET_SPENT: {
-    retry: 'backoff',
-    message: 'The calls of this kind that Hetzner Robot allows in an hour are spent.',
-  },
-  ROBOT_BUSY: { retry: 'backoff', message: 'Other calls to Hetzner Robot come first.' },
-  ROBOT_SERVER_NOT_LISTED: {
-    retry: 'after-change',
-    message: 'Neither a Host object nor the configuration names this, so it is not touched.',
-  },
-  ROBOT_CALL_FORBIDDEN: { retry: 'bug', message: 'A call that this provider never makes.' },
-  ROBOT_SERVER_UNKNOWN: {
-    retry: 'after-change',
-    message: 'The Hetzner account has no such server. Correct the number in the Host object.',
-  },
-  ROBOT_NOT_FOUND: { retry: 'backoff', message: 'Hetzner Robot does not have this.' },
-  ROBOT_NOT_AVAILABLE: { retry: 'after-change', message: 'Hetzner Robot does not offer this for the server.' },
-  ROBOT_RESET_MANUAL_ACTIVE: {
-    retry: 'after-change',
-    message: 'A technician was asked to reset the server. Until that is done nobody else can.',
-  },
-  ROBOT_IN_PROCESS: { retry: 'backoff', message: 'Hetzner Robot is still at work on an earlier change.' },
-  ROBOT_BOOT_ALREADY_ACTIVE: {
-    retry: 'backoff',
-    message: 'A boot configuration of the server is active. It has to be switched off before another one can be.',
-  },
-  ROBOT_CONFLICT: {
-    retry: 'after-change',
-    message: 'Hetzner Robot refused this, because something stands against it.',
-  },
-  ROBOT_LIMIT_REACHED: { retry: 'after-change', message: 'Hetzner Robot does not allow more of these.' },
-  ROBOT_REFUSED: { retry: 'after-change', message: 'Hetzner Robot refused a value.' },
-  ROBOT_CALL_FAILED: { retry: 'backoff', message: 'A call to Hetzner Robot failed.' },
-  ROBOT_REPLY_UNKNOWN: { retry: 'bug', message: 'Hetzner Robot answered in a shape that we do not know.' },
-  SSH_KEY_INVALID: {
-    retry: 'after-change',
-    message:
-      'The key sshPrivateKey of the Secret in hetznerRobot.credentialsRef cannot be used. It has to be a private key in OpenSSH form without a passphrase.',
-  },
-  RESCUE_UNREACHABLE: { retry: 'backoff', message: 'The rescue system of the server does not answer.' },
-  RESCUE_LOGIN_REFUSED: {
-    retry: 'backoff',
-    message: 'What answers SSH at the address of the server does not let our key in.',
-  },
-  RESCUE_HOST_KEY_CHANGED: {
-    retry: 'after-change',
-    message:
-      'What answers SSH at the address of the server is another system than before, though it was not rebooted by us.',
-  },
-  RESCUE_FOREIGN_SYSTEM: {
-    retry: 'backoff',
-    message: 'What answers SSH at the address of the server is not its rescue system.',
-  },
-  RESCUE_COMMAND_FAILED: { retry: 'backoff', message: 'A command in the rescue system failed.' },
-  RESCUE_DISK_CHANGED: {
-    retry: 'after-change',
-    message: 'A disk of the server is not there as it was found before, so nothing is written.',
-  },
-  RESCUE_DISK_BUSY: {
-    retry: 'after-change',
-    message: 'A disk is in use within the rescue system, so nothing more is written.',
-  },
-  RESCUE_DISK_SHARED: {
-    retry: 'after-change',
-    message:
-      'A disk forms an array or a volume group with others that are not to be erased. Name them in rootDisk.raidMembers of the Host, or take them apart.',
-  },
-  RESCUE_DISK_TOO_SMALL: {
-    retry: 'after-change',
-    message: 'The image does not fit onto the disk. Choose a larger one in rootDisk of the Host.',
-  },
-  RESCUE_DISK_UNSUITABLE: {
-    retry: 'after-change',
-    message:
-      'Talos images are made for sectors of 512 bytes. Format the disk to those, or choose another one in rootDisk of the Host.',
-  },
-  RESCUE_WIPE_INCOMPLETE: { retry: 'backoff', message: 'A disk was erased, and something is found on it still.' },
-  RESCUE_IMAGE_UNREACHABLE: {
-    retry: 'backoff',
-    message: 'The rescue system could not fetch the image. Check that servers reach talos.factoryUrl.',
-  },
-  RESCUE_IMAGE_TRUNCATED: { retry: 'backoff', message: 'The image ended too early on its way.' },
-  RESCUE_IMAGE_WRONG: {
-    retry: 'after-change',
-    message: 'What was fetched is not the image that it should be. Check hetznerRobot.image and talos.factoryUrl.',
-  },
-  RESCUE_WRITE_DIFFERS: {
-    retry: 'after-change',
-    message: 'A disk does not hold what was written to it. Have it replaced.',
-  },
-  RESCUE_BOOT_ORDER_REFUSED: {
-    retry: 'after-change',
-    message: 'The firmware of the server does not keep the network first in its boot order.',
-  },
   CRD_OWNED_BY_OTHERS: {
     retry: 'after-change',
     message: 'A CustomResourceDefinition of this name exists and is not for platform clusters.',
@@ -324,30 +118,64 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
+/** An entry of a platform's catalogue. */
+interface NamedErrorCode extends ErrorCodeInfo {
+  readonly name: string;
+}
+
+export interface ProviderErrorOptions {
+  readonly cause?: unknown;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+interface FailureChange {
+  readonly detail?: string;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
 /**
  * A failure with a code. `detail` completes the code's sentence and is shown to users: it names the field or object and
  * what to do, and never contains a credential. `retryAfterSeconds` is the delay that the remote side requests.
  */
 export class ProviderError extends Error {
-  readonly code: ErrorCode;
+  readonly code: string;
   readonly retryAfterSeconds: number | undefined;
+  readonly #info: ErrorCodeInfo;
 
-  constructor(code: ErrorCode, detail = '', options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
-    super(detail ? `${errorCodes[code].message} ${detail}` : errorCodes[code].message, { cause: options.cause });
+  constructor(code: ErrorCode | NamedErrorCode, detail = '', options: ProviderErrorOptions = {}) {
+    const info = typeof code === 'string' ? errorCodes[code] : code;
+    super(detail ? `${info.message} ${detail}` : info.message, { cause: options.cause });
     this.name = 'ProviderError';
-    this.code = code;
+    this.code = typeof code === 'string' ? code : code.name;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.#info = info;
   }
 
   get retry(): RetryPolicy {
-    return errorCodes[this.code].retry;
+    return this.#info.retry;
   }
 
   /** The text that completes the code's sentence. */
   get detail(): string {
-    return this.message.slice(errorCodes[this.code].message.length).trim();
+    return this.message.slice(this.#info.message.length).trim();
+  }
+
+  /** The same failure with another detail or delay. */
+  with({ detail = this.detail, retryAfterSeconds = this.retryAfterSeconds }: FailureChange): ProviderError {
+    return new ProviderError({ ...this.#info, name: this.code }, detail, { cause: this.cause, retryAfterSeconds });
   }
 }
+
+/** The error class of a platform: its codes are those of its own catalogue and the shared ones. */
+export const definePlatformErrors = <C extends string>(codes: Readonly<Record<C, ErrorCodeInfo>>) =>
+  class PlatformError extends ProviderError {
+    constructor(code: C | ErrorCode, detail = '', options: ProviderErrorOptions = {}) {
+      super(isIn(codes, code) ? { name: code, ...codes[code] } : code, detail, options);
+    }
+  };
+
+const isIn = <C extends string>(codes: Readonly<Record<C, ErrorCodeInfo>>, code: C | ErrorCode): code is C =>
+  Object.hasOwn(codes, code);
 
 /** How to treat any thrown value. An error without a code is a bug of the provider. */
 export function retryPolicyOf(error: unknown): RetryPolicy {

@@ -6,11 +6,7 @@ const about = { system: 'truenas', name: 'vm.start' };
 
 it.each([
   ['an answer', async () => 1, 'ok'],
-  [
-    'an error with a code',
-    () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE', 'nas')),
-    'TRUENAS_UNREACHABLE',
-  ],
+  ['an error with a code', () => Promise.reject(new ProviderError('UNREACHABLE', 'nas')), 'UNREACHABLE'],
   ['any other error', () => Promise.reject(new Error('host name and port')), 'error'],
 ])('a call that ends with %s is counted with that result, and ends the same way', async (_, work, result) => {
   const told: CompletedCall[] = [];

@@ -2,7 +2,7 @@ import { conditionReasons, conditionTypes } from '../../src/api/conditions.ts';
 import { userAnnotations } from '../../src/api/user-annotations.ts';
 import { type EnvironmentVariable, environmentVariables } from '../../src/commands/flags/environment-variables.ts';
 import { type CommandName, commandNames, commandOptions, describeDefault } from '../../src/commands/flags/options.ts';
-import { errorCodes } from '../../src/lib/errors.ts';
+import { type ErrorCodeInfo, errorCodes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
 import { joinSteps } from '../../src/talos/join-steps.ts';
@@ -71,7 +71,7 @@ const pages: Readonly<Record<string, ReferencePage>> = {
     render: () =>
       formatTable(
         ['Code', 'Retry', 'Meaning'],
-        Object.entries(errorCodes).map(([name, { retry, message }]) => [`\`${name}\``, retryTexts[retry], message]),
+        Object.entries(allErrorCodes).map(([name, { retry, message }]) => [`\`${name}\``, retryTexts[retry], message]),
       ),
   },
   steps: {
@@ -93,6 +93,13 @@ const pages: Readonly<Record<string, ReferencePage>> = {
     render: fieldSections,
   },
 };
+
+/** The shared codes, then those of each platform. */
+export const allErrorCodes: Readonly<Record<string, ErrorCodeInfo>> = Object.assign(
+  {},
+  errorCodes,
+  ...platforms.map((platform) => platform.errorCodes),
+);
 
 const flagTable = (): string => {
   const flags = new Set(commandNames.flatMap((command) => commandOptions[command].map(({ long }) => long)));

@@ -4,7 +4,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
 import type { Orphan } from '../../engine/capabilities/orphans.ts';
-import { ProviderError } from '../../lib/errors.ts';
+import { TrueNasError } from '../../platforms/truenas/error-codes.ts';
 import type { Services } from '../shared/services.ts';
 import { collectOrphans } from './collect-orphans.ts';
 import { OrphanScanSchedule } from './orphan-scan-schedule.ts';
@@ -61,7 +61,7 @@ describe('a scan for orphans', () => {
   });
 
   it('keeps the known orphans if the platform does not answer', async () => {
-    const find = async () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE'));
+    const find = async () => Promise.reject(new TrueNasError('TRUENAS_UNREACHABLE'));
     const known = { machine: name, resources: '', since: '2026-11-20T09:00:00Z', message: '' };
     const config = aProviderConfig();
     config.status = { ...config.status!, orphans: [known], orphanCount: 1 };

@@ -5,8 +5,8 @@ import { Machine } from '../../api/machine.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { GarbageContext } from '../../engine/capabilities/garbage.ts';
 import { ProcessConnectionCache } from '../../engine/connection-cache.ts';
-import { ProviderError } from '../../lib/errors.ts';
 import { noLog } from '../../lib/log.ts';
+import { TrueNasError } from '../../platforms/truenas/error-codes.ts';
 import type { Services } from '../shared/services.ts';
 import { collectPlatformGarbage, type GarbageScope, requestGarbageCollection } from './collect-platform-garbage.ts';
 
@@ -104,7 +104,7 @@ describe('garbage collection of a platform', () => {
   });
 
   it('ignores errors of the platform, and throws internal errors', async () => {
-    const away = scene(() => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE')));
+    const away = scene(() => Promise.reject(new TrueNasError('TRUENAS_UNREACHABLE')));
     await away.look();
     await away.anHourLater();
     await away.anHourLater();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aMachine } from '../../../test/support/fixtures/builders.ts';
 import type { Orphan } from '../../engine/capabilities/orphans.ts';
-import { ProviderError } from '../../lib/errors.ts';
+import { TrueNasError } from '../../platforms/truenas/error-codes.ts';
 import type { Services } from '../shared/services.ts';
 import { type OrphanScope, scanOrphans } from './scan-orphans.ts';
 
@@ -15,7 +15,7 @@ const at = (failureDomain: string | undefined, ...orphans: Orphan[]): OrphanScop
   }) as unknown as OrphanScope;
 const silent = (failureDomain: string): OrphanScope => ({
   ...at(failureDomain),
-  orphans: { find: () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE')), remove: [] },
+  orphans: { find: () => Promise.reject(new TrueNasError('TRUENAS_UNREACHABLE')), remove: [] },
 });
 const left = (what: string, runs = false): Orphan => ({ machine: name, resources: [what], isRunning: runs, facts: {} });
 

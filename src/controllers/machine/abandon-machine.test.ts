@@ -3,8 +3,9 @@ import { aMachine } from '../../../test/support/fixtures/builders.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
 import type { AdvanceResult } from '../../engine/advance.ts';
-import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
+import { ProviderError } from '../../lib/errors.ts';
 import { hetznerRobot } from '../../platforms/hetzner-robot/index.ts';
+import { TrueNasError, type TrueNasErrorCode } from '../../platforms/truenas/error-codes.ts';
 import { truenas } from '../../platforms/truenas/index.ts';
 import { mayAbandonMachine } from './abandon-machine.ts';
 
@@ -16,9 +17,9 @@ const progress = {
   failures: 3,
   facts: {},
 } as const;
-const failing = (code: ErrorCode, failures = 3): AdvanceResult => ({
+const failing = (code: TrueNasErrorCode, failures = 3): AdvanceResult => ({
   ...{ kind: 'error', progress: { ...progress, failures }, seconds: 4, overdue: false },
-  error: new ProviderError(code),
+  error: new TrueNasError(code),
 });
 const parked = (reason: string): AdvanceResult => ({ kind: 'failed', progress, seconds: 600, reason, message: '' });
 const waiting: AdvanceResult = { kind: 'waiting', progress, seconds: 2, message: '', overdue: false };
@@ -33,7 +34,7 @@ describe('a Machine whose failure domain is marked as lost', () => {
   it.each<[string, AdvanceResult | ProviderError]>([
     ['does not answer, three times in a row', failing('TRUENAS_UNREACHABLE')],
     ['is another system', parked('SystemChanged')],
-    ['is no longer configured', new ProviderError('TRUENAS_SYSTEM_UNKNOWN')],
+    ['is no longer configured', new TrueNasError('TRUENAS_SYSTEM_UNKNOWN')],
   ])('is released if that %s, and only with the mark', (_, stop) => {
     expect(mayAbandonMachine(services, machine('true'), stop)).toBe(true);
     for (const word of [undefined, '', 'false', 'yes'])

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aMachine } from '../../../test/support/fixtures/builders.ts';
 import type { AdvanceResult, Progress } from '../../engine/advance.ts';
-import { ProviderError } from '../../lib/errors.ts';
+import { TrueNasError } from '../../platforms/truenas/error-codes.ts';
 import { describeMachineStatus } from './describe.ts';
 
 const now = new Date('2026-11-22T12:00:00Z');
@@ -9,7 +9,7 @@ const at = (step: string): Progress => ({
   ...{ plan: 'provision', step, since: now.toISOString(), failures: 1 },
   facts: { address: '192.168.10.21', joined: true },
 });
-const error = new ProviderError('TRUENAS_UPLOAD_FAILED', 'It broke.');
+const error = new TrueNasError('TRUENAS_UPLOAD_FAILED', 'It broke.');
 const stops: [string, AdvanceResult][] = [
   ['fails', { kind: 'error', progress: at('seed-emptied'), seconds: 5, error, overdue: false }],
   [

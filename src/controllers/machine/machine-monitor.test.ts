@@ -4,7 +4,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { ObserveAllContext } from '../../engine/observation.ts';
 import type { Facts } from '../../engine/step.ts';
-import { ProviderError } from '../../lib/errors.ts';
+import { TrueNasError } from '../../platforms/truenas/error-codes.ts';
 import { truenas } from '../../platforms/truenas/index.ts';
 import type { Services } from '../shared/services.ts';
 import { MachineMonitor } from './machine-monitor.ts';
@@ -101,7 +101,7 @@ describe('idle machines', () => {
   it('are all woken if their location cannot be observed, and no others', async () => {
     keep(0);
     keep(1);
-    problem = new ProviderError('TRUENAS_UNREACHABLE', 'It is away.');
+    problem = new TrueNasError('TRUENAS_UNREACHABLE', 'It is away.');
     await clock.advance(40_000);
     expect(woken).toEqual([nameOf(0), nameOf(1)]);
   });

@@ -1,10 +1,10 @@
 import type { PlatformContext, StepContext } from '../../engine/contexts.ts';
 import type { HostClaim, HostView } from '../../engine/host.ts';
-import { ProviderError } from '../../lib/errors.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
 import type { RobotClient } from './api/client.ts';
 import { accountIdOf, connectRobot } from './api/connect.ts';
 import type { RobotConfig } from './config.ts';
+import { HetznerRobotError } from './error-codes.ts';
 
 export type RobotStepContext = StepContext<RobotConfig>;
 
@@ -30,14 +30,17 @@ export const accountIdFor = ({ config, credentials }: Pick<RobotContext, 'config
 export function rescueSshKey({ credentials, config }: Pick<RobotContext, 'credentials' | 'config'>): SecretString {
   const key = credentials['sshPrivateKey'];
   if (key && key.reveal().trim() !== '') return key;
-  throw new ProviderError('CREDENTIALS_MISSING', `Secret ${config.credentialsRef.name} needs the key sshPrivateKey.`);
+  throw new HetznerRobotError(
+    'CREDENTIALS_MISSING',
+    `Secret ${config.credentialsRef.name} needs the key sshPrivateKey.`,
+  );
 }
 
 /** The Host that this machine holds, read again. Throws HOST_LOST when it holds none any more. */
 export async function getClaimedHost({ hosts, owner }: Pick<RobotStepContext, 'hosts' | 'owner'>): Promise<HostView> {
   const host = await hosts.current();
   if (host) return host;
-  throw new ProviderError('HOST_LOST', `No Host is held by Machine ${owner.machine}.`);
+  throw new HetznerRobotError('HOST_LOST', `No Host is held by Machine ${owner.machine}.`);
 }
 
 /** A fact of an earlier step, as text. */

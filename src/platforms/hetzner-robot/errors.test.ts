@@ -1,12 +1,13 @@
 import { describe, expect, it, test } from 'vitest';
-import { type ErrorCode, errorCodes, type ProviderError } from '../../lib/errors.ts';
+import type { ProviderError } from '../../lib/errors.ts';
+import { HetznerRobotError, type HetznerRobotErrorCode } from './error-codes.ts';
 import { NoResponseError, RobotApiError, toRobotError } from './errors.ts';
 
 const errorFor = (status: number, error: unknown, headers = {}): ProviderError =>
   toRobotError(new RobotApiError({ status, headers }, { error }), 'GET /x') as ProviderError;
 
 /** Every code that the documentation or a client names, with the expected error code. */
-const known: readonly [number, string, ErrorCode][] = [
+const known: readonly [number, string, HetznerRobotErrorCode][] = [
   [400, 'INVALID_INPUT', 'ROBOT_REFUSED'],
   [401, 'UNAUTHORIZED', 'ROBOT_CREDENTIALS_REFUSED'],
   [403, 'RATE_LIMIT_EXCEEDED', 'ROBOT_RATE_LIMITED'],
@@ -16,14 +17,14 @@ const known: readonly [number, string, ErrorCode][] = [
   [404, 'SERVER_NOT_FOUND', 'ROBOT_SERVER_UNKNOWN'],
   [409, 'SERVER_CANCELLATION_RESERVE_LOCATION_FALSE_ONLY', 'ROBOT_REFUSED'],
   ...['IP', 'SUBNET', 'MAC', 'RDNS', 'FIREWALL_PORT', 'FIREWALL_TEMPLATE', 'FAILOVER_NEW_SERVER'].map(
-    (name): [number, string, ErrorCode] => [404, `${name}_NOT_FOUND`, 'ROBOT_NOT_FOUND'],
+    (name): [number, string, HetznerRobotErrorCode] => [404, `${name}_NOT_FOUND`, 'ROBOT_NOT_FOUND'],
   ),
-  ...['MAC', 'RESET', 'WOL', 'BOOT', 'FIREWALL', 'VSWITCH'].map((name): [number, string, ErrorCode] => [
+  ...['MAC', 'RESET', 'WOL', 'BOOT', 'FIREWALL', 'VSWITCH'].map((name): [number, string, HetznerRobotErrorCode] => [
     404,
     `${name}_NOT_AVAILABLE`,
     'ROBOT_NOT_AVAILABLE',
   ]),
-  ...['WINDOWS', 'PLESK', 'CPANEL'].map((name): [number, string, ErrorCode] => [
+  ...['WINDOWS', 'PLESK', 'CPANEL'].map((name): [number, string, HetznerRobotErrorCode] => [
     404,
     `${name}_MISSING_ADDON`,
     'ROBOT_NOT_AVAILABLE',
@@ -32,7 +33,7 @@ const known: readonly [number, string, ErrorCode][] = [
   ...[
     ...['MAC', 'TRAFFIC_WARNING_UPDATE', 'RESET', 'WOL', 'BOOT_ACTIVATION', 'BOOT_DEACTIVATION', 'KEY_CREATE'],
     ...['KEY_UPDATE', 'KEY_DELETE', 'RDNS_CREATE', 'RDNS_UPDATE', 'RDNS_DELETE', 'FAILOVER'],
-  ].map((name): [number, string, ErrorCode] => [500, `${name}_FAILED`, 'ROBOT_CALL_FAILED']),
+  ].map((name): [number, string, HetznerRobotErrorCode] => [500, `${name}_FAILED`, 'ROBOT_CALL_FAILED']),
   [500, 'FAILOVER_NOT_COMPLETE', 'ROBOT_CALL_FAILED'],
   [409, 'MAC_ALREADY_SET', 'ROBOT_CONFLICT'],
   [409, 'RESET_MANUAL_ACTIVE', 'ROBOT_RESET_MANUAL_ACTIVE'],
@@ -57,7 +58,7 @@ describe('an error answer', () => {
     expect(errorFor(status, { status, code, message: 'so it is' }).code).toBe(expected);
   });
 
-  it.each<[number, ErrorCode]>([
+  it.each<[number, HetznerRobotErrorCode]>([
     [302, 'ROBOT_REPLY_UNKNOWN'],
     [400, 'ROBOT_REFUSED'],
     [401, 'ROBOT_CREDENTIALS_REFUSED'],
@@ -75,7 +76,7 @@ describe('an error answer', () => {
   });
 
   it('D6: is retried, or needs a person, by its kind', () => {
-    const retryOf = (code: ErrorCode): string => errorCodes[code].retry;
+    const retryOf = (code: HetznerRobotErrorCode): string => new HetznerRobotError(code).retry;
     const person = known.filter(([, , code]) => retryOf(code) === 'after-change').map(([, word]) => word);
     for (const word of ['SERVER_NOT_FOUND', 'RESET_NOT_AVAILABLE', 'BOOT_NOT_AVAILABLE', 'RESET_MANUAL_ACTIVE']) {
       expect(person).toContain(word);
@@ -106,7 +107,7 @@ describe('an error answer', () => {
   );
 });
 
-test.each<[NoResponseError['kind'], string, ErrorCode]>([
+test.each<[NoResponseError['kind'], string, HetznerRobotErrorCode]>([
   ['not-sent', 'POST /x', 'ROBOT_UNREACHABLE'],
   ['untrusted', 'POST /x', 'ROBOT_TLS_UNTRUSTED'],
   ['late', 'POST /x', 'DEADLINE_EXCEEDED'],

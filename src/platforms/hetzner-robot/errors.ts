@@ -1,6 +1,7 @@
-import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
+import { ProviderError } from '../../lib/errors.ts';
 import type { HttpResponse } from '../../lib/net/http.ts';
 import { trimTrailing } from '../../lib/text.ts';
+import { HetznerRobotError, type HetznerRobotErrorCode } from './error-codes.ts';
 
 /** An error answer of the webservice: `{"error":{"status":404,"code":"SERVER_NOT_FOUND","message":"…"}}`. */
 export class RobotApiError extends Error {
@@ -60,35 +61,35 @@ export class NoResponseError extends Error {
 export function toRobotError(error: unknown, call: string, retryAfterSeconds?: number): unknown {
   const options = { cause: error, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
   if (error instanceof NoResponseError)
-    return new ProviderError(noResponseCode(error, call), `Call: ${call}.`, options);
+    return new HetznerRobotError(noResponseCode(error, call), `Call: ${call}.`, options);
   if (!(error instanceof RobotApiError)) return error;
   const wait = retryAfterSeconds ?? defaultRetrySeconds[errorCodeOf(error)];
-  return new ProviderError(errorCodeOf(error), `${call}: ${describeApiError(error)}`, {
+  return new HetznerRobotError(errorCodeOf(error), `${call}: ${describeApiError(error)}`, {
     cause: error,
     ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
   });
 }
 
 /** Retry delay where the webservice names none. */
-const defaultRetrySeconds: Partial<Record<ErrorCode, number>> = { ROBOT_IN_PROCESS: 10 };
+const defaultRetrySeconds: Partial<Record<HetznerRobotErrorCode, number>> = { ROBOT_IN_PROCESS: 10 };
 
 /** Robot's own error code, e.g. `NOT_FOUND`. */
 export const robotErrorCodeOf = (error: unknown): string | undefined =>
   error instanceof ProviderError && error.cause instanceof RobotApiError ? error.cause.code : undefined;
 
 /** True when `error` carries one of these codes. */
-export function hasCode(error: unknown, ...codes: ErrorCode[]): error is ProviderError {
-  return error instanceof ProviderError && codes.includes(error.code);
+export function hasCode(error: unknown, ...codes: HetznerRobotErrorCode[]): error is ProviderError {
+  return error instanceof ProviderError && codes.some((code) => code === error.code);
 }
 
-function noResponseCode({ kind }: NoResponseError, call: string): ErrorCode {
+function noResponseCode({ kind }: NoResponseError, call: string): HetznerRobotErrorCode {
   if (kind === 'untrusted') return 'ROBOT_TLS_UNTRUSTED';
   if (kind === 'late') return 'DEADLINE_EXCEEDED';
   return kind === 'lost' && !/^GET\b/.test(call) ? 'ROBOT_OUTCOME_UNKNOWN' : 'ROBOT_UNREACHABLE';
 }
 
 /** Codes that the rules by suffix would map wrongly. */
-const codeByRobotCode: Readonly<Record<string, ErrorCode>> = {
+const codeByRobotCode: Readonly<Record<string, HetznerRobotErrorCode>> = {
   UNAUTHORIZED: 'ROBOT_CREDENTIALS_REFUSED',
   SERVER_NOT_FOUND: 'ROBOT_SERVER_UNKNOWN',
   RESET_MANUAL_ACTIVE: 'ROBOT_RESET_MANUAL_ACTIVE',
@@ -108,7 +109,7 @@ const codeByRobotCode: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** Rules by the suffix of the code, for any kind of object. */
-const codeBySuffix: readonly (readonly [RegExp, ErrorCode])[] = [
+const codeBySuffix: readonly (readonly [RegExp, HetznerRobotErrorCode])[] = [
   [/_IN_PROCESS$/, 'ROBOT_IN_PROCESS'],
   [/_NOT_AVAILABLE$|_MISSING_ADDON$/, 'ROBOT_NOT_AVAILABLE'],
   [/(?:^|_)NOT_FOUND$/, 'ROBOT_NOT_FOUND'],
@@ -117,7 +118,7 @@ const codeBySuffix: readonly (readonly [RegExp, ErrorCode])[] = [
   [/_FAILED$/, 'ROBOT_CALL_FAILED'],
 ];
 
-function errorCodeOf(fault: RobotApiError): ErrorCode {
+function errorCodeOf(fault: RobotApiError): HetznerRobotErrorCode {
   if (fault.status === 401) return 'ROBOT_CREDENTIALS_REFUSED';
   if (fault.isRateLimit) return 'ROBOT_RATE_LIMITED';
   if (fault.status === 403) return 'ROBOT_FORBIDDEN';
@@ -126,7 +127,7 @@ function errorCodeOf(fault: RobotApiError): ErrorCode {
   return codeBySuffix.find(([ending]) => ending.test(fault.code))?.[1] ?? errorCodeOfStatus(fault.status);
 }
 
-function errorCodeOfStatus(status: number): ErrorCode {
+function errorCodeOfStatus(status: number): HetznerRobotErrorCode {
   if (status >= 500) return 'ROBOT_CALL_FAILED';
   // A redirect is not followed: it would send the credentials elsewhere.
   return status >= 400 ? 'ROBOT_REFUSED' : 'ROBOT_REPLY_UNKNOWN';

@@ -2,6 +2,7 @@ import { definePlatform } from '../../engine/define-platform.ts';
 import type { Platform } from '../../engine/platform.ts';
 import { endpointModeOf, RobotConfig } from './config.ts';
 import { failOverEndpoint } from './endpoint-failover.ts';
+import { robotErrorCodes } from './error-codes.ts';
 import { inventory } from './hosts/inventory.ts';
 import { observe } from './observe.ts';
 import { check } from './preflight/check.ts';
@@ -14,6 +15,7 @@ import { approvableReleaseReasons } from './steps/release-proof.ts';
 /** Talos nodes on dedicated servers of Hetzner Robot. README.md describes the steps. */
 export const hetznerRobot: Platform = definePlatform({
   name: 'hetznerRobot',
+  errorCodes: robotErrorCodes,
   config: {
     schema: RobotConfig,
     credentialsRef: (config) => config.credentialsRef.name,

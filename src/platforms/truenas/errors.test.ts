@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ProviderError } from '../../lib/errors.ts';
+import { TrueNasError } from './error-codes.ts';
 import { ConnectionLost, parseFault, toTrueNasError } from './errors.ts';
 
 const failed = (error: number, reason: string, extra: unknown = null) => ({
@@ -95,7 +95,7 @@ describe('refusals of TrueNAS', () => {
   });
 
   it('do not include other errors', () => {
-    for (const other of [new TypeError('ours'), new ProviderError('INTERNAL'), 'text', undefined]) {
+    for (const other of [new TypeError('ours'), new TrueNasError('INTERNAL'), 'text', undefined]) {
       expect(toTrueNasError(other, 'x.y')).toBe(other);
     }
   });

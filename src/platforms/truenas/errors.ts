@@ -1,5 +1,6 @@
-import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
+import { ProviderError } from '../../lib/errors.ts';
 import { receiveLimits } from './api/receive-limits.ts';
+import { TrueNasError, type TrueNasErrorCode } from './error-codes.ts';
 
 /** An error object of JSON-RPC, with the fields of TrueNAS (middleware: api/base/server/ws_handler/rpc.py). */
 export class RpcFault extends Error {
@@ -70,13 +71,13 @@ export function parseFault(error: unknown): RpcFault {
  */
 export function toTrueNasError(error: unknown, method: string): unknown {
   if (error instanceof ConnectionLost) {
-    return new ProviderError('TRUENAS_OUTCOME_UNKNOWN', `Call: ${method} (${error.message}).`, { cause: error });
+    return new TrueNasError('TRUENAS_OUTCOME_UNKNOWN', `Call: ${method} (${error.message}).`, { cause: error });
   }
   if (!(error instanceof RpcFault)) return error;
-  return new ProviderError(codeOfFault(error), `${method}: ${describeFault(error)}`, { cause: error });
+  return new TrueNasError(codeOfFault(error), `${method}: ${describeFault(error)}`, { cause: error });
 }
 
-function codeOfFault(fault: RpcFault): ErrorCode {
+function codeOfFault(fault: RpcFault): TrueNasErrorCode {
   switch (fault.code) {
     case -32000:
       return 'TRUENAS_TOO_MANY_CALLS';
@@ -90,7 +91,7 @@ function codeOfFault(fault: RpcFault): ErrorCode {
 }
 
 /** -32602: values that the schema or a validation refused. */
-function validationErrorCode(fault: RpcFault): ErrorCode {
+function validationErrorCode(fault: RpcFault): TrueNasErrorCode {
   const text = describeFault(fault);
   const all = (test: (refusal: RpcValidationError) => boolean) =>
     fault.validationErrors.length > 0 && fault.validationErrors.every(test);
@@ -113,7 +114,7 @@ function validationErrorCode(fault: RpcFault): ErrorCode {
   return 'TRUENAS_REFUSED';
 }
 
-const codeByErrno: Readonly<Record<number, ErrorCode>> = {
+const codeByErrno: Readonly<Record<number, TrueNasErrorCode>> = {
   2: 'TRUENAS_NOT_FOUND',
   12: 'TRUENAS_MEMORY_SHORT',
   13: 'TRUENAS_ROLE_MISSING',
@@ -127,7 +128,7 @@ const codeByErrno: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** -32001 (a failed call) and any other code. */
-function callErrorCode(fault: RpcFault): ErrorCode {
+function callErrorCode(fault: RpcFault): TrueNasErrorCode {
   const text = fault.message;
   // Up to 25.10, a filter with `get: true` without a match answers EINVAL instead of ENOENT.
   if (fault.errno === 22 && /MatchNotFound/.test(text)) return 'TRUENAS_NOT_FOUND';
@@ -152,14 +153,14 @@ function describeFault(fault: RpcFault): string {
 }
 
 /** True when `error` carries one of these codes. */
-export function hasCode(error: unknown, ...codes: ErrorCode[]): error is ProviderError {
-  return error instanceof ProviderError && codes.includes(error.code);
+export function hasCode(error: unknown, ...codes: TrueNasErrorCode[]): error is ProviderError {
+  return error instanceof ProviderError && codes.some((code) => code === error.code);
 }
 
 /** The error for a certificate that is not the pinned one; undefined for any other error. */
 export function toFingerprintError(error: unknown): ProviderError | undefined {
   if (!hasCode(error, 'TLS_FINGERPRINT_DIFFERS')) return undefined;
-  return new ProviderError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });
+  return new TrueNasError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

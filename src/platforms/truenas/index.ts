@@ -5,6 +5,7 @@ import { SystemInformer } from './cache/system-informer.ts';
 import { hostNameOf } from './config/config.ts';
 import { TrueNasSection } from './config/section.ts';
 import { systemFailureDomains, systemsOf } from './config/systems.ts';
+import { truenasErrorCodes } from './error-codes.ts';
 import { collectSystemGarbage } from './garbage/collect-system-garbage.ts';
 import { findOrphans } from './garbage/find-orphans.ts';
 import { observe } from './observation/observe.ts';
@@ -22,6 +23,7 @@ import { cutPower, recover, repair } from './steps/repair/repair.ts';
 /** Talos nodes as virtual machines on TrueNAS systems. README.md describes the steps. */
 export const truenas: Platform = definePlatform({
   name: 'truenas',
+  errorCodes: truenasErrorCodes,
   config: {
     schema: TrueNasSection,
     credentialsRef: (config) => config.credentialsRef.name,

@@ -1,6 +1,6 @@
 import { KubeError } from '../../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../../kube/resource.ts';
-import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
+import { ProviderError } from '../../../lib/errors.ts';
 import { toAuthority } from '../../../lib/net/ip.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 import {
@@ -24,7 +24,7 @@ const Pod: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 
 export interface NodeFailure {
   readonly kind: 'silent';
   readonly message: string;
-  readonly code?: ErrorCode;
+  readonly code?: string;
 }
 
 /** A control plane whose configuration differs from the desired trust. */

@@ -9,6 +9,7 @@ import { type CallObserver, observeCall } from '../../../lib/observers.ts';
 import { AdaptiveConcurrencyLimit } from '../../../lib/resilience/adaptive-concurrency-limit.ts';
 import { ResponseCache } from '../../../lib/resilience/response-cache.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
+import { HetznerRobotError, type HetznerRobotErrorCode } from '../error-codes.ts';
 import { NoResponseError, RobotApiError, toRobotError } from '../errors.ts';
 import {
   type BudgetRejection,
@@ -158,7 +159,7 @@ export class RobotAccount implements Closable {
   }
 
   close(): Promise<void> {
-    this.#over.abort(new ProviderError('ROBOT_UNREACHABLE', 'The connection was closed by this process.'));
+    this.#over.abort(new HetznerRobotError('ROBOT_UNREACHABLE', 'The connection was closed by this process.'));
     return this.#agent.destroy();
   }
 
@@ -219,7 +220,7 @@ export class RobotAccount implements Closable {
   async #enter(isSlow: boolean, until: number, signal: AbortSignal): Promise<() => void> {
     const late = (): ProviderError =>
       this.#circuitBreaker.openError(maxQueueSeconds) ??
-      new ProviderError('ROBOT_BUSY', '', { retryAfterSeconds: maxQueueSeconds });
+      new HetznerRobotError('ROBOT_BUSY', '', { retryAfterSeconds: maxQueueSeconds });
     if (!isSlow) return await this.#limiters.acquire(until, signal, late);
     const leaveSlow = await this.#slowLimiter.acquire(until, signal, late);
     try {
@@ -282,7 +283,7 @@ export class RobotAccount implements Closable {
     if (error instanceof RobotApiError) return this.#refused(error, attempt);
     if (error instanceof NoResponseError) return this.#unanswered(error, attempt);
     if (error instanceof RangeError) {
-      return new ProviderError('ROBOT_REPLY_UNKNOWN', `${attempt.name}: the reply is too long.`, { cause: error });
+      return new HetznerRobotError('ROBOT_REPLY_UNKNOWN', `${attempt.name}: the reply is too long.`, { cause: error });
     }
     // The caller aborted the call.
     this.#markUncertain();
@@ -311,7 +312,7 @@ export class RobotAccount implements Closable {
     logins.failed();
     const hint = user.reveal().startsWith('#') ? '' : ' The names of webservice users begin with #.';
     if (!this.#refusal) log.error({ credentials: label }, 'Hetzner Robot refused the credentials');
-    this.#refusal ??= new ProviderError('ROBOT_CREDENTIALS_REFUSED', `Secret: ${label}.${hint}`, { cause: fault });
+    this.#refusal ??= new HetznerRobotError('ROBOT_CREDENTIALS_REFUSED', `Secret: ${label}.${hint}`, { cause: fault });
     return this.#refusal;
   }
 
@@ -333,7 +334,7 @@ export class RobotAccount implements Closable {
   #cooldown(why: RobotApiError | NoResponseError, name: string, wishSeconds = 0): unknown {
     const isLate = why instanceof NoResponseError && why.kind === 'late';
     // The code of a GET: other callers have no call whose outcome is unknown.
-    const { code } = toRobotError(why, 'GET') as ProviderError;
+    const { code } = toRobotError(why, 'GET') as ProviderError & { readonly code: HetznerRobotErrorCode };
     const seconds = this.#circuitBreaker.begin({ code: isLate ? 'ROBOT_UNREACHABLE' : code, cause: why }, wishSeconds);
     return toRobotError(why, name, seconds);
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import type { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import { type BudgetName, hourlyLimits } from './routes.ts';
 
 /**
@@ -189,7 +190,7 @@ export function toBudgetError(
   cause?: unknown,
 ): ProviderError {
   const code = isPaused ? 'ROBOT_RATE_LIMITED' : 'ROBOT_BUDGET_SPENT';
-  return new ProviderError(code, `${call}: ${message}.`, { retryAfterSeconds: seconds, cause });
+  return new HetznerRobotError(code, `${call}: ${message}.`, { retryAfterSeconds: seconds, cause });
 }
 
 /** E.g. `about a minute`, `about 9 minutes`, `about 2 hours`. */

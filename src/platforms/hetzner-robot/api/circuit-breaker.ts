@@ -1,10 +1,11 @@
 import type { Clock } from '../../../lib/clock.ts';
-import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
+import type { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError, type HetznerRobotErrorCode } from '../error-codes.ts';
 
 const pauseSeconds = { first: 1, most: 60, untrusted: 60, longestWish: 600 };
 
 interface RobotFailure {
-  readonly code: ErrorCode;
+  readonly code: HetznerRobotErrorCode;
   readonly cause: unknown;
   readonly until: number;
 }
@@ -64,4 +65,4 @@ export class RobotCircuitBreaker {
 }
 
 const toCircuitOpenError = ({ code, cause }: RobotFailure, seconds: number): ProviderError =>
-  new ProviderError(code, '', { cause, retryAfterSeconds: seconds });
+  new HetznerRobotError(code, '', { cause, retryAfterSeconds: seconds });

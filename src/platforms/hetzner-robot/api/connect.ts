@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { PlatformContext } from '../../../engine/contexts.ts';
-import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString, type SecretStrings } from '../../../lib/secret-string.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import { RobotAccount, type RobotScope } from './account.ts';
 import { CallBudgets } from './call-budget.ts';
 import { RobotClient } from './client.ts';
@@ -33,10 +33,10 @@ export function connectRobot(
   const [user, password] = [trimmed(credentials['username']), trimmed(credentials['password'])];
   const label = access.credentialsName;
   if (user.reveal() === '' || password.reveal() === '') {
-    throw new ProviderError('CREDENTIALS_MISSING', `Secret ${label} needs the keys username and password.`);
+    throw new HetznerRobotError('CREDENTIALS_MISSING', `Secret ${label} needs the keys username and password.`);
   }
   if (user.reveal().includes(':')) {
-    throw new ProviderError('CREDENTIALS_MISSING', `Secret ${label}: a username cannot have a colon in it.`);
+    throw new HetznerRobotError('CREDENTIALS_MISSING', `Secret ${label}: a username cannot have a colon in it.`);
   }
   const origin = originOf(access.url ?? defaultRobotUrl);
   const ca = access.caBundle;
@@ -70,6 +70,6 @@ function originOf(text: string): string {
   const isPlain = url?.protocol === 'https:' && url.username === '' && url.pathname === '/' && url.search === '';
   // The credentials go with every call, so plain HTTP is refused.
   if (!url || !isPlain)
-    throw new ProviderError('CONFIG_INVALID', 'The URL of Hetzner Robot has to be https://host[:port].');
+    throw new HetznerRobotError('CONFIG_INVALID', 'The URL of Hetzner Robot has to be https://host[:port].');
   return url.origin;
 }

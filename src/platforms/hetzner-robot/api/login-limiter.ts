@@ -1,5 +1,5 @@
 import type { Clock } from '../../../lib/clock.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 
 /** Three failed logins lock an address out for ten minutes (Robot webservice documentation). */
 const lockout = { failures: 3, seconds: 600 };
@@ -33,7 +33,7 @@ export class LoginLimiter {
       const [first] = recent;
       const isFull = first !== undefined && recent.length >= maxUnproven;
       const seconds = isFull ? (first.at + windowMs - this.#clock.monotonic()) / 1000 : attemptSeconds;
-      throw new ProviderError('ROBOT_LOGIN_POSTPONED', '', { retryAfterSeconds: Math.ceil(seconds) });
+      throw new HetznerRobotError('ROBOT_LOGIN_POSTPONED', '', { retryAfterSeconds: Math.ceil(seconds) });
     }
     this.#attempts += 1;
     let isOver = false;

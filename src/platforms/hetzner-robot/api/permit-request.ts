@@ -1,4 +1,4 @@
-import { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import type { FormField } from './form.ts';
 import { placeholderKinds, type RobotRoute, routes, type ValueKind } from './routes.ts';
 
@@ -37,14 +37,14 @@ export interface PermittedRequest {
 export function permitRequest(request: RobotRequest, bounds: RequestBounds): PermittedRequest {
   const words = request.path.split('/');
   const route = routes.find((one) => one.method === request.method && matchesPath(one.path.split('/'), words));
-  if (!route) throw new ProviderError('ROBOT_CALL_FORBIDDEN', `${request.method} ${request.path.slice(0, 100)}.`);
+  if (!route) throw new HetznerRobotError('ROBOT_CALL_FORBIDDEN', `${request.method} ${request.path.slice(0, 100)}.`);
   const named: number[] = [];
   for (const { kind, name, value } of requestValues(request, route)) {
     const refusal = kind ? valueChecks[kind](value, bounds, named) : 'not known';
     if (refusal === undefined) continue;
     const where = `${routeNameOf(route)}: ${name}`;
-    if (refusal === 'not listed') throw new ProviderError('ROBOT_SERVER_NOT_LISTED', `${where} ${value}.`);
-    throw new ProviderError('ROBOT_CALL_FORBIDDEN', `${where} is ${refusal}.`);
+    if (refusal === 'not listed') throw new HetznerRobotError('ROBOT_SERVER_NOT_LISTED', `${where} ${value}.`);
+    throw new HetznerRobotError('ROBOT_CALL_FORBIDDEN', `${where} is ${refusal}.`);
   }
   return { route, servers: named };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 
 /**
  * Schemas of the answers, with our own field names. Unknown fields pass. An answer of a shape that is neither
@@ -257,12 +257,12 @@ export function parseRobotReply<T>(call: string, text: string, schema: z.ZodType
   } catch {
     // The parser's error quotes the text.
     if (schema !== (EmptyReply as unknown))
-      throw new ProviderError('ROBOT_REPLY_UNKNOWN', `${call}: the reply is not JSON.`);
+      throw new HetznerRobotError('ROBOT_REPLY_UNKNOWN', `${call}: the reply is not JSON.`);
   }
   const result = schema.safeParse(reply);
   if (result.success) return result.data;
   const where = result.error.issues.slice(0, 3).map(describeIssue);
-  throw new ProviderError('ROBOT_REPLY_UNKNOWN', `${call}: ${where.join('; ')}.`);
+  throw new HetznerRobotError('ROBOT_REPLY_UNKNOWN', `${call}: ${where.join('; ')}.`);
 }
 
 /** Zod's messages about types are safe. Those about texts and keys would reveal values. */

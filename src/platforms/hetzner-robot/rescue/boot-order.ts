@@ -1,4 +1,5 @@
 import { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import {
   type EfiBootMenu,
   type EfiBootMenuEntry,
@@ -97,7 +98,7 @@ export async function changeBootOrder(session: SshSession): Promise<BootOrderRes
   const firmware = (await session.ask({ name, line: toShellScript(firmwareScript) })).trim();
   if (firmware === 'bios') return { firmware };
   if (firmware !== 'uefi')
-    throw new ProviderError('RESCUE_COMMAND_FAILED', `${name}: what the firmware is, it did not say.`);
+    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', `${name}: what the firmware is, it did not say.`);
   const before = await look();
   const partitions = parseLsblk(await session.ask({ name, line: toShellScript(partitionsScript) }))
     .filter((row) => row['TYPE'] === 'part')
@@ -127,5 +128,5 @@ const isAsPlanned = ({ order, entries }: EfiBootMenu, plan: BootOrderPlan): bool
 function toBootOrderError(cause: unknown, order: readonly string[] = []): unknown {
   if (cause instanceof ProviderError && cause.code !== 'RESCUE_COMMAND_FAILED') return cause;
   const detail = cause instanceof Error ? cause.message : `Its order is ${order.join(',') || 'empty'} still.`;
-  return new ProviderError('RESCUE_BOOT_ORDER_REFUSED', detail, { cause });
+  return new HetznerRobotError('RESCUE_BOOT_ORDER_REFUSED', detail, { cause });
 }

@@ -1,9 +1,10 @@
 import ssh2, { type Client } from 'ssh2';
 import { isDeadlineError, withDeadline } from '../../../lib/deadline.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import type { ProviderError } from '../../../lib/errors.ts';
 import { type CallObserver, noopCallObserver, observeCall } from '../../../lib/observers.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 import { trimTrailing } from '../../../lib/text.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import { RescueClient } from './rescue-client.ts';
 import { parseSshPrivateKey, sshKeyFingerprint } from './ssh-key.ts';
 import { SshSession } from './ssh-session.ts';
@@ -100,12 +101,12 @@ function toLoginError(error: unknown, access: RescueAccess): ProviderError {
   const where = authorityOf(access);
   if (error instanceof HostKeyChangedError) {
     const detail = `${where} shows ${error.message}, and showed ${access.hostKey} before.`;
-    return new ProviderError('RESCUE_HOST_KEY_CHANGED', detail, { cause: error });
+    return new HetznerRobotError('RESCUE_HOST_KEY_CHANGED', detail, { cause: error });
   }
   const { level, message } = error as Error & { level?: string };
   if (level === 'client-authentication') {
-    return new ProviderError('RESCUE_LOGIN_REFUSED', `${where}.`, { cause: error });
+    return new HetznerRobotError('RESCUE_LOGIN_REFUSED', `${where}.`, { cause: error });
   }
   const reason = isDeadlineError(error) ? 'no answer in time' : trimTrailing(message.slice(0, 200), /[.\s]/);
-  return new ProviderError('RESCUE_UNREACHABLE', `${where}: ${reason || 'no connection'}.`, { cause: error });
+  return new HetznerRobotError('RESCUE_UNREACHABLE', `${where}: ${reason || 'no connection'}.`, { cause: error });
 }

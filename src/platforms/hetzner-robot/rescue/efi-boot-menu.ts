@@ -1,4 +1,4 @@
-import { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 
 /** An entry of the firmware's boot menu, as `efibootmgr -v` lists it. */
 export interface EfiBootMenuEntry {
@@ -27,7 +27,7 @@ export function parseEfiBootMenu(text: string): EfiBootMenu {
     return [{ id: id.toUpperCase(), active: star === '*', label: label.trim(), path: path.trim() }];
   });
   if (entries.length === 0 && !lines.some((line) => /^(BootOrder|BootCurrent|No BootOrder)/.test(line)))
-    throw new ProviderError('RESCUE_COMMAND_FAILED', 'efibootmgr lists nothing.');
+    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', 'efibootmgr lists nothing.');
   return { current: parseIds(lines, 'BootCurrent')[0] ?? '', order: parseIds(lines, 'BootOrder'), entries };
 }
 

@@ -1,4 +1,4 @@
-import { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import { labeledValue, parseLabels } from './parse-labels.ts';
 import { shellEnvironment } from './scripts/common.ts';
 
@@ -55,7 +55,7 @@ export function parseRescueIdentity(text: string): RescueIdentity {
     labeledValue(lines, 'uptime'),
   ];
   if (rootType === '' || bootId === '' || !/^\d+(\.\d+)?$/.test(uptime)) {
-    throw new ProviderError('RESCUE_COMMAND_FAILED', 'identify: it does not say what it is.');
+    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', 'identify: it does not say what it is.');
   }
   return {
     hostname: labeledValue(lines, 'hostname'),

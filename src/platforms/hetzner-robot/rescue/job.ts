@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ErrorCode, errorCodes, ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError, type HetznerRobotErrorCode, robotErrorCodes } from '../error-codes.ts';
 import { type DiskIdentifiers, toScriptArguments } from './disk-identifiers.ts';
 import { labeledValue, parseLabels } from './parse-labels.ts';
 import { jobHome, jobLauncher } from './scripts/common.ts';
@@ -13,7 +13,7 @@ export type RescueJob =
   | { readonly kind: 'running'; readonly percent?: number; readonly description: string }
   | { readonly kind: 'done'; readonly facts: Readonly<Record<string, string | number>> }
   /** The failure was reported. The next call starts the job again. */
-  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string };
+  | { readonly kind: 'failed'; readonly code: HetznerRobotErrorCode; readonly message: string };
 
 /** The image to write, and its checksum. */
 export interface ImageSource {
@@ -74,11 +74,13 @@ export function parseRescueJob(text: string): RescueJob {
         message: labeledValue(lines, 'message').trim(),
       };
     default:
-      throw new ProviderError('RESCUE_COMMAND_FAILED', 'A job does not say how far it is.');
+      throw new HetznerRobotError('RESCUE_COMMAND_FAILED', 'A job does not say how far it is.');
   }
 }
 
 const toJobFact = (value: string): string | number => (/^\d{1,15}$/.test(value) ? Number(value) : value);
 
-const toJobErrorCode = (text: string): ErrorCode =>
-  text.startsWith('RESCUE_') && Object.hasOwn(errorCodes, text) ? (text as ErrorCode) : 'RESCUE_COMMAND_FAILED';
+const toJobErrorCode = (text: string): HetznerRobotErrorCode =>
+  text.startsWith('RESCUE_') && Object.hasOwn(robotErrorCodes, text)
+    ? (text as HetznerRobotErrorCode)
+    : 'RESCUE_COMMAND_FAILED';

@@ -1,4 +1,4 @@
-import { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import { type BootOrderResult, changeBootOrder } from './boot-order.ts';
 import type { DiskIdentifiers } from './disk-identifiers.ts';
 import { identityScript, parseRescueIdentity, type RescueIdentity } from './identity.ts';
@@ -83,6 +83,6 @@ export class RescueClient {
       line: toShellScript(`${shellEnvironment}sync; exec ${how}`),
     });
     if (status === undefined || status === 0) return;
-    throw new ProviderError('RESCUE_COMMAND_FAILED', `${how}: status ${status}: ${toSingleLine(stderr)}`);
+    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', `${how}: status ${status}: ${toSingleLine(stderr)}`);
   }
 }

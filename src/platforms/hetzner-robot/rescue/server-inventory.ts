@@ -1,5 +1,5 @@
 import type { HostDisk, HostHardware, HostNic } from '../../../engine/host.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import { describeDiskContent } from './disk-content.ts';
 import type { LsblkDevice } from './lsblk-device.ts';
 import { parseLsblkLine } from './lsblk-pairs.ts';
@@ -84,7 +84,7 @@ echo end
 export function parseServerInventory(text: string): ServerInventory {
   const lines = parseLabels(text);
   if (lines.at(-1)?.[0] !== 'end')
-    throw new ProviderError('RESCUE_COMMAND_FAILED', 'inspect: the answer is not whole.');
+    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', 'inspect: the answer is not whole.');
   const found: InspectionOutput = {
     trees: toTrees(lines),
     links: labeledPairs(lines, 'link'),

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import ssh2, { type ParsedKey } from 'ssh2';
-import { ProviderError } from '../../../lib/errors.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 import { trimTrailing } from '../../../lib/text.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 
 /** The public key as one line in OpenSSH format, without a comment, for Robot's `POST /key`. Throws SSH_KEY_INVALID. */
 export function publicKeyOf(privateKey: SecretString): string {
@@ -14,9 +14,9 @@ export function publicKeyOf(privateKey: SecretString): string {
 export function parseSshPrivateKey(privateKey: SecretString): ParsedKey {
   const text = privateKey.reveal().trim();
   const parsed = ssh2.utils.parseKey(`${text}\n`);
-  if (parsed instanceof Error) throw new ProviderError('SSH_KEY_INVALID', `${describeParserError(parsed.message)}`);
+  if (parsed instanceof Error) throw new HetznerRobotError('SSH_KEY_INVALID', `${describeParserError(parsed.message)}`);
   const [key] = [parsed].flat();
-  if (!key?.isPrivateKey()) throw new ProviderError('SSH_KEY_INVALID', 'It is the public half.');
+  if (!key?.isPrivateKey()) throw new HetznerRobotError('SSH_KEY_INVALID', 'It is the public half.');
   return key;
 }
 

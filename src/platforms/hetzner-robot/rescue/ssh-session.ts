@@ -3,6 +3,7 @@ import { BoundedByteCounter } from '../../../lib/bounded-read.ts';
 import { isDeadlineError, withDeadline } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { type CallObserver, observeCall } from '../../../lib/observers.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 
 /** Result of a command. */
 export interface SshCommandResult {
@@ -73,7 +74,7 @@ export class SshSession {
   async ask(command: SshCommand): Promise<string> {
     const { stdout, stderr, status } = await this.run(command);
     if (status === 0) return stdout;
-    throw new ProviderError(
+    throw new HetznerRobotError(
       'RESCUE_COMMAND_FAILED',
       `${command.name}: ${status === undefined ? 'no status' : `status ${status}`}: ${toSingleLine(stderr || stdout)}`,
     );
@@ -116,7 +117,7 @@ export class SshSession {
     const reason = isDeadlineError(error)
       ? `${name} had no answer in time`
       : toSingleLine(error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-    return new ProviderError('RESCUE_UNREACHABLE', `${this.#options.host}: ${reason}.`, { cause: error });
+    return new HetznerRobotError('RESCUE_UNREACHABLE', `${this.#options.host}: ${reason}.`, { cause: error });
   }
 }
 

@@ -1,9 +1,9 @@
 import type { HostView } from '../../../engine/host.ts';
 import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
-import { ProviderError } from '../../../lib/errors.ts';
 import { uuidFromNames } from '../../../lib/hash.ts';
 import { diskImageUrl, ensureSchematic, findChecksum } from '../../../talos/image-factory/client.ts';
 import { getClaimedHost, type RobotStepContext, robotClientFor, textFact } from '../context.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import { describeDisk, diskIdentifierOf, planDisks } from '../hosts/disk-plan.ts';
 import type { BootOrderResult } from '../rescue/boot-order.ts';
 import type { ImageSource, RescueJob } from '../rescue/job.ts';
@@ -20,7 +20,7 @@ import { vswitchJoined } from './vswitch.ts';
 async function claimedRescueTarget(context: RobotStepContext): Promise<RescueTarget> {
   const host = await getClaimedHost(context);
   if (host.spec.maintenance) {
-    throw new ProviderError(
+    throw new HetznerRobotError(
       'HOST_IN_MAINTENANCE',
       `Host ${host.name}: it is tried again when spec.maintenance is false.`,
     );
@@ -161,7 +161,7 @@ export function toStepOutcome(job: RescueJob): StepOutcome {
     case 'running':
       return wait(5, job.percent === undefined ? job.description : `${job.description} ${job.percent} %.`);
     case 'failed':
-      throw new ProviderError(job.code, job.message);
+      throw new HetznerRobotError(job.code, job.message);
   }
 }
 

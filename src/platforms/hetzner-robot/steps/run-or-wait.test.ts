@@ -1,6 +1,6 @@
 import { expect, it, test } from 'vitest';
 import { done } from '../../../engine/step.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import { HetznerRobotError } from '../error-codes.ts';
 import { runOrWait } from './run-or-wait.ts';
 
 const words = 'POST /reset/{n}: position 7 of 20, in about 9 minutes.';
@@ -15,7 +15,7 @@ it.each([
   async (retryAfterSeconds, seconds) => {
     const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
     const outcome = await runOrWait(async () => {
-      throw new ProviderError('ROBOT_BUDGET_SPENT', words, options);
+      throw new HetznerRobotError('ROBOT_BUDGET_SPENT', words, options);
     });
     expect(outcome).toEqual({ kind: 'wait', seconds, message: expect.stringContaining(words) });
   },
@@ -23,6 +23,6 @@ it.each([
 
 test('other outcomes and errors are unchanged', async () => {
   expect(await runOrWait(async () => done({ a: 1 }))).toEqual(done({ a: 1 }));
-  const error = new ProviderError('ROBOT_SERVER_UNKNOWN');
+  const error = new HetznerRobotError('ROBOT_SERVER_UNKNOWN');
   await expect(runOrWait(() => Promise.reject(error))).rejects.toBe(error);
 });

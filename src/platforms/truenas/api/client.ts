@@ -5,12 +5,12 @@ import type { Closable } from '../../../engine/connection.ts';
 import type { PlatformContext } from '../../../engine/contexts.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { deadlineSignal, isDeadlineError } from '../../../lib/deadline.ts';
-import { ProviderError } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';
 import { CertificatePin } from '../../../lib/net/certificate-pin.ts';
 import { type CallObserver, noopCallObserver, observeCall } from '../../../lib/observers.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import { type SystemEndpoint, systemEndpointOf, type TrueNasConfig } from '../config/config.ts';
+import { TrueNasError } from '../error-codes.ts';
 import { hasCode, toTrueNasError } from '../errors.ts';
 import type { TrueNasCredentials } from './auth/login.ts';
 import { ChangeEvents } from './change-events.ts';
@@ -176,7 +176,7 @@ export class TrueNasClient implements Closable {
 
   /** Ends all calls in progress. */
   async close(): Promise<void> {
-    this.#isClosed.abort(new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.'));
+    this.#isClosed.abort(new TrueNasError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.'));
     await Promise.all([this.#first.close(), this.#second.close()]);
   }
 
@@ -235,7 +235,7 @@ export class TrueNasClient implements Closable {
       return await send(limited);
     } catch (error) {
       options.signal.throwIfAborted();
-      if (isDeadlineError(error)) throw new ProviderError('DEADLINE_EXCEEDED', `TrueNAS, ${method}.`, { cause: error });
+      if (isDeadlineError(error)) throw new TrueNasError('DEADLINE_EXCEEDED', `TrueNAS, ${method}.`, { cause: error });
       const known = toTrueNasError(error, method);
       // The server has dropped our login: a new connection logs in again.
       if (hasCode(known, 'TRUENAS_SESSION_ENDED')) session.rpc.close();
@@ -252,7 +252,7 @@ export function connectTrueNas(context: PlatformContext<TrueNasConfig>): TrueNas
   const trimmed = (secret: SecretString | undefined) => new SecretString(secret?.reveal().trim() ?? '');
   const [username, apiKey] = [trimmed(credentials['username']), trimmed(credentials['apiKey'])];
   if (username.reveal() === '' || apiKey.reveal() === '') {
-    throw new ProviderError(
+    throw new TrueNasError(
       'CREDENTIALS_MISSING',
       `Secret ${config.credentialsRef.name} needs the keys username and apiKey.`,
     );

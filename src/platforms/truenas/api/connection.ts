@@ -2,6 +2,7 @@ import { waitOrAbort } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
+import { TrueNasError } from '../error-codes.ts';
 import type { Rpc } from './rpc.ts';
 import { openTrueNasSession, type TrueNasSession, type TrueNasSessionOptions } from './session.ts';
 
@@ -75,7 +76,7 @@ export class TrueNasConnection {
   async session(signal: AbortSignal): Promise<TrueNasSession> {
     signal.throwIfAborted();
     if (this.#options.over.aborted)
-      throw new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.');
+      throw new TrueNasError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.');
     this.#lastUse = this.#options.clock.monotonic();
     if (this.#session?.rpc.open) return this.#session;
     if (this.#opening) return await this.#waitInLine(this.#opening, signal);
@@ -142,7 +143,7 @@ export class TrueNasConnection {
       over.throwIfAborted();
       this.#failures += 1;
       const known =
-        error instanceof ProviderError ? error : new ProviderError('TRUENAS_REPLY_UNKNOWN', '', { cause: error });
+        error instanceof ProviderError ? error : new TrueNasError('TRUENAS_REPLY_UNKNOWN', '', { cause: error });
       const seconds = this.#pauseSeconds(known);
       const failure = withRetryAfter(known, seconds);
       this.#lastFailure = { error: failure, until: clock.monotonic() + seconds * 1000 };
@@ -192,10 +193,10 @@ export class TrueNasConnection {
 
 /** The same error with the seconds until the next attempt. */
 function withRetryAfter(error: ProviderError, seconds: number): ProviderError {
-  return new ProviderError(error.code, error.detail, { cause: error.cause, retryAfterSeconds: seconds });
+  return error.with({ retryAfterSeconds: seconds });
 }
 
 const connectionLostError = (host: string) =>
-  new ProviderError('TRUENAS_UNREACHABLE', `${host}: the connection was lost.`, {
+  new TrueNasError('TRUENAS_UNREACHABLE', `${host}: the connection was lost.`, {
     retryAfterSeconds: knownProblemSeconds,
   });

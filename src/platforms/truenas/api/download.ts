@@ -1,8 +1,9 @@
 import type { PlatformContext } from '../../../engine/contexts.ts';
 import { deadlineSignal } from '../../../lib/deadline.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import type { ProviderError } from '../../../lib/errors.ts';
 import { type HttpResponse, sendHttpRequest } from '../../../lib/net/http.ts';
 import type { TrueNasConfig } from '../config/config.ts';
+import { TrueNasError } from '../error-codes.ts';
 import type { TrueNasClient } from './client.ts';
 import { fileEndpointOf, toFileError } from './file-http.ts';
 import { DownloadTicket } from './schema.ts';
@@ -31,7 +32,7 @@ export async function download(
   await nas.jobs.subscribe(signal);
   const asked = ['filesystem.get', [path], 'file'];
   const [id, way] = await nas.change('core.download', asked, DownloadTicket, { signal: file.signal });
-  const failed = (why: string) => new ProviderError('TRUENAS_DOWNLOAD_FAILED', `${path}: ${why}.`);
+  const failed = (why: string) => new TrueNasError('TRUENAS_DOWNLOAD_FAILED', `${path}: ${why}.`);
   const { url, agent } = fileEndpointOf(context);
   let read = 0;
   try {

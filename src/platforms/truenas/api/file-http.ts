@@ -1,9 +1,10 @@
 import type { Agent } from 'undici';
 import type { Closable } from '../../../engine/connection.ts';
 import type { PlatformContext } from '../../../engine/contexts.ts';
-import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
+import { ProviderError } from '../../../lib/errors.ts';
 import { createHttpAgent } from '../../../lib/net/http.ts';
 import { systemEndpointOf, type TrueNasConfig } from '../config/config.ts';
+import { TrueNasError, type TrueNasErrorCode } from '../error-codes.ts';
 import { toFingerprintError } from '../errors.ts';
 import { trustAnchorsOf } from './client.ts';
 
@@ -36,14 +37,14 @@ export function fileEndpointOf({
 }
 
 /** Maps a transport error to an error code; `failed` is the code for a broken transfer. */
-export function toFileError(error: unknown, failed: ErrorCode, path: string): unknown {
+export function toFileError(error: unknown, failed: TrueNasErrorCode, path: string): unknown {
   if (!(error instanceof ProviderError)) return error;
-  if (error.code === 'TLS_UNTRUSTED') return new ProviderError('TRUENAS_TLS_UNTRUSTED', '', { cause: error });
+  if (error.code === 'TLS_UNTRUSTED') return new TrueNasError('TRUENAS_TLS_UNTRUSTED', '', { cause: error });
   const distrusted = toFingerprintError(error);
   if (distrusted) return distrusted;
   if (error.code !== 'UNREACHABLE') return error;
   // Undici wraps errors of the body, e.g. of a broken download. The wrapped error is more useful.
   const { cause } = error;
   if (cause instanceof ProviderError) return cause;
-  return new ProviderError(failed, `${path}: ${error.message}`, { cause: error });
+  return new TrueNasError(failed, `${path}: ${error.message}`, { cause: error });
 }

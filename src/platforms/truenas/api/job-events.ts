@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { deadlineSignal, isDeadlineError } from '../../../lib/deadline.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import { TrueNasError } from '../error-codes.ts';
 import type { TrueNasClient } from './client.ts';
 import type { Rpc } from './rpc.ts';
 import { CollectionUpdate, TrueNasJob } from './schema.ts';
@@ -61,7 +61,7 @@ export class JobEvents {
     } catch (error) {
       options.signal.throwIfAborted();
       if (!isDeadlineError(limited.reason)) throw error;
-      throw new ProviderError('DEADLINE_EXCEEDED', `TrueNAS, the job of ${options.method}.`, { cause: error });
+      throw new TrueNasError('DEADLINE_EXCEEDED', `TrueNAS, the job of ${options.method}.`, { cause: error });
     } finally {
       this.#progress.delete(id);
     }
@@ -110,7 +110,7 @@ export class JobEvents {
       this.#reportProgress(jobs[0]);
       return jobs[0];
     }
-    throw new ProviderError('TRUENAS_OUTCOME_UNKNOWN', `Job ${id} is no longer known.`);
+    throw new TrueNasError('TRUENAS_OUTCOME_UNKNOWN', `Job ${id} is no longer known.`);
   }
 
   #reportProgress(job: TrueNasJob): void {
@@ -142,10 +142,10 @@ const hasEnded = (job: TrueNasJob): boolean => ['SUCCESS', 'FAILED', 'ABORTED'].
 function assertJobSucceeded(job: TrueNasJob, { method, firstArgument }: JobWaitOptions): TrueNasJob {
   const [first] = job.arguments ?? [];
   if (job.method !== method || (first !== undefined && first !== firstArgument)) {
-    throw new ProviderError('TRUENAS_OUTCOME_UNKNOWN', `Job ${job.id} is now another one.`);
+    throw new TrueNasError('TRUENAS_OUTCOME_UNKNOWN', `Job ${job.id} is now another one.`);
   }
   if (job.state === 'SUCCESS') return job;
   const words = (job.error ?? 'no reason given').replace(/\s+/g, ' ').slice(0, 300);
   const full = /No space left|ENOSPC|EDQUOT|quota exceeded/i.test(words);
-  throw new ProviderError(full ? 'TRUENAS_POOL_FULL' : 'TRUENAS_CALL_FAILED', `${method} (${job.state}): ${words}.`);
+  throw new TrueNasError(full ? 'TRUENAS_POOL_FULL' : 'TRUENAS_CALL_FAILED', `${method} (${job.state}): ${words}.`);
 }

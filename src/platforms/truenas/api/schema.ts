@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
+import { TrueNasError } from '../error-codes.ts';
 
 /**
  * The fields of replies that are in use; all others pass. Names and units are those of TrueNAS (middleware:
@@ -186,5 +186,5 @@ export function parseTrueNasReply<T>(method: string, reply: unknown, schema: z.Z
   const result = schema.safeParse(reply);
   if (result.success) return result.data;
   const where = result.error.issues.slice(0, 3).map((issue) => `${issue.path.join('.') || 'reply'}: ${issue.message}`);
-  throw new ProviderError('TRUENAS_REPLY_UNKNOWN', `${method}: ${where.join('; ')}.`, { cause: result.error });
+  throw new TrueNasError('TRUENAS_REPLY_UNKNOWN', `${method}: ${where.join('; ')}.`, { cause: result.error });
 }

@@ -4,6 +4,7 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { type CertificatePin, fetchFingerprint } from '../../../lib/net/certificate-pin.ts';
 import { systemCodeOf, toNetworkError } from '../../../lib/net/http.ts';
 import type { SystemEndpoint } from '../config/config.ts';
+import { TrueNasError } from '../error-codes.ts';
 import { ConnectionLost, hasCode, toFingerprintError, toTrueNasError } from '../errors.ts';
 import { logIn, type TrueNasCredentials, type UserRoles } from './auth/login.ts';
 import { openRpc, type Rpc } from './rpc.ts';
@@ -48,23 +49,21 @@ async function withServerFingerprint(error: ProviderError, host: string, signal:
   const shown = await fetchFingerprint(host, deadlineSignal(fingerprintTimeoutSeconds, signal)).catch(() => '');
   signal.throwIfAborted();
   if (shown === '') return error;
-  return new ProviderError(error.code, `${error.detail} The SHA-256 of the one it shows is ${shown}.`, {
-    cause: error.cause,
-  });
+  return error.with({ detail: `${error.detail} The SHA-256 of the one it shows is ${shown}.` });
 }
 
 const fingerprintTimeoutSeconds = 10;
 
 function toSessionError(error: unknown, host: string): ProviderError {
   if (error instanceof ConnectionLost && error.closeCode === 1008) {
-    return new ProviderError(
+    return new TrueNasError(
       'TRUENAS_LOGIN_DENIED',
       'Its list of allowed addresses (System, General, GUI) does not hold the one we come from.',
       { cause: error },
     );
   }
   if (error instanceof ConnectionLost)
-    return new ProviderError('TRUENAS_UNREACHABLE', `${host}: ${error.message}.`, { cause: error });
+    return new TrueNasError('TRUENAS_UNREACHABLE', `${host}: ${error.message}.`, { cause: error });
   const distrusted = toFingerprintError(error);
   if (distrusted) return distrusted;
   const known = toTrueNasError(error, 'auth.login_ex');
@@ -73,16 +72,16 @@ function toSessionError(error: unknown, host: string): ProviderError {
     if (/maximum recursion depth/.test(known.detail)) {
       const words =
         'A role of that user includes itself: take PRIVILEGE_WRITE and SYSTEM_PRODUCT_WRITE off its privilege.';
-      return new ProviderError('TRUENAS_KEY_REFUSED', words, { cause: error });
+      return new TrueNasError('TRUENAS_KEY_REFUSED', words, { cause: error });
     }
     // A version without this login is far older than any with supported virtual machines.
     return hasCode(known, 'TRUENAS_NOT_FOUND')
-      ? new ProviderError('TRUENAS_VERSION_UNSUPPORTED', '', { cause: error })
+      ? new TrueNasError('TRUENAS_VERSION_UNSUPPORTED', '', { cause: error })
       : known;
   }
   const network = toNetworkError(error, host);
   const code = network.code === 'TLS_UNTRUSTED' ? 'TRUENAS_TLS_UNTRUSTED' : 'TRUENAS_UNREACHABLE';
-  return new ProviderError(code, describeNetworkError(error, network, host), { cause: error });
+  return new TrueNasError(code, describeNetworkError(error, network, host), { cause: error });
 }
 
 function describeNetworkError(error: unknown, network: ProviderError, host: string): string {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { PlatformContext } from '../../../engine/contexts.ts';
 import { deadlineSignal } from '../../../lib/deadline.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import type { ProviderError } from '../../../lib/errors.ts';
 import { type HttpResponse, sendHttpRequest } from '../../../lib/net/http.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import type { TrueNasConfig } from '../config/config.ts';
+import { TrueNasError } from '../error-codes.ts';
 import type { TrueNasClient } from './client.ts';
 import { fileEndpointOf, toFileError } from './file-http.ts';
 import { UploadToken } from './schema.ts';
@@ -101,7 +102,7 @@ async function* multipartBody(
     yield chunk;
   }
   if (sent !== bytes) {
-    throw new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: the source gave ${sent} bytes instead of ${bytes}.`);
+    throw new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: the source gave ${sent} bytes instead of ${bytes}.`);
   }
   yield tail;
 }
@@ -113,20 +114,20 @@ async function parseJobId(nas: TrueNasClient, reply: HttpResponse, path: string)
   try {
     id = (JSON.parse(text) as { job_id?: unknown }).job_id;
   } catch (error) {
-    throw new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: the reply is not JSON.`, { cause: error });
+    throw new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: the reply is not JSON.`, { cause: error });
   }
-  if (typeof id !== 'number') throw new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: the reply names no job.`);
+  if (typeof id !== 'number') throw new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: the reply names no job.`);
   return id;
 }
 
 /** Meaning of the statuses of `/_upload` (middleware: apps/file_app.py). */
 function toStatusError(nas: TrueNasClient, status: number, path: string, text: string): ProviderError {
-  if (status === 401) return new ProviderError('TRUENAS_KEY_REFUSED');
+  if (status === 401) return new TrueNasError('TRUENAS_KEY_REFUSED');
   if (status === 403) {
     // A token is valid only from the address that requested it.
     const more = nas.options.login === 'Scram' ? ', and with SCRAM one address for all connections of this client' : '';
-    return new ProviderError('TRUENAS_ROLE_MISSING', `Uploads (filesystem.put) need FULL_ADMIN${more}.`);
+    return new TrueNasError('TRUENAS_ROLE_MISSING', `Uploads (filesystem.put) need FULL_ADMIN${more}.`);
   }
   const words = text.replace(/\s+/g, ' ').trim().slice(0, 200);
-  return new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: status ${status}${words ? `, ${words}` : ''}.`);
+  return new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: status ${status}${words ? `, ${words}` : ''}.`);
 }

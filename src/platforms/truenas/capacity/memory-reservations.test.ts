@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import { TrueNasError } from '../error-codes.ts';
 import { MemoryReservations } from './memory-reservations.ts';
 
 const { signal } = new AbortController();
@@ -12,7 +12,7 @@ function scene() {
   const meet = (url: string, id: string | undefined) =>
     books.checkLimit(url, async () => {
       asked.push(url);
-      if (id === undefined) throw new ProviderError('TRUENAS_UNREACHABLE');
+      if (id === undefined) throw new TrueNasError('TRUENAS_UNREACHABLE');
       return id;
     });
   /** Of ten units that the system can guarantee. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Facts } from '../../../engine/step.ts';
-import { ProviderError } from '../../../lib/errors.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
 import type { SecretStrings } from '../../../lib/secret-string.ts';
 import type { TrueNasClient } from '../api/client.ts';
+import { TrueNasError } from '../error-codes.ts';
 
 /** The Secret key with the password of displays: TrueNAS creates none without a password. */
 const passwordKey = 'displayPassword';
@@ -40,10 +40,7 @@ export const displayAttributes = { dtype: 'DISPLAY', type: 'SPICE', web: true, b
 export function getDisplayPassword(credentials: SecretStrings, secret: string): { readonly password: string } {
   const password = displayPasswordOf(credentials);
   if (password !== '') return { password };
-  throw new ProviderError(
-    'CREDENTIALS_MISSING',
-    `Secret ${secret} needs the key ${passwordKey}: a size has a display.`,
-  );
+  throw new TrueNasError('CREDENTIALS_MISSING', `Secret ${secret} needs the key ${passwordKey}: a size has a display.`);
 }
 
 const displayLimits = new WeakMap<TrueNasClient, ConcurrencyLimit>();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorCodes } from '../../../lib/errors.ts';
+import { truenasErrorCodes } from '../error-codes.ts';
 import { truenas } from '../index.ts';
 import { TrueNasSection } from './section.ts';
 import { systemFailureDomains, systemsOf } from './systems.ts';
@@ -114,7 +114,7 @@ describe('the system of a machine', () => {
     ],
   ])('is reported where it %s: its machine does not count as gone', (_, section, failureDomain, words) => {
     const facts = words.includes('gone.example.org') ? { system: 'gone.example.org' } : {};
-    const { message } = errorCodes.TRUENAS_SYSTEM_UNKNOWN;
+    const { message } = truenasErrorCodes.TRUENAS_SYSTEM_UNKNOWN;
     expect(() => pool(section, failureDomain, facts)).toThrow(
       `${message} ${words} Put it back until the machine is gone.`,
     );
@@ -122,6 +122,6 @@ describe('the system of a machine', () => {
 
   it('T58: has the Secret that its own entry names, also when others name none', () => {
     expect(truenas.config.credentialsRef(two, undefined, { system: 'b.example.org' })).toBe('key-b');
-    expect(() => truenas.config.credentialsRef(two, 'c')).toThrow(errorCodes.TRUENAS_SYSTEM_UNKNOWN.message);
+    expect(() => truenas.config.credentialsRef(two, 'c')).toThrow(truenasErrorCodes.TRUENAS_SYSTEM_UNKNOWN.message);
   });
 });

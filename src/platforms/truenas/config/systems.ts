@@ -1,6 +1,6 @@
 import type { FailureDomains } from '../../../engine/capabilities/failure-domains.ts';
 import type { Facts } from '../../../engine/step.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import { TrueNasError } from '../error-codes.ts';
 import { systemEndpointOf, TrueNasConfig } from './config.ts';
 import type { TrueNasSection } from './section.ts';
 
@@ -55,7 +55,7 @@ function systemAt(section: TrueNasSection, failureDomain: string | undefined, fa
   if (found) return found;
   const there = all.map(({ name, config }) => name ?? systemEndpointOf(config).host).join(', ');
   const whose = [failureDomain, made].filter((part) => part !== undefined).join(', ');
-  throw new ProviderError(
+  throw new TrueNasError(
     'TRUENAS_SYSTEM_UNKNOWN',
     `The machine is on ${whose}; there are ${there}. Put it back until the machine is gone.`,
   );

@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import type { PlatformContext } from '../../../engine/contexts.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
-import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
+import { ProviderError } from '../../../lib/errors.ts';
 import { missingRoles } from '../api/auth/required-roles.ts';
 import { connectTrueNas, type TrueNasCallOptions, type TrueNasClient } from '../api/client.ts';
 import type { TrueNasConfig } from '../config/config.ts';
 import { displayPasswordOf } from '../config/display.ts';
+import type { TrueNasErrorCode } from '../error-codes.ts';
 import { hasCode } from '../errors.ts';
 import { checkCards } from './check-cards.ts';
 import { checkCpu } from './check-cpu.ts';
 import { checkPools, checkPrefixes } from './check-pools.ts';
 
-const fieldByCode: Partial<Record<ErrorCode, string>> = {
+const fieldByCode: Readonly<Record<string, string>> = {
   CREDENTIALS_MISSING: 'truenas.credentialsRef',
   TRUENAS_KEY_REFUSED: 'truenas.credentialsRef',
   TRUENAS_KEY_EXPIRED: 'truenas.credentialsRef',
@@ -23,7 +24,7 @@ const fieldByCode: Partial<Record<ErrorCode, string>> = {
   TRUENAS_FINGERPRINT_DIFFERS: 'truenas.tlsFingerprint',
   TRUENAS_LOGIN_DENIED: 'truenas.url',
   TRUENAS_VERSION_UNSUPPORTED: 'truenas.url',
-};
+} satisfies Partial<Record<TrueNasErrorCode, string>>;
 
 /**
  * Reports what is missing or wrong for this configuration, without creating anything. Temporary errors, such as a
@@ -59,7 +60,7 @@ export async function check(context: PlatformContext<TrueNasConfig>): Promise<re
 }
 
 /** E.g. `TRUENAS_KEY_REFUSED` → `KeyRefused`. */
-const reasonOf = (code: ErrorCode): string =>
+const reasonOf = (code: string): string =>
   code
     .replace(/^TRUENAS_/, '')
     .toLowerCase()

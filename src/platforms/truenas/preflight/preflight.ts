@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { PreflightContext } from '../../../engine/contexts.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
-import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
+import { ProviderError } from '../../../lib/errors.ts';
 import { checkImageSize, downloadImage, ensureSchematic, isoUrl } from '../../../talos/image-factory/client.ts';
 import { connectTrueNas, type TrueNasCallOptions, type TrueNasClient } from '../api/client.ts';
 import { NetworkInterface } from '../api/schema.ts';
 import type { TrueNasConfig, VmSize } from '../config/config.ts';
+import type { TrueNasErrorCode } from '../error-codes.ts';
 import { hasCode } from '../errors.ts';
 import { formatGiB, preflightDiskSpace, sumBytes } from './preflight-disk-space.ts';
 
@@ -76,13 +77,13 @@ async function preflightAddresses(
   }));
 }
 
-const fieldByCode: Partial<Record<ErrorCode, string>> = {
+const fieldByCode: Readonly<Record<string, string>> = {
   FACTORY_SCHEMATIC_REFUSED: 'talos.extensions',
   FACTORY_SCHEMATIC_DIFFERS: 'talos.extensions',
   FACTORY_IMAGE_MISSING: 'talos',
   FACTORY_IMAGE_TOO_LARGE: 'talos.extensions',
   FACTORY_UNAUTHORIZED: 'talos.factoryUrl',
-};
+} satisfies Partial<Record<TrueNasErrorCode, string>>;
 
 /** Checks that the image factory provides the image. The factory builds a missing image and caches it. */
 async function preflightImage({ talos, signal, log }: Context): Promise<Diagnostic[]> {

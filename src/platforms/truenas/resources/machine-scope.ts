@@ -2,12 +2,13 @@ import { z } from 'zod';
 import type { OrphanRemovalContext } from '../../../engine/capabilities/orphans.ts';
 import type { StepContext } from '../../../engine/contexts.ts';
 import type { Owner } from '../../../engine/node.ts';
-import { ProviderError } from '../../../lib/errors.ts';
+import type { ProviderError } from '../../../lib/errors.ts';
 import { connectTrueNas, type TrueNasClient } from '../api/client.ts';
 import { Dataset, type FileStat, type Vm } from '../api/schema.ts';
 import type { ReadFreshness } from '../cache/knowledge-clock.ts';
 import { SystemInformer } from '../cache/system-informer.ts';
 import type { TrueNasConfig, VmSize } from '../config/config.ts';
+import { TrueNasError } from '../error-codes.ts';
 import { hasCode } from '../errors.ts';
 import {
   isFullyMarked,
@@ -40,7 +41,7 @@ export function machineScopeOf(context: TrueNasRemovalContext): MachineScope {
 
 /** The error for an object with our name and another owner. It is never changed. */
 export function notOwnedError(what: string): ProviderError {
-  return new ProviderError('OWNED_BY_OTHERS', `${what}. Rename or remove it, or choose another truenas.datasetPrefix.`);
+  return new TrueNasError('OWNED_BY_OTHERS', `${what}. Rename or remove it, or choose another truenas.datasetPrefix.`);
 }
 
 /** Reads a dataset by its full name now; undefined when it does not exist. */
@@ -83,7 +84,7 @@ function assertOwnDataset(
   owner: Owner,
 ): Dataset | undefined {
   if (found && !isOwnDataset(found, owner)) throw notOwnedError(`It is the dataset ${id}`);
-  if (found?.locked) throw new ProviderError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${nas.host}.`);
+  if (found?.locked) throw new TrueNasError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${nas.host}.`);
   return found;
 }
 
@@ -137,7 +138,7 @@ export function pickVm({ identity, owner, nas }: MachineScope, all: readonly Vm[
   const mine = all.filter((vm) => vm.uuid?.toLowerCase() === identity.uuid && isOwnVm(vm, owner));
   if (mine.length > 1) {
     const names = mine.map(({ id, name }) => `${name} (${id})`).join(' and ');
-    throw new ProviderError(
+    throw new TrueNasError(
       'TRUENAS_VM_TWICE',
       `On ${nas.host} these have it: ${names}. Remove the one that is a copy.`,
     );
@@ -151,7 +152,7 @@ export function pickVm({ identity, owner, nas }: MachineScope, all: readonly Vm[
 export async function getKnownVm(system: MachineScope): Promise<Vm> {
   const { own } = await findVm(system, {});
   if (own) return own;
-  throw new ProviderError('TRUENAS_NOT_FOUND', `The virtual machine ${system.identity.vmName}.`);
+  throw new TrueNasError('TRUENAS_NOT_FOUND', `The virtual machine ${system.identity.vmName}.`);
 }
 
 /** The file, read now; undefined when there is nothing at `path`. */
@@ -179,14 +180,14 @@ export function getVmSize(context: TrueNasStepContext): VmSize {
   const size = context.config.sizes.find(({ name }) => name === context.node.size);
   if (size) return size;
   const names = context.config.sizes.map(({ name }) => name).join(', ');
-  throw new ProviderError('TRUENAS_SIZE_UNKNOWN', `There is no ${context.node.size}; there are ${names}.`);
+  throw new TrueNasError('TRUENAS_SIZE_UNKNOWN', `There is no ${context.node.size}; there are ${names}.`);
 }
 
 /** A fact of an earlier step. */
 export function getFact(context: Pick<TrueNasStepContext, 'facts'>, name: string): string {
   const value = context.facts[name];
   if (typeof value === 'string') return value;
-  throw new ProviderError('INTERNAL', `The fact ${name} is missing.`);
+  throw new TrueNasError('INTERNAL', `The fact ${name} is missing.`);
 }
 
 export const isVmActive = (vm: Vm): boolean => ['RUNNING', 'SUSPENDED'].includes(vm.status.state);

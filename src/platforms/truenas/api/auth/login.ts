@@ -1,6 +1,7 @@
 import { deadlineSignal } from '../../../../lib/deadline.ts';
-import { ProviderError } from '../../../../lib/errors.ts';
+import type { ProviderError } from '../../../../lib/errors.ts';
 import { SecretString } from '../../../../lib/secret-string.ts';
+import { TrueNasError } from '../../error-codes.ts';
 import { hasCode, toTrueNasError } from '../../errors.ts';
 import type { Rpc } from '../rpc.ts';
 import { LoginReply, parseTrueNasReply } from '../schema.ts';
@@ -52,22 +53,22 @@ async function logInWithScram(
   signal: AbortSignal,
 ): Promise<UserRoles> {
   const [, id = '', key = ''] = /^(\d+)-(.+)$/.exec(apiKey.reveal()) ?? [];
-  if (id === '') throw new ProviderError('TRUENAS_KEY_REFUSED', 'One for SCRAM begins with its number and a hyphen.');
+  if (id === '') throw new TrueNasError('TRUENAS_KEY_REFUSED', 'One for SCRAM begins with its number and a hyphen.');
   const endPoint = rpc.certificate && tlsServerEndPoint(rpc.certificate);
   if (!endPoint) {
     const words = 'Its certificate is signed with neither RSA nor ECDSA, so a login cannot be bound to it.';
-    throw new ProviderError('TRUENAS_SCRAM_UNSUPPORTED', words);
+    throw new TrueNasError('TRUENAS_SCRAM_UNSUPPORTED', words);
   }
   const start = beginScram(username.reveal(), id, endPoint);
   const first = await sendScramMessage(rpc, 'CLIENT_FIRST_MESSAGE', start.message, signal).catch((error: unknown) => {
     // Versions before 26 do not know the mechanism. An attacker in between could answer the same, so the key is not
     // sent instead.
     if (!hasCode(toTrueNasError(error, 'auth.login_ex'), 'TRUENAS_REFUSED')) throw error;
-    throw new ProviderError('TRUENAS_SCRAM_UNSUPPORTED', '', { cause: error });
+    throw new TrueNasError('TRUENAS_SCRAM_UNSUPPORTED', '', { cause: error });
   });
   const proof = await answerScram(start, new SecretString(key), scramTextOf(first, 'SERVER_FIRST_RESPONSE'));
   const last = await sendScramMessage(rpc, 'CLIENT_FINAL_MESSAGE', proof.message, signal);
-  if (!proof.isGenuine(scramTextOf(last, 'SERVER_FINAL_RESPONSE'))) throw new ProviderError('TRUENAS_SERVER_UNPROVEN');
+  if (!proof.isGenuine(scramTextOf(last, 'SERVER_FINAL_RESPONSE'))) throw new TrueNasError('TRUENAS_SERVER_UNPROVEN');
   return rolesOf(last);
 }
 
@@ -82,7 +83,7 @@ function scramTextOf(reply: LoginReply, type: string): string {
   const { response_type, scram_type, rfc_str = '' } = reply;
   if (response_type === 'SCRAM_RESPONSE' && scram_type === type) return rfc_str;
   if (response_type !== 'AUTH_ERR') throw toLoginError(reply);
-  throw new ProviderError(
+  throw new TrueNasError(
     'TRUENAS_KEY_REFUSED',
     'With SCRAM it does not tell one that has expired or was revoked from a wrong one, nor from one that came by way of a proxy with another certificate.',
   );
@@ -97,18 +98,18 @@ async function requestLogin(rpc: Rpc, request: object, signal: AbortSignal): Pro
 function toLoginError({ response_type: type }: LoginReply): ProviderError {
   switch (type) {
     case 'AUTH_ERR':
-      return new ProviderError('TRUENAS_KEY_REFUSED');
+      return new TrueNasError('TRUENAS_KEY_REFUSED');
     case 'EXPIRED':
-      return new ProviderError('TRUENAS_KEY_EXPIRED');
+      return new TrueNasError('TRUENAS_KEY_EXPIRED');
     case 'OTP_REQUIRED':
-      return new ProviderError('TRUENAS_OTP_REQUIRED');
+      return new TrueNasError('TRUENAS_OTP_REQUIRED');
     case 'REDIRECT':
-      return new ProviderError(
+      return new TrueNasError(
         'TRUENAS_LOGIN_DENIED',
         'It is the standby half of a pair: name the active one in truenas.url.',
       );
     default:
-      return new ProviderError('TRUENAS_LOGIN_DENIED', `Its answer to the API key was ${type.slice(0, 40)}.`);
+      return new TrueNasError('TRUENAS_LOGIN_DENIED', `Its answer to the API key was ${type.slice(0, 40)}.`);
   }
 }
 

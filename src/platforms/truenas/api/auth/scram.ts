@@ -1,7 +1,7 @@
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { ProviderError } from '../../../../lib/errors.ts';
 import type { SecretString } from '../../../../lib/secret-string.ts';
+import { TrueNasError } from '../../error-codes.ts';
 
 /**
  * SCRAM-SHA-512 (RFC 5802) as TrueNAS implements it from 26 on: both sides prove that they know the API key, and
@@ -44,7 +44,7 @@ export function beginScram(
   nonce = randomBytes(nonceBytes),
 ): ScramStart {
   if (!/^[^,=:]+$/.test(username)) {
-    throw new ProviderError('TRUENAS_KEY_REFUSED', 'The username in the Secret is none that TrueNAS could know.');
+    throw new TrueNasError('TRUENAS_KEY_REFUSED', 'The username in the Secret is none that TrueNAS could know.');
   }
   const bare = `n=${username}:${keyId},r=${nonce.toString('base64')}`;
   return { message: gs2Header + bare, clientFirstBare: bare, nonce, endPoint };
@@ -65,11 +65,11 @@ export async function answerScram(
   const [, joined = '', salt = '', schedule = ''] = /^r=([^,]+),s=([^,]+),i=([1-9]\d{0,8})$/.exec(serverFirst) ?? [];
   const both = Buffer.from(joined, 'base64');
   if (both.length !== 2 * nonceBytes || !both.subarray(0, nonceBytes).equals(nonce)) {
-    throw new ProviderError('TRUENAS_SERVER_UNPROVEN', 'Its challenge does not belong to our login.');
+    throw new TrueNasError('TRUENAS_SERVER_UNPROVEN', 'Its challenge does not belong to our login.');
   }
   const count = Number(schedule);
   if (count < iterationBounds.fewest || count > iterationBounds.most) {
-    throw new ProviderError('TRUENAS_SERVER_UNPROVEN', `Its challenge wants ${count} iterations.`);
+    throw new TrueNasError('TRUENAS_SERVER_UNPROVEN', `Its challenge wants ${count} iterations.`);
   }
   const salted = await derive(key.reveal(), Buffer.from(salt, 'base64'), count, 64, 'sha512');
   const clientKey = hmac(salted, 'Client Key');

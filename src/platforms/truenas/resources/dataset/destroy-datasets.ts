@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { done, fail, type StepOutcome } from '../../../../engine/step.ts';
-import { ProviderError } from '../../../../lib/errors.ts';
 import type { ChildDataset, Dataset } from '../../api/schema.ts';
 import { readTrueNasVersion } from '../../api/version.ts';
+import { TrueNasError } from '../../error-codes.ts';
 import { hasCode } from '../../errors.ts';
 import { isOwnDataset } from '../identity.ts';
 import { findDataset, type MachineScope, readAllVms, vmIdsUsing } from '../machine-scope.ts';
@@ -47,7 +47,7 @@ export async function destroyOwnDatasets(
   if (await isDeletionAnswerReliable(at)) return done();
   const left = await Promise.all([...names].map(async (id) => await findDataset(at, id)));
   const still = left.flatMap((dataset) => dataset?.id ?? []);
-  if (still.length > 0) throw new ProviderError('TRUENAS_BUSY', `${still.join(', ')}: still there.`);
+  if (still.length > 0) throw new TrueNasError('TRUENAS_BUSY', `${still.join(', ')}: still there.`);
   return done();
 }
 

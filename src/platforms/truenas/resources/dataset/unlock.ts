@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Drift } from '../../../../engine/observation.ts';
 import { type Facts, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
-import { ProviderError } from '../../../../lib/errors.ts';
+import type { ProviderError } from '../../../../lib/errors.ts';
 import type { SecretString } from '../../../../lib/secret-string.ts';
 import { type Dataset, UnlockResult } from '../../api/schema.ts';
 import { SystemInformer } from '../../cache/system-informer.ts';
+import { TrueNasError } from '../../error-codes.ts';
 import { hasCode } from '../../errors.ts';
 import { drift } from '../../observation/drift.ts';
 import { isOwnDataset } from '../identity.ts';
@@ -56,7 +57,7 @@ async function unlockDataset(system: MachineScope, id: string, key: SecretString
   const still = await findDataset(system, id);
   if (!still?.locked) return;
   const why = UnlockResult.safeParse(result).data?.failed[id]?.error ?? 'no reason given';
-  throw new ProviderError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${nas.host}, with our key: ${why}.`);
+  throw new TrueNasError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${nas.host}, with our key: ${why}.`);
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { NodeSpec, Owner } from '../../../../engine/node.ts';
 import type { Facts } from '../../../../engine/step.ts';
-import { ProviderError } from '../../../../lib/errors.ts';
 import { hashNames } from '../../../../lib/hash.ts';
 import { computeSchematicId } from '../../../../talos/image-factory/client.ts';
 import type { FileStat } from '../../api/schema.ts';
 import type { TrueNasConfig } from '../../config/config.ts';
+import { TrueNasError } from '../../error-codes.ts';
 import { type ImageRecord, parseImageRecord } from '../identity.ts';
 import { findFile, findOwnDataset, machineScopeOf, type TrueNasStepContext } from '../machine-scope.ts';
 
@@ -124,7 +124,7 @@ export function assertImageUnchanged(
 ): void {
   if (isSameFileVersion(noted, file)) return;
   const now = file ? `${file.size} bytes, changed at ${new Date(file.mtime * 1000).toISOString()}` : 'nothing';
-  throw new ProviderError(
+  throw new TrueNasError(
     'TRUENAS_IMAGE_CHANGED',
     `${path}: ${noted.bytes} bytes were put there, now there is ${now}. Dataset: ${dataset}.`,
   );

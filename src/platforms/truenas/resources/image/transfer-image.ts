@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { ProviderError } from '../../../../lib/errors.ts';
 import {
   checkImageSize,
   downloadImage,
@@ -8,6 +7,7 @@ import {
   isoUrl,
 } from '../../../../talos/image-factory/client.ts';
 import { upload } from '../../api/upload.ts';
+import { TrueNasError } from '../../error-codes.ts';
 import { type ImageRecord, imageRecordProperties, imageRecordRemoval, parseImageRecord } from '../identity.ts';
 import {
   ensureDataset,
@@ -46,7 +46,7 @@ export async function transferImage(
   const arrived = await copyImage(context, system, { url, path: image.path, progress });
   const promised = await findChecksum(url, { signal });
   if (promised !== undefined && promised !== arrived.sha256) {
-    throw new ProviderError(
+    throw new TrueNasError(
       'FACTORY_CHECKSUM_DIFFERS',
       `It promises ${promised}, and what came has ${arrived.sha256}: ${url}.`,
     );
@@ -72,7 +72,7 @@ async function copyImage(
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     const { bytes, body } = await downloadImage(url, { signal: reading.signal });
-    if (bytes === undefined) throw new ProviderError('FACTORY_FAILED', 'It does not say how long the boot image is.');
+    if (bytes === undefined) throw new TrueNasError('FACTORY_FAILED', 'It does not say how long the boot image is.');
     checkImageSize(bytes);
     const hash = createHash('sha256');
     let sent = 0;
@@ -108,7 +108,7 @@ async function* tapChunks(
 async function recordImage(system: MachineScope, { path, dataset }: CachedImage, sent: ImageRecord): Promise<void> {
   const found = await findFile(system, path);
   if (!found || found.size !== sent.bytes) {
-    throw new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: ${found?.size ?? 0} of ${sent.bytes} bytes arrived.`);
+    throw new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: ${found?.size ?? 0} of ${sent.bytes} bytes arrived.`);
   }
   await setUserProperties(system, dataset, imageRecordProperties(sent));
 }

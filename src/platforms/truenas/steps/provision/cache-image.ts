@@ -1,7 +1,7 @@
 import { done, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
-import { ProviderError } from '../../../../lib/errors.ts';
 import type { FileStat } from '../../api/schema.ts';
 import { SystemInformer } from '../../cache/system-informer.ts';
+import { TrueNasError } from '../../error-codes.ts';
 import { dataDisksOf, filesystemsOnOtherPools } from '../../resources/disk/data-disks.ts';
 import {
   type BackgroundTransfers,
@@ -94,7 +94,7 @@ function verifyImage(read: HashedFiles, { path }: CachedImage, { record, file }:
 function refetchImage(context: TrueNasStepContext, image: CachedImage, transfers: BackgroundTransfers): StepOutcome {
   const { path, dataset } = image;
   const returns = Number(context.facts['returns'] ?? 0);
-  if (returns >= maxReturns) throw new ProviderError('TRUENAS_IMAGE_CHANGED', `It is ${path}. Dataset: ${dataset}.`);
+  if (returns >= maxReturns) throw new TrueNasError('TRUENAS_IMAGE_CHANGED', `It is ${path}. Dataset: ${dataset}.`);
   context.log.warn({ image: path, returns: returns + 1 }, 'a boot image is not what was put there and is fetched anew');
   transfers.start(dataset, (signal, progress) => transferImage(context, image, signal, progress));
   return wait(1, `The boot image ${path} is not what was put there; it is fetched anew.`, { returns: returns + 1 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { done, type Step } from '../../../../engine/step.ts';
-import { ProviderError } from '../../../../lib/errors.ts';
+import { TrueNasError } from '../../error-codes.ts';
 import { getKnownVm, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
 import { memoryTableOf, waitForMemory } from './reserve-resources.ts';
 
@@ -27,7 +27,7 @@ export const poweredOn: Step<TrueNasStepContext> = {
         return done({ started: true });
       }
       default:
-        throw new ProviderError(
+        throw new TrueNasError(
           'TRUENAS_VM_BROKEN',
           `${vm.name} is in state ${vm.status.state}: see the log of libvirt on ${nas.host}.`,
         );

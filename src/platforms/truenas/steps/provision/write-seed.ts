@@ -1,6 +1,6 @@
 import { done, type Step } from '../../../../engine/step.ts';
-import { ProviderError } from '../../../../lib/errors.ts';
 import { upload } from '../../api/upload.ts';
+import { TrueNasError } from '../../error-codes.ts';
 import { dataDisksOf } from '../../resources/disk/data-disks.ts';
 import {
   findFile,
@@ -22,7 +22,7 @@ export const seedWritten: Step<TrueNasStepContext> = {
     const system = machineScopeOf(context);
     const hardware = toNodeHardware(context, system.identity, dataDisksOf(context));
     const [link] = hardware.links;
-    if (!link) throw new ProviderError('INTERNAL', 'A machine without a network card.');
+    if (!link) throw new TrueNasError('INTERNAL', 'A machine without a network card.');
     const machineConfig = await context.machineConfig(hardware);
     const seed = buildSeed({
       hostname: context.node.name,
@@ -50,7 +50,7 @@ export async function writeSeed(
   const { dataset } = system.identity;
   // Without the dataset TrueNAS would create a folder, which no call can delete.
   if (!(await findKnownDataset(system, dataset)))
-    throw new ProviderError('TRUENAS_NOT_FOUND', `The dataset ${dataset}.`);
+    throw new TrueNasError('TRUENAS_NOT_FOUND', `The dataset ${dataset}.`);
   const content = (async function* () {
     yield image;
   })();
