@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readProjectFile } from './source-tree.ts';
+import { ProjectCopy } from './toy-platform/copy-project.ts';
+
+const copy = new ProjectCopy();
+afterAll(() => copy.remove());
+
+/** A new platform is one folder, one entry of a list, and `npm run generate`. Nothing else of the project is changed. */
+describe('a copy of the project with one more platform', () => {
+  const patience = 240_000;
+  beforeAll(async () => {
+    copy.addPlatform('test/contracts/toy-platform/toy', 'toy', 'toy');
+    await copy.run('--import', 'tsx', 'test/setup/generate.ts');
+  }, patience);
+
+  test('has its section in the CRD and in the generated pages', () => {
+    const crd = 'config/crd/talos.clusters.openmcp.cloud_providerconfigs.yaml';
+    expect(copy.read(crd)).toMatch(/^ +toy:$/m);
+    expect(readProjectFile(crd)).not.toMatch(/^ +toy:$/m);
+    expect(copy.read('docs/reference/fields.md')).toContain('| `spec.toy.folder` |');
+    expect(copy.read('docs/reference/error-codes.md')).toContain('| `TOY_FOLDER_MISSING` |');
+    expect(copy.read('docs/reference/steps.md')).toContain('`folder-created` → `image-fetched`');
+  });
+
+  test('has no type errors', async () => {
+    await copy.run('node_modules/typescript/bin/tsc', '--noEmit');
+  });
+
+  test(
+    'serves a cluster on it, from nothing to ready and back to nothing',
+    async () => {
+      const seen = JSON.parse(await copy.run('--import', 'tsx', 'test/contracts/toy-platform/cluster-script.ts'));
+      expect(seen).toEqual({
+        machines: [{ platform: 'toy', phase: 'Ready' }],
+        made: 1,
+        left: { folders: 0, machines: 0 },
+        faults: [],
+      });
+    },
+    patience,
+  );
+});
