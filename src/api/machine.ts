@@ -26,7 +26,7 @@ const MachineSpecSchema = z
         uid: z.string().max(64).describe('UID of the Cluster: one that is made again under its name is another.'),
       })
       .describe('The Cluster that it belongs to.'),
-    platform: z.string().max(32).describe('Name of the platform, e.g. truenas.'),
+    platform: z.string().max(32).describe('Name of the platform: that of its section in the ProviderConfig.'),
     role: z.enum(['controlplane', 'worker']).describe('Role in the cluster.'),
     pool: z.string().max(16).describe('Worker pool, or cp for control planes.'),
     slot: z.int().min(0).max(9999).describe('Number within the pool.'),
@@ -35,7 +35,7 @@ const MachineSpecSchema = z
       .string()
       .max(32)
       .optional()
-      .describe('Place that it is made at, where the platform section names several: one of truenas.systems.'),
+      .describe('Failure domain that it is made in, where the platform section names several.'),
     talosVersion: z.string().max(20).describe('Talos version it was made with.'),
     kubernetesVersion: z.string().max(20).describe('Kubernetes version it was made with.'),
     endpoint: z

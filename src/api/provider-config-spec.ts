@@ -45,7 +45,7 @@ const Talos = z
       .max(512)
       .default('https://factory.talos.dev')
       .describe(
-        'Base URL of the image factory that boot images and installers come from. Over plain http anyone on the network path can change them; bare servers are then written only with hetznerRobot.image.sha256. Default: the public one, over https.',
+        'Base URL of the image factory that boot images and installers come from. Over plain http anyone on the network path can change them; bare servers are then written only with a checksum of the image in the platform section. Default: the public one, over https.',
       ),
     extensions: z
       .array(
@@ -253,14 +253,6 @@ function addressPoolRules() {
 
 const usesDhcp = "(has(self.network.addressAssignment) && self.network.addressAssignment == 'DHCP')";
 
-/** The rescue system of a server downloads the image itself, so an image served without TLS needs a known checksum. */
-const imageChecksumRule = {
-  rule: "!has(self.hetznerRobot) || self.talos.factoryUrl.startsWith('https:') || (has(self.hetznerRobot.image) && has(self.hetznerRobot.image.sha256))",
-  message:
-    'hetznerRobot.image.sha256 must say what the image has to be while talos.factoryUrl is one of http: use https, or give the checksum',
-  fieldPath: '.hetznerRobot',
-};
-
 const platformNames = platforms.map((platform) => platform.name);
 const platformSections = Object.fromEntries(
   platforms.map((platform) => [platform.name, platform.config.schema.optional()]),
@@ -295,7 +287,7 @@ const Spec = z
       },
       ...addressPoolRules(),
       requiredWhenRule(`!${usesDhcp}`, 'network.nameServers'),
-      imageChecksumRule,
+      ...platforms.flatMap((platform) => platform.config.specRules),
     ],
   });
 

@@ -12,7 +12,7 @@ export interface Addressing {
   readonly endpoint: 'virtual-address' | 'first-node' | ConfiguredHost;
 }
 
-/** A host with another owner, and the field that names it, e.g. `truenas.url`. */
+/** A host with another owner, and the path of the field that names it. */
 export interface ConfiguredHost {
   readonly field: string;
   /** Name or address, without a port and without brackets. */

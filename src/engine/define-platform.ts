@@ -51,6 +51,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
       credentialsRef: (section, failureDomain, facts) =>
         spec.config.credentialsRef(narrow.config(section, failureDomain, facts)),
       foreignHosts: (section) => spec.config.foreignHosts?.(parse(section)) ?? [],
+      specRules: spec.config.specRules ?? [],
     },
     sizes: (section) => spec.sizes(parse(section)),
     check: async (context) => withFieldPaths(await spec.check(narrow.context(context)), context),

@@ -1,6 +1,6 @@
 /** One problem of a ProviderConfig, or one thing that its platform lacks. */
 export interface Diagnostic {
-  /** Path below `spec`, e.g. `truenas.pool`. */
+  /** Path below `spec`, e.g. `network.prefix`. */
   readonly field: string;
   /** UpperCamelCase, stable. */
   readonly reason: string;

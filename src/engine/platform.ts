@@ -22,6 +22,16 @@ export interface PlatformConfig<C, S = C> {
   credentialsRef(config: C): string;
   /** Hosts with other owners that the section names: their addresses must not be given to nodes. Default: none. */
   foreignHosts?(section: S): readonly ConfiguredHost[];
+  /** Rules that relate the section to the rest of the spec. The API server evaluates them. Default: none. */
+  readonly specRules?: readonly SpecRule[];
+}
+
+/** A CEL rule on the whole spec of a ProviderConfig, which is `self`. It must hold without the section, too. */
+export interface SpecRule {
+  readonly rule: string;
+  readonly message: string;
+  /** The field to blame, e.g. `.network.gateway`. */
+  readonly fieldPath: string;
 }
 
 /** The members that every platform has: enough for clusters that are created, observed and deleted. */

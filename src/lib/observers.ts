@@ -2,7 +2,7 @@ import { ProviderError } from './errors.ts';
 
 /** A finished call to an external system. */
 export interface CompletedCall {
-  /** The kind of system that was called, e.g. `truenas` or `talos`, not a single instance. */
+  /** The kind of system that was called, e.g. `talos`, not a single instance. */
   readonly system: string;
   /** Name of the operation in that system's API. */
   readonly name: string;

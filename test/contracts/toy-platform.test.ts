@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readProjectFile } from './source-tree.ts';
+import { isTestFile, projectFiles, readProjectFile } from './source-tree.ts';
 import { ProjectCopy } from './toy-platform/copy-project.ts';
 
 const copy = new ProjectCopy();
@@ -39,4 +39,20 @@ describe('a copy of the project with one more platform', () => {
     },
     patience,
   );
+});
+
+/** Files outside of the folders of platforms that may name one of them. */
+const namesPlatforms = ['src/platforms/index.ts'];
+
+test('no file of the program outside of its folder names a platform', () => {
+  const isOwn = (path: string): boolean => /^src\/platforms\/[^/]+\//.test(path);
+  const shared = projectFiles.filter((path) => path.startsWith('src/') && !isOwn(path) && !isTestFile(path));
+  const naming = shared.filter((path) => /truenas|hetzner|robot/i.test(readProjectFile(path)));
+  expect(naming).toEqual(namesPlatforms);
+});
+
+test('the generators name no platform', () => {
+  const generators = projectFiles.filter((path) => /^test\/setup\/.*(generate|pages|tables?)[\w-]*\.ts$/.test(path));
+  expect(generators.length).toBeGreaterThan(5);
+  expect(generators.filter((path) => /truenas|hetzner|robot/i.test(readProjectFile(path)))).toEqual([]);
 });

@@ -1,10 +1,9 @@
 import { parseArgs } from 'node:util';
-
-const platforms = ['truenas', 'hetzner-robot'] as const;
+import { type DemoPlatform, demoScenarios } from './demo-scenarios.ts';
 
 export interface DemoArguments {
   /** The platform of the cluster's machines. */
-  readonly platform: (typeof platforms)[number];
+  readonly platform: DemoPlatform;
   /** Leave everything running until Ctrl-C. */
   readonly keep: boolean;
   /** An API server to use as the platform cluster instead of the simulated one. */
@@ -13,11 +12,13 @@ export interface DemoArguments {
   readonly apply: string | undefined;
 }
 
+const demoPlatforms = Object.keys(demoScenarios) as readonly DemoPlatform[];
+
 export const demoUsage = `npm run demo [-- FLAGS]
 
 Makes a Talos cluster on simulated machines with the shipped program, uses it, and takes it down again.
 
-  --platform NAME             truenas (virtual machines, the default) or hetzner-robot (bare servers)
+  --platform NAME             ${demoPlatforms.join(' or ')}; default: ${demoPlatforms[0]}
   --keep                      leave everything running until Ctrl-C, and say how to look around
   --platform-kubeconfig FILE  use this API server as the platform cluster
   --apply FILE                apply your own objects instead of config/samples
@@ -29,7 +30,7 @@ export function parseDemoArguments(words: readonly string[]): DemoArguments | 'h
   const { values } = parseArgs({
     args: [...words],
     options: {
-      platform: { type: 'string', default: 'truenas' },
+      platform: { type: 'string', default: String(demoPlatforms[0]) },
       keep: { type: 'boolean', default: false },
       'platform-kubeconfig': { type: 'string' },
       apply: { type: 'string' },
@@ -39,7 +40,7 @@ export function parseDemoArguments(words: readonly string[]): DemoArguments | 'h
     allowPositionals: false,
   });
   if (values.help) return 'help';
-  const platform = platforms.find((name) => name === values.platform);
-  if (!platform) throw new Error(`--platform: there is no ${values.platform}. Say ${platforms.join(' or ')}.`);
+  const platform = demoPlatforms.find((name) => name === values.platform);
+  if (!platform) throw new Error(`--platform: there is no ${values.platform}. Say ${demoPlatforms.join(' or ')}.`);
   return { platform, keep: values.keep, platformKubeconfig: values['platform-kubeconfig'], apply: values.apply };
 }

@@ -1,10 +1,7 @@
 import type { Machine } from '../../src/api/machine.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { RunningWorld } from '../world/world.ts';
-import type { DemoArguments } from './arguments.ts';
 import type { DemoContext } from './demo-context.ts';
-import { robotScenario } from './robot/robot-scenario.ts';
-import { truenasScenario } from './truenas-scenario.ts';
 
 /** The parts of the demo that differ between platforms. */
 export interface DemoScenario {
@@ -27,8 +24,3 @@ export interface DemoScenario {
   /** The remaining resources, in a sentence. */
   readonly remains: string;
 }
-
-export const demoScenarios: Readonly<Record<DemoArguments['platform'], DemoScenario>> = {
-  truenas: truenasScenario,
-  'hetzner-robot': robotScenario,
-};

@@ -9,7 +9,7 @@ import {
 } from './actions.ts';
 import type { DemoArguments } from './arguments.ts';
 import { type CleanupStack, startDemo } from './demo-context.ts';
-import { demoScenarios } from './demo-scenario.ts';
+import { demoScenarios } from './demo-scenarios.ts';
 import type { Screen } from './output/screen.ts';
 
 /** The whole demo. Waits for `untilInterrupted` if the user wants to keep it running. */

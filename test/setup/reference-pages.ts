@@ -23,6 +23,11 @@ interface ReferencePage {
   readonly render: () => string;
 }
 
+const platformLinks = platforms
+  .map(({ name }) => [name, name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)])
+  .map(([name, folder]) => `[\`${name}\`](../../src/platforms/${folder}/README.md)`)
+  .join(', ');
+
 const pages: Readonly<Record<string, ReferencePage>> = {
   flags: {
     title: 'Flags and environment variables',
@@ -58,7 +63,7 @@ const pages: Readonly<Record<string, ReferencePage>> = {
   reasons: {
     title: 'Reasons of conditions',
     about:
-      'All platforms share these reasons. Steps have further ones, which the pages of [TrueNAS](../platforms/truenas.md#what-conditions-mean) and [Hetzner Robot](../platforms/hetzner-robot.md#what-conditions-mean) list. What to do about each: [troubleshooting](../troubleshoot.md).',
+      'All platforms share these reasons. Steps have further ones, which the page of each platform lists. What to do about each: [troubleshooting](../troubleshoot.md).',
     render: () =>
       formatTable(
         ['Reason', 'Meaning'],
@@ -76,8 +81,7 @@ const pages: Readonly<Record<string, ReferencePage>> = {
   },
   steps: {
     title: 'Steps of Machines',
-    about:
-      'In the order in which they run. The README of each platform describes its steps: [TrueNAS](../../src/platforms/truenas/README.md), [Hetzner Robot](../../src/platforms/hetzner-robot/README.md).',
+    about: `In the order in which they run. The README of each platform describes its steps: ${platformLinks}.`,
     render: () => formatTable(['Platform', 'List', 'Steps'], stepRows()),
   },
   metrics: {

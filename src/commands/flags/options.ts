@@ -133,7 +133,7 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
       '--account <SECRET>',
       "Name of the Secret with username and password of the webservice user, in the provider's own namespace.",
     ),
-    text('--url <URL>', 'Address of the webservice. Left out: that of Hetzner.'),
+    text('--url <URL>', 'Address of the webservice. Left out: the public one of the platform.'),
     text(
       '--ca-file <PATH>',
       'File with the certificates (PEM) to trust for the webservice. Left out: the public ones.',

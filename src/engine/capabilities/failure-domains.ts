@@ -13,7 +13,7 @@ export interface FailureDomains<S, C> {
    * longer has this failure domain.
    */
   at(section: S, failureDomain: string | undefined, facts: Facts): C;
-  /** The path of its field in the section as users write it, e.g. `truenas.systems[1].pool`. */
+  /** The path of its field in the section as users write it, with the entry of its list. */
   fieldAt(section: S, failureDomain: string | undefined, field: string): string;
 }
 

@@ -6,6 +6,7 @@ import {
   sizeNameSchema,
   sizesSchema,
 } from '../../engine/config-schemas.ts';
+import type { SpecRule } from '../../engine/platform.ts';
 import { defaultRobotUrl } from './api/connect.ts';
 
 const webserviceUrl = z
@@ -121,3 +122,11 @@ export function endpointModeOf({
   if (failoverAddress !== undefined) return 'failover';
   return vswitch ? 'virtual-address' : 'first-node';
 }
+
+/** The rescue system of a server downloads the image itself, so an image served without TLS needs a known checksum. */
+export const imageChecksumRule: SpecRule = {
+  rule: "!has(self.hetznerRobot) || self.talos.factoryUrl.startsWith('https:') || (has(self.hetznerRobot.image) && has(self.hetznerRobot.image.sha256))",
+  message:
+    'hetznerRobot.image.sha256 must say what the image has to be while talos.factoryUrl is one of http: use https, or give the checksum',
+  fieldPath: '.hetznerRobot',
+};

@@ -1,6 +1,6 @@
 import { definePlatform } from '../../engine/define-platform.ts';
 import type { Platform } from '../../engine/platform.ts';
-import { endpointModeOf, RobotConfig } from './config.ts';
+import { endpointModeOf, imageChecksumRule, RobotConfig } from './config.ts';
 import { failOverEndpoint } from './endpoint-failover.ts';
 import { robotErrorCodes } from './error-codes.ts';
 import { inventory } from './hosts/inventory.ts';
@@ -19,6 +19,7 @@ export const hetznerRobot: Platform = definePlatform({
   config: {
     schema: RobotConfig,
     credentialsRef: (config) => config.credentialsRef.name,
+    specRules: [imageChecksumRule],
     foreignHosts: (config) => [
       { field: 'hetznerRobot.url', host: new URL(config.url).hostname.replace(/^\[(.*)\]$/, '$1') },
     ],
