@@ -108,7 +108,8 @@ function explainUnknownFlag(command: Command, message: string): string {
   const owners = commandNames.filter((name) =>
     commandOptions[name].some(({ long, short }) => flag === long || flag === short),
   );
-  const [suggestion = ''] = /\(Did .*\)/.exec(message) ?? [];
+  const at = message.indexOf('(Did you mean');
+  const suggestion = at === -1 ? '' : message.slice(at);
   if (owners.length === 0) return ['There is no flag', `${flag}.`, suggestion, 'See --help.'].filter(Boolean).join(' ');
   if (command.parent) return `${command.name()} has no flag ${flag}; it belongs to ${owners.join(' and ')}.`;
   return `Put ${flag} after the command: ${owners.join(' or ')}. See --help.`;

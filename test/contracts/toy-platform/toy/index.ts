@@ -1,7 +1,7 @@
 import { definePlatform } from '../../engine/define-platform.ts';
 import type { Platform } from '../../engine/platform.ts';
 import { ToyConfig } from './config.ts';
-import { toyErrorCodes } from './errors.ts';
+import { toyErrorCodes } from './error-codes.ts';
 import { assertParentFolder } from './machine-folder.ts';
 import { observe, provision, release } from './steps.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StepContext } from '../../engine/contexts.ts';
 import type { ToyConfig } from './config.ts';
-import { ToyError } from './errors.ts';
+import { ToyError } from './error-codes.ts';
 
 export type ToyStepContext = StepContext<ToyConfig>;
 type MachineOwner = Pick<ToyStepContext, 'config' | 'owner'>;
