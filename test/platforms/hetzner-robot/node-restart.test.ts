@@ -41,8 +41,8 @@ async function newNode() {
 
 /** Arms a boot, as another manager of the account does. */
 function armByOthers(number: number, kind: BootConfigKind): BootActivation {
-  const common = { system: 'linux', arch: 64, lang: null, hostname: null, keys: [], password: 'of-others' } as const;
-  const activation = { ...common, kind, at: worldSeconds(fixture.room.robot) };
+  const at = worldSeconds(fixture.room.robot);
+  const activation = { kind, system: 'linux', keys: [], password: 'of-others', at };
   fixture.room.server(number).activation = activation;
   return activation;
 }

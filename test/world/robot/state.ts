@@ -3,7 +3,6 @@ import type { CallInterceptor } from '../faults/call-interceptor.ts';
 import type { ScaledClock } from '../scaled-clock.ts';
 import type { BareMetalMachine } from './machine/bare-metal-machine.ts';
 import type { Delays, RobotBehaviour } from './setup/seed.ts';
-import type { FirewallRules } from './webservice/endpoints/firewall-rules.ts';
 
 /** The shared state of the simulator. */
 export interface RobotState {
@@ -45,10 +44,7 @@ export interface AccountState {
   /** By fingerprint. */
   readonly keys: Map<string, StoredSshKey>;
   readonly vswitches: Map<number, VSwitchState>;
-  readonly templates: Map<number, FirewallTemplate>;
   readonly failovers: Map<string, FailoverState>;
-  /** Reverse DNS, by address. */
-  readonly pointers: Map<string, string>;
   /** Simulated seconds of each call of the last hour, by bucket. */
   readonly spent: Map<string, number[]>;
   /** All calls that reached the account, by bucket. */
@@ -88,26 +84,6 @@ export interface FailoverState {
   locked: boolean;
 }
 
-export interface FirewallTemplate {
-  readonly id: number;
-  name: string;
-  filterIpv6: boolean;
-  whitelistHos: boolean;
-  isDefault: boolean;
-  rules: FirewallRules;
-}
-
-export interface FirewallState {
-  status: 'active' | 'disabled';
-  /** The switch is being configured. */
-  isApplying: boolean;
-  filterIpv6: boolean;
-  whitelistHos: boolean;
-  rules: FirewallRules;
-  /** The last call was a DELETE: rules are shown as an object. */
-  isCleared: boolean;
-}
-
 export const bootConfigKinds = ['rescue', 'linux', 'vnc', 'windows', 'plesk', 'cpanel'] as const;
 /** The configurations for the next network boot. All except rescue install a system and erase disks. */
 export type BootConfigKind = (typeof bootConfigKinds)[number];
@@ -117,37 +93,10 @@ export interface BootActivation {
   readonly kind: BootConfigKind;
   /** `os` or `dist`. */
   readonly system: string;
-  readonly arch: number;
-  readonly lang: string | null;
-  readonly hostname: string | null;
   readonly password: string | null;
   readonly keys: readonly StoredSshKey[];
   /** Simulated seconds. */
   readonly at: number;
-}
-
-/** An address of an account, the main one or another. */
-export interface IpState {
-  readonly ip: string;
-  readonly isMain: boolean;
-  separateMac: string | null;
-  readonly traffic: TrafficWarnings;
-}
-
-/** Thresholds: MB, MB, GB. */
-export interface TrafficWarnings {
-  warnings: boolean;
-  hourly: number;
-  daily: number;
-  monthly: number;
-}
-
-export interface SubnetState {
-  readonly ip: string;
-  readonly mask: number;
-  readonly gateway: string;
-  readonly failover: boolean;
-  readonly traffic: TrafficWarnings;
 }
 
 export const resetTypes = ['sw', 'hw', 'power', 'power_long', 'man'] as const;
@@ -169,19 +118,16 @@ export interface ServerState {
   readonly gateway: string;
   readonly prefix: number;
   readonly ipv6Net: string;
-  readonly ips: IpState[];
-  readonly subnets: SubnetState[];
+  /** Main IPv4 addresses and others. */
+  readonly ips: readonly string[];
   /** The `rescue` field of the server object; it is not reliable. */
   readonly saysRescue: boolean;
   readonly offers: readonly BootConfigKind[];
   readonly resets: readonly ServerResetType[];
-  readonly hasWakeOnLan: boolean;
   readonly tellsOperatingStatus: boolean;
-  /** Null: this product has none. */
-  readonly firewall: FirewallState | null;
   /** At most one. */
   activation: BootActivation | undefined;
-  readonly lastActivations: Map<BootConfigKind, BootActivation>;
+  lastRescue: BootActivation | undefined;
   /** A manual reset by a technician is pending. */
   manualResetOpen: boolean;
   readonly machine: BareMetalMachine;

@@ -5,7 +5,7 @@ import { type BootTarget, selectBootTarget } from './boot-order.ts';
 import { DiskChangeMonitor } from './disk-change-monitor.ts';
 import { eraseServerDisk } from './erase-disk.ts';
 import type { MachineContext, PowerAction, RunningSystem } from './machine-context.ts';
-import { startLinuxSystem, startRescueSystem, startSilentSystem, startTalosSystem } from './running-systems.ts';
+import { startLinuxSystem, startRescueSystem, startTalosSystem } from './running-systems.ts';
 
 /** The phase of a machine. `nothing`: it is on, and found nothing to boot. */
 export type MachinePhase =
@@ -14,7 +14,6 @@ export type MachinePhase =
   | 'network'
   | 'loading'
   | 'rescue'
-  | 'vkvm'
   | 'installing'
   | 'linux'
   | 'talos'
@@ -211,7 +210,6 @@ export class BareMetalMachine {
       board.lostRescues -= 1;
       throw new Error('the rescue system does not come up');
     }
-    if (activation.system.startsWith('vkvm')) return await this.#occupied('vkvm', () => startSilentSystem(this.box));
     return await this.#occupied('rescue', () => startRescueSystem(this.box, activation));
   }
 

@@ -74,7 +74,8 @@ describe('an armed configuration other than rescue', () => {
     const disks = [{ serial: 'S1' }, { serial: 'S2', sizeBytes: 1_000_000, content: { kind: 'ceph' } }];
     const world = await enter(seedWithOneServer({ disks }));
     const [, ceph] = world.room.server(7).machine.box.hardware.disks;
-    await world.ask('POST /boot/7/linux', { form: 'dist=Debian+12+base&lang=en' });
+    const activation = { kind: 'linux', system: 'Debian 12 base', password: null, keys: [], at: 0 } as const;
+    world.room.server(7).activation = activation;
     expect(world.room.writes()).toEqual([]);
     expect(readRecordedContent(ceph?.path ?? '')).toEqual({ kind: 'ceph' });
     await requestReset(world);

@@ -45,7 +45,7 @@ async function tryNetwork(
   }
   await sleep(box.delays.networkSeconds);
   // Other NICs are not connected to the provider's network.
-  if (nic !== box.hardware.nics[0] || box.isNetworkCut()) return undefined;
+  if (nic !== box.hardware.nics[0]) return undefined;
   const activation = box.takeArmed();
   return activation && { kind: 'network', activation };
 }

@@ -34,8 +34,6 @@ export interface MachineContext {
   readonly onWrite: (write: DiskWrite) => void;
   /** A network boot takes the armed configuration. */
   takeArmed(): BootActivation | undefined;
-  /** The firewall on the switch blocks the network boot. */
-  isNetworkCut(): boolean;
 }
 
 /** How a boot ends. */

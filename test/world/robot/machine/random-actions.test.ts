@@ -9,7 +9,7 @@ afterEach(closeAll);
 
 const address = '127.42.60.11';
 const Action = fc.oneof(
-  fc.constantFrom('arm', 'disarm', 'wol', 'hang', 'hang board', 'cycle', 'os reboots', 'os goes off'),
+  fc.constantFrom('arm', 'disarm', 'on', 'hang', 'hang board', 'cycle', 'os reboots', 'os goes off'),
   fc.constantFrom('hw', 'sw', 'power', 'power_long'),
   fc.integer({ min: 0, max: 200 }),
 );
@@ -19,7 +19,7 @@ async function perform({ room, clock, software }: RobotFixture, act: Action): Pr
   const server = room.server(7);
   const { machine } = server;
   if (typeof act === 'number') return await clock.pass(act);
-  const common = { kind: 'rescue', system: 'linux', arch: 64, lang: null, hostname: null, keys: [] } as const;
+  const common = { kind: 'rescue', system: 'linux', keys: [] } as const;
   const activation: BootActivation = {
     ...common,
     password: `p${worldSeconds(room.robot)}`,
@@ -32,7 +32,7 @@ async function perform({ room, clock, software }: RobotFixture, act: Action): Pr
     disarm: () => {
       server.activation = undefined;
     },
-    wol: () => machine.switchOn(),
+    on: () => machine.switchOn(),
     hang: () => machine.hang(),
     'hang board': () => machine.hang('board'),
     cycle: () => machine.powerCycle(),

@@ -127,31 +127,6 @@ describe('rescue', () => {
     await bootIntoRescue(world);
   });
 
-  it('is blocked by a firewall without the option for Hetzner services', async () => {
-    const world = await enter(seedWithOneServer());
-    const { ask, clock } = world;
-    const ssh =
-      'rules[input][0][ip_version]=ipv4&rules[input][0][dst_port]=22&rules[input][0][protocol]=tcp&rules[input][0][action]=accept';
-    await ask('POST /firewall/7', { form: `status=active&whitelist_hos=false&${ssh}` });
-    await clock.pass(25);
-    await armBootConfig(world);
-    await requestReset(world);
-    await clock.pass(300);
-    expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['nothing', true]);
-    await ask('POST /firewall/7', { form: `status=active&whitelist_hos=true&${ssh}` });
-    await requestReset(world);
-    await clock.pass(300);
-    expect(phaseOf(world)).toBe('rescue');
-  });
-
-  it('vkvm is a system without a login', async () => {
-    const world = await enter(seedWithOneServer());
-    await armBootConfig(world, 'os=vkvm');
-    await requestReset(world);
-    await world.clock.pass(300);
-    expect([phaseOf(world), world.software.running.size]).toEqual(['vkvm', 0]);
-  });
-
   it('has another boot id each time', async () => {
     const world = await enter(seedWithOneServer());
     await bootIntoRescue(world);

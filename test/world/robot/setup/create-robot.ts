@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import type { SimulatorOptions } from '../../simulator.ts';
 import type { DiskWrite } from '../hardware.ts';
 import { BareMetalMachine } from '../machine/bare-metal-machine.ts';
-import { blocksNetworkBoot } from '../machine/network-boot-block.ts';
 import type { ServerSoftware } from '../machine/software.ts';
-import type { AccountState, FirewallState, IpState, RobotState, ServerState, SubnetState } from '../state.ts';
+import type { AccountState, RobotState, ServerState } from '../state.ts';
 import { consumeActivation } from '../webservice/boot-activation.ts';
-import { noFirewallRules } from '../webservice/endpoints/firewall-rules.ts';
 import { createStoredSshKey } from '../webservice/endpoints/keys.ts';
 import { buildHardware } from './build-hardware.ts';
 import type { AccountSeed, RobotSeed, ServerSeed } from './seed.ts';
@@ -54,8 +52,7 @@ const createAccount = ({ user, password, keys }: AccountSeed, now: Date): Accoun
       return [key.fingerprint, key];
     }),
   ),
-  ...{ vswitches: new Map(), templates: new Map(), failovers: new Map(), pointers: new Map() },
-  ...{ spent: new Map(), calls: new Map() },
+  ...{ vswitches: new Map(), failovers: new Map(), spent: new Map(), calls: new Map() },
 });
 
 function createServer(ground: RobotSetup, robot: RobotState, seed: ServerSeed, index: number): ServerState {
@@ -68,18 +65,14 @@ function createServer(ground: RobotSetup, robot: RobotState, seed: ServerSeed, i
     ...{ number: seed.number, account, address, gateway, ipv6Net },
     ...{ name: seed.name, product: seed.product, dc: seed.dc, traffic: seed.traffic, prefix: seed.prefix },
     ...{ status: seed.status, cancelled: seed.cancelled, paidUntil: seed.paidUntil },
-    ips: ipsOf(address, seed.extraIps),
-    subnets: [toSubnet(ipv6Net)],
+    ips: [...(address === null ? [] : [address]), ...seed.extraIps],
     ...{ saysRescue: seed.saysRescue, offers: seed.offers, resets: seed.resets },
-    hasWakeOnLan: seed.wakeOnLan,
     tellsOperatingStatus: seed.tellsOperatingStatus,
-    firewall: seed.firewall ? newFirewall() : null,
-    ...{ activation: undefined, lastActivations: new Map(), manualResetOpen: false },
+    ...{ activation: undefined, lastRescue: undefined, manualResetOpen: false },
     machine: new BareMetalMachine({
       ...machineContextOf(ground, robot, seed),
       ...{ address, prefix: seed.prefix, gateway },
       takeArmed: () => consumeActivation(robot, server),
-      isNetworkCut: () => blocksNetworkBoot(server.firewall),
     }),
   };
   return server;
@@ -103,30 +96,6 @@ function machineContextOf(
     onWrite: (write: DiskWrite) => void ledger.push(write),
   };
 }
-
-const noWarnings = () => ({ warnings: false, hourly: 200, daily: 2000, monthly: 20 });
-
-const ipsOf = (main: string | null, extra: readonly string[]): IpState[] => [
-  ...(main === null ? [] : [{ ip: main, isMain: true, separateMac: null, traffic: noWarnings() }]),
-  ...extra.map((ip) => ({ ip, isMain: false, separateMac: null, traffic: noWarnings() })),
-];
-
-const toSubnet = (ip: string): SubnetState => ({
-  ip,
-  mask: 64,
-  gateway: 'fe80::1',
-  failover: false,
-  traffic: noWarnings(),
-});
-
-const newFirewall = (): FirewallState => ({
-  status: 'disabled',
-  isApplying: false,
-  filterIpv6: false,
-  whitelistHos: true,
-  rules: noFirewallRules,
-  isCleared: false,
-});
 
 /** The objects that connect servers and account: vSwitches and failover addresses. */
 function addVSwitchesAndFailovers(

@@ -23,7 +23,6 @@ export const Delays = z.strictObject({
   /** A manual reset. */
   technicianSeconds: z.number().nonnegative().default(1800),
   vswitchSeconds: z.number().nonnegative().default(30),
-  firewallSeconds: z.number().nonnegative().default(25),
   failoverSeconds: z.number().nonnegative().default(50),
 });
 export type Delays = z.infer<typeof Delays>;
@@ -71,9 +70,7 @@ const ServerSeed = z.strictObject({
   saysRescue: z.boolean().default(true),
   offers: z.array(z.enum(bootConfigKinds)).default(['rescue', 'linux', 'vnc']),
   resets: z.array(z.enum(resetTypes)).default(['power', 'power_long', 'hw', 'man']),
-  wakeOnLan: z.boolean().default(true),
   tellsOperatingStatus: z.boolean().default(true),
-  firewall: z.boolean().default(true),
   power: z.enum(['on', 'off']).default('on'),
   cpu: z
     .strictObject({ model: z.string(), threads: z.int().positive() })

@@ -1,4 +1,3 @@
-import { isIPv4 } from 'node:net';
 import type { AccountState, RobotState, ServerState } from '../state.ts';
 import { notFoundRobotError } from './errors.ts';
 import type { FormArray } from './php-form.ts';
@@ -39,14 +38,9 @@ export const emptyReply: EndpointReply = { status: 200 };
 export const serversOf = (robot: RobotState, account: AccountState): ServerState[] =>
   [...robot.servers.values()].filter((one) => one.account === account).sort((a, b) => a.number - b.number);
 
-/**
- * The server with the identifier `word`: its number, or its main address (deprecated). Servers of other accounts do not
- * exist.
- */
+/** The server with this number. Servers of other accounts do not exist. */
 export function findServerByWord(robot: RobotState, account: AccountState, word: string): ServerState | undefined {
-  const mine = serversOf(robot, account);
-  if (isIPv4(word)) return mine.find(({ address }) => address === word);
-  return /^\d+$/.test(word) ? mine.find(({ number }) => number === Number(word)) : undefined;
+  return serversOf(robot, account).find(({ number }) => String(number) === word);
 }
 
 /** The server in the path. */

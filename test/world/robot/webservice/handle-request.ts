@@ -62,8 +62,6 @@ async function callEndpoint(
   const ask: WebserviceRequest = { robot, account, params, query: url.searchParams, form: parseForm(body), from };
   if (endpoint) return await endpoint.handle(ask);
   if (/^\/order(?:\/|$)/.test(url.pathname)) return rejectOrder(ask, method, url.pathname);
-  // Clients test their credentials at this path; the real response is undocumented.
-  if (url.pathname === '/' && method === 'GET') return { status: 200, body: {} };
   throw notFoundRobotError();
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formArrays, formText, formTexts, parseForm } from './php-form.ts';
+import { formText, formTexts, parseForm } from './php-form.ts';
 
 describe('forms are parsed like in PHP', () => {
   it.each([
@@ -16,17 +16,6 @@ describe('forms are parsed like in PHP', () => {
     ['nothing', '', []],
   ])('a list: %s', (_, form, expected) => {
     expect(formTexts(parseForm(form), 'k')).toEqual(expected);
-  });
-
-  it('nests, as firewall rules do', () => {
-    const form = parseForm('rules[input][0][action]=accept&rules%5Binput%5D%5B1%5D%5Bdst_port%5D=6443&rules[output]=x');
-    const rules = form['rules'];
-    if (typeof rules !== 'object') throw new Error('no rules');
-    expect(formArrays(rules['input']).map((rule) => ({ ...rule }))).toEqual([
-      { action: 'accept' },
-      { dst_port: '6443' },
-    ]);
-    expect(formArrays(rules['output'])).toEqual([]);
   });
 
   it('an array is not a string', () => {

@@ -36,12 +36,6 @@ export function formTexts(form: FormArray, name: string): string[] {
   return Object.values(value).filter((one) => typeof one === 'string');
 }
 
-/** A list of arrays, e.g. `rules[input][0][action]`. */
-export function formArrays(value: FormValue | undefined): FormArray[] {
-  if (value === undefined || typeof value === 'string') return [];
-  return Object.values(value).filter((one) => typeof one !== 'string');
-}
-
 const newArray = (): FormArray => Object.create(null) as FormArray;
 
 function put(target: FormArray, [step = '', ...rest]: readonly string[], value: string): void {

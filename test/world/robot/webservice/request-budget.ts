@@ -4,22 +4,15 @@ import { RobotError } from './errors.ts';
 
 const hourSeconds = 3600;
 
-/**
- * Requests per hour and account (Robot webservice documentation). PUT uses the budget of POST unless it has its own.
- */
+/** Requests per hour and account (Robot webservice documentation). */
 const documentedLimits = {
   server: { GET: 200, POST: 200 },
   cancellation: { GET: 200, POST: 200, DELETE: 200 },
   ip: { GET: 5000, POST: 5000 },
-  mac: { GET: 5000, PUT: 10, DELETE: 10 },
   reset: { GET: 500, POST: 50 },
-  failover: { GET: 100, POST: 50, DELETE: 50 },
-  wol: { GET: 500, POST: 10 },
+  failover: { GET: 100, POST: 50 },
   boot: { GET: 500, POST: 500, DELETE: 500 },
-  rdns: { GET: 500, POST: 500, DELETE: 500 },
-  traffic: { POST: 200 },
   key: { GET: 500, POST: 200, DELETE: 200 },
-  firewall: { GET: 500, POST: 500, DELETE: 500 },
   vswitch: { GET: 500, POST: 100, DELETE: 100 },
 } as const;
 
@@ -29,9 +22,8 @@ export type BudgetGroup = keyof typeof documentedLimits;
 /** Takes one request from the account's budget, or refuses: 403, not 429. A refused request costs nothing. */
 export function spendRequest(robot: RobotState, account: AccountState, group: BudgetGroup, method: string): void {
   const limits: Readonly<Record<string, number>> = documentedLimits[group];
-  const counted = method === 'PUT' && limits['PUT'] === undefined ? 'POST' : method;
-  const bucket = `${counted} /${group}`;
-  const limit = robot.limits[bucket] ?? limits[counted] ?? Number.POSITIVE_INFINITY;
+  const bucket = `${method} /${group}`;
+  const limit = robot.limits[bucket] ?? limits[method] ?? Number.POSITIVE_INFINITY;
   const now = worldSeconds(robot);
   const recent = (account.spent.get(bucket) ?? []).filter((at) => now - at < hourSeconds);
   account.spent.set(bucket, recent);

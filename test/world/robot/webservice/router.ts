@@ -2,16 +2,11 @@ import type { RobotEndpoint } from './endpoint.ts';
 import { addressEndpoints } from './endpoints/addresses.ts';
 import { bootEndpoints } from './endpoints/boot.ts';
 import { failoverEndpoints } from './endpoints/failover.ts';
-import { firewallEndpoints } from './endpoints/firewall.ts';
-import { firewallTemplateEndpoints } from './endpoints/firewall-templates.ts';
 import { forbiddenEndpoints } from './endpoints/forbidden.ts';
 import { keyEndpoints } from './endpoints/keys.ts';
-import { rdnsEndpoints } from './endpoints/rdns.ts';
 import { resetEndpoints } from './endpoints/resets.ts';
 import { serverEndpoints } from './endpoints/servers.ts';
-import { trafficEndpoints } from './endpoints/traffic.ts';
 import { vswitchEndpoints } from './endpoints/vswitch.ts';
-import { wolEndpoints } from './endpoints/wol.ts';
 
 /** The endpoints of the webservice. The first match is used. */
 const endpoints: readonly RobotEndpoint[] = [
@@ -21,12 +16,7 @@ const endpoints: readonly RobotEndpoint[] = [
   ...resetEndpoints,
   ...bootEndpoints,
   ...keyEndpoints,
-  ...wolEndpoints,
-  ...rdnsEndpoints,
-  ...trafficEndpoints,
   ...failoverEndpoints,
-  ...firewallTemplateEndpoints,
-  ...firewallEndpoints,
   ...vswitchEndpoints,
 ];
 
@@ -38,19 +28,15 @@ export interface MatchedRoute {
   readonly params: Readonly<Record<string, string>>;
   /** The name of the call at the interceptor. */
   readonly name: string;
-  readonly isYaml: boolean;
 }
 
-/** Finds the endpoint. `.yaml` after the path requests the answer in YAML. */
 export function findRobotRoute(method: string, path: string): MatchedRoute {
-  const isYaml = path.endsWith('.yaml');
-  const plain = (isYaml ? path.slice(0, -'.yaml'.length) : path).replace(/(?<=.)\/$/, '');
-  const words = plain.split('/').map(decode);
+  const words = path.split('/').map(decode);
   for (const { endpoint, steps } of table) {
     const params = endpoint.method === method ? matchSteps(steps, words) : undefined;
-    if (params) return { endpoint, params, name: `${method} ${endpoint.path}`, isYaml };
+    if (params) return { endpoint, params, name: `${method} ${endpoint.path}` };
   }
-  return { endpoint: undefined, params: {}, name: `${method} ${plain}`, isYaml };
+  return { endpoint: undefined, params: {}, name: `${method} ${path}` };
 }
 
 function matchSteps(steps: readonly string[], words: readonly string[]): Record<string, string> | undefined {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { stringify } from 'yaml';
 import { applyFaultAfterCall, applyFaultBeforeCall } from '../../faults/apply-fault.ts';
 import type { CertificatePair } from '../../kube/auth/certificates.ts';
 import { type RobotState, robotSimulatorName } from '../state.ts';
@@ -54,17 +53,16 @@ async function serve(robot: RobotState, request: IncomingMessage, response: Serv
   if (await applyFaultBeforeCall(fault, robot.signal)) return void request.socket.destroy();
   const reply = await handleRobotRequest(robot, { request, url, body, from, route }, fault);
   if (await applyFaultAfterCall(fault, robot.signal)) return void request.socket.destroy();
-  send(response, reply, route.isYaml);
+  send(response, reply);
 }
 
-function send(response: ServerResponse, { status, body, headers = {} }: WireReply, isYaml: boolean): void {
-  const type = isYaml ? 'application/x-yaml' : 'application/json';
+function send(response: ServerResponse, { status, body, headers = {} }: WireReply): void {
   if (body === undefined) {
     response.writeHead(status, { 'content-type': 'text/html', 'content-length': '0', ...headers }).end();
     return;
   }
-  const text = typeof body === 'string' ? body : isYaml ? stringify(body) : JSON.stringify(body);
-  response.writeHead(status, { 'content-type': type, ...headers }).end(text);
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
 }
 
 function start(server: Server, host: string, port: number): Promise<void> {

@@ -1,51 +1,25 @@
 import { randomInt } from 'node:crypto';
-import type { AccountState, BootConfigKind, ServerState, StoredSshKey } from '../../state.ts';
+import type { AccountState, ServerState, StoredSshKey } from '../../state.ts';
 import { worldSeconds } from '../../world-time.ts';
 import { currentActivation } from '../boot-activation.ts';
 import type { WebserviceRequest } from '../endpoint.ts';
 import { conflictRobotError, invalidInputError } from '../errors.ts';
 import { type FormArray, formText, formTexts } from '../php-form.ts';
-import { bootKindDescriptions, rescueKeyboards } from './boot-kinds.ts';
 
-/** Arms one configuration for the next network boot. At most one can be armed. Arming reboots nothing. */
-export function armBoot(ask: WebserviceRequest, server: ServerState, kind: BootConfigKind): void {
-  const { robot, form, account } = ask;
-  const { systemField, langs, takesKeys, takesHostname } = bootKindDescriptions[kind];
-  checkForm(form, kind);
-  const keys = takesKeys ? keysOfForm(account, form) : [];
+/** Arms rescue for the next network boot. At most one configuration can be armed. Arming reboots nothing. */
+export function armRescue({ robot, form, account }: WebserviceRequest, server: ServerState): void {
+  const system = formText(form, 'os') ?? '';
+  if (system === '') throw invalidInputError({ missing: ['os'] });
+  // The other systems that Robot offers are not simulated.
+  if (system !== 'linux') throw invalidInputError({ invalid: ['os'] });
+  const keys = keysOfForm(account, form);
   if (currentActivation(robot, server) && robot.behaviour.armingWhileArmed === 'refuse') {
     throw conflictRobotError('BOOT_ALREADY_ENABLED', 'a boot configuration is active already');
   }
   const hasNoPassword = keys.length > 0 && !robot.behaviour.passwordBesideKeys;
-  server.activation = {
-    kind,
-    system: formText(form, systemField) ?? '',
-    arch: Number(formText(form, 'arch') ?? 64),
-    lang: formText(form, 'lang') ?? langs?.[0] ?? null,
-    hostname: takesHostname ? (formText(form, 'hostname') ?? null) : null,
-    password: hasNoPassword ? null : newPassword(),
-    keys,
-    at: worldSeconds(robot),
-  };
-  server.lastActivations.set(kind, server.activation);
-}
-
-function checkForm(form: FormArray, kind: BootConfigKind): void {
-  const { systemField, systems, langs, takesHostname } = bootKindDescriptions[kind];
-  const required = [systemField, ...(langs ? ['lang'] : []), ...(takesHostname ? ['hostname'] : [])];
-  const missing = required.filter((name) => (formText(form, name) ?? '') === '');
-  if (missing.length > 0) throw invalidInputError({ missing });
-  const allowed: Record<string, readonly string[]> = {
-    [systemField]: systems,
-    arch: ['64', '32'],
-    ...(langs && { lang: langs }),
-    ...(kind === 'rescue' && { keyboard: rescueKeyboards }),
-  };
-  const invalid = Object.entries(allowed).flatMap(([name, values]) => {
-    const value = formText(form, name);
-    return value === undefined || values.includes(value) ? [] : [name];
-  });
-  if (invalid.length > 0) throw invalidInputError({ invalid });
+  const password = hasNoPassword ? null : newPassword();
+  server.activation = { kind: 'rescue', system, password, keys, at: worldSeconds(robot) };
+  server.lastRescue = server.activation;
 }
 
 /** Keys are given by the fingerprints of stored keys; other keys are refused. */

@@ -14,101 +14,95 @@ import {
   type WebserviceRequest,
 } from '../endpoint.ts';
 import { notFoundRobotError } from '../errors.ts';
-import { armBoot } from './arm-boot.ts';
-import { bootKindDescriptions } from './boot-kinds.ts';
+import { armRescue } from './arm-boot.ts';
 import { describeKeyBriefly } from './keys.ts';
 
-/** One configuration as shown: the available values while it is inactive, the chosen ones while it is active. */
-function describe(
-  robot: RobotState,
-  server: ServerState,
-  kind: BootConfigKind,
-  activation: BootActivation | undefined,
-) {
-  const { systemField, systems, langs, takesKeys, takesHostname } = bootKindDescriptions[kind];
-  return {
-    ...serverIdentityFields(server),
-    [systemField]: activation?.system ?? systems,
-    ...archOf(robot, kind, activation),
-    ...(langs && { lang: activation?.lang ?? langs }),
-    active: activation !== undefined,
-    password: activation?.password ?? null,
-    ...(takesKeys && {
-      authorized_key: (activation?.keys ?? []).map((key) => ({ key: describeKeyBriefly(key) })),
-      host_key: [],
-    }),
-    ...(takesHostname && { hostname: activation?.hostname ?? null }),
-    ...(kind === 'rescue' && { boot_time: null }),
-  };
+/** The systems of rescue, and of each configuration that installs one. */
+const rescueSystems = ['linux', 'linuxold', 'vkvm', 'vkvmold'];
+const installerSystems = ['Debian 12 base'];
+
+/** Rescue as shown: the available values while it is inactive, the chosen ones while it is active. */
+const describeRescue = (robot: RobotState, server: ServerState, activation: BootActivation | undefined) => ({
+  ...serverIdentityFields(server),
+  os: activation?.system ?? rescueSystems,
+  // Deprecated, and reportedly missing in newer answers.
+  ...(robot.behaviour.sendsArch && { arch: activation ? 64 : [64, 32] }),
+  active: activation !== undefined,
+  password: activation?.password ?? null,
+  authorized_key: (activation?.keys ?? []).map((key) => ({ key: describeKeyBriefly(key) })),
+  host_key: [],
+  boot_time: null,
+});
+
+/** A configuration that installs a system, in the fields that all of them have. */
+const describeInstaller = (server: ServerState, activation: BootActivation | undefined) => ({
+  ...serverIdentityFields(server),
+  dist: activation?.system ?? installerSystems,
+  lang: activation ? 'en' : ['en'],
+  active: activation !== undefined,
+  password: activation?.password ?? null,
+});
+
+/** Null: the product does not offer it. */
+function describeConfig(robot: RobotState, server: ServerState, kind: BootConfigKind) {
+  if (!server.offers.includes(kind)) return null;
+  const current = currentActivation(robot, server);
+  const activation = current?.kind === kind ? current : undefined;
+  return kind === 'rescue' ? describeRescue(robot, server, activation) : describeInstaller(server, activation);
 }
 
-/** Deprecated, and reportedly missing in newer answers. */
-function archOf({ behaviour }: RobotState, kind: BootConfigKind, activation: BootActivation | undefined): object {
-  if (!bootKindDescriptions[kind].hasArch || !behaviour.sendsArch) return {};
-  return { arch: activation?.arch ?? [64, 32] };
-}
-
-/** The active configuration of this kind. */
-function activeOf(robot: RobotState, server: ServerState, kind: BootConfigKind): BootActivation | undefined {
-  const activation = currentActivation(robot, server);
-  return activation?.kind === kind ? activation : undefined;
-}
-
-const showConfig = (robot: RobotState, server: ServerState, kind: BootConfigKind) =>
-  describe(robot, server, kind, activeOf(robot, server, kind));
-
-function serverOffering(ask: WebserviceRequest, kind: BootConfigKind): ServerState {
+function serverWithRescue(ask: WebserviceRequest): ServerState {
   const server = serverOfRequest(ask);
-  if (!server.offers.includes(kind)) {
-    throw notFoundRobotError(
-      bootKindDescriptions[kind].missingAddon ?? 'BOOT_NOT_AVAILABLE',
-      `${kind} is not available for this server`,
-    );
-  }
+  if (!server.offers.includes('rescue'))
+    throw notFoundRobotError('BOOT_NOT_AVAILABLE', 'rescue is not available for this server');
   return server;
 }
 
-function endpointsOf(kind: BootConfigKind): RobotEndpoint[] {
-  const path = `/boot/{n}/${kind}`;
-  const group = 'boot';
-  const get = (ask: WebserviceRequest) => okReply({ [kind]: showConfig(ask.robot, serverOffering(ask, kind), kind) });
-  const last = (ask: WebserviceRequest) => {
-    const server = serverOffering(ask, kind);
-    const activation = server.lastActivations.get(kind);
-    if (!activation) throw notFoundRobotError();
-    return okReply({ [kind]: { ...describe(ask.robot, server, kind, activation), active: false } });
-  };
-  const post = (ask: WebserviceRequest) => {
-    const server = serverOffering(ask, kind);
-    armBoot(ask, server, kind);
-    return okReply({ [kind]: showConfig(ask.robot, server, kind) });
-  };
-  const remove = (ask: WebserviceRequest) => {
-    const server = serverOffering(ask, kind);
-    if (activeOf(ask.robot, server, kind)) server.activation = undefined;
-    return okReply({ [kind]: showConfig(ask.robot, server, kind) });
-  };
-  return [
-    { method: 'GET', path, group, handle: get },
-    ...(bootKindDescriptions[kind].hasLast
-      ? [{ method: 'GET', path: `${path}/last`, group, handle: last } as const]
-      : []),
-    { method: 'POST', path, group, handle: post },
-    { method: 'DELETE', path, group, handle: remove },
-  ];
-}
+const [group, path] = ['boot', '/boot/{n}/rescue'] as const;
+const showRescue = ({ robot }: WebserviceRequest, server: ServerState) =>
+  okReply({ rescue: describeConfig(robot, server, 'rescue') });
 
+/** Installers are shown. Nothing arms one by a call: a test sets `activation`, as other people would. */
 export const bootEndpoints: readonly RobotEndpoint[] = [
   {
     method: 'GET',
     path: '/boot/{n}',
-    group: 'boot',
+    group,
     handle: (ask) => {
       const server = serverOfRequest(ask);
-      const section = (kind: BootConfigKind) =>
-        server.offers.includes(kind) ? showConfig(ask.robot, server, kind) : null;
-      return okReply({ boot: Object.fromEntries(bootConfigKinds.map((kind) => [kind, section(kind)])) });
+      const sections = bootConfigKinds.map((kind) => [kind, describeConfig(ask.robot, server, kind)]);
+      return okReply({ boot: Object.fromEntries(sections) });
     },
   },
-  ...bootConfigKinds.flatMap(endpointsOf),
+  { method: 'GET', path, group, handle: (ask) => showRescue(ask, serverWithRescue(ask)) },
+  {
+    method: 'GET',
+    path: `${path}/last`,
+    group,
+    handle: (ask) => {
+      const server = serverWithRescue(ask);
+      if (!server.lastRescue) throw notFoundRobotError();
+      return okReply({ rescue: { ...describeRescue(ask.robot, server, server.lastRescue), active: false } });
+    },
+  },
+  {
+    method: 'POST',
+    path,
+    group,
+    handle: (ask) => {
+      const server = serverWithRescue(ask);
+      armRescue(ask, server);
+      return showRescue(ask, server);
+    },
+  },
+  {
+    method: 'DELETE',
+    path,
+    group,
+    handle: (ask) => {
+      const server = serverWithRescue(ask);
+      if (currentActivation(ask.robot, server)?.kind === 'rescue') server.activation = undefined;
+      return showRescue(ask, server);
+    },
+  },
 ];

@@ -1,13 +1,6 @@
 import { isIPv4 } from 'node:net';
 import type { FailoverState } from '../../state.ts';
-import {
-  notFoundIfEmpty,
-  okReply,
-  type RobotEndpoint,
-  serverIdentityFields,
-  serversOf,
-  type WebserviceRequest,
-} from '../endpoint.ts';
+import { okReply, type RobotEndpoint, serverIdentityFields, serversOf, type WebserviceRequest } from '../endpoint.ts';
 import { conflictRobotError, invalidInputError, notFoundRobotError } from '../errors.ts';
 import { formText } from '../php-form.ts';
 
@@ -22,11 +15,7 @@ function failoverOfRequest({ account, params }: WebserviceRequest): FailoverStat
 }
 
 /** The answer is sent when the switch is complete; the switch also completes after the client disconnects. */
-async function routeFailover(
-  { robot }: WebserviceRequest,
-  failover: FailoverState,
-  target: string | null,
-): Promise<void> {
+async function routeFailover({ robot }: WebserviceRequest, failover: FailoverState, target: string): Promise<void> {
   if (failover.locked) throw conflictRobotError('FAILOVER_LOCKED', 'failover is locked by another request');
   failover.locked = true;
   try {
@@ -50,12 +39,6 @@ function targetOfForm({ robot, account, form }: WebserviceRequest, failover: Fai
 export const failoverEndpoints: readonly RobotEndpoint[] = [
   {
     method: 'GET',
-    path: '/failover',
-    group: 'failover',
-    handle: ({ account }) => okReply(notFoundIfEmpty([...account.failovers.values()].map(describe))),
-  },
-  {
-    method: 'GET',
     path: '/failover/{ip}',
     group: 'failover',
     handle: (ask) => okReply(describe(failoverOfRequest(ask))),
@@ -71,16 +54,6 @@ export const failoverEndpoints: readonly RobotEndpoint[] = [
         throw conflictRobotError('FAILOVER_ALREADY_ROUTED', 'failover is already routed to this server');
       }
       await routeFailover(ask, failover, target);
-      return okReply(describe(failover));
-    },
-  },
-  {
-    method: 'DELETE',
-    path: '/failover/{ip}',
-    group: 'failover',
-    handle: async (ask) => {
-      const failover = failoverOfRequest(ask);
-      await routeFailover(ask, failover, null);
       return okReply(describe(failover));
     },
   },

@@ -49,10 +49,9 @@ describe('keys', () => {
     expect((await ask('POST /key', { form: form('one', lineOf(rsa, 'ssh-rsa')) })).status).toBe(201);
   });
 
-  it('can be renamed, and deleted with an empty answer', async () => {
+  it('can be deleted, with an empty answer', async () => {
     const { ask } = await enter({ accounts: [{ keys: [{ name: 'one', data: line }] }] });
     const path = `/key/${fingerprintOf(ed25519)}`;
-    expect((await ask(`POST ${path}`, { form: 'name=two' })).body.key.name).toBe('two');
     expect(await ask(`DELETE ${path}`)).toMatchObject({ status: 200, text: '' });
     expect(statusAndCodeOf(await ask(`DELETE ${path}`))).toBe('404 NOT_FOUND');
     expect(statusAndCodeOf(await ask('GET /key'))).toBe('404 NOT_FOUND');

@@ -67,16 +67,6 @@ export const keyEndpoints: readonly RobotEndpoint[] = [
   },
   { method: 'GET', path: '/key/{fingerprint}', group: 'key', handle: (ask) => okReply(describe(keyOfRequest(ask))) },
   {
-    method: 'POST',
-    path: '/key/{fingerprint}',
-    group: 'key',
-    handle: (ask) => {
-      const key = keyOfRequest(ask);
-      key.name = nameOfForm(ask);
-      return okReply(describe(key));
-    },
-  },
-  {
     method: 'DELETE',
     path: '/key/{fingerprint}',
     group: 'key',

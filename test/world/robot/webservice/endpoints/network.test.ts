@@ -16,7 +16,6 @@ describe('vSwitches', () => {
     const { id } = made.body;
     expect((await ask('GET /vswitch')).body).toEqual([vswitch]);
     const silent = { text: '', status: 201 };
-    expect(await ask(`POST /vswitch/${id}`, { form: 'name=other&vlan=4011' })).toMatchObject(silent);
     expect(await ask(`POST /vswitch/${id}/server`, { form: 'server=3140011' })).toMatchObject(silent);
     await clock.pass(60);
     expect(await ask(`DELETE /vswitch/${id}/server`, { form: 'server[]=3140011' })).toMatchObject({
@@ -24,13 +23,8 @@ describe('vSwitches', () => {
       status: 200,
     });
     await clock.pass(60);
-    expect(await ask(`DELETE /vswitch/${id}`, { form: 'cancellation_date=now' })).toMatchObject({
-      text: '',
-      status: 200,
-    });
-    expect(statusAndCodeOf(await ask(`DELETE /vswitch/${id}`, { form: 'cancellation_date=now' }))).toBe('409 CONFLICT');
-    await clock.pass(60);
-    expect(statusAndCodeOf(await ask(`GET /vswitch/${id}`))).toBe('404 NOT_FOUND');
+    expect((await ask(`GET /vswitch/${id}`)).body.server).toEqual([]);
+    expect(statusAndCodeOf(await ask('GET /vswitch/1'))).toBe('404 NOT_FOUND');
   });
 
   it.each(['in process', 'processing'])(
@@ -43,7 +37,7 @@ describe('vSwitches', () => {
           one['server_number'],
           one['status'],
         ]);
-      await ask(`POST /vswitch/${id}/server`, { form: 'server[]=3140011&server[]=127.42.60.12' });
+      await ask(`POST /vswitch/${id}/server`, { form: 'server[]=3140011&server[]=3140012' });
       const [third, first, second] = [
         [3140013, 'ready'],
         [3140011, inProcess],
@@ -52,12 +46,6 @@ describe('vSwitches', () => {
       expect(await members()).toEqual([third, first, second]);
       for (const call of [`POST /vswitch/${id}/server`, `DELETE /vswitch/${id}/server`])
         expect(statusAndCodeOf(await ask(call, { form: 'server=3140014' }))).toBe('409 VSWITCH_IN_PROCESS');
-      expect(statusAndCodeOf(await ask(`POST /vswitch/${id}`, { form: 'name=a&vlan=4011' }))).toBe(
-        '409 VSWITCH_IN_PROCESS',
-      );
-      expect(statusAndCodeOf(await ask(`DELETE /vswitch/${id}`, { form: 'cancellation_date=now' }))).toBe(
-        '409 VSWITCH_IN_PROCESS',
-      );
       await clock.pass(30);
       expect(await members()).toEqual([third, [3140011, 'ready'], [3140012, 'ready']]);
       await ask(`DELETE /vswitch/${id}/server`, { form: 'server=3140013' });
@@ -96,88 +84,6 @@ describe('vSwitches', () => {
   });
 });
 
-describe('firewalls', () => {
-  const path = '/firewall/3140011';
-  const rule =
-    'rules[input][0][ip_version]=ipv4&rules[input][0][dst_port]=6443&rules[input][0][protocol]=tcp&rules[input][0][action]=accept';
-
-  it('are written slowly, and refuse a change meanwhile', async () => {
-    const { ask, clock } = await enter();
-    const status = async () => (await ask(`GET ${path}`)).body.firewall.status;
-    expect(await status()).toBe('disabled');
-    const { body } = await ask(`POST ${path}`, { form: `status=active&whitelist_hos=true&${rule}` });
-    expect(body.firewall).toMatchObject({
-      status: 'in process',
-      whitelist_hos: true,
-      filter_ipv6: false,
-      port: 'main',
-    });
-    expect(body.firewall.rules.input).toEqual([
-      {
-        ip_version: 'ipv4',
-        name: null,
-        dst_ip: null,
-        src_ip: null,
-        dst_port: '6443',
-        src_port: null,
-        protocol: 'tcp',
-        tcp_flags: null,
-        action: 'accept',
-      },
-    ]);
-    expect(statusAndCodeOf(await ask(`DELETE ${path}`))).toBe('409 FIREWALL_IN_PROCESS');
-    await clock.pass(25);
-    expect(await status()).toBe('active');
-    expect((await ask(`DELETE ${path}`)).body.firewall).toMatchObject({ status: 'in process', rules: {} });
-    await clock.pass(25);
-    expect(await status()).toBe('disabled');
-  });
-
-  it.each([
-    [rule, ['status'], null],
-    ['status=on', null, ['status']],
-    ['status=active&rules[input][0][name]=a', ['rules[input][0][action]'], null],
-    ['status=active&rules[input][0][action]=drop', null, ['rules[input][0][action]']],
-    [
-      'status=active&rules[input][0][action]=accept&rules[input][0][protocol]=tcp',
-      null,
-      ['rules[input][0][ip_version]'],
-    ],
-    ['status=active&filter_ipv6=1', null, ['filter_ipv6']],
-  ])('%s is refused with the name of the field', async (form, missing, invalid) => {
-    const { ask } = await enter();
-    expect((await ask(`POST ${path}`, { form })).body.error).toMatchObject({ code: 'INVALID_INPUT', missing, invalid });
-  });
-
-  it('have ten rules for a direction at most, and are not available for every server', async () => {
-    const { ask } = await enter({ servers: [{ number: 7, firewall: false }, { number: 3140011 }] });
-    const rules = Array.from({ length: 11 }, (_, index) => `rules[output][${index}][action]=accept`).join('&');
-    expect(statusAndCodeOf(await ask(`POST ${path}`, { form: `status=active&${rules}` }))).toBe(
-      '409 FIREWALL_RULE_LIMIT_EXCEEDED',
-    );
-    expect(statusAndCodeOf(await ask('GET /firewall/7'))).toBe('404 FIREWALL_NOT_AVAILABLE');
-  });
-
-  it('templates can be created, changed, applied and deleted', async () => {
-    const { ask } = await enter();
-    const made = await ask('POST /firewall/template', { form: `name=web&whitelist_hos=true&${rule}` });
-    expect(made).toMatchObject({ status: 201, body: { firewall_template: { name: 'web', is_default: false } } });
-    const { id } = made.body.firewall_template;
-    expect((await ask('GET /firewall/template')).body[0].firewall_template).not.toHaveProperty('rules');
-    expect(
-      (await ask(`POST ${path}`, { form: `status=active&template_id=${id}` })).body.firewall.rules.input,
-    ).toHaveLength(1);
-    expect(
-      (await ask(`POST /firewall/template/${id}`, { form: 'name=web' })).body.firewall_template.rules.input,
-    ).toEqual([]);
-    expect((await ask(`DELETE /firewall/template/${id}`)).text).toBe('');
-    expect(statusAndCodeOf(await ask(`GET /firewall/template/${id}`))).toBe('404 NOT_FOUND');
-    expect(statusAndCodeOf(await ask('POST /firewall/3140012', { form: `status=active&template_id=${id}` }))).toBe(
-      '404 FIREWALL_TEMPLATE_NOT_FOUND',
-    );
-  });
-});
-
 describe('failover addresses', () => {
   const accounts = [
     {
@@ -200,7 +106,6 @@ describe('failover addresses', () => {
       server_number: 3140011,
       active_server_ip: '127.42.60.11',
     });
-    expect((await ask('GET /failover')).body).toHaveLength(2);
   });
 
   it('are switched while the caller waits, and by one caller at a time', async () => {
@@ -221,18 +126,16 @@ describe('failover addresses', () => {
     expect(statusAndCodeOf(await ask(`POST ${path}`, to('127.42.60.12')))).toBe('409 FAILOVER_ALREADY_ROUTED');
   });
 
-  it('may have no route; a net is routed to a net', async () => {
+  it('a net is routed to a net', async () => {
     const { ask, clock } = await enter({ accounts });
-    const removed = ask(`DELETE ${path}`);
     const moved = ask('POST /failover/2001:db8:ff::', to('2001:db8:60:e9db::'));
     await expect
       .poll(async () => {
         await clock.pass(10);
-        return (await ask(`GET ${path}`)).body.failover.active_server_ip;
+        return (await ask('GET /failover/2001:db8:ff::')).body.failover.active_server_ip;
       })
-      .toBeNull();
-    expect((await removed).status).toBe(200);
-    expect((await moved).body.failover.active_server_ip).toBe('2001:db8:60:e9db::');
+      .toBe('2001:db8:60:e9db::');
+    expect((await moved).status).toBe(200);
   });
 
   it.each([

@@ -1,13 +1,6 @@
 import { resetTypes, type ServerResetType, type ServerState } from '../../state.ts';
 import { runLater } from '../../world-time.ts';
-import {
-  notFoundIfEmpty,
-  okReply,
-  type RobotEndpoint,
-  serverIdentityFields,
-  serverOfRequest,
-  serversOf,
-} from '../endpoint.ts';
+import { okReply, type RobotEndpoint, serverIdentityFields, serverOfRequest } from '../endpoint.ts';
 import { conflictRobotError, invalidInputError, notFoundRobotError } from '../errors.ts';
 import { formText } from '../php-form.ts';
 
@@ -28,15 +21,6 @@ const isOffered = (server: ServerState, type: string): type is ServerResetType =
   (resetTypes as readonly string[]).includes(type) && (server.resets as readonly string[]).includes(type);
 
 export const resetEndpoints: readonly RobotEndpoint[] = [
-  {
-    method: 'GET',
-    path: '/reset',
-    group: 'reset',
-    handle: ({ robot, account }) => {
-      const able = serversOf(robot, account).filter(({ resets }) => resets.length > 0);
-      return okReply(notFoundIfEmpty(able.map((server) => ({ reset: describe(server) }))));
-    },
-  },
   {
     method: 'GET',
     path: '/reset/{n}',

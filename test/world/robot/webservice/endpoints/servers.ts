@@ -12,9 +12,9 @@ const summary = (server: ServerState) => ({
   status: server.status,
   cancelled: server.cancelled,
   paid_until: server.paidUntil,
-  ip: server.address === null ? null : server.ips.map(({ ip }) => ip),
+  ip: server.address === null ? null : server.ips,
   // The mask is a string only here.
-  subnet: server.subnets.length === 0 ? null : server.subnets.map(({ ip, mask }) => ({ ip, mask: String(mask) })),
+  subnet: [{ ip: server.ipv6Net, mask: '64' }],
 });
 
 function details(server: ServerState) {
@@ -26,7 +26,7 @@ function details(server: ServerState) {
     reset: server.resets.length > 0,
     ...offers,
     rescue: server.saysRescue,
-    wol: server.hasWakeOnLan,
+    wol: true,
     hot_swap: false,
     linked_storagebox: null,
   };

@@ -46,8 +46,7 @@ function changeableVSwitch(ask: WebserviceRequest): VSwitchState {
   return vswitch;
 }
 
-function vswitchFromForm(ask: WebserviceRequest, current?: VSwitchState): { name: string; vlan: number } {
-  const { account, form } = ask;
+function vswitchFromForm({ account, form }: WebserviceRequest): { name: string; vlan: number } {
   const [name, vlan] = [formText(form, 'name'), formText(form, 'vlan')];
   if (name === undefined || vlan === undefined) {
     throw invalidInputError({
@@ -57,7 +56,7 @@ function vswitchFromForm(ask: WebserviceRequest, current?: VSwitchState): { name
   const number = /^\d+$/.test(vlan) ? Number(vlan) : 0;
   if (number < lowestVlan || number > highestVlan) throw invalidInputError({ invalid: ['vlan'] });
   if (name === '') throw invalidInputError({ invalid: ['name'] });
-  const isTaken = [...account.vswitches.values()].some((one) => one !== current && one.vlan === number);
+  const isTaken = [...account.vswitches.values()].some((one) => one.vlan === number);
   if (isTaken) throw conflictRobotError('VSWITCH_VLAN_NOT_UNIQUE', 'there is a vSwitch with this VLAN already');
   return { name, vlan: number };
 }
@@ -107,19 +106,6 @@ function changeMembersLater(
   });
 }
 
-/** At once, or on a date: then it exists until that date. */
-function cancel(ask: WebserviceRequest) {
-  const vswitch = changeableVSwitch(ask);
-  const date = formText(ask.form, 'cancellation_date');
-  if (date === undefined) throw invalidInputError({ missing: ['cancellation_date'] });
-  if (date !== 'now' && !/^\d{4}-\d{2}-\d{2}$/.test(date)) throw invalidInputError({ invalid: ['cancellation_date'] });
-  vswitch.cancelled = true;
-  if (date === 'now') {
-    runLater(ask.robot, ask.robot.delays.vswitchSeconds, () => ask.account.vswitches.delete(vswitch.id));
-  }
-  return emptyReply;
-}
-
 const group = 'vswitch';
 
 /** Objects are unwrapped here, and most changes have empty answers. */
@@ -146,17 +132,6 @@ export const vswitchEndpoints: readonly RobotEndpoint[] = [
     },
   },
   { method: 'GET', path: '/vswitch/{id}', group, handle: (ask) => okReply(describe(ask.robot, vswitchOfRequest(ask))) },
-  {
-    method: 'POST',
-    path: '/vswitch/{id}',
-    group,
-    handle: (ask) => {
-      const vswitch = changeableVSwitch(ask);
-      Object.assign(vswitch, vswitchFromForm(ask, vswitch));
-      return createdReply();
-    },
-  },
-  { method: 'DELETE', path: '/vswitch/{id}', group, handle: cancel },
   { method: 'POST', path: '/vswitch/{id}/server', group, handle: attach },
   { method: 'DELETE', path: '/vswitch/{id}/server', group, handle: detach },
 ];
