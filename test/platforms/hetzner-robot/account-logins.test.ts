@@ -51,7 +51,7 @@ function beforeFirstCall(number: number, match: RegExp, mischief: () => void): v
 function armByOthers(number: number, kind: BootConfigKind, publicKey = makeSshKey().public): void {
   const server = fixture.room.server(number);
   const activation: BootActivation = {
-    ...{ kind, system: 'linux', arch: 64, lang: null, hostname: null, password: 'secret-of-others' },
+    ...{ kind, system: 'linux', password: 'secret-of-others' },
     keys: [createStoredSshKey('others', publicKey, fixture.clock.now())],
     at: worldSeconds(fixture.room.robot),
   };

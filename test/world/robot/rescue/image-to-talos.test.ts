@@ -61,13 +61,13 @@ it('from a server with an array to Talos in maintenance mode, each step with the
     diskBytes: 2 ** 32,
   });
   const disk = '/dev/disk/by-id/nvme-eui.00a1b2c3d4e5f601';
+  const curl = `curl --fail --silent --show-error --location --url ${image}`;
   const steps = [
-    'mdadm --stop --scan',
-    'for one in /dev/nvme?n1p1; do mdadm --zero-superblock "$one" || exit 1; done',
-    `wipefs -a ${disk} /dev/nvme1n1 >/dev/null`,
-    `bash -c 'set -o pipefail; curl -fsSL ${image} | zstdcat | dd of=${disk} bs=4M conv=fsync,nocreat oflag=direct status=none'`,
-    `curl -fsSL ${image}.sha256 | sed "s/ .*/  -/" >/tmp/sum; curl -fsSL ${image} | sha256sum -c --status /tmp/sum`,
-    `sync; blockdev --flushbufs --rereadpt ${disk}; udevadm settle`,
+    'mdadm --stop /dev/md0',
+    'for one in /dev/nvme?n1p1; do wipefs -a -q "$one" || exit 1; done',
+    `for one in ${disk} /dev/nvme1n1; do wipefs -a -q "$one" || exit 1; done`,
+    `${curl} | zstd -dc | dd of=${disk} bs=4M conv=fsync,nocreat oflag=direct status=none`,
+    `sync; blockdev --flushbufs ${disk}; blockdev --rereadpt ${disk}; udevadm settle`,
     `test "$(lsblk -nro PARTLABEL ${disk} | grep . | tr '\\n' ' ')" = "EFI BIOS BOOT META "`,
     'reboot',
   ];
@@ -86,7 +86,7 @@ it('with the STATE of an earlier installation in place the old system answers', 
     disks: { nvme0n1: { kind: 'talos', version: '1.12.4', configured: true } },
     diskBytes: 2 ** 32,
   });
-  const write = `curl -fsSL ${image} | zstdcat | dd of=/dev/nvme0n1 bs=4M status=none`;
+  const write = `curl --fail --silent --show-error --location --url ${image} | zstd -dc | dd of=/dev/nvme0n1 bs=4M status=none`;
   expect((await box.sh(write)).status).toBe(0);
   const machine = bootFromDisk(box);
   await expect.poll(() => talos.node(machine.name)?.hostname, { timeout: 10_000 }).toBe('earlier-life');
@@ -110,7 +110,9 @@ it('a truncated image starts nothing', async () => {
   const headers = { 'content-length': String(whole.length), connection: 'close' };
   const fault = { kind: 'error', status: 200, body: whole.subarray(0, 1_500_000), headers } as const;
   switchboard.fail('image-factory', /raw\.zst$/, fault);
-  await box.sh(`curl -fsSL ${image} | zstdcat | dd of=/dev/nvme0n1 bs=4M status=none`);
+  await box.sh(
+    `curl --fail --silent --show-error --location --url ${image} | zstd -dc | dd of=/dev/nvme0n1 bs=4M status=none`,
+  );
   expect(findBootableSystem(box.hardware.disks[0]!, 'uefi')).toBeUndefined();
   box.close();
 });

@@ -103,15 +103,8 @@ export class RescueProcess {
     return Buffer.concat(found);
   }
 
-  /** Opens a path; descriptor paths refer to the process's own. Throws an Errno. */
+  /** Opens a path. Throws an Errno. */
   async open(path: string, mode: OpenMode): Promise<Descriptor> {
-    const own = /^\/(?:dev|proc\/self)\/fd\/(\d+)$|^\/dev\/std(in|out|err)$/.exec(path);
-    if (own) {
-      const number = own[1] !== undefined ? Number(own[1]) : ['in', 'out', 'err'].indexOf(own[2] ?? '');
-      const found = this.descriptors.get(number);
-      if (!found) throw new Errno('ENOENT');
-      return found.duplicate();
-    }
     return new Descriptor(await this.system.files.open(path, this.cwd, { ...mode, by: this.name }, this.signal));
   }
 

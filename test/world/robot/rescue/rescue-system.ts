@@ -3,12 +3,13 @@ import { setMaxListeners } from 'node:events';
 import type { ScaledClock } from '../../scaled-clock.ts';
 import type { ServerHardware } from '../hardware.ts';
 import type { BlockStorage } from './devices/block-storage.ts';
-import { type DirectoryNode, type FileSystemNode, newDirectory } from './files/file-nodes.ts';
+import { type DirectoryNode, newDirectory } from './files/file-nodes.ts';
 import { FileSystem } from './files/file-system.ts';
 import { Errno, Killed } from './io/errno.ts';
 import { Descriptor } from './io/open-file.ts';
 import type { RescueProcess, RescueProgram } from './process.ts';
 import type { State } from './shell/state.ts';
+import { UsageError } from './tools/arguments.ts';
 
 /** The DHCP address of a server. */
 export interface SystemNetwork {
@@ -48,10 +49,7 @@ export class RescueSystem {
   /** Variables of the firmware can be written. They are mounted read-only at first. */
   efiVariablesWritable = false;
   /** Manual mounts, by path. */
-  readonly mounts = new Map<
-    string,
-    { readonly device: string; readonly type: string; readonly options: string; readonly covered: FileSystemNode }
-  >();
+  readonly mounts = new Map<string, { readonly device: string; readonly type: string }>();
   isGoingDown = false;
   readonly #onPower: (kind: 'reboot' | 'off') => void;
   /** Aborts when the system ends. */
@@ -104,13 +102,8 @@ export class RescueSystem {
     return new Descriptor({ read: async () => Buffer.alloc(0), write: async () => {} });
   }
 
-  programNames(): string[] {
-    return [...this.#programs.keys()].sort();
-  }
-
   /** Path of the program with this name. */
   findProgram(name: string): string | undefined {
-    if (name.includes('/')) return this.files.exists(name, '/') ? name : undefined;
     return this.#programs.has(name) ? `/usr/bin/${name}` : undefined;
   }
 
@@ -118,18 +111,10 @@ export class RescueSystem {
   async run(process: RescueProcess, state: State): Promise<number> {
     const name = process.args[0] ?? '';
     const found = this.lookUp(name, process.cwd);
-    if (found instanceof Errno) {
-      const isMissing = found.code === 'ENOENT';
-      const reason =
-        isMissing && !(state.isBash && name.includes('/'))
-          ? state.isBash
-            ? 'command not found'
-            : 'not found'
-          : found.message;
-      await process.error(`${state.prefix}${name}: ${reason}\n`);
-      return isMissing ? 127 : 126;
-    }
-    return await this.execute(process, found);
+    if (!(found instanceof Errno)) return await this.execute(process, found);
+    const isMissing = found.code === 'ENOENT';
+    await process.error(`${state.prefix}${name}: ${isMissing ? 'not found' : found.message}\n`);
+    return isMissing ? 127 : 126;
   }
 
   /** The program with this name, or why it cannot run. */
@@ -138,20 +123,8 @@ export class RescueSystem {
     const place = name.slice(0, -base.length - 1);
     const program = name.includes('/') && !binaries.includes(place) ? undefined : this.#programs.get(base);
     if (program) return program;
-    if (!name.includes('/')) return new Errno('ENOENT');
-    try {
-      const node = this.files.get(name, cwd);
-      if (node.kind === 'directory' || (node.kind === 'file' && (node.mode & 0o111) === 0)) return new Errno('EACCES');
-      if (node.kind !== 'file') return new Errno('EACCES');
-      const head = node.content.toString('latin1', 0, Math.min(node.length, 128));
-      const interpreter = /^#!\s*(\S+)/.exec(head)?.[1] ?? '/bin/sh';
-      const shell = this.#programs.get(interpreter.split('/').pop() ?? '');
-      if (!shell) return new Errno('ENOENT');
-      return (process) => shell(process.with([interpreter, ...process.args]));
-    } catch (error) {
-      if (error instanceof Errno) return error;
-      throw error;
-    }
+    // Files are never programs here.
+    return new Errno(name.includes('/') && this.files.exists(name, cwd) ? 'EACCES' : 'ENOENT');
   }
 
   /** Runs a program to its exit status. An unhandled kernel error is printed in one line. */
@@ -161,6 +134,7 @@ export class RescueSystem {
     } catch (error) {
       if (error instanceof Killed) return 128 + error.signal;
       this.signal.throwIfAborted();
+      if (error instanceof UsageError) return await process.fail(`${error.message} is not simulated`, 2);
       if (!(error instanceof Errno)) throw error;
       return await process.fail(error.message).catch((again: unknown) => {
         if (again instanceof Killed) return 128 + again.signal;

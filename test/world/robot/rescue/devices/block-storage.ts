@@ -134,9 +134,8 @@ export class BlockStorage {
     return [...found].map(([name, physical]) => ({ name, physical, active: !this.#inactive.has(name) }));
   }
 
-  setActive(group: string, active: boolean): void {
-    if (active) this.#inactive.delete(group);
-    else this.#inactive.add(group);
+  deactivate(group: string): void {
+    this.#inactive.add(group);
   }
 
   /** `0` of the rescue system's own arrays is `md0`; other arrays are numbered downwards from the highest number. */

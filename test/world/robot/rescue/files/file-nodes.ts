@@ -57,7 +57,6 @@ export interface VirtualNode {
   readonly kind: 'virtual';
   readonly mode: number;
   read(): string;
-  write?(text: string): void;
 }
 
 export const newFile = (text = '', mode = 0o644): FileNode => {

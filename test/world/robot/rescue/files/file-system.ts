@@ -94,8 +94,7 @@ export class FileSystem {
     if (!node) throw new Errno('ENOENT');
     switch (node.kind) {
       case 'directory':
-        if (mode.write) throw new Errno('EISDIR');
-        return openDirectory(node);
+        throw new Errno('EISDIR');
       case 'file':
         return this.#openFile(node, mode);
       case 'fifo':
@@ -178,33 +177,12 @@ export class FileSystem {
 /** From the root. */
 const absolute = (path: string, cwd: string): string => (path.startsWith('/') ? path : `${cwd}/${path}`);
 
-const openDirectory = (node: DirectoryNode): OpenFile => ({
-  node,
-  read: async () => {
-    throw new Errno('EISDIR');
-  },
-  write: async () => {
-    throw new Errno('EBADF');
-  },
-});
-
 async function openFifo(
   node: Extract<FileSystemNode, { kind: 'fifo' }>,
   mode: OpenMode,
   signal: AbortSignal,
 ): Promise<OpenFile> {
-  if (mode.read && mode.write) {
-    const [reader, writer] = [node.pipe.openReader(), node.pipe.openWriter()];
-    return {
-      node,
-      read: reader.read,
-      write: writer.write,
-      release: () => {
-        reader.release?.();
-        writer.release?.();
-      },
-    };
-  }
+  if (mode.read && mode.write) throw new Errno('EINVAL');
   const opened = mode.read ? node.pipe.openReader() : node.pipe.openWriter();
   try {
     await node.pipe.awaitOther(mode.read ? 'reader' : 'writer', signal);
@@ -216,7 +194,7 @@ async function openFifo(
 }
 
 function openVirtual(node: Extract<FileSystemNode, { kind: 'virtual' }>, mode: OpenMode): OpenFile {
-  if (mode.write && !node.write) throw new Errno('EACCES');
+  if (mode.write) throw new Errno('EACCES');
   let rest: Buffer | undefined;
   return {
     node,
@@ -226,6 +204,6 @@ function openVirtual(node: Extract<FileSystemNode, { kind: 'virtual' }>, mode: O
       rest = rest.subarray(taken.length);
       return taken;
     },
-    write: async (bytes) => node.write?.(bytes.toString('latin1')),
+    write: async () => {},
   };
 }

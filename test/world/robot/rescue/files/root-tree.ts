@@ -1,7 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { openBlockDevice } from '../devices/block-device.ts';
 import { deviceLinks } from '../devices/device-links.ts';
-import { Errno } from '../io/errno.ts';
 import type { RescueSystem } from '../rescue-system.ts';
 import {
   type DeviceNode,
@@ -15,38 +14,22 @@ import {
 import { processFiles } from './proc-files.ts';
 import { sysFiles } from './sys-files.ts';
 
-/** The part that is equal on every simulated Linux: programs, devices, and the kernel's files. */
-export function commonTree(system: RescueSystem, entries: Readonly<Record<string, FileSystemNode>>): DirectoryNode {
-  const programs = newVirtualDirectory(() =>
-    Object.fromEntries(system.programNames().map((name) => [name, newFile('', 0o755)])),
-  );
-  return newDirectory({
-    bin: programs,
-    sbin: programs,
-    boot: newDirectory(),
+/** The part that is equal on every simulated Linux: devices, and the kernel's files. */
+const commonTree = (system: RescueSystem, entries: Readonly<Record<string, FileSystemNode>>): DirectoryNode =>
+  newDirectory({
     dev: devices(system),
-    home: newDirectory(),
     mnt: newDirectory(),
-    opt: newDirectory(),
     proc: newVirtualDirectory(() => processFiles(system)),
     root: newDirectory({}, 0o700),
-    run: newDirectory({ lock: newDirectory() }),
+    run: newDirectory(),
     sys: newVirtualDirectory(() => sysFiles(system)),
     tmp: newDirectory({}, 0o777),
-    usr: newDirectory({
-      bin: programs,
-      sbin: programs,
-      lib: newDirectory(),
-      local: newDirectory({ bin: newDirectory(), sbin: newDirectory() }),
-    }),
-    var: newDirectory({ lib: newDirectory(), log: newDirectory(), tmp: newDirectory() }),
     ...entries,
   });
-}
 
 function devices(system: RescueSystem): DirectoryNode {
   const strays: UnlinkedFiles = new Map();
-  const own = newDirectory({ shm: newDirectory({}, 0o777), pts: newDirectory() });
+  const own = newDirectory();
   return {
     kind: 'directory',
     mode: 0o755,
@@ -103,101 +86,40 @@ function linksBelow(system: RescueSystem, path: string, strays: UnlinkedFiles): 
   return found;
 }
 
-const character = (major: number, minor: number, read: (max: number) => Buffer, full = false): DeviceNode => ({
+const character = (major: number, minor: number, read: (max: number) => Buffer): DeviceNode => ({
   kind: 'character',
   major,
   minor,
-  open: () => ({
-    read: async (max) => read(max),
-    write: async () => {
-      if (full) throw new Errno('ENOSPC');
-    },
-  }),
+  open: () => ({ read: async (max) => read(max), write: async () => {} }),
 });
 
-const emptyRead = (): Buffer => Buffer.alloc(0);
-const zeros = (max: number): Buffer => Buffer.alloc(Math.min(max, 4 << 20));
-const random = (max: number): Buffer => randomBytes(Math.min(max, 1 << 20));
-
 const characters: Readonly<Record<string, FileSystemNode>> = {
-  null: character(1, 3, emptyRead),
-  zero: character(1, 5, zeros),
-  full: character(1, 7, zeros, true),
-  random: character(1, 8, random),
-  urandom: character(1, 9, random),
-  stdin: { kind: 'link', target: '/proc/self/fd/0' },
-  stdout: { kind: 'link', target: '/proc/self/fd/1' },
-  stderr: { kind: 'link', target: '/proc/self/fd/2' },
-  fd: { kind: 'link', target: '/proc/self/fd' },
+  null: character(1, 3, () => Buffer.alloc(0)),
+  zero: character(1, 5, (max) => Buffer.alloc(Math.min(max, 4 << 20))),
+  urandom: character(1, 9, (max) => randomBytes(Math.min(max, 1 << 20))),
 };
 
 /** The rescue system: everything is in RAM. */
 export const rescueTree = (system: RescueSystem): DirectoryNode =>
   commonTree(system, {
-    etc: newDirectory({
-      hostname: newFile(`${system.hostname}\n`),
-      'hetzner-build': newFile('rescue\n'),
-      motd: newVirtualFile(() => motd(system)),
-      'machine-id': newFile(`${randomUUID().replaceAll('-', '')}\n`),
-      'os-release': newFile(osRelease),
-      'resolv.conf': newFile('nameserver 185.12.64.1\nnameserver 185.12.64.2\n'),
-      hosts: newFile('127.0.0.1 localhost\n'),
-      passwd: newFile('root:x:0:0:root:/root:/bin/bash\n'),
-    }),
-    root: newDirectory(
-      {
-        '.oldroot': newDirectory({
-          nfs: newDirectory({ install: newDirectory({ installimage: newFile('', 0o755) }), images: newDirectory() }),
-        }),
-      },
-      0o700,
-    ),
+    etc: newDirectory({ 'hetzner-build': newFile('rescue\n'), motd: newVirtualFile(() => motd(system)) }),
   });
 
 /** An installed Linux: its root is a partition. */
 export const installedTree = (system: RescueSystem, hetznerBuild: boolean): DirectoryNode =>
   commonTree(system, {
     etc: newDirectory({
-      hostname: newFile(`${system.hostname}\n`),
       motd: newFile('\n'),
-      'machine-id': newFile(`${randomUUID().replaceAll('-', '')}\n`),
-      'os-release': newFile(osRelease),
-      hosts: newFile('127.0.0.1 localhost\n'),
       ...(hetznerBuild ? { 'hetzner-build': newFile('installimage\n') } : {}),
     }),
   });
 
-const osRelease = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nVERSION_ID="12"\nID=debian\n';
-
-function motd({ hardware, network, memoryMiB }: RescueSystem): string {
-  const rule = '-'.repeat(90);
-  const [nic] = hardware.nics;
-  const disks = hardware.disks.map(
-    ({ name, sizeBytes, rotational, model }) =>
-      `   Disk /dev/${name}: ${Math.round(sizeBytes / 1e9)} GB (${rotational ? 'HDD' : 'SSD'}: ${model})`,
-  );
-  const total = hardware.disks.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  return [
-    rule,
-    '',
+const motd = ({ hardware, network }: RescueSystem): string =>
+  [
     '  Welcome to the Hetzner Rescue System.',
     '',
-    '  This Rescue System is based on Debian GNU/Linux 12 (bookworm).',
-    '  Everything is kept in RAM and is gone after a reboot.',
-    '',
-    rule,
-    '',
-    'Hardware data:',
-    '',
     `   CPU1: ${hardware.cpu.model} (Cores ${hardware.cpu.threads})`,
-    `   Memory:  ${memoryMiB} MB`,
-    ...disks,
-    `   Total capacity ${(total / 1024 ** 3).toFixed(0)} GiB with ${hardware.disks.length} Disks`,
-    '',
-    'Network data:',
-    `   ${nic?.name ?? 'eth0'}  LINK: yes`,
-    `         MAC:  ${nic?.mac ?? ''}`,
-    `         IP:   ${network.address}`,
+    ...hardware.disks.map(({ name, model }) => `   Disk /dev/${name}: ${model}`),
+    `   IP:   ${network.address}`,
     '',
   ].join('\n');
-}

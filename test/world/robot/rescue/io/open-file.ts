@@ -58,10 +58,6 @@ export class Descriptors {
     this.#table.delete(number);
   }
 
-  numbers(): number[] {
-    return [...this.#table.keys()].sort((a, b) => a - b);
-  }
-
   /** The descriptors of a child process. */
   copy(): Descriptors {
     const copy = new Descriptors();

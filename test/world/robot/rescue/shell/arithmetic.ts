@@ -1,48 +1,36 @@
-/** What a shell's arithmetic needs of its variables. */
-export interface Variables {
-  get(name: string): string;
-  set(name: string, value: string): void;
-  /** `++` and `--` are known; elsewhere they are two signs. */
-  readonly steps: boolean;
-}
-
-/** The expression makes no sense; the message is its beginning in the words of the shells. */
+/** The expression makes no sense, or is not simulated. The message is the beginning of what dash says. */
 export class ArithmeticError extends Error {}
 
 const precedence: readonly (readonly string[])[] = [
   ['||'],
   ['&&'],
-  ['|'],
-  ['^'],
-  ['&'],
   ['==', '!='],
   ['<=', '>=', '<', '>'],
-  ['<<', '>>'],
   ['+', '-'],
   ['*', '/', '%'],
 ];
-const tokens =
-  /\s*(0[xX][0-9a-fA-F]+|[0-9]+|[A-Za-z_][A-Za-z0-9_]*|<<=|>>=|\+\+|--|\|\||&&|==|!=|<=|>=|<<|>>|[-+*/%&|^]=|[-+*/%&|^<>=!~?:(),])/y;
+const tokens = /\s*(0(?![0-9xX])|[1-9][0-9]*|[A-Za-z_][A-Za-z0-9_]*|\|\||&&|[=!<>]=|[-+*/%](?!=)|[<>!?:()])/y;
 
-/** The value of an expression in 64 bits, as `$((…))` has it. Throws an {@link ArithmeticError}. */
-export function evaluate(text: string, variables: Variables): bigint {
-  return new Evaluation(text, variables).run();
+/**
+ * The value of an expression in 64 bits, as `$((…))` has it: decimal numbers, variables, and no assignments. Throws an
+ * {@link ArithmeticError}.
+ */
+export function evaluate(text: string, lookUp: (name: string) => string): bigint {
+  return new Evaluation(text, lookUp).run();
 }
 
 class Evaluation {
-  readonly #tokens: string[];
-  readonly #variables: Variables;
+  readonly #tokens: readonly string[];
+  readonly #lookUp: (name: string) => string;
   #at = 0;
 
-  constructor(text: string, variables: Variables) {
-    this.#variables = variables;
-    this.#tokens = split(text, variables.steps);
+  constructor(text: string, lookUp: (name: string) => string) {
+    this.#tokens = split(text);
+    this.#lookUp = lookUp;
   }
 
   run(): bigint {
-    if (this.#tokens.length === 0) return 0n;
-    let value = this.#assignment();
-    while (this.#take(',')) value = this.#assignment();
+    const value = this.#conditional();
     if (this.#at < this.#tokens.length) throw new ArithmeticError(`syntax error: "${this.#peek()}"`);
     return value;
   }
@@ -57,22 +45,11 @@ class Evaluation {
     return true;
   }
 
-  #assignment(): bigint {
-    const name = this.#peek();
-    const operator = this.#tokens[this.#at + 1] ?? '';
-    if (!/^[A-Za-z_]/.test(name) || !/^(?:[-+*/%&|^]|<<|>>)?=$/.test(operator)) return this.#conditional();
-    this.#at += 2;
-    const right = this.#assignment();
-    const value = operator === '=' ? right : calculate(operator.slice(0, -1), this.#value(name), right);
-    this.#variables.set(name, String(value));
-    return value;
-  }
-
   #conditional(): bigint {
     const condition = this.#binary(0);
     if (!this.#take('?')) return condition;
-    const yes = this.#assignment();
-    if (!this.#take(':')) throw new ArithmeticError("expecting `:'");
+    const yes = this.#conditional();
+    if (!this.#take(':')) throw new ArithmeticError("expecting ':'");
     const no = this.#conditional();
     return condition !== 0n ? yes : no;
   }
@@ -93,88 +70,60 @@ class Evaluation {
     const token = this.#peek();
     this.#at += 1;
     if (token === '-') return BigInt.asIntN(64, -this.#unary());
-    if (token === '+') return this.#unary();
     if (token === '!') return this.#unary() === 0n ? 1n : 0n;
-    if (token === '~') return ~this.#unary();
     if (token === '(') {
-      const value = this.#assignment();
-      if (!this.#take(')')) throw new ArithmeticError("expecting `)'");
+      const value = this.#conditional();
+      if (!this.#take(')')) throw new ArithmeticError("expecting ')'");
       return value;
     }
-    if (token === '++' || token === '--') {
-      const name = this.#peek();
-      this.#at += 1;
-      return this.#step(name, token);
-    }
-    if (/^[0-9]/.test(token)) return toNumber(token);
+    if (/^[0-9]/.test(token)) return BigInt(token);
     if (!/^[A-Za-z_]/.test(token)) throw new ArithmeticError('expecting primary');
-    const value = this.#value(token);
-    if (this.#peek() === '++' || this.#peek() === '--') {
-      this.#step(token, this.#peek());
-      this.#at += 1;
-    }
-    return value;
-  }
-
-  #step(name: string, operator: string): bigint {
-    const value = calculate(operator === '++' ? '+' : '-', this.#value(name), 1n);
-    this.#variables.set(name, String(value));
-    return value;
-  }
-
-  #value(name: string): bigint {
-    const text = this.#variables.get(name).trim();
-    if (text === '') return 0n;
-    if (/^[-+]?[0-9]/.test(text))
-      return text.startsWith('-') ? -toNumber(text.slice(1)) : toNumber(text.replace('+', ''));
-    if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) && text !== name) return this.#value(text);
-    throw new ArithmeticError(`Illegal number: ${text}`);
+    const text = this.#lookUp(token).trim();
+    if (!/^(?:|-?(?:0|[1-9][0-9]*))$/.test(text)) throw new ArithmeticError(`Illegal number: ${text}`);
+    return BigInt(text);
   }
 }
 
-function split(text: string, steps: boolean): string[] {
+function split(text: string): string[] {
   const found: string[] = [];
-  tokens.lastIndex = 0;
-  while (tokens.lastIndex < text.trimEnd().length) {
-    const { lastIndex } = tokens;
-    const match = tokens.exec(text);
-    if (!match) throw new ArithmeticError(`syntax error: "${text.slice(lastIndex).trim()}"`);
-    const [, token = ''] = match;
-    if (!steps && (token === '++' || token === '--')) found.push(...token);
-    else found.push(token);
+  for (let at = 0; at < text.trimEnd().length; at = tokens.lastIndex) {
+    tokens.lastIndex = at;
+    const token = tokens.exec(text)?.[1];
+    if (token === undefined) throw new ArithmeticError(`syntax error: "${text.slice(at).trim()}"`);
+    found.push(token);
   }
   return found;
-}
-
-function toNumber(text: string): bigint {
-  if (!/^(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)$/.test(text)) throw new ArithmeticError(`Illegal number: ${text}`);
-  return BigInt(/^0[0-7]+$/.test(text) ? `0o${text.slice(1)}` : text);
 }
 
 function calculate(operator: string, left: bigint, right: bigint): bigint {
   if ((operator === '/' || operator === '%') && right === 0n) throw new ArithmeticError('division by zero');
   const truth = (value: boolean): bigint => (value ? 1n : 0n);
-  const results: Readonly<Record<string, () => bigint>> = {
-    '||': () => truth(left !== 0n || right !== 0n),
-    '&&': () => truth(left !== 0n && right !== 0n),
-    '|': () => left | right,
-    '^': () => left ^ right,
-    '&': () => left & right,
-    '==': () => truth(left === right),
-    '!=': () => truth(left !== right),
-    '<=': () => truth(left <= right),
-    '>=': () => truth(left >= right),
-    '<': () => truth(left < right),
-    '>': () => truth(left > right),
-    '<<': () => left << (right & 63n),
-    '>>': () => left >> (right & 63n),
-    '+': () => left + right,
-    '-': () => left - right,
-    '*': () => left * right,
-    '/': () => left / right,
-    '%': () => left % right,
-  };
-  const result = results[operator];
-  if (!result) throw new ArithmeticError(`syntax error: "${operator}"`);
-  return BigInt.asIntN(64, result());
+  switch (operator) {
+    case '||':
+      return truth(left !== 0n || right !== 0n);
+    case '&&':
+      return truth(left !== 0n && right !== 0n);
+    case '==':
+      return truth(left === right);
+    case '!=':
+      return truth(left !== right);
+    case '<=':
+      return truth(left <= right);
+    case '>=':
+      return truth(left >= right);
+    case '<':
+      return truth(left < right);
+    case '>':
+      return truth(left > right);
+    case '+':
+      return BigInt.asIntN(64, left + right);
+    case '-':
+      return BigInt.asIntN(64, left - right);
+    case '*':
+      return BigInt.asIntN(64, left * right);
+    case '/':
+      return left / right;
+    default:
+      return left % right;
+  }
 }

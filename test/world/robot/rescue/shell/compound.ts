@@ -1,18 +1,15 @@
-import type { Command } from './ast.ts';
-import { expandArithmetic, expandText, expandWords, fits } from './expand.ts';
-import { judge } from './judge.ts';
+import type { CompoundCommand } from './ast.ts';
+import { expandText, expandWords, fits } from './expand.ts';
 import { LoopJump } from './jumps.ts';
 import type { Shell } from './shell.ts';
 
+type CommandOf<Kind extends CompoundCommand['kind']> = Extract<CompoundCommand, { kind: Kind }>;
+
 /** Runs a command that is made of commands, in the shell itself where it is no subshell. */
-export async function runCompound(
-  shell: Shell,
-  command: Exclude<Command, { kind: 'simple' | 'function' }>,
-): Promise<void> {
+export async function runCompound(shell: Shell, command: CompoundCommand): Promise<void> {
   switch (command.kind) {
     case 'group':
-      await shell.runList(command.body);
-      return;
+      return void (await shell.runList(command.body));
     case 'subshell':
       shell.state.status = await shell.runSubshell(command.body);
       return;
@@ -24,18 +21,12 @@ export async function runCompound(
       return await runFor(shell, command);
     case 'case':
       return await runCase(shell, command);
-    case 'test':
-      shell.state.status = (await judge(shell, command.expression)) ? 0 : 1;
-      return;
-    case 'arithmetic':
-      shell.state.status = (await expandArithmetic(shell, command.expression)) === 0n ? 1 : 0;
-      return;
   }
 }
 
-async function runIf(shell: Shell, { branches, otherwise }: Extract<Command, { kind: 'if' }>): Promise<void> {
+async function runIf(shell: Shell, { branches, otherwise }: CommandOf<'if'>): Promise<void> {
   for (const { condition, body } of branches) {
-    if ((await shell.asking(() => shell.runList(condition))) !== 0) continue;
+    if ((await shell.runList(condition)) !== 0) continue;
     await shell.runList(body);
     return;
   }
@@ -43,30 +34,30 @@ async function runIf(shell: Shell, { branches, otherwise }: Extract<Command, { k
   if (otherwise) await shell.runList(otherwise);
 }
 
-async function runLoop(shell: Shell, { until, condition, body }: Extract<Command, { kind: 'loop' }>): Promise<void> {
+async function runLoop(shell: Shell, { until, condition, body }: CommandOf<'loop'>): Promise<void> {
   let status = 0;
   for (;;) {
-    // A loop of builtins waits for nothing: others would never get their turn.
+    // A loop of builtins waits for nothing: other processes would never get their turn.
     await new Promise((resolve) => setImmediate(resolve));
     shell.process.signal.throwIfAborted();
-    const left = await turn(shell, async () => {
-      const holds = (await shell.asking(() => shell.runList(condition))) === 0;
+    const goesOn = await runTurn(shell, async () => {
+      const holds = (await shell.runList(condition)) === 0;
       if (holds === until) return false;
       status = await shell.runList(body);
       return true;
     });
-    if (!left) break;
+    if (!goesOn) break;
   }
   shell.state.status = status;
 }
 
-async function runFor(shell: Shell, { name, words, body }: Extract<Command, { kind: 'for' }>): Promise<void> {
+async function runFor(shell: Shell, { name, words, body }: CommandOf<'for'>): Promise<void> {
   const values = words ? await expandWords(shell, words) : [...shell.state.positional];
   shell.state.status = 0;
   for (const value of values) {
     shell.process.signal.throwIfAborted();
     shell.state.set(name, value);
-    const goesOn = await turn(shell, async () => {
+    const goesOn = await runTurn(shell, async () => {
       await shell.runList(body);
       return true;
     });
@@ -75,7 +66,7 @@ async function runFor(shell: Shell, { name, words, body }: Extract<Command, { ki
 }
 
 /** One turn of a loop; false when the loop is over. */
-async function turn(shell: Shell, work: () => Promise<boolean>): Promise<boolean> {
+async function runTurn(shell: Shell, work: () => Promise<boolean>): Promise<boolean> {
   try {
     return await work();
   } catch (error) {
@@ -87,7 +78,7 @@ async function turn(shell: Shell, work: () => Promise<boolean>): Promise<boolean
   }
 }
 
-async function runCase(shell: Shell, { subject, branches }: Extract<Command, { kind: 'case' }>): Promise<void> {
+async function runCase(shell: Shell, { subject, branches }: CommandOf<'case'>): Promise<void> {
   const text = await expandText(shell, subject);
   shell.state.status = 0;
   for (const { patterns, body } of branches) {

@@ -1,28 +1,28 @@
 import type { RescueProcess } from '../process.ts';
 
-/** What a shell started in the background, by process id. */
-export class Jobs {
-  readonly #running = new Map<
-    number,
-    { readonly ended: Promise<number>; readonly process: RescueProcess | undefined }
-  >();
+interface Job {
+  readonly ended: Promise<number>;
+  readonly process: RescueProcess;
+}
 
-  add(id: number, ended: Promise<number>, process?: RescueProcess): number {
-    // Whoever waits sees how it ended; nobody has to wait.
+/** The commands that a shell started in the background, by process id. */
+export class Jobs {
+  readonly #running = new Map<number, Job>();
+
+  add(process: RescueProcess, ended: Promise<number>): number {
+    // Nothing has to wait for it.
     ended.catch(() => undefined);
-    this.#running.set(id, { ended, process });
-    return id;
+    this.#running.set(process.id, { ended, process });
+    return process.id;
   }
 
-  get(id: number): { readonly ended: Promise<number>; readonly process: RescueProcess | undefined } | undefined {
+  get(id: number): Job | undefined {
     return this.#running.get(id);
   }
 
-  /** Its status is told once. */
-  async take(id: number): Promise<number | undefined> {
-    const job = this.#running.get(id);
-    if (!job) return undefined;
-    const status = await job.ended;
+  /** Its status, once. 127: there is no such job. */
+  async take(id: number): Promise<number> {
+    const status = (await this.#running.get(id)?.ended) ?? 127;
     this.#running.delete(id);
     return status;
   }

@@ -20,7 +20,7 @@ export class Return extends Error {
   }
 }
 
-/** `exit`, or `set -e`. */
+/** The end of the shell. */
 export class Exit extends Error {
   readonly status: number;
 

@@ -1,7 +1,5 @@
 import type { Command, List, Word } from './ast.ts';
 import type { Parser } from './parser.ts';
-import { parseTest } from './test-expression.ts';
-import { parseWord } from './words.ts';
 
 /** A command that begins with a word of the grammar. */
 export function parseKeywordCommand(parser: Parser, keyword: string): Command {
@@ -27,28 +25,10 @@ export function parseKeywordCommand(parser: Parser, keyword: string): Command {
       return parseCase(parser);
     case '[[':
     case 'function':
-    case ']]':
-      return parseBashOnly(parser, keyword);
+      return parser.scanner.notSimulated(keyword);
     default:
       return parser.scanner.unexpected(keyword);
   }
-}
-
-function parseBashOnly(parser: Parser, keyword: string): Command {
-  if (!parser.scanner.isBash || keyword === ']]') return parser.simple();
-  parser.take(keyword);
-  if (keyword === '[[') {
-    const expression = parseTest(parser.scanner, parser);
-    return { kind: 'test', expression, redirections: parser.redirections() };
-  }
-  parser.scanner.skipBlanks();
-  const name = parser.scanner.match(/[A-Za-z_][\w-]*/y)?.[0] ?? parser.unexpected();
-  parser.scanner.skip(name.length);
-  parser.scanner.skipBlanks();
-  const parentheses = parser.scanner.match(/\([ \t]*\)/y)?.[0];
-  if (parentheses) parser.scanner.skip(parentheses.length);
-  parser.skipNewlines();
-  return { kind: 'function', name, body: parser.command() };
 }
 
 function parseIf(parser: Parser): Command {
@@ -69,14 +49,11 @@ function parseIf(parser: Parser): Command {
 }
 
 function parseFor(parser: Parser): Command {
-  const scanner = parser.scanner;
+  const { scanner } = parser;
   parser.take('for');
   scanner.skipBlanks();
   const name = scanner.match(/[A-Za-z_][A-Za-z0-9_]*(?=[ \t\n;]|$)/y)?.[0];
-  if (name === undefined) {
-    if (scanner.isBash) parser.unexpected();
-    throw scanner.error('Syntax error: Bad for loop variable');
-  }
+  if (name === undefined) throw scanner.error('Syntax error: Bad for loop variable');
   scanner.skip(name.length);
   parser.skipNewlines();
   let words: Word[] | undefined;
@@ -94,14 +71,13 @@ function parseWords(parser: Parser): Word[] {
   const words: Word[] = [];
   for (;;) {
     parser.scanner.skipBlanks();
-    const word = parseWord(parser.scanner, parser);
+    const word = parser.word();
     if (!word) return words;
     words.push(word);
   }
 }
 
 function parseDoGroup(parser: Parser): List {
-  if (parser.keyword() !== 'do') parser.unexpected('do');
   parser.take('do');
   const body = parser.compound(['done'], 'done', false);
   parser.take('done');
@@ -109,12 +85,10 @@ function parseDoGroup(parser: Parser): List {
 }
 
 function parseCase(parser: Parser): Command {
-  const scanner = parser.scanner;
   parser.take('case');
-  scanner.skipBlanks();
-  const subject = parseWord(scanner, parser) ?? parser.unexpected();
+  parser.scanner.skipBlanks();
+  const subject = parser.word() ?? parser.unexpected();
   parser.skipNewlines();
-  if (parser.keyword() !== 'in') parser.unexpected('in');
   parser.take('in');
   const branches: { patterns: Word[]; body: List }[] = [];
   for (;;) {
@@ -127,12 +101,12 @@ function parseCase(parser: Parser): Command {
 }
 
 function parseBranch(parser: Parser): { patterns: Word[]; body: List } {
-  const scanner = parser.scanner;
+  const { scanner } = parser;
   if (scanner.peek() === '(') scanner.next();
   const patterns: Word[] = [];
   for (;;) {
     scanner.skipBlanks();
-    patterns.push(parseWord(scanner, parser) ?? parser.unexpected(')'));
+    patterns.push(parser.word() ?? parser.unexpected(')'));
     scanner.skipBlanks();
     if (scanner.peek() === ')') break;
     if (scanner.peek() !== '|') parser.unexpected(')');

@@ -1,6 +1,6 @@
 import type { Dialect } from './ast.ts';
 
-/** The script makes no sense. The message is the shell's own, without its name and the line. */
+/** The script makes no sense. The message is dash's own, without its name and the line. */
 export class ShellSyntaxError extends Error {
   readonly line: number;
 
@@ -15,16 +15,11 @@ export class Scanner {
   readonly source: string;
   readonly dialect: Dialect;
   at = 0;
-  line: number;
+  line = 1;
 
-  constructor(source: string, dialect: Dialect, line = 1) {
+  constructor(source: string, dialect: Dialect) {
     this.source = source;
     this.dialect = dialect;
-    this.line = line;
-  }
-
-  get isBash(): boolean {
-    return this.dialect === 'bash';
   }
 
   get ended(): boolean {
@@ -66,29 +61,23 @@ export class Scanner {
     }
   }
 
-  /** A quote or a bracket that nobody closes. */
+  /** A quote or a bracket that is never closed. */
   unterminated(mark: string): never {
-    if (this.isBash) throw this.error(`unexpected EOF while looking for matching \`${mark}'`);
     if (mark === '}') throw this.error("Syntax error: Missing '}'");
     if (mark === ')') throw this.error('Syntax error: end of file unexpected (expecting ")")');
-    if (mark === '`') throw this.error('Syntax error: EOF in backquote substitution');
     throw this.error('Syntax error: Unterminated quoted string');
   }
 
-  /** Something stands where it cannot stand. */
+  /** A token that cannot stand here. */
   unexpected(token: string, expecting?: string): never {
     const wanted = expecting === undefined ? '' : ` (expecting "${expecting}")`;
-    if (token === '') {
-      // bash has read the newline that is not there.
-      if (this.isBash) this.line += 1;
-      throw this.error(
-        this.isBash ? 'syntax error: unexpected end of file' : `Syntax error: end of file unexpected${wanted}`,
-      );
-    }
-    const shown = token === '\n' ? 'newline' : token;
-    if (this.isBash) throw this.error(`syntax error near unexpected token \`${shown}'`);
-    const named = /^(?:newline|word|redirection)$/.test(shown) ? shown : `"${shown}"`;
+    const named = token === '' ? 'end of file' : token === '\n' ? 'newline' : `"${token}"`;
     throw this.error(`Syntax error: ${named} unexpected${wanted}`);
+  }
+
+  /** A construct that real shells know. It fails, so that no test passes by a shell that skips it. */
+  notSimulated(construct: string): never {
+    throw this.error(`${construct} is not simulated`);
   }
 
   error(message: string): ShellSyntaxError {

@@ -1,11 +1,10 @@
 import { Errno, Killed } from '../io/errno.ts';
 import { Pipe } from '../io/pipe.ts';
 import { RescueProcess } from '../process.ts';
-import { assign, assignFor } from './assignments.ts';
-import type { AndOr, Command, List, Pipeline } from './ast.ts';
-import { findBuiltin, specialBuiltins } from './builtins.ts';
+import type { AndOr, Assignment, Command, List, Pipeline, SimpleCommand } from './ast.ts';
+import { type Builtin, builtins } from './builtins.ts';
 import { runCompound } from './compound.ts';
-import { expandCommand } from './expand.ts';
+import { expandCommand, expandText } from './expand.ts';
 import { expandPaths } from './glob.ts';
 import { Jobs } from './jobs.ts';
 import { Exit, LoopJump, Return } from './jumps.ts';
@@ -20,13 +19,6 @@ export class Shell implements Runner {
   readonly process: RescueProcess;
   readonly state: State;
   readonly jobs: Jobs;
-  functionDepth = 0;
-  /** Greater than zero: a file is being read with `.`. */
-  sourceDepth = 0;
-  /** Greater than zero: a failure here is somebody's question, and `set -e` does not end the shell. */
-  #asked = 0;
-  /** Open ends of process substitutions of the command that runs. */
-  #substitutions: number[] = [];
 
   constructor(process: RescueProcess, state: State, jobs = new Jobs()) {
     this.process = process;
@@ -37,7 +29,7 @@ export class Shell implements Runner {
   /** Runs a whole script to its exit status. */
   async runScript(source: string): Promise<number> {
     try {
-      this.state.status = await this.evaluate(source);
+      await this.#evaluate(source);
     } catch (error) {
       if (!(error instanceof Exit || error instanceof Return)) throw error;
       this.state.status = error.status;
@@ -45,26 +37,27 @@ export class Shell implements Runner {
     return await this.#trapExit();
   }
 
-  /** Runs a script within this shell, as `eval` and `.` do. Mistakes in it end the shell. */
-  async evaluate(source: string, label = ''): Promise<number> {
+  /** Runs a script within this shell. A syntax error ends the shell, after the commands before it. */
+  async #evaluate(source: string): Promise<void> {
     const parser = new Parser(source, this.state.dialect);
     try {
-      for (;;) {
-        const list = parser.nextLine();
-        if (!list) return this.state.status;
-        await this.runList(list);
-      }
+      for (let list = parser.nextLine(); list; list = parser.nextLine()) await this.runList(list);
     } catch (error) {
       if (!(error instanceof ShellSyntaxError)) throw error;
-      const { name, isBash } = this.state;
-      const where = isBash ? `${name}: ${label || '-c'}: line ${error.line}: ` : `${name}: ${error.line}: `;
-      await this.process.error(`${where}${error.message}\n`);
-      if (isBash && error.message.startsWith('syntax error near')) {
-        const line = source.split('\n')[error.line - 1] ?? '';
-        await this.process.error(`${name}: ${label || '-c'}: line ${error.line}: \`${line}'\n`);
-      }
+      await this.process.error(`${this.state.name}: ${error.line}: ${error.message}\n`);
       throw new Exit(2);
     }
+  }
+
+  /** Prints an error of a builtin. Returns `status`. */
+  async fail(name: string, message: string, status = 1): Promise<number> {
+    await this.process.error(`${this.state.prefix}${name}: ${message}\n`);
+    return status;
+  }
+
+  /** Ends the shell at a form of a builtin that is not simulated: a script that goes on would prove nothing. */
+  async refuse(name: string, simulated: string): Promise<never> {
+    throw new Exit(await this.fail(name, `${simulated} is simulated`, 2));
   }
 
   async runList(list: List): Promise<number> {
@@ -80,7 +73,6 @@ export class Shell implements Runner {
     const { reader, writer } = Pipe.make();
     const child = this.#fork();
     child.process.descriptors.set(1, writer);
-    if (this.state.isBash) child.state.options.errexit = false;
     const running = child.#runToEnd(() => child.runList(body));
     // When the power goes, nobody is there any more to see how it ended.
     running.catch(() => undefined);
@@ -100,21 +92,6 @@ export class Shell implements Runner {
   }
   #captured = false;
 
-  openProcess(direction: '<' | '>', body: List): string {
-    const { reader, writer } = Pipe.make();
-    const child = this.#fork();
-    child.process.descriptors.set(direction === '>' ? 0 : 1, direction === '>' ? reader : writer);
-    let number = 63;
-    while (this.process.descriptors.get(number)) number -= 1;
-    this.process.descriptors.set(number, direction === '>' ? writer : reader);
-    this.#substitutions.push(number);
-    this.state.lastJob = this.jobs.add(
-      child.process.id,
-      child.#runToEnd(() => child.runList(body)),
-    );
-    return `/dev/fd/${number}`;
-  }
-
   /** Runs commands in a copy of this shell, to their status. */
   async runSubshell(body: List): Promise<number> {
     const child = this.#fork();
@@ -125,22 +102,12 @@ export class Shell implements Runner {
     return expandPaths(this.process.system.files, this.process.cwd, pieces);
   }
 
-  /** Runs something whose failure is a question. */
-  async asking<T>(work: () => Promise<T>): Promise<T> {
-    this.#asked += 1;
-    try {
-      return await work();
-    } finally {
-      this.#asked -= 1;
-    }
-  }
-
   async #trapExit(): Promise<number> {
     const { exitTrap, status } = this.state;
     if (exitTrap === undefined) return status;
     this.state.exitTrap = undefined;
     try {
-      await this.evaluate(exitTrap);
+      await this.#evaluate(exitTrap);
     } catch (error) {
       if (error instanceof Exit) return error.status;
       throw error;
@@ -151,13 +118,8 @@ export class Shell implements Runner {
   /** A copy of this shell with a process of its own. */
   #fork(): Shell {
     const { system, environment, descriptors, cwd, signal, args } = this.process;
-    const copy = descriptors.copy();
-    const process = new RescueProcess({ system, args, environment, descriptors: copy, cwd, signal });
-    const child = new Shell(process, this.state.copy());
-    for (const number of this.#substitutions) copy.delete(number);
-    child.functionDepth = this.functionDepth;
-    child.#asked = this.#asked;
-    return child;
+    const process = new RescueProcess({ system, args, environment, descriptors: descriptors.copy(), cwd, signal });
+    return new Shell(process, this.state.copy());
   }
 
   /** The life of a forked shell: to its status, with everything closed behind it. */
@@ -188,7 +150,7 @@ export class Shell implements Runner {
     const child = this.#fork();
     child.process.descriptors.set(0, this.process.system.nothing());
     const running = child.#runToEnd(() => child.#runJob(item));
-    this.state.lastJob = this.jobs.add(child.process.id, running, child.process);
+    this.state.lastJob = this.jobs.add(child.process, running);
     this.state.status = 0;
   }
 
@@ -215,34 +177,17 @@ export class Shell implements Runner {
   }
 
   async #runAndOr({ first, rest }: AndOr): Promise<void> {
-    const last = rest.length;
-    await this.#runPipeline(first, last > 0);
-    for (const [index, { operator, pipeline }] of rest.entries()) {
-      if ((operator === '&&') !== (this.state.status === 0)) continue;
-      await this.#runPipeline(pipeline, index + 1 < last);
+    await this.#runPipeline(first);
+    for (const { operator, pipeline } of rest) {
+      if ((operator === '&&') === (this.state.status === 0)) await this.#runPipeline(pipeline);
     }
   }
 
-  async #runPipeline(pipeline: Pipeline, isAsked: boolean): Promise<void> {
-    const { commands, negated } = pipeline;
-    const run = async (): Promise<void> => {
-      const [only] = commands;
-      if (commands.length > 1 || !only) await this.#runMembers(commands);
-      else {
-        await this.runCommand(only);
-        this.state.pipeStatus = [this.state.status];
-      }
-    };
-    if (isAsked || negated) await this.asking(run);
-    else await run();
-    if (negated) {
-      this.state.status = this.state.status === 0 ? 1 : 0;
-      return;
-    }
+  async #runPipeline({ commands, negated }: Pipeline): Promise<void> {
     const [only] = commands;
-    const counts = commands.length > 1 || (only && ['simple', 'subshell', 'test', 'arithmetic'].includes(only.kind));
-    const { options, status } = this.state;
-    if (counts && status !== 0 && options.errexit && this.#asked === 0 && !isAsked) throw new Exit(status);
+    if (commands.length > 1 || !only) await this.#runMembers(commands);
+    else await this.runCommand(only);
+    if (negated) this.state.status = this.state.status === 0 ? 1 : 0;
   }
 
   /** All members at once, each in a shell of its own, with pipes between them. */
@@ -260,15 +205,11 @@ export class Shell implements Runner {
       return child.#runToEnd(() => child.runCommand(command));
     });
     const statuses = await Promise.all(running);
-    this.state.pipeStatus = statuses;
-    const failed = statuses.findLast((status) => status !== 0);
-    this.state.status = this.state.options.pipefail ? (failed ?? 0) : (statuses.at(-1) ?? 0);
+    this.state.status = statuses.at(-1) ?? 0;
   }
 
   /** Runs one command in this shell. Mistakes are told and become a status, unless they end the shell. */
   async runCommand(command: Command): Promise<void> {
-    const open = this.#substitutions;
-    this.#substitutions = [];
     try {
       await this.#run(command);
     } catch (error) {
@@ -276,9 +217,6 @@ export class Shell implements Runner {
       await this.process.error(`${this.state.prefix}${error.message}\n`);
       if (error.ends) throw new Exit(error.status);
       this.state.status = error.status;
-    } finally {
-      for (const number of this.#substitutions) this.process.descriptors.delete(number);
-      this.#substitutions = open;
     }
   }
 
@@ -294,54 +232,47 @@ export class Shell implements Runner {
     } else await runCompound(this, command);
   }
 
-  async #runSimple(command: Extract<Command, { kind: 'simple' }>): Promise<void> {
+  async #runSimple(command: SimpleCommand): Promise<void> {
     this.#captured = false;
     const args = await expandCommand(this, command.words);
     const [name] = args;
     if (name === undefined) {
       await withRedirections(this, command.redirections, async () => {
-        for (const assignment of command.assignments) await assign(this, assignment);
+        for (const one of command.assignments) this.state.set(one.name, await expandText(this, one.value));
       });
       if (!this.#captured) this.state.status = 0;
       return;
     }
-    await this.#trace(args);
     const body = this.state.functions.get(name);
-    const builtin = body ? undefined : findBuiltin(name, this.state.dialect);
+    const builtin = builtins.get(name);
     if (!body && !builtin) return await this.#runProgram(command, args);
-    const keeps = builtin !== undefined && specialBuiltins.has(name) && !this.state.isBash;
-    const restore = await assignFor(this, command.assignments, keeps);
-    try {
-      // `exec` without a program keeps what it redirects.
-      if (name === 'exec' && args.length === 1) {
-        for (const redirection of command.redirections) await redirect(this, redirection, this.process);
-        this.state.status = 0;
-      } else {
-        await withRedirections(this, command.redirections, async () => {
-          if (body) await this.#callFunction(body, args.slice(1));
-          else if (builtin) this.state.status = await this.#callBuiltin(name, () => builtin(this, args));
-        });
-      }
-    } finally {
-      restore();
+    if (command.assignments.length > 0)
+      throw new ShellError('an assignment before a builtin is not simulated', { status: 2, ends: true });
+    // `exec` without a program keeps what it redirects.
+    if (name === 'exec' && args.length === 1) {
+      for (const redirection of command.redirections) await redirect(this, redirection, this.process);
+      this.state.status = 0;
+      return;
     }
+    await withRedirections(this, command.redirections, async () => {
+      if (body) await this.#callFunction(body, args.slice(1));
+      else if (builtin) this.state.status = await this.#callBuiltin(builtin, args);
+    });
   }
 
-  /** A builtin's trouble with what it reads and writes is told with its name. */
-  async #callBuiltin(name: string, run: () => Promise<number> | number): Promise<number> {
+  /** An error of a builtin's reads and writes is told with its name. */
+  async #callBuiltin(builtin: Builtin, args: readonly string[]): Promise<number> {
     try {
-      return await run();
+      return await builtin(this, args);
     } catch (error) {
       if (!(error instanceof Errno)) throw error;
-      await this.process.error(`${this.state.prefix}${name}: ${error.message}\n`);
-      return 1;
+      return await this.fail(args[0] ?? '', error.message);
     }
   }
 
   async #callFunction(body: Command, args: string[]): Promise<void> {
     const { positional, locals } = this.state;
     this.state.positional = args;
-    this.functionDepth += 1;
     locals.push(new Map());
     try {
       await this.runCommand(body);
@@ -349,7 +280,6 @@ export class Shell implements Runner {
       if (!(error instanceof Return)) throw error;
       this.state.status = error.status;
     } finally {
-      this.functionDepth -= 1;
       for (const [name, hidden] of locals.pop() ?? []) {
         if (hidden) this.state.variables.set(name, hidden);
         else this.state.variables.delete(name);
@@ -358,24 +288,23 @@ export class Shell implements Runner {
     }
   }
 
-  async #runProgram(command: Extract<Command, { kind: 'simple' }>, args: readonly string[]): Promise<void> {
-    const restore = await assignFor(this, command.assignments, false, true);
+  async #runProgram({ assignments, redirections }: SimpleCommand, args: readonly string[]): Promise<void> {
     const { system, cwd, signal } = this.process;
-    const environment = this.state.exported();
-    restore();
+    const environment = await this.#environmentFor(assignments);
     const descriptors = this.process.descriptors.copy();
     const child = new RescueProcess({ system, args, environment, descriptors, cwd, signal });
     try {
-      for (const redirection of command.redirections) await redirect(this, redirection, child);
+      for (const redirection of redirections) await redirect(this, redirection, child);
       this.state.status = await system.run(child, this.state);
     } finally {
       descriptors.closeAll();
     }
   }
 
-  async #trace(args: readonly string[]): Promise<void> {
-    if (!this.state.options.xtrace) return;
-    const shown = args.map((arg) => (/^[\w%+,./:=@^-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`));
-    await this.process.error(`+ ${shown.join(' ')}\n`);
+  /** Exported variables, and those that stand before the command. */
+  async #environmentFor(assignments: readonly Assignment[]): Promise<Map<string, string>> {
+    const environment = this.state.exported();
+    for (const { name, value } of assignments) environment.set(name, await expandText(this, value));
+    return environment;
   }
 }

@@ -1,23 +1,9 @@
 import type { Command, Dialect, List } from './ast.ts';
 import type { PatternPiece } from './pattern.ts';
 
-/** A variable: text, or in bash an array. */
 export interface Variable {
-  value: string | string[];
+  value: string;
   exported: boolean;
-  readOnly: boolean;
-}
-
-export interface Options {
-  /** `-e` */
-  errexit: boolean;
-  /** `-u` */
-  nounset: boolean;
-  /** `-x` */
-  xtrace: boolean;
-  /** `-f` */
-  noglob: boolean;
-  pipefail: boolean;
 }
 
 /** What a shell knows. A subshell has a copy. */
@@ -28,9 +14,9 @@ export class State {
   variables = new Map<string, Variable>();
   functions = new Map<string, Command>();
   positional: string[] = [];
-  options: Options = { errexit: false, nounset: false, xtrace: false, noglob: false, pipefail: false };
+  /** `set -u`. */
+  endsWhenUnset = false;
   status = 0;
-  pipeStatus: number[] = [0];
   /** `$$`, in subshells, too. */
   readonly pid: number;
   /** `$!`. */
@@ -49,17 +35,11 @@ export class State {
 
   copy(): State {
     const copy = new State(this.dialect, this.name, this.pid);
-    for (const [name, variable] of this.variables) {
-      copy.variables.set(name, {
-        ...variable,
-        value: Array.isArray(variable.value) ? [...variable.value] : variable.value,
-      });
-    }
+    for (const [name, variable] of this.variables) copy.variables.set(name, { ...variable });
     copy.functions = new Map(this.functions);
     copy.positional = [...this.positional];
-    copy.options = { ...this.options };
+    copy.endsWhenUnset = this.endsWhenUnset;
     copy.status = this.status;
-    copy.pipeStatus = [...this.pipeStatus];
     copy.lastJob = this.lastJob;
     copy.line = this.line;
     return copy;
@@ -69,30 +49,21 @@ export class State {
     return this.dialect === 'bash';
   }
 
-  /** Text of a variable; of an array its first element. */
   get(name: string): string | undefined {
-    const value = this.variables.get(name)?.value;
-    return Array.isArray(value) ? value[0] : value;
+    return this.variables.get(name)?.value;
   }
 
-  set(name: string, value: string | string[]): void {
+  set(name: string, value: string): void {
+    if (name === 'IFS') throw new ShellError('another IFS is not simulated', { status: 2, ends: true });
     const variable = this.variables.get(name);
-    if (variable?.readOnly) {
-      throw new ShellError(this.isBash ? `${name}: readonly variable` : `${name}: is read only`, {
-        status: this.isBash ? 1 : 2,
-        ends: true,
-      });
-    }
-    if (!variable) this.variables.set(name, { value, exported: false, readOnly: false });
-    else if (Array.isArray(variable.value) && !Array.isArray(value)) variable.value[0] = value;
-    else variable.value = value;
+    if (variable) variable.value = value;
+    else this.variables.set(name, { value, exported: false });
   }
 
   exported(): Map<string, string> {
-    const found = new Map<string, string>();
-    for (const [name, { value, exported }] of this.variables)
-      if (exported && !Array.isArray(value)) found.set(name, value);
-    return found;
+    return new Map(
+      [...this.variables].flatMap(([name, { value, exported }]) => (exported ? [[name, value] as const] : [])),
+    );
   }
 
   /** Error messages begin with this. */
@@ -113,13 +84,11 @@ export class ShellError extends Error {
   }
 }
 
-/** What expansions ask of whoever runs commands. */
+/** What expansions ask of the shell that runs commands. */
 export interface Runner {
   readonly state: State;
   /** What commands write, without the newlines at the end. */
   capture(body: List): Promise<string>;
-  /** Starts commands at the other end of a pipe, and says how it is opened. */
-  openProcess(direction: '<' | '>', body: List): string;
   /** Existing paths that a pattern matches, in order. */
   glob(pieces: readonly PatternPiece[]): string[];
 }

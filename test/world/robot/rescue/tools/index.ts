@@ -1,5 +1,6 @@
 import type { RescueProgram } from '../process.ts';
 import { arrayTools } from './arrays.ts';
+import { blockDeviceTools } from './block-devices.ts';
 import { compressionTools } from './compression.ts';
 import { dd } from './dd.ts';
 import { fetchTools } from './fetch.ts';
@@ -7,13 +8,11 @@ import { fileTools } from './files.ts';
 import { efibootmgr } from './firmware.ts';
 import { hashes } from './hashes.ts';
 import { lockTools } from './locks.ts';
-import { ls } from './ls.ts';
 import { lsblk } from './lsblk.ts';
 import { machineTools } from './machine.ts';
 import { mountTools } from './mounts.ts';
 import { networkTools } from './network.ts';
 import { od } from './od.ts';
-import { partitionTools } from './partitions.ts';
 import { powerTools } from './power.ts';
 import { processTools } from './processes.ts';
 import { searchTools } from './search.ts';
@@ -26,7 +25,7 @@ import { text } from './text.ts';
 export const programs: ReadonlyMap<string, RescueProgram> = new Map(
   Object.entries({
     ...{ ...text, ...fileTools, ...hashes, ...searchTools, ...processTools, ...shells, ...compressionTools },
-    ...{ ...partitionTools, ...signatureTools, ...arrayTools, ...mountTools, ...networkTools, ...fetchTools },
-    ...{ ...machineTools, ...powerTools, ...lockTools, dd, od, efibootmgr, ls, lsblk, smartctl },
+    ...{ ...blockDeviceTools, ...signatureTools, ...arrayTools, ...mountTools, ...networkTools, ...fetchTools },
+    ...{ ...machineTools, ...powerTools, ...lockTools, dd, od, efibootmgr, lsblk, smartctl },
   }),
 );

@@ -1,65 +1,32 @@
 import { Errno } from '../io/errno.ts';
-import type { RescueProcess, RescueProgram } from '../process.ts';
+import type { RescueProgram } from '../process.ts';
 import type { Dialect } from '../shell/ast.ts';
 import { Exit } from '../shell/jumps.ts';
-import { setOptions } from '../shell/set.ts';
 import { Shell } from '../shell/shell.ts';
 import { State } from '../shell/state.ts';
 
-/** `sh` and `bash`: a script after `-c`, from a file, or from standard input. */
+/** `sh -c SCRIPT NAME ARGUMENT…`, or `sh FILE ARGUMENT…`. */
 const shell =
   (dialect: Dialect): RescueProgram =>
   async (process) => {
-    const words = process.args.slice(1);
-    const options: string[] = [];
-    let isCommand = false;
-    while (/^[-+]./.test(words[0] ?? '')) {
-      const word = words.shift() ?? '';
-      if (word === '--') break;
-      if (/^--/.test(word) || word === '-l' || word === '-s') continue;
-      if (word.startsWith('-') && word.includes('c')) isCommand = true;
-      const letters = word.replace(/[cils]/g, '');
-      if (letters.length > 1) options.push(letters);
-      if (letters.endsWith('o')) options.push(words.shift() ?? '');
-    }
-    const name = process.args[0] ?? dialect;
-    const script = isCommand ? words.shift() : words[0];
-    const state = new State(dialect, (isCommand ? words.shift() : words.shift()) ?? name, process.id);
-    state.positional = words;
-    prepare(state, process);
-    const runner = new Shell(process, state);
+    const [own = dialect, ...words] = process.args;
+    if (words[0] === undefined || (words[0] !== '-c' && words[0].startsWith('-')))
+      return await process.fail('only -c SCRIPT and FILE are simulated', 2);
+    const isCommand = words[0] === '-c';
+    const given = (isCommand ? words[1] : words[0]) ?? '';
+    const [name = own, ...positional] = isCommand ? words.slice(2) : words;
+    const state = new State(dialect, name, process.id);
+    state.positional = positional;
+    for (const [key, value] of process.environment) state.variables.set(key, { value, exported: true });
     try {
-      if (options.length > 0) await setOptions(runner, ['set', ...options]);
-      // Options at the beginning leave the arguments alone.
-      state.positional = words;
-      return await runner.runScript(await readScript(process, script, isCommand));
+      const script = isCommand ? given : (await process.readFile(given)).toString('latin1');
+      return await new Shell(process, state).runScript(script);
     } catch (error) {
       if (error instanceof Exit) return error.status;
-      if (error instanceof NoScript) return await process.fail(error.message, 127);
+      if (error instanceof Errno) return await process.fail(`${given}: ${error.message}`, 127);
       throw error;
     }
   };
-
-class NoScript extends Error {}
-
-async function readScript(process: RescueProcess, script: string | undefined, isCommand: boolean): Promise<string> {
-  if (isCommand) return script ?? '';
-  if (script === undefined) return (await process.readAll()).toString('latin1');
-  try {
-    return (await process.readFile(script)).toString('latin1');
-  } catch (error) {
-    if (error instanceof Errno) throw new NoScript(`${script}: ${error.message}`);
-    throw error;
-  }
-}
-
-function prepare(state: State, process: RescueProcess): void {
-  for (const [name, value] of process.environment)
-    state.variables.set(name, { value, exported: true, readOnly: false });
-  state.set('IFS', ' \t\n');
-  state.set('PWD', process.cwd);
-  if (state.isBash) state.set('BASH_VERSION', '5.2.15(1)-release');
-}
 
 export const shells: Readonly<Record<string, RescueProgram>> = {
   sh: shell('dash'),

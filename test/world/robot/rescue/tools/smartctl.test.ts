@@ -10,15 +10,13 @@ afterAll(() => box.close());
 
 describe('smartctl', () => {
   it.each([
-    ['-H /dev/nvme0n1', /PASSED\n/, 0],
-    ['-H /dev/sda', /FAILED!\n/, 8],
-    ['-a /dev/sda', /FAILED!\n/, 24],
-    ['-i /dev/sdb', /\/dev\/sdb: Unable to detect device type\nPlease specify device type/, 1],
-    ['-H /dev/sdz', /Unable to detect device type/, 1],
-    ['', /usage summary/, 1],
-  ])('%s is answered as by the real one', async (args, words, status) => {
-    const answer = await box.sh(`smartctl ${args}`);
-    expect([answer.stdout, answer.status]).toEqual([expect.stringMatching(words), status]);
+    ['-H /dev/nvme0n1', 0],
+    ['-H /dev/sda', 8],
+    ['-H -A /dev/sda', 24],
+    ['-i /dev/sdb', 1],
+    ['-H /dev/sdz', 1],
+  ])('%s ends with the status of the real one', async (args, status) => {
+    expect((await box.sh(`smartctl --json=c ${args}`)).status).toBe(status);
   });
 
   it('tells what it was asked for as JSON, and nothing else', async () => {
@@ -37,7 +35,7 @@ describe('smartctl', () => {
   it('hangs where the drive does, and no signal ends it', async () => {
     const [disk] = box.hardware.disks;
     Object.assign(disk ?? {}, { smart: 'silent' });
-    const ask = '{ timeout -k 1 1 smartctl -H /dev/nvme0n1; touch /tmp/over; } >/dev/null 2>&1 &';
+    const ask = '{ timeout -k 1 1 smartctl --json=c -H /dev/nvme0n1; echo >/tmp/over; } >/dev/null 2>&1 &';
     expect((await box.sh(`${ask} sleep 60; test -e /tmp/over`)).status).toBe(1);
   });
 });

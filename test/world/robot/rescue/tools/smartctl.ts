@@ -4,59 +4,34 @@ import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 import { deviceAt } from './dd.ts';
 
-const version = 'smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.12.19] (local build)';
-
-/** What the drive tells, in the two forms of the program. */
+/** The drive's answer, and the exit status. */
 interface Answer {
   readonly json: Readonly<Record<string, unknown>>;
-  readonly text: string;
   readonly status: number;
 }
 
-/** `smartctl` 7.3, as far as one asks who a drive is and how it feels. */
+/** `smartctl --json=c` 7.3 with `-i`, `-H` and `-A`: identity, health and attributes of a drive. */
 export const smartctl: RescueProgram = async (process) => {
-  const { options, operands, unknown } = parseArguments(process.args.slice(1), {
-    short: 'iHAaxjd:n:',
-    long: ['info', 'health', 'attributes', 'all', 'xall', 'json?=', 'device=', 'nocheck='],
-    same: { info: 'i', health: 'H', attributes: 'A', all: 'a', xall: 'x', json: 'j', device: 'd', nocheck: 'n' },
-  });
+  const { options, operands } = parseArguments(process, { short: 'iHA', long: ['json='] });
   const [path = ''] = operands;
-  if (unknown !== undefined || path === '') {
-    await process.out(`${version}\n\nUse smartctl -h to get a usage summary\n\n`);
-    return 1;
-  }
+  if (options.get('json') !== 'c') return await process.fail('only --json=c is simulated');
   const disk = process.system.files.exists(path, '/') ? deviceAt(process, path)?.access?.disk : undefined;
   if (disk?.smart === 'silent') await hang(process);
-  const asks = (letter: string): boolean => [letter, 'a', 'x'].some((one) => options.has(one));
-  const { json, text, status } =
-    disk && disk.smart !== 'none' ? answerOf(disk, asks) : refusal(`${path}: Unable to detect device type`);
-  if (!options.has('j')) {
-    await process.out(`${version}\nCopyright (C) 2002-22, Bruce Allen, Christian Franke\n\n${text}\n`);
-    return status;
-  }
-  const whole = {
-    json_format_version: [1, 0],
-    smartctl: { version: [7, 3], svn_revision: '5338', argv: process.args, ...complaints(json), exit_status: status },
-    ...json,
-    messages: undefined,
-  };
-  await process.out(options.get('j') === 'c' ? JSON.stringify(whole) : `${JSON.stringify(whole, undefined, 2)}\n`);
+  const { json, status } =
+    disk && disk.smart !== 'none'
+      ? answerOf(disk, (letter) => options.has(letter))
+      : { json: { messages: [{ string: `${path}: Unable to detect device type`, severity: 'error' }] }, status: 1 };
+  const { messages, ...rest } = json as Answer['json'];
+  const about = { version: [7, 3], argv: process.args, ...(messages ? { messages } : {}), exit_status: status };
+  await process.out(JSON.stringify({ json_format_version: [1, 0], smartctl: about, ...rest }));
   return status;
 };
-
-const complaints = ({ messages }: Answer['json']) => (messages === undefined ? {} : { messages });
 
 /** Sleep that cannot be interrupted: no signal ends it. */
 async function hang({ system }: RescueProcess): Promise<never> {
   if (!system.signal.aborted) await once(system.signal, 'abort');
   throw system.signal.reason;
 }
-
-const refusal = (what: string): Answer => ({
-  json: { messages: [{ string: what, severity: 'error' }] },
-  text: `${what}\nPlease specify device type with the -d option.\n\nUse smartctl -h to get a usage summary\n`,
-  status: 1,
-});
 
 function answerOf(disk: ServerDisk, asks: (letter: string) => boolean): Answer {
   const isNvme = disk.bus === 'nvme';
@@ -69,7 +44,6 @@ function answerOf(disk: ServerDisk, asks: (letter: string) => boolean): Answer {
     ...{ model_name: model, serial_number: serial, user_capacity: { bytes: sizeBytes } },
     ...{ logical_block_size: sectorBytes, ...(isNvme ? {} : { rotation_rate: rotational ? 7200 : 0 }) },
   };
-  const verdict = `SMART overall-health self-assessment test result: ${passed ? 'PASSED' : 'FAILED!'}`;
   return {
     json: {
       device: { name: `/dev/${name}`, info_name: `/dev/${name}`, ...type },
@@ -77,10 +51,6 @@ function answerOf(disk: ServerDisk, asks: (letter: string) => boolean): Answer {
       ...(asks('H') ? { smart_status: { passed, ...(isNvme ? { nvme: { value: warningOf(disk) } } : {}) } } : {}),
       ...(asks('A') ? { ...details, power_on_time: { hours: 31416 }, temperature: { current: degrees(disk) } } : {}),
     },
-    text: [
-      ...(asks('i') ? [`Device Model:     ${model}`, `Serial Number:    ${serial}`, ''] : []),
-      ...(asks('H') ? ['=== START OF SMART DATA SECTION ===', verdict, ''] : []),
-    ].join('\n'),
     // Bit 3: the drive says it is failing. Bit 4: attributes below their threshold.
     status: (passed ? 0 : 8) | (!isNvme && disk.smart === 'failing' && asks('A') ? 16 : 0),
   };

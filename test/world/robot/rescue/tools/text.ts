@@ -1,10 +1,8 @@
 import { Errno } from '../io/errno.ts';
 import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
-import { print } from './printf.ts';
-import { runTest } from './test.ts';
 
-/** Pieces of one input: a path, from so many bytes on, or `-` for standard input. Throws an Errno. */
+/** Chunks of one input: a path, from an offset in bytes, or `-` for standard input. Throws an Errno. */
 export async function* readInput(process: RescueProcess, path: string, from = 0): AsyncGenerator<Buffer> {
   if (path === '-') {
     yield* process.chunks(0);
@@ -23,11 +21,11 @@ export async function* readInput(process: RescueProcess, path: string, from = 0)
   }
 }
 
-/** Goes through the inputs; what cannot be read is told, and the status is 1. */
+/** Handles the inputs in turn. One that cannot be read is reported, and the status is 1. */
 export async function eachInput(
   process: RescueProcess,
   operands: readonly string[],
-  work: (path: string, pieces: AsyncGenerator<Buffer>) => Promise<void>,
+  work: (path: string, chunks: AsyncGenerator<Buffer>) => Promise<void>,
 ): Promise<number> {
   let status = 0;
   for (const path of operands.length > 0 ? operands : ['-']) {
@@ -47,8 +45,8 @@ export async function readText(
   operands: readonly string[],
 ): Promise<{ text: string; status: number }> {
   const found: Buffer[] = [];
-  const status = await eachInput(process, operands, async (_path, pieces) => {
-    for await (const bytes of pieces) found.push(bytes);
+  const status = await eachInput(process, operands, async (_path, chunks) => {
+    for await (const bytes of chunks) found.push(bytes);
   });
   return { text: Buffer.concat(found).toString('latin1'), status };
 }
@@ -59,291 +57,132 @@ export const linesOf = (text: string): string[] => (text === '' ? [] : text.repl
 export const toText = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
 const cat: RescueProgram = async (process) =>
-  await eachInput(
-    process,
-    process.args.slice(1).filter((arg) => arg === '-' || !arg.startsWith('-')),
-    async (_path, pieces) => {
-      for await (const bytes of pieces) await process.out(bytes);
-    },
-  );
+  await eachInput(process, parseArguments(process, {}).operands, async (_path, chunks) => {
+    for await (const bytes of chunks) await process.out(bytes);
+  });
 
 const tee: RescueProgram = async (process) => {
-  const { options, operands } = parseArguments(process.args.slice(1), {
-    short: 'aip',
-    long: ['append'],
-    same: { append: 'a' },
-  });
-  const append = options.has('a');
-  const outputs = [];
-  let status = 0;
-  for (const path of operands) {
-    try {
-      outputs.push({
-        path,
-        opened: await process.open(path, { read: false, write: true, create: true, truncate: !append, append }),
-      });
-    } catch (error) {
-      if (!(error instanceof Errno)) throw error;
-      status = await process.fail(`${path}: ${error.message}`);
-    }
-  }
+  const [path = '/dev/null'] = parseArguments(process, {}).operands;
+  const output = await process.open(path, { read: false, write: true, create: true, truncate: true });
   try {
     for await (const bytes of process.chunks()) {
       await process.out(bytes);
-      for (const output of [...outputs]) {
-        try {
-          await output.opened.file.write(bytes, process.signal);
-        } catch (error) {
-          if (!(error instanceof Errno)) throw error;
-          if (error.code === 'EPIPE') return 141;
-          status = await process.fail(`${output.path}: ${error.message}`);
-          outputs.splice(outputs.indexOf(output), 1);
-        }
-      }
+      await output.file.write(bytes, process.signal);
     }
-    return status;
+    return 0;
+  } catch (error) {
+    if (error instanceof Errno && error.code === 'EPIPE') return 141;
+    throw error;
   } finally {
-    for (const { opened } of outputs) opened.close();
+    output.close();
   }
-};
-
-const units: Readonly<Record<string, number>> = {
-  b: 512,
-  k: 1024,
-  K: 1024,
-  M: 1024 ** 2,
-  G: 1024 ** 3,
-  T: 1024 ** 4,
-  kB: 1000,
-  KB: 1000,
-  MB: 1e6,
-  GB: 1e9,
-  KiB: 1024,
-  MiB: 1024 ** 2,
-  GiB: 1024 ** 3,
 };
 
 /** `4M` and its like; undefined when it is no number. */
 export function toBytes(text: string): number | undefined {
-  const [, digits = '', unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(text) ?? [];
-  const factor = unit === '' ? 1 : units[unit];
-  return digits === '' || factor === undefined ? undefined : Number(digits) * factor;
+  const [, digits, unit = ''] = /^(\d+)([KMG]?)$/.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits) * 1024 ** ' KMG'.indexOf(unit || ' ');
 }
 
 const head: RescueProgram = async (process) => {
-  const given = process.args.slice(1).map((arg) => arg.replace(/^-(\d+)$/, '-n$1'));
-  const { options, operands } = parseArguments(given, {
-    short: 'n:c:qv',
-    long: ['lines=', 'bytes='],
-    same: { lines: 'n', bytes: 'c' },
-  });
+  const { options, operands } = parseArguments(process, { short: 'n:c:' });
   const bytes = options.get('c');
-  const wanted = bytes === undefined ? Number(options.get('n') ?? 10) : toBytes(bytes);
-  if (wanted === undefined || Number.isNaN(wanted))
-    return await process.fail(
-      `invalid number of ${bytes === undefined ? 'lines' : 'bytes'}: \u2018${bytes ?? options.get('n')}\u2019`,
-    );
-  return await eachInput(process, operands, async (_path, pieces) => {
-    let left = wanted;
-    if (left === 0) return;
-    for await (const chunk of pieces) {
-      const end =
-        bytes === undefined
-          ? endOfLine(chunk, left)
-          : { taken: Math.min(left, chunk.length), lines: Math.min(left, chunk.length) };
-      await process.out(chunk.subarray(0, end.taken));
-      left -= end.lines;
+  return await eachInput(process, operands, async (_path, chunks) => {
+    let left = Number(bytes ?? options.get('n') ?? 10);
+    for await (const chunk of chunks) {
+      const taken = bytes === undefined ? endOfLines(chunk, left) : { end: Math.min(left, chunk.length), count: left };
+      await process.out(chunk.subarray(0, taken.end));
+      left -= bytes === undefined ? taken.count : taken.end;
       if (left <= 0) return;
     }
   });
 };
 
-function endOfLine(chunk: Buffer, lines: number): { taken: number; lines: number } {
-  let taken = 0;
+/** The end of so many lines, or of all that there are. */
+function endOfLines(chunk: Buffer, lines: number): { end: number; count: number } {
+  let end = 0;
   for (let count = 0; count < lines; count += 1) {
-    const next = chunk.indexOf(10, taken);
-    if (next < 0) return { taken: chunk.length, lines: count };
-    taken = next + 1;
+    const next = chunk.indexOf(10, end);
+    if (next < 0) return { end: chunk.length, count };
+    end = next + 1;
   }
-  return { taken, lines };
+  return { end, count: lines };
 }
 
 const tail: RescueProgram = async (process) => {
-  const given = process.args.slice(1).map((arg) => arg.replace(/^-(\d+)$/, '-n$1'));
-  const { options, operands } = parseArguments(given, {
-    short: 'n:c:fq',
-    long: ['lines=', 'bytes='],
-    same: { lines: 'n', bytes: 'c' },
-  });
+  const { options, operands } = parseArguments(process, { short: 'n:' });
   const { text, status } = await readText(process, operands);
-  const bytes = options.get('c');
-  const count = bytes ?? options.get('n') ?? '10';
-  const number = toBytes(count.replace(/^[-+]/, '')) ?? 10;
-  const units_ =
-    bytes === undefined
-      ? linesOf(text).map((line, index, all) => (index < all.length - 1 || text.endsWith('\n') ? `${line}\n` : line))
-      : [...text];
   await process.out(
-    (count.startsWith('+') ? units_.slice(Math.max(0, number - 1)) : number === 0 ? [] : units_.slice(-number)).join(
-      '',
-    ),
+    text
+      .match(/[^\n]*\n|[^\n]+$/g)
+      ?.slice(-Number(options.get('n') ?? 10))
+      .join('') ?? '',
   );
   return status;
 };
 
+/** `wc` with one of `-l`, `-w` and `-c`, of standard input. */
 const wc: RescueProgram = async (process) => {
-  const { options, operands } = parseArguments(process.args.slice(1), {
-    short: 'lwc',
-    long: ['lines', 'words', 'bytes'],
-    same: { lines: 'l', words: 'w', bytes: 'c' },
-  });
-  const chosen = ['l', 'w', 'c'].filter((one) => options.size === 0 || options.has(one));
-  return await eachInput(process, operands, async (path, pieces) => {
-    const counts: Record<string, number> = { l: 0, w: 0, c: 0 };
-    let inWord = false;
-    for await (const bytes of pieces) {
-      counts['c'] = (counts['c'] ?? 0) + bytes.length;
-      if (options.size === 1 && options.has('c')) continue;
-      for (const byte of bytes) {
-        if (byte === 10) counts['l'] = (counts['l'] ?? 0) + 1;
-        const isSpace = byte === 32 || (byte >= 9 && byte <= 13);
-        if (!isSpace && !inWord) counts['w'] = (counts['w'] ?? 0) + 1;
-        inWord = !isSpace;
-      }
+  const { options } = parseArguments(process, { short: 'lwc' });
+  let count = 0;
+  let inWord = false;
+  for await (const bytes of process.chunks()) {
+    if (options.has('c')) {
+      count += bytes.length;
+      continue;
     }
-    const width = chosen.length > 1 ? 7 : 1;
-    const shown = chosen.map((one) => String(counts[one]).padStart(width)).join(' ');
-    await process.out(`${shown}${path === '-' ? '' : ` ${path}`}\n`);
-  });
+    for (const byte of bytes) {
+      const isSpace = byte === 32 || (byte >= 9 && byte <= 13);
+      if (options.has('l') ? byte === 10 : !isSpace && !inWord) count += 1;
+      inWord = !isSpace;
+    }
+  }
+  await process.out(`${count}\n`);
+  return 0;
 };
 
 const sort: RescueProgram = async (process) => {
-  const { options, operands } = parseArguments(process.args.slice(1), { short: 'unrk:t:' });
+  const { options, operands } = parseArguments(process, { short: 'u' });
   const { text, status } = await readText(process, operands);
-  const lines = linesOf(text).sort((a, b) =>
-    options.has('n') ? Number.parseFloat(a) - Number.parseFloat(b) || (a < b ? -1 : 1) : a < b ? -1 : a > b ? 1 : 0,
-  );
-  if (options.has('r')) lines.reverse();
+  const lines = linesOf(text).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   await process.out(toText(options.has('u') ? [...new Set(lines)] : lines));
   return status;
 };
 
-const uniq: RescueProgram = async (process) => {
-  const { text, status } = await readText(
-    process,
-    process.args.slice(1).filter((arg) => !arg.startsWith('-')),
-  );
-  await process.out(toText(linesOf(text).filter((line, index, all) => index === 0 || line !== all[index - 1])));
-  return status;
-};
-
+/** `cut` of one field. */
 const cut: RescueProgram = async (process) => {
-  const { options, operands } = parseArguments(process.args.slice(1), { short: 'd:f:c:s' });
-  const list = options.get('f') ?? options.get('c') ?? '1';
-  const wanted = (index: number): boolean =>
-    list.split(',').some((range) => {
-      const [from = '', to] = range.split('-');
-      return (
-        index >= Number(from || 1) &&
-        index <= (to === undefined ? Number(from) : to === '' ? Number.POSITIVE_INFINITY : Number(to))
-      );
-    });
+  const { options, operands } = parseArguments(process, { short: 'd:f:' });
+  const [delimiter = '\t', field] = [options.get('d'), Number(options.get('f'))];
   const { text, status } = await readText(process, operands);
-  const delimiter = options.get('d') ?? '\t';
-  const change = (line: string): string => {
-    if (options.has('c')) return [...line].filter((_, index) => wanted(index + 1)).join('');
-    if (!line.includes(delimiter)) return line;
-    return line
-      .split(delimiter)
-      .filter((_, index) => wanted(index + 1))
-      .join(delimiter);
-  };
+  const change = (line: string): string => (line.includes(delimiter) ? (line.split(delimiter)[field - 1] ?? '') : line);
   await process.out(toText(linesOf(text).map(change)));
   return status;
 };
 
+const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', '0': '\0' };
+
+/** `tr` of single characters: others in their place, `-d` none, `-s` one for several. */
 const tr: RescueProgram = async (process) => {
-  const { options, operands } = parseArguments(process.args.slice(1), { short: 'dsc' });
-  const expand = (set: string): string =>
-    set
-      .replace(
-        /\\([nrt\\0])/g,
-        (_, letter: string) => ({ n: '\n', r: '\r', t: '\t', '\\': '\\', '0': '\0' })[letter] ?? letter,
-      )
-      .replaceAll('[:upper:]', 'A-Z')
-      .replaceAll('[:lower:]', 'a-z')
-      .replaceAll('[:digit:]', '0-9')
-      .replaceAll('[:space:]', ' \t\n\r\v\f')
-      .replace(/(.)-(.)/gs, (_, from: string, to: string) =>
-        Array.from({ length: to.charCodeAt(0) - from.charCodeAt(0) + 1 }, (_one, index) =>
-          String.fromCharCode(from.charCodeAt(0) + index),
-        ).join(''),
-      );
-  const from = expand(operands[0] ?? '');
-  const to = expand(operands[1] ?? '');
+  const { options, operands } = parseArguments(process, { short: 'ds' });
+  const [from = '', to = ''] = operands.map((set) => set.replace(/\\([nt0])/g, (_, one: string) => escapes[one] ?? ''));
   const text = (await process.readAll()).toString('latin1');
-  const hits = (char: string): boolean => from.includes(char) !== options.has('c');
   const changed = [...text].flatMap((char) => {
-    if (!hits(char)) return [char];
-    if (options.has('d')) return [];
-    return to === ''
-      ? [char]
-      : [to[Math.min(options.has('c') ? to.length - 1 : from.indexOf(char), to.length - 1)] ?? ''];
+    const index = from.indexOf(char);
+    if (index < 0 || (to === '' && !options.has('d'))) return [char];
+    return options.has('d') ? [] : [to[Math.min(index, to.length - 1)] ?? ''];
   });
-  const squeezed = options.has('s')
-    ? changed.filter((char, index) => index === 0 || char !== changed[index - 1] || !(to || from).includes(char))
-    : changed;
-  await process.out(squeezed.join(''));
+  const isRepeated = (char: string, index: number): boolean => char === changed[index - 1] && from.includes(char);
+  await process.out(changed.filter((char, index) => !options.has('s') || !isRepeated(char, index)).join(''));
   return 0;
-};
-
-const echo: RescueProgram = async (process) => {
-  const words = process.args.slice(1);
-  const newline = words[0] !== '-n';
-  await process.out(`${words.slice(newline ? 0 : 1).join(' ')}${newline ? '\n' : ''}`);
-  return 0;
-};
-
-const printf: RescueProgram = async (process) => {
-  const [format, ...values] = process.args.slice(1);
-  if (format === undefined) return await process.fail('missing operand');
-  const { text, errors } = print(format, values, 'bash');
-  await process.out(text);
-  for (const error of errors) await process.fail(error);
-  return errors.length > 0 ? 1 : 0;
-};
-
-const test: RescueProgram = async (process) => {
-  const operands = process.args.slice(1);
-  if (process.name === '[' && operands.pop() !== ']') return await process.fail('missing \u2018]\u2019', 2);
-  const outcome = runTest(operands, process, { dialect: 'bash' });
-  return typeof outcome === 'boolean' ? (outcome ? 0 : 1) : await process.fail(outcome.error, 2);
 };
 
 const seq: RescueProgram = async (process) => {
-  const numbers = process.args.slice(1).map(Number);
-  const [from = 1, step = 1, to = 1] =
-    numbers.length === 1 ? [1, 1, numbers[0]] : numbers.length === 2 ? [numbers[0], 1, numbers[1]] : numbers;
+  const numbers = parseArguments(process, {}).operands.map(Number);
+  const [from = 1, step = 1, to = 1] = numbers.length === 1 ? [1, 1, numbers[0]] : numbers;
   const found: string[] = [];
-  for (let value = from; step > 0 ? value <= to : value >= to; value += step) found.push(String(value));
+  for (let value = from; value <= to; value += step) found.push(String(value));
   await process.out(toText(found));
   return 0;
 };
 
-const yes: RescueProgram = async (process) => {
-  const line = `${process.args.slice(1).join(' ') || 'y'}\n`;
-  for (;;) await process.out(line.repeat(1024));
-};
-
-const rev: RescueProgram = async (process) => {
-  const { text, status } = await readText(process, process.args.slice(1));
-  await process.out(toText(linesOf(text).map((line) => [...line].reverse().join(''))));
-  return status;
-};
-
-export const text: Readonly<Record<string, RescueProgram>> = {
-  ...{ cat, tee, head, tail, wc, sort, uniq, cut, tr, echo, printf, test, seq, yes, rev },
-  '[': test,
-  true: () => 0,
-  false: () => 1,
-};
+export const text: Readonly<Record<string, RescueProgram>> = { cat, tee, head, tail, wc, sort, cut, tr, seq };

@@ -21,7 +21,7 @@ it('curl gives up a download that stands still for as long as --speed-time says'
     () => server.close(),
   );
   const { port } = server.address() as AddressInfo;
-  const curl = `curl -fsS --speed-limit 1000 --speed-time 60 http://127.0.0.1:${port}/image`;
+  const curl = `curl --fail --silent --show-error --location --speed-limit 1000 --speed-time 60 --url http://127.0.0.1:${port}/image`;
   expect(await box.sh(curl)).toEqual({
     stdout: 'begun',
     stderr: 'curl: (28) Operation too slow. Less than 1000 bytes/sec transferred the last 60 seconds\n',

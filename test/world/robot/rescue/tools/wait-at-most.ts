@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RescueProcess } from '../process.ts';
 
-/** However fast the world is: a busy machine stands still for as long now and then. In milliseconds. */
+/** A busy machine pauses for as long now and then, however fast the simulated time is. In milliseconds. */
 const shortestMs = 250;
 
-/** Waits for `next` at most so many of the world's seconds. Throws what `tooLate` makes. */
+/** Waits for `next` at most so many simulated seconds. Throws what `tooLate` returns. */
 export async function waitAtMost<T>(
   next: Promise<T>,
   seconds: number,
