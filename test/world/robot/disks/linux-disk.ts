@@ -62,10 +62,6 @@ export function readLinux(disk: ServerDisk, read: ReadAt, firmware: 'uefi' | 'bi
   return decodeSystem(read(root.offset + rootOffset, 16 * 1024));
 }
 
-/** Whether a partition holds the files of a Linux, bootable or not: for mounting it. */
-export const readLinuxRoot = (read: ReadAt, offset: number): LinuxSystem | undefined =>
-  decodeSystem(read(offset + rootOffset, 16 * 1024));
-
 const typeAt = (read: ReadAt, offset: number, bytes: number): string | undefined =>
   readSignatures((at, length) => read(offset + at, length), bytes)[0]?.type;
 

@@ -12,14 +12,9 @@ const errorMessages = {
   EPIPE: 'Broken pipe',
   EBADF: 'Bad file descriptor',
   ENOTEMPTY: 'Directory not empty',
-  ENXIO: 'No such device or address',
-  ENODEV: 'No such device',
   ELOOP: 'Too many levels of symbolic links',
-  EIO: 'Input/output error',
   ENOTBLK: 'Block device required',
-  ESPIPE: 'Illegal seek',
   ENOTTY: 'Inappropriate ioctl for device',
-  EXDEV: 'Invalid cross-device link',
 } as const;
 
 export type ErrnoCode = keyof typeof errorMessages;
@@ -44,4 +39,4 @@ export class Killed extends Error {
   }
 }
 
-export const signals = { HUP: 1, INT: 2, QUIT: 3, KILL: 9, USR1: 10, PIPE: 13, ALRM: 14, TERM: 15 } as const;
+export const signals = { PIPE: 13, TERM: 15 } as const;

@@ -145,5 +145,4 @@ async function finish(
   channel.end();
 }
 
-const signalName = (number: number): string =>
-  ({ 1: 'HUP', 2: 'INT', 9: 'KILL', 13: 'PIPE', 15: 'TERM' })[number] ?? 'TERM';
+const signalName = (number: number): string => (number === 13 ? 'PIPE' : 'TERM');
