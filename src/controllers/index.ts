@@ -15,7 +15,8 @@ import {
 import type { Secret } from '../kube/core-types.ts';
 import type { ObjectChange } from '../kube/reflector/object-store.ts';
 import { formatObjectKey, type KubeObject, type ObjectKey, objectKeyOf } from '../kube/resource.ts';
-import { type AccessOptions, reconcileAccessRequest } from './access-request/controller.ts';
+import { reconcileAccessRequest } from './access-request/controller.ts';
+import type { AccessOptions } from './access-request/view.ts';
 import { reconcileCluster } from './cluster/controller.ts';
 import { clusterIdentityOf } from './cluster/view.ts';
 import { OrphanScanSchedule } from './garbage/orphan-scan-schedule.ts';

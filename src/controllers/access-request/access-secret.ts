@@ -100,20 +100,23 @@ interface AccessGrant {
  */
 export class SecretNotWritableError extends Error {}
 
-/**
- * Throws {@link NotManagedError} or {@link SecretNotWritableError} if the kubeconfig cannot be written to the Secret.
- */
-export function assertSecretWritable(secret: KubeSecret, request: AccessRequest): void {
+/** Why the kubeconfig cannot be written to the Secret; undefined if it can. */
+export function findSecretWriteProblem(
+  secret: KubeSecret,
+  request: AccessRequest,
+): NotManagedError | SecretNotWritableError | undefined {
   const { name, namespace } = secret.metadata;
   const subject = `Secret ${name} in namespace ${namespace}`;
   if (!isSecretOwnedBy(secret, request))
-    throw new NotManagedError(
+    return new NotManagedError(
       `Secret ${name} exists in namespace ${namespace} and does not belong to this request. Remove it.`,
     );
   const remedy = 'the kubeconfig cannot be written into it. Remove it, and it is made again.';
-  if (secret.immutable === true) throw new SecretNotWritableError(`${subject} is immutable: ${remedy}`);
+  if (secret.immutable === true) return new SecretNotWritableError(`${subject} is immutable: ${remedy}`);
   const { type = opaque } = secret;
-  if (type !== opaque) throw new SecretNotWritableError(`${subject} has the type ${type} and not ${opaque}: ${remedy}`);
+  return type === opaque
+    ? undefined
+    : new SecretNotWritableError(`${subject} has the type ${type} and not ${opaque}: ${remedy}`);
 }
 
 /**
@@ -130,7 +133,8 @@ export async function writeAccessSecret(kube: KubeClient, grant: AccessGrant, si
     if (!isAlreadyExists(error)) throw error;
     const key = { namespace: ref.namespace, name: accessSecretName(ref) };
     const present = await kube.get(KubeSecret, key, signal);
-    assertSecretWritable(present, request);
+    const problem = findSecretWriteProblem(present, request);
+    if (problem) throw problem;
     const { resourceVersion } = present.metadata;
     await kube.merge(KubeSecret, key, describePatch(wanted), resourceVersion ? { resourceVersion } : {}, signal);
   }

@@ -1,19 +1,25 @@
 import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { type ConditionState, conditionFalse, findFalseCondition } from '../../api/conditions.ts';
-import { type AccessRequest, type Cluster, externalEndpointUrl, type NamespacedRef } from '../../api/openmcp/types.ts';
+import { type AccessRequest, externalEndpointUrl } from '../../api/openmcp/types.ts';
 import { clusterIdentityOf } from '../cluster/ownership.ts';
 import { findSecretsState, isOwnCluster } from '../cluster/view.ts';
+import type { TrustRecord } from '../rollout/oidc-trust/trust-record.ts';
+import { readTrustReport, type TrustReport } from '../rollout/oidc-trust/trust-report.ts';
 import type { Services } from '../shared/services.ts';
 import type { ApiServerEndpoint } from './kubeconfig.ts';
 
-/** The target cluster of a request, or why it is not available yet. */
-export type TargetClusterLookup =
-  | { readonly ref: ClusterIdentity; readonly cluster: Cluster; readonly server: ApiServerEndpoint }
-  | { readonly waiting: ConditionState };
+/** A cluster that answers, as the caches have it. */
+export interface TargetCluster {
+  readonly ref: ClusterIdentity;
+  readonly server: ApiServerEndpoint;
+  /** The OIDC issuers that its control planes trust; undefined if there never were any. */
+  readonly trust: TrustRecord | undefined;
+  /** The trust status of its requests. */
+  readonly trustReport: TrustReport | undefined;
+}
 
-/** Whether a Cluster of that name can exist: the schema accepts any text, and the text becomes part of URL paths. */
-export const isPossibleClusterRef = ({ namespace, name }: NamespacedRef): boolean =>
-  [namespace, name].every((part) => /^[a-z0-9]/.test(part));
+/** The target cluster of a request, or why it is not available yet. */
+export type TargetClusterLookup = TargetCluster | { readonly waiting: ConditionState };
 
 export function findTargetCluster(services: Services, request: AccessRequest): TargetClusterLookup {
   const ref = request.spec.clusterRef;
@@ -60,6 +66,7 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
   const silent = findFalseCondition(cluster.status?.conditions, 'EndpointReachable');
   if (silent)
     return { waiting: conditionFalse('ClusterReady', 'WaitingForCluster', silent.message ?? 'It does not answer.') };
-  const ca = secrets.secrets.bundle.authorities.kubernetes.certificate;
-  return { ref: clusterIdentityOf(cluster), cluster, server: { url, ca } };
+  const { bundle, trust } = secrets.secrets;
+  const server = { url, ca: bundle.authorities.kubernetes.certificate };
+  return { ref: clusterIdentityOf(cluster), server, trust, trustReport: readTrustReport(cluster) };
 }

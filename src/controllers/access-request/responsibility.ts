@@ -33,12 +33,24 @@ export function isNoLongerResponsible(request: AccessRequest, instance: Provider
  * Whether another instance of the same name owns a request: the labels of the operator do not distinguish instances,
  * but the Cluster does. If the Cluster does not exist, the finalizer on the request decides.
  */
-export function isForOtherInstance(
-  services: ProviderInstance & Pick<Services, 'stores'>,
-  request: AccessRequest,
-): boolean {
+function isForOtherInstance(services: ProviderInstance & Pick<Services, 'stores'>, request: AccessRequest): boolean {
   const { clusterRef } = request.spec;
   const cluster = clusterRef && services.stores.clusters.get(clusterRef);
   if (cluster) return isOfOtherInstance(services, cluster);
   return isHeldByOtherInstance(request.metadata.finalizers, instanceFinalizers(services).accessRequest);
+}
+
+/**
+ * What this instance has to do with a request. `formerly-own`: it may have granted access, which it revokes.
+ * `other-instance`: another instance of its name has the Cluster.
+ */
+export type Responsibility = 'own' | 'formerly-own' | 'other-instance' | 'none';
+
+export function responsibilityFor(
+  services: ProviderInstance & Pick<Services, 'stores'>,
+  request: AccessRequest,
+): Responsibility {
+  if (isForOtherInstance(services, request)) return 'other-instance';
+  if (isResponsible(request, services.provider)) return 'own';
+  return isNoLongerResponsible(request, services) ? 'formerly-own' : 'none';
 }

@@ -7,9 +7,9 @@ import { formatObjectKey, type KubeObject, type ResourceType } from '../../../ku
 import type { Clock } from '../../../lib/clock.ts';
 import { Batcher } from '../../../lib/resilience/batcher.ts';
 import type { Services } from '../../shared/services.ts';
-import { accessResyncSeconds } from '../grant-outcome.ts';
 import type { ApiServerEndpoint } from '../kubeconfig.ts';
 import { isResponsible } from '../responsibility.ts';
+import { accessResyncSeconds } from '../resync-interval.ts';
 import { SigningKeyCache } from './signing-key-cache.ts';
 
 /** In the order of deletion: bindings and roles first, then the account. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { anInstance } from '../../../test/support/fixtures/builders.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
-import type { Services } from '../shared/services.ts';
+import { anInstance } from '../../../../test/support/fixtures/builders.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import type { Services } from '../../shared/services.ts';
 import { isClusterLost } from './lost-cluster.ts';
 
 const ref = { namespace: 'shop', name: 'main', uid: 'uid-main' };

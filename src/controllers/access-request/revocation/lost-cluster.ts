@@ -1,9 +1,9 @@
-import { isSameCluster } from '../../api/cluster-identity.ts';
-import { Machine } from '../../api/machine.ts';
-import { labels, type ProviderInstance } from '../../api/names.ts';
-import type { NamespacedRef } from '../../api/openmcp/types.ts';
-import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from '../cluster/ownership.ts';
-import type { Services } from '../shared/services.ts';
+import { isSameCluster } from '../../../api/cluster-identity.ts';
+import { Machine } from '../../../api/machine.ts';
+import { labels, type ProviderInstance } from '../../../api/names.ts';
+import type { NamespacedRef } from '../../../api/openmcp/types.ts';
+import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from '../../cluster/ownership.ts';
+import type { Services } from '../../shared/services.ts';
 
 /**
  * Whether a cluster is proven to be lost although its Cluster object exists: it has control planes, and each was

@@ -1,4 +1,3 @@
-import type { ConditionState } from '../../api/conditions.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /** Resync interval: objects in the target cluster that were changed manually are restored. */
@@ -10,12 +9,3 @@ const alignmentSeconds = 60;
  */
 export const secondsUntilResync = (clock: Clock): number =>
   accessResyncSeconds - ((clock.monotonic() / 1000) % alignmentSeconds);
-
-/** The conditions of a reconcile and the time of the next one. */
-export interface GrantOutcome {
-  readonly states: readonly ConditionState[];
-  readonly secretName?: string;
-  /** The Secret was deleted, even if the cache still shows it. */
-  readonly secretRemoved?: true;
-  readonly requeueAfterSeconds: number;
-}

@@ -5,7 +5,7 @@ import { openmcpKeys } from '../../api/names.ts';
 import type { AccessRequest, Cluster } from '../../api/openmcp/types.ts';
 import { noLog } from '../../lib/log.ts';
 import type { Services } from '../shared/services.ts';
-import { reportUnansweredRequest } from './report-unanswered-request.ts';
+import { reconcileAccessRequest } from './controller.ts';
 
 const clock = new ManualClock();
 let told: string[];
@@ -29,11 +29,13 @@ function fresh(seconds: number, change: Partial<AccessRequest> = {}): AccessRequ
   return { ...bare, ...change } as AccessRequest;
 }
 
-function look(request: AccessRequest) {
+async function look(request: AccessRequest) {
   const services = {
     ...anInstance,
     clock,
     stores: {
+      accessRequests: { get: () => request },
+      accessSecrets: { get: () => undefined },
       clusters: { get: () => cluster },
       profiles: { get: () => profile(isOfOthers ? 'others' : 'talos') },
       providerConfigs: { list: () => [aProviderConfig()] },
@@ -44,17 +46,19 @@ function look(request: AccessRequest) {
     },
   } as unknown as Services;
   const log = { ...noLog, warn: (_: object, message: string) => void logged.push(message) };
-  return reportUnansweredRequest(services, request, log);
+  const { namespace = '', name } = request.metadata;
+  const { signal } = new AbortController();
+  return await reconcileAccessRequest(services, { accountNamespace: 'accounts' }, { namespace, name }, { signal, log });
 }
 
 describe('a request that the openMCP operator has not answered', () => {
-  it('is awaited at first', () => {
-    expect(look(fresh(20))).toEqual({ requeueAfterSeconds: 40 });
+  it('is awaited at first', async () => {
+    expect(await look(fresh(20))).toEqual({ requeueAfterSeconds: 40 });
     expect([told, logged]).toEqual([[], []]);
   });
 
-  it('is reported as an Event on its Cluster and in the log after a minute', () => {
-    expect(look(fresh(60))).toEqual({});
+  it('is reported as an Event on its Cluster and in the log after a minute', async () => {
+    expect(await look(fresh(60))).toEqual({});
     expect(told).toEqual([
       expect.stringMatching(/^Warning AccessRequestUnanswered: AccessRequest .* Is it running\?$/),
     ]);
@@ -91,8 +95,8 @@ describe('a request that the openMCP operator has not answered', () => {
         return fresh(600);
       },
     ],
-  ])('is not reported if it %s', (_, make) => {
-    expect(look(make())).toEqual({});
+  ])('is not reported if it %s', async (_, make) => {
+    expect(await look(make())).toEqual({});
     expect([told, logged]).toEqual([[], []]);
   });
 });

@@ -1,0 +1,31 @@
+import { openmcpKeys } from '../../api/names.ts';
+import { type AccessRequestDecision, settled } from './decision.ts';
+import type { AccessRequestView } from './view.ts';
+
+/** The operator normally answers within two seconds. */
+const operatorTimeoutSeconds = 60;
+
+/**
+ * A request for one of our Clusters that has neither labels nor a phase waits for the openMCP operator, which may not
+ * be installed. The contract allows only the operator to write to it, so this is reported as an Event on the Cluster
+ * and as a log line.
+ */
+export function decideUnansweredRequest(
+  { request: { metadata, status }, ownCluster }: AccessRequestView,
+  now: Date,
+): AccessRequestDecision {
+  const isAnswered = metadata.labels?.[openmcpKeys.provider] !== undefined || Boolean(status?.phase);
+  if (isAnswered || metadata.deletionTimestamp || !ownCluster) return settled();
+  const age = (now.getTime() - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
+  if (age < operatorTimeoutSeconds) return settled({ requeueAfterSeconds: operatorTimeoutSeconds - age });
+  const name = `${metadata.namespace}/${metadata.name}`;
+  const message = `AccessRequest ${name} has no phase and no label ${openmcpKeys.provider}: the openMCP operator sets both, and nothing is granted before. Is it running?`;
+  return settled({
+    warning: { about: ownCluster, reason: 'AccessRequestUnanswered', message },
+    log: {
+      level: 'warn',
+      fields: { request: name },
+      message: 'the openMCP operator has not answered an AccessRequest: is it running?',
+    },
+  });
+}
