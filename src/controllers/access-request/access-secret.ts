@@ -6,7 +6,7 @@ import { isAlreadyExists } from '../../kube/errors.ts';
 import { hashNames } from '../../lib/hash.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
 import type { ApiServerEndpoint } from './kubeconfig.ts';
-import { NotManagedError } from './target-cluster/ensure-access.ts';
+import { NotManagedError } from './target-cluster/rejection-collector.ts';
 import type { SigningKeyIds } from './target-cluster/signing-key-cache.ts';
 
 /** Keys of the Secret beside the AccessRequest. Times are Unix seconds as text. */

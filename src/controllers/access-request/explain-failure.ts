@@ -2,7 +2,7 @@ import type { ConditionReason } from '../../api/conditions.ts';
 import { isRejection, isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { SecretNotWritableError } from './access-secret.ts';
-import { NotManagedError, TargetRejectionError } from './target-cluster/ensure-access.ts';
+import { NotManagedError, TargetRejectionError } from './target-cluster/rejection-collector.ts';
 
 /** An error that a user can fix, or that passes when the cluster answers: `WaitingForCluster`. */
 export interface AccessFailure {

@@ -1,25 +1,12 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { Namespace, ServiceAccount } from '../../../kube/core-types.ts';
-import { isAlreadyExists, isNotFound, isRejection } from '../../../kube/errors.ts';
+import { isAlreadyExists, isNotFound } from '../../../kube/errors.ts';
 import { type KubeObject, objectKeyOf, type ResourceType } from '../../../kube/resource.ts';
-import {
-  type AccessObject,
-  type AccessObjectSnapshot,
-  accessObjectTypes,
-  type TargetConnection,
-} from './access-object-cache.ts';
-import { type DesiredAccess, type DesiredAccessObject, kindKeyText } from './desired-access.ts';
-import { classifyMarkOwner, describeMarkedRequest } from './request-mark.ts';
-
-/** An object of that name exists in the target cluster and has another owner. It is not changed. */
-export class NotManagedError extends Error {}
-
-/**
- * The target cluster rejected an object, and rejects it until the request or the cluster changes. The message names the
- * entry.
- */
-export class TargetRejectionError extends Error {}
+import type { AccessObject, AccessObjectSnapshot, TargetConnection } from './access-object-cache.ts';
+import { type DesiredAccess, kindKeyText } from './desired-access.ts';
+import { type AccessChanges, type PlannedObject, planAccessChanges } from './plan-access-changes.ts';
+import { NotManagedError, RejectionCollector, TargetRejectionError } from './rejection-collector.ts';
+import { classifyMarkOwner } from './request-mark.ts';
 
 /**
  * Makes the target cluster match the request: creates missing objects, restores changed ones and deletes objects with
@@ -51,31 +38,18 @@ async function reconcileObjects(
   { snapshot, isFresh }: AccessObjectSnapshot,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const of = (owner: ReturnType<typeof classifyMarkOwner>) =>
-    snapshot.filter(({ object }) => classifyMarkOwner(object, access.request) === owner);
-  const present = new Map(of('own').map((one) => [kindKeyText(one), one.object]));
+  const changes = planAccessChanges(access, snapshot);
   try {
-    await deleteObjects(client, of('former'), signal);
-    assertNamesFree(access, of('other'));
-    const uid = await ensureObjects(client, access, present, signal);
-    await deleteUnrequested(client, access, present, signal);
+    await deleteObjects(client, changes.former, signal);
+    if (changes.nameTaken !== undefined) throw new NotManagedError(changes.nameTaken);
+    const uid = await applyChanges(client, access.namespaces, changes, signal);
+    await deleteObjects(client, changes.unrequested, signal);
     return uid;
   } catch (error) {
     const isFinal = error instanceof TargetRejectionError || (error instanceof NotManagedError && isFresh);
-    if (isFinal) await deleteUnrequested(client, access, present, signal);
+    if (isFinal) await deleteObjects(client, changes.unrequested, signal);
     throw error;
   }
-}
-
-/** Two requests whose names have the same hash need the same account and role names. The first one has them. */
-function assertNamesFree({ serviceAccount, objects }: DesiredAccess, others: readonly AccessObject[]): void {
-  const account = serviceAccount ? [{ type: ServiceAccount, object: serviceAccount }] : [];
-  const wanted = new Set([...account, ...objects].map(kindKeyText));
-  const taken = others.find((one) => wanted.has(kindKeyText(one)));
-  if (!taken) return;
-  throw new NotManagedError(
-    `${kindKeyText(taken)} exists in the cluster for ${describeMarkedRequest(taken.object)}, whose name has the same hash. Make this request under another name.`,
-  );
 }
 
 /** In the order of the list: bindings and roles first. */
@@ -83,83 +57,76 @@ async function deleteObjects(client: KubeClient, all: readonly AccessObject[], s
   for (const { type, object } of all) await client.remove(type, objectKeyOf(object), uidPrecondition(object), signal);
 }
 
-type PresentObjects = ReadonlyMap<string, KubeObject>;
-
-async function ensureObjects(
+async function applyChanges(
   client: KubeClient,
-  access: DesiredAccess,
-  present: PresentObjects,
+  namespaces: DesiredAccess['namespaces'],
+  { account, objects }: AccessChanges,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const refusals = new RejectionCollector();
-  for (const { name, from } of access.namespaces) {
+  for (const { name, from } of namespaces) {
     await refusals.collect(from, `Namespace ${name}`, () => ensureNamespace(client, name, signal));
   }
-  const account = await ensureServiceAccount(client, access, present, signal);
-  for (const wanted of access.objects) {
-    const found = present.get(kindKeyText(wanted));
-    await refusals.collect(wanted.from, kindKeyText(wanted), () => ensureObject(client, wanted, found, signal));
+  const present = account && (await applyAccount(client, account, signal));
+  for (const planned of objects) {
+    await refusals.collect(planned.from, kindKeyText(planned), () => applyChange(client, planned, signal));
   }
   refusals.raise();
-  return account?.metadata.uid;
+  return present?.metadata.uid;
 }
 
-/**
- * Collects the rejections over all entries of a request, so that the user sees all of them at once. After a rejection
- * nothing more of that entry is created: a binding beside another owner's role of that name would grant its rules.
- */
-class RejectionCollector {
-  readonly #errors: { readonly from: string; readonly error: NotManagedError | TargetRejectionError }[] = [];
-
-  async collect(from: string, what: string, work: () => Promise<unknown>): Promise<void> {
-    if (this.#errors.some((one) => one.from === from || one.from.startsWith(`${from}.`))) return;
-    try {
-      await withRejectedEntry(from, what, work);
-    } catch (error) {
-      if (!(error instanceof NotManagedError || error instanceof TargetRejectionError)) throw error;
-      this.#errors.push({ from, error });
-    }
-  }
-
-  /**
-   * Throws one error for all. NotManagedError has priority, because it may come from a stale list and cause a retry.
-   */
-  raise(): void {
-    if (this.#errors.length === 0) return;
-    const message = this.#errors.map(({ error }) => error.message).join(' ');
-    const isManaged = this.#errors.every(({ error }) => !(error instanceof NotManagedError));
-    throw isManaged ? new TargetRejectionError(message) : new NotManagedError(message);
-  }
-}
-
-async function deleteUnrequested(
-  client: KubeClient,
-  access: DesiredAccess,
-  present: PresentObjects,
-  signal: AbortSignal,
-): Promise<void> {
-  const { serviceAccount } = access;
-  const account = serviceAccount ? [{ type: ServiceAccount, object: serviceAccount }] : [];
-  const keep = new Set([...account, ...access.objects].map(kindKeyText));
-  for (const type of accessObjectTypes) {
-    for (const [key, object] of present) {
-      if (keep.has(key) || object.kind !== type.kind) continue;
-      await client.remove(type, objectKeyOf(object), uidPrecondition(object), signal);
-    }
-  }
-}
-
-/** Adds the entry of the request to an error of the cluster. */
-async function withRejectedEntry<T>(from: string, what: string, work: () => Promise<T>): Promise<T> {
+/** The namespace of accounts nearly always exists, so it is created only after the account fails with NotFound. */
+async function applyAccount(client: KubeClient, planned: PlannedObject, signal: AbortSignal): Promise<KubeObject> {
   try {
-    return await work();
+    return await applyChange(client, planned, signal);
   } catch (error) {
-    if (error instanceof NotManagedError) throw new NotManagedError(`${from}: ${error.message}`);
-    if (!isRejection(error)) throw error;
-    const words = (error as Error).message.replace(/[.!?]?$/, '.');
-    throw new TargetRejectionError(`${from}: the cluster refused ${what}: ${words} Correct the entry, or the cluster.`);
+    if (planned.change.kind !== 'create' || !isNotFound(error)) throw error;
+    await ensureNamespace(client, planned.object.metadata.namespace ?? '', signal);
+    return await createObject(client, planned, signal);
   }
 }
+
+async function applyChange(client: KubeClient, planned: PlannedObject, signal: AbortSignal): Promise<KubeObject> {
+  const { type, change } = planned;
+  switch (change.kind) {
+    case 'keep':
+      return change.found;
+    case 'create':
+      return await createObject(client, planned, signal);
+    case 'replace':
+      await client.remove(type, objectKeyOf(change.found), uidPrecondition(change.found), signal);
+      return await createObject(client, planned, signal);
+    case 'patch':
+      return await client.merge(type, objectKeyOf(change.found), change.patch, {}, signal);
+  }
+}
+
+async function createObject(
+  client: KubeClient,
+  planned: { readonly type: ResourceType; readonly object: KubeObject },
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  try {
+    return await client.create(planned.type, planned.object, signal);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    throw new NotManagedError(
+      `${kindKeyText(planned)} exists in the cluster and is not managed by this request. Remove it or choose another name.`,
+    );
+  }
+}
+
+async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  if (await client.find(Namespace, { name }, signal)) return;
+  try {
+    await client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, signal);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+const uidPrecondition = (object: KubeObject): { uid?: string } =>
+  object.metadata.uid ? { uid: object.metadata.uid } : {};
 
 /** Identifies the objects of a request. */
 type RequestMark = Pick<DesiredAccess, 'id' | 'request'>;
@@ -190,104 +157,3 @@ async function deleteMarked(
     await deleteObjects(client, own, signal);
   });
 }
-
-const uidPrecondition = (object: KubeObject): { uid?: string } =>
-  object.metadata.uid ? { uid: object.metadata.uid } : {};
-
-async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
-  if (await client.find(Namespace, { name }, signal)) return;
-  try {
-    await client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, signal);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
-}
-
-/** The namespace of accounts nearly always exists, so it is created only after the account fails with NotFound. */
-async function ensureServiceAccount(
-  client: KubeClient,
-  { serviceAccount }: DesiredAccess,
-  present: PresentObjects,
-  signal: AbortSignal,
-): Promise<KubeObject | undefined> {
-  if (!serviceAccount) return undefined;
-  const wanted = { type: ServiceAccount, object: serviceAccount };
-  const found = present.get(kindKeyText(wanted));
-  if (found) return await ensureOwnershipMarks(client, wanted, found, signal);
-  try {
-    return await createObject(client, wanted, signal);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    await ensureNamespace(client, serviceAccount.metadata.namespace ?? '', signal);
-    return await createObject(client, wanted, signal);
-  }
-}
-
-async function ensureObject(
-  client: KubeClient,
-  wanted: DesiredAccessObject,
-  found: KubeObject | undefined,
-  signal: AbortSignal,
-): Promise<KubeObject> {
-  if (!found) return await createObject(client, wanted, signal);
-  const content = comparableContentOf(wanted.object);
-  if (isDeepStrictEqual(comparableContentOf(found), content))
-    return await ensureOwnershipMarks(client, wanted, found, signal);
-  // The API server rejects a changed roleRef: the binding must be deleted and created again.
-  if (!isDeepStrictEqual(comparableContentOf(found)['roleRef'], content['roleRef'])) {
-    await client.remove(wanted.type, objectKeyOf(found), uidPrecondition(found), signal);
-    return await createObject(client, wanted, signal);
-  }
-  const patch = { ...content, ...ownershipMarksOf(wanted.object) };
-  return await client.merge(wanted.type, objectKeyOf(found), patch, {}, signal);
-}
-
-/** Restores our labels and annotations on an object of the request if they are missing or changed. */
-async function ensureOwnershipMarks(
-  client: KubeClient,
-  { type, object }: { type: ResourceType; object: KubeObject },
-  found: KubeObject,
-  signal: AbortSignal,
-): Promise<KubeObject> {
-  const { labels, annotations } = object.metadata;
-  const isMarked =
-    includesEntries(found.metadata.labels, labels) && includesEntries(found.metadata.annotations, annotations);
-  return isMarked ? found : await client.merge(type, objectKeyOf(found), ownershipMarksOf(object), {}, signal);
-}
-
-const ownershipMarksOf = ({ metadata: { labels, annotations } }: KubeObject): object => ({
-  metadata: { labels, annotations },
-});
-
-const includesEntries = (present: Record<string, string> = {}, wanted: Record<string, string> = {}): boolean =>
-  Object.entries(wanted).every(([key, value]) => present[key] === value);
-
-async function createObject(
-  client: KubeClient,
-  wanted: { type: ResourceType; object: KubeObject },
-  signal: AbortSignal,
-): Promise<KubeObject> {
-  try {
-    return await client.create(wanted.type, wanted.object, signal);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    throw new NotManagedError(
-      `${kindKeyText(wanted)} exists in the cluster and is not managed by this request. Remove it or choose another name.`,
-    );
-  }
-}
-
-/** The significant fields of a role or binding in normalised form: absent and empty lists are equal. */
-function comparableContentOf(object: KubeObject): Record<string, unknown> {
-  const { rules, roleRef, subjects } = object as KubeObject & {
-    rules?: unknown[];
-    roleRef?: unknown;
-    subjects?: unknown[];
-  };
-  return roleRef ? { roleRef, subjects: subjects ?? [] } : { rules: (rules ?? []).map(withoutEmptyLists) };
-}
-
-const withoutEmptyLists = (rule: unknown): unknown =>
-  Object.fromEntries(
-    Object.entries(rule as object).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
-  );
