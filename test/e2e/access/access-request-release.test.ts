@@ -165,7 +165,7 @@ const waits: readonly Wait[] = [
     name: 'the provider was stopped and started again',
     on: 'g',
     begin: () => askAfter('g', 'low'),
-    says: /there is no Cluster shop\/patient/,
+    says: /there is no Cluster shop\/low/,
     exit: async () => {
       await open().provider.stop();
       await open().things.cluster(inShop('low'));
