@@ -6,7 +6,7 @@ import { type DesiredAccess, kindKeyText } from './desired-access.ts';
 import { classifyMarkOwner, describeMarkedRequest } from './request-mark.ts';
 
 /** What happens to one requested object. */
-export type ObjectChange =
+export type AccessObjectChange =
   | { readonly kind: 'keep'; readonly found: KubeObject }
   | { readonly kind: 'create' }
   /** The API server rejects a changed roleRef: the binding must be deleted and created again. */
@@ -14,7 +14,7 @@ export type ObjectChange =
   | { readonly kind: 'patch'; readonly found: KubeObject; readonly patch: object };
 
 export interface PlannedObject extends AccessObject {
-  readonly change: ObjectChange;
+  readonly change: AccessObjectChange;
 }
 
 /** The difference between the requested objects and those in the target cluster. */
@@ -60,10 +60,10 @@ function findTakenName(wanted: ReadonlySet<string>, others: readonly AccessObjec
   );
 }
 
-const planAccount = (wanted: KubeObject, found: KubeObject | undefined): ObjectChange =>
+const planAccount = (wanted: KubeObject, found: KubeObject | undefined): AccessObjectChange =>
   found ? planMarks(wanted, found) : { kind: 'create' };
 
-function planObject(wanted: KubeObject, found: KubeObject | undefined): ObjectChange {
+function planObject(wanted: KubeObject, found: KubeObject | undefined): AccessObjectChange {
   if (!found) return { kind: 'create' };
   const content = comparableContentOf(wanted);
   const present = comparableContentOf(found);
@@ -73,7 +73,7 @@ function planObject(wanted: KubeObject, found: KubeObject | undefined): ObjectCh
 }
 
 /** Restores our labels and annotations if they are missing or changed. */
-function planMarks(wanted: KubeObject, found: KubeObject): ObjectChange {
+function planMarks(wanted: KubeObject, found: KubeObject): AccessObjectChange {
   const { labels, annotations } = wanted.metadata;
   const isMarked =
     includesEntries(found.metadata.labels, labels) && includesEntries(found.metadata.annotations, annotations);
