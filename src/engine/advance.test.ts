@@ -57,7 +57,7 @@ class Lab {
         this.moment();
       },
       clock: this.clock,
-      random: () => 0.5,
+      random: () => 1,
     });
   }
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError, retryPolicyOf } from '../lib/errors.ts';
 import type { StepRunResult } from '../lib/observers.ts';
+import { backoffSeconds } from '../lib/resilience/backoff.ts';
 import type { Facts, Step, StepOutcome } from './step.ts';
-import { stepBackoffSeconds } from './step-backoff.ts';
 
 export type StepPlanName = 'provision' | 'release' | 'repair';
 
@@ -71,6 +71,8 @@ export interface AdvanceOptions<Context, P extends string = StepPlanName> {
 
 /** A step that needs a change by a user is retried after this time even if nothing changed. */
 const failedRequeueSeconds = 600;
+/** The delay is computed from a saved count, so a restart does not reset it. */
+const stepBackoff = { baseSeconds: 2, capSeconds: 300 };
 
 /**
  * Runs the steps from the current position until one waits, fails or throws, or the last is done.
@@ -166,7 +168,7 @@ async function countFailure<Context, P extends string>(
   const counted: Progress<P> = { ...progress, failures: progress.failures + 1 };
   await walk.save(counted);
   const desired = error instanceof ProviderError ? (error.retryAfterSeconds ?? 0) : 0;
-  const seconds = Math.max(desired, stepBackoffSeconds(counted.failures, walk.random));
+  const seconds = Math.max(desired, backoffSeconds(counted.failures, { ...stepBackoff, random: walk.random }));
   return { kind: 'error', progress: counted, seconds, error, overdue: isOverdue(walk, step, progress) };
 }
 

@@ -3,7 +3,7 @@ import { createLinkedController, withDeadline } from '../lib/deadline.ts';
 import { hashNames, shortenName } from '../lib/hash.ts';
 import type { Log } from '../lib/log.ts';
 import { LruMap } from '../lib/lru-map.ts';
-import { TokenBucket } from '../lib/resilience/token-bucket.ts';
+import { RateLimit } from '../lib/resilience/rate-limit.ts';
 import type { KubeClient } from './client/client.ts';
 import { isAlreadyExists, isObjectNotFound } from './errors.ts';
 import type { KubeObject, ResourceType } from './resource.ts';
@@ -81,11 +81,11 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #log: Log;
   readonly #pending = new Map<string, PendingEvent>();
-  readonly #buckets = new LruMap<string, TokenBucket>(maxBuckets);
+  readonly #buckets = new LruMap<string, RateLimit>(maxBuckets);
   /** Number of pending Events by namespace. */
   readonly #counts = new Map<string, number>();
   #lastNamespace: string | undefined;
-  readonly #rateLimit: TokenBucket;
+  readonly #rateLimit: RateLimit;
   /** Ends the pauses between writes. */
   readonly #flushSoon = new AbortController();
   readonly #abort: AbortController;
@@ -95,7 +95,8 @@ export class EventRecorder {
     this.#options = options;
     this.#abort = createLinkedController(options.signal ?? new AbortController().signal);
     this.#log = options.log.child({ recorder: options.component });
-    this.#rateLimit = new TokenBucket(options.clock, options.totalBurst ?? 50, options.perSecond ?? 10);
+    const { clock, totalBurst = 50, perSecond = 10 } = options;
+    this.#rateLimit = new RateLimit(clock, { burst: totalBurst, perSecond });
   }
 
   /** Records an Event about an object. `reason` is UpperCamelCase and stable, `message` a sentence without secrets. */
@@ -241,7 +242,7 @@ export class EventRecorder {
   #take(object: KubeObject): boolean {
     const { clock, burst = 25, refillSeconds = 300 } = this.#options;
     const key = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
-    const bucket = this.#buckets.get(key) ?? new TokenBucket(clock, burst, 1 / refillSeconds);
+    const bucket = this.#buckets.get(key) ?? new RateLimit(clock, { burst, perSecond: 1 / refillSeconds });
     this.#buckets.set(key, bucket);
     return bucket.take();
   }

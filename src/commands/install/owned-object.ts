@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
+import { backoffSeconds } from '../../lib/resilience/backoff.ts';
 
 export interface InstallContext {
   readonly client: KubeClient;
@@ -80,20 +81,22 @@ export async function applyOwnedObject(owned: OwnedObject, context: InstallConte
   log.info({ object: name }, `${called} ${what}`);
 }
 
+const backoff = { baseSeconds: 0.1, capSeconds: 5 };
+
 /** Retries after a conflict or while the API server is unavailable, until `endsAt`. */
 async function retryUntil<T>(
   endsAt: number,
   { log, signal, clock }: InstallContext,
   work: () => Promise<T>,
 ): Promise<T> {
-  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 5000)) {
+  for (let failures = 1; ; failures += 1) {
     try {
       return await work();
     } catch (error) {
       const worthwhile = isConflict(error) || isRetryable(error);
       if (!worthwhile || signal.aborted || clock.monotonic() >= endsAt) throw error;
       log.debug({ error }, 'trying again');
-      await clock.sleep(pauseMs * (0.5 + Math.random()), signal);
+      await clock.sleep(backoffSeconds(failures, backoff) * 1000, signal);
     }
   }
 }

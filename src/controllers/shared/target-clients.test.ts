@@ -2,7 +2,8 @@ import { afterEach, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { exampleSecretsBundle } from '../../../test/talos/example-config.ts';
 import { clusterIdentityAnnotations } from '../../api/cluster-identity.ts';
-import type { Secret as KubeSecret } from '../../kube/core-types.ts';
+import { type Secret as KubeSecret, Namespace } from '../../kube/core-types.ts';
+import type { KubeError } from '../../kube/errors.ts';
 import { noLog } from '../../lib/log.ts';
 import { createSecretsBundle, type SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
 import { formatSecretsBundle } from '../../talos/secrets/secrets-bundle-file.ts';
@@ -53,4 +54,20 @@ it('the client of a cluster is replaced when its authorities change, and not for
   const { authorities } = await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 });
   secret = secretOf({ ...bundle, authorities: { ...bundle.authorities, kubernetes: authorities.kubernetes } });
   expect(await open()).not.toBe(first);
+});
+
+it('the client of a cluster that does not respond makes one attempt in two seconds, and fails other calls at once', async () => {
+  const clock = new ManualClock();
+  targets = await openTargets(clock);
+  const client = await targets.client(shop, 'https://127.0.0.1:1');
+  const never = new AbortController().signal;
+  const retryAfter = async (): Promise<unknown> => {
+    const error = await client.get(Namespace, { name: 'default' }, never).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ status: 0 });
+    return (error as KubeError).retryAfterSeconds;
+  };
+  expect(await retryAfter()).toBeUndefined();
+  expect(await retryAfter()).toBe(2);
+  await clock.advance(2000);
+  expect(await retryAfter()).toBeUndefined();
 });

@@ -160,7 +160,7 @@ export class TargetClients {
     const { fieldManager, log, clock, transportObserver: observer } = this.#options;
     const options: TransportOptions = {
       clock,
-      openSeconds: unreachablePauseSeconds,
+      unreachablePauseSeconds,
       limits: targetClusterLimits,
       ...(observer && { observer }),
     };

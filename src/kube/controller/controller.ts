@@ -4,6 +4,7 @@ import { withDeadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { LruMap } from '../../lib/lru-map.ts';
+import { RateLimit } from '../../lib/resilience/rate-limit.ts';
 import { isConflict, isForbidden, isRetryable, KubeError } from '../errors.ts';
 import type { ObjectChange } from '../reflector/object-store.ts';
 import type { Reflector } from '../reflector/reflector.ts';
@@ -100,11 +101,11 @@ export function createKeySource<T extends KubeObject>(
   };
 }
 
-/** The last time that each object enqueued keys. */
+/** Limits how often each object enqueues keys. */
 class WakeThrottle {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #seconds: number;
-  readonly #last = new LruMap<string, number>(maxThrottledObjects);
+  readonly #limits = new LruMap<string, RateLimit>(maxThrottledObjects);
 
   constructor({ clock, seconds }: { readonly clock: Pick<Clock, 'monotonic'>; readonly seconds: number }) {
     this.#clock = clock;
@@ -113,11 +114,9 @@ class WakeThrottle {
 
   /** Seconds until the object may enqueue keys again. */
   take(key: string): number {
-    const now = this.#clock.monotonic();
-    const left = this.#seconds - (now - (this.#last.get(key) ?? Number.NEGATIVE_INFINITY)) / 1000;
-    if (left > 0) return left;
-    this.#last.set(key, now);
-    return 0;
+    const limit = this.#limits.get(key) ?? new RateLimit(this.#clock, { burst: 1, perSecond: 1 / this.#seconds });
+    this.#limits.set(key, limit);
+    return limit.take() ? 0 : limit.secondsUntilNext();
   }
 }
 

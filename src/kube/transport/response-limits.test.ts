@@ -22,7 +22,7 @@ import {
   startTestServer,
 } from '../../../test/support/harness/transport-harness.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { ReadThrottle } from '../../lib/resilience/read-throttle.ts';
+import { ReadRateLimit } from '../../lib/resilience/rate-limit.ts';
 import { KubeClient } from '../client/client.ts';
 import { Secret as SecretType } from '../core-types.ts';
 import { LineReader } from './line-reader.ts';
@@ -193,14 +193,14 @@ describe('a watch', () => {
 
   it('is read later when it exceeds its rate limit', async () => {
     const clock = new ManualClock();
-    const pace = new ReadThrottle(clock, {
+    const limit = new ReadRateLimit(clock, {
       bytes: { burst: 1e9, perSecond: 1e9 },
       messages: { burst: 100, perSecond: 10 },
     });
     const { told, controller: stream } = controller();
     let lines = 0;
     const over = new AbortController();
-    const rest = (bytes: number, events: number) => pace.rest(bytes, events, over.signal);
+    const rest = (bytes: number, events: number) => limit.rest(bytes, events, over.signal);
     const reader = new LineReader(
       () => {
         lines += 1;

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../lib/resilience/read-throttle.ts';
+import type { Rate } from '../../lib/resilience/rate-limit.ts';
 
 /** Limits of the responses of one API server. A response beyond them is rejected with the reason `AnswerTooLong`. */
 export interface ResponseLimits {
@@ -15,8 +15,8 @@ export interface ResponseLimits {
   /** Size of one watch event. */
   readonly eventBytes: number;
   /** Rate of all watches together: beyond it the client reads their connections later. */
-  readonly watchBytes: RateLimit;
-  readonly watchEvents: RateLimit;
+  readonly watchBytes: Rate;
+  readonly watchEvents: Rate;
 }
 
 const MiB = 2 ** 20;

@@ -2,16 +2,17 @@ import type { Dispatcher } from 'undici';
 import { ContentTooLargeError, readBounded } from '../../lib/bounded-read.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { assertActive, isDeadlineError, waitOrAbort, withDeadline } from '../../lib/deadline.ts';
-import { ReadThrottle } from '../../lib/resilience/read-throttle.ts';
+import { CircuitBreaker } from '../../lib/resilience/circuit-breaker.ts';
+import { ReadRateLimit } from '../../lib/resilience/rate-limit.ts';
 import { describeNetworkError, describeNoResponse, parseErrorResponse } from '../client/api-status.ts';
 import { KubeError } from '../errors.ts';
 import type { ApiServerConnection, RequestCredentials } from './api-server-connection.ts';
-import { KubeCircuitBreaker } from './circuit-breaker.ts';
 import { KubeConnectionPool } from './connection-pool.ts';
 import { LineReader, type ResponseHead, type StreamRequest } from './line-reader.ts';
 import type { HttpMethod, KubeRequest, QueryParameters, RequestTarget } from './request.ts';
 import { maxErrorBodyBytes, platformClusterLimits, type ResponseLimits } from './response-limits.ts';
 import { StreamTimeout, streamExpired } from './stream-timeout.ts';
+import { unreachableServerRules } from './unreachable-server.ts';
 
 /** The parts of a call that are sent. */
 type RequestContent = Omit<KubeRequest, 'signal' | 'deadlineSeconds' | 'maxBytes' | 'received'>;
@@ -30,9 +31,9 @@ export interface TransportOptions {
   readonly connections?: number;
   /**
    * For a server with many callers that also call other servers: after a call without a response the other calls fail
-   * at once, except for one trial call per interval. Absent: no circuit breaker.
+   * at once, except for one trial call after this time. Absent: no circuit breaker.
    */
-  readonly openSeconds?: number;
+  readonly unreachablePauseSeconds?: number;
   /** Limits of the responses; default: the limits of the platform cluster's API server. */
   readonly limits?: ResponseLimits;
 }
@@ -44,9 +45,9 @@ export class Transport {
   readonly #userAgent: string;
   readonly #clock: Clock;
   readonly #observer: TransportObserver | undefined;
-  readonly #breaker: KubeCircuitBreaker | undefined;
+  readonly #breaker: CircuitBreaker<string> | undefined;
   readonly #connections: KubeConnectionPool;
-  readonly #rateLimit: ReadThrottle;
+  readonly #rateLimit: ReadRateLimit;
   readonly #prefix: string;
   #closed = false;
 
@@ -58,17 +59,20 @@ export class Transport {
     this.#observer = options.observer;
     this.limits = options.limits ?? platformClusterLimits;
     const { watchBytes: bytes, watchEvents: messages } = this.limits;
-    this.#rateLimit = new ReadThrottle(this.#clock, { bytes, messages });
+    this.#rateLimit = new ReadRateLimit(this.#clock, { bytes, messages });
     this.#connections = new KubeConnectionPool(url.origin, options.connections);
+    const { unreachablePauseSeconds: seconds } = options;
     this.#breaker =
-      options.openSeconds === undefined ? undefined : new KubeCircuitBreaker(this.#clock, options.openSeconds);
+      seconds === undefined
+        ? undefined
+        : new CircuitBreaker<string>({ clock: this.#clock, pauseSeconds: () => seconds });
     this.#prefix = url.pathname === '/' ? '' : url.pathname;
   }
 
   /** Makes one call. Returns the parsed JSON, or the text of a response that is not JSON. Throws {@link KubeError}. */
   async request<T>(request: KubeRequest): Promise<T> {
     const call = () => this.#request<T>(request);
-    return await (this.#breaker ? this.#breaker.pass(request, call) : call());
+    return await (this.#breaker ? this.#breaker.run(call, unreachableServerRules(request)) : call());
   }
 
   async #request<T>(request: KubeRequest): Promise<T> {

@@ -6,7 +6,8 @@ import { ProviderError } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';
 import { createHttpAgent } from '../../../lib/net/http.ts';
 import { type CallObserver, observeCall } from '../../../lib/observers.ts';
-import { AdaptiveConcurrencyLimit } from '../../../lib/resilience/adaptive-concurrency-limit.ts';
+import type { CircuitBreaker } from '../../../lib/resilience/circuit-breaker.ts';
+import { ConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
 import { ResponseCache } from '../../../lib/resilience/response-cache.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 import { HetznerRobotError, type HetznerRobotErrorCode } from '../error-codes.ts';
@@ -19,9 +20,9 @@ import {
   isBudgetRejection,
   toBudgetError,
 } from './call-budget.ts';
-import { RobotCircuitBreaker } from './circuit-breaker.ts';
 import { sendRobotRequest } from './http-exchange.ts';
 import type { LoginLimiter } from './login-limiter.ts';
+import { createRobotCircuitBreaker, type RobotOutage, toRobotOutageError } from './outage.ts';
 import { type PermittedRequest, permitRequest, type RobotRequest, routeNameOf } from './permit-request.ts';
 import type { RobotRoute } from './routes.ts';
 import { parseRobotReply, type RobotServer } from './schema.ts';
@@ -82,9 +83,9 @@ export class RobotAccount implements Closable {
   readonly options: RobotAccountOptions;
   readonly shared: ResponseCache;
   readonly #agent: Agent;
-  readonly #circuitBreaker: RobotCircuitBreaker;
-  readonly #limiters: AdaptiveConcurrencyLimit;
-  readonly #slowLimiter: AdaptiveConcurrencyLimit;
+  readonly #circuitBreaker: CircuitBreaker<RobotOutage>;
+  readonly #limit: ConcurrencyLimit;
+  readonly #slowLimit: ConcurrencyLimit;
   readonly #over = new AbortController();
   /** By server number. */
   readonly #known = new Map<number, ServerAddresses>();
@@ -101,11 +102,9 @@ export class RobotAccount implements Closable {
     this.options = options;
     this.shared = new ResponseCache(clock);
     this.#agent = createHttpAgent({ ...(ca ? { ca } : {}), connections: 3 });
-    this.#circuitBreaker = new RobotCircuitBreaker(clock, random);
-    this.#limiters = new AdaptiveConcurrencyLimit(clock, () =>
-      Math.max(this.#isCautious ? 1 : 2, this.#slowLimiter.running + 1),
-    );
-    this.#slowLimiter = new AdaptiveConcurrencyLimit(clock, () => 1);
+    this.#circuitBreaker = createRobotCircuitBreaker(clock, random);
+    this.#limit = new ConcurrencyLimit(() => Math.max(this.#isCautious ? 1 : 2, this.#slowLimit.running + 1));
+    this.#slowLimit = new ConcurrencyLimit(1);
   }
 
   /** Aborted when the account is closed. For calls that several callers share. */
@@ -166,7 +165,7 @@ export class RobotAccount implements Closable {
   /** True while a second concurrent call would risk a second failed login. */
   get #isCautious(): boolean {
     const age = this.options.clock.monotonic() - (this.#provenAt ?? Number.NEGATIVE_INFINITY);
-    return age > provenForMs || this.#circuitBreaker.isOn || this.options.logins.isNearLimit;
+    return age > provenForMs || this.#circuitBreaker.failure !== undefined || this.options.logins.isNearLimit;
   }
 
   #permit(request: RobotRequest, scope: RobotScope): PermittedRequest {
@@ -213,18 +212,21 @@ export class RobotAccount implements Closable {
   #throwIfShut(): void {
     if (this.#over.signal.aborted) throw this.#over.signal.reason;
     if (this.#refusal) throw this.#refusal;
-    this.#circuitBreaker.throwIfResting();
+    this.#circuitBreaker.throwIfOpen(toRobotOutageError);
   }
 
   /** Waits for a free slot. Returns the function that releases it. */
   async #enter(isSlow: boolean, until: number, signal: AbortSignal): Promise<() => void> {
-    const late = (): ProviderError =>
-      this.#circuitBreaker.openError(maxQueueSeconds) ??
-      new HetznerRobotError('ROBOT_BUSY', '', { retryAfterSeconds: maxQueueSeconds });
-    if (!isSlow) return await this.#limiters.acquire(until, signal, late);
-    const leaveSlow = await this.#slowLimiter.acquire(until, signal, late);
+    const toError = (): ProviderError => {
+      const outage = this.#circuitBreaker.failure;
+      if (outage) return toRobotOutageError(outage, maxQueueSeconds);
+      return new HetznerRobotError('ROBOT_BUSY', '', { retryAfterSeconds: maxQueueSeconds });
+    };
+    const deadline = { clock: this.options.clock, until, toError };
+    if (!isSlow) return await this.#limit.acquire(signal, deadline);
+    const leaveSlow = await this.#slowLimit.acquire(signal, deadline);
     try {
-      const leave = await this.#limiters.acquire(until, signal, late);
+      const leave = await this.#limit.acquire(signal, deadline);
       return () => {
         leave();
         leaveSlow();
@@ -273,7 +275,7 @@ export class RobotAccount implements Closable {
   #answered(): void {
     this.#provenAt = this.options.clock.monotonic();
     this.#lostInARow = 0;
-    this.#circuitBreaker.end();
+    this.#circuitBreaker.recordResponse();
     // Doubtful logins before this one did not fail.
     for (const takeBack of this.#uncertain.splice(0)) takeBack();
   }
@@ -331,11 +333,12 @@ export class RobotAccount implements Closable {
   }
 
   /** Opens the circuit breaker for all callers. */
-  #cooldown(why: RobotApiError | NoResponseError, name: string, wishSeconds = 0): unknown {
+  #cooldown(why: RobotApiError | NoResponseError, name: string, retryAfterSeconds = 0): unknown {
     const isLate = why instanceof NoResponseError && why.kind === 'late';
     // The code of a GET: other callers have no call whose outcome is unknown.
     const { code } = toRobotError(why, 'GET') as ProviderError & { readonly code: HetznerRobotErrorCode };
-    const seconds = this.#circuitBreaker.begin({ code: isLate ? 'ROBOT_UNREACHABLE' : code, cause: why }, wishSeconds);
+    const outage = { code: isLate ? 'ROBOT_UNREACHABLE' : code, cause: why, retryAfterSeconds } as const;
+    const seconds = this.#circuitBreaker.recordFailure(outage);
     return toRobotError(why, name, seconds);
   }
 }

@@ -1,7 +1,9 @@
 import { waitOrAbort } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';
-import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
+import { backoffSeconds } from '../../../lib/resilience/backoff.ts';
+import { CircuitBreaker } from '../../../lib/resilience/circuit-breaker.ts';
+import { ConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
 import { TrueNasError } from '../error-codes.ts';
 import type { Rpc } from './rpc.ts';
 import { openTrueNasSession, type TrueNasSession, type TrueNasSessionOptions } from './session.ts';
@@ -24,7 +26,9 @@ export interface TrueNasConnectionOptions extends TrueNasSessionOptions {
  */
 const maxCallsInFlight = 16;
 const idleCloseSeconds = 300;
-const retrySeconds = { first: 1, most: 30, refused: 60 };
+const backoff = { baseSeconds: 1, capSeconds: 30 };
+/** Pause after an error that only a change can fix. */
+const refusedPauseSeconds = 60;
 /** The close code of a connection that broke without a close frame. */
 const noCloseCode = 0;
 /** A system that recovers answers faster than this; an unresponsive one takes five times as long to detect. */
@@ -40,17 +44,21 @@ const knownProblemSeconds = 3;
  */
 export class TrueNasConnection {
   readonly #options: TrueNasConnectionOptions;
-  readonly #limit = createConcurrencyLimit(maxCallsInFlight);
+  readonly #limit = new ConcurrencyLimit(maxCallsInFlight);
+  readonly #breaker: CircuitBreaker<ProviderError>;
   #calls = 0;
   #session: TrueNasSession | undefined;
   #opening: { readonly session: Promise<TrueNasSession>; readonly since: number } | undefined;
-  #failures = 0;
-  /** The last error, and the time of the next attempt. */
-  #lastFailure: { error: ProviderError; until: number } | undefined;
   #lastUse = 0;
 
   constructor(options: TrueNasConnectionOptions) {
     this.#options = options;
+    const { clock, random } = options;
+    this.#breaker = new CircuitBreaker({
+      clock,
+      pauseSeconds: (error, failures) =>
+        error.retry === 'after-change' ? refusedPauseSeconds : backoffSeconds(failures, { ...backoff, random }),
+    });
   }
 
   /** Number of calls in progress and in the queue. */
@@ -63,14 +71,14 @@ export class TrueNasConnection {
   }
 
   /** Runs a call when a slot is free. */
-  readonly run: ConcurrencyLimit = async (call, signal) => {
+  async run<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     this.#calls += 1;
     try {
-      return await this.#limit(call, signal);
+      return await this.#limit.run(call, signal);
     } finally {
       this.#calls -= 1;
     }
-  };
+  }
 
   /** The current session, opened if necessary. */
   async session(signal: AbortSignal): Promise<TrueNasSession> {
@@ -80,7 +88,7 @@ export class TrueNasConnection {
     this.#lastUse = this.#options.clock.monotonic();
     if (this.#session?.rpc.open) return this.#session;
     if (this.#opening) return await this.#waitInLine(this.#opening, signal);
-    this.#throwIfTooEarly();
+    this.#breaker.throwIfOpen((error) => this.#errorOfOthers(error));
     const session = this.#open().finally(() => {
       this.#opening = undefined;
     });
@@ -90,7 +98,7 @@ export class TrueNasConnection {
 
   /** Opens it in the background, unless the next attempt is not due. */
   openSeparate(): void {
-    if (this.isOpen || this.#opening || this.#isTooEarly()) return;
+    if (this.isOpen || this.#opening || this.#breaker.secondsUntilTrial > 0) return;
     const { host } = this.#options.endpoint;
     this.session(this.#options.over).catch((error: unknown) => {
       this.#options.log.debug({ host, err: error }, 'another connection to TrueNAS could not be made');
@@ -112,8 +120,9 @@ export class TrueNasConnection {
     opening: { session: Promise<TrueNasSession>; since: number },
     signal: AbortSignal,
   ): Promise<TrueNasSession> {
-    const problem = this.#lastFailure?.error;
-    if (!problem) return await waitOrAbort(opening.session, signal);
+    const { failure } = this.#breaker;
+    if (!failure) return await waitOrAbort(opening.session, signal);
+    const problem = this.#errorOfOthers(failure);
     const { clock } = this.#options;
     const enough = new AbortController();
     const leftMs = opening.since + knownProblemSeconds * 1000 - clock.monotonic();
@@ -128,42 +137,27 @@ export class TrueNasConnection {
     }
   }
 
+  /** The last error, for callers that make no attempt themselves. */
+  #errorOfOthers(error: ProviderError): ProviderError {
+    return withRetryAfter(error, this.#breaker.pauseSeconds || knownProblemSeconds);
+  }
+
   async #open(): Promise<TrueNasSession> {
-    const { clock, log, endpoint, over } = this.#options;
+    const { log, endpoint, over } = this.#options;
     try {
       const session = await openTrueNasSession(this.#options, over);
       this.#session = session;
-      this.#failures = 0;
-      this.#lastFailure = undefined;
+      this.#breaker.recordResponse();
       this.#watch(session);
       this.#options.onOpen?.(session.rpc);
       log.debug({ host: endpoint.host }, 'connected to TrueNAS');
       return session;
     } catch (error) {
       over.throwIfAborted();
-      this.#failures += 1;
       const known =
         error instanceof ProviderError ? error : new TrueNasError('TRUENAS_REPLY_UNKNOWN', '', { cause: error });
-      const seconds = this.#pauseSeconds(known);
-      const failure = withRetryAfter(known, seconds);
-      this.#lastFailure = { error: failure, until: clock.monotonic() + seconds * 1000 };
-      throw failure;
+      throw withRetryAfter(known, this.#breaker.recordFailure(known));
     }
-  }
-
-  #isTooEarly(): boolean {
-    return this.#lastFailure !== undefined && this.#options.clock.monotonic() < this.#lastFailure.until;
-  }
-
-  #throwIfTooEarly(): void {
-    if (this.#lastFailure && this.#isTooEarly()) throw this.#lastFailure.error;
-  }
-
-  #pauseSeconds(error: ProviderError): number {
-    const { random = Math.random } = this.#options;
-    if (error.retry === 'after-change') return retrySeconds.refused;
-    const full = Math.min(retrySeconds.most, retrySeconds.first * 2 ** (this.#failures - 1));
-    return full * (0.5 + random() / 2);
   }
 
   /** Removes a session that ended, and closes an idle one. */
@@ -174,7 +168,7 @@ export class TrueNasConnection {
       .then((lost) => {
         if (this.#session === session) this.#session = undefined;
         const broke = lost.closeCode === noCloseCode;
-        if (broke) this.#lastFailure = { error: connectionLostError(endpoint.host), until: 0 };
+        if (broke) this.#breaker.suspect(connectionLostError(endpoint.host));
         this.#options.onEnd?.({ onBroken: broke });
         ended.abort(lost);
         log.debug({ host: endpoint.host, cause: lost.message }, 'connection to TrueNAS ended');
@@ -197,6 +191,4 @@ function withRetryAfter(error: ProviderError, seconds: number): ProviderError {
 }
 
 const connectionLostError = (host: string) =>
-  new TrueNasError('TRUENAS_UNREACHABLE', `${host}: the connection was lost.`, {
-    retryAfterSeconds: knownProblemSeconds,
-  });
+  new TrueNasError('TRUENAS_UNREACHABLE', `${host}: the connection was lost.`);

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import type { Clock } from '../../../lib/clock.ts';
 import { assertActive, deadlineSignal } from '../../../lib/deadline.ts';
 import type { CertificatePin } from '../../../lib/net/certificate-pin.ts';
-import { ReadThrottle } from '../../../lib/resilience/read-throttle.ts';
+import { ReadRateLimit } from '../../../lib/resilience/rate-limit.ts';
 import { ConnectionLost, parseFault } from '../errors.ts';
 import { receiveLimits } from './receive-limits.ts';
 
@@ -222,9 +222,9 @@ const toUnparsedReply = (result: unknown): UnparsedReply => ({
 
 /** Pauses reading when messages arrive too fast. */
 function limitReceiveRate(socket: WebSocket, clock: Clock, over: AbortSignal): (bytes: number) => void {
-  const pace = new ReadThrottle(clock, receiveLimits);
+  const limit = new ReadRateLimit(clock, receiveLimits);
   return (bytes) => {
-    const seconds = pace.spend(bytes, 1);
+    const seconds = limit.spend(bytes, 1);
     // Data that was read before the pause is still delivered.
     if (seconds <= 0 || socket.isPaused) return;
     socket.pause();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Facts } from '../../../engine/step.ts';
-import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
+import { ConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
 import type { SecretStrings } from '../../../lib/secret-string.ts';
 import type { TrueNasClient } from '../api/client.ts';
 import { TrueNasError } from '../error-codes.ts';
@@ -54,7 +54,7 @@ export function serializeDisplayCreation<T>(
   work: () => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  const line = displayLimits.get(nas) ?? createConcurrencyLimit(1);
-  displayLimits.set(nas, line);
-  return line(work, signal);
+  const limit = displayLimits.get(nas) ?? new ConcurrencyLimit(1);
+  displayLimits.set(nas, limit);
+  return limit.run(work, signal);
 }

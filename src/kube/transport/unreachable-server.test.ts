@@ -1,21 +1,22 @@
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { CircuitBreaker } from '../../lib/resilience/circuit-breaker.ts';
 import { describeNoResponse } from '../client/api-status.ts';
 import { KubeError } from '../errors.ts';
-import { KubeCircuitBreaker } from './circuit-breaker.ts';
+import { unreachableServerRules } from './unreachable-server.ts';
 
 const target = { method: 'GET', path: '/version' } as const;
 const silent = () => new KubeError(describeNoResponse(target, 'Unreachable', 'connect ECONNREFUSED'));
 
 function scene() {
   const clock = new ManualClock();
-  const breaker = new KubeCircuitBreaker(clock, 2);
+  const breaker = new CircuitBreaker<string>({ clock, pauseSeconds: () => 2 });
   let calls = 0;
   const ask = (outcome: () => Promise<unknown>) =>
-    breaker.pass(target, async () => {
+    breaker.run(async () => {
       calls += 1;
       return await outcome();
-    });
+    }, unreachableServerRules(target));
   const fails = () => ask(() => Promise.reject(silent()));
   return { clock, ask, fails, calls: () => calls };
 }
