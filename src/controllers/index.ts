@@ -19,7 +19,7 @@ import { reconcileAccessRequest } from './access-request/controller.ts';
 import type { AccessOptions } from './access-request/view.ts';
 import { reconcileCluster } from './cluster/controller.ts';
 import { clusterIdentityOf } from './cluster/view.ts';
-import { OrphanScanSchedule } from './garbage/orphan-scan-schedule.ts';
+import { createGarbageCollection, garbageKeySource, reconcileGarbage } from './garbage/controller.ts';
 import { hostStatusOf, isHostAvailable } from './host/availability.ts';
 import { reconcileHost } from './host/controller.ts';
 import { reconcileMachine } from './machine/controller.ts';
@@ -28,6 +28,7 @@ import { reconcileProviderConfig } from './provider-config/controller.ts';
 import { fixedEndpointOf } from './shared/addresses/fixed-endpoints.ts';
 import type { NodeWatchEvent } from './shared/nodes/node-watches.ts';
 import { changedBeyondStatus } from './shared/objects.ts';
+import { PlatformChecks } from './shared/platform-checks.ts';
 import type { Services } from './shared/services.ts';
 
 /** The controllers by their names on the command line. */
@@ -60,8 +61,9 @@ export function makeControllers(
   services: Services,
   options: AccessOptions & { names: readonly ControllerName[]; observer?: ControllerObserver },
 ): Controller[] {
+  const checks = new PlatformChecks(services.clock);
   const wirings: Record<ControllerName, () => Wiring> = {
-    providerconfig: () => wireProviderConfig(services),
+    providerconfig: () => wireProviderConfig(services, checks),
     cluster: () => wireCluster(services),
     machine: () => wireMachine(services),
     host: () => wireHost(services),
@@ -72,9 +74,21 @@ export function makeControllers(
     log: services.log,
     ...(options.observer ? { observer: options.observer } : {}),
   };
-  return options.names.map(
+  const controllers = options.names.map(
     (name) => new Controller({ name, ...common, ...workersByController[name], ...wirings[name]() }),
   );
+  if (options.names.includes('providerconfig'))
+    controllers.push(new Controller({ name: 'garbage', ...common, ...wireGarbage(services, checks) }));
+  return controllers;
+}
+
+/** It has no name on the command line: it follows the platform checks of the ProviderConfig controller. */
+function wireGarbage(services: Services, checks: PlatformChecks): Wiring {
+  const collection = createGarbageCollection(services.clock, checks);
+  return {
+    reconcile: (key, context) => reconcileGarbage(services, collection, key, context),
+    sources: [garbageKeySource(collection)],
+  };
 }
 
 /** The key of the object. Changes of the status alone and resyncs are skipped: the controller requeues by itself. */
@@ -85,7 +99,7 @@ const keyUnlessResync = (change: ObjectChange<KubeObject>): ObjectKey[] =>
 const keyIfChanged = (change: ObjectChange<KubeObject>): ObjectKey[] =>
   changedBeyondStatus(change) ? [objectKeyOf(change.object)] : [];
 
-function wireProviderConfig(services: Services): Wiring {
+function wireProviderConfig(services: Services, checks: PlatformChecks): Wiring {
   const { stores, environment, provider } = services;
   const everyConfig = (): ObjectKey[] => stores.providerConfigs.list().map(objectKeyOf);
   const byProfile = (profile: string): ObjectKey[] =>
@@ -109,9 +123,8 @@ function wireProviderConfig(services: Services): Wiring {
   };
   const isCredential = (change: ObjectChange<Secret>): boolean =>
     change.kind !== 'resync' && !change.object.metadata.labels?.[labels.cluster];
-  const schedule = new OrphanScanSchedule(services.clock);
   return {
-    reconcile: (key, context) => reconcileProviderConfig(services, schedule, key, context),
+    reconcile: (key, context) => reconcileProviderConfig(services, checks, key, context),
     sources: [
       createKeySource(stores.providerConfigs, configMoved),
       createKeySource(stores.profiles, (change) =>

@@ -123,10 +123,14 @@ const closeRepair = <C>({ steps, recover, cutPower }: RepairCapability<C>, narro
   ...(cutPower && { cutPower: (context) => cutPower(narrow.context(context)) }),
 });
 
-const closeGarbage = <C>({ collect, orphans }: GarbageCapability<C>, narrow: Narrowing<C>): GarbageCapability => ({
-  ...(collect && { collect: (context) => collect(narrow.context(context)) }),
-  ...(orphans && { orphans: closeOrphans(orphans, narrow) }),
-});
+const closeGarbage = <C>(garbage: GarbageCapability<C>, narrow: Narrowing<C>): GarbageCapability => {
+  const { sharedResources, findUnneeded, orphans } = garbage;
+  return {
+    ...(sharedResources && { sharedResources: (context) => sharedResources(narrow.context(context)) }),
+    ...(findUnneeded && { findUnneeded: (context, retained) => findUnneeded(narrow.context(context), retained) }),
+    ...(orphans && { orphans: closeOrphans(orphans, narrow) }),
+  };
+};
 
 const closeOrphans = <C>({ find, remove }: OrphanCapability<C>, narrow: Narrowing<C>): OrphanCapability<unknown> => ({
   find: (context) => find(narrow.context(context)),

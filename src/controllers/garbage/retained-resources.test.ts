@@ -4,10 +4,12 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { Machine } from '../../api/machine.ts';
 import { annotations, labels } from '../../api/names.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
-import { ProcessConnectionCache } from '../../engine/connection-cache.ts';
+import { noLog } from '../../lib/log.ts';
 import { truenas } from '../../platforms/truenas/index.ts';
 import type { Services } from '../shared/services.ts';
-import { findRetainedResources } from './retained-resources.ts';
+import { GarbageSchedule } from './garbage-schedule.ts';
+import type { GarbageScope, GarbageVisit } from './garbage-source.ts';
+import { createRetainedResourceSource, findRetainedResources } from './retained-resources.ts';
 
 const { name } = aMachine().metadata;
 const key = (notes: Record<string, string>, provider = 'talos') => ({
@@ -22,11 +24,12 @@ const noted = { [annotations.madeOn]: 'nas', [annotations.opens]: '1:tank/a,2:fa
 function scene(secrets: readonly object[] = [key(noted)]) {
   const clock = new ManualClock();
   const gone: string[] = [];
+  const said: string[] = [];
   const there = { machines: [] as Machine[], clusters: [] as Cluster[], known: false };
   const none = { get: () => undefined, by: () => [], list: () => [] };
   const services = {
     ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', platforms: [truenas], clock },
-    connections: new ProcessConnectionCache(),
+    events: { record: (_: unknown, ...words: string[]) => void said.push(words.join(' ')) },
     addresses: {
       leasedAddress: async () => [{ machine: name, address: '192.0.2.7', system: 'nas' }],
       find: async () => '192.0.2.7',
@@ -45,12 +48,25 @@ function scene(secrets: readonly object[] = [key(noted)]) {
       providerConfigs: { ...none, list: () => [aProviderConfig()] },
     },
   } as unknown as Services;
-  const look = async () => await findRetainedResources(services, new AbortController().signal);
+  const { signal } = new AbortController();
+  const look = async () => await findRetainedResources(services, signal);
+  const source = createRetainedResourceSource(clock);
+  const schedule = new GarbageSchedule(clock);
+  const proven = { before: async () => {} };
+  const findUnneeded = async <T>(_: unknown, retained: readonly T[]): Promise<readonly T[]> => {
+    await proven.before();
+    return retained;
+  };
+  const scope = { garbage: { findUnneeded }, check: { failureDomain: undefined } } as unknown as GarbageScope;
+  const config = aProviderConfig();
+  const visit = { services, schedule, config, scopes: [scope], unavailable: [], signal, log: noLog };
+  /** One collection, and an hour. */
   const round = async () => {
-    for (const one of await look()) await one.deleteIfUnneeded();
+    schedule.request(config.metadata.name);
+    await source.collect(visit satisfies GarbageVisit);
     await clock.advance(3600 * 1000);
   };
-  return { clock, gone, there, look, round };
+  return { clock, gone, there, look, round, proven, said };
 }
 
 describe('the retained resources of a Machine that does not exist', () => {
@@ -80,11 +96,15 @@ describe('the retained resources of a Machine that does not exist', () => {
   });
 
   it('are removed after a day of hourly scans', async () => {
-    const { gone, round } = scene();
+    const { gone, round, said } = scene();
     for (let hour = 0; hour < 24; hour += 1) await round();
     expect(gone).toEqual([]);
     await round();
     expect(gone).toEqual([`${name}-disk-key`, `machine/${name}`]);
+    expect(said).toEqual([
+      expect.stringMatching(`^Normal GarbageCollected Removed the Secret ${name}-disk-key: `),
+      expect.stringMatching(/^Normal GarbageCollected Removed the address 192\.0\.2\.7: /),
+    ]);
   });
 
   it('start their day again after a long gap between scans', async () => {
@@ -96,11 +116,14 @@ describe('the retained resources of a Machine that does not exist', () => {
   });
 
   it('stay if a Machine of the name is created right before the removal', async () => {
-    const { gone, there, round, look } = scene();
+    const { gone, there, round, proven } = scene();
     for (let hour = 0; hour < 24; hour += 1) await round();
-    const last = await look();
-    there.machines.push(aMachine());
-    for (const one of last) expect(await one.deleteIfUnneeded()).toBe(false);
-    expect(gone).toEqual([]);
+    let isProven = false;
+    proven.before = async () => {
+      isProven = true;
+      there.machines.push(aMachine());
+    };
+    await round();
+    expect([isProven, gone]).toEqual([true, []]);
   });
 });

@@ -2,68 +2,85 @@ import { Machine } from '../../api/machine.ts';
 import { annotations, labels } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { RetainedResource } from '../../engine/capabilities/garbage.ts';
-import type { Closable } from '../../engine/connection.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { addressHolder } from '../shared/addresses/address-leases.ts';
 import { diskKeyOf } from '../shared/secrets/disk-keys.ts';
 import type { Services } from '../shared/services.ts';
+import type { GarbageScope, GarbageSource, GarbageVisit } from './garbage-source.ts';
 import { gatherMachineEvidence } from './machine-evidence.ts';
+import { createUnusedResourceSource, garbageContextOf, type UnusedCandidate } from './unused-resources.ts';
 
-const [daySeconds, longestGapSeconds] = [24 * 3600, 2 * 3600];
+/** After a longer gap between two observations, the state in between is unknown. They are made every hour. */
+const maxObservationGapSeconds = 2 * 3600;
 
-/** More than the retained keys and addresses of a provider. For an evicted one the day starts again. */
+/** More than the retained keys and addresses of a provider. For an evicted one the grace period starts again. */
 const maxTracked = 20_000;
 
 /**
- * Since when this process has observed at every scan that a retained resource is not needed. After a restart the day
- * starts again: waiting longer is safe.
+ * Since when this process has observed at every visit that a retained resource is not needed. After a restart the grace
+ * period starts again: waiting longer is safe.
  */
-class UnneededSinceTracker implements Closable {
-  readonly #clock: Pick<Clock, 'monotonic'>;
+class UnneededSinceTracker {
+  readonly #clock: Pick<Clock, 'monotonic' | 'now'>;
   readonly #since = new LruMap<string, { readonly since: number; readonly last: number }>(maxTracked);
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Pick<Clock, 'monotonic' | 'now'>) {
     this.#clock = clock;
   }
 
-  /** Records an observation. Returns whether the resource has been unneeded for a day. */
-  update(description: string): boolean {
+  /** Records an observation. Returns the time of the first one in a row. */
+  observe(description: string): Date {
     const now = this.#clock.monotonic();
-    this.#since.drop(({ last }) => now - last > longestGapSeconds * 1000);
-    const before = this.#since.get(description);
-    const since = before?.since ?? now;
+    this.#since.drop(({ last }) => now - last > maxObservationGapSeconds * 1000);
+    const since = this.#since.get(description)?.since ?? now;
     this.#since.set(description, { since, last: now });
-    return now - since >= daySeconds * 1000;
-  }
-
-  close(): void {
-    this.#since.clear();
+    return new Date(this.#clock.now().getTime() - (now - since));
   }
 }
 
-type RetainedCandidate = Omit<RetainedResource, 'deleteIfUnneeded'> & { remove(): Promise<void> };
+interface RetainedCandidate extends RetainedResource {
+  remove(): Promise<void>;
+}
+
+/**
+ * Disk keys and addresses on the platform cluster that were retained for Machines that do not exist. One is unused
+ * while no Cluster needs the Machine, and the platform proves that nothing of it is left on its system.
+ */
+export function createRetainedResourceSource(clock: Services['clock']): GarbageSource {
+  const tracker = new UnneededSinceTracker(clock);
+  const list = async (visit: GarbageVisit, scope: GarbageScope): Promise<UnusedCandidate[]> => {
+    const { findUnneeded } = scope.garbage;
+    if (!findUnneeded) return [];
+    const retained = await findRetainedResources(visit.services, visit.signal);
+    const unneeded = await findUnneeded(garbageContextOf(visit, scope), retained);
+    return unneeded.map((one) => ({
+      use: 'unused',
+      unusedSince: tracker.observe(one.description),
+      // The tracker has recorded it.
+      recordUnusedSince: async () => {},
+      remove: () => removeRetained(visit, one),
+    }));
+  };
+  return createUnusedResourceSource({ name: 'retained resources', list });
+}
+
+/** Checked again right before the removal: a Machine of that name may have been created, or its Cluster restored. */
+async function removeRetained({ services, signal }: GarbageVisit, one: RetainedCandidate): Promise<string | undefined> {
+  if ((await filterUnneeded(services, [one], signal)).length === 0) return undefined;
+  await one.remove();
+  return `Removed ${one.description}: for a day nothing of ${one.machine} has existed on ${one.system}, and no Cluster has needed it.`;
+}
 
 /** Disk keys and addresses of Machines that do not exist and that no Cluster needs, verified at the API server. */
 export async function findRetainedResources(
   services: Services,
   signal: AbortSignal,
-): Promise<readonly RetainedResource[]> {
+): Promise<readonly RetainedCandidate[]> {
   const candidates = [...listDiskKeys(services, signal), ...(await listAddresses(services, signal))].filter(
     ({ machine }) => !services.stores.machines.get({ name: machine }),
   );
-  const unneeded = await filterUnneeded(services, candidates, signal);
-  const tracker = services.connections.get('unneeded-since', () => new UnneededSinceTracker(services.clock));
-  return unneeded.map((one) => ({
-    ...one,
-    deleteIfUnneeded: async () => {
-      if (!tracker.update(one.description)) return false;
-      // Checked again right before the removal: a Machine of that name may have been created, or its Cluster restored.
-      if ((await filterUnneeded(services, [one], signal)).length === 0) return false;
-      await one.remove();
-      return true;
-    },
-  }));
+  return await filterUnneeded(services, candidates, signal);
 }
 
 /** Only keys whose Secrets name the disks that they open. */

@@ -2,59 +2,71 @@ import { type ConditionState, conditionFalse, conditionTrue } from '../../api/co
 import { failureDomainsOrDefault, type InFailureDomain } from '../../engine/capabilities/failure-domains.ts';
 import type { PlatformContext } from '../../engine/contexts.ts';
 import type { Diagnostic } from '../../engine/diagnostic.ts';
+import type { PlatformCheck } from '../shared/platform-checks.ts';
 import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
 import type { Services } from '../shared/services.ts';
 import type { ChosenPlatform } from '../shared/spec/choose-platform.ts';
 import { checkFailureDomains, describeFailureDomainError, type FailureDomainsCheck } from './check-failure-domains.ts';
 
-/** The result of the platform check and the contexts for further requests. */
-interface PlatformCheckResult {
-  readonly state: ConditionState;
-  /** Contexts of the failure domains that answered and have everything that the spec names. */
-  readonly checks: readonly (PlatformContext & InFailureDomain)[];
-  /** Names of the other failure domains. */
-  readonly unreachable: readonly string[];
+type CheckContext = PlatformContext & InFailureDomain;
+
+interface PlatformContexts {
+  /** By failure domain; without those whose credentials are missing. */
+  readonly contexts: ReadonlyMap<string | undefined, CheckContext>;
+  /** A sentence for each Secret that is missing. */
+  readonly missing: readonly string[];
 }
 
-/**
- * With several failure domains, problems that need a user's change are reported before unreachable ones, which may
- * recover by themselves.
- */
-export async function checkPlatform(
+/** The contexts for calls to the failure domains of a platform section. */
+export function createPlatformContexts(
   services: Services,
   { platform, config }: ChosenPlatform,
   { signal, log }: Pick<PlatformContext, 'signal' | 'log'>,
-): Promise<PlatformCheckResult> {
+): PlatformContexts {
   const { connections, clock } = services;
-  const checks = new Map<string | undefined, PlatformContext & InFailureDomain>();
+  const contexts = new Map<string | undefined, CheckContext>();
   const missing: string[] = [];
   for (const failureDomain of failureDomainsOrDefault(platform.failureDomains.names(config))) {
     const found = findPlatformCredentials(services, platform, config, { failureDomain });
     if ('missing' in found) missing.push(found.missing);
     else
-      checks.set(failureDomain, { config, failureDomain, credentials: found.secrets, connections, log, clock, signal });
+      contexts.set(failureDomain, {
+        config,
+        failureDomain,
+        credentials: found.secrets,
+        connections,
+        log,
+        clock,
+        signal,
+      });
   }
-  if (missing.length > 0)
-    return {
-      state: conditionFalse('CredentialsValid', 'CredentialsMissing', missing.join(' ')),
-      checks: [],
-      unreachable: [],
-    };
-  const well = new Set<string | undefined>();
-  const answers = await checkFailureDomains([...checks.keys()], async (failureDomain) => {
-    const check = checks.get(failureDomain);
-    const findings = check ? await platform.check(check) : [];
-    if (findings.every(({ advice }) => advice)) well.add(failureDomain);
+  return { contexts, missing };
+}
+
+/**
+ * With several failure domains, problems that need a user's change are reported before unreachable ones, which may
+ * recover by themselves. A missing Secret does not affect the check of the other failure domains.
+ */
+export async function checkPlatform(
+  services: Services,
+  chosen: ChosenPlatform,
+  within: Pick<PlatformContext, 'signal' | 'log'>,
+): Promise<{ readonly state: ConditionState; readonly check: PlatformCheck }> {
+  const { platform, config } = chosen;
+  const { contexts, missing } = createPlatformContexts(services, chosen, within);
+  const available = new Set<string | undefined>();
+  const answers = await checkFailureDomains([...contexts.keys()], async (failureDomain) => {
+    const context = contexts.get(failureDomain);
+    const findings = context ? await platform.check(context) : [];
+    if (findings.every(({ advice }) => advice)) available.add(failureDomain);
     return findings;
   });
-  const away = [...checks.keys()].flatMap((failureDomain) =>
-    failureDomain === undefined || well.has(failureDomain) ? [] : [failureDomain],
-  );
-  return {
-    state: describeCheckResult(answers),
-    checks: [...checks.values()].filter(({ failureDomain }) => well.has(failureDomain)),
-    unreachable: away,
-  };
+  const state =
+    missing.length > 0
+      ? conditionFalse('CredentialsValid', 'CredentialsMissing', missing.join(' '))
+      : describeCheckResult(answers);
+  const unavailable = platform.failureDomains.names(config).filter((name) => !available.has(name));
+  return { state, check: { chosen, available: [...available], unavailable } };
 }
 
 function describeCheckResult({ findings, errors }: FailureDomainsCheck): ConditionState {

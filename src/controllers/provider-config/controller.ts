@@ -15,21 +15,17 @@ import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { formatObjectKey, type ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
 import { isOwnCluster } from '../cluster/view.ts';
-import { collectOrphans, listedOrphansOf, type OrphanReport } from '../garbage/collect-orphans.ts';
-import {
-  collectPlatformGarbage,
-  type GarbageScope,
-  requestGarbageCollection,
-} from '../garbage/collect-platform-garbage.ts';
-import type { OrphanScanSchedule } from '../garbage/orphan-scan-schedule.ts';
-import type { OrphanScope } from '../garbage/scan-orphans.ts';
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
+import type { PlatformCheck, PlatformChecks } from '../shared/platform-checks.ts';
 import type { Services } from '../shared/services.ts';
 import { checkPlatform, formatDiagnostics } from './check-platform.ts';
 import { checkProfileName, describeProfile, isOwnProfile } from './cluster-profile.ts';
 import { validateProviderConfig } from './validate-provider-config.ts';
 
 const resyncSeconds = 600;
+const unreachableRetrySeconds = 30;
+/** The fields of the status that the garbage controller writes. */
+const garbageFields = ['orphans', 'orphanCount', 'orphanSearch'] as const;
 
 interface ConfigReconcileContext {
   readonly signal: AbortSignal;
@@ -42,7 +38,7 @@ interface ConfigReconcileContext {
  */
 export async function reconcileProviderConfig(
   services: Services,
-  schedule: OrphanScanSchedule,
+  checks: PlatformChecks,
   key: ObjectKey,
   context: ConfigReconcileContext,
 ): Promise<ReconcileResult> {
@@ -57,21 +53,17 @@ export async function reconcileProviderConfig(
   }
   const { operation, object: config } = await consumeOperation(kube, ProviderConfig, found, context.signal);
   if (operation === 'ignore') return {};
-  if (operation === 'reconcile') requestGarbageCollection(services, config);
-  if (operation === 'reconcile' || config.metadata.deletionTimestamp) schedule.forget(config);
   if (config.metadata.deletionTimestamp) return await releaseConfig(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizer, context.signal);
   if (!held) return {};
-  const { states, sections, failureDomains, unreachable } = await assessConfig(services, held, context);
+  const { states, check } = await assessConfig(services, held, context);
   const isServed = states.every((state) => state.status === 'True');
   if (isServed) states.push(await publishProfile(services, held, context));
-  const orphans = await collectOrphans(services, schedule, held, sections, unreachable);
-  await reportStatus(services, orphans?.config ?? held, states, orphans, context);
-  if (orphans?.isDone) schedule.finish(held);
-  await collectPlatformGarbage(services, held, failureDomains);
-  const isAway =
-    states.some(({ reason }) => reason === 'PlatformUnreachable') || orphans?.search.result === 'PlatformUnreachable';
-  return { requeueAfterSeconds: Math.min(isAway ? 30 : resyncSeconds, orphans?.requeueAfterSeconds ?? resyncSeconds) };
+  await reportStatus(services, held, states, context);
+  if (check) checks.record(held, check);
+  if (check) checks.announce(held, operation === 'reconcile');
+  const isUnreachable = states.some(({ reason }) => reason === 'PlatformUnreachable');
+  return { requeueAfterSeconds: isUnreachable ? unreachableRetrySeconds : resyncSeconds };
 }
 
 /** The conditions of the spec and its platform, in the order in which a user should fix them. */
@@ -84,32 +76,16 @@ async function assessConfig(
   const misnamed = checkProfileName(environment, provider, config.metadata.name);
   const looked =
     misnamed.length > 0 ? { findings: misnamed } : await validateProviderConfig(services, config, context.signal);
-  if ('findings' in looked) {
-    return {
-      states: [conditionFalse('ConfigValid', 'InvalidConfig', formatDiagnostics(looked.findings))],
-      sections: [],
-      failureDomains: [],
-      unreachable: [],
-    };
-  }
-  const { name: platform, garbage: { orphans, collect } = {} } = looked.chosen.platform;
-  const { state, checks, unreachable } = await checkPlatform(services, looked.chosen, context);
-  return {
-    states: [conditionTrue('ConfigValid'), state],
-    sections: orphans ? checks.map((check) => ({ platform, orphans, check })) : [],
-    failureDomains: collect ? checks.map((check) => ({ collect, check })) : [],
-    unreachable,
-  };
+  if ('findings' in looked)
+    return { states: [conditionFalse('ConfigValid', 'InvalidConfig', formatDiagnostics(looked.findings))] };
+  const { state, check } = await checkPlatform(services, looked.chosen, context);
+  return { states: [conditionTrue('ConfigValid'), state], check };
 }
 
 interface ConfigAssessment {
   readonly states: ConditionState[];
-  /** Scopes for the scan for orphans. */
-  readonly sections: readonly OrphanScope[];
-  /** Scopes for garbage collection. */
-  readonly failureDomains: readonly GarbageScope[];
-  /** Names of failure domains that are unreachable or incomplete, and therefore not in these scopes. */
-  readonly unreachable: readonly string[];
+  /** Undefined: the spec is not valid, so the platform was not checked. */
+  readonly check?: PlatformCheck;
 }
 
 async function publishProfile(
@@ -153,15 +129,21 @@ async function deleteProfile(services: Services, name: string, { signal, log }: 
   if (await kube.remove(ClusterProfile, { name }, only, signal)) log.info({ profile: name }, 'profile withdrawn');
 }
 
-/** The Clusters of this instance that use a profile. */
-const clustersUsingProfile = (services: Services, profile: string): Cluster[] =>
-  [...services.stores.clusters.by('profile', profile)].filter((cluster) => isOwnCluster(services, cluster));
+/**
+ * The Clusters of this instance that use a profile. `isOurs`: the profile is known to belong to this instance, which
+ * the cache may not show yet.
+ */
+function clustersUsingProfile(services: Services, profile: string, isOurs = false): Cluster[] {
+  const finalizer = instanceFinalizers(services).cluster;
+  const isOwn = (cluster: Cluster): boolean =>
+    isOurs ? !isHeldByOtherInstance(cluster.metadata.finalizers, finalizer) : isOwnCluster(services, cluster);
+  return services.stores.clusters.by('profile', profile).filter(isOwn);
+}
 
 async function reportStatus(
   services: Services,
   config: ProviderConfig,
   said: ConditionState[],
-  orphans: OrphanReport | undefined,
   context: ConfigReconcileContext,
 ): Promise<void> {
   const all = [...said];
@@ -176,7 +158,6 @@ async function reportStatus(
   }
   const ready = summarizeReady(all);
   const name = clusterProfileName(services.environment, services.provider, config.metadata.name);
-  const { listed: left, search } = orphans ?? { listed: listedOrphansOf(config), search: config.status?.orphanSearch };
   const published = all.some((state) => state.type === 'ProfilePublished' && state.status === 'True');
   const status: NonNullable<ProviderConfig['status']> = {
     observedGeneration: config.metadata.generation ?? 0,
@@ -186,14 +167,11 @@ async function reportStatus(
       now: services.clock.now(),
       drop: ['NotInUse'],
     }),
-    clusters: clustersUsingProfile(services, name).length,
+    clusters: clustersUsingProfile(services, name, published).length,
     ...(published ? { profile: name } : {}),
-    ...(search ? { orphanSearch: search } : {}),
-    ...left,
   };
-  // The times in the orphan entries count from their first record: an older status must not overwrite them.
   const written = await patchStatusIfExists(services.kube, ProviderConfig, config, status, context.signal, {
-    locked: true,
+    otherFields: garbageFields,
   });
   if (written) announceReadiness(services, config, ready, context.log);
 }
@@ -263,5 +241,7 @@ async function reportInUse(
       now: services.clock.now(),
     }),
   };
-  await patchStatusIfExists(services.kube, ProviderConfig, config, status, context.signal);
+  await patchStatusIfExists(services.kube, ProviderConfig, config, status, context.signal, {
+    otherFields: garbageFields,
+  });
 }

@@ -12,8 +12,8 @@ interface ObjectWithStatus extends KubeObject {
 
 /**
  * Writes the status of an object if it differs. Returns the updated object, or `undefined` if nothing was written.
- * `locked`: the write fails if the object has changed, for a status with other writers. An object that no longer
- * exists, but is still in the cache, is ignored.
+ * `locked`: the write fails if the object has changed, for a status with other writers. `otherFields`: the fields of
+ * another writer, which stay as they are. An object that no longer exists, but is still in the cache, is ignored.
  */
 export async function patchStatusIfExists<T extends ObjectWithStatus>(
   ...[kube, type, object, status, signal, options]: Parameters<typeof patchStatus<T>>
@@ -36,10 +36,12 @@ export async function patchStatus<T extends ObjectWithStatus>(
   object: T,
   status: NonNullable<T['status']>,
   signal: AbortSignal,
-  { locked = false } = {},
+  { locked = false, otherFields = [] }: { readonly locked?: boolean; readonly otherFields?: readonly string[] } = {},
 ): Promise<T | undefined> {
   const latest = await latestVersion(kube, type, object, signal);
-  const patch = createMergePatch({ ...latest.status }, { ...status });
+  const isOwn = ([field]: [string, unknown]) => !otherFields.includes(field);
+  const own = (all: object | undefined) => Object.fromEntries(Object.entries(all ?? {}).filter(isOwn));
+  const patch = createMergePatch(own(latest.status), own(status));
   if (!patch) return undefined;
   const { resourceVersion } = object.metadata;
   const lock = locked && resourceVersion ? { resourceVersion } : {};

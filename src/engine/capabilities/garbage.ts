@@ -4,7 +4,7 @@ import type { Facts } from '../step.ts';
 import type { InFailureDomain } from './failure-domains.ts';
 import type { OrphanCapability } from './orphans.ts';
 
-/** Resources that many machines share and that must not be removed while one of them needs them. */
+/** What the platform cluster names of the resources that many machines share. */
 export interface ResourcesInUse {
   /**
    * The Talos images that ProviderConfigs name, and those of Machines that have not joined and can boot at any moment.
@@ -12,6 +12,23 @@ export interface ResourcesInUse {
   readonly talos: readonly NodeSpec['talos'][];
   /** The facts of all Machines. */
   readonly facts: readonly Facts[];
+}
+
+/** A resource on the platform that machines share, such as a boot image in a cache. */
+export interface SharedResource {
+  /** A description, e.g. `the boot image /mnt/tank/talos/images/x.iso on nas`. */
+  readonly description: string;
+  /** Some machine of the system has it attached, whatever its owner. */
+  readonly isAttached: boolean;
+  isNamedIn(inUse: ResourcesInUse): boolean;
+  /** Since when it is neither attached nor named. It is recorded with the resource, where every process finds it. */
+  readonly unusedSince: Date | undefined;
+  recordUnusedSince(since: Date | undefined): Promise<void>;
+  /**
+   * Removes it, unless something uses it by now: the platform asks `isNamed` and looks for attachments right before.
+   * Returns whether it was removed.
+   */
+  remove(isNamed: () => Promise<boolean>): Promise<boolean>;
 }
 
 /**
@@ -29,26 +46,23 @@ export interface RetainedResource {
    * machine is gone.
    */
   readonly roots?: readonly string[];
-  /**
-   * Deletes the retained resource once nothing of the machine has existed for a day. Returns whether it was deleted.
-   */
-  deleteIfUnneeded(): Promise<boolean>;
 }
 
 export type GarbageContext<C = unknown> = PlatformContext<C> &
   InFailureDomain & {
     /** The ownership mark, except for the Machine. */
     readonly instance: Omit<Owner, 'machine'>;
-    /** The resources in use right now. Undefined: unknown, so nothing may be removed. */
-    inUse(): Promise<ResourcesInUse | undefined>;
-    /** The retained resources that may be deleted once nothing of their machine exists. */
-    retained(): Promise<readonly RetainedResource[]>;
   };
 
-/** For platforms where resources outlive their use. */
+/** For platforms where resources outlive their use. All members only read. */
 export interface GarbageCapability<C = unknown> {
-  /** Removes resources that machines shared and that no machine needs. Returns a sentence for each. Default: nothing. */
-  collect?(context: GarbageContext<C>): Promise<readonly string[]>;
+  /** The shared resources of this provider in one failure domain. Absent: there are none. */
+  sharedResources?(context: GarbageContext<C>): Promise<readonly SharedResource[]>;
+  /**
+   * Of these retained resources, those whose machine was created in this failure domain and has left nothing there.
+   * Absent: nothing can be proven.
+   */
+  findUnneeded?<T extends RetainedResource>(context: GarbageContext<C>, retained: readonly T[]): Promise<readonly T[]>;
   /** Resources that were left without a Machine. Absent: none can be. */
   readonly orphans?: OrphanCapability<C>;
 }

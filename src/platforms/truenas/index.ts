@@ -6,8 +6,9 @@ import { hostNameOf } from './config/config.ts';
 import { TrueNasSection } from './config/section.ts';
 import { systemFailureDomains, systemsOf } from './config/systems.ts';
 import { truenasErrorCodes } from './error-codes.ts';
-import { collectSystemGarbage } from './garbage/collect-system-garbage.ts';
+import { findCachedImages } from './garbage/cached-images.ts';
 import { findOrphans } from './garbage/find-orphans.ts';
+import { findUnneeded } from './garbage/find-unneeded.ts';
 import { observe } from './observation/observe.ts';
 import { observeAll } from './observation/observe-all.ts';
 import { check } from './preflight/check.ts';
@@ -46,5 +47,5 @@ export const truenas: Platform = definePlatform({
   monitor: { observeAll, listen: (context, listener) => SystemInformer.of(connectTrueNas(context)).listen(listener) },
   preview: { machine: preview, hardware: previewHardware },
   repair: { steps: repair, recover, cutPower },
-  garbage: { collect: collectSystemGarbage, orphans: { find: findOrphans, remove: release } },
+  garbage: { sharedResources: findCachedImages, findUnneeded, orphans: { find: findOrphans, remove: release } },
 });

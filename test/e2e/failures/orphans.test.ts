@@ -81,7 +81,7 @@ describe('a Machine that was deleted by force', () => {
     const { vmName, dataset } = await identityOnNas(stage, machine);
     expect(orphan).toMatchObject({
       machine,
-      what: `virtual machine ${vmName} (RUNNING), dataset ${dataset}, zvol ${dataset}/boot`,
+      resources: `virtual machine ${vmName} (RUNNING), dataset ${dataset}, zvol ${dataset}/boot`,
       message: expect.stringMatching(/^The address 127\.42\.30\.\d+ is claimed for it\. .*remove-orphans/),
     });
     expect(others).toEqual([]);

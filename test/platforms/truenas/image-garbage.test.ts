@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { assessSharedResources } from '../../../src/controllers/garbage/shared-resources.ts';
+import { collectCandidate } from '../../../src/controllers/garbage/unused-resources.ts';
 import type { ResourcesInUse } from '../../../src/engine/capabilities/garbage.ts';
 import type { Facts } from '../../../src/engine/step.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
@@ -32,9 +34,13 @@ async function collectAt(
 ) {
   const later = { ...fixtureClock, now: () => new Date(begin + hour * 3_600_000) };
   const context = { ...process.context('none', {}), clock: later, failureDomain: undefined, instance: ours };
-  return (
-    (await truenas.garbage?.collect?.({ ...context, inUse: async () => needed(), retained: async () => [] })) ?? []
-  );
+  const found = (await truenas.garbage?.sharedResources?.(context)) ?? [];
+  const removed: string[] = [];
+  for (const candidate of await assessSharedResources(found, async () => needed())) {
+    const sentence = await collectCandidate(candidate, later.now());
+    if (sentence) removed.push(sentence);
+  }
+  return removed;
 }
 
 /** Creates an image in the cache; its only machine has been deleted. */

@@ -35,22 +35,18 @@ async function makeMachine(): Promise<{
   return { facts, notes, release };
 }
 
-/** The retained resources that one garbage collection releases. */
-async function collectOnce(kept: readonly Omit<RetainedResource, 'deleteIfUnneeded' | 'machine'>[]): Promise<string[]> {
-  const gone: string[] = [];
-  const retained = kept.map((one) => ({
-    ...{ ...one, machine },
-    deleteIfUnneeded: async () => gone.push(one.description) > 0,
-  }));
+/** The retained resources of whose machine nothing is left. */
+async function collectOnce(kept: readonly Omit<RetainedResource, 'machine'>[]): Promise<string[]> {
+  const retained = kept.map((one) => ({ ...one, machine }));
   const context = {
     ...new TrueNasProviderProcess().context('none', {}, change),
     failureDomain: undefined,
     instance: ours,
   };
   nasFixture.switchboard.calls.length = 0;
-  await truenas.garbage?.collect?.({ ...context, inUse: async () => undefined, retained: async () => retained });
+  const unneeded = (await truenas.garbage?.findUnneeded?.(context, retained)) ?? [];
   expect(nasFixture.switchboard.calls.filter(({ name }) => changingCallPattern.test(name))).toEqual([]);
-  return gone;
+  return unneeded.map(({ description }) => description);
 }
 
 it.each(testedReleases)(

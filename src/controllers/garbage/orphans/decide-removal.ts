@@ -1,9 +1,7 @@
-import { annotations } from '../../api/names.ts';
-import type { Orphan } from '../../engine/capabilities/orphans.ts';
-import type { MachineEvidence } from './machine-evidence.ts';
-
-/** An orphan without approval is removed after it was off for this time. */
-const gracePeriodSeconds = 24 * 3600;
+import { annotations } from '../../../api/names.ts';
+import type { Orphan } from '../../../engine/capabilities/orphans.ts';
+import { gracePeriodSeconds } from '../garbage-source.ts';
+import type { MachineEvidence } from '../machine-evidence.ts';
 
 /** Whether an orphan is removed, with a message for the status. */
 export interface RemovalDecision {

@@ -1,9 +1,9 @@
-import { Machine } from '../../api/machine.ts';
-import type { InFailureDomain } from '../../engine/capabilities/failure-domains.ts';
-import type { Orphan, OrphanCapability } from '../../engine/capabilities/orphans.ts';
-import type { PlatformContext } from '../../engine/contexts.ts';
-import { ProviderError } from '../../lib/errors.ts';
-import type { Services } from '../shared/services.ts';
+import { Machine } from '../../../api/machine.ts';
+import type { InFailureDomain } from '../../../engine/capabilities/failure-domains.ts';
+import type { Orphan, OrphanCapability } from '../../../engine/capabilities/orphans.ts';
+import type { PlatformContext } from '../../../engine/contexts.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import type { Services } from '../../shared/services.ts';
 
 /** A failure domain in which a ProviderConfig creates machines, with its platform. */
 export interface OrphanScope {
@@ -15,14 +15,14 @@ export interface OrphanScope {
 /** An orphan and the scope in which it was found. */
 export interface FoundOrphan {
   readonly orphan: Orphan;
-  readonly failureDomain: OrphanScope;
+  readonly scope: OrphanScope;
 }
 
 /** The result of a scan. */
 export interface OrphanScan {
   readonly found: readonly FoundOrphan[];
   /** The failure domains that could not be scanned, with their errors. */
-  readonly unreachable: readonly { readonly failureDomain: OrphanScope; readonly error: ProviderError }[];
+  readonly unreachable: readonly { readonly scope: OrphanScope; readonly error: ProviderError }[];
 }
 
 /**
@@ -44,11 +44,11 @@ export async function scanOrphans(
     };
     try {
       const found = await orphans.find({ ...check, instance: { installation, provider }, isKnown });
-      return { found: found.map((orphan) => ({ orphan, failureDomain: scope })), unreachable: [] };
+      return { found: found.map((orphan) => ({ orphan, scope })), unreachable: [] };
     } catch (error) {
       check.signal.throwIfAborted();
       if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
-      return { found: [], unreachable: [{ failureDomain: scope, error }] };
+      return { found: [], unreachable: [{ scope, error }] };
     }
   };
   const looks = await Promise.all(scopes.map(look));
@@ -56,7 +56,7 @@ export async function scanOrphans(
   const [first] = found;
   if (!first) return { found: [], unreachable: away };
   // After the scan: a Machine is created before its resources.
-  const { items } = await kube.list(Machine, {}, first.failureDomain.check.signal);
+  const { items } = await kube.list(Machine, {}, first.scope.check.signal);
   const machines = new Map(items.map((machine) => [machine.metadata.name, machine]));
   const left = found.flatMap((one) => excludeLiving(one, machines.get(one.orphan.machine), config));
   return { found: mergeCopies(left), unreachable: away };
@@ -78,12 +78,12 @@ const isInOtherFailureDomain = (
 
 function excludeLiving(found: FoundOrphan, machine: Machine | undefined, config: string): FoundOrphan[] {
   if (!machine) return [found];
-  const { orphan, failureDomain: scope } = found;
+  const { orphan, scope } = found;
   // Two failure domains of the list may be the same system.
   const [made, here] = [machine.status?.progress?.facts['system'], orphan.facts['system']];
   if (!isInOtherFailureDomain(machine, config, scope) || made === undefined || made === here) return [];
   const doubt = `There is a Machine of this name at ${machine.spec.failureDomain}, which has its address and its key. Remove by hand what is here.`;
-  return [{ failureDomain: scope, orphan: { ...orphan, doubt: orphan.doubt ?? doubt } }];
+  return [{ scope, orphan: { ...orphan, doubt: orphan.doubt ?? doubt } }];
 }
 
 /**
@@ -96,7 +96,7 @@ function mergeCopies(all: readonly FoundOrphan[]): FoundOrphan[] {
     const found = all.filter(({ orphan }) => orphan.machine === machine);
     const [one, ...others] = found;
     if (!one || others.length === 0) return found;
-    const failureDomains = found.map(({ failureDomain: scope }) => scope.check.failureDomain).join(', ');
+    const failureDomains = found.map(({ scope }) => scope.check.failureDomain).join(', ');
     const orphan: Orphan = {
       ...one.orphan,
       resources: [...new Set(found.flatMap(({ orphan }) => orphan.resources))],

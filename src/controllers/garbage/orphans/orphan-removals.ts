@@ -1,8 +1,8 @@
-import type { OrphanEntry } from '../../api/orphan-entry.ts';
-import { describeStepProgress } from '../shared/describe-step-progress.ts';
-import type { Services } from '../shared/services.ts';
+import type { OrphanEntry } from '../../../api/orphan-entry.ts';
+import { describeStepProgress } from '../../shared/describe-step-progress.ts';
+import type { Services } from '../../shared/services.ts';
+import type { MachineEvidence } from '../machine-evidence.ts';
 import { findRemovalObjection } from './decide-removal.ts';
-import type { MachineEvidence } from './machine-evidence.ts';
 import { selectListedOrphans } from './orphan-entries.ts';
 import type { OrphanStatusWriter } from './orphan-status-writer.ts';
 import {

@@ -1,9 +1,9 @@
-import { annotations } from '../../api/names.ts';
-import { Cluster } from '../../api/openmcp/types.ts';
-import type { OrphanEntry, OrphanSearch } from '../../api/orphan-entry.ts';
-import type { ProviderConfig } from '../../api/provider-config.ts';
-import { ProviderError } from '../../lib/errors.ts';
-import type { Services } from '../shared/services.ts';
+import { Cluster } from '../../../api/openmcp/types.ts';
+import type { OrphanEntry, OrphanSearch } from '../../../api/orphan-entry.ts';
+import type { ProviderConfig } from '../../../api/provider-config.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import type { Services } from '../../shared/services.ts';
+import { gatherMachineEvidence } from '../machine-evidence.ts';
 import {
   decideRemoval,
   describeUnavailableObjection,
@@ -11,15 +11,11 @@ import {
   findRemovalObjection,
 } from './decide-removal.ts';
 import { describeOrphans, reportNewOrphans } from './describe-orphans.ts';
-import { gatherMachineEvidence } from './machine-evidence.ts';
-import { selectListedOrphans, updateObservation } from './orphan-entries.ts';
+import { type ListedOrphans, selectListedOrphans, updateObservation } from './orphan-entries.ts';
 import { type AssessedOrphan, beginRemovals, continueRemovals } from './orphan-removals.ts';
-import type { OrphanScanSchedule } from './orphan-scan-schedule.ts';
 import { OrphanStatusWriter } from './orphan-status-writer.ts';
 import { resolveRequestedRemovals } from './requested-removals.ts';
 import { type FoundOrphan, type OrphanScope, scanOrphans } from './scan-orphans.ts';
-
-type ListedOrphans = Pick<NonNullable<ProviderConfig['status']>, 'orphans' | 'orphanCount'>;
 
 /** The result of a scan for the status. */
 export interface OrphanReport {
@@ -29,26 +25,20 @@ export interface OrphanReport {
   readonly isDone: boolean;
   /** The ProviderConfig after the writes of this scan. */
   readonly config: ProviderConfig;
-  /** Seconds until the next scan, if a removal is in progress. */
+  /** Seconds until the next step of a removal, if one is in progress. */
   readonly requeueAfterSeconds?: number | undefined;
 }
 
 /**
- * Scans for orphans and runs their removals. Undefined: no scan is due, or the cache is incomplete, from which nothing
- * may be concluded. `away`: failure domains that cannot be scanned. Their entries stay unchanged, and no removal begins
- * while one is missing.
+ * Scans for orphans and runs their removals. `away`: failure domains that cannot be scanned. Their entries stay
+ * unchanged, and no removal begins while one is missing.
  */
 export async function collectOrphans(
   services: Services,
-  schedule: OrphanScanSchedule,
   config: ProviderConfig,
   scopes: readonly OrphanScope[],
-  away: readonly string[] = [],
-): Promise<OrphanReport | undefined> {
-  const [scope] = scopes;
-  if (!scope || !services.stores.machines.isSynced) return undefined;
-  if (!schedule.isDue(config) && !hasRemovalInHand(config)) return undefined;
-  const { signal } = scope.check;
+  { away, signal }: { readonly away: readonly string[]; readonly signal: AbortSignal },
+): Promise<OrphanReport> {
   const writer = new OrphanStatusWriter(services, config, signal);
   try {
     return await scanAndRemove(services, writer, scopes, away);
@@ -61,11 +51,6 @@ export async function collectOrphans(
   }
 }
 
-/** A removal is requested or in progress. */
-const hasRemovalInHand = ({ metadata, status }: ProviderConfig): boolean =>
-  metadata.annotations?.[annotations.removeOrphans] !== undefined ||
-  (status?.orphans?.some(({ removal }) => removal) ?? false);
-
 async function scanAndRemove(
   services: Services,
   writer: OrphanStatusWriter,
@@ -76,7 +61,7 @@ async function scanAndRemove(
   const looked = await scanOrphans(services, config.metadata.name, scopes);
   const [failed] = looked.unreachable;
   if (failed && looked.unreachable.length === scopes.length) throw failed.error;
-  const away = [...named, ...looked.unreachable.map(({ failureDomain: scope }) => scope.check.failureDomain ?? '')];
+  const away = [...named, ...looked.unreachable.map(({ scope }) => scope.check.failureDomain ?? '')];
   const unseen = describeUnavailableObjection(away);
   const assessed = await assessOrphans(services, config, looked.found, unseen);
   reportNewOrphans(
@@ -85,11 +70,11 @@ async function scanAndRemove(
     assessed.map(({ entry }) => entry),
   );
   const asked = resolveRequestedRemovals(services, config, assessed, unseen);
-  // Entries from before the failure domain was recorded may be in any failure domain.
-  const isUnseen = ({ failureDomain, removal }: OrphanEntry): boolean =>
-    away.length > 0 &&
-    (failureDomainOfEntry({ failureDomain, removal }) === undefined ||
-      away.includes(failureDomainOfEntry({ failureDomain, removal }) ?? ''));
+  const isUnseen = (entry: OrphanEntry): boolean => {
+    const failureDomain = failureDomainOfEntry(entry);
+    // An entry from before the failure domain was recorded may be in any of them.
+    return away.length > 0 && (failureDomain === undefined || away.includes(failureDomain));
+  };
   const begun = await beginRemovals(services, writer, assessed, asked, isUnseen);
   const there = scopes.filter(({ check }) => !away.includes(check.failureDomain ?? ''));
   const { entries, requeueAfterSeconds } = await continueRemovals(services, writer, there, begun, isUnseen);
@@ -110,12 +95,12 @@ async function assessOrphans(
 ): Promise<AssessedOrphan[]> {
   const [first] = found;
   if (!first) return [];
-  const { signal } = first.failureDomain.check;
+  const { signal } = first.scope.check;
   const known = config.status?.orphans ?? [];
   const now = services.clock.now();
   const { items: clusters } = await services.kube.list(Cluster, {}, signal);
   const assessed: AssessedOrphan[] = [];
-  for (const { orphan, failureDomain: scope } of found) {
+  for (const { orphan, scope } of found) {
     const evidence = await gatherMachineEvidence(services, clusters, orphan.machine, signal);
     const proof = findAutomaticRemovalObjection(orphan, evidence);
     const against = findRemovalObjection(orphan, evidence) ?? unseen ?? proof;
@@ -126,7 +111,7 @@ async function assessOrphans(
     const goesOn = unseen !== undefined && proof === undefined;
     assessed.push({
       orphan,
-      failureDomain: scope,
+      scope,
       evidence,
       isRemoved,
       isInProgress: goesOn,
@@ -143,7 +128,7 @@ const failureDomainOfEntry = ({
   failureDomain ?? (typeof removal?.facts['failureDomain'] === 'string' ? removal.facts['failureDomain'] : undefined);
 
 /** The orphans that are already listed in the status. */
-export const listedOrphansOf = ({ status }: ProviderConfig): ListedOrphans => ({
+const listedOrphansOf = ({ status }: ProviderConfig): ListedOrphans => ({
   ...(status?.orphans ? { orphans: status.orphans } : {}),
   ...(status?.orphanCount === undefined ? {} : { orphanCount: status.orphanCount }),
 });

@@ -1,12 +1,12 @@
-import { Machine } from '../../api/machine.ts';
-import type { OrphanEntry } from '../../api/orphan-entry.ts';
-import { type AdvanceResult, advance, type Progress } from '../../engine/advance.ts';
-import type { OrphanRemovalContext } from '../../engine/capabilities/orphans.ts';
-import { type Facts, fail, type Step } from '../../engine/step.ts';
-import { isConflict, isRetryable } from '../../kube/errors.ts';
-import { addressHolder } from '../shared/addresses/address-leases.ts';
-import { diskKeyOf } from '../shared/secrets/disk-keys.ts';
-import type { Services } from '../shared/services.ts';
+import { Machine } from '../../../api/machine.ts';
+import type { OrphanEntry } from '../../../api/orphan-entry.ts';
+import { type AdvanceResult, advance, type Progress } from '../../../engine/advance.ts';
+import type { OrphanRemovalContext } from '../../../engine/capabilities/orphans.ts';
+import { type Facts, fail, type Step } from '../../../engine/step.ts';
+import { isConflict, isRetryable } from '../../../kube/errors.ts';
+import { addressHolder } from '../../shared/addresses/address-leases.ts';
+import { diskKeyOf } from '../../shared/secrets/disk-keys.ts';
+import type { Services } from '../../shared/services.ts';
 import type { FoundOrphan, OrphanScope } from './scan-orphans.ts';
 
 type RemovalProgress = Progress<'release'>;
@@ -15,11 +15,7 @@ type RemovalProgress = Progress<'release'>;
 export const noLongerOrphanReason = 'OrphanNoMore';
 
 /** The progress record of a new removal. */
-export function createRemovalRecord(
-  { orphan, failureDomain: scope }: FoundOrphan,
-  isAsked: boolean,
-  now: Date,
-): RemovalProgress {
+export function createRemovalRecord({ orphan, scope }: FoundOrphan, isAsked: boolean, now: Date): RemovalProgress {
   const { orphans, check } = scope;
   const failureDomain = check.failureDomain === undefined ? {} : { failureDomain: check.failureDomain };
   const facts: Facts = { ...orphan.facts, ...failureDomain, asked: isAsked };

@@ -1,25 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { aMachine, aProviderConfig } from '../../../test/support/fixtures/builders.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { Machine } from '../../api/machine.ts';
-import { annotations } from '../../api/names.ts';
-import type { Orphan } from '../../engine/capabilities/orphans.ts';
-import { TrueNasError } from '../../platforms/truenas/error-codes.ts';
-import type { Services } from '../shared/services.ts';
+import { aMachine, aProviderConfig } from '../../../../test/support/fixtures/builders.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import type { Machine } from '../../../api/machine.ts';
+import { annotations } from '../../../api/names.ts';
+import type { Orphan } from '../../../engine/capabilities/orphans.ts';
+import { TrueNasError } from '../../../platforms/truenas/error-codes.ts';
+import type { Services } from '../../shared/services.ts';
 import { collectOrphans } from './collect-orphans.ts';
-import { OrphanScanSchedule } from './orphan-scan-schedule.ts';
 import type { OrphanScope } from './scan-orphans.ts';
 
 const { name } = aMachine().metadata;
 const left: Orphan = { machine: name, resources: ['dataset tank/a'], isRunning: false, facts: {} };
 
 /** The cache, the API server, and the resources on the system. */
-function scene({ isSynced = true, there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
+function scene({ there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
   const clock = new ManualClock();
   const said: string[] = [];
   const services = {
     ...{ installation: 'installation-1', provider: 'talos', clock },
-    stores: { machines: { isSynced, get: () => undefined } },
+    stores: { machines: { get: () => undefined } },
     kube: {
       list: async ({ kind }: { kind: string }) => ({ items: kind === 'Machine' ? there : [] }),
       merge: async () => aProviderConfig(),
@@ -31,13 +30,10 @@ function scene({ isSynced = true, there = [] as Machine[], find = async () => [l
     orphans: { find, remove: [] },
     check: { signal: new AbortController().signal },
   } as unknown as OrphanScope;
-  return { services, ground: scope, rounds: new OrphanScanSchedule(clock), said };
+  return { services, scope, said };
 }
-const look = (
-  { services, rounds: schedule, ground: scope }: ReturnType<typeof scene>,
-  config = aProviderConfig(),
-  away: string[] = [],
-) => collectOrphans(services, schedule, config, [scope], away);
+const look = ({ services, scope }: ReturnType<typeof scene>, config = aProviderConfig(), away: string[] = []) =>
+  collectOrphans(services, config, [scope], { away, signal: scope.check.signal });
 
 describe('a scan for orphans', () => {
   it('lists the resources of a Machine that does not exist, and reports them in the ProviderConfig', async () => {
@@ -48,10 +44,6 @@ describe('a scan for orphans', () => {
       },
       search: { result: 'OrphansFound', message: expect.stringContaining(name) },
     });
-  });
-
-  it('S9: finds no orphans before the caches are complete', async () => {
-    expect(await look(scene({ isSynced: false }))).toBeUndefined();
   });
 
   it('S9: does not treat an existing Machine as an orphan if the cache lacks it', async () => {
@@ -107,11 +99,5 @@ describe('a scan for orphans', () => {
       result: 'PlatformUnreachable',
       message: expect.stringContaining('b'),
     });
-  });
-
-  it('does not run before the next one is due', async () => {
-    const one = scene();
-    one.rounds.finish(aProviderConfig());
-    expect(await look(one)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
-import type { OrphanEntry, OrphanSearch } from '../../api/orphan-entry.ts';
-import type { ProviderConfig } from '../../api/provider-config.ts';
-import type { EventRecorder } from '../../kube/event-recorder.ts';
+import type { OrphanEntry, OrphanSearch } from '../../../api/orphan-entry.ts';
+import type { ProviderConfig } from '../../../api/provider-config.ts';
+import type { EventRecorder } from '../../../kube/event-recorder.ts';
 
 const maxNames = 10;
 
@@ -11,7 +11,7 @@ export function describeOrphans(machines: readonly string[], away: readonly stri
   if (machines.length === 0) return { result: 'NoneFound', message: '' };
   const names = machines.slice(0, maxNames).join(', ');
   const more = machines.length > maxNames ? ` and ${machines.length - maxNames} more` : '';
-  const message = `Something is left of ${names}${more}, and there is no such Machine. status.orphans says resources, and resources becomes of it.`;
+  const message = `Something is left of ${names}${more}, and there is no such Machine. status.orphans lists the resources, and says what becomes of them.`;
   return { result: 'OrphansFound', message };
 }
 

@@ -1,6 +1,6 @@
-import { annotations } from '../../api/names.ts';
-import type { ProviderConfig } from '../../api/provider-config.ts';
-import type { Services } from '../shared/services.ts';
+import { annotations } from '../../../api/names.ts';
+import type { ProviderConfig } from '../../../api/provider-config.ts';
+import type { Services } from '../../shared/services.ts';
 import { findRemovalObjection } from './decide-removal.ts';
 import type { AssessedOrphan } from './orphan-removals.ts';
 

@@ -1,5 +1,9 @@
-import { maxListedOrphans, type OrphanEntry } from '../../api/orphan-entry.ts';
-import type { Orphan } from '../../engine/capabilities/orphans.ts';
+import { maxListedOrphans, type OrphanEntry } from '../../../api/orphan-entry.ts';
+import type { ProviderConfig } from '../../../api/provider-config.ts';
+import type { Orphan } from '../../../engine/capabilities/orphans.ts';
+
+/** The orphans in the status of a ProviderConfig. */
+export type ListedOrphans = Pick<NonNullable<ProviderConfig['status']>, 'orphans' | 'orphanCount'>;
 
 /** An orphan entry without its message and removal. */
 export type ObservedOrphan = Omit<OrphanEntry, 'message' | 'removal'>;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { aMachine } from '../../../test/support/fixtures/builders.ts';
-import type { Orphan } from '../../engine/capabilities/orphans.ts';
-import { TrueNasError } from '../../platforms/truenas/error-codes.ts';
-import type { Services } from '../shared/services.ts';
+import { aMachine } from '../../../../test/support/fixtures/builders.ts';
+import type { Orphan } from '../../../engine/capabilities/orphans.ts';
+import { TrueNasError } from '../../../platforms/truenas/error-codes.ts';
+import type { Services } from '../../shared/services.ts';
 import { type OrphanScope, scanOrphans } from './scan-orphans.ts';
 
 const machine = aMachine();
@@ -31,9 +31,7 @@ async function find(scopes: readonly OrphanScope[], there: readonly object[] = [
 describe('orphans', () => {
   it('are found with their failure domain', async () => {
     const { found } = await find([at('a'), at('b', left('dataset x'))]);
-    expect(found.map(({ orphan, failureDomain: scope }) => [orphan, scope.check.failureDomain])).toEqual([
-      [left('dataset x'), 'b'],
-    ]);
+    expect(found.map(({ orphan, scope }) => [orphan, scope.check.failureDomain])).toEqual([[left('dataset x'), 'b']]);
   });
 
   it('are in doubt in two failure domains: one of them may be a copy', async () => {
@@ -52,8 +50,8 @@ describe('orphans', () => {
 
   it('are found in reachable failure domains while others are unreachable', async () => {
     const { found, unreachable } = await find([silent('a'), at('b', left('dataset x'))]);
-    expect(found.map(({ failureDomain: scope }) => scope.check.failureDomain)).toEqual(['b']);
-    expect(unreachable.map(({ failureDomain: scope, error }) => [scope.check.failureDomain, error.code])).toEqual([
+    expect(found.map(({ scope }) => scope.check.failureDomain)).toEqual(['b']);
+    expect(unreachable.map(({ scope, error }) => [scope.check.failureDomain, error.code])).toEqual([
       ['a', 'TRUENAS_UNREACHABLE'],
     ]);
   });
