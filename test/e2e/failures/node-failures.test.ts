@@ -79,7 +79,7 @@ it.each([
     });
     expect(events).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^PoweredOff: The machine is powered off\. By itself it is started again\.$/),
+        expect.stringMatching(/^PoweredOff: The machine is powered off\. Automatically it is started again\.$/),
         expect.stringMatching(/^Degraded: /),
         expect.stringMatching(/^Recovered: /),
       ]),

@@ -17,11 +17,16 @@ interface NextRecordInput {
   readonly trust: TrustDecision | undefined;
   readonly machines: readonly Machine[];
   /** The progress of the current record, if it was observed. */
-  readonly rollout?: Pick<TrustRolloutState, 'failed'> | undefined;
+  readonly trustRollout: Pick<TrustRolloutState, 'failed'> | undefined;
 }
 
 /** The next trust record, if it differs from the current one. */
-export function decideNextTrustRecord({ secrets, trust, machines, rollout }: NextRecordInput): TrustRecord | undefined {
+export function decideNextTrustRecord({
+  secrets,
+  trust,
+  machines,
+  trustRollout: rollout,
+}: NextRecordInput): TrustRecord | undefined {
   const record = secrets?.trust;
   if (!secrets || !trust || (!record && trust.entries.length === 0)) return undefined;
   if (record && rollout?.failed !== undefined) return rollBackRecord(record, rollout.failed);

@@ -221,22 +221,39 @@ describe('the trust record', () => {
 
   it('is absent without requests, then written as incomplete, then complete', () => {
     expect(
-      decideNextTrustRecord({ secrets: secrets(undefined), trust: decideTrust(view([])), machines: [] }),
+      decideNextTrustRecord({
+        secrets: secrets(undefined),
+        trust: decideTrust(view([])),
+        machines: [],
+        trustRollout: undefined,
+      }),
     ).toBeUndefined();
-    const record = decideNextTrustRecord({ secrets: secrets(undefined), trust, machines: [] });
+    const record = decideNextTrustRecord({ secrets: secrets(undefined), trust, machines: [], trustRollout: undefined });
     expect(record).toMatchObject({ revision: 1, complete: false, leaving: [] });
-    const done = decideNextTrustRecord({ secrets: secrets(record), trust, machines: [] });
+    const done = decideNextTrustRecord({ secrets: secrets(record), trust, machines: [], trustRollout: undefined });
     expect(done).toMatchObject({ revision: 1, complete: true });
-    expect(decideNextTrustRecord({ secrets: secrets(done), trust, machines: [] })).toBeUndefined();
+    expect(
+      decideNextTrustRecord({ secrets: secrets(done), trust, machines: [], trustRollout: undefined }),
+    ).toBeUndefined();
   });
 
   it('keeps a removed request until its trust is gone, and gives a returning request a new hash', () => {
     const before = { ...recordOf(trust), revision: 4 };
-    const gone = decideNextTrustRecord({ secrets: secrets(before), trust: decideTrust(view([])), machines: [] });
+    const gone = decideNextTrustRecord({
+      secrets: secrets(before),
+      trust: decideTrust(view([])),
+      machines: [],
+      trustRollout: undefined,
+    });
     expect(mayBeTrustedFor(gone, 'uid-a')).toBe(true);
-    const done = decideNextTrustRecord({ secrets: secrets(gone), trust: decideTrust(view([])), machines: [] });
+    const done = decideNextTrustRecord({
+      secrets: secrets(gone),
+      trust: decideTrust(view([])),
+      machines: [],
+      trustRollout: undefined,
+    });
     expect(mayBeTrustedFor(done, 'uid-a')).toBe(false);
-    const back = decideNextTrustRecord({ secrets: secrets(done), trust, machines: [] });
+    const back = decideNextTrustRecord({ secrets: secrets(done), trust, machines: [], trustRollout: undefined });
     expect(back && hashTrustRecord(back)).not.toBe(hashTrustRecord(before));
   });
 });

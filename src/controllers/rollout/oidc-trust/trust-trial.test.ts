@@ -72,7 +72,7 @@ class Scene {
       secrets: { trust: this.record, bootstrappedAt: this.bootstrappedAt } as never,
       trust: this.decision(),
       machines: this.machines,
-      ...(failed === undefined ? {} : { rollout: { failed } }),
+      trustRollout: failed === undefined ? undefined : { failed },
     });
     if (next) {
       this.record = next;
