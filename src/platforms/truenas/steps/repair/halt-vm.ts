@@ -9,7 +9,8 @@ import { requiresPowerOff, type TrueNasRepairContext } from './repair-context.ts
  * when it is off. The restart is recorded before the stop, so that it happens even when the approval is withdrawn.
  */
 export const haltedForRepair: Step<TrueNasRepairContext> = {
-  name: 'halted-for-mend',
+  name: 'halted-for-repair',
+  formerNames: ['halted-for-mend'],
   async run(context) {
     const system = machineScopeOf(context);
     const { own: vm } = await findVm(system);
