@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Namespace } from '../../../src/kube/core-types.ts';
 import { loadApiServerConnection } from '../../../src/kube/transport/api-server-connection.ts';
 import { Transport } from '../../../src/kube/transport/transport.ts';
+import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
 import { testNetworkPrefix } from '../network/test-network.ts';
 import { ClusterRequest } from '../operator/cluster-request.ts';
 import { ScaledClock } from '../scaled-clock.ts';
@@ -126,7 +128,13 @@ async function robot(): Promise<FaultSubject> {
   };
 }
 
-const keys: Readonly<Record<string, number>> = { one: 0x10, two: 0x11 };
+const hostNumbers: Readonly<Record<string, number>> = { one: 1, two: 2 };
+
+async function readConfig(state: Awaited<ReturnType<typeof connectTalos>>['state']): Promise<string> {
+  const request = { namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' };
+  const { resource } = await state.get(request);
+  return String(parse(resource?.spec?.yamlSpec ?? ''));
+}
 
 async function talos(): Promise<FaultSubject> {
   const secrets = await makeSecrets();
@@ -141,16 +149,12 @@ async function talos(): Promise<FaultSubject> {
   };
   return {
     room,
-    write: (name) => using(({ machine }) => machine.metaWrite({ key: keys[name] ?? 0, value: Buffer.from(name) })),
-    has: (name) =>
-      using(async ({ state }) => {
-        const id = `0x${(keys[name] ?? 0).toString(16)}`;
-        const request = { namespace: 'runtime', type: 'MetaKeys.runtime.talos.dev', id };
-        return state.get(request).then(
-          () => true,
-          () => false,
-        );
+    write: (name) =>
+      using(async ({ machine, state }) => {
+        const text = `${await readConfig(state)}---\napiVersion: v1alpha1\nkind: StaticHostConfig\nname: 192.0.2.${hostNumbers[name]}\nhostnames: [${name}]\n`;
+        return await machine.applyConfiguration({ data: Buffer.from(text), mode: Mode.NO_REBOOT });
       }),
+    has: (name) => using(async ({ state }) => (await readConfig(state)).includes(`[${name}]`)),
   };
 }
 
@@ -159,7 +163,7 @@ describe.each([
   ['image-factory', imageFactory, /^POST \/schematics$/],
   ['truenas', truenas, /^vm\.create$/],
   ['robot', robot, /^POST \/server\/\{n\}$/],
-  ['talos', talos, /MachineService\/MetaWrite$/],
+  ['talos', talos, /MachineService\/ApplyConfiguration$/],
 ] as const)('the simulator %s with faults', (name, enter, call) => {
   it.each([
     ['before the work is done', { kind: 'drop' }, false],
