@@ -43,10 +43,10 @@ async function collectDiagnostics(at: ReadOnlySession, wanted: string | undefine
   const config = selectProviderConfig(providerConfigs.list(), wanted);
   const { name } = config.metadata;
   const addresses = leasesOf(config.spec?.providerRef?.name ?? '');
-  const looked = await validateProviderConfig({ platforms, addresses, stores: { providerConfigs } }, config, signal);
-  if ('findings' in looked) return { name, findings: looked.findings };
+  const checked = await validateProviderConfig({ platforms, addresses, stores: { providerConfigs } }, config, signal);
+  if ('findings' in checked) return { name, findings: checked.findings };
   const parsed = parseSpec(config);
-  return { name, findings: parsed.success ? await checkSites(at, looked.chosen, name, parsed.data) : [] };
+  return { name, findings: parsed.success ? await checkSites(at, checked.chosen, name, parsed.data) : [] };
 }
 
 /** A problem that a change would solve is a Diagnostic. An unreachable platform is not one: it is thrown. */

@@ -34,9 +34,7 @@ export async function runPlan(options: PlanSettings & ReadOnlyCommandContext): P
   options.print(describePlan(made));
   if (options.documents) for (const document of describeMachineConfigs(made)) options.print(document);
   const lines = [...made.machines.flatMap((machine) => machine.lines), ...made.shared];
-  return (
-    made.machines.every(({ error: stuck }) => stuck === undefined) && lines.every(({ effect }) => effect !== 'refuses')
-  );
+  return made.machines.every(({ error }) => error === undefined) && lines.every(({ effect }) => effect !== 'refuses');
 }
 
 async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }: PlanSettings): Promise<ClusterPlan> {

@@ -48,10 +48,10 @@ export async function runProvider(options: RunOptions): Promise<void> {
   const watching = new AbortController();
   const watches = Object.values(stores).map((store) => store.start(watching.signal));
   try {
-    const end = await leadership.run(signal, async (leader, tenure) => {
+    const end = await leadership.run(signal, async (leader, lostLeadership) => {
       // Most of the program is loaded only now, while the first lists are on their way.
       const { runAsLeader: lead } = await import('./run-as-leader.ts');
-      await lead({ options, kube, stores, metrics, identity, signal: leader, lostLeadership: tenure, log });
+      await lead({ options, kube, stores, metrics, identity, signal: leader, lostLeadership, log });
     });
     if (end === 'lost') throw new Error('The Lease was lost: another process may be leading now.');
   } finally {

@@ -24,7 +24,7 @@ hosts.put(aHost(held, 1, 'b'));
 const machines = new ObjectStore<Machine>();
 for (const machine of [waits, holds, virtual]) machines.put(machine);
 const platforms = [{ name: 'bare', hosts: {} }, { name: 'truenas' }] as never;
-const woken = (kind: ObjectChange<Host>['kind'], object: Host, before?: Host) =>
+const awoken = (kind: ObjectChange<Host>['kind'], object: Host, before?: Host) =>
   machinesToWakeForHost({ stores: { hosts, machines }, platforms }, { kind, object, ...(before && { before }) }).map(
     ({ name }) => name,
   );
@@ -33,20 +33,24 @@ const free = aHost({});
 it.each<[string, string[], string[]]>([
   [
     'one that becomes available wakes the Machines without one',
-    woken('updated', free, aHost({ state: 'Pending' })),
+    awoken('updated', free, aHost({ state: 'Pending' })),
     ['waits'],
   ],
-  ['one that changes while it is available does, too: it may fit now', woken('updated', aHost({}, 2), free), ['waits']],
-  ['a change of its message wakes no Machine', woken('updated', aHost({ message: 'x' }), free), []],
-  ['one that is not available wakes no Machine', woken('updated', aHost({ state: 'Failed' }, 2), free), []],
-  ['a change by a user wakes the Machine that holds it', woken('updated', aHost(held, 2), aHost(held)), ['holds']],
+  [
+    'one that changes while it is available does, too: it may fit now',
+    awoken('updated', aHost({}, 2), free),
+    ['waits'],
+  ],
+  ['a change of its message wakes no Machine', awoken('updated', aHost({ message: 'x' }), free), []],
+  ['one that is not available wakes no Machine', awoken('updated', aHost({ state: 'Failed' }, 2), free), []],
+  ['a change by a user wakes the Machine that holds it', awoken('updated', aHost(held, 2), aHost(held)), ['holds']],
   [
     'a write of a Machine to its own Host wakes no Machine',
-    woken('updated', aHost(held), aHost({ ...held, state: 'Claimed' })),
+    awoken('updated', aHost(held), aHost({ ...held, state: 'Claimed' })),
     [],
   ],
-  ['a resync wakes no Machine', woken('resync', free, free), []],
-  ['a new one wakes no Machine before it is identified', woken('added', free), []],
+  ['a resync wakes no Machine', awoken('resync', free, free), []],
+  ['a new one wakes no Machine before it is identified', awoken('added', free), []],
 ])('changes of Hosts: %s', (_, found, wanted) => {
   const names = { waits: waits.metadata.name, holds: holds.metadata.name };
   expect(found).toEqual(wanted.map((name) => names[name as 'waits']));

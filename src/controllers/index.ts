@@ -346,8 +346,8 @@ function wireAccessRequest(services: Services, options: AccessOptions): Wiring {
 function keyIfPhaseOrSpecChanged(change: ObjectChange<AccessRequest>): ObjectKey[] {
   const phase = change.object.status?.phase;
   const phaseMoved = change.before?.status?.phase !== phase;
-  const isTold = phaseMoved && (phase === openmcpPhases.pending || phase === openmcpPhases.denied);
-  return isTold || changedBeyondStatus(change) ? [objectKeyOf(change.object)] : [];
+  const isReported = phaseMoved && (phase === openmcpPhases.pending || phase === openmcpPhases.denied);
+  return isReported || changedBeyondStatus(change) ? [objectKeyOf(change.object)] : [];
 }
 
 /** The Cluster that must decide its trust again. */

@@ -62,8 +62,8 @@ class Lab {
   }
 
   /** Runs the steps like a process that restarts whenever it has died. */
-  async untilFinished(plan: StepPlanName, steps: readonly Step<Facts>[], patience = 200): Promise<AdvanceResult> {
-    for (let tries = 0; tries < patience; tries += 1) {
+  async untilFinished(plan: StepPlanName, steps: readonly Step<Facts>[], maxWait = 200): Promise<AdvanceResult> {
+    for (let tries = 0; tries < maxWait; tries += 1) {
       try {
         const verdict = await this.walk(plan, steps);
         if (verdict.kind === 'finished') return verdict;

@@ -110,14 +110,14 @@ async function runStep<Context, P extends string>(
   walk.signal?.throwIfAborted();
   let outcome: StepOutcome;
   const start = walk.clock.monotonic();
-  const tell = (end: StepRunResult): void => walk.observer?.(step.name, end, (walk.clock.monotonic() - start) / 1000);
+  const report = (end: StepRunResult): void => walk.observer?.(step.name, end, (walk.clock.monotonic() - start) / 1000);
   try {
     outcome = await step.run(walk.context(progress.facts, step));
-    tell(outcome.kind);
+    report(outcome.kind);
   } catch (error) {
     walk.signal?.throwIfAborted();
     if (walk.concernsRecord?.(error)) throw error;
-    tell('error');
+    report('error');
     return { verdict: await countFailure(walk, step, progress, error) };
   }
   if (outcome.kind === 'done') return { facts: outcome.facts ?? {} };
@@ -136,8 +136,8 @@ async function runStep<Context, P extends string>(
   const learned: Progress<P> = { ...progress, failures: 0, facts: { ...progress.facts, ...outcome.facts } };
   if (progress.failures > 0 || !areSameFacts(learned.facts, progress.facts)) await walk.save(learned);
   const { seconds, message, reason } = outcome;
-  const told = { overdue: isOverdue(walk, step, progress), ...(reason === undefined ? {} : { reason }) };
-  return { verdict: { kind: 'waiting', progress: learned, seconds, message, ...told } };
+  const details = { overdue: isOverdue(walk, step, progress), ...(reason === undefined ? {} : { reason }) };
+  return { verdict: { kind: 'waiting', progress: learned, seconds, message, ...details } };
 }
 
 /** The effect of an earlier step is gone: the run continues from that step, and each step checks before it acts. */

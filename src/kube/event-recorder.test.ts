@@ -6,21 +6,21 @@ import { KubeError } from './errors.ts';
 import { type Event, EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
 import { formatObjectKey, type KubeObject } from './resource.ts';
 
-const refusal = (status: number, reason: string, name?: string) =>
+const rejection = (status: number, reason: string, name?: string) =>
   new KubeError({ status, reason, message: reason, details: name ? { name } : undefined });
 
 /** The API server's part: Events by name. */
 function eventServer() {
   const stored = new Map<string, Event>();
   let calls = 0;
-  let mood: KubeError | undefined;
+  let nextError: KubeError | undefined;
   const call = <T>(work: () => T): Promise<T> => {
     calls += 1;
-    return mood ? Promise.reject(mood) : new Promise((resolve) => resolve(work()));
+    return nextError ? Promise.reject(nextError) : new Promise((resolve) => resolve(work()));
   };
   const found = (key: { namespace?: string | undefined; name: string }): Event => {
     const event = stored.get(formatObjectKey(key));
-    if (!event) throw refusal(404, 'NotFound', key.name);
+    if (!event) throw rejection(404, 'NotFound', key.name);
     return event;
   };
   const client: EventRecorderOptions['client'] = {
@@ -28,7 +28,7 @@ function eventServer() {
     create: (_type, object) =>
       call(() => {
         const key = formatObjectKey({ namespace: object.metadata.namespace, name: object.metadata.name });
-        if (stored.has(key)) throw refusal(409, 'AlreadyExists');
+        if (stored.has(key)) throw rejection(409, 'AlreadyExists');
         stored.set(key, object as unknown as Event);
         return object;
       }),
@@ -40,7 +40,7 @@ function eventServer() {
     all: () => [...stored.values()],
     calls: () => calls,
     sulk: (error: KubeError | undefined) => {
-      mood = error;
+      nextError = error;
     },
   };
 }
@@ -90,20 +90,20 @@ describe('events', () => {
 
   it('count repeated messages, also after a restart and after the server deleted the Event', async () => {
     const { clock, server, make, recorder } = play();
-    const say = (by: EventRecorder) => by.record(machine('m'), 'Warning', 'Parked', 'The pool is full.');
-    say(recorder);
-    say(recorder);
+    const emit = (by: EventRecorder) => by.record(machine('m'), 'Warning', 'Parked', 'The pool is full.');
+    emit(recorder);
+    emit(recorder);
     await recorder.flush();
     expect(server.all().map(({ count }) => count)).toEqual([2]);
     await clock.advance(60_000);
     const restarted = make();
-    say(restarted);
+    emit(restarted);
     await restarted.flush();
     expect(server.all().map(({ count, lastTimestamp }) => [count, lastTimestamp])).toEqual([
       [3, '2026-11-21T09:01:00Z'],
     ]);
     server.stored.clear();
-    say(restarted);
+    emit(restarted);
     await restarted.flush();
     expect(server.all().map(({ count }) => count)).toEqual([1]);
   });
@@ -143,7 +143,7 @@ describe('events', () => {
     const warnings: string[] = [];
     const log: Log = { ...noLog, warn: (_, message) => void warnings.push(message), child: () => log };
     const { server, recorder } = play(log);
-    server.sulk(refusal(403, 'Forbidden'));
+    server.sulk(rejection(403, 'Forbidden'));
     recorder.record(machine('m'), 'Normal', 'One', 'One.');
     await recorder.flush();
     server.sulk(undefined);
@@ -167,9 +167,9 @@ describe('events', () => {
 
   it('delay the shutdown by at most five seconds, however many wait for a silent server', async () => {
     const { clock } = play();
-    const silence = (_type: unknown, _object: unknown, signal?: AbortSignal) =>
+    const noResponse = (_type: unknown, _object: unknown, signal?: AbortSignal) =>
       new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
-    const client = { ...eventServer().client, create: silence };
+    const client = { ...eventServer().client, create: noResponse };
     const recorder = new EventRecorder({ client, clock, log: noLog, component: 'talos' });
     for (let i = 0; i < 50; i += 1) recorder.record(machine(`m-${i}`), 'Normal', 'One', 'One.');
     const closed = recorder.close();

@@ -124,10 +124,10 @@ export class EventRecorder {
   /** Shuts down: writes the pending Events within `seconds`, and no Event afterwards. */
   async close(seconds = 5): Promise<void> {
     this.#flushSoon.abort();
-    const patience = new AbortController();
-    const late = this.#options.clock.sleep(seconds * 1000, patience.signal).catch(() => {});
+    const delay = new AbortController();
+    const late = this.#options.clock.sleep(seconds * 1000, delay.signal).catch(() => {});
     await Promise.race([this.flush(), late]);
-    patience.abort();
+    delay.abort();
     this.#abort.abort(new DOMException('the recorder was closed', 'AbortError'));
     await this.flush();
   }

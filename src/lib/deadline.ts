@@ -70,8 +70,8 @@ const expiryChecks = new WeakMap<AbortSignal, () => void>();
  * the signal. For deadlines that depend on time. Timers alone fire too late after a process was stopped (SIGSTOP, a
  * paused machine): data that arrived meanwhile is processed before them.
  */
-export function addExpiryCheck(signal: AbortSignal, look: () => void): void {
-  expiryChecks.set(signal, look);
+export function addExpiryCheck(signal: AbortSignal, check: () => void): void {
+  expiryChecks.set(signal, check);
 }
 
 /**
@@ -97,10 +97,10 @@ export function createLinkedController(parent: AbortSignal): AbortController {
 }
 
 function inheritExpiryCheck(signal: AbortSignal, parent: AbortSignal | undefined): void {
-  const look = parent && expiryChecks.get(parent);
-  if (!look) return;
-  look();
-  expiryChecks.set(signal, look);
+  const check = parent && expiryChecks.get(parent);
+  if (!check) return;
+  check();
+  expiryChecks.set(signal, check);
 }
 
 /** Whether the reason is that of an expired deadline. */

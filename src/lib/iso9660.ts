@@ -105,10 +105,10 @@ function planLayout(files: readonly IsoFile[], date: Date, leastBytes: number): 
   };
   const tables = Array.from({ length: 4 }, () => take(sectorBytes).sector);
   const [a = 0, b = 0, c = 0, d = 0] = tables;
-  const nowhere = { sector: 0, bytes: 0 };
+  const noExtent = { sector: 0, bytes: 0 };
   const extents = new Map<IsoFile, Extent>();
-  const primaryRoot = take(directory('primary', nowhere, files, extents, date).length);
-  const jolietRoot = take(directory('joliet', nowhere, files, extents, date).length);
+  const primaryRoot = take(directory('primary', noExtent, files, extents, date).length);
+  const jolietRoot = take(directory('joliet', noExtent, files, extents, date).length);
   for (const file of files) extents.set(file, take(file.content.length));
   const sectors = Math.max(next, Math.ceil(leastBytes / sectorBytes));
   return { pathTables: { primary: [a, b], joliet: [c, d] }, primaryRoot, jolietRoot, files: extents, sectors };

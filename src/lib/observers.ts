@@ -40,7 +40,7 @@ export interface StepLabels {
 export interface ProviderObserver {
   step(names: StepLabels, end: StepRunResult, seconds: number): void;
   /** Access was granted to an AccessRequest, or its Secret was renewed. */
-  granted(kind: 'token' | 'oidc', occasion: 'new' | 'renewal'): void;
+  granted(kind: 'token' | 'oidc', trigger: 'new' | 'renewal'): void;
 }
 
 /** For callers without metrics. */
@@ -58,14 +58,14 @@ export async function observeCall<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const start = performance.now();
-  const tell = (result: string): void =>
+  const observe = (result: string): void =>
     observer({ system, name, result, seconds: (performance.now() - start) / 1000, ...(allowance && { allowance }) });
   try {
     const value = await work();
-    tell('ok');
+    observe('ok');
     return value;
   } catch (error) {
-    tell(signal?.aborted ? 'cancelled' : error instanceof ProviderError ? error.code : 'error');
+    observe(signal?.aborted ? 'cancelled' : error instanceof ProviderError ? error.code : 'error');
     throw error;
   }
 }

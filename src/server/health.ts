@@ -68,11 +68,9 @@ export function createLeaderKnownCheck(leadership: {
 }
 
 async function replyWithChecks(reply: FastifyReply, checks: readonly HealthCheck[]): Promise<string> {
-  const results = checks.map((check) => ({ name: check.name, trouble: check.problem() }));
-  const lines = results.map(({ name, trouble: problem }) =>
-    problem ? `[-]${name} failed: ${problem}` : `[+]${name} ok`,
-  );
-  const isWell = results.every(({ trouble: problem }) => !problem);
+  const results = checks.map((check) => ({ name: check.name, problem: check.problem() }));
+  const lines = results.map(({ name, problem }) => (problem ? `[-]${name} failed: ${problem}` : `[+]${name} ok`));
+  const isWell = results.every(({ problem }) => !problem);
   reply.code(isWell ? 200 : 503).type('text/plain; charset=utf-8');
   return `${[...lines, isWell ? 'ok' : 'not ok'].join('\n')}\n`;
 }

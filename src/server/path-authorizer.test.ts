@@ -31,14 +31,14 @@ function scene() {
   };
   const clock = new ManualClock();
   const access = new PathAuthorizer({ client: { create: answer } as ReviewClient, clock, log: noLog });
-  const judge = (header?: string) => access.review(header, request);
-  return { reviews, state, clock, judge };
+  const evaluate = (header?: string) => access.review(header, request);
+  return { reviews, state, clock, judge: evaluate };
 }
 
 describe('authorization for a path', () => {
   it('asks the platform cluster for the user of the token, and whether that user may read the path', async () => {
-    const { judge, reviews } = scene();
-    expect(await judge('Bearer good')).toBe('allowed');
+    const { judge: evaluate, reviews } = scene();
+    expect(await evaluate('Bearer good')).toBe('allowed');
     expect(reviews.map(({ kind, spec }) => [kind, spec])).toEqual([
       ['TokenReview', { token: 'good' }],
       [
@@ -52,13 +52,13 @@ describe('authorization for a path', () => {
         },
       ],
     ]);
-    expect(await judge('bearer known')).toBe('forbidden');
-    expect(await judge('Bearer stolen')).toBe('unauthenticated');
-    expect(await judge('Bearer empty')).toBe('unauthenticated');
+    expect(await evaluate('bearer known')).toBe('forbidden');
+    expect(await evaluate('Bearer stolen')).toBe('unauthenticated');
+    expect(await evaluate('Bearer empty')).toBe('unauthenticated');
   });
 
   it('rejects anything but one token of acceptable length, without asking', async () => {
-    const { judge, reviews } = scene();
+    const { judge: evaluate, reviews } = scene();
     const headers = [
       undefined,
       '',
@@ -68,34 +68,34 @@ describe('authorization for a path', () => {
       'Bearer good more',
       `Bearer ${'x'.repeat(8193)}`,
     ];
-    for (const header of headers) expect(await judge(header)).toBe('unauthenticated');
+    for (const header of headers) expect(await evaluate(header)).toBe('unauthenticated');
     expect(reviews).toEqual([]);
   });
 
   it('caches an approval for a minute, and a rejection for ten seconds', async () => {
-    const { judge, reviews, state, clock } = scene();
-    await judge('Bearer good');
+    const { judge: evaluate, reviews, state, clock } = scene();
+    await evaluate('Bearer good');
     state.mayRead = false;
     await clock.advance(59_000);
-    expect(await judge('Bearer good')).toBe('allowed');
+    expect(await evaluate('Bearer good')).toBe('allowed');
     expect(reviews).toHaveLength(2);
     await clock.advance(1_000);
-    expect(await judge('Bearer good')).toBe('forbidden');
+    expect(await evaluate('Bearer good')).toBe('forbidden');
     state.mayRead = true;
     await clock.advance(9_000);
-    expect(await judge('Bearer good')).toBe('forbidden');
+    expect(await evaluate('Bearer good')).toBe('forbidden');
     await clock.advance(1_000);
-    expect(await judge('Bearer good')).toBe('allowed');
+    expect(await evaluate('Bearer good')).toBe('allowed');
   });
 
   it('reviews simultaneous requests with the same token once, and limits concurrent reviews', async () => {
-    const { judge, reviews, state } = scene();
+    const { judge: evaluate, reviews, state } = scene();
     let go = (): void => {};
     state.hold = new Promise((resolve) => {
       go = resolve;
     });
-    const same = Array.from({ length: 20 }, () => judge('Bearer good'));
-    const others = Array.from({ length: 20 }, (_, i) => judge(`Bearer other${i}`));
+    const same = Array.from({ length: 20 }, () => evaluate('Bearer good'));
+    const others = Array.from({ length: 20 }, (_, i) => evaluate(`Bearer other${i}`));
     go();
     expect(new Set(await Promise.all(same))).toEqual(new Set(['allowed']));
     const verdicts = await Promise.all(others);
@@ -105,23 +105,23 @@ describe('authorization for a path', () => {
   });
 
   it('asks again after the platform cluster did not answer', async () => {
-    const { judge, state } = scene();
+    const { judge: evaluate, state } = scene();
     state.isDown = true;
-    expect(await judge('Bearer good')).toBe('unavailable');
+    expect(await evaluate('Bearer good')).toBe('unavailable');
     state.isDown = false;
-    expect(await judge('Bearer good')).toBe('allowed');
+    expect(await evaluate('Bearer good')).toBe('allowed');
     state.isDown = true;
-    expect(await judge('Bearer good')).toBe('allowed');
+    expect(await evaluate('Bearer good')).toBe('allowed');
   });
 
   it('evicts the oldest results when many invented tokens arrive', async () => {
-    const { judge, reviews } = scene();
-    await judge('Bearer good');
-    for (let i = 0; i < 256; i += 1) await judge(`Bearer invented${i}`);
+    const { judge: evaluate, reviews } = scene();
+    await evaluate('Bearer good');
+    for (let i = 0; i < 256; i += 1) await evaluate(`Bearer invented${i}`);
     const before = reviews.length;
-    await judge('Bearer invented255');
+    await evaluate('Bearer invented255');
     expect(reviews).toHaveLength(before);
-    await judge('Bearer good');
+    await evaluate('Bearer good');
     expect(reviews).toHaveLength(before + 2);
   });
 });

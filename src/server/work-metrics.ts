@@ -24,10 +24,11 @@ export function createWorkMetrics(registry: Registry): ProviderObserver {
     registers: [registry],
   });
   // An event that never happened has the value zero instead of no value.
-  for (const kind of ['token', 'oidc']) for (const occasion of ['new', 'renewal']) grants.inc({ kind, occasion }, 0);
+  for (const kind of ['token', 'oidc'])
+    for (const trigger of ['new', 'renewal']) grants.inc({ kind, occasion: trigger }, 0);
   return {
     step: (about, end, seconds) => steps({ ...about, end }, { ...about }, seconds),
-    granted: (kind, occasion) => grants.inc({ kind, occasion }),
+    granted: (kind, trigger) => grants.inc({ kind, occasion: trigger }),
   };
 }
 

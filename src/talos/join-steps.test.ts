@@ -9,11 +9,11 @@ import { describeNodeStatus, joinSteps, leaveEtcd, type TalosStepContext } from 
 const status = (
   stage: NodeMachineStatus['stage'],
   ready: boolean,
-  lacks: Record<string, string> = {},
+  unmet: Record<string, string> = {},
 ): NodeMachineStatus => ({
   stage,
   ready,
-  unmetConditions: Object.entries(lacks).map(([name, reason]) => ({ name, reason })),
+  unmetConditions: Object.entries(unmet).map(([name, reason]) => ({ name, reason })),
 });
 
 interface Node {
@@ -65,8 +65,8 @@ describe('the join steps of a node', () => {
 
   it('T39: report the required DHCP reservation for a silent node with a DHCP address', async () => {
     const facts = { address: '192.0.2.7', mac: '02:00:00:00:00:07', assignment: 'DHCP' };
-    const silent = { error: new ProviderError('TALOS_UNREACHABLE', '192.0.2.7: no answer.') };
-    expect(await run('await-talos-api', silent, facts)).toMatchObject({
+    const unresponsive = { error: new ProviderError('TALOS_UNREACHABLE', '192.0.2.7: no answer.') };
+    expect(await run('await-talos-api', unresponsive, facts)).toMatchObject({
       ...{ kind: 'wait', reason: 'NotAtReservedAddress' },
       message: expect.stringMatching(
         /no answer\. It is found once a DHCP server .* 192\.0\.2\.7 .*02:00:00:00:00:07\./,
@@ -74,7 +74,7 @@ describe('the join steps of a node', () => {
     });
     const busy = { error: new ProviderError('TALOS_NOT_READY', 'busy.') };
     expect(await run('await-talos-api', busy, facts)).not.toHaveProperty('reason');
-    expect(await run('await-talos-api', silent)).not.toHaveProperty('reason');
+    expect(await run('await-talos-api', unresponsive)).not.toHaveProperty('reason');
   });
 
   it('pass an unexpected error to the engine', async () => {

@@ -75,8 +75,8 @@ export function describeNodeStatus({ stage, ready, unmetConditions }: NodeMachin
         ? 'waits for a configuration'
         : `is ${stage}`;
   if (unmetConditions.length === 0) return `The node ${doing}${stage === 'running' && !ready ? ' and not ready' : ''}.`;
-  const lacks = unmetConditions.map(({ name, reason }) => (reason === '' ? name : `${name} (${redact(reason)})`));
-  return `The node ${doing} and lacks: ${lacks.join(', ')}.`;
+  const unmet = unmetConditions.map(({ name, reason }) => (reason === '' ? name : `${name} (${redact(reason)})`));
+  return `The node ${doing} and lacks: ${unmet.join(', ')}.`;
 }
 
 /**
@@ -93,16 +93,16 @@ export async function leaveEtcd(client: TalosClient, options: TalosCallOptions =
 }
 
 /** A node whose address a DHCP server assigns may have another one, which only a user can correct. */
-function waitForNode(facts: Facts, silence: string): StepOutcome {
+function waitForNode(facts: Facts, message: string): StepOutcome {
   const reservation = describeDhcpReservation(facts);
-  if (reservation === undefined) return wait(pollSeconds, silence);
-  return waitWithReason('NotAtReservedAddress', pollSeconds, `${silence} ${reservation}`);
+  if (reservation === undefined) return wait(pollSeconds, message);
+  return waitWithReason('NotAtReservedAddress', pollSeconds, `${message} ${reservation}`);
 }
 
 /** Calls the node once. A node that is silent or foreign is not a failure: it may still be booting. */
 async function callNode(
   context: TalosStepContext,
-  look: (client: TalosClient, options: TalosCallOptions) => Promise<StepOutcome>,
+  check: (client: TalosClient, options: TalosCallOptions) => Promise<StepOutcome>,
 ): Promise<StepOutcome> {
   const { address } = context.facts;
   if (typeof address !== 'string' || address === '') {
@@ -110,7 +110,7 @@ async function callNode(
   }
   const client = context.openTalos(address);
   try {
-    return await look(client, { signal: context.signal });
+    return await check(client, { signal: context.signal });
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     if (error.code === 'TALOS_UNREACHABLE') return waitForNode(context.facts, error.message);

@@ -38,10 +38,10 @@ async function measureIdle(stage: Testbed): Promise<Measurement[]> {
 async function measureRestart(stage: Testbed): Promise<Measurement> {
   const [start, writes] = [stage.calls.length, countProviderWrites(stage)];
   await stage.provider.restart();
-  const looked = (): number =>
+  const checked = (): number =>
     stage.calls.slice(start).filter(({ room, name }) => room === 'workload' && name.endsWith('/namespaces/kube-system'))
       .length;
-  await eventually('it has looked at every cluster', () => looked() >= count, 300);
+  await eventually('it has looked at every cluster', () => checked() >= count, 300);
   await pause(5000);
   return zeroMeasurement('Writes after a restart', writes());
 }

@@ -65,10 +65,10 @@ function largestPatch(turn: number): Record<string, unknown> {
  */
 async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>> {
   const { things, platform } = stage;
-  const silence = await startSilentServer();
+  const noResponse = await startSilentServer();
   await things.config('silent', {
     pool: [60, 69],
-    change: ({ controlPlane }) => Object.assign(controlPlane, { endpoint: `127.0.0.1:${silence.port}` }),
+    change: ({ controlPlane }) => Object.assign(controlPlane, { endpoint: `127.0.0.1:${noResponse.port}` }),
   });
   await things.config('restless', { pool: [70, 79] });
   await things.cluster(silentCluster, { config: 'silent' });
@@ -100,7 +100,7 @@ async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>>
   return async () => {
     isOver = true;
     await writing;
-    silence.close();
+    noResponse.close();
   };
 }
 

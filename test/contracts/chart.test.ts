@@ -147,10 +147,10 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
     ['an invalid provider name', 'providerName="Talos!"', /providerName/],
     ['an unknown verbosity', 'verbosity="loud"', /verbosity/],
     ['a negative number of replicas', 'replicas=-1', /replicas/],
-  ])('rejects %s, and names it', (_title, value, saying) => {
+  ])('rejects %s, and names it', (_title, value, recording) => {
     const { text, refused } = render(value);
     expect(refused).toBe(true);
-    expect(text).toMatch(saying);
+    expect(text).toMatch(recording);
   });
 });
 

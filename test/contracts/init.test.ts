@@ -288,11 +288,11 @@ describe.each([
       await expect(client.create(type as typeof Cluster, placed)).resolves.toBeDefined();
     });
 
-    test.each(refused)('$title is rejected with a sentence', async ({ over, saying }) => {
+    test.each(refused)('$title is rejected with a sentence', async ({ over, saying: recording }) => {
       const object = { ...sample, metadata: { name: 'bad' }, spec: { ...sample.spec, ...over } } as ProviderConfig;
       const error = await client.create(ProviderConfig, object).catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(KubeError);
-      expect((error as KubeError).message).toMatch(saying);
+      expect((error as KubeError).message).toMatch(recording);
     });
 
     test('a name that cannot be a label value is rejected', async () => {

@@ -56,7 +56,7 @@ describe.each([
     }
     return (await admin.requestToken({ namespace, name }, { expirationSeconds: 3600 })).token;
   }
-  const judge = (token: string) => access.review(`Bearer ${token}`, { path: '/metrics', verb: 'get' });
+  const evaluate = (token: string) => access.review(`Bearer ${token}`, { path: '/metrics', verb: 'get' });
 
   beforeAll(async () => {
     platform = await start();
@@ -81,9 +81,9 @@ describe.each([
   test('C3: is granted by the binding to its role; other, unknown and forged identities are rejected', async () => {
     const reader = await account('prometheus', 'cluster-provider-talos-metrics-reader');
     const other = await account('other');
-    expect(await judge(reader.reveal())).toBe('allowed');
-    expect(await judge(other.reveal())).toBe('forbidden');
-    expect(await judge('invented')).toBe('unauthenticated');
-    expect(await judge(`${reader.reveal().slice(0, -4)}AAAA`)).toBe('unauthenticated');
+    expect(await evaluate(reader.reveal())).toBe('allowed');
+    expect(await evaluate(other.reveal())).toBe('forbidden');
+    expect(await evaluate('invented')).toBe('unauthenticated');
+    expect(await evaluate(`${reader.reveal().slice(0, -4)}AAAA`)).toBe('unauthenticated');
   });
 });

@@ -56,9 +56,9 @@ describe.each(tables)('rows $letter of $page', ({ letter, page, length }) => {
   });
 
   test('without a test in the table are in no title', () => {
-    const untold = new Set(rows.filter(({ file }) => file === undefined).map(({ number }) => number));
+    const withoutEndpoint = new Set(rows.filter(({ file }) => file === undefined).map(({ number }) => number));
     const named = projectFiles.filter((path) => path.endsWith('.test.ts')).flatMap(heldIn);
-    expect(named.filter((number) => untold.has(number))).toEqual([]);
+    expect(named.filter((number) => withoutEndpoint.has(number))).toEqual([]);
   });
 });
 

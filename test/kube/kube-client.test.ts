@@ -149,8 +149,8 @@ describe.each(servers)('the client on %s', (_, start, missing) => {
     expect(await kube.remove(Secret, key, { uid: made.metadata.uid ?? '' })).toBe(true);
     expect(await kube.remove(Secret, key)).toBe(false);
     expect(isInvalid(await failure(kube.create(Secret, secret('Not A Name'))))).toBe(true);
-    const nowhere = { ...secret('x'), metadata: { namespace: 'no-such-namespace', name: 'x' } };
-    expect(isNotFound(await failure(kube.create(Secret, nowhere)))).toBe(true);
+    const noExtent = { ...secret('x'), metadata: { namespace: 'no-such-namespace', name: 'x' } };
+    expect(isNotFound(await failure(kube.create(Secret, noExtent)))).toBe(true);
   });
 
   it('reports a kind that is not served as an error, and never as a missing object', async () => {

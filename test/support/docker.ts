@@ -25,8 +25,8 @@ export async function missingDocker(env = process.env, sockets = socketsOf(env))
   ];
   const answers = await Promise.all(places.map(isAnswering));
   if (answers.includes(true)) return undefined;
-  const looked = places.length > 0 ? ` at ${places.map(({ address }) => address).join(', ')}` : '';
-  return `No Docker engine answers${looked}: start one, or name it in DOCKER_HOST.`;
+  const checked = places.length > 0 ? ` at ${places.map(({ address }) => address).join(', ')}` : '';
+  return `No Docker engine answers${checked}: start one, or name it in DOCKER_HOST.`;
 }
 
 function socketsOf(env: NodeJS.ProcessEnv): string[] {

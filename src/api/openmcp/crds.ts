@@ -128,13 +128,13 @@ function accessRequestSpecSchema(): OpenApiSchema {
   const immutable = (name: string) => withCelRules(['self == oldSelf', `${name} is immutable`]);
   const kept = (name: string) =>
     [`!has(oldSelf.${name}) || has(self.${name})`, `${name} may not be removed once set`] as const;
-  const words = arraySchema(stringSchema(), { 'x-kubernetes-list-type': 'atomic' });
+  const text = arraySchema(stringSchema(), { 'x-kubernetes-list-type': 'atomic' });
   const policyRule = objectSchema({
-    apiGroups: words,
-    resources: words,
-    resourceNames: words,
-    nonResourceURLs: words,
-    'verbs!': words,
+    apiGroups: text,
+    resources: text,
+    resourceNames: text,
+    nonResourceURLs: text,
+    'verbs!': text,
   });
   const permission = objectSchema({
     name: stringSchema(),

@@ -7,9 +7,9 @@ export type ControllerFlagValue = (typeof controllerFlagValues)[number];
 
 /** The spellings that Go's flag packages accept, because the peers are started with them. */
 export function parseBoolean(value: string): boolean {
-  const word = value.toLowerCase();
-  if (['1', 't', 'true'].includes(word)) return true;
-  if (['0', 'f', 'false'].includes(word)) return false;
+  const item = value.toLowerCase();
+  if (['1', 't', 'true'].includes(item)) return true;
+  if (['0', 'f', 'false'].includes(item)) return false;
   throw new InvalidArgumentError('Use true or false.');
 }
 
@@ -17,8 +17,8 @@ export function parseBoolean(value: string): boolean {
 export const parseChoice =
   <T extends string>(choices: readonly T[]) =>
   (value: string): T => {
-    const word = value.replace(/^=/, '').toLowerCase();
-    const choice = choices.find((one) => one === word);
+    const item = value.replace(/^=/, '').toLowerCase();
+    const choice = choices.find((one) => one === item);
     if (choice === undefined) throw new InvalidArgumentError(`Use one of ${choices.join(', ')}.`);
     return choice;
   };

@@ -198,9 +198,9 @@ describe('reports an invalid command line in one sentence that names the argumen
   });
 });
 
-test.each([['--password=hunter2'], ['-phunter2']])('does not print the value of an unknown flag: %s', (word) => {
-  expect(complaint(['run', ...named, word])).toMatch(/^There is no flag -[^=]*\. See --help\.$/);
-  expect(complaint(['run', ...named, word])).not.toContain('hunter2');
+test.each([['--password=hunter2'], ['-phunter2']])('does not print the value of an unknown flag: %s', (item) => {
+  expect(complaint(['run', ...named, item])).toMatch(/^There is no flag -[^=]*\. See --help\.$/);
+  expect(complaint(['run', ...named, item])).not.toContain('hunter2');
 });
 
 describe('help', () => {

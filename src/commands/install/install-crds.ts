@@ -53,10 +53,10 @@ async function waitForCrd(
     const conditions = crd.status?.conditions ?? [];
     if (conditions.some((condition) => condition.type === 'Established' && condition.status === 'True')) return;
     if (clock.monotonic() >= endsAt) {
-      const refusal = conditions.find((condition) => condition.status === 'False' && condition.message);
+      const rejection = conditions.find((condition) => condition.status === 'False' && condition.message);
       throw new ProviderError(
         'CRD_NOT_ESTABLISHED',
-        `${name}: ${refusal?.message ?? 'the API server gave no reason.'}`,
+        `${name}: ${rejection?.message ?? 'the API server gave no reason.'}`,
       );
     }
     await clock.sleep(250, signal);

@@ -63,8 +63,8 @@ function formatHostManifest(server: AccountServer, names: ReadonlySet<string>): 
       ...(description === '' ? {} : { description }),
     },
   };
-  const odd = warnings.length > 0 ? `# ${toCommentLine(warnings.join(' '))}\n` : '';
-  return `${odd}${stringify(object, { lineWidth: 0 }).trimEnd()}`;
+  const comment = warnings.length > 0 ? `# ${toCommentLine(warnings.join(' '))}\n` : '';
+  return `${comment}${stringify(object, { lineWidth: 0 }).trimEnd()}`;
 }
 
 /** An existing Host of that name for another server cannot be reused. */

@@ -85,8 +85,8 @@ export function credentialsFromEnvironment(environment: Readonly<Record<string, 
   );
 }
 
-const toSecretKey = (words: string): string =>
-  words
+const toSecretKey = (text: string): string =>
+  text
     .toLowerCase()
     .replace(/_{2,}/g, '_')
     .replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());

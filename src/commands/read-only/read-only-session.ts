@@ -49,14 +49,14 @@ const sessionTimeoutSeconds = 120;
 /** Reads the platform cluster with the user's kubeconfig, or files, and closes all connections at the end. */
 export async function withReadOnlySession<T>(
   options: ReadOnlySettings & ReadOnlyCommandContext,
-  look: (at: ReadOnlySession) => Promise<T>,
+  read: (at: ReadOnlySession) => Promise<T>,
 ): Promise<T> {
   const { files, log } = options;
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(sessionTimeoutSeconds * 1000)]);
-  const { close, ...ground } = files ? await openFileSource(files) : openClusterSource(options, signal);
+  const { close, ...context } = files ? await openFileSource(files) : openClusterSource(options, signal);
   const connections = new ProcessConnectionCache(signal);
   try {
-    return await look({ ...ground, isFile: files !== undefined, connections, log, signal, clock: systemClock });
+    return await read({ ...context, isFile: files !== undefined, connections, log, signal, clock: systemClock });
   } finally {
     await Promise.allSettled([connections.close(), close()]);
   }
@@ -89,8 +89,8 @@ async function openFileSource({
     leasesOf: () => ({ holderOf: async () => undefined }),
     credentials: async (name) => {
       if (credentials !== undefined) return await readCredentialsFromPath(credentials);
-      const told = credentialsFromEnvironment(process.env);
-      if (Object.keys(told).length > 0) return told;
+      const reported = credentialsFromEnvironment(process.env);
+      if (Object.keys(reported).length > 0) return reported;
       const object = await kube.find(Secret, { name });
       if (object) return credentialsFromSecret(object);
       throw new ProviderError(

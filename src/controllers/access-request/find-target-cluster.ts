@@ -63,9 +63,11 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
     };
   // Only the Cluster controller probes an unreachable API server. Requests wait for its result, so that they occupy no
   // workers.
-  const silent = findFalseCondition(cluster.status?.conditions, 'EndpointReachable');
-  if (silent)
-    return { waiting: conditionFalse('ClusterReady', 'WaitingForCluster', silent.message ?? 'It does not answer.') };
+  const unresponsive = findFalseCondition(cluster.status?.conditions, 'EndpointReachable');
+  if (unresponsive)
+    return {
+      waiting: conditionFalse('ClusterReady', 'WaitingForCluster', unresponsive.message ?? 'It does not answer.'),
+    };
   const { bundle, trust } = secrets.secrets;
   const server = { url, ca: bundle.authorities.kubernetes.certificate };
   return { ref: clusterIdentityOf(cluster), server, trust, trustReport: readTrustReport(cluster) };

@@ -8,12 +8,12 @@ import type { Services } from '../shared/services.ts';
 import { reconcileAccessRequest } from './controller.ts';
 
 const clock = new ManualClock();
-let told: string[];
+let reported: string[];
 let logged: string[];
 let cluster: Cluster | undefined;
 let isOfOthers = false;
 beforeEach(() => {
-  [told, logged, cluster, isOfOthers] = [[], [], aCluster(), false];
+  [reported, logged, cluster, isOfOthers] = [[], [], aCluster(), false];
 });
 
 const profile = (provider: string) => ({
@@ -42,7 +42,7 @@ async function look(request: AccessRequest) {
     },
     events: {
       record: (_: object, type: string, reason: string, message: string) =>
-        void told.push(`${type} ${reason}: ${message}`),
+        void reported.push(`${type} ${reason}: ${message}`),
     },
   } as unknown as Services;
   const log = { ...noLog, warn: (_: object, message: string) => void logged.push(message) };
@@ -54,12 +54,12 @@ async function look(request: AccessRequest) {
 describe('a request that the openMCP operator has not answered', () => {
   it('is awaited at first', async () => {
     expect(await look(fresh(20))).toEqual({ requeueAfterSeconds: 40 });
-    expect([told, logged]).toEqual([[], []]);
+    expect([reported, logged]).toEqual([[], []]);
   });
 
   it('is reported as an Event on its Cluster and in the log after a minute', async () => {
     expect(await look(fresh(60))).toEqual({});
-    expect(told).toEqual([
+    expect(reported).toEqual([
       expect.stringMatching(/^Warning AccessRequestUnanswered: AccessRequest .* Is it running\?$/),
     ]);
     expect(logged).toHaveLength(1);
@@ -97,6 +97,6 @@ describe('a request that the openMCP operator has not answered', () => {
     ],
   ])('is not reported if it %s', async (_, make) => {
     expect(await look(make())).toEqual({});
-    expect([told, logged]).toEqual([[], []]);
+    expect([reported, logged]).toEqual([[], []]);
   });
 });

@@ -29,8 +29,8 @@ import {
   type ClusterView,
   type MachineSlot,
   readDesiredNodePrefix,
-  redecideTrust,
   toSecretsView,
+  updateDesiredTrust,
 } from './view.ts';
 import { refetchSecrets, writeClusterRecord } from './write-cluster-record.ts';
 
@@ -100,7 +100,7 @@ async function updateTrustRecord(
   context: ClusterReconcileContext,
 ): Promise<Partial<ClusterView>> {
   const secrets = await saveTrustRecord(services, view, record, context);
-  const trust = redecideTrust(services, view, secrets);
+  const trust = updateDesiredTrust(services, view, secrets);
   const machine = view.trustRollout?.failed;
   if (machine === undefined) return { secrets, trust };
   const issuers = view.secrets?.trust?.entries.map(({ issuer }) => issuer) ?? [];
@@ -259,8 +259,8 @@ async function probeApiServer(
   try {
     const client = await services.targets.client(view.ref, url);
     await client.get(Namespace, { name: 'kube-system' }, context.signal);
-    const said = await client.raw<{ gitVersion?: unknown } | null>('GET', '/version', undefined, context.signal);
-    const version = String(said?.gitVersion ?? '');
+    const answer = await client.raw<{ gitVersion?: unknown } | null>('GET', '/version', undefined, context.signal);
+    const version = String(answer?.gitVersion ?? '');
     if (semver.valid(version) === null)
       return { ok: false, message: `${url} does not say which version of Kubernetes it is.` };
     await services.nodes.watch(view.ref, client, context.signal);
@@ -275,7 +275,7 @@ async function probeApiServer(
 }
 
 /** Messages of other systems may lack a full stop. */
-const withFullStop = (words: string): string => (/[.!?]$/.test(words) ? words : `${words}.`);
+const withFullStop = (sentence: string): string => (/[.!?]$/.test(sentence) ? sentence : `${sentence}.`);
 
 /** The labels and annotations that the contract requires on a Cluster; undefined if they are correct. */
 export function describeMetadataPatch(view: ClusterView, provider: string, version: string): object | undefined {

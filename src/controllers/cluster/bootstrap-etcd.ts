@@ -92,15 +92,15 @@ async function callBootstrap(
     { [annotations.bootstrapMachine]: name, [annotations.bootstrapRequest]: request },
     signal,
   );
-  const refusal = await withNode(services, view, machine, (node) => tryBootstrap(node, signal));
-  if (!refusal) {
+  const rejection = await withNode(services, view, machine, (node) => tryBootstrap(node, signal));
+  if (!rejection) {
     log.info({ machine: name }, 'etcd bootstrap called');
     return { ...noted, bootstrap: { done: false, message: `etcd is being started on ${name}.` } };
   }
-  const message = `${name}: ${refusal.message}`;
-  const told = { ...noted, bootstrap: { done: false, message } };
-  if (!rejectionCodes.has(refusal.code)) return told;
-  return await recordBootstrapProgress(services, told, { [annotations.bootstrapRequest]: rejectedRequest }, signal);
+  const message = `${name}: ${rejection.message}`;
+  const record = { ...noted, bootstrap: { done: false, message } };
+  if (!rejectionCodes.has(rejection.code)) return record;
+  return await recordBootstrapProgress(services, record, { [annotations.bootstrapRequest]: rejectedRequest }, signal);
 }
 
 /**

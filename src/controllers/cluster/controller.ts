@@ -109,9 +109,12 @@ async function reconcileOwned(
       conditionFalse('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`),
     );
   await publishStatus(services, view, states, context);
-  const isHeard = services.nodes.isConnected(view.ref);
+  const isConnected = services.nodes.isConnected(view.ref);
   return {
-    requeueAfterSeconds: decideRequeueAfterSeconds(view, states, { isConnected: isHeard, now: services.clock.now() }),
+    requeueAfterSeconds: decideRequeueAfterSeconds(view, states, {
+      isConnected,
+      now: services.clock.now(),
+    }),
   };
 }
 
@@ -210,14 +213,14 @@ async function releaseCluster(
   const { kube } = services;
   const ref = clusterIdentityOf(cluster);
   const machines = machinesOfCluster(services, ref);
-  const told = await reportRelease(services, cluster, machines, context);
+  const reported = await reportRelease(services, cluster, machines, context);
   for (const machine of machines) await deleteMachine(services, machine, context.signal);
   if (machines.length > 0 || (await deleteUncachedMachines(services, ref, context.signal)))
     return { requeueAfterSeconds: progressRequeueSeconds };
   await closeConnections(services, ref);
   await releaseEndpointAddress(services, cluster, context.signal);
-  await deleteSecrets(services, told, context);
-  await removeFinalizer(kube, Cluster, told, instanceFinalizers(services).cluster, context.signal);
+  await deleteSecrets(services, reported, context);
+  await removeFinalizer(kube, Cluster, reported, instanceFinalizers(services).cluster, context.signal);
   context.log.info({}, 'cluster is gone');
   return {};
 }

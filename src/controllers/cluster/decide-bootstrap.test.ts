@@ -18,7 +18,7 @@ const preparing = (boot = 'boot-a', changedAt = '100.5'): EtcdState => ({
   service: service('Preparing', changedAt),
   boot,
 });
-const silent: EtcdState = { unanswered: 'No answer.' };
+const unresponsive: EtcdState = { unanswered: 'No answer.' };
 const running = (members: number): EtcdState => ({ service: service('Running'), members });
 
 const nothing = { bootstrapMachine: undefined, bootstrapRequest: undefined };
@@ -36,27 +36,27 @@ describe('the bootstrap of etcd', () => {
   });
 
   it('was done if any control plane has a member, whatever the others report', () => {
-    const found = decideBootstrap(controlPlanes(preparing(), silent, running(2)), first, called);
+    const found = decideBootstrap(controlPlanes(preparing(), unresponsive, running(2)), first, called);
     expect(found).toEqual({ kind: 'bootstrapped', machine: nameOf(first) });
-    expect(decideBootstrap(controlPlanes(preparing(), silent, running(2)), undefined, nothing)).toEqual({
+    expect(decideBootstrap(controlPlanes(preparing(), unresponsive, running(2)), undefined, nothing)).toEqual({
       kind: 'bootstrapped',
       machine: nameOf(third),
     });
   });
 
   it.each<[string, EtcdState | undefined, RegExp]>([
-    ['does not answer', silent, /cp-1 does not answer, and may be a member of etcd: No answer\./],
+    ['does not answer', unresponsive, /cp-1 does not answer, and may be a member of etcd: No answer\./],
     ['runs an etcd without a list of members', running(0), /cp-1: its service etcd is in state Running/],
     ['has an etcd that failed', { service: service('Failed') }, /cp-1: its service etcd is in state Failed/],
     ['boots, and may have earlier data', { service: undefined }, /cp-1: its service etcd is not there yet/],
-  ])('waits for another control plane that %s', (_, state, words) => {
+  ])('waits for another control plane that %s', (_, state, text) => {
     const decision = decideBootstrap(controlPlanes(preparing(), state), first, nothing);
-    expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(words) });
+    expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(text) });
   });
 
   it('does not wait for a control plane that cannot have been a member', () => {
     const machine = { ...second, status: { ...second.status!, conditions: [aCondition('Provisioned', 'False')] } };
-    for (const etcd of [silent, { service: undefined }, { service: service('Waiting') }, undefined]) {
+    for (const etcd of [unresponsive, { service: undefined }, { service: service('Waiting') }, undefined]) {
       const all = [
         { machine: first, etcd: preparing() },
         { machine, etcd },
@@ -77,13 +77,13 @@ describe('the bootstrap of etcd', () => {
   });
 
   it.each<[string, EtcdState, RegExp]>([
-    ['is silent', silent, /cp-0 does not answer: No answer\./],
+    ['is silent', unresponsive, /cp-0 does not answer: No answer\./],
     ['boots', { service: service('Waiting') }, /cp-0: its service etcd is in state Waiting: Running pre state\./],
     ['starts etcd', { service: service('Starting') }, /etcd was started, and its service etcd is in state Starting/],
     ['runs etcd without a list of members', running(0), /etcd was started.*state Running/],
-  ])('is not called while the machine %s', (_, state, words) => {
+  ])('is not called while the machine %s', (_, state, text) => {
     const decision = decideBootstrap(controlPlanes(state), first, called);
-    expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(words) });
+    expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(text) });
   });
 });
 

@@ -38,8 +38,8 @@ export function decideBootstrap(
   const member = controlPlanes.find(({ etcd }) => etcd && 'members' in etcd && (etcd.members ?? 0) > 0);
   if (member) return { kind: 'bootstrapped', machine: notes.bootstrapMachine ?? nameOf(member.machine) };
   const others = controlPlanes.filter(({ machine }) => machine !== candidate);
-  const doubts = others.flatMap((controlPlane) => describeMembershipDoubt(controlPlane, notes) ?? []);
-  if (doubts.length > 0) return { kind: 'wait', message: doubts.join(' ') };
+  const uncertainties = others.flatMap((controlPlane) => describeMembershipUncertainty(controlPlane, notes) ?? []);
+  if (uncertainties.length > 0) return { kind: 'wait', message: uncertainties.join(' ') };
   if (!candidate) {
     const message = `etcd is bootstrapped on ${notes.bootstrapMachine}, which does not run from its installed system now.`;
     return { kind: 'wait', message };
@@ -48,7 +48,10 @@ export function decideBootstrap(
 }
 
 /** Why a control plane may hold etcd members. */
-function describeMembershipDoubt({ machine, etcd }: ControlPlaneEtcd, notes: BootstrapRecord): string | undefined {
+function describeMembershipUncertainty(
+  { machine, etcd }: ControlPlaneEtcd,
+  notes: BootstrapRecord,
+): string | undefined {
   const name = nameOf(machine);
   const mayHold =
     name === notes.bootstrapMachine ||

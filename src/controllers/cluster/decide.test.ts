@@ -57,7 +57,7 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   ...more,
 });
 
-const wishing = (version: string) => aCluster({ kubernetes: { version } });
+const requesting = (version: string) => aCluster({ kubernetes: { version } });
 
 describe('the next action for a Cluster', () => {
   it.each<[string, ClusterView, string]>([
@@ -103,14 +103,14 @@ describe('the next action for a Cluster', () => {
       }),
       'settled',
     ],
-    ['nothing if the version is not offered', view({ cluster: wishing('1.33.0') }), 'settled'],
+    ['nothing if the version is not offered', view({ cluster: requesting('1.33.0') }), 'settled'],
   ])('%s', (_, given, expected) => {
     expect(decideCluster(given).kind).toBe(expected);
   });
 
   describe('the cluster record is written to both places before anything depends on it', () => {
     const known = secrets({ bootstrapMachine: 'one' });
-    const saying = (record: unknown) => ({
+    const recording = (record: unknown) => ({
       ...aCluster(),
       status: { observedGeneration: 1, phase: '', providerStatus: { [clusterRecordKey]: record } },
     });
@@ -125,17 +125,17 @@ describe('the next action for a Cluster', () => {
       ['the status lacks it', view({ ...unwritten, secrets: noted(notes) }), 'record'],
       [
         'the status has fewer fields',
-        view({ ...unwritten, secrets: noted(notes), cluster: saying({ talosCa: known.talosCa }) }),
+        view({ ...unwritten, secrets: noted(notes), cluster: recording({ talosCa: known.talosCa }) }),
         'record',
       ],
       [
         'the Secret lacks it',
-        view({ ...unwritten, secrets: noted({}), cluster: saying(toClusterRecord(known)) }),
+        view({ ...unwritten, secrets: noted({}), cluster: recording(toClusterRecord(known)) }),
         'record',
       ],
       [
         'both have it',
-        view({ ...unwritten, secrets: noted(notes), cluster: saying(toClusterRecord(known)) }),
+        view({ ...unwritten, secrets: noted(notes), cluster: recording(toClusterRecord(known)) }),
         'bootstrap',
       ],
     ])('%s', (_, given, expected) => {
@@ -194,15 +194,15 @@ describe('the machine on which etcd is bootstrapped', () => {
 describe('the Kubernetes version of a Cluster', () => {
   it.each<[string, ClusterView, unknown]>([
     ['is the newest offered one that is not deprecated by default', view(), { version: '1.35.4' }],
-    ['is the requested one, deprecated or not', view({ cluster: wishing('1.34.1') }), { version: '1.34.1' }],
-    ['is the newest patch of a minor version', view({ cluster: wishing('1.34') }), { version: '1.34.1' }],
-    ['is the same with the prefix v', view({ cluster: wishing('v1.35') }), { version: '1.35.4' }],
+    ['is the requested one, deprecated or not', view({ cluster: requesting('1.34.1') }), { version: '1.34.1' }],
+    ['is the newest patch of a minor version', view({ cluster: requesting('1.34') }), { version: '1.34.1' }],
+    ['is the same with the prefix v', view({ cluster: requesting('v1.35') }), { version: '1.35.4' }],
     [
       'satisfies a minor version for good, whatever is offered later',
-      view({ cluster: wishing('1.35'), secrets: secrets({ kubernetesVersion: '1.35.1' }) }),
+      view({ cluster: requesting('1.35'), secrets: secrets({ kubernetesVersion: '1.35.1' }) }),
       { version: '1.35.1' },
     ],
-    ['can be requested with the prefix v', view({ cluster: wishing('v1.34.1') }), { version: '1.34.1' }],
+    ['can be requested with the prefix v', view({ cluster: requesting('v1.34.1') }), { version: '1.34.1' }],
     [
       'stays the one of the creation',
       view({ secrets: secrets({ kubernetesVersion: '1.34.1' }) }),
@@ -213,12 +213,12 @@ describe('the Kubernetes version of a Cluster', () => {
   });
 
   it.each<[string, ClusterView, string, RegExp]>([
-    ['not offered', view({ cluster: wishing('1.33.0') }), 'VersionNotOffered', /1\.35\.4, 1\.34\.1/],
-    ['of a minor version that is not offered', view({ cluster: wishing('1.3') }), 'VersionNotOffered', /1\.35\.4/],
-    ['only the prefix v', view({ cluster: wishing('v') }), 'VersionNotOffered', /version: v is not offered/],
+    ['not offered', view({ cluster: requesting('1.33.0') }), 'VersionNotOffered', /1\.35\.4, 1\.34\.1/],
+    ['of a minor version that is not offered', view({ cluster: requesting('1.3') }), 'VersionNotOffered', /1\.35\.4/],
+    ['only the prefix v', view({ cluster: requesting('v') }), 'VersionNotOffered', /version: v is not offered/],
     [
       'C23: changed after the creation',
-      view({ cluster: wishing('1.35.4'), secrets: secrets({ kubernetesVersion: '1.34.1' }) }),
+      view({ cluster: requesting('1.35.4'), secrets: secrets({ kubernetesVersion: '1.34.1' }) }),
       'VersionChangeRejected',
       /runs 1\.34\.1/,
     ],
@@ -275,10 +275,10 @@ describe('the Kubernetes version of a Cluster', () => {
       'EndpointInUse',
       /controlPlane\.endpoint.*other\/first/,
     ],
-  ])('is rejected with a message: %s', (_, given, reason, words) => {
+  ])('is rejected with a message: %s', (_, given, reason, text) => {
     const version = decideKubernetesVersion(given);
     expect(version).toHaveProperty('refused.reason', reason);
-    expect('refused' in version && version.refused.message).toMatch(words);
+    expect('refused' in version && version.refused.message).toMatch(text);
   });
 });
 
@@ -360,7 +360,7 @@ describe('the conditions of a Cluster', () => {
 
 describe('surplus machines', () => {
   const one = { ...aSpec(), controlPlane: { ...aSpec().controlPlane, replicas: 1 } };
-  const words = (machines: Machine[]) =>
+  const text = (machines: Machine[]) =>
     describeClusterConditions(view({ secrets: secrets(), endpoint, spec: one, machines })).find(
       ({ type }) => type === 'MachinesReady',
     );
@@ -370,14 +370,14 @@ describe('surplus machines', () => {
     ['ready', ready],
     ['not ready', provisioned],
   ])('are reported whether they are ready or not: %s', (_, conditions) => {
-    expect(words([aMachine(0, ready), aMachine(1, conditions)])).toMatchObject({
+    expect(text([aMachine(0, ready), aMachine(1, conditions)])).toMatchObject({
       reason: 'SurplusMachines',
       message: expect.stringMatching(surplus),
     });
   });
 
   it('are reported beside the pending ones, and do not count', () => {
-    const state = words([aMachine(0, provisioned), aMachine(1, ready)]);
+    const state = text([aMachine(0, provisioned), aMachine(1, ready)]);
     expect(state).toMatchObject({ reason: 'WaitingForMachines', message: expect.stringMatching(surplus) });
     expect(state?.message).toMatch(/^0 of 1 are ready\. prod-[a-z2-7]{8}-cp-0: [^.]+\. More/);
   });
@@ -386,7 +386,7 @@ describe('surplus machines', () => {
 describe('the requeue interval of a Cluster', () => {
   const now = new Date('2026-11-21T09:00:00Z');
   const made = { secrets: secrets({ bootstrappedAt: 'then' }), endpoint, machines: three() };
-  const silent = { ok: false, message: 'It does not answer.' } as const;
+  const unresponsive = { ok: false, message: 'It does not answer.' } as const;
   /** An API server that has been silent for `seconds` after it had answered. */
   const silentFor = (seconds: number): ClusterView => {
     const lastTransitionTime = new Date(now.getTime() - seconds * 1000).toISOString();
@@ -397,26 +397,26 @@ describe('the requeue interval of a Cluster', () => {
       endpoints: [{ name: 'external', url: endpoint.url }],
       conditions,
     };
-    return view({ ...made, cluster: { ...aCluster(), status }, proof: silent });
+    return view({ ...made, cluster: { ...aCluster(), status }, proof: unresponsive });
   };
-  const seconds = (given: ClusterView, isHeard = false): number =>
-    decideRequeueAfterSeconds(given, describeClusterConditions(given), { isConnected: isHeard, now });
+  const seconds = (given: ClusterView, isConnected = false): number =>
+    decideRequeueAfterSeconds(given, describeClusterConditions(given), { isConnected: isConnected, now });
 
   it('is a minute if all is well, and short during creation', () => {
     expect(seconds(view({ ...made, proof: { ok: true, version: '1.35.4' } }))).toBe(60);
-    expect(seconds(view({ ...made, proof: silent }))).toBe(5);
+    expect(seconds(view({ ...made, proof: unresponsive }))).toBe(5);
   });
 
   it('is half an hour if all is well and the node watch is open', () => {
     const well = view({ ...made, proof: { ok: true, version: '1.35.4' } });
     expect(seconds(well, true)).toBe(1800);
     expect(seconds({ ...well, trustRollout: { done: 1, message: 'one after the other' } as never }, true)).toBe(3);
-    expect(seconds(view({ ...made, proof: silent }), true)).toBe(5);
-    expect(seconds(view({ cluster: wishing('1.33.0') }), true)).toBe(60);
+    expect(seconds(view({ ...made, proof: unresponsive }), true)).toBe(5);
+    expect(seconds(view({ cluster: requesting('1.33.0') }), true)).toBe(60);
   });
 
   it('is a minute if only a change helps, and short for an endpoint that another Cluster may release', () => {
-    expect(seconds(view({ cluster: wishing('1.33.0') }))).toBe(60);
+    expect(seconds(view({ cluster: requesting('1.33.0') }))).toBe(60);
     expect(seconds(view({ secrets: secrets(), noAddress: 'none left' }))).toBe(60);
     expect(seconds(view({ endpointHolder: { namespace: 'other', name: 'first' } }))).toBe(5);
   });

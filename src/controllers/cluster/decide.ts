@@ -203,13 +203,13 @@ export function decideRequeueAfterSeconds(
 ): number {
   // No event reports that another cluster has released its addresses.
   const allTrue = states.every((state) => state.status === 'True');
-  const restful = needsUserAction(view) || isBlockedByNameCollision(view) || isRejected(view, states) || allTrue;
-  if (restful && view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
-  if (restful) return allTrue && isConnected ? idleRequeueSeconds : steadyRequeueSeconds;
+  const isSettled = needsUserAction(view) || isBlockedByNameCollision(view) || isRejected(view, states) || allTrue;
+  if (isSettled && view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
+  if (isSettled) return allTrue && isConnected ? idleRequeueSeconds : steadyRequeueSeconds;
   const { endpoints, conditions } = view.cluster.status ?? {};
-  const silent = endpoints && !view.proof?.ok && findFalseCondition(conditions, 'EndpointReachable');
-  if (!silent) return progressRequeueSeconds;
-  const silentFor = (now.getTime() - Date.parse(silent.lastTransitionTime)) / 1000;
+  const unresponsive = endpoints && !view.proof?.ok && findFalseCondition(conditions, 'EndpointReachable');
+  if (!unresponsive) return progressRequeueSeconds;
+  const silentFor = (now.getTime() - Date.parse(unresponsive.lastTransitionTime)) / 1000;
   return Math.min(unreachableRequeueSeconds.most, Math.max(unreachableRequeueSeconds.first, silentFor / 10));
 }
 
@@ -243,8 +243,8 @@ export function describeClusterConditions(view: ClusterView): ConditionState[] {
 
 /** Nothing else is checked without the secrets, so the other conditions keep their values. */
 function describeSecretsProblem({ reason, message }: ClusterSecretsProblem): ConditionState[] {
-  const unasked = 'The API server cannot be asked without the secrets of the cluster. It may well serve.';
-  return [conditionFalse('SecretsReady', reason, message), conditionUnknown('EndpointReachable', reason, unasked)];
+  const unobserved = 'The API server cannot be asked without the secrets of the cluster. It may well serve.';
+  return [conditionFalse('SecretsReady', reason, message), conditionUnknown('EndpointReachable', reason, unobserved)];
 }
 
 function describeMachines(view: ClusterView): ConditionState {
@@ -298,8 +298,8 @@ function describeBootstrap(view: ClusterView): ConditionState {
 
 function describeEndpoint(view: ClusterView): ConditionState {
   if (view.proof?.ok) return conditionTrue('EndpointReachable');
-  const unasked = view.secrets?.bootstrappedAt
+  const unobserved = view.secrets?.bootstrappedAt
     ? 'The API server was not asked yet.'
     : 'The API server is asked as soon as etcd has members.';
-  return conditionFalse('EndpointReachable', 'WaitingForEndpoint', view.proof?.message ?? unasked);
+  return conditionFalse('EndpointReachable', 'WaitingForEndpoint', view.proof?.message ?? unobserved);
 }

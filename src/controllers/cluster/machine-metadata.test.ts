@@ -8,8 +8,8 @@ import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
 import type { ClusterView } from './view.ts';
 
 const mark = annotations.onlyControlPlane;
-const handed = `${openmcpKeys.metadataPrefix}team`;
-const begun = { bootstrapMachine: 'cp-0' };
+const cached = `${openmcpKeys.metadataPrefix}team`;
+const started = { bootstrapMachine: 'cp-0' };
 const { signal } = new AbortController();
 
 const marked = (machine: Machine): Machine => ({
@@ -45,7 +45,7 @@ describe('the mark of an only control plane', () => {
     ['is removed when there is another one', [marked(first), second], [takeOff(first)]],
     ['is removed from one in deletion', [leaving(marked(first)), second], [takeOff(first), put(second)]],
   ])('%s', async (_, machines, expected) => {
-    expect(await changes(machines, begun)).toEqual(expected);
+    expect(await changes(machines, started)).toEqual(expected);
   });
 
   it('is not set before the bootstrap of the cluster', async () => {
@@ -59,10 +59,10 @@ describe('the mark of an only control plane', () => {
 });
 
 it('copies the propagated metadata in the same call', async () => {
-  const cluster = aCluster({}, { labels: { [handed]: 'a', other: 'b' } });
-  expect(await changes([first], undefined, cluster)).toEqual([[first.metadata.name, { labels: { [handed]: 'a' } }]]);
-  const [, both] = (await changes([first], begun, cluster))[0] as [string, unknown];
-  expect(both).toEqual({ labels: { [handed]: 'a' }, annotations: { [mark]: 'true' } });
+  const cluster = aCluster({}, { labels: { [cached]: 'a', other: 'b' } });
+  expect(await changes([first], undefined, cluster)).toEqual([[first.metadata.name, { labels: { [cached]: 'a' } }]]);
+  const [, both] = (await changes([first], started, cluster))[0] as [string, unknown];
+  expect(both).toEqual({ labels: { [cached]: 'a' }, annotations: { [mark]: 'true' } });
 });
 
 describe('a Machine that is deleted with its Cluster', () => {

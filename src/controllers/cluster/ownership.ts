@@ -59,10 +59,10 @@ export function describeForeignSecret({ metadata }: KubeSecret, cluster: Cluster
   if (belongsToCluster(metadata, cluster)) return undefined;
   const owner = readClusterIdentity(metadata);
   const place = `Secret ${metadata.name} in namespace ${metadata.namespace}`;
-  const said = `The secrets of this Cluster would lie in ${place}, which belongs to ${describeClusterOwner(owner)}. It is left as it is.`;
-  const isNamesake = !owner || (owner.namespace === cluster.namespace && owner.name === cluster.name);
-  if (!isNamesake) return `${said} Make this Cluster under another name.`;
-  return `${said} Remove the Machines of that Cluster and then the Secret, once nothing needs them. If the Secret is that of this Cluster, e.g. out of a backup, correct its annotation ${annotations.clusterUid} to ${cluster.uid}.`;
+  const message = `The secrets of this Cluster would lie in ${place}, which belongs to ${describeClusterOwner(owner)}. It is left as it is.`;
+  const isSameName = !owner || (owner.namespace === cluster.namespace && owner.name === cluster.name);
+  if (!isSameName) return `${message} Make this Cluster under another name.`;
+  return `${message} Remove the Machines of that Cluster and then the Secret, once nothing needs them. If the Secret is that of this Cluster, e.g. out of a backup, correct its annotation ${annotations.clusterUid} to ${cluster.uid}.`;
 }
 
 /** The same for a Machine whose name this Cluster needs. */
@@ -77,9 +77,9 @@ export function describeForeignMachine(
     if (isOwnMachine(instance, machine.spec)) return undefined;
     return `Machine ${machine.metadata.name} exists and was made by another instance of the provider (${name}, environment ${environment}, namespace ${namespace}). It is left as it is. Have only one instance serve this Cluster.`;
   }
-  const said = `Machine ${machine.metadata.name} exists and belongs to ${describeClusterOwner(owner)}. It is left as it is.`;
-  const isNamesake = owner.namespace === cluster.namespace && owner.name === cluster.name;
-  return isNamesake
-    ? `${said} This Cluster goes on when it is gone: delete it, once nothing needs it.`
-    : `${said} Make this Cluster under another name, or with the annotation ${annotations.nodePrefix}.`;
+  const message = `Machine ${machine.metadata.name} exists and belongs to ${describeClusterOwner(owner)}. It is left as it is.`;
+  const isSameName = owner.namespace === cluster.namespace && owner.name === cluster.name;
+  return isSameName
+    ? `${message} This Cluster goes on when it is gone: delete it, once nothing needs it.`
+    : `${message} Make this Cluster under another name, or with the annotation ${annotations.nodePrefix}.`;
 }

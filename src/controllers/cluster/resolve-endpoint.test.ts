@@ -12,7 +12,7 @@ import type { ClusterView } from './view.ts';
 
 const firstNode: Addressing = { pool: 'none', endpoint: 'first-node' };
 const signal = AbortSignal.timeout(10_000);
-const { endpoint: _, virtualAddress: __, ...untold } = aMachine().spec;
+const { endpoint: _, virtualAddress: __, ...withoutEndpoint } = aMachine().spec;
 
 /** A Machine without an endpoint in its spec, with the facts of its steps. */
 const machine = (slot: number, address?: string, more: Partial<Machine['metadata']> = {}, pool = 'cp'): Machine => {
@@ -22,7 +22,7 @@ const machine = (slot: number, address?: string, more: Partial<Machine['metadata
   return {
     ...made,
     metadata: { ...made.metadata, ...more },
-    spec: { ...untold, pool, slot, role: pool === 'cp' ? 'controlplane' : 'worker' },
+    spec: { ...withoutEndpoint, pool, slot, role: pool === 'cp' ? 'controlplane' : 'worker' },
     status: { observedGeneration: 1, phase: '', conditions: [], progress: { ...progress, facts } },
   };
 };

@@ -19,14 +19,14 @@ export async function resolveEndpoint(
   view: ClusterView,
   signal: AbortSignal,
 ): Promise<ResolvedEndpoint> {
-  const [told] = view.machines;
+  const [first] = view.machines;
   const found = (url: string | undefined, virtualAddress?: string): ResolvedEndpoint => ({
     secrets: view.secrets,
     endpoint: { url, virtualAddress },
     noAddress: undefined,
   });
-  if (told?.spec.endpoint) return found(told.spec.endpoint, told.spec.virtualAddress);
-  if (told) return await resolveAtControlPlane(services, view, signal);
+  if (first?.spec.endpoint) return found(first.spec.endpoint, first.spec.virtualAddress);
+  if (first) return await resolveAtControlPlane(services, view, signal);
   if (view.fixedEndpoint) return found(`https://${view.fixedEndpoint.at}`);
   if (view.addressing?.endpoint === 'first-node') return found(undefined);
   try {

@@ -125,8 +125,9 @@ export function isOfOtherInstance(
   const profile = stores.profiles.get({ name: spec.profile });
   const named = profile?.spec.providerRef.name ?? metadata.labels?.[openmcpKeys.provider];
   if (named !== provider) return false;
-  const isElsewhere = profile !== undefined && !spec.profile.startsWith(clusterProfileName(environment, provider, ''));
-  return isElsewhere || isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(services).cluster);
+  const isOfOtherProvider =
+    profile !== undefined && !spec.profile.startsWith(clusterProfileName(environment, provider, ''));
+  return isOfOtherProvider || isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(services).cluster);
 }
 
 /**
@@ -186,7 +187,7 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
 }
 
 /** The trust decision with the current record, which may be newer than the view. */
-export function redecideTrust(
+export function updateDesiredTrust(
   services: Services,
   view: ClusterView,
   secrets: ClusterView['secrets'],

@@ -67,7 +67,7 @@ describe('evidence of a Machine that does not exist', () => {
       /^Cluster team\/prod lists it/,
     ],
     ['cannot be resolved', ninth, { configs: [] }, /^Whether Cluster \S+ needs it is unknown/],
-  ])('contains a need if its Cluster %s', async (_, machine, known, words) => {
-    expect(await gather(machine, known)).toMatchObject({ needReason: expect.stringMatching(words) });
+  ])('contains a need if its Cluster %s', async (_, machine, known, text) => {
+    expect(await gather(machine, known)).toMatchObject({ needReason: expect.stringMatching(text) });
   });
 });

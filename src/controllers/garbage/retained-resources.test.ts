@@ -24,12 +24,12 @@ const noted = { [annotations.madeOn]: 'nas', [annotations.opens]: '1:tank/a,2:fa
 function scene(secrets: readonly object[] = [key(noted)]) {
   const clock = new ManualClock();
   const gone: string[] = [];
-  const said: string[] = [];
+  const message: string[] = [];
   const there = { machines: [] as Machine[], clusters: [] as Cluster[], known: false };
   const none = { get: () => undefined, by: () => [], list: () => [] };
   const services = {
     ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', platforms: [truenas], clock },
-    events: { record: (_: unknown, ...words: string[]) => void said.push(words.join(' ')) },
+    events: { record: (_: unknown, ...words: string[]) => void message.push(words.join(' ')) },
     addresses: {
       leasedAddress: async () => [{ machine: name, address: '192.0.2.7', system: 'nas' }],
       find: async () => '192.0.2.7',
@@ -49,7 +49,7 @@ function scene(secrets: readonly object[] = [key(noted)]) {
     },
   } as unknown as Services;
   const { signal } = new AbortController();
-  const look = async () => await findRetainedResources(services, signal);
+  const read = async () => await findRetainedResources(services, signal);
   const source = createRetainedResourceSource(clock);
   const schedule = new GarbageSchedule(clock);
   const proven = { before: async () => {} };
@@ -66,7 +66,7 @@ function scene(secrets: readonly object[] = [key(noted)]) {
     await source.collect(visit satisfies GarbageVisit);
     await clock.advance(3600 * 1000);
   };
-  return { clock, gone, there, look, round, proven, said };
+  return { clock, gone, there, look: read, round, proven, said: message };
 }
 
 describe('the retained resources of a Machine that does not exist', () => {
@@ -90,18 +90,18 @@ describe('the retained resources of a Machine that does not exist', () => {
     ['the API server has a Machine that the cache lacks', (there) => there.machines.push(aMachine())],
     ['a Cluster needs one', (there) => there.clusters.push(aCluster())],
   ])('are empty if %s', async (_, arrange) => {
-    const { there, look } = scene();
+    const { there, look: read } = scene();
     arrange(there);
-    expect(await look()).toEqual([]);
+    expect(await read()).toEqual([]);
   });
 
   it('are removed after a day of hourly scans', async () => {
-    const { gone, round, said } = scene();
+    const { gone, round, said: message } = scene();
     for (let hour = 0; hour < 24; hour += 1) await round();
     expect(gone).toEqual([]);
     await round();
     expect(gone).toEqual([`${name}-disk-key`, `machine/${name}`]);
-    expect(said).toEqual([
+    expect(message).toEqual([
       expect.stringMatching(`^Normal GarbageCollected Removed the Secret ${name}-disk-key: `),
       expect.stringMatching(/^Normal GarbageCollected Removed the address 192\.0\.2\.7: /),
     ]);

@@ -16,7 +16,7 @@ function scene(list: (failureDomain: string | undefined) => Promise<UnusedCandid
   const clock = new ManualClock();
   const schedule = new GarbageSchedule(clock);
   const events: string[] = [];
-  const record = (_: unknown, ...words: string[]) => events.push(words.join(' '));
+  const record = (_: unknown, ...text: string[]) => events.push(text.join(' '));
   const services = { clock, events: { record } } as unknown as Services;
   const seen: (string | undefined)[] = [];
   const source = createUnusedResourceSource({
@@ -26,7 +26,7 @@ function scene(list: (failureDomain: string | undefined) => Promise<UnusedCandid
       return await list(failureDomain);
     },
   });
-  const look = async (...failureDomains: (string | undefined)[]) => {
+  const read = async (...failureDomains: (string | undefined)[]) => {
     const scopes = (failureDomains.length > 0 ? failureDomains : [undefined]).map(
       (failureDomain) => ({ platform: 'truenas', garbage: {}, check: { failureDomain } }) as unknown as GarbageScope,
     );
@@ -34,9 +34,9 @@ function scene(list: (failureDomain: string | undefined) => Promise<UnusedCandid
   };
   const anHourLater = async (...failureDomains: string[]) => {
     await clock.advance(3600 * 1000);
-    await look(...failureDomains);
+    await read(...failureDomains);
   };
-  return { clock, events, schedule, seen, look, anHourLater };
+  return { clock, events, schedule, seen, look: read, anHourLater };
 }
 
 const candidate = (change: Partial<UnusedCandidate> = {}): UnusedCandidate => ({
@@ -49,64 +49,69 @@ const candidate = (change: Partial<UnusedCandidate> = {}): UnusedCandidate => ({
 
 describe('a source of unused resources', () => {
   it('begins an hour after the process, and repeats every hour', async () => {
-    const { clock, seen, look, anHourLater } = scene();
-    await look();
+    const { clock, seen, look: read, anHourLater } = scene();
+    await read();
     await clock.advance(3599 * 1000);
-    await look();
+    await read();
     expect(seen).toHaveLength(0);
     await clock.advance(1000);
-    for (let i = 0; i < 3; i += 1) await look();
+    for (let i = 0; i < 3; i += 1) await read();
     expect(seen).toHaveLength(1);
     await anHourLater();
     expect(seen).toHaveLength(2);
   });
 
   it('runs at once on request', async () => {
-    const { seen, look, schedule } = scene();
+    const { seen, look: read, schedule } = scene();
     for (let i = 1; i <= 2; i += 1) {
       schedule.request(config.metadata.name);
-      await look();
-      await look();
+      await read();
+      await read();
       expect(seen).toHaveLength(i);
     }
   });
 
   it('runs in an unreachable failure domain as soon as that is reachable again', async () => {
-    const { clock, seen, look, schedule } = scene();
-    await look('a', 'b');
+    const { clock, seen, look: read, schedule } = scene();
+    await read('a', 'b');
     await clock.advance(3600 * 1000);
-    await look('a');
-    await look('a', 'b');
+    await read('a');
+    await read('a', 'b');
     expect(seen).toEqual(['a', 'b']);
     schedule.request(config.metadata.name);
-    await look('b');
-    await look('a', 'b');
+    await read('b');
+    await read('a', 'b');
     expect(seen.slice(2)).toEqual(['b', 'a']);
   });
 
   it('records an Event for each removed resource', async () => {
-    const { events, look, anHourLater } = scene(async () => [candidate(), candidate({ use: 'used' })]);
-    await look();
+    const { events, look: read, anHourLater } = scene(async () => [candidate(), candidate({ use: 'used' })]);
+    await read();
     await anHourLater();
     expect(events).toEqual(['Normal GarbageCollected It is removed.']);
   });
 
   it('collects in the other failure domains while one fails, and tries that again in an hour', async () => {
-    const { seen, events, look, anHourLater } = scene(async (failureDomain) => {
+    const {
+      seen,
+      events,
+      look: read,
+      anHourLater,
+    } = scene(async (failureDomain) => {
       if (failureDomain === 'a') throw new TrueNasError('TRUENAS_UNREACHABLE');
       return [candidate()];
     });
-    await look('a', 'b');
+    await read('a', 'b');
     await anHourLater('a', 'b');
-    await look('a', 'b');
+    await read('a', 'b');
     expect([seen, events]).toEqual([['a', 'b'], [expect.stringContaining('It is removed.')]]);
     await anHourLater('a', 'b');
     expect(seen).toEqual(['a', 'b', 'a', 'b']);
   });
 
   it('throws internal errors', async () => {
-    const { look, anHourLater } = scene(() => Promise.reject(new TypeError('ours')));
-    await look();
+    const { look: read, anHourLater } = scene(() => Promise.reject(new TypeError('ours')));
+    await read();
     await expect(anHourLater()).rejects.toThrow('ours');
   });
 });

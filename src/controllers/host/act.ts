@@ -81,11 +81,11 @@ async function runTask(
 async function rejectTask(
   services: Services,
   snapshot: HostSnapshot,
-  refusal: TaskRejection,
+  rejection: TaskRejection,
   { signal }: HostReconcileContext,
 ): Promise<HostSnapshot> {
-  const { plan, message } = refusal;
+  const { plan, message } = rejection;
   const host = await removeTaskAnnotation(services, snapshot.host, plan, signal);
   services.events.record(host, 'Warning', plan === 'inspect' ? 'InspectRejected' : 'RebootRejected', message);
-  return { ...snapshot, host, rejectionReason: refusal };
+  return { ...snapshot, host, rejectionReason: rejection };
 }

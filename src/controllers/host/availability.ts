@@ -64,7 +64,7 @@ export const unavailableReasons = unavailabilityChecks.map(([reason]) => reason)
 
 /** Why a Machine cannot claim the Host; undefined if it is available. */
 export const unavailableReasonOf = (host: Host): string | undefined =>
-  unavailabilityChecks.find(([, stands]) => stands(host))?.[0];
+  unavailabilityChecks.find(([, applies]) => applies(host))?.[0];
 export const isHostAvailable = (host: Host): boolean => unavailableReasonOf(host) === undefined;
 
 /**

@@ -13,7 +13,7 @@ const made = {
   ...machine,
   status: { ...machine.status, progress: { plan: 'provision', finishedAt: 'then' } },
 } as never;
-const told: Condition = {
+const reported: Condition = {
   type: 'Usable',
   status: 'False',
   reason: 'MachineGone',
@@ -75,12 +75,12 @@ describe('the next action for a Host', () => {
     ['one that was written to is marked', { status: { state: 'Provisioned' }, sight: { holder: gone } }, 'mark'],
     [
       'and waits for the user',
-      { status: { state: 'Failed', conditions: [told] }, notes: ['permanentError'], sight: { holder: gone } },
+      { status: { state: 'Failed', conditions: [reported] }, notes: ['permanentError'], sight: { holder: gone } },
       'settled',
     ],
     [
       'removal of the mark makes it available',
-      { status: { state: 'Failed', conditions: [told] }, sight: { holder: gone } },
+      { status: { state: 'Failed', conditions: [reported] }, sight: { holder: gone } },
       'free',
     ],
     [
@@ -148,7 +148,7 @@ describe('the next action for a Host', () => {
       { plan: 'inspect' },
     ],
     ['a task runs once in each reconcile', { notes: ['reboot'], sight: { identification: {} as never } }, 'settled'],
-  ])('%s', (_, words, kind, more = {}) => {
-    expect(decideHost(aSight(words))).toMatchObject({ kind, ...more });
+  ])('%s', (_, text, kind, more = {}) => {
+    expect(decideHost(aSight(text))).toMatchObject({ kind, ...more });
   });
 });

@@ -29,8 +29,8 @@ function decideMissingHolder({ host }: HostSnapshot, machine: string): HostDecis
   const { state, conditions } = hostStatusOf(host);
   if (state === 'Claimed') return { kind: 'free' };
   if (permanentErrorOf(host) !== undefined) return { kind: 'settled' };
-  const wasTold = conditions.some(({ type, reason }) => type === 'Usable' && reason === 'MachineGone');
-  return wasTold ? { kind: 'free' } : { kind: 'mark', message: describeMissingHolder(machine) };
+  const wasReported = conditions.some(({ type, reason }) => type === 'Usable' && reason === 'MachineGone');
+  return wasReported ? { kind: 'free' } : { kind: 'mark', message: describeMissingHolder(machine) };
 }
 
 const describeMissingHolder = (machine: string): string =>
@@ -44,9 +44,9 @@ function decideTask(snapshot: HostSnapshot): HostDecision {
       : { kind: 'walk', plan: task.plan };
   for (const plan of hostTaskKinds) {
     if (!isTaskRequested(snapshot.host, plan)) continue;
-    const judgement = assessTask(snapshot, plan);
-    if (judgement.kind === 'go') return { kind: 'walk', plan };
-    if (judgement.kind === 'refused') return { ...judgement, kind: 'refuse', plan };
+    const assessment = assessTask(snapshot, plan);
+    if (assessment.kind === 'go') return { kind: 'walk', plan };
+    if (assessment.kind === 'refused') return { ...assessment, kind: 'refuse', plan };
   }
   return { kind: 'settled' };
 }
@@ -67,8 +67,8 @@ export function assessTask(snapshot: HostSnapshot, plan: HostTaskKind): TaskAsse
   return plan === 'inspect' ? assessInspection(snapshot) : assessReboot(snapshot);
 }
 
-export const describeDuplicateHost = (rival: string): string =>
-  `spec.serverNumber: Host ${rival} is for the same server. Delete one of them.`;
+export const describeDuplicateHost = (otherHost: string): string =>
+  `spec.serverNumber: Host ${otherHost} is for the same server. Delete one of them.`;
 
 /** An inspection interrupts everything that runs on the server. */
 function assessInspection({ host, holder }: HostSnapshot): TaskAssessment {

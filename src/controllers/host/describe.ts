@@ -124,9 +124,9 @@ function describeRunningTasks(snapshot: HostSnapshot): ConditionState[] {
     ];
   return hostTaskKinds.flatMap((plan) => {
     if (!isTaskRequested(host, plan)) return [];
-    const judgement = assessTask(snapshot, plan);
-    return judgement.kind === 'waits'
-      ? [conditionFalse(taskConditionTypes[plan], judgement.reason, judgement.message)]
+    const assessment = assessTask(snapshot, plan);
+    return assessment.kind === 'waits'
+      ? [conditionFalse(taskConditionTypes[plan], assessment.reason, assessment.message)]
       : [];
   });
 }

@@ -29,11 +29,11 @@ const well = disk('A', { health: 'Passed', healthMessage: '' });
 const failing = disk('A', { health: 'Failing', healthMessage: 'it can only be read' });
 
 test('H7: a failing disk is reported once, on new and on known hardware', () => {
-  const words = 'Warning DiskFailing: EXAMPLE A says that it is failing (it can only be read). Have it replaced.';
-  expect(said(statusWith(well, disk('B')), statusWith(failing, disk('B')))).toEqual([words]);
+  const text = 'Warning DiskFailing: EXAMPLE A says that it is failing (it can only be read). Have it replaced.';
+  expect(said(statusWith(well, disk('B')), statusWith(failing, disk('B')))).toEqual([text]);
   expect(said({ ...statusWith(), hardware: undefined }, statusWith(failing))).toEqual([
     expect.stringMatching(/^Normal HardwareFound: /),
-    words,
+    text,
   ]);
   expect(said(statusWith(failing), statusWith(failing))).toEqual([]);
   expect(said(statusWith(failing), statusWith(well))).toEqual([]);

@@ -24,9 +24,9 @@ const failing = (code: TrueNasErrorCode, failures = 3): AdvanceResult => ({
 const parked = (reason: string): AdvanceResult => ({ kind: 'failed', progress, seconds: 600, reason, message: '' });
 const waiting: AdvanceResult = { kind: 'waiting', progress, seconds: 2, message: '', overdue: false };
 
-function machine(word: string | undefined, platform = 'truenas'): Machine {
+function machine(item: string | undefined, platform = 'truenas'): Machine {
   const { metadata, spec, ...rest } = aMachine();
-  const notes = word === undefined ? {} : { [annotations.failureDomainLost]: word };
+  const notes = item === undefined ? {} : { [annotations.failureDomainLost]: item };
   return { ...rest, metadata: { ...metadata, annotations: notes }, spec: { ...spec, platform } };
 }
 
@@ -37,14 +37,14 @@ describe('a Machine whose failure domain is marked as lost', () => {
     ['is no longer configured', new TrueNasError('TRUENAS_SYSTEM_UNKNOWN')],
   ])('is released if that %s, and only with the mark', (_, stop) => {
     expect(mayAbandonMachine(services, machine('true'), stop)).toBe(true);
-    for (const word of [undefined, '', 'false', 'yes'])
-      expect(mayAbandonMachine(services, machine(word), stop)).toBe(false);
+    for (const item of [undefined, '', 'false', 'yes'])
+      expect(mayAbandonMachine(services, machine(item), stop)).toBe(false);
     expect(mayAbandonMachine(services, machine('true', 'hetznerRobot'), stop), 'of a bare server').toBe(false);
   });
 
   it.each(['truenas', 'hetznerRobot'])('is released if its failure domain is no longer known: %s', (platform) => {
     const stop = new ProviderError('PROVIDER_CONFIG_MISSING');
-    expect([true, false].map((word) => mayAbandonMachine(services, machine(String(word), platform), stop))).toEqual([
+    expect([true, false].map((item) => mayAbandonMachine(services, machine(String(item), platform), stop))).toEqual([
       true,
       false,
     ]);

@@ -10,13 +10,13 @@ import type { Services } from '../shared/services.ts';
 import { withReleaseApproval } from './approved-release.ts';
 
 /** The result of the only release step of a platform, with the approval `word`, and its Events. */
-async function release(outcome: StepOutcome, word?: string, unproven = ['ServerUnknown', 'HostLost']) {
+async function release(outcome: StepOutcome, item?: string, unproven = ['ServerUnknown', 'HostLost']) {
   const events: string[] = [];
   const services = {
     events: { record: (_: unknown, __: unknown, reason: string, message: string) => events.push(reason, message) },
   } as unknown as Services;
   const { metadata, ...rest } = aMachine();
-  const notes = word === undefined ? {} : { [annotations.approve]: word };
+  const notes = item === undefined ? {} : { [annotations.approve]: item };
   const machine = { ...rest, metadata: { ...metadata, annotations: notes } };
   const platform = {
     release: [{ name: 'claim-checked', run: async () => outcome }],

@@ -27,8 +27,8 @@ function withStepApproval<C extends TalosStepContext>(
     if (outcome.kind !== 'fail' || !unproven.includes(outcome.reason)) return outcome;
     const { reason, message } = outcome;
     if (!approvalsOf(machine).approved.includes(reason)) return fail(reason, `${message} ${approvalHint(reason)}`);
-    const words = `${reason}: it is released as approved, and nothing more is done to what it had. ${message}`;
-    events.record(machine, 'Warning', 'ReleasedAsApproved', words);
+    const text = `${reason}: it is released as approved, and nothing more is done to what it had. ${message}`;
+    events.record(machine, 'Warning', 'ReleasedAsApproved', text);
     return done({ approved: reason });
   };
   return { ...step, run };

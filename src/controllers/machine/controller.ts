@@ -159,16 +159,16 @@ function remediationActionsOf(
   environment: StepEnvironment,
   context: MachineReconcileContext,
 ): RemediationActions {
-  const { repair: mending } = environment.platform;
-  const look = (progress: Progress) => tryObserve(services, machine, environment, progress, context);
+  const { repair: capability } = environment.platform;
+  const read = (progress: Progress) => tryObserve(services, machine, environment, progress, context);
   const rest = (fingerprint: string) => context.monitor.add(machine, fingerprint);
-  if (!mending) return { signal: context.signal, observe: look, finish: rest };
+  if (!capability) return { signal: context.signal, observe: read, finish: rest };
   const repair = async (reasons: readonly string[]): Promise<AdvanceResult> =>
-    await runSteps(services, machine, environment, 'repair', context, mending.steps, (facts) => ({
+    await runSteps(services, machine, environment, 'repair', context, capability.steps, (facts) => ({
       ...environment.context(facts),
       reasons,
     }));
-  return { signal: context.signal, observe: look, finish: rest, repair };
+  return { signal: context.signal, observe: read, finish: rest, repair };
 }
 
 async function finishRelease(
@@ -256,13 +256,13 @@ async function saveProgress(
     progress.plan === 'repair' && progress.finishedAt ? asProvisioned(progress, services.clock.now()) : progress;
   const before = machine.status?.progress;
   const isNew = !progress.finishedAt && (before?.step !== progress.step || before.plan !== progress.plan);
-  const begun = {
+  const started = {
     phase: planPhases[progress.plan],
     message: `${progress.step}: step ${steps.indexOf(progress.step) + 1} of ${steps.length}.`,
   };
   const status: MachineStatus = {
     ...(machine.status ?? { observedGeneration: 0, phase: '', conditions: [] }),
-    ...(isNew ? begun : {}),
+    ...(isNew ? started : {}),
     progress: { ...record, facts: { ...record.facts } },
   };
   const written = await patchStatus(services.kube, Machine, machine, status, context.signal, { locked: true });
@@ -372,7 +372,7 @@ async function reportBlocked(
   // The record is unchanged, because no step has run.
   const { progress: saved } = machine.status ?? {};
   const { progress: _, ...rest } = status;
-  const told = saved ? { ...rest, progress: saved } : rest;
-  await patchStatusIfExists(services.kube, Machine, machine, told, context.signal, { locked: true });
+  const reported = saved ? { ...rest, progress: saved } : rest;
+  await patchStatusIfExists(services.kube, Machine, machine, reported, context.signal, { locked: true });
   return { requeueAfterSeconds: verdict.seconds };
 }

@@ -135,8 +135,8 @@ const releaseReason = (verdict: AdvanceResult): ConditionReason =>
 
 /** What the current step does or waits for, as a sentence that begins with the step name. */
 export function describeMachineProgress(verdict: AdvanceResult): string {
-  const words = describeStepProgress(verdict) ?? 'All steps are done.';
-  return verdict.kind === 'error' ? `${words} Tried ${formatTimes(verdict.progress.failures)}.` : words;
+  const text = describeStepProgress(verdict) ?? 'All steps are done.';
+  return verdict.kind === 'error' ? `${text} Tried ${formatTimes(verdict.progress.failures)}.` : text;
 }
 
 const formatTimes = (count: number): string => (count === 1 ? 'once' : `${count} times`);

@@ -30,10 +30,10 @@ export function recordPhaseChange(
 export function recordRepairs(
   { events }: Pick<Services, 'events'>,
   machine: Machine,
-  mended: RemediationResult['repaired'],
+  repaired: RemediationResult['repaired'],
   log: Log,
 ): void {
-  for (const { reason, message, isMinor, repair } of mended) {
+  for (const { reason, message, isMinor, repair } of repaired) {
     if (isMinor || repair?.mode !== 'automatic') continue;
     events.record(machine, 'Warning', reason, message);
     log.warn({ reason, why: message }, 'something is amiss, and is put right');

@@ -12,20 +12,20 @@ import { MachineMonitor } from './machine-monitor.ts';
 const clock = new ManualClock();
 /** The fingerprint of each machine, and the failure domain of each observation. */
 let seen: Map<string, string>;
-let looks: (string | undefined)[];
+let reads: (string | undefined)[];
 let stored: Map<string, Machine>;
 /** The facts that the last observation got. */
 let knownBy: Facts[];
 let problem: Error | undefined;
 let config: ReturnType<typeof aProviderConfig> | undefined;
-let woken: string[];
+let awoken: string[];
 let monitor: MachineMonitor;
 let stop = (): void => {};
 /** The listeners of the location. */
 let ears: Set<() => void>;
 
 const glance = async ({ machines, failureDomain }: ObserveAllContext): Promise<string[]> => {
-  looks.push(failureDomain);
+  reads.push(failureDomain);
   knownBy = machines.map(({ facts }) => facts);
   if (problem) throw problem;
   return machines.map(({ owner }) => seen.get(owner.machine) ?? 'gone');
@@ -50,26 +50,26 @@ function keep(slot: number, failureDomain?: string): void {
 
 beforeEach(() => {
   stop();
-  [seen, looks, problem, config, woken] = [new Map(), [], undefined, aProviderConfig(), []];
+  [seen, reads, problem, config, awoken] = [new Map(), [], undefined, aProviderConfig(), []];
   [ears, stored, knownBy] = [new Set(), new Map(), []];
   const machines = { get: ({ name }: { name: string }) => stored.get(name) };
   const locations = {
     ...{ clock, provider: 'talos', installation: 'here', namespace: 'openmcp-system', connections: {} },
-    log: { error: (fields: object) => woken.push(JSON.stringify(fields)) },
+    log: { error: (fields: object) => awoken.push(JSON.stringify(fields)) },
     platforms: [{ ...truenas, monitor: { observeAll: glance, listen } }],
     stores: { providerConfigs: { get: () => config }, secrets: { get: () => ({ data: {} }) }, machines },
   } as unknown as Services;
   monitor = new MachineMonitor(locations);
-  stop = monitor.source.subscribe(({ name }) => void woken.push(name));
+  stop = monitor.source.subscribe(({ name }) => void awoken.push(name));
 });
 
 describe('idle machines', () => {
   it('are observed together in less than a minute, and not woken while nothing changes', async () => {
     for (const slot of [0, 1, 2]) keep(slot);
     await clock.advance(39_000);
-    expect(looks).toEqual([]);
+    expect(reads).toEqual([]);
     await clock.advance(81_000);
-    expect([looks, woken]).toEqual([[undefined, undefined, undefined], []]);
+    expect([reads, awoken]).toEqual([[undefined, undefined, undefined], []]);
   });
 
   it('are observed with the facts in the store, of which no copies are kept', async () => {
@@ -87,7 +87,7 @@ describe('idle machines', () => {
     for (const slot of [0, 1, 2]) keep(slot);
     seen.set(nameOf(1), 'off');
     await clock.advance(120_000);
-    expect(woken).toEqual([nameOf(1)]);
+    expect(awoken).toEqual([nameOf(1)]);
   });
 
   it('are not woken while they are reconciled anyway', async () => {
@@ -95,7 +95,7 @@ describe('idle machines', () => {
     monitor.release(nameOf(0));
     seen.set(nameOf(0), 'off');
     await clock.advance(120_000);
-    expect([looks, woken]).toEqual([[], []]);
+    expect([reads, awoken]).toEqual([[], []]);
   });
 
   it('are all woken if their location cannot be observed, and no others', async () => {
@@ -103,14 +103,14 @@ describe('idle machines', () => {
     keep(1);
     problem = new TrueNasError('TRUENAS_UNREACHABLE', 'It is away.');
     await clock.advance(40_000);
-    expect(woken).toEqual([nameOf(0), nameOf(1)]);
+    expect(awoken).toEqual([nameOf(0), nameOf(1)]);
   });
 
   it('are all woken if their ProviderConfig is gone', async () => {
     keep(0);
     config = undefined;
     await clock.advance(40_000);
-    expect([looks, woken]).toEqual([[], [nameOf(0)]]);
+    expect([reads, awoken]).toEqual([[], [nameOf(0)]]);
   });
 
   it('are observed by failure domain, and one from before its failure domains had names on its own', async () => {
@@ -127,26 +127,26 @@ describe('idle machines', () => {
     config = aProviderConfig(spec);
     for (const [slot, failureDomain] of ['east', 'west', 'east', undefined].entries()) keep(slot, failureDomain);
     await clock.advance(40_000);
-    expect([looks.sort(), woken]).toEqual([['east', 'west'], [nameOf(3)]]);
+    expect([reads.sort(), awoken]).toEqual([['east', 'west'], [nameOf(3)]]);
   });
 
   it('are still woken after an internal error, which is logged', async () => {
     keep(0);
     problem = new TypeError('a fault');
     await clock.advance(40_000);
-    expect(woken).toEqual(['{"err":{}}']);
-    [problem, woken] = [undefined, []];
+    expect(awoken).toEqual(['{"err":{}}']);
+    [problem, awoken] = [undefined, []];
     seen.set(nameOf(0), 'off');
     await clock.advance(40_000);
-    expect(woken).toEqual([nameOf(0)]);
+    expect(awoken).toEqual([nameOf(0)]);
   });
 
   it('are not woken, and nothing is logged, if the connections end an observation', async () => {
     keep(0);
     problem = new DOMException('stopped', 'AbortError');
     await clock.advance(40_000);
-    expect(looks).toHaveLength(1);
-    expect(woken).toEqual([]);
+    expect(reads).toHaveLength(1);
+    expect(awoken).toEqual([]);
   });
 
   it('are not woken after the subscription has ended', async () => {
@@ -154,7 +154,7 @@ describe('idle machines', () => {
     stop();
     seen.set(nameOf(0), 'off');
     await clock.advance(120_000);
-    expect([looks, woken]).toEqual([[], []]);
+    expect([reads, awoken]).toEqual([[], []]);
   });
 
   it('are observed as soon as their location reports a change', async () => {
@@ -164,7 +164,7 @@ describe('idle machines', () => {
     seen.set(nameOf(1), 'off');
     for (const ear of ears) ear();
     await clock.settle();
-    expect(woken).toEqual([nameOf(1)]);
+    expect(awoken).toEqual([nameOf(1)]);
     stop();
     expect(ears.size).toBe(0);
   });
@@ -172,11 +172,11 @@ describe('idle machines', () => {
   it('are also observed for a change before the first observation', async () => {
     keep(0);
     await clock.settle();
-    expect([ears.size, looks]).toEqual([1, []]);
+    expect([ears.size, reads]).toEqual([1, []]);
     seen.set(nameOf(0), 'off');
     for (const ear of ears) ear();
     await clock.settle();
-    expect(woken).toEqual([nameOf(0)]);
+    expect(awoken).toEqual([nameOf(0)]);
   });
 
   it('have no listener once none is left', async () => {

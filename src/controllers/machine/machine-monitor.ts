@@ -110,14 +110,14 @@ export class MachineMonitor {
   /** Runs while a queue is subscribed and the location has idle Machines. */
   async #watch(at: string, turn: MonitorRun): Promise<void> {
     const { listened, signal } = turn;
-    const look = () => this.#observe(at, turn);
+    const read = () => this.#observe(at, turn);
     // A change before the first observation also triggers one.
-    this.#listen(at, () => void look());
+    this.#listen(at, () => void read());
     // The observations are spread over the interval: all answers at once would cause garbage collection peaks.
     await this.#pause(observeAllSeconds * (1 - ((this.#count++ * goldenSection) % 1)), signal);
     while (!signal.aborted && this.#watched.has(at)) {
-      await look();
-      if (!signal.aborted) this.#listen(at, () => void look());
+      await read();
+      if (!signal.aborted) this.#listen(at, () => void read());
       await this.#pause(observeAllSeconds, signal);
     }
     // Synchronous with the end of the loop, so that a Machine added later starts a new one.
@@ -134,10 +134,10 @@ export class MachineMonitor {
    * Subscribes anew each time, because the configuration may have changed. Without `observe` or without idle Machines it
    * only unsubscribes.
    */
-  #listen(at: string, look: (() => void) | undefined): void {
+  #listen(at: string, read: (() => void) | undefined): void {
     const former = this.#listeners.get(at);
     const [one] = this.#watched.get(at)?.values() ?? [];
-    const stop = one && look && this.#loop.listen(one, look);
+    const stop = one && read && this.#loop.listen(one, read);
     if (stop) this.#listeners.set(at, stop);
     else this.#listeners.delete(at);
     // After the new subscription, so that no change is missed in between.

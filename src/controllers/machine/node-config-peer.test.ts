@@ -95,8 +95,8 @@ describeWithTalosctl(() => {
       const binary = talosctlFor(document.form);
       return binary === undefined ? [] : [{ document, judgement: { binary, ...document } }];
     });
-    const said = await validateAllWithTalosctl(asked.map(({ judgement }) => judgement));
-    const answers = new Map(asked.map(({ document }, i) => [document, said[i] ?? '']));
+    const message = await validateAllWithTalosctl(asked.map(({ judgement: assessment }) => assessment));
+    const answers = new Map(asked.map(({ document }, i) => [document, message[i] ?? '']));
     return documents.map((document) => answers.get(document) ?? '');
   }
 

@@ -43,12 +43,12 @@ describe('for a Ready node', () => {
     status: object = { endpoints: [{ name: endpointNames.external, url: 'https://x' }] },
   ) => {
     const find = () => (node instanceof Error ? Promise.reject(node) : Promise.resolve(node));
-    const silent = () => Promise.reject(new ProviderError('TALOS_UNREACHABLE', '192.168.10.21 (ECONNREFUSED).'));
+    const unresponsive = () => Promise.reject(new ProviderError('TALOS_UNREACHABLE', '192.168.10.21 (ECONNREFUSED).'));
     const services = {
       stores: { clusters: { get: () => ({ metadata: machine.spec.clusterRef, status }) } },
       targets: {
         client: () => Promise.resolve({ find }),
-        talos: () => ({ etcdStatus: silent, close: () => Promise.resolve() }),
+        talos: () => ({ etcdStatus: unresponsive, close: () => Promise.resolve() }),
       },
     } as unknown as Services;
     return nodeMembershipOf(services, machine, { address: '192.168.10.21' }, AbortSignal.timeout(5000)).whyNotObserved(
@@ -76,8 +76,8 @@ describe('for a Ready node', () => {
       } as never),
       /does not say whether it knows of this boot/,
     ],
-  ])('the cluster has %s', async (_, node, words) => {
-    expect(await why(node)).toMatch(words);
+  ])('the cluster has %s', async (_, node, text) => {
+    expect(await why(node)).toMatch(text);
   });
 
   it('its own etcd member and API server must be observed on a control plane', async () => {

@@ -6,7 +6,7 @@ import type { NodeMembership } from './node-membership.ts';
 import { observeMachine } from './observe-machine.ts';
 import type { StepEnvironment } from './step-environment.ts';
 
-const silent = new ProviderError('TALOS_UNREACHABLE');
+const unresponsive = new ProviderError('TALOS_UNREACHABLE');
 const running = { stage: 'running', ready: true, unmetConditions: [] };
 /** The status that the node reports; undefined while it does not answer. */
 let status: object | undefined;
@@ -19,12 +19,12 @@ const context = {
   openTalos: () => ({
     machineStatus: () => {
       asked += 1;
-      return status ? Promise.resolve(status) : Promise.reject(silent);
+      return status ? Promise.resolve(status) : Promise.reject(unresponsive);
     },
     close: () => Promise.resolve(),
   }),
 } as unknown as TalosStepContext;
-const look = (seen: Observation, isReady = false, known: Partial<NodeMembership> = {}) =>
+const read = (seen: Observation, isReady = false, known: Partial<NodeMembership> = {}) =>
   observeMachine({ platform: { observe: () => Promise.resolve(seen) } } as unknown as StepEnvironment, context, {
     isReady: () => Promise.resolve(isReady),
     isKnown: () => true,
@@ -40,7 +40,7 @@ const suspended = { reason: 'Suspended', message: 'It is suspended.' };
 it.each<[Observation, object]>([
   [
     { exists: true, runs: true, drift: [] },
-    { drift: [], notJoined: silent.message },
+    { drift: [], notJoined: unresponsive.message },
   ],
   [
     { exists: true, runs: false, drift: [off, renamed] },
@@ -48,14 +48,14 @@ it.each<[Observation, object]>([
   ],
   [
     { exists: true, drift: [suspended] },
-    { drift: [suspended], notJoined: silent.message },
+    { drift: [suspended], notJoined: unresponsive.message },
   ],
   [
     { exists: false, drift: [renamed] },
     { isGone: true, drift: [renamed], notJoined: 'It is gone.' },
   ],
-])('%j includes all drift of the platform', async (seen, told) => {
-  expect(await look(seen)).toEqual(told);
+])('%j includes all drift of the platform', async (seen, reported) => {
+  expect(await read(seen)).toEqual(reported);
 });
 
 it.each<[string, Observation, object]>([
@@ -79,13 +79,13 @@ it.each<[string, Observation, object]>([
     { exists: true, runs: false, drift: [off], fingerprint: 'abc' },
     { drift: [off], notJoined: 'The machine is powered off.' },
   ],
-])('a Ready node is not asked itself, and %s', async (_, seen, told) => {
-  expect(await look(seen, true)).toEqual(told);
+])('a Ready node is not asked itself, and %s', async (_, seen, reported) => {
+  expect(await read(seen, true)).toEqual(reported);
   expect(asked).toBe(0);
 });
 
 it('is not idle while its cluster does not report it as Ready', async () => {
-  expect(await look({ exists: true, runs: true, drift: [], fingerprint: 'abc' })).not.toHaveProperty('restsBy');
+  expect(await read({ exists: true, runs: true, drift: [], fingerprint: 'abc' })).not.toHaveProperty('restsBy');
 });
 
 describe('for a machine that was restarted since the last observation of its node', () => {
@@ -93,13 +93,13 @@ describe('for a machine that was restarted since the last observation of its nod
   const other: Partial<NodeMembership> = { isKnown: (run) => run === '4001' };
 
   it('the Ready condition in the cluster is not sufficient: the node may be booting', async () => {
-    expect(await look(seen, true, other)).toEqual({ drift: [], notJoined: silent.message });
+    expect(await read(seen, true, other)).toEqual({ drift: [], notJoined: unresponsive.message });
   });
 
   it('the status of the node alone is not sufficient', async () => {
     status = running;
     const whyNotSeen = () => Promise.resolve('The node runs, but has not told its cluster of this boot yet.');
-    expect(await look(seen, true, { ...other, whyNotObserved: whyNotSeen })).toEqual({
+    expect(await read(seen, true, { ...other, whyNotObserved: whyNotSeen })).toEqual({
       drift: [],
       notJoined: 'The node runs, but has not told its cluster of this boot yet.',
     });
@@ -107,7 +107,7 @@ describe('for a machine that was restarted since the last observation of its nod
 
   it('both together are sufficient and recorded', async () => {
     status = running;
-    expect(await look(seen, true, other)).toEqual({ drift: [], facts: { run: '4002' }, unchangedFingerprint: 'abc' });
+    expect(await read(seen, true, other)).toEqual({ drift: [], facts: { run: '4002' }, unchangedFingerprint: 'abc' });
   });
 });
 
@@ -115,7 +115,7 @@ it('the status of the node is sufficient for a known member whose cluster does n
   status = running;
   const whyNotSeen = () => Promise.reject(new Error('nothing is to be seen anew'));
   expect(
-    await look({ exists: true, runs: true, drift: [], fingerprint: 'abc' }, false, { whyNotObserved: whyNotSeen }),
+    await read({ exists: true, runs: true, drift: [], fingerprint: 'abc' }, false, { whyNotObserved: whyNotSeen }),
   ).toEqual({
     drift: [],
     facts: {},

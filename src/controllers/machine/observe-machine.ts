@@ -40,8 +40,8 @@ export async function observeMachine(
   const isKnown = member.isKnown(run);
   const notJoined = isReady && isKnown ? undefined : await notJoinedReason(context, isKnown ? undefined : member);
   if (notJoined !== undefined) return { drift, notJoined };
-  const rests = isReady && fingerprint !== undefined && drift.length === 0;
-  return { drift, facts: member.record(run), ...(rests ? { unchangedFingerprint: fingerprint } : {}) };
+  const isUnchanged = isReady && fingerprint !== undefined && drift.length === 0;
+  return { drift, facts: member.record(run), ...(isUnchanged ? { unchangedFingerprint: fingerprint } : {}) };
 }
 
 /**

@@ -41,15 +41,15 @@ interface Told {
   readonly mend?: string;
 }
 
-async function release(told: Told) {
-  const { states = ['well', 'well', 'well'], unlisted = [], bootstrapped = true, joined = true } = told;
-  const recorded = told.secret === 'of another cluster' ? { talosCa: 'f'.repeat(64) } : undefined;
+async function release(reported: Told) {
+  const { states = ['well', 'well', 'well'], unlisted = [], bootstrapped = true, joined = true } = reported;
+  const recorded = reported.secret === 'of another cluster' ? { talosCa: 'f'.repeat(64) } : undefined;
   const providerStatus = recorded && { [clusterRecordKey]: recorded };
   const known: Cluster = {
     ...aCluster(),
     ...(providerStatus && { status: { observedGeneration: 1, phase: '', providerStatus } }),
   };
-  const cluster = 'cluster' in told ? told.cluster : known;
+  const cluster = 'cluster' in reported ? reported.cluster : known;
   const [calls, events]: [string[], string[]] = [[], []];
   const present = controlPlanes.filter((_, slot) => states[slot] !== 'none');
   const members = present
@@ -74,7 +74,7 @@ async function release(told: Told) {
   const data = { [secretsBundleKey]: Buffer.from(formatSecretsBundle(bundle).reveal()).toString('base64') };
   const notes = {
     ...clusterIdentityAnnotations(going.spec.clusterRef),
-    ...(told.called ? { [annotations.bootstrapMachine]: going.metadata.name } : {}),
+    ...(reported.called ? { [annotations.bootstrapMachine]: going.metadata.name } : {}),
     ...(bootstrapped ? { [annotations.bootstrappedAt]: '2026-11-21T09:00:00Z' } : {}),
   };
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x', annotations: notes }, data };
@@ -82,7 +82,7 @@ async function release(told: Told) {
     ...anInstance,
     kube: {
       find: async ({ kind }: { kind: string }) =>
-        kind !== 'Secret' ? cluster : told.secret === 'missing' ? undefined : secret,
+        kind !== 'Secret' ? cluster : reported.secret === 'missing' ? undefined : secret,
     },
     events: { record: (_: unknown, __: unknown, reason: string) => events.push(reason) },
     stores: {
@@ -90,10 +90,13 @@ async function release(told: Told) {
       machines: { by: () => present },
     },
   } as unknown as Services;
-  const { ran = joined } = told;
+  const { ran = joined } = reported;
   const machine: Machine = {
     ...going,
-    metadata: { ...going.metadata, ...(told.mend ? { annotations: { [annotations.approve]: told.mend } } : {}) },
+    metadata: {
+      ...going.metadata,
+      ...(reported.mend ? { annotations: { [annotations.approve]: reported.mend } } : {}),
+    },
     status: {
       ...(going.status ?? { observedGeneration: 1, phase: '', conditions: [] }),
       conditions: [aCondition('Joined', joined ? 'True' : ran ? 'False' : 'Unknown')],
@@ -115,8 +118,8 @@ describe('the release of a single control plane', () => {
     ['removes it through another one if it does not answer', { states: ['silent', 'well', 'well'] }, ['1 removes a0']],
     ['lets a learner leave, whatever the state of the others', { states: ['learner', 'well', 'silent'] }, ['0 leaves']],
     ['also works with one other control plane', { states: ['well', 'well', 'none'] }, ['0 leaves']],
-  ])('%s', async (_, told, calls) => {
-    const done = await release(told);
+  ])('%s', async (_, reported, calls) => {
+    const done = await release(reported);
     expect(done.calls).toEqual(calls);
     expect(done.outcome, 'looks again').toMatchObject({ kind: 'wait', seconds: 1 });
   });
@@ -126,8 +129,8 @@ describe('the release of a single control plane', () => {
     ['etcd was never bootstrapped', { bootstrapped: false, joined: false, ran: true }],
     ['it never ran and no node answers', { states: ['silent', 'silent', 'silent'], joined: false }],
     ['its Cluster is gone', { cluster: undefined }],
-  ])('continues at once if %s', async (_, told) => {
-    expect(await release(told)).toMatchObject({ outcome: { kind: 'done' }, calls: [], events: [] });
+  ])('continues at once if %s', async (_, reported) => {
+    expect(await release(reported)).toMatchObject({ outcome: { kind: 'done' }, calls: [], events: [] });
   });
 
   it.each<[string, Told, string, string]>([
@@ -174,12 +177,12 @@ describe('the release of a single control plane', () => {
       'fail',
       'LastControlPlane',
     ],
-  ])('waits if %s, until the user approves', async (_, told, kind, reason) => {
-    const waits = await release(told);
+  ])('waits if %s, until the user approves', async (_, reported, kind, reason) => {
+    const waits = await release(reported);
     expect(waits).toMatchObject({ outcome: { kind, reason }, calls: [] });
     expect(waits.outcome).toMatchObject({ message: expect.stringContaining(`${annotations.approve}: ${reason}`) });
-    expect((await release({ ...told, mend: 'Other' })).outcome.kind, 'another word').toBe(kind);
-    expect(await release({ ...told, mend: reason })).toMatchObject({
+    expect((await release({ ...reported, mend: 'Other' })).outcome.kind, 'another word').toBe(kind);
+    expect(await release({ ...reported, mend: reason })).toMatchObject({
       ...{ outcome: { kind: 'done' }, calls: [], events: ['TakenDownAsAgreed'] },
     });
   });

@@ -49,7 +49,7 @@ interface EtcdPeer {
 /**
  * Before: the machine may run and be a member of etcd. After: none of its members counts for the quorum. Done when etcd
  * does not list it. The node leaves by itself; if it does not answer, another control plane removes its member. The
- * step never breaks the quorum and never removes the last member, unless a user approves with the annotation `mend:
+ * step never breaks the quorum and never removes the last member, unless a user approves with the annotation `approve:
  * <reason of the wait>`.
  */
 const leaveEtcdStep = (services: Services, machine: Machine): Step<TalosStepContext> => ({
@@ -97,8 +97,8 @@ async function leaveRemainingCluster(
     return waitWithReason(reason, 60, `${message} ${approvalHint(reason)}`);
   }
   // This is recorded before the bootstrap of etcd. Without the record, etcd holds no data.
-  const begun = state.kind === 'usable' && (state.secrets.bootstrappedAt ?? state.secrets.bootstrapMachine);
-  if (!begun) return done();
+  const started = state.kind === 'usable' && (state.secrets.bootstrappedAt ?? state.secrets.bootstrapMachine);
+  if (!started) return done();
   return await withEtcdPeers(services, machine, context, (answers) => removeMember(machine, answers, context));
 }
 

@@ -23,14 +23,14 @@ const heldBy = (slot: number) => ({
 });
 
 const anyone = () => undefined;
-const seated = (
+const assigned = (
   hosts: readonly Host[],
   machines: readonly Machine[] = [],
   refuses: (view: HostView) => string | undefined = anyone,
 ) => assignHosts({ slots, machines, hosts, whyUnsuitable: refuses });
 
 it('assigns a Host to each machine, by name', () => {
-  const assignments = seated([host('c', 3), host('b', 2), host('a', 1)]);
+  const assignments = assigned([host('c', 3), host('b', 2), host('a', 1)]);
   expect(assignments.map((assignment) => [assignment.host?.name, assignment.isHeld])).toEqual([
     ['a', false],
     ['b', false],
@@ -38,7 +38,7 @@ it('assigns a Host to each machine, by name', () => {
 });
 
 it('keeps the Host and the name of an existing machine', () => {
-  const [first, second] = seated([host('a', 1), host('b', 2, heldBy(0))], [machine(0)]);
+  const [first, second] = assigned([host('a', 1), host('b', 2, heldBy(0))], [machine(0)]);
   expect(first).toMatchObject({ host: { name: 'b' }, isHeld: true, slot: { name: 'other-cp-0' } });
   expect(second).toMatchObject({ host: { name: 'a' }, isHeld: false, machine: undefined });
 });
@@ -46,7 +46,7 @@ it('keeps the Host and the name of an existing machine', () => {
 it('counts the rejection reasons if there is no Host', () => {
   const hosts = [host('a', 1), host('b', 2, { spec: { maintenance: true } }), host('c', 3), host('d', 3)];
   const refuses = ({ name }: HostView) => (name === 'c' ? 'without the label disk=nvme' : undefined);
-  const [, second] = seated(hosts, [], refuses);
+  const [, second] = assigned(hosts, [], refuses);
   expect(second?.host).toBeUndefined();
   expect(Object.fromEntries(second?.rejected ?? [])).toEqual({
     'in maintenance': 1,
@@ -59,7 +59,7 @@ it('counts the rejection reasons if there is no Host', () => {
 it('gives the reason for each unassigned Host, without claimed ones', () => {
   const hosts = [host('a', 1), host('b', 2), host('c', 3), host('d', 4), host('e', 5, heldBy(7))];
   const refuses = ({ name }: HostView) => (name === 'd' ? 'not for the role controlplane' : undefined);
-  const unassigned = unassignedHosts(seated(hosts, [], refuses), { hosts, whyUnsuitable: refuses });
+  const unassigned = unassignedHosts(assigned(hosts, [], refuses), { hosts, whyUnsuitable: refuses });
   expect(unassigned.map((unassigned) => [unassigned.host.metadata.name, unassigned.reason])).toEqual([
     ['c', 'free and not needed'],
     ['d', 'not for the role controlplane'],

@@ -39,15 +39,15 @@ export async function planAddresses(
   );
   const free = section.addressing.pool === 'main' ? freeAddresses(given) : undefined;
   const next = async (): Promise<string | undefined> => (await free?.next())?.value;
-  const told = machines.find((machine) => machine.spec.endpoint !== undefined)?.spec;
-  const claims = told === undefined && needsVirtualAddress(spec, section.addressing);
-  const virtualAddress = claims ? await next() : told?.virtualAddress;
+  const existing = machines.find((machine) => machine.spec.endpoint !== undefined)?.spec;
+  const claims = existing === undefined && needsVirtualAddress(spec, section.addressing);
+  const virtualAddress = claims ? await next() : existing?.virtualAddress;
   for (const { slot } of assignments) {
     const address = known.get(slot.name) ?? (await next());
     if (address !== undefined) known.set(slot.name, address);
   }
   const url = virtualAddress === undefined ? undefined : `https://${virtualAddress}:6443`;
-  const endpoint = told?.endpoint ?? (fixedEndpoint ? `https://${fixedEndpoint.at}` : url);
+  const endpoint = existing?.endpoint ?? (fixedEndpoint ? `https://${fixedEndpoint.at}` : url);
   return { endpoint, virtualAddress, machines: known };
 }
 

@@ -71,11 +71,11 @@ export async function planCluster(material: ClusterPlanInput): Promise<ClusterPl
   const addresses = await planAddresses(material, assignments);
   const machines: PlannedMachine[] = [];
   for (const assignment of assignments) {
-    const stuck =
+    const blocker =
       inventory && !assignment.host ? describeRejections(assignment.slot.size, assignment.rejected) : undefined;
-    if (stuck === undefined)
-      machines.push({ host: assignment, error: stuck, ...(await planMachine(material, assignment, addresses)) });
-    else machines.push({ host: assignment, error: stuck, lines: [], document: undefined });
+    if (blocker === undefined)
+      machines.push({ host: assignment, error: blocker, ...(await planMachine(material, assignment, addresses)) });
+    else machines.push({ host: assignment, error: blocker, lines: [], document: undefined });
   }
   const unassigned = inventory ? unassignedHosts(assignments, { hosts, whyUnsuitable }) : [];
   const left: UnassignedHosts[] = [];

@@ -74,11 +74,11 @@ async function assessConfig(
 ): Promise<ConfigAssessment> {
   const { environment, provider } = services;
   const misnamed = checkProfileName(environment, provider, config.metadata.name);
-  const looked =
+  const checked =
     misnamed.length > 0 ? { findings: misnamed } : await validateProviderConfig(services, config, context.signal);
-  if ('findings' in looked)
-    return { states: [conditionFalse('ConfigValid', 'InvalidConfig', formatDiagnostics(looked.findings))] };
-  const { state, check } = await checkPlatform(services, looked.chosen, context);
+  if ('findings' in checked)
+    return { states: [conditionFalse('ConfigValid', 'InvalidConfig', formatDiagnostics(checked.findings))] };
+  const { state, check } = await checkPlatform(services, checked.chosen, context);
   return { states: [conditionTrue('ConfigValid'), state], check };
 }
 
@@ -143,10 +143,10 @@ function clustersUsingProfile(services: Services, profile: string, isOurs = fals
 async function reportStatus(
   services: Services,
   config: ProviderConfig,
-  said: ConditionState[],
+  assessed: ConditionState[],
   context: ConfigReconcileContext,
 ): Promise<void> {
-  const all = [...said];
+  const all = [...assessed];
   for (const type of ['CredentialsValid', 'ProfilePublished'] as const) {
     if (all.some((state) => state.type === type)) continue;
     // A published profile stays published if it could not be checked this time.

@@ -46,10 +46,10 @@ describe('the drift to repair', () => {
 });
 
 it('an approved repair continues in maintenance, with a matching message', () => {
-  const begun: Drift = { ...off, repair: { ...off.repair!, isStarted: true } };
-  expect(reasonsToRepair([begun], desiredSpecs(undefined, 'true'))).toEqual(['PoweredOff']);
-  const told = withRepairMessages([begun], desiredSpecs(undefined, 'true')).map(({ message }) => message);
-  expect(told).toContain('It is off. As approved, it is started again.');
+  const started: Drift = { ...off, repair: { ...off.repair!, isStarted: true } };
+  expect(reasonsToRepair([started], desiredSpecs(undefined, 'true'))).toEqual(['PoweredOff']);
+  const reported = withRepairMessages([started], desiredSpecs(undefined, 'true')).map(({ message }) => message);
+  expect(reported).toContain('It is off. As approved, it is started again.');
 });
 
 describe('the messages of the drift', () => {
@@ -65,8 +65,8 @@ describe('the messages of the drift', () => {
     [desiredSpecs('CardMoved'), [moved], ['It moved. As approved, it is put back.']],
     [desiredSpecs(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is repaired/), 'It is off.']],
     [desiredSpecs(undefined, 'true'), [], []],
-  ])('for %j, %j', (said, drift, words) => {
-    expect(withRepairMessages(drift, said).map(({ message }) => message)).toEqual(words);
+  ])('for %j, %j', (said, drift, text) => {
+    expect(withRepairMessages(drift, said).map(({ message }) => message)).toEqual(text);
   });
 
   it('leave a machine in maintenance Ready with minor drift only', () => {

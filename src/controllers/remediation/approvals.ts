@@ -12,9 +12,9 @@ export interface MachineApprovals {
 }
 
 export function approvalsOf({ metadata }: Machine): MachineApprovals {
-  const words = metadata.annotations?.[annotations.approve]?.split(',') ?? [];
+  const reasons = metadata.annotations?.[annotations.approve]?.split(',') ?? [];
   return {
-    approved: words.map((word) => word.trim()).filter((word) => word !== ''),
+    approved: reasons.map((word) => word.trim()).filter((word) => word !== ''),
     maintenance: metadata.annotations?.[annotations.maintenance] === 'true',
   };
 }

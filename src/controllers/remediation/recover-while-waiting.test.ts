@@ -15,7 +15,7 @@ let machine: Machine;
 let controlPlanes: Machine[];
 let facts: Facts;
 let cuts: number;
-let silence: StepOutcome;
+let noResponse: StepOutcome;
 
 const minutes = (count: number) => clock.advance(count * 60_000);
 const platform = {
@@ -40,31 +40,31 @@ const provisioned = (): Condition => ({
 });
 
 /** One run of the step. Its facts are recorded as the engine does. */
-async function look(name = 'await-talos-api', lives = true): Promise<StepOutcome> {
-  const step = recoverWhileWaiting({ name, run: async () => silence }, machine, platform, () => controlPlanes);
+async function look(name = 'await-talos-api', runs = true): Promise<StepOutcome> {
+  const step = recoverWhileWaiting({ name, run: async () => noResponse }, machine, platform, () => controlPlanes);
   const outcome = await step.run({ facts, clock, log: noLog } as unknown as TalosStepContext);
-  if (lives && 'facts' in outcome) facts = { ...facts, ...outcome.facts };
+  if (runs && 'facts' in outcome) facts = { ...facts, ...outcome.facts };
   if (outcome.kind === 'back') begin();
   return outcome;
 }
 
 beforeEach(() => {
   clock = new ManualClock();
-  [machine, controlPlanes, facts, cuts, silence] = [aMachine(0), [], {}, 0, wait(3, 'It is silent.')];
+  [machine, controlPlanes, facts, cuts, noResponse] = [aMachine(0), [], {}, 0, wait(3, 'It is silent.')];
   begin();
 });
 
 describe('a control plane whose node never answers', () => {
   it('is power-cycled three times, every six minutes, and then reported with its console', async () => {
     await minutes(5.9);
-    expect(await look()).toEqual(silence);
+    expect(await look()).toEqual(noResponse);
     for (const times of [1, 2, 3]) {
       await minutes(6);
       expect(await look()).toMatchObject({ kind: 'wait', facts: { powerCycles: times } });
       expect(await look()).toMatchObject({ kind: 'back', to: 'powered-on' });
       expect(cuts).toBe(times);
-      const words = times === 1 ? 'once' : `${times} times`;
-      expect(await look()).toMatchObject({ message: expect.stringContaining(`power-cycled ${words} since`) });
+      const text = times === 1 ? 'once' : `${times} times`;
+      expect(await look()).toMatchObject({ message: expect.stringContaining(`power-cycled ${text} since`) });
     }
     await minutes(6);
     const end = { kind: 'wait', reason: 'NodeSilent', message: expect.stringMatching(/console shows is worth a look/) };
@@ -84,19 +84,19 @@ describe('a control plane whose node never answers', () => {
 
   it('is not power-cycled in maintenance, or while it waits for a user', async () => {
     await minutes(60);
-    silence = waitWithReason('NotAtReservedAddress', 3, 'It may be elsewhere.');
-    expect(await look()).toEqual(silence);
-    silence = wait(3, 'It is silent.');
+    noResponse = waitWithReason('NotAtReservedAddress', 3, 'It may be elsewhere.');
+    expect(await look()).toEqual(noResponse);
+    noResponse = wait(3, 'It is silent.');
     machine = { ...machine, metadata: { ...machine.metadata, annotations: { [annotations.maintenance]: 'true' } } };
-    expect(await look()).toEqual(silence);
+    expect(await look()).toEqual(noResponse);
     expect([cuts, facts]).toEqual([0, {}]);
   });
 
   it('is not power-cycled after its first answer, however long it takes', async () => {
     await minutes(60);
-    expect(await look('await-installation')).toEqual(silence);
-    silence = done();
-    expect(await look()).toEqual(silence);
+    expect(await look('await-installation')).toEqual(noResponse);
+    noResponse = done();
+    expect(await look()).toEqual(noResponse);
     expect([cuts, facts]).toEqual([0, {}]);
   });
 });
@@ -110,14 +110,14 @@ describe('a worker', () => {
   it('cannot answer before a control plane, and is not power-cycled until then', async () => {
     controlPlanes = [aMachine(0), aMachine(1, [{ ...provisioned(), status: 'False' }])];
     await minutes(60);
-    expect(await look()).toEqual(silence);
+    expect(await look()).toEqual(noResponse);
   });
 
   it('is power-cycled six minutes after that', async () => {
     await minutes(60);
     controlPlanes = [aMachine(0, [provisioned()])];
     await minutes(5);
-    expect(await look()).toEqual(silence);
+    expect(await look()).toEqual(noResponse);
     await minutes(1);
     await look();
     expect(await look()).toMatchObject({ kind: 'back' });

@@ -48,16 +48,16 @@ type WaitOutcome = Extract<StepOutcome, { kind: 'wait' }>;
 
 /** A worker can answer only after a control plane has signed its certificate. */
 function unansweredSince({ spec, status }: Machine, controlPlanes: readonly Machine[]): string | undefined {
-  const begun = status?.progress?.since;
-  if (spec?.role === 'controlplane') return begun;
+  const startedAt = status?.progress?.since;
+  if (spec?.role === 'controlplane') return startedAt;
   const answered = controlPlanes.flatMap(({ status: of }) =>
     isConditionTrue(of?.conditions, 'Provisioned')
       ? (of?.conditions ?? []).filter(({ type }) => type === 'Provisioned').map((one) => one.lastTransitionTime)
       : [],
   );
   const [first] = answered.sort();
-  if (begun === undefined || first === undefined) return undefined;
-  return Date.parse(first) > Date.parse(begun) ? first : begun;
+  if (startedAt === undefined || first === undefined) return undefined;
+  return Date.parse(first) > Date.parse(startedAt) ? first : startedAt;
 }
 
 /**

@@ -31,10 +31,10 @@ describe('a node that is not a member', () => {
     ['less often the longer it is missing', 200, 20],
     ['at the usual interval', 4000, 45],
   ])('is checked again %s', async (_, since, seconds) => {
-    const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], notJoined: 'It is silent.' });
+    const read = (): Promise<MachineObservation> => Promise.resolve({ drift: [], notJoined: 'It is silent.' });
     const kept = await remediateMachine(services, missed(since), progress, {
       signal,
-      observe: look,
+      observe: read,
       finish: () => true,
     });
     expect(kept.seconds).toBe(seconds);
@@ -42,10 +42,10 @@ describe('a node that is not a member', () => {
 });
 
 it('the facts of the node are recorded beside those of its platform', async () => {
-  const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], facts: { memberInRun: '8' } });
+  const read = (): Promise<MachineObservation> => Promise.resolve({ drift: [], facts: { memberInRun: '8' } });
   const kept = await remediateMachine(services, missed(undefined), progress, {
     signal,
-    observe: look,
+    observe: read,
     finish: () => false,
   });
   expect(kept).toMatchObject({

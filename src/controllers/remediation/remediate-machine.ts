@@ -62,7 +62,7 @@ export async function remediateMachine(
     ...record,
     facts: { ...record.facts, ...facts },
   });
-  const tell = (seen: MachineObservation): MachineObservation => ({
+  const withoutDeferred = (seen: MachineObservation): MachineObservation => ({
     ...seen,
     drift: withRepairMessages(seen.drift, desiredSpecs),
   });
@@ -70,25 +70,26 @@ export async function remediateMachine(
   let verdict = rest(withFacts(progress, observed));
   const due = reasonsToRepair(observed.drift, desiredSpecs);
   const repairs = actions.repair !== undefined && due.length > 0;
-  const mended = repairs ? tell(observed).drift.filter(({ reason }) => due.includes(reason)) : [];
+  const repaired = repairs ? withoutDeferred(observed).drift.filter(({ reason }) => due.includes(reason)) : [];
   if (actions.repair && repairs) {
     const walked = await actions.repair(due);
     const seconds = 'seconds' in walked ? Math.min(walked.seconds, observeIntervalSeconds) : repairRetrySeconds;
-    if (walked.kind !== 'finished') return { observation: walked, observed: tell(observed), seconds, repaired: mended };
+    if (walked.kind !== 'finished')
+      return { observation: walked, observed: withoutDeferred(observed), seconds, repaired };
     observed = await actions.observe(rest(walked.progress).progress);
     verdict = rest(withFacts(walked.progress, observed));
   }
   if (!observed.isUnobservable)
     await clearApprovals(services, machine, observed.drift, { repaired: repairs, signal: actions.signal });
   const more = repairs && reasonsToRepair(observed.drift, desiredSpecs).length > 0;
-  const rests = observed.unchangedFingerprint !== undefined && actions.finish(observed.unchangedFingerprint);
-  const usual = rests ? monitoredIntervalSeconds : observeIntervalSeconds;
+  const isUnchanged = observed.unchangedFingerprint !== undefined && actions.finish(observed.unchangedFingerprint);
+  const usual = isUnchanged ? monitoredIntervalSeconds : observeIntervalSeconds;
   const seconds = more
     ? repairRetrySeconds
     : observed.notJoined === undefined
       ? usual
       : joinCheckSeconds(machine, services);
-  return { observation: verdict, observed: tell(observed), seconds, repaired: mended };
+  return { observation: verdict, observed: withoutDeferred(observed), seconds, repaired };
 }
 
 /** Seconds until the next check of a node that is not a member. */

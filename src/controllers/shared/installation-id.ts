@@ -20,10 +20,10 @@ const backoff = { baseSeconds: 1, capSeconds: 30 };
  * `undefined` if the signal aborts first.
  */
 export async function awaitInstallationId(
-  inquiry: InstallationIdOptions,
+  options: InstallationIdOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { kube, clock, log, random = Math.random } = inquiry;
+  const { kube, clock, log, random = Math.random } = options;
   for (let failures = 1; !signal.aborted; failures += 1) {
     try {
       const { uid } = (await kube.get(Namespace, { name: 'kube-system' }, signal)).metadata;

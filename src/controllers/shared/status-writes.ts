@@ -34,7 +34,7 @@ export async function recordWrite<T extends KubeObject>(
     writes.set(writeKey(type, object), written);
     return written;
   } catch (error) {
-    if (!isRefusal(error)) writes.set(writeKey(type, object), 'unknown');
+    if (!isRejection(error)) writes.set(writeKey(type, object), 'unknown');
     throw error;
   }
 }
@@ -65,7 +65,8 @@ const readStatus = <T extends KubeObject>(kube: KubeClient, type: ResourceType<T
   kube.merge(type, objectKeyOf(cached), {}, { subresource: 'status' }, signal);
 
 /** The API server has answered that it did not make the change. */
-const isRefusal = (error: unknown): boolean => error instanceof KubeError && error.status >= 400 && error.status < 500;
+const isRejection = (error: unknown): boolean =>
+  error instanceof KubeError && error.status >= 400 && error.status < 500;
 
 /** Resource versions of one object are comparable integers (KEP-5504). */
 const isNewer = (one: KubeObject, other: KubeObject): boolean =>

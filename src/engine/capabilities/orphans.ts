@@ -14,7 +14,7 @@ export interface Orphan {
   /** A resource of it runs, or it cannot be proven that none does. */
   readonly isRunning: boolean;
   /** Why it may not be the resource created for the Machine, in a sentence. It is never removed then. */
-  readonly doubt?: string;
+  readonly uncertainty?: string;
   /** The facts of the steps that created it, as far as the removal needs them. */
   readonly facts: Facts;
 }

@@ -35,7 +35,7 @@ async function scene() {
       return () => listeners.delete(listener);
     },
   };
-  const tell = (changes: readonly ObjectChange<KubeObject>[]) => {
+  const report = (changes: readonly ObjectChange<KubeObject>[]) => {
     for (const change of changes) for (const listener of listeners) listener(change);
   };
   const client = { get: async () => object(0), create: async () => object(0), merge: async () => object(0) } as never;
@@ -67,9 +67,9 @@ async function scene() {
     comeAndGo: async (from: number, to: number) => {
       for (let at = from; at < to; at += 500) {
         const some = Array.from({ length: 500 }, (_, i) => object(at + i));
-        for (const one of some) tell(store.put(one));
+        for (const one of some) report(store.put(one));
         await clock.advance(10);
-        for (const one of some) tell(store.drop(objectKeyOf(one)));
+        for (const one of some) report(store.drop(objectKeyOf(one)));
         await clock.advance(6000);
       }
       await clock.advance(700_000);

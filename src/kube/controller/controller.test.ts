@@ -69,8 +69,8 @@ function play(reconcile: ControllerOptions['reconcile'], more: Partial<Controlle
   });
   const end = new AbortController();
   const done = controller.start(end.signal);
-  const loud = () => lines.filter(({ level }) => level === 'warn' || level === 'error');
-  return { clock, lines, loud, outcomes, hand, controller, end, done };
+  const throwing = () => lines.filter(({ level }) => level === 'warn' || level === 'error');
+  return { clock, lines, loud: throwing, outcomes, hand, controller, end, done };
 }
 
 /** Runs a reconcile that always fails with this error. Returns the seconds at which it was called within `seconds`. */
@@ -143,18 +143,18 @@ describe('a controller', () => {
   });
 
   it('retries a conflict soon and does not log it', async () => {
-    const { at, loud, outcomes } = await callsAfter(() => kube(409, 'Conflict'), 2);
+    const { at, loud: throwing, outcomes } = await callsAfter(() => kube(409, 'Conflict'), 2);
     expect(at).toEqual([0, 0.2, 0.6, 1.4]);
-    expect(loud()).toEqual([]);
+    expect(throwing()).toEqual([]);
     expect(new Set(outcomes)).toEqual(new Set(['requeue']));
   });
 
   it('waits ten minutes where only a change helps, and logs each message once', async () => {
     const sentences = ['the pool is full', 'the pool is full', 'the key is wrong'];
     const next = () => new ProviderError('CONFIG_INVALID', sentences.shift() ?? 'the key is wrong');
-    const { at, loud, outcomes } = await callsAfter(next, 3000);
+    const { at, loud: throwing, outcomes } = await callsAfter(next, 3000);
     expect(at).toEqual([0, 600, 1200, 1800, 2400, 3000]);
-    expect(loud().map(({ level, fields }) => [level, String(fields['error']).split('. ')[1]])).toEqual([
+    expect(throwing().map(({ level, fields }) => [level, String(fields['error']).split('. ')[1]])).toEqual([
       ['warn', 'the pool is full'],
       ['warn', 'the key is wrong'],
     ]);
@@ -167,21 +167,21 @@ describe('a controller', () => {
     ['no answer', () => kube(0, 'DeadlineExceeded')],
     ['a server that has just started and has no authorization rules yet', () => kube(403, 'Forbidden')],
   ])('backs off from transient errors (%s) and warns at the first and every tenth failure', async (_, error) => {
-    const { at, loud, outcomes } = await callsAfter(error, 900);
+    const { at, loud: throwing, outcomes } = await callsAfter(error, 900);
     expect(at).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811]);
-    expect(loud().map(({ fields }) => fields['failures'])).toEqual([1, 11]);
+    expect(throwing().map(({ fields }) => fields['failures'])).toEqual([1, 11]);
     expect(new Set(outcomes)).toEqual(new Set(['error']));
   });
 
   it.each([[Number.NaN], ['x'], [{}], [Number.POSITIVE_INFINITY]])(
     'continues when an error asks to wait for %j, which is not a time',
     async (wait) => {
-      const odd = () =>
+      const unexpected = () =>
         new KubeError({ status: 429, reason: 'TooManyRequests', message: '', retryAfterSeconds: wait as number });
       let runs = 0;
       const fixture = play(async () => {
         runs += 1;
-        if (runs === 1) throw odd();
+        if (runs === 1) throw unexpected();
       });
       fixture.hand.say('a');
       fixture.hand.sync();
@@ -270,12 +270,14 @@ describe('a source whose objects change constantly', () => {
         return () => {};
       },
     };
-    const woken: (number | undefined)[] = [];
+    const awoken: (number | undefined)[] = [];
     createKeySource(reflector, () => [{ name: 'cluster' }], { clock, seconds: 5 }).subscribe((_key, _lane, after) =>
-      woken.push(after),
+      awoken.push(after),
     );
     const change = (name: string) =>
-      listeners.map((tell) => tell({ kind: 'updated', object: { apiVersion: 'v1', kind: 'X', metadata: { name } } }));
+      listeners.map((report) =>
+        report({ kind: 'updated', object: { apiVersion: 'v1', kind: 'X', metadata: { name } } }),
+      );
     change('a');
     await clock.advance(1000);
     change('a');
@@ -284,6 +286,6 @@ describe('a source whose objects change constantly', () => {
     change('a');
     await clock.advance(1000);
     change('a');
-    expect(woken).toEqual([0, 4, 0, 1, 0]);
+    expect(awoken).toEqual([0, 4, 0, 1, 0]);
   });
 });

@@ -88,12 +88,12 @@ export function createKeySource<T extends KubeObject>(
   return {
     synced: reflector.synced,
     subscribe: (enqueue) => {
-      const rests = rest && new WakeThrottle(rest);
+      const throttle = rest && new WakeThrottle(rest);
       const wake = (change: ObjectChange<T>) => {
         const priority = change.kind === 'resync' ? 'low' : 'high';
         const all = keys(change);
         const afterSeconds =
-          all.length > 0 && priority === 'high' ? rests?.take(formatObjectKey(objectKeyOf(change.object))) : 0;
+          all.length > 0 && priority === 'high' ? throttle?.take(formatObjectKey(objectKeyOf(change.object))) : 0;
         for (const key of all) enqueue(key, priority, afterSeconds);
       };
       return reflector.onChange(wake, { replay: true });

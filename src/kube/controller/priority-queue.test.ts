@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type Priority, PriorityQueue } from './priority-queue.ts';
 
 /** The keys in the order in which the queue returns them. */
-function order(lanes: PriorityQueue, patient: 'free' | 'yield' | 'full' = 'free'): string[] {
+function order(lanes: PriorityQueue, target: 'free' | 'yield' | 'full' = 'free'): string[] {
   const keys: string[] = [];
-  for (let next = lanes.take(patient); next; next = lanes.take(patient)) keys.push(next.key);
+  for (let next = lanes.take(target); next; next = lanes.take(target)) keys.push(next.key);
   return keys;
 }
 

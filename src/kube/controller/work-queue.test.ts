@@ -291,7 +291,7 @@ describe('the workers of a queue', () => {
    * Works on all keys, each for the time that its group takes. Returns the duration of each ordinary key in
    * milliseconds.
    */
-  async function timesOf(hostile: number, groups: boolean, everyMs = 0): Promise<number[]> {
+  async function timesOf(malicious: number, groups: boolean, everyMs = 0): Promise<number[]> {
     const clock = new ManualClock();
     const queue = new WorkQueue({
       clock,
@@ -307,7 +307,7 @@ describe('the workers of a queue', () => {
       if (key.startsWith('silent/')) queue.add(key);
       else times.push(clock.monotonic() - (asked.get(key) ?? 0));
     }, end.signal);
-    for (let i = 0; i < hostile; i += 1) queue.add(`silent/${i}`);
+    for (let i = 0; i < malicious; i += 1) queue.add(`silent/${i}`);
     // The durations of the earlier keys are known by then.
     await clock.advance(60_000);
     for (let i = 0; i < 20; i += 1) {
@@ -324,12 +324,12 @@ describe('the workers of a queue', () => {
   }
 
   it('remain available beside a slow group: twenty other keys take at most half as long again', async () => {
-    for (const hostile of [1, 100]) {
-      const [together, alone] = [await timesOf(hostile, true), await timesOf(0, true)];
+    for (const malicious of [1, 100]) {
+      const [together, alone] = [await timesOf(malicious, true), await timesOf(0, true)];
       expect(sum(together) / sum(alone)).toBeLessThanOrEqual(1.5);
       expect(Math.max(...together) / Math.max(...alone)).toBeLessThanOrEqual(1.5);
       // Each key is compared with itself, one after the other: twenty at once are more than there are workers.
-      const [spread, before] = [await timesOf(hostile, true, 20), await timesOf(0, true, 20)];
+      const [spread, before] = [await timesOf(malicious, true, 20), await timesOf(0, true, 20)];
       for (const [i, ms] of spread.entries()) expect(ms / (before[i] ?? 0)).toBeLessThanOrEqual(1.5);
     }
   });

@@ -243,11 +243,11 @@ export class WorkQueue {
 
   /** Resolves when a key is added or finished, or when the next delay ends. */
   async #nextEvent(): Promise<void> {
-    const woken = new Promise<void>((resolve) => {
+    const awoken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
     this.#setAlarm();
-    await woken;
+    await awoken;
   }
 
   #setAlarm(): void {
@@ -269,8 +269,8 @@ export class WorkQueue {
   async #drain(seconds: number): Promise<void> {
     if (this.#working.size === 0) return;
     const stop = new AbortController();
-    const patience = this.#clock.sleep(seconds * 1000, stop.signal).catch(() => {});
-    await Promise.race([Promise.all(this.#working.values()), patience]);
+    const timer = this.#clock.sleep(seconds * 1000, stop.signal).catch(() => {});
+    await Promise.race([Promise.all(this.#working.values()), timer]);
     stop.abort();
   }
 }

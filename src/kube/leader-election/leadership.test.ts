@@ -9,7 +9,7 @@ import { KubeError } from '../errors.ts';
 import { Leadership, type LeadershipOptions } from './leadership.ts';
 import { toMicroTime } from './lease-client.ts';
 
-const refusal = (status: number, reason: string) => new KubeError({ status, reason, message: reason });
+const rejection = (status: number, reason: string) => new KubeError({ status, reason, message: reason });
 
 /** The API server's part: one Lease, resource versions, and the rule about six digits. */
 class LeaseServer {
@@ -22,19 +22,19 @@ class LeaseServer {
   }
 
   create(lease: Lease): Lease {
-    if (this.lease) throw refusal(409, 'AlreadyExists');
+    if (this.lease) throw rejection(409, 'AlreadyExists');
     return this.#store(lease);
   }
 
   replace(lease: Lease): Lease {
-    if (!this.lease) throw refusal(404, 'NotFound');
-    if (lease.metadata.resourceVersion !== this.lease.metadata.resourceVersion) throw refusal(409, 'Conflict');
+    if (!this.lease) throw rejection(404, 'NotFound');
+    if (lease.metadata.resourceVersion !== this.lease.metadata.resourceVersion) throw rejection(409, 'Conflict');
     return this.#store(lease);
   }
 
   #store(lease: Lease): Lease {
     for (const time of [lease.spec?.acquireTime, lease.spec?.renewTime]) {
-      if (!/\.\d{6}Z$/.test(time ?? '')) throw refusal(400, 'BadRequest');
+      if (!/\.\d{6}Z$/.test(time ?? '')) throw rejection(400, 'BadRequest');
     }
     this.writes += 1;
     this.#version += 1;
@@ -50,12 +50,12 @@ type Weather = 'fine' | 'refused' | 'forbidden' | 'reply lost' | 'silent' | 'slo
 function clientOf(server: LeaseServer, clock: Clock, conditions: () => Weather): LeadershipOptions['client'] {
   const call = async <T>(work: () => T, signal?: AbortSignal): Promise<T> => {
     const now = conditions();
-    if (now === 'refused') throw refusal(0, 'Unreachable');
-    if (now === 'forbidden') throw refusal(403, 'Forbidden');
+    if (now === 'refused') throw rejection(0, 'Unreachable');
+    if (now === 'forbidden') throw rejection(403, 'Forbidden');
     if (now === 'silent') return await clock.sleep(1e9, signal).then(work);
     if (now === 'slow') await clock.sleep(2000, signal);
     const result = work();
-    if (now === 'reply lost') throw refusal(0, 'Unreachable');
+    if (now === 'reply lost') throw rejection(0, 'Unreachable');
     return result;
   };
   return {
@@ -243,8 +243,8 @@ describe('leader election', () => {
     const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
     const leadership = new Leadership({ ...options, clock, log: noLog });
     let calls: AbortSignal[] = [];
-    const result = leadership.run(new AbortController().signal, async (signal, tenure) => {
-      calls = [deadlineSignal(60, signal), deadlineSignal(60, tenure)];
+    const result = leadership.run(new AbortController().signal, async (signal, leaseSeconds) => {
+      calls = [deadlineSignal(60, signal), deadlineSignal(60, leaseSeconds)];
       const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
       await ended;
     });
@@ -278,9 +278,9 @@ describe('leader election', () => {
     const leadership = new Leadership({ ...options, clock, log: noLog });
     const end = new AbortController();
     const seen: boolean[] = [];
-    const result = leadership.run(end.signal, async (signal, tenure) => {
+    const result = leadership.run(end.signal, async (signal, leaseSeconds) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      seen.push(signal.aborted, tenure.aborted);
+      seen.push(signal.aborted, leaseSeconds.aborted);
     });
     await clock.advance(1000);
     end.abort();
@@ -368,12 +368,12 @@ describe('leader election', () => {
         async (acts, clocks) => {
           const [server, clock] = [new LeaseServer(), new ManualClock()];
           const next = () => clocks.shift() ?? 'fine';
-          let born = 0;
-          const beget = () => {
-            born += 1;
-            return candidate(server, clock, `pod-${born}`, next);
+          let creations = 0;
+          const createReplica = () => {
+            creations += 1;
+            return candidate(server, clock, `pod-${creations}`, next);
           };
-          const all = [beget(), beget(), beget()];
+          const all = [createReplica(), createReplica(), createReplica()];
           const leaders = () => all.filter((c) => c.leads).length;
           for (const { ms, jump, restart } of acts) {
             clock.jump(jump);
@@ -384,12 +384,12 @@ describe('leader election', () => {
             if (restart !== undefined) {
               all[restart]?.end.abort();
               await clock.advance(0);
-              all[restart] = beget();
+              all[restart] = createReplica();
             }
           }
           clocks.length = 0;
           await clock.advance(30_000);
-          for (let i = 0; i < all.length; i += 1) if (all[i]?.isOver) all[i] = beget();
+          for (let i = 0; i < all.length; i += 1) if (all[i]?.isOver) all[i] = createReplica();
           await clock.advance(60_000);
           expect(leaders()).toBe(1);
           for (const c of all) c.end.abort();

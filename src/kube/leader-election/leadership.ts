@@ -102,7 +102,7 @@ export class Leadership {
           return true;
         }
       } catch (error) {
-        if (signal.aborted) await this.#releaseInDoubt();
+        if (signal.aborted) await this.#releaseIfUnknown();
         else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be taken');
       }
       if (this.holder !== known) this.#log.info({ holder: this.holder }, 'waiting for the leader');
@@ -172,7 +172,7 @@ export class Leadership {
   }
 
   /** The API server may have carried out an aborted call: the next leader would then wait for a lease duration. */
-  async #releaseInDoubt(): Promise<void> {
+  async #releaseIfUnknown(): Promise<void> {
     try {
       await this.#withDeadline(this.#leaseSeconds / 3, undefined, (s) => this.#lease.observe(s));
     } catch (error) {

@@ -91,8 +91,8 @@ export class LeaseClient {
     const { identity, leaseSeconds, clock } = this.#options;
     const { holderIdentity, leaseDurationSeconds } = lease.spec ?? {};
     if (!holderIdentity || holderIdentity === identity) return true;
-    const silence = clock.monotonic() - (this.#observed?.at ?? clock.monotonic());
-    return silence >= (leaseDurationSeconds ?? leaseSeconds) * 1000;
+    const silentMs = clock.monotonic() - (this.#observed?.at ?? clock.monotonic());
+    return silentMs >= (leaseDurationSeconds ?? leaseSeconds) * 1000;
   }
 
   #claim(): NonNullable<Lease['spec']> {

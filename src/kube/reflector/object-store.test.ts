@@ -22,7 +22,7 @@ describe('an object store', () => {
       fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
         const store = new ObjectStore<Secret>({ app: ({ metadata }) => [metadata.labels?.['app'] ?? ''] });
         const model = new Map<string, Secret>();
-        const told = new Map<string, Secret>();
+        const reported = new Map<string, Secret>();
         for (const step of changes) {
           const events =
             'put' in step
@@ -38,14 +38,14 @@ describe('an object store', () => {
           }
           for (const event of events) {
             const { name } = event.object.metadata;
-            expect(told.has(name)).toBe(event.kind !== 'added');
-            if (event.kind === 'deleted') told.delete(name);
-            else told.set(name, event.object);
+            expect(reported.has(name)).toBe(event.kind !== 'added');
+            if (event.kind === 'deleted') reported.delete(name);
+            else reported.set(name, event.object);
           }
           const sorted = (objects: Iterable<Secret>) =>
             [...objects].sort((x, y) => x.metadata.name.localeCompare(y.metadata.name));
           expect(sorted(store.list())).toEqual(sorted(model.values()));
-          expect(sorted(told.values())).toEqual(sorted(model.values()));
+          expect(sorted(reported.values())).toEqual(sorted(model.values()));
           for (const app of ['a', 'b', 'none']) {
             const expected = [...model.values()].filter(({ metadata }) => metadata.labels?.['app'] === app);
             expect(sorted(store.by('app', app))).toEqual(sorted(expected));

@@ -70,8 +70,8 @@ export class ObjectStore<T extends KubeObject> {
     if (!before) return [];
     this.#forget(text, before);
     this.#objects.delete(text);
-    const isNamesake = last && last.metadata.uid !== before.metadata.uid;
-    return [{ kind: 'deleted', object: last && !isNamesake ? deepFreeze(last) : before, before }];
+    const isSameName = last && last.metadata.uid !== before.metadata.uid;
+    return [{ kind: 'deleted', object: last && !isSameName ? deepFreeze(last) : before, before }];
   }
 
   /** Replaces the content by a complete list. Objects that are not in the list were deleted between two watches. */

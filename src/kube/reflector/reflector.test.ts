@@ -246,8 +246,8 @@ describe('a reflector', () => {
     const start = fixture.clock.monotonic();
     for (let minute = 1; fixture.asked().length === 2; minute += 1) {
       stream?.write(bookmarkLine(String(10 + minute)));
-      const isHeard = () => fixture.reflector.health.silentSeconds === 0 || fixture.asked().length > 2;
-      await waitForCondition(isHeard, 'the bookmark is heard, or the watch is over');
+      const isConnected = () => fixture.reflector.health.silentSeconds === 0 || fixture.asked().length > 2;
+      await waitForCondition(isConnected, 'the bookmark is heard, or the watch is over');
       await fixture.clock.advance(60_000);
     }
     // 450 s were requested.

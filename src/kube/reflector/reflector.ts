@@ -187,10 +187,10 @@ export class Reflector<T extends KubeObject> {
     const { idleSeconds = 180, watchSeconds = 300 } = this.#options;
     const timeoutSeconds = watchSeconds * (1 + this.#random());
     const resourceVersion = this.#version ?? '';
-    let heard = false;
+    let received = false;
     const take = (event: WatchEvent<T>): void => {
       if (signal.aborted) return;
-      heard = true;
+      received = true;
       this.#take(event);
     };
     this.#options.observer?.watched(this.name);
@@ -201,8 +201,8 @@ export class Reflector<T extends KubeObject> {
       signal,
     );
     if (signal.aborted) return;
-    const lived = (this.#clock.monotonic() - startedAt) / 1000;
-    if (!heard && lived < minWatchSeconds) throw shortWatchError(this.name);
+    const streamSeconds = (this.#clock.monotonic() - startedAt) / 1000;
+    if (!received && streamSeconds < minWatchSeconds) throw shortWatchError(this.name);
     this.#failures = 0;
     if (this.health.silentSeconds >= relistAfterSilentSeconds) this.#version = undefined;
   }

@@ -32,7 +32,7 @@ const kubeconfig = (user: unknown, cluster: Record<string, unknown> = {}) =>
     'current-context': 'x',
   });
 
-const refusal = (act: () => unknown): string => {
+const rejection = (act: () => unknown): string => {
   try {
     act();
   } catch (error) {
@@ -119,7 +119,7 @@ echo "{\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"t$((n))\\"}}
     [kubeconfig({}, { server: 'nonsense' }), /server of cluster c is not a URL/],
     [kubeconfig({}, { 'proxy-url': 'socks5://p' }), /"proxy-url" is not supported/],
   ])('with an error is rejected with a message that names the location: %s', (text, sentence) => {
-    expect(refusal(() => loadApiServerConnection({ text: new SecretString(text) }))).toMatch(sentence);
+    expect(rejection(() => loadApiServerConnection({ text: new SecretString(text) }))).toMatch(sentence);
   });
 });
 
@@ -164,15 +164,15 @@ describe('other sources', () => {
     expect((await ofHome.credentials()).headers).toEqual({ authorization: 'Bearer home' });
     put('token', 'pod');
     put('ca.crt', 'CA');
-    const elsewhere = { ...pod, HOME: join(folder, 'nobody'), KUBECONFIG: join(folder, 'missing') };
-    expect(loadApiServerConnection({ environment: elsewhere, serviceAccountFolder: folder }).server).toBe(
+    const other = { ...pod, HOME: join(folder, 'nobody'), KUBECONFIG: join(folder, 'missing') };
+    expect(loadApiServerConnection({ environment: other, serviceAccountFolder: folder }).server).toBe(
       'https://10.96.0.1:443',
     );
   });
 
   it('broken files in KUBECONFIG are not quoted', () => {
     const KUBECONFIG = put('broken', 'users: [s3cret');
-    expect(refusal(() => loadApiServerConnection({ environment: { KUBECONFIG } }))).toMatch(
+    expect(rejection(() => loadApiServerConnection({ environment: { KUBECONFIG } }))).toMatch(
       /KUBECONFIG .* cannot be read.* line/,
     );
   });
@@ -180,12 +180,12 @@ describe('other sources', () => {
   it('missing files are named', () => {
     mkdirSync(join(folder, 'empty'));
     put('host', 'not a url');
-    expect(refusal(() => loadApiServerConnection({ path: join(folder, 'nope') }))).toMatch(/nope does not exist/);
-    expect(refusal(() => loadApiServerConnection({ path: join(folder, 'empty') }))).toMatch(
+    expect(rejection(() => loadApiServerConnection({ path: join(folder, 'nope') }))).toMatch(/nope does not exist/);
+    expect(rejection(() => loadApiServerConnection({ path: join(folder, 'empty') }))).toMatch(
       /holds neither "kubeconfig" nor "host"/,
     );
-    expect(refusal(() => loadApiServerConnection({ path: folder }))).toMatch(/host must hold a URL/);
-    expect(refusal(() => loadApiServerConnection({ environment: {} }))).toMatch(
+    expect(rejection(() => loadApiServerConnection({ path: folder }))).toMatch(/host must hold a URL/);
+    expect(rejection(() => loadApiServerConnection({ environment: {} }))).toMatch(
       /KUBERNETES_SERVICE_HOST .* --kubeconfig/,
     );
   });

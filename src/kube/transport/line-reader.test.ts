@@ -5,17 +5,17 @@ const controller = {} as Parameters<LineReader['onResponseData']>[0];
 
 function reading() {
   const lines: string[] = [];
-  let heard = 0;
+  let received = 0;
   const reader = new LineReader(
     (line) => void lines.push(line),
     () => {
-      heard += 1;
+      received += 1;
     },
   );
-  const say = (...chunks: (string | Buffer)[]) => {
+  const emit = (...chunks: (string | Buffer)[]) => {
     for (const chunk of chunks) reader.onResponseData(controller, Buffer.from(chunk));
   };
-  return { reader, lines, say, heard: () => heard };
+  return { reader, lines, say: emit, heard: () => received };
 }
 
 describe('the lines of a stream', () => {
@@ -24,30 +24,30 @@ describe('the lines of a stream', () => {
   it('do not depend on the chunk boundaries of the network', () => {
     const bytes = Buffer.from(text);
     for (let at = 0; at <= bytes.length; at += 1) {
-      const { reader, lines, say } = reading();
+      const { reader, lines, say: emit } = reading();
       reader.onResponseStart(controller, 200, {});
-      say(bytes.subarray(0, at), bytes.subarray(at));
+      emit(bytes.subarray(0, at), bytes.subarray(at));
       expect(lines, `cut at ${at}`).toEqual(['{"a":"grüße 🚀"}', '{"b":2}', '{"c":[3]}']);
     }
   });
 
   it('end with the response, and its start and every chunk count as activity', async () => {
-    const { reader, lines, say, heard } = reading();
+    const { reader, lines, say: emit, heard: received } = reading();
     reader.onResponseStart(controller, 200, { date: 'now' });
-    say('one\n', 'two\n');
+    emit('one\n', 'two\n');
     reader.onResponseEnd();
     expect(await reader.isStarted).toEqual({ statusCode: 200, headers: { date: 'now' } });
     expect(await reader.ended).toBe('');
-    expect([lines, heard()]).toEqual([['one', 'two'], 3]);
+    expect([lines, received()]).toEqual([['one', 'two'], 3]);
   });
 
   it.each<[string, (fixture: ReturnType<typeof reading>) => void, RegExp]>([
     [
       'the stream ends in the middle of one',
-      ({ say, reader }) => [say('one\ntw'), reader.onResponseEnd()],
+      ({ say: emit, reader }) => [emit('one\ntw'), reader.onResponseEnd()],
       /middle of a line/,
     ],
-    ['one is not UTF-8', ({ say }) => say(Buffer.from([0x61, 0xff, 0x0a])), /not valid/],
+    ['one is not UTF-8', ({ say: emit }) => emit(Buffer.from([0x61, 0xff, 0x0a])), /not valid/],
     ['the stream breaks', ({ reader }) => reader.onResponseError(controller, new Error('socket hang up')), /hang up/],
     [
       'one never ends',
@@ -81,9 +81,9 @@ describe('the lines of a stream', () => {
   });
 
   it('do not include an error response, which is read as a whole', async () => {
-    const { reader, lines, say } = reading();
+    const { reader, lines, say: emit } = reading();
     reader.onResponseStart(controller, 410, {});
-    say('{"reason":\n', '"Expired"}\n');
+    emit('{"reason":\n', '"Expired"}\n');
     reader.onResponseEnd();
     expect((await reader.isStarted).statusCode).toBe(410);
     expect(await reader.ended).toBe('{"reason":\n"Expired"}\n');

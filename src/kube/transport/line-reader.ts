@@ -63,9 +63,9 @@ export class LineReader implements Dispatcher.DispatchHandler {
   readonly #throttle: LineLimits['throttle'] | undefined;
   #lines = 0;
 
-  constructor(line: (line: string) => void, heard: () => void, limits: Partial<LineLimits> = {}) {
+  constructor(line: (line: string) => void, onReceived: () => void, limits: Partial<LineLimits> = {}) {
     this.#line = line;
-    this.#received = heard;
+    this.#received = onReceived;
     this.#count = new BoundedByteCounter(limits.lineBytes ?? platformClusterLimits.eventBytes, 'a line of the watch');
     this.#throttle = limits.throttle;
     this.ended = new Promise((resolve, reject) => {

@@ -186,9 +186,9 @@ describe('an error response', () => {
 
 describe('a watch', () => {
   const controller = () => {
-    const told: string[] = [];
-    const act = { pause: () => void told.push('pause'), resume: () => void told.push('resume') };
-    return { told, controller: act as unknown as Parameters<LineReader['onResponseData']>[0] };
+    const reported: string[] = [];
+    const act = { pause: () => void reported.push('pause'), resume: () => void reported.push('resume') };
+    return { told: reported, controller: act as unknown as Parameters<LineReader['onResponseData']>[0] };
   };
 
   it('is read later when it exceeds its rate limit', async () => {
@@ -197,7 +197,7 @@ describe('a watch', () => {
       bytes: { burst: 1e9, perSecond: 1e9 },
       messages: { burst: 100, perSecond: 10 },
     });
-    const { told, controller: stream } = controller();
+    const { told: reported, controller: stream } = controller();
     let lines = 0;
     const over = new AbortController();
     const rest = (bytes: number, events: number) => limit.rest(bytes, events, over.signal);
@@ -210,13 +210,13 @@ describe('a watch', () => {
     );
     reader.onResponseStart(stream, 200, {});
     reader.onResponseData(stream, Buffer.from('x\n'.repeat(100)));
-    expect([lines, told]).toEqual([100, []]);
+    expect([lines, reported]).toEqual([100, []]);
     reader.onResponseData(stream, Buffer.from('x\n'.repeat(20)));
-    expect([lines, told]).toEqual([120, ['pause']]);
+    expect([lines, reported]).toEqual([120, ['pause']]);
     await clock.advance(1900);
-    expect(told).toEqual(['pause']);
+    expect(reported).toEqual(['pause']);
     await clock.advance(100);
-    expect(told).toEqual(['pause', 'resume']);
+    expect(reported).toEqual(['pause', 'resume']);
   });
 
   it('delivers everything eventually over a real connection, and ends at its deadline', async () => {

@@ -44,19 +44,19 @@ export class RetryGetHandler extends DecoratorHandler {
     return new RetryGetHandler(client, options, handler);
   }
 
-  onRequestStart(...words: Parameters<RequestStart>): void {
+  onRequestStart(...args: Parameters<RequestStart>): void {
     this.#isSent = true;
-    (DecoratorHandler.prototype as Handler).onRequestStart?.apply(this, words);
+    (DecoratorHandler.prototype as Handler).onRequestStart?.apply(this, args);
   }
 
-  onResponseStart(...words: Parameters<ResponseStart>): void {
+  onResponseStart(...args: Parameters<ResponseStart>): void {
     this.#mayRepeat = false;
     reusedClients.add(this.#client);
-    (DecoratorHandler.prototype as Handler).onResponseStart?.apply(this, words);
+    (DecoratorHandler.prototype as Handler).onResponseStart?.apply(this, args);
   }
 
-  onResponseError(...words: Parameters<ResponseError>): void {
-    const [, error] = words;
+  onResponseError(...args: Parameters<ResponseError>): void {
+    const [, error] = args;
     const code = systemCodeOf(error);
     if (
       this.#mayRepeat &&
@@ -70,6 +70,6 @@ export class RetryGetHandler extends DecoratorHandler {
       this.#client.dispatch(this.#options, new RetryGetHandler(this.#client, this.#options, this.#handler));
       return;
     }
-    (DecoratorHandler.prototype as Handler).onResponseError?.apply(this, words);
+    (DecoratorHandler.prototype as Handler).onResponseError?.apply(this, args);
   }
 }

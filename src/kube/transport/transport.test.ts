@@ -216,8 +216,8 @@ describe('a call', () => {
     const transport = openTransport(connectionToUrl(server.url), { observer });
     await transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 });
     await kubeErrorOf(transport.request({ method: 'DELETE', path: '/', deadlineSeconds: 5 }));
-    const nowhere = openTransport(connectionToUrl('http://127.0.0.1:1'), { observer });
-    await kubeErrorOf(nowhere.request({ method: 'GET', path: '/', deadlineSeconds: 5 }));
+    const noExtent = openTransport(connectionToUrl('http://127.0.0.1:1'), { observer });
+    await kubeErrorOf(noExtent.request({ method: 'GET', path: '/', deadlineSeconds: 5 }));
     expect(seen).toEqual([
       ['GET', '200'],
       ['DELETE', '404'],

@@ -79,7 +79,7 @@ export class Transport {
     return await withDeadline(request.deadlineSeconds, request.signal, (signal) =>
       this.#observed(request, signal, async () => {
         const response = await this.#send(request, signal);
-        if (response.statusCode >= 400) throw this.#refusal(request, response, await readErrorBody(response));
+        if (response.statusCode >= 400) throw this.#toRejection(request, response, await readErrorBody(response));
         const max = Math.min(request.maxBytes ?? Number.POSITIVE_INFINITY, this.limits.answerBytes);
         const bytes = await readBounded(response.body, max);
         request.received?.(bytes.length);
@@ -123,7 +123,7 @@ export class Transport {
         this.#connections.dispatch(client, this.#messageOf(request, credentials), reader);
         const response = await waitOrAbort(reader.isStarted, signal);
         if (response.statusCode < 400) return { code: response.statusCode, value: undefined };
-        throw this.#refusal(request, response, await waitOrAbort(reader.ended, signal));
+        throw this.#toRejection(request, response, await waitOrAbort(reader.ended, signal));
       });
       await waitOrAbort(reader.ended, signal);
     } finally {
@@ -143,15 +143,15 @@ export class Transport {
     call: () => Promise<{ code: number; value: T }>,
   ): Promise<T> {
     const start = this.#clock.monotonic();
-    const tell = (code: string) =>
+    const observe = (code: string) =>
       this.#observer?.request(request.method, code, (this.#clock.monotonic() - start) / 1000);
     try {
       const { code, value } = await call();
-      tell(String(code));
+      observe(String(code));
       return value;
     } catch (error) {
       const failure = this.#toError(request, error, { signal });
-      tell(failure instanceof KubeError && failure.status > 0 ? String(failure.status) : '<error>');
+      observe(failure instanceof KubeError && failure.status > 0 ? String(failure.status) : '<error>');
       throw failure;
     }
   }
@@ -186,7 +186,7 @@ export class Transport {
     };
   }
 
-  #refusal(request: RequestTarget, response: ResponseHead, text: string): KubeError {
+  #toRejection(request: RequestTarget, response: ResponseHead, text: string): KubeError {
     if (response.statusCode === 401) this.#connection.invalidate();
     return new KubeError(parseErrorResponse(request, response.statusCode, response.headers['retry-after'], text));
   }

@@ -6,7 +6,7 @@ import { KubeError } from '../errors.ts';
 import { unreachableServerRules } from './unreachable-server.ts';
 
 const target = { method: 'GET', path: '/version' } as const;
-const silent = () => new KubeError(describeNoResponse(target, 'Unreachable', 'connect ECONNREFUSED'));
+const unresponsive = () => new KubeError(describeNoResponse(target, 'Unreachable', 'connect ECONNREFUSED'));
 
 function scene() {
   const clock = new ManualClock();
@@ -17,7 +17,7 @@ function scene() {
       calls += 1;
       return await outcome();
     }, unreachableServerRules(target));
-  const fails = () => ask(() => Promise.reject(silent()));
+  const fails = () => ask(() => Promise.reject(unresponsive()));
   return { clock, ask, fails, calls: () => calls };
 }
 
@@ -41,7 +41,7 @@ it('fails all other calls at once after a call without a response, and admits on
   const trial = ask(() => new Promise((_, reject) => (end = reject)));
   await expect(fails()).rejects.toMatchObject({ status: 0 });
   expect(calls()).toBe(2);
-  end(silent());
+  end(unresponsive());
   await expect(trial).rejects.toMatchObject({ status: 0 });
   await expect(fails()).rejects.toMatchObject({ retryAfterSeconds: 2 });
   await clock.advance(2000);

@@ -38,13 +38,13 @@ describe('a server with an untrusted certificate for another name', () => {
   let server: ReturnType<typeof createServer>;
   let host: string;
   let own: string;
-  const heard: string[] = [];
+  const received: string[] = [];
 
   beforeAll(async () => {
     const certificate = await issueServingCertificate('somewhere.else', 'nobody');
     own = new X509Certificate(certificate.cert).fingerprint256;
     server = createServer({ cert: certificate.cert, key: certificate.key }, (request, response) => {
-      heard.push(String(request.headers.authorization));
+      received.push(String(request.headers.authorization));
       response.end('here');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -78,14 +78,14 @@ describe('a server with an untrusted certificate for another name', () => {
 
   it('is trusted by its fingerprint', async () => {
     expect(await ask(new CertificatePin(own.replaceAll(':', '').toLowerCase()))).toBe('answered');
-    expect(heard).toEqual(['k', 'k']);
+    expect(received).toEqual(['k', 'k']);
   });
 
   it('receives nothing when it presents another certificate, which the error names', async () => {
-    heard.length = 0;
+    received.length = 0;
     const error = await ask(new CertificatePin(spelled));
     expect(error).toMatchObject({ code: 'TLS_FINGERPRINT_DIFFERS', detail: `It is ${own}, not ${spelled}.` });
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   it('presents its fingerprint to a client that asks for it', async () => {

@@ -52,10 +52,10 @@ export class CertificatePin {
     return (options, callback) =>
       open(options, (...[error, socket]: Parameters<buildConnector.Callback>) => {
         if (error) return callback(error, null);
-        const refusal = this.refuse(socket as TLSSocket);
-        if (!refusal) return callback(null, socket);
+        const rejection = this.refuse(socket as TLSSocket);
+        if (!rejection) return callback(null, socket);
         socket.destroy();
-        callback(refusal, null);
+        callback(rejection, null);
       });
   }
 }

@@ -22,8 +22,8 @@ class ExpiryCheckHandler extends DecoratorHandler {
     this.#signal = signal;
   }
 
-  onRequestStart(...words: Parameters<RequestStart>): void {
+  onRequestStart(...args: Parameters<RequestStart>): void {
     assertActive(this.#signal);
-    (DecoratorHandler.prototype as Handler).onRequestStart?.apply(this, words);
+    (DecoratorHandler.prototype as Handler).onRequestStart?.apply(this, args);
   }
 }

@@ -38,11 +38,11 @@ describe('an HTTP exchange', () => {
   });
 
   it('reports a refused connection and an expired deadline, and passes an abort through', async () => {
-    const silent = await serve(() => {});
+    const unresponsive = await serve(() => {});
     expect(await codeOf(sendHttpRequest('http://127.0.0.1:1/', { signal: deadlineSignal(5) }))).toBe('UNREACHABLE');
-    expect(await codeOf(sendHttpRequest(silent, { signal: deadlineSignal(0.05) }))).toBe('DEADLINE_EXCEEDED');
+    expect(await codeOf(sendHttpRequest(unresponsive, { signal: deadlineSignal(0.05) }))).toBe('DEADLINE_EXCEEDED');
     const reason = new Error('shutting down');
-    expect(await codeOf(sendHttpRequest(silent, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(await codeOf(sendHttpRequest(unresponsive, { signal: AbortSignal.abort(reason) }))).toBe(reason);
   });
 
   it('S27: follows no redirect by default, and otherwise sends no credentials to another origin', async () => {

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { Batcher, type BatcherOptions } from './batcher.ts';
 
 /** A batcher whose calls end under the control of the test. */
-function slow(max?: number, patience?: BatcherOptions['maxWait'], atOnce = 1) {
+function slow(max?: number, maxWait?: BatcherOptions['maxWait'], atOnce = 1) {
   const calls: { questions: readonly string[]; end: () => void; fail: (error: Error) => void }[] = [];
   const batch = new Batcher<string, string>(
     async (requests) => {
       await new Promise<void>((end, fail) => calls.push({ questions: requests, end, fail }));
       return new Map(requests.filter((one) => one !== 'nobody').map((one) => [one, `it is ${one}`]));
     },
-    { concurrency: atOnce, ...(max ? { maxSize: max } : {}), ...(patience ? { maxWait: patience } : {}) },
+    { concurrency: atOnce, ...(max ? { maxSize: max } : {}), ...(maxWait ? { maxWait: maxWait } : {}) },
   );
   return { batch, calls };
 }
@@ -62,11 +62,11 @@ describe('simultaneous questions', () => {
 
 it('a slow response does not delay later questions', async () => {
   let lose = (): void => undefined;
-  const patience = () =>
+  const maxWait = () =>
     new Promise<void>((resolve) => {
       lose = resolve;
     });
-  const { batch, calls } = slow(undefined, patience);
+  const { batch, calls } = slow(undefined, maxWait);
   const first = batch.request('a', signal);
   await turn();
   const second = batch.request('b', signal);

@@ -77,12 +77,12 @@ export class Batcher<Question, Answer> {
   }
 
   /** When the next batch starts: after the answer, or when it is too slow. */
-  async #untilNext(begun: Promise<unknown>, answered: Promise<unknown>): Promise<void> {
-    const patience = this.#maxWait;
-    if (!patience) return void (await answered);
-    await begun;
+  async #untilNext(running: Promise<unknown>, answered: Promise<unknown>): Promise<void> {
+    const maxWait = this.#maxWait;
+    if (!maxWait) return void (await answered);
+    await running;
     const enough = new AbortController();
-    await Promise.race([answered, patience(enough.signal).catch(() => {})]);
+    await Promise.race([answered, maxWait(enough.signal).catch(() => {})]);
     enough.abort();
   }
 }

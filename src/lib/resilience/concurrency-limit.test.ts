@@ -3,7 +3,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 
 const never = new AbortController().signal;
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+const finish = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a limit', () => {
   it('runs up to the limit at a time, in the order of arrival', async () => {
@@ -18,13 +18,13 @@ describe('a limit', () => {
         });
       }, never),
     );
-    await settle();
+    await finish();
     expect(started).toEqual([0, 1]);
     end[1]!();
-    await settle();
+    await finish();
     expect(started).toEqual([0, 1, 2]);
     end[0]!();
-    await settle();
+    await finish();
     for (const one of end) one();
     await Promise.all(all);
     expect(started).toEqual([0, 1, 2, 3]);
@@ -57,7 +57,7 @@ describe('a limit', () => {
     const limit = new ConcurrencyLimit(() => max);
     const release = await limit.acquire(never);
     const waiting = [limit.acquire(never), limit.acquire(never)];
-    await settle();
+    await finish();
     expect(limit.running).toBe(1);
     max = 2;
     release();
@@ -67,11 +67,11 @@ describe('a limit', () => {
     max = 1;
     second?.();
     const fourth = limit.acquire(never);
-    await settle();
+    await finish();
     expect(limit.running).toBe(1);
     max = 2;
     const fifth = limit.acquire(never);
-    await settle();
+    await finish();
     expect(limit.running, 'a later call does not pass an earlier one').toBe(1);
     (await waiting[1])?.();
     await Promise.all([fourth, fifth]);

@@ -12,11 +12,11 @@ export type RobotStepContext = StepContext<RobotConfig>;
 export type RobotContext = PlatformContext<RobotConfig>;
 
 /** Hetzner Robot, limited to the servers that have a Host. */
-export function robotClientFor(ground: RobotContext, servers: HostClaim['servers']): RobotClient {
-  const { url, caBundle, credentialsRef, failoverAddress } = ground.config;
+export function robotClientFor(context: RobotContext, servers: HostClaim['servers']): RobotClient {
+  const { url, caBundle, credentialsRef, failoverAddress } = context.config;
   const failovers = new Set(failoverAddress === undefined ? [] : [failoverAddress]);
   return connectRobot(
-    ground,
+    context,
     { credentialsName: credentialsRef.name, url, caBundle },
     { servers, failovers: () => failovers },
   );

@@ -71,19 +71,19 @@ describe('an error answer', () => {
     [504, 'ROBOT_UNAVAILABLE'],
   ])('without a body, or with an unknown code, is mapped by its status: %i', (status, expected) => {
     expect(errorFor(status, undefined).code).toBe(expected);
-    const strange = errorFor(status, { code: 'SOMETHING_NEW', message: '' }).code;
-    expect(strange).toBe({ 403: 'ROBOT_FORBIDDEN', 429: 'ROBOT_REFUSED' }[status] ?? expected);
+    const unknown = errorFor(status, { code: 'SOMETHING_NEW', message: '' }).code;
+    expect(unknown).toBe({ 403: 'ROBOT_FORBIDDEN', 429: 'ROBOT_REFUSED' }[status] ?? expected);
   });
 
   it('D6: is retried, or needs a person, by its kind', () => {
     const retryOf = (code: HetznerRobotErrorCode): string => new HetznerRobotError(code).retry;
-    const person = known.filter(([, , code]) => retryOf(code) === 'after-change').map(([, word]) => word);
-    for (const word of ['SERVER_NOT_FOUND', 'RESET_NOT_AVAILABLE', 'BOOT_NOT_AVAILABLE', 'RESET_MANUAL_ACTIVE']) {
-      expect(person).toContain(word);
+    const person = known.filter(([, , code]) => retryOf(code) === 'after-change').map(([, item]) => item);
+    for (const item of ['SERVER_NOT_FOUND', 'RESET_NOT_AVAILABLE', 'BOOT_NOT_AVAILABLE', 'RESET_MANUAL_ACTIVE']) {
+      expect(person).toContain(item);
     }
     expect(person).toContain('INVALID_INPUT');
-    for (const word of ['VSWITCH_IN_PROCESS', 'FAILOVER_LOCKED', 'RESET_FAILED', 'BOOT_ACTIVATION_FAILED']) {
-      expect(person).not.toContain(word);
+    for (const item of ['VSWITCH_IN_PROCESS', 'FAILOVER_LOCKED', 'RESET_FAILED', 'BOOT_ACTIVATION_FAILED']) {
+      expect(person).not.toContain(item);
     }
   });
 

@@ -56,7 +56,7 @@ export function parseFault(error: unknown): RpcFault {
     ...(typeof data['reason'] === 'string' ? { reason: data['reason'] } : {}),
     validationErrors: extra
       .filter(Array.isArray)
-      .slice(0, receiveLimits.refusals)
+      .slice(0, receiveLimits.validationErrors)
       .map(([attribute, message, errno]) => ({
         attribute: typeof attribute === 'string' ? attribute.slice(0, receiveLimits.reasonCharacters) : '',
         message: String(message ?? '').slice(0, receiveLimits.reasonCharacters),
@@ -93,7 +93,7 @@ function codeOfFault(fault: RpcFault): TrueNasErrorCode {
 /** -32602: values that the schema or a validation refused. */
 function validationErrorCode(fault: RpcFault): TrueNasErrorCode {
   const text = describeFault(fault);
-  const all = (test: (refusal: RpcValidationError) => boolean) =>
+  const all = (test: (rejection: RpcValidationError) => boolean) =>
     fault.validationErrors.length > 0 && fault.validationErrors.every(test);
   // `X.get_instance`, `X.update` and `X.delete` of a missing object: no attribute, or `id`, and ENOENT.
   if (
@@ -144,10 +144,10 @@ function callErrorCode(fault: RpcFault): TrueNasErrorCode {
 
 /** The refusal or failure on one line. */
 function describeFault(fault: RpcFault): string {
-  const refusals = fault.validationErrors.map(({ attribute, message }) =>
+  const rejections = fault.validationErrors.map(({ attribute, message }) =>
     attribute ? `${attribute}: ${message}` : message,
   );
-  const text = refusals.length > 0 ? refusals.join('; ') : fault.message;
+  const text = rejections.length > 0 ? rejections.join('; ') : fault.message;
   const line = text.replace(/\s+/g, ' ').trim().slice(0, 500);
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }

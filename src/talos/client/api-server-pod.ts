@@ -39,13 +39,13 @@ export async function findApiServerPod(
   const containers = valueAt(resource.spec, 'spec.containers');
   const [container] = Array.isArray(containers) ? containers : [];
   const command = valueAt(container, 'command');
-  const words = Array.isArray(command) ? command.map(String) : [];
-  const port = words.find((word) => word.startsWith('--secure-port='))?.split('=')[1];
+  const args = Array.isArray(command) ? command.map(String) : [];
+  const port = args.find((arg) => arg.startsWith('--secure-port='))?.split('=')[1];
   return {
     name: String(valueAt(resource.spec, 'metadata.name') ?? 'kube-apiserver'),
     port: Number(port ?? 6443),
     versions: talosAnnotations(isRecord(notes) ? notes : {}),
-    command: words,
+    command: args,
   };
 }
 
@@ -69,10 +69,10 @@ export async function hasRenderedTrust(
 ): Promise<boolean> {
   const given = Object.fromEntries(
     pod.command
-      .filter((word) => word.startsWith('--oidc-'))
-      .map((word) => [word.slice(2, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]),
+      .filter((arg) => arg.startsWith('--oidc-'))
+      .map((arg) => [arg.slice(2, arg.indexOf('=')), arg.slice(arg.indexOf('=') + 1)]),
   );
-  if (!pod.command.some((word) => word.startsWith('--authentication-config=')))
+  if (!pod.command.some((arg) => arg.startsWith('--authentication-config=')))
     return isDeepStrictEqual(given, toOidcArguments(trust[0]));
   const file = await node.findResource(resourceKinds.authentication, 'authentication-config', options);
   const status = await node.findResource(resourceKinds.configStatus, 'static-pods', options);

@@ -162,12 +162,12 @@ describe('a call to a node', () => {
     ];
     const server = await node({ serviceList: () => ({ messages: [{ services }] }) });
     const talos = client(server);
-    const told = {
+    const reported = {
       code: 'TALOS_NOT_READY',
       message: expect.stringContaining('etcd is in state Preparing: Running pre'),
     };
     for (const call of [talos.etcdMembers(), talos.etcdStatus(), talos.etcdAlarms()])
-      await expect(call).rejects.toMatchObject(told);
+      await expect(call).rejects.toMatchObject(reported);
     expect(await talos.etcdService()).toMatchObject({ state: 'Preparing', changedAt: '1700000000.5' });
     services = [];
     expect(await talos.etcdService()).toBeUndefined();
@@ -333,10 +333,10 @@ describe('the connection', () => {
   });
 
   it('is closed when the node falls silent, so that the next call does not wait for it too', async () => {
-    let silent = true;
+    let unresponsive = true;
     const server = await node({
       version: async (_, { signal }) => {
-        if (silent) await once(signal, 'abort');
+        if (unresponsive) await once(signal, 'abort');
         return { messages: [{}] };
       },
     });
@@ -344,17 +344,17 @@ describe('the connection', () => {
     const talos = client(server, 1);
     expect((await failure(talos.version())).code).toBe('TALOS_UNREACHABLE');
     await expect.poll(() => server.sessions.size).toBe(0);
-    silent = false;
+    unresponsive = false;
     await talos.version({});
     expect(server.sessions.size).toBe(1);
   });
 
   it('fails at the deadline when the handshake does not complete', async () => {
     const sockets: Socket[] = [];
-    const deaf = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
-    await once(deaf, 'listening');
-    opened.push(deaf, { close: () => sockets.forEach((socket) => void socket.destroy()) });
-    const port = (deaf.address() as AddressInfo).port;
+    const unresponsive = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(unresponsive, 'listening');
+    opened.push(unresponsive, { close: () => sockets.forEach((socket) => void socket.destroy()) });
+    const port = (unresponsive.address() as AddressInfo).port;
     expect((await failure(client({ port }, 0.1).version())).code).toBe('TALOS_UNREACHABLE');
     expect(await identifyPeer('127.0.0.1', { ca: credentials.ca, port, deadlineSeconds: 0.1 })).toBe('unreachable');
   });
@@ -399,16 +399,16 @@ describe('a node in maintenance mode', () => {
   });
 
   it('is distinguished from a node of the cluster and from a foreign node by its certificate alone', async () => {
-    const look = (port: number) => identifyPeer('127.0.0.1', { ca: credentials.ca, port });
+    const read = (port: number) => identifyPeer('127.0.0.1', { ca: credentials.ca, port });
     const foreign = await startTalosNodeServer(() => {}, {
       leaf: await issueServerCertificate(await createOtherAuthority()),
     });
     opened.push(foreign);
     const ours = await node({});
-    expect(await look((await maintenance()).port)).toBe('maintenance');
-    expect(await look(ours.port)).toBe('ours');
-    expect(await look(foreign.port)).toBe('foreign');
+    expect(await read((await maintenance()).port)).toBe('maintenance');
+    expect(await read(ours.port)).toBe('ours');
+    expect(await read(foreign.port)).toBe('foreign');
     await ours.close();
-    expect(await look(ours.port)).toBe('unreachable');
+    expect(await read(ours.port)).toBe('unreachable');
   });
 });

@@ -8,21 +8,21 @@ describe('the redacted message of a node', () => {
     ['an encryption key', 'z01mye6j16bspJYtTB/5SFX8j7Ph4JXxM2Xuu4vsBPM=', '[secret]'],
     ['an id in URL form', '0raF93qnkMvF-FZNuvyGozXNdLiT2FOWSlyBaW4PR-w=', '[secret]'],
     ['a key without capitals', 'abcdefghijklmnopqrstuvwxyz0123456789', '[secret]'],
-  ])('never shows %s', (_what, said, shown) => {
-    expect(redact(said)).toBe(shown);
+  ])('never shows %s', (_what, message, shown) => {
+    expect(redact(message)).toBe(shown);
   });
 
   it('shows a node name of any length, because it identifies the node', () => {
-    const said = 'node "orders-vemxm2u4-cp-0-and-then-some" status is not available yet.';
-    expect(redact(said)).toBe('node "orders-vemxm2u4-cp-0-and-then-some" status is not available yet');
+    const message = 'node "orders-vemxm2u4-cp-0-and-then-some" status is not available yet.';
+    expect(redact(message)).toBe('node "orders-vemxm2u4-cp-0-and-then-some" status is not available yet');
   });
 
   it.each([
     'connection error: dial unix /system/run/machined/machine.sock: connect: no such file or directory',
     'open /etc/kubernetes/manifests/talos-kube-apiserver.yaml: permission denied',
     'failed to pull registry.k8s.io/kube-controller-manager:v1.36.3',
-  ])('shows a path: %s', (said) => {
-    expect(redact(said)).toBe(said);
+  ])('shows a path: %s', (message) => {
+    expect(redact(message)).toBe(message);
   });
 
   it.each([
@@ -30,8 +30,8 @@ describe('the redacted message of a node', () => {
     '/abcdefghijklmnopqrstuvwxyz0123456789',
     'a/0123456789abcdef0123456789abcdef',
     'abcdefgh/12345678901234567',
-  ])('redacts a string that may be a key instead of a path: %s', (said) => {
-    expect(redact(said)).toBe('[secret]');
+  ])('redacts a string that may be a key instead of a path: %s', (message) => {
+    expect(redact(message)).toBe('[secret]');
   });
 
   it('is the first line', () => {

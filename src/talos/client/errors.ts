@@ -30,14 +30,14 @@ export function toTalosError(error: unknown, address: string, call: string, sign
   const code = broken
     ? 'TALOS_UNREACHABLE'
     : (codesByGrpcCode[connectError.code] ?? codeFromMessage(connectError.rawMessage));
-  const said = redact(connectError.rawMessage);
+  const message = redact(connectError.rawMessage);
   // Without the original error as cause: Talos includes the machine token in some of its messages.
-  return new ProviderError(code, `${address}, ${call}: ${said}.`);
+  return new ProviderError(code, `${address}, ${call}: ${message}.`);
 }
 
 /** Talos' maintenance mode up to 1.12 reports this error only in the message (`internal/app/maintenance/server.go`). */
-const codeFromMessage = (said: string): ErrorCode =>
-  said.startsWith('failed to parse config') ? 'TALOS_CONFIG_REFUSED' : 'TALOS_CALL_FAILED';
+const codeFromMessage = (message: string): ErrorCode =>
+  message.startsWith('failed to parse config') ? 'TALOS_CONFIG_REFUSED' : 'TALOS_CALL_FAILED';
 
 /** A certificate that cannot be verified belongs to another node, or to a node in maintenance mode. */
 function toTransportError(error: ConnectError, system: string, address: string): ProviderError {

@@ -37,7 +37,7 @@ async function clientOf(
 }
 
 const resource = (id: string, yamlSpec: string) => ({ metadata: { id, version: '1' }, spec: { yamlSpec } });
-const refusal = (call: Promise<unknown>) =>
+const rejection = (call: Promise<unknown>) =>
   call.then(
     () => 'no refusal',
     (error: unknown) => String(error),
@@ -45,21 +45,21 @@ const refusal = (call: Promise<unknown>) =>
 
 describe('a response of a node', () => {
   it('is a list with a bounded number of items', async () => {
-    let told = 0;
+    let reported = 0;
     const node = await clientOf(
       {},
       {
         async *list() {
           for (;;) {
-            told += 1;
-            yield create(ListResponseSchema, { resource: resource(`r${told}`, 'a: 1') });
+            reported += 1;
+            yield create(ListResponseSchema, { resource: resource(`r${reported}`, 'a: 1') });
           }
         },
       },
     );
-    expect(await refusal(node.listResources(resourceKinds.disk))).toMatch(/it lists more than we read/);
+    expect(await rejection(node.listResources(resourceKinds.disk))).toMatch(/it lists more than we read/);
     // The node also sends what the buffers hold.
-    expect(told).toBeLessThan(50 * talosLimits.listItems);
+    expect(reported).toBeLessThan(50 * talosLimits.listItems);
   });
 
   it.each([
@@ -69,9 +69,9 @@ describe('a response of a node', () => {
     ['endlessly nested', '['.repeat(100_000)],
   ])('is rejected when it is %s', async (_, yaml) => {
     const node = await clientOf({}, { get: () => create(GetResponseSchema, { resource: resource('a', yaml) }) });
-    const said = await refusal(node.findResource(resourceKinds.systemDisk, 'a'));
-    expect(said).toMatch(/ProviderError/);
-    expect(said.length).toBeLessThan(600);
+    const message = await rejection(node.findResource(resourceKinds.systemDisk, 'a'));
+    expect(message).toMatch(/ProviderError/);
+    expect(message.length).toBeLessThan(600);
   });
 
   it('is read in linear time: keys are not compared with each other', async () => {
@@ -88,7 +88,7 @@ describe('a response of a node', () => {
         for (;;) yield { bytes: new Uint8Array(1) };
       },
     });
-    expect(await refusal(node.bootId())).toMatch(/longer than 4096 bytes/);
+    expect(await rejection(node.bootId())).toMatch(/longer than 4096 bytes/);
   });
 
   it('has a version of bounded length', async () => {

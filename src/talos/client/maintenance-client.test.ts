@@ -128,12 +128,12 @@ describe('a configuration', () => {
     [Code.InvalidArgument, 'no', 'TALOS_CONFIG_REFUSED'],
     [Code.Unknown, 'failed to parse config: unknown keys found during decoding', 'TALOS_CONFIG_REFUSED'],
     [Code.PermissionDenied, 'not authorized', 'TALOS_PERMISSION_DENIED'],
-  ])('is refused with gRPC code %i and "%s" as %s', async (code, said, expected) => {
+  ])('is refused with gRPC code %i and "%s" as %s', async (code, message, expected) => {
     const server = await waiting(
       {},
       {
         applyConfiguration: () => {
-          throw new ConnectError(said, code);
+          throw new ConnectError(message, code);
         },
       },
     );

@@ -73,14 +73,14 @@ export class PatchAttribution {
   find(
     messages: readonly string[],
     stages: readonly PatchStage[],
-    look: (stage: PatchStage) => readonly string[],
+    find: (stage: PatchStage) => readonly string[],
   ): void {
     const open = new Set(messages.filter((message) => this.of(message, stages) === undefined));
     for (const stage of stages.toReversed()) {
       if (open.size === 0) return;
       this.#left -= stage.values;
       if (this.#left < 0) return;
-      const before = new Set(look(stage));
+      const before = new Set(find(stage));
       for (const message of [...open].filter((one) => !before.has(one))) {
         open.delete(message);
         this.#origins.set(message, [...(this.#origins.get(message) ?? []), stage.next]);
@@ -98,7 +98,7 @@ interface PatchStage {
 }
 
 /** Returns all problems for which {@link renderMachineConfig} throws. */
-export function findConfigProblems(input: MachineConfigInput, blame = new PatchAttribution()): ConfigProblem[] {
+export function findConfigProblems(input: MachineConfigInput, attribution = new PatchAttribution()): ConfigProblem[] {
   const { patches, role, talosVersion } = input;
   const made = generateDocuments(input);
   const stages: PatchStage[] = [];
@@ -111,9 +111,9 @@ export function findConfigProblems(input: MachineConfigInput, blame = new PatchA
   }
   const problemsOf = (all: readonly ConfigDocument[]) => validateDocuments(all, { role, talosVersion, made });
   const messages = problemsOf(documents);
-  blame.find(messages, stages, (stage) => problemsOf(stage.documents));
+  attribution.find(messages, stages, (stage) => problemsOf(stage.documents));
   return messages.map((message) => {
-    const from = blame.of(message, stages);
+    const from = attribution.of(message, stages);
     return { message, ...(from === undefined ? {} : { from }) };
   });
 }

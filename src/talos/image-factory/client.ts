@@ -153,8 +153,8 @@ async function requestFactory(url: string, seconds: number, request: HttpRequest
 
 /** The only place that reads status codes. `refused` is the error code of a 400 or 404 for the call. */
 function toFactoryError(status: number, body: string, refused: ErrorCode): ProviderError {
-  const said = body.trim().split('\n')[0]?.slice(0, 200) ?? '';
-  const detail = `It answers ${status}${said === '' ? '' : `: ${said}`}.`;
+  const message = body.trim().split('\n')[0]?.slice(0, 200) ?? '';
+  const detail = `It answers ${status}${message === '' ? '' : `: ${message}`}.`;
   if (status === 400 || status === 404) return new ProviderError(refused, detail);
   if (status === 401 || status === 402 || status === 403) return new ProviderError('FACTORY_UNAUTHORIZED', detail);
   return new ProviderError('FACTORY_FAILED', detail);

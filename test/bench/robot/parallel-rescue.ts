@@ -11,7 +11,7 @@ export async function measureParallelRescue(): Promise<Measurement> {
   try {
     for (const number of numbers) fixture.hosts.add(number);
     const life = fixture.start();
-    const begun = fixture.clock.now().getTime();
+    const started = fixture.clock.now().getTime();
     await Promise.all(
       numbers.map(async (number) => {
         const end = await life.walk(
@@ -24,7 +24,7 @@ export async function measureParallelRescue(): Promise<Measurement> {
         if (describeVerdict(end) !== 'finished') throw new Error(describeVerdict(end));
       }),
     );
-    const took = (fixture.clock.now().getTime() - begun) / 1000;
+    const took = (fixture.clock.now().getTime() - started) / 1000;
     // The second fifty have to wait for an hour, and each needs a minute for self test, network boot and loading.
     const bound = 3600 + 160;
     return ratioMeasurement(

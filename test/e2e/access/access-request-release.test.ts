@@ -50,7 +50,7 @@ const isLetGo = async (name: string): Promise<boolean> =>
 
 let comeBack = (): void => {};
 /** From now on no call to that simulator gets an answer. */
-const silence = (room: string): void => {
+const noResponse = (room: string): void => {
   comeBack = open().world.switchboard.judge((call) => (call.room === room ? { kind: 'drop' } : undefined));
 };
 afterEach(() => comeBack());
@@ -58,7 +58,7 @@ afterEach(() => comeBack());
 async function grantAndTakeAway(name: string, cluster: string, room = 'workload'): Promise<void> {
   await ask(name, cluster);
   await beGranted(name);
-  silence(room);
+  noResponse(room);
   await remove(name);
 }
 
@@ -99,7 +99,7 @@ const waits: readonly Wait[] = [
     name: 'the NAS is away and the Cluster is not created yet',
     on: 'b',
     begin: async () => {
-      silence('truenas');
+      noResponse('truenas');
       await open().things.cluster(inShop('slow'));
       await ask('b', 'slow');
     },
@@ -111,7 +111,7 @@ const waits: readonly Wait[] = [
     name: 'the Cluster is deleted before it is ready',
     on: 'c',
     begin: async () => {
-      silence('truenas');
+      noResponse('truenas');
       await open().things.cluster(inShop('never'));
       await ask('c', 'never');
       await open().things.remove(Cluster, inShop('never'));
@@ -127,7 +127,7 @@ const waits: readonly Wait[] = [
     name: 'the NAS is away and the Cluster exists: there is no wait',
     on: 'd',
     begin: async () => {
-      silence('truenas');
+      noResponse('truenas');
       await ask('d');
     },
     end: isGranted,

@@ -8,7 +8,7 @@ import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.t
 
 const open = startTestbed({ subnet: '127.42.42' });
 const cluster = { namespace: 'shop', name: 'main' };
-const { ask, granted, isGranted, isReady, objectsOf, ref, refusal } = accessHelpers(open, cluster);
+const { ask, granted, isGranted, isReady, objectsOf, ref, refusal: rejection } = accessHelpers(open, cluster);
 
 const maps = { permissions: [{ rules: coreReadRules('configmaps') }] };
 const secretRef = (name: string) => ({ namespace: 'shop', name: `${name}.kubeconfig` });
@@ -63,7 +63,7 @@ describe('the Secret of a request', () => {
   it('is reported as immutable, and is created again after its removal', async () => {
     await granted('frozen', maps);
     await patchSecret('frozen', { immutable: true });
-    expect(await refusal('frozen', 'AccessReady', 'SecretNotWritable')).toBe(
+    expect(await rejection('frozen', 'AccessReady', 'SecretNotWritable')).toBe(
       'Secret frozen.kubeconfig in namespace shop is immutable: the kubeconfig cannot be written into it. Remove it, and it is made again.',
     );
     expect(await refOf('frozen')).toEqual({ name: 'frozen.kubeconfig' });
@@ -83,7 +83,7 @@ describe('the Secret of a request', () => {
       type: 'example.org/other',
     });
     open().provider.start();
-    expect(await refusal('typed', 'AccessReady', 'SecretNotWritable')).toBe(
+    expect(await rejection('typed', 'AccessReady', 'SecretNotWritable')).toBe(
       'Secret typed.kubeconfig in namespace shop has the type example.org/other and not Opaque: the kubeconfig cannot be written into it. Remove it, and it is made again.',
     );
     expect(ownerReferences?.[0]?.uid).toBe(metadata.uid);
@@ -95,7 +95,7 @@ describe('the Secret of a request', () => {
     await granted('spoiled', maps);
     const token = { roleRefs: [{ kind: 'Role', name: 'homeless' }] };
     await open().platform.merge(AccessRequest, ref('spoiled'), { spec: { token } });
-    await refusal('spoiled', 'AccessReady', 'InvalidConfig');
+    await rejection('spoiled', 'AccessReady', 'InvalidConfig');
     expect(await open().things.exists(Secret, secretRef('spoiled'))).toBe(true);
     expect(await refOf('spoiled')).toEqual({ name: 'spoiled.kubeconfig' });
   });
@@ -127,7 +127,7 @@ describe('a request whose Cluster is gone', () => {
     await granted('orphan', maps);
     await open().things.remove(Cluster, cluster);
     await eventually('the Cluster is gone', async () => !(await open().things.exists(Cluster, cluster)), 60);
-    expect(await refusal('orphan', 'ClusterReady', 'ClusterMissing')).toContain('there is no Cluster shop/main');
+    expect(await rejection('orphan', 'ClusterReady', 'ClusterMissing')).toContain('there is no Cluster shop/main');
     expect(await refOf('orphan')).toEqual({ name: 'orphan.kubeconfig' });
     await open().things.remove(AccessRequest, ref('orphan'));
     await eventually('it is gone', async () => !(await open().things.exists(AccessRequest, ref('orphan'))));

@@ -21,8 +21,18 @@ import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.t
 /** The provider's waits are so long here that a prompt reaction proves a watch event as its cause. */
 const open = startTestbed({ subnet: '127.42.102', speed: 3 });
 const cluster = { namespace: 'shop', name: 'main' };
-const { admin, ask, granted, isGranted, isReady, makeClusterRole, makeNamespace, objectsOf, ref, refusal } =
-  accessHelpers(open, cluster);
+const {
+  admin,
+  ask,
+  granted,
+  isGranted,
+  isReady,
+  makeClusterRole,
+  makeNamespace,
+  objectsOf,
+  ref,
+  refusal: rejection,
+} = accessHelpers(open, cluster);
 const early = ref('early');
 
 prepareTestbed(open, async ({ things }) => {
@@ -173,7 +183,7 @@ describe('a request that cannot be granted as written', () => {
       clusterRef: cluster,
       token: { permissions: [{ name: 'taken', rules: coreReadRules('secrets') }] },
     });
-    expect(await refusal('greedy', 'AccessReady', 'NotManaged')).toBe(
+    expect(await rejection('greedy', 'AccessReady', 'NotManaged')).toBe(
       'spec.token.permissions[0]: ClusterRole /taken exists in the cluster and is not managed by this request. Remove it or choose another name.',
     );
     expect(await admin((kube) => kube.get(ClusterRole, { name: 'taken' }))).toEqual(before);
@@ -193,7 +203,7 @@ describe('a request that cannot be granted as written', () => {
         ],
       },
     });
-    expect(await refusal('nowhere', 'AccessReady', 'InvalidConfig')).toBe(
+    expect(await rejection('nowhere', 'AccessReady', 'InvalidConfig')).toBe(
       'spec.token.roleRefs[0].namespace: a Role lies in a namespace. Say in which. spec.token.roleRefs[1].namespace: a ClusterRole lies in no namespace. Leave it out to bind look-at-nodes in the whole cluster, or name a Role of that namespace.',
     );
     expect(await objectsOf('nowhere')).toEqual([]);
@@ -207,7 +217,7 @@ describe('a request that cannot be granted as written', () => {
       { name: 'fine', rules: coreReadRules('nodes') },
     ];
     await open().things.request(ref('several'), { clusterRef: cluster, token: { permissions } });
-    const said = await refusal('several', 'AccessReady', 'NotManaged');
+    const said = await rejection('several', 'AccessReady', 'NotManaged');
     expect(said).toMatch(
       /^spec\.token\.permissions\[0\]: ClusterRole \/foreign exists .* spec\.token\.permissions\[1\]: .*absent/,
     );
@@ -227,14 +237,14 @@ describe('a request that cannot be granted as written', () => {
         permissions: [{ namespace: 'not-yet', disableAutomaticNamespaceCreation: true, rules: coreReadRules('pods') }],
       },
     });
-    expect(await refusal('modest', 'AccessReady', 'TargetRejected')).toMatch(/not-yet/);
+    expect(await rejection('modest', 'AccessReady', 'TargetRejected')).toMatch(/not-yet/);
     expect(await admin((kube) => kube.find(Namespace, { name: 'not-yet' }))).toBeUndefined();
   });
 
   it('gets nothing for an OIDC issuer that no API server accepts, and names the alternative', async () => {
     const wrong = { ...oidc, issuer: 'http://issuer.example.org' };
     await open().things.request(ref('trusting'), { clusterRef: cluster, oidc: wrong });
-    expect(await refusal('trusting', 'AccessReady', 'TrustRejected')).toMatch(/^spec\.oidc\.issuer: .*https:/);
+    expect(await rejection('trusting', 'AccessReady', 'TrustRejected')).toMatch(/^spec\.oidc\.issuer: .*https:/);
     expect(await objectsOf('trusting')).toEqual([]);
     expect(await open().things.exists(Secret, ref('trusting.kubeconfig'))).toBe(false);
   });

@@ -21,7 +21,7 @@ interface Manner {
 /** Issuers that keep API servers from starting, although their URLs are valid. */
 function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
   const open = startTestbed({ subnet, timeScale: 0.004, speed: 20, provider: { leaseSeconds: 6 } });
-  const { isGranted, isReady, ref, refusal } = accessHelpers(open, cluster);
+  const { isGranted, isReady, ref, refusal: rejection } = accessHelpers(open, cluster);
   const beside = accessHelpers(open, other);
   const ask = (name: string, change: Partial<OidcAccess> = {}) =>
     open().things.request(ref(name), {
@@ -75,7 +75,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
     await open().things.request(beside.ref('good'), { clusterRef: other, oidc });
     await beside.isGranted('good');
     expect(await trusted()).toContain(issuerOf('bad'));
-    const message = await refusal('bad', 'TrustReady', 'TrustFailed');
+    const message = await rejection('bad', 'TrustReady', 'TrustFailed');
     expect(message).toMatch(
       /^spec\.oidc: the API server of \S+-cp-\S+ did not come up with this, so it was taken back\./,
     );
@@ -97,12 +97,12 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
       await open().provider.kill();
       open().provider.start();
       await isGranted('late');
-      await refusal('bad', 'TrustReady', 'TrustFailed');
+      await rejection('bad', 'TrustReady', 'TrustFailed');
       await eventually('every control plane trusts the others', async () => {
         expect(await trusted()).toEqual(everywhere('fine', 'good', 'late'));
         return true;
       });
-    } else expect(await refusal('bad', 'TrustReady', 'TrustRejected')).toContain('before Talos 1.14');
+    } else expect(await rejection('bad', 'TrustReady', 'TrustRejected')).toContain('before Talos 1.14');
     await isReady();
   });
 

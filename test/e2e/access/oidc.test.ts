@@ -25,7 +25,7 @@ const alice: TokenSpec = { subject: 'alice', audience: 'kubernetes' };
 /** One control plane with Talos 1.13, whose API server has its issuer in arguments. */
 function logins(workload: 'world' | 'real', subnet: string): void {
   const open = startTestbed({ subnet, workload, timeScale: 0.004, speed: 5 });
-  const { isGranted, isReady, objectsOf, ref, refusal } = accessHelpers(open, cluster);
+  const { isGranted, isReady, objectsOf, ref, refusal: rejection } = accessHelpers(open, cluster);
   const issuer = () => open().world.oidc;
   const look = (token: string, what = ConfigMap) =>
     eventually('the API server knows the issuer', async () => {
@@ -181,7 +181,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
 
   it('a second issuer is rejected with a reason, and no existing access is lost', async () => {
     await ask({ name: 'other', issuer: 'https://other.example.org' }, 'second');
-    expect(await refusal('second', 'TrustReady', 'TrustRejected')).toBe(
+    expect(await rejection('second', 'TrustReady', 'TrustRejected')).toBe(
       `spec.oidc.issuer: before Talos 1.14 a cluster trusts one OIDC issuer, and that is ${issuer().issuer} of AccessRequest shop/corp. Delete that one, or use a cluster with Talos 1.14.`,
     );
     expect(await objectsOf('second')).toEqual([]);

@@ -105,8 +105,8 @@ const isAbout = (call: string, plural: string, name: string): boolean =>
 /** From the last call of another client to the provider's first call. */
 function firstAnswer(calls: readonly InterceptedCall[]): number {
   const own = calls.findIndex(isProviderCall);
-  const handedOver = calls[own - 1]?.at.getTime() ?? Number.NaN;
-  return ((calls[own]?.at.getTime() ?? Number.NaN) - handedOver) / 1000;
+  const inherited = calls[own - 1]?.at.getTime() ?? Number.NaN;
+  return ((calls[own]?.at.getTime() ?? Number.NaN) - inherited) / 1000;
 }
 
 const many = Array.from({ length: 20 }, (_, i) => `far-${i}`);

@@ -117,7 +117,7 @@ it('a node whose boot hangs before it has its configuration is power-cycled', as
   const name = machineName(late, 'cp', 0);
   const stepOf = () => recorder.last(Machine, { name })?.status?.progress?.step;
   await recorder.until('it is awaited', () => stepOf() === 'await-talos-api' || undefined);
-  const hangs = () => world.machines.nodes().some(({ stuck }) => stuck?.startsWith('downloading config'));
+  const hangs = () => world.machines.nodes().some(({ stuck: stalled }) => stalled?.startsWith('downloading config'));
   await eventually('its boot hangs', () => hangs() || undefined);
   // Timestamps keep real time.
   const since = new Date(Date.now() - 10 * 60_000).toISOString();

@@ -61,8 +61,8 @@ describe('a generated ProviderConfig', () => {
   it('that is invalid delays no other', async () => {
     const [value] = fc.sample(good(), { numRuns: 1 }) as [RawProviderConfigSpec];
     // Of several that name the same endpoint the oldest has it, whatever else is wrong with it.
-    const elsewhere = invalidProviderConfig(good()).filter((one) => endpointOf(one.value) !== endpointOf(value));
-    const bad = fc.sample(elsewhere, { numRuns: 40 });
+    const other = invalidProviderConfig(good()).filter((one) => endpointOf(one.value) !== endpointOf(value));
+    const bad = fc.sample(other, { numRuns: 40 });
     const ofPlatform = (name: string) => name.replace(/alone|among/, '…');
     await configs.expectUndisturbed(
       value,

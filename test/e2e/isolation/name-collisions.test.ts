@@ -96,11 +96,13 @@ describe('two AccessRequests whose names have the same hash', () => {
     const holder = await openGrantedClient(open(), one);
     try {
       await ask(two);
-      const refusal = await eventually('the second one is refused', async () => {
+      const rejection = await eventually('the second one is refused', async () => {
         const ready = await readyOf(two);
         return ready?.reason === 'NotManaged' && ready.message;
       });
-      expect(refusal).toContain('exists in the cluster for AccessRequest shop/ci-8f8l, whose name has the same hash.');
+      expect(rejection).toContain(
+        'exists in the cluster for AccessRequest shop/ci-8f8l, whose name has the same hash.',
+      );
       await open().things.remove(AccessRequest, two);
       await leaves(two);
       expect((await holder.list(ConfigMap)).items).toBeDefined();

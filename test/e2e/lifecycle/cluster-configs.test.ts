@@ -60,8 +60,8 @@ describe('a Cluster with ClusterConfigs', () => {
       ],
     });
     const said = await eventually('the field is named', async () => {
-      const refusal = await refusalOf(special);
-      return refusal?.reason === 'InvalidClusterConfig' && refusal;
+      const rejection = await refusalOf(special);
+      return rejection?.reason === 'InvalidClusterConfig' && rejection;
     });
     expect(said.message).toMatch(/^ClusterConfig size, controlPlane\.size: There is no size huge\. .*small, large/);
     expect(await open().things.machines(special)).toEqual([]);

@@ -22,14 +22,14 @@ const open = startTestbed({ subnet: '127.42.100' });
 const first = { namespace: 'team-a', name: 'first' };
 const second = { namespace: 'team-b', name: 'second' };
 const proof = /^GET \/api\/v1\/namespaces\/kube-system$/;
-const refusals = 4;
+const rejections = 4;
 
 const addressesOf = async (ref: { namespace: string; name: string }): Promise<string[]> =>
   (await open().things.machines(ref)).flatMap(({ status }) => status?.address ?? []);
 
 prepareTestbed(open, async ({ things, world }) => {
   // The new API server rejects the provider a few times although everything else is ready.
-  world.switchboard.fail('workload', proof, { kind: 'error', status: 401 }, refusals);
+  world.switchboard.fail('workload', proof, { kind: 'error', status: 401 }, rejections);
   await things.credentials();
   await things.config('home', { controlPlanes: 3, workers: 1 });
   await things.cluster(
@@ -68,9 +68,9 @@ describe('a Cluster with three control planes and a worker', () => {
   it('is not Ready before the API server has answered an authenticated request', () => {
     const { recorder, calls } = open();
     const proofs = calls.filter(({ room, name }) => room === 'workload' && proof.test(name));
-    expect(proofs.length).toBeGreaterThan(refusals);
+    expect(proofs.length).toBeGreaterThan(rejections);
     const becameReady = recorder.of(Cluster).find(({ object }) => object.status?.phase === 'Ready');
-    expect(becameReady?.at.getTime()).toBeGreaterThanOrEqual(proofs[refusals]?.at.getTime() ?? Number.NaN);
+    expect(becameReady?.at.getTime()).toBeGreaterThanOrEqual(proofs[rejections]?.at.getTime() ?? Number.NaN);
     const said = recorder
       .of(Cluster)
       .flatMap(({ object }) => object.status?.conditions ?? [])

@@ -45,7 +45,7 @@ const addresses = [11, 12, 13, 14].map((number) => `${subnet}.${number}`);
 const [forgotten = ''] = addresses.slice(2);
 
 let macs: ReadonlyMap<string, string>;
-let silence: Awaited<ReturnType<typeof statusOf>>;
+let noResponse: Awaited<ReturnType<typeof statusOf>>;
 
 prepareTestbed(open, async (stage) => {
   const { things } = stage;
@@ -70,7 +70,7 @@ prepareTestbed(open, async (stage) => {
     100,
   );
   const silent = await machineAt(forgotten);
-  silence = silent?.status;
+  noResponse = silent?.status;
   const [vm] = [...stage.world.truenas.nas.vms.values()].filter(({ row }) =>
     String(row['description']).includes(silent?.metadata.name ?? 'nobody'),
   );
@@ -95,7 +95,7 @@ describe('a cluster whose nodes have their addresses from a DHCP server', () => 
   });
 
   it('T39: names the missing reservation of a node with another address, and changes nothing', () => {
-    const provisioned = findFalseCondition(silence?.conditions, 'Provisioned');
+    const provisioned = findFalseCondition(noResponse?.conditions, 'Provisioned');
     expect(provisioned).toMatchObject({ status: 'False', reason: 'NotAtReservedAddress' });
     expect(provisioned?.message).toContain(`gives ${forgotten} to the MAC address ${macs.get(forgotten)}`);
   });

@@ -213,9 +213,9 @@ function withRealOperator(): void {
         expect(await listAccessObjects(open(), await clusterOf(app), brief)).toEqual([]);
         // It has no binding any more; the API server may cache its authentication for ten more seconds.
         expect((await kubectl.run(['get', 'configmaps'])).code).toBe(1);
-        const refusal = async () => (await kubectl.run(['get', 'configmaps', '--request-timeout=5s'])).error;
-        await eventually('the token is refused', async () => /logged in|Unauthorized/.test(await refusal()), 20);
-        await consistently(2, async () => expect(await refusal()).toMatch(/logged in|Unauthorized/));
+        const rejection = async () => (await kubectl.run(['get', 'configmaps', '--request-timeout=5s'])).error;
+        await eventually('the token is refused', async () => /logged in|Unauthorized/.test(await rejection()), 20);
+        await consistently(2, async () => expect(await rejection()).toMatch(/logged in|Unauthorized/));
       });
     });
   });

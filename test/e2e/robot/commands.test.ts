@@ -126,7 +126,7 @@ it('a plan lists the disks to erase on each server, and the reasons against othe
 
 it('a plan describes the changes of the vSwitch and of the failover address', async () => {
   const network = { addressPool: ['10.9.0.20-10.9.0.60'], prefix: 24 };
-  const looked = async (name: string, section: object) => {
+  const checked = async (name: string, section: object) => {
     const change = (spec: RawProviderConfigSpec) => {
       Object.assign(spec.network, network);
       Object.assign((spec as unknown as { hetznerRobot: object }).hetznerRobot, section);
@@ -134,7 +134,7 @@ it('a plan describes the changes of the vSwitch and of the failover address', as
     await robot.config(name, { change });
     return await start('plan', '--cluster', `${shop.namespace}/${shop.name}`, '--provider-config', name);
   };
-  const good = await looked('private', {
+  const good = await checked('private', {
     vswitch: { name: 'nodes', vlan: 4008 },
     failoverAddress: '203.0.113.9',
   });
@@ -143,7 +143,7 @@ it('a plan describes the changes of the vSwitch and of the failover address', as
   expect(good.out).toMatch(
     /^ +leads +failover address 203\.0\.113\.9: from server 3140014 to .*, out of server 3140011$/m,
   );
-  const bad = await looked('taken', { vswitch: { name: 'nodes', vlan: 4007 } });
+  const bad = await checked('taken', { vswitch: { name: 'nodes', vlan: 4007 } });
   expect(bad).toMatchObject({ code: 1, asked: ['GET /server', 'GET /vswitch'], writes: [] });
   expect(bad.out).toMatch(/^ +refuses +The vSwitch with VLAN 4007 is called storage and not nodes\./m);
 });

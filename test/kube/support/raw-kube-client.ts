@@ -172,12 +172,12 @@ export class RawWatch {
   #wake: (() => void)[] = [];
   readonly #abort: AbortController;
 
-  constructor(response: Dispatcher.ResponseData, abort: AbortController, refusal?: Body) {
+  constructor(response: Dispatcher.ResponseData, abort: AbortController, rejection?: Body) {
     this.status = response.statusCode;
     this.headers = response.headers;
-    this.refusal = refusal;
+    this.refusal = rejection;
     this.#abort = abort;
-    if (refusal === undefined && response.statusCode === 200) void this.#read(response);
+    if (rejection === undefined && response.statusCode === 200) void this.#read(response);
     else this.ended = true;
   }
 

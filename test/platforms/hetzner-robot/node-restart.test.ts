@@ -126,7 +126,7 @@ it('a node of another cluster at that address: no call, but a reset', async () =
 });
 
 /** A node whose provider is killed during its restart call; `isHeard`: whether the call arrives. */
-async function killWhileRestarting(isHeard: boolean) {
+async function killWhileRestarting(isConnected: boolean) {
   const node = await newNode();
   const process = fixture.start();
   const kill = (): Fault => {
@@ -135,7 +135,7 @@ async function killWhileRestarting(isHeard: boolean) {
   };
   const hush = fixture.switchboard.judge(({ name }) => {
     if (!/\/Reboot$/.test(name)) return undefined;
-    return isHeard ? { kind: 'lose-reply', meanwhile: kill } : kill();
+    return isConnected ? { kind: 'lose-reply', meanwhile: kill } : kill();
   });
   await expect(process.walk('release', node.held.machine, node.held.durable)).rejects.toThrow();
   hush();
@@ -146,8 +146,8 @@ async function killWhileRestarting(isHeard: boolean) {
 it.each([
   ['before the call arrived at the node', false],
   ['before it recorded the reply of the node', true],
-])('P3: killed %s: another process continues, and no reset is needed', async (_, isHeard) => {
-  const { held } = await killWhileRestarting(isHeard);
+])('P3: killed %s: another process continues, and no reset is needed', async (_, isConnected) => {
+  const { held } = await killWhileRestarting(isConnected);
   expect(await release(held, fixture.start())).toEqual([0, 1]);
 });
 

@@ -64,8 +64,8 @@ describe('a free server', () => {
 
   it('P6: is rebooted over SSH after everything is disarmed, without further calls there', () => {
     const names = fixture.switchboard.calls.map(({ name }) => name);
-    const looked = names.findLastIndex((name) => name.startsWith('GET /boot'));
-    expect(names.slice(looked).filter((name) => name.startsWith('ssh'))).toHaveLength(1);
+    const checked = names.findLastIndex((name) => name.startsWith('GET /boot'));
+    expect(names.slice(checked).filter((name) => name.startsWith('ssh'))).toHaveLength(1);
   });
 
   it('H19: is free again after its release, under its former name', async () => {

@@ -29,10 +29,10 @@ import { InMemoryHosts } from './in-memory-hosts.ts';
 
 export type { MachineRecord };
 
-const begun = Date.now();
+const started = Date.now();
 /** Runs faster than real time by the scale of the simulators. */
 const clockAt = (scale: number): Clock => ({
-  now: () => new Date(begun + (Date.now() - begun) / scale),
+  now: () => new Date(started + (Date.now() - started) / scale),
   monotonic: () => performance.now() / scale,
   sleep: (ms, signal) => delay(ms * scale, undefined, signal ? { signal } : {}),
 });

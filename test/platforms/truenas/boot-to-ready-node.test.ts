@@ -150,8 +150,8 @@ describe('the created machine', () => {
         await clock.sleep(Math.min(verdict.kind === 'finished' ? 1 : verdict.seconds, 5) * 1000);
       }
       const vm = String(saved?.facts['vm']);
-      const stuck = nas.nas.vms.size > 0 ? nas.stuck(vm) : undefined;
-      throw new Error(`stopped at ${saved?.step}: ${JSON.stringify(last)}; ${stuck ?? 'the machine is not stuck'}`);
+      const stalled = nas.nas.vms.size > 0 ? nas.stuck(vm) : undefined;
+      throw new Error(`stopped at ${saved?.step}: ${JSON.stringify(last)}; ${stalled ?? 'the machine is not stuck'}`);
     };
     const answers = async () => {
       const client = openTalosClient({ address, credentials });

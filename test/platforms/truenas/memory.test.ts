@@ -78,16 +78,16 @@ describe('memory on a TrueNAS system', () => {
     await startTrueNasPlatformFixture({ seed: { memoryMiB: 8192 } });
     await memoryFor(1);
     const process = new TrueNasProviderProcess();
-    const stuck: MachineRecord = { progress: undefined };
+    const stalled: MachineRecord = { progress: undefined };
     const hush = nasFixture.switchboard.judge(({ name }) => {
-      if (name !== 'pool.dataset.create' || stuck.progress?.step !== 'disk-created') return undefined;
+      if (name !== 'pool.dataset.create' || stalled.progress?.step !== 'disk-created') return undefined;
       return { kind: 'error', code: 'ENOSPC' };
     });
-    expect(await process.walk('provision', 'shop-cp-0', stuck)).toMatchObject({ reason: 'TRUENAS_POOL_FULL' });
+    expect(await process.walk('provision', 'shop-cp-0', stalled)).toMatchObject({ reason: 'TRUENAS_POOL_FULL' });
     hush();
     await nasFixture.room.fillPool('tank', 500 * gibibyte);
     expect(await process.walk('provision', 'shop-cp-1', { progress: undefined })).toMatchObject({ kind: 'finished' });
-    expect(await process.walk('provision', 'shop-cp-0', stuck, {}, isShort)).toMatchObject({ reason: 'MemoryShort' });
+    expect(await process.walk('provision', 'shop-cp-0', stalled, {}, isShort)).toMatchObject({ reason: 'MemoryShort' });
     expect(vmOf('shop-cp-0')).toBeUndefined();
   });
 

@@ -67,9 +67,9 @@ export class CallInterceptor {
   }
 
   /** Asks `judge` about every call from now on, before any plan. Returns a function that stops this. */
-  judge(judge: FaultRule): () => void {
-    this.#judges.add(judge);
-    return () => this.#judges.delete(judge);
+  judge(evaluate: FaultRule): () => void {
+    this.#judges.add(evaluate);
+    return () => this.#judges.delete(evaluate);
   }
 
   clear(): void {
@@ -87,8 +87,8 @@ export class CallInterceptor {
     const call: InterceptedCall = { room, name, at: new Date(), detail, from };
     this.#remember(call);
     for (const listener of this.#listeners) listener(call);
-    for (const judge of this.#judges) {
-      const fault = judge(call, content);
+    for (const evaluate of this.#judges) {
+      const fault = evaluate(call, content);
       if (fault) return fault;
     }
     for (const plan of this.#plans) {

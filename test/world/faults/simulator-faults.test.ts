@@ -173,9 +173,9 @@ describe.each([
   ] as const)('ends the connection %s', async (_, fault, done) => {
     const subject = await enter();
     switchboard.fail(name, call, fault);
-    const begun = performance.now();
+    const started = performance.now();
     await expect(subject.write('one')).rejects.toThrow();
-    if ('milliseconds' in fault) expect(performance.now() - begun).toBeGreaterThanOrEqual(fault.milliseconds - 1);
+    if ('milliseconds' in fault) expect(performance.now() - started).toBeGreaterThanOrEqual(fault.milliseconds - 1);
     expect(await subject.has('one')).toBe(done);
   });
 
@@ -220,12 +220,12 @@ describe.each([
         if (one.room === name && call.test(one.name)) resolve(stop());
       });
     });
-    const begun = performance.now();
+    const started = performance.now();
     const late = subject.write('one').then(() => order.push('late'));
     await arrived;
     await subject.has('two').then(() => order.push('other'));
     await late;
-    expect(performance.now() - begun).toBeGreaterThanOrEqual(milliseconds - 1);
+    expect(performance.now() - started).toBeGreaterThanOrEqual(milliseconds - 1);
     expect(order).toEqual(['other', 'late']);
   });
 

@@ -48,8 +48,8 @@ function issueCode(issuer: Issuer, client: OidcClient, redirectUri: string, quer
 /** Parses the request. Throws an {@link OAuthError}. */
 function parseScopes(text = ''): string[] {
   const asked = text.split(' ').filter(Boolean);
-  const strange = asked.find((scope) => !scopes.includes(scope));
-  if (strange !== undefined) throw new OAuthError('invalid_scope', `there is no scope ${strange}`);
+  const unknown = asked.find((scope) => !scopes.includes(scope));
+  if (unknown !== undefined) throw new OAuthError('invalid_scope', `there is no scope ${unknown}`);
   if (!asked.includes('openid')) throw new OAuthError('invalid_scope', 'without openid there is no ID token');
   return asked;
 }

@@ -81,14 +81,14 @@ describe.each([
   });
 
   /** The server's error message. */
-  const refusals: string[] = [];
+  const rejections: string[] = [];
 
   test.each(crdExamples.map((specimen, index) => ({ index, specimen, ...specimen })))(
     '$title → accepted: $accepted',
     async ({ specimen, index }) => {
-      const { refusal, object } = await submit(client, specimen, `specimen-${index}`);
-      expect(refusal === undefined, refusal).toBe(specimen.accepted);
-      if (refusal !== undefined) refusals.push(refusal);
+      const { refusal: rejection, object } = await submit(client, specimen, `specimen-${index}`);
+      expect(rejection === undefined, rejection).toBe(specimen.accepted);
+      if (rejection !== undefined) rejections.push(rejection);
       if (specimen.stored) expect(object).toMatchObject(specimen.stored);
       if (specimen.title.includes('dropped')) expect(object).not.toHaveProperty('spec.extra');
     },
@@ -97,8 +97,8 @@ describe.each([
   test('every rule in them refuses at least one object', () => {
     const kinds = new Set(crdExamples.map(({ type }) => type.kind));
     const rules = read().flatMap((definition) => celRulesOf(definition).filter(({ kind }) => kinds.has(kind)));
-    const unheard = rules.filter(({ message }) => !refusals.some((refusal) => refusal.includes(message)));
-    expect(unheard).toEqual([]);
+    const unreported = rules.filter(({ message }) => !rejections.some((rejection) => rejection.includes(message)));
+    expect(unreported).toEqual([]);
     expect(rules.length).toBeGreaterThan(0);
   });
 });

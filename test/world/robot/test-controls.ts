@@ -75,9 +75,9 @@ export function createRobotTestControls(robot: RobotState, ledger: readonly Disk
 
 function summarize(robot: RobotState, server: ServerState): RobotServerSummary {
   const { number, name, address, machine } = server;
-  const { isOn, phase, history, bootCount, bootId, stuck } = machine;
+  const { isOn, phase, history, bootCount, bootId, stuck: stalled } = machine;
   return {
-    ...{ number, name, address, isOn, phase, bootCount, bootId, stuck },
+    ...{ number, name, address, isOn, phase, bootCount, bootId, stuck: stalled },
     history: [...history],
     armed: currentActivation(robot, server)?.kind,
   };

@@ -140,8 +140,8 @@ describe('the next action for an OIDC request', () => {
   });
 
   it('reports a failed issuer as an Event once', () => {
-    const told = [conditionFalse('TrustReady', 'TrustFailed', 'Why.')];
-    const conditions = mergeConditions([], told, { generation: 1, now: decisionTime.now });
+    const reported = [conditionFalse('TrustReady', 'TrustFailed', 'Why.')];
+    const conditions = mergeConditions([], reported, { generation: 1, now: decisionTime.now });
     const toldRequest = heldRequest({ token: undefined, oidc }, {}, { conditions });
     const target = trusting(targetWith('Failed'));
     expect(reportOf(decide(target)).warning).toMatchObject({ reason: 'TrustFailed', message: 'Why.' });

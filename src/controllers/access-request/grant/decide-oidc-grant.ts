@@ -53,11 +53,11 @@ function decideFailedTrust(
   const { request } = view;
   const withdrawal = isTrustedFor(target.trust, request.metadata.uid) ? undefined : withdrawGrant(view, 'all');
   if (withdrawal) return withdrawal;
-  const isTold = request.status?.conditions?.some((one) => one.reason === 'TrustFailed' && one.message === message);
+  const isReported = request.status?.conditions?.some((one) => one.reason === 'TrustFailed' && one.message === message);
   return settleGrant(view, time, {
     states: describeNotGranted('TrustFailed', message),
     requeueAfterSeconds: accessResyncSeconds,
-    ...(isTold ? {} : { warning: { about: request, reason: 'TrustFailed', message } }),
+    ...(isReported ? {} : { warning: { about: request, reason: 'TrustFailed', message } }),
   });
 }
 
@@ -103,6 +103,6 @@ const describeRejectedTrust = ({ message = '' }: RequestTrustStatus): GrantResul
 
 function describeTrustRollout({ updated, total, message }: TrustReport): GrantResult {
   const far = `${updated} of ${total} control planes trust the issuer.`;
-  const said = message === undefined ? far : `${far} ${message}`;
-  return { states: describeNotGranted('WaitingForTrust', said), requeueAfterSeconds: waitSeconds };
+  const explanation = message === undefined ? far : `${far} ${message}`;
+  return { states: describeNotGranted('WaitingForTrust', explanation), requeueAfterSeconds: waitSeconds };
 }

@@ -37,9 +37,9 @@ export const settleGrant = (
 /** The target cluster is not available. */
 export function describeAwaitedCluster(state: ConditionState): GrantResult {
   const message = `${state.message} Access follows by itself.`;
-  const told = state.reason === 'WaitingForCluster' ? { ...state, message } : state;
+  const reported = state.reason === 'WaitingForCluster' ? { ...state, message } : state;
   return {
-    states: [told, conditionFalse('AccessReady', 'WaitingForCluster', 'Nothing is granted yet.')],
+    states: [reported, conditionFalse('AccessReady', 'WaitingForCluster', 'Nothing is granted yet.')],
     requeueAfterSeconds: retrySeconds,
   };
 }

@@ -26,7 +26,7 @@ const decide = (change: Partial<AccessRequestView>) =>
 const later = (change: Partial<AccessRequestView>) => ({ isSecretRemoved: true as const, ...change });
 
 describe('the next action of a revocation', () => {
-  const stuck = 'settled Pending AccessReady=WaitingForDeletion 30';
+  const stalled = 'settled Pending AccessReady=WaitingForDeletion 30';
 
   it.each<[string, Partial<AccessRequestView>, string]>([
     ['the Secret goes first', {}, 'revoke-secret'],
@@ -58,7 +58,7 @@ describe('the next action of a revocation', () => {
     [
       'lost secrets are no proof that the access is lost',
       later({ revocationNeed: { kind: 'unknown', message: 'Missing.' }, isClusterLost: false }),
-      stuck,
+      stalled,
     ],
     [
       'a lost cluster needs no revocation',
@@ -68,7 +68,7 @@ describe('the next action of a revocation', () => {
     [
       'any other cluster is waited for',
       later({ revocationNeed: access, target: waiting, isClusterLost: false }),
-      stuck,
+      stalled,
     ],
     [
       'the finalizer stays while the issuer is trusted',
@@ -78,7 +78,7 @@ describe('the next action of a revocation', () => {
         areObjectsRemoved: true,
         isClusterLost: false,
       }),
-      stuck,
+      stalled,
     ],
     [
       'the trust for other requests does not matter',

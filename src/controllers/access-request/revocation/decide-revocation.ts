@@ -56,8 +56,8 @@ function findObstacle({ request, target, failure, revocationNeed: need }: Access
   if (failure) return describeAwaitedCluster(failure.message);
   if (!mayBeTrustedFor(need.trust, request.metadata.uid)) return undefined;
   // The roles are deleted by now, so a login grants no rights. The trust is removed after them.
-  const said = 'The rights are withdrawn. Control planes are being told not to trust the issuer any more.';
-  return target?.trustReport?.message ? `${said} ${target.trustReport.message}` : said;
+  const explanation = 'The rights are withdrawn. Control planes are being told not to trust the issuer any more.';
+  return target?.trustReport?.message ? `${explanation} ${target.trustReport.message}` : explanation;
 }
 
 const describeAwaitedCluster = (why: string): string =>

@@ -10,16 +10,16 @@ const controlPlane = (lost?: boolean, more: object = {}) => ({
   spec: { clusterRef: ref, providerRef, role: 'controlplane', ...more },
   ...(lost === undefined ? {} : { status: { lost } }),
 });
-const judge = async (...items: readonly object[]): Promise<boolean> => {
+const evaluate = async (...items: readonly object[]): Promise<boolean> => {
   const kube = { list: async () => await Promise.resolve({ items }) } as unknown as KubeClient;
   const stores = { clusters: { get: () => ({ metadata: ref }) } } as unknown as Services['stores'];
   return await isClusterLost({ ...anInstance, kube, stores }, ref, new AbortController().signal);
 };
 
 it('C72: a cluster is lost if each of its control planes was observed to be gone with its disk', async () => {
-  expect(await judge(controlPlane(true), controlPlane(true))).toBe(true);
-  expect(await judge(controlPlane(true), controlPlane(undefined, { role: 'worker' }))).toBe(true);
-  expect(await judge(controlPlane(true), controlPlane(undefined, { clusterRef: { ...ref, name: 'other' } }))).toBe(
+  expect(await evaluate(controlPlane(true), controlPlane(true))).toBe(true);
+  expect(await evaluate(controlPlane(true), controlPlane(undefined, { role: 'worker' }))).toBe(true);
+  expect(await evaluate(controlPlane(true), controlPlane(undefined, { clusterRef: { ...ref, name: 'other' } }))).toBe(
     true,
   );
 });
@@ -38,5 +38,5 @@ it.each<[string, readonly object[]]>([
     [controlPlane(true, { clusterRef: { ...ref, uid: 'before' } })],
   ],
 ])('C72: it is not lost when %s', async (_, items) => {
-  expect(await judge(...items)).toBe(false);
+  expect(await evaluate(...items)).toBe(false);
 });

@@ -16,7 +16,7 @@ function play(marked: readonly string[] = []) {
     await hold;
     return { items: items.map((id) => ({ kind, metadata: { name: id, labels: { [labels.access]: id } } })) };
   };
-  const looks = new AccessObjectCache({ list } as unknown as KubeClient, clock);
+  const reads = new AccessObjectCache({ list } as unknown as KubeClient, clock);
   const { signal } = new AbortController();
   const soon: string[] = [];
   const rested: string[] = [];
@@ -24,8 +24,8 @@ function play(marked: readonly string[] = []) {
     ...soon.map((id) => ({ id, isWaiting: true })),
     ...rested.map((id) => ({ id, isWaiting: false })),
   ];
-  const during = <T>(id: string, work: (look: AccessObjectSnapshot) => Promise<T>, fresh = false) =>
-    looks.during(id, { signal, fresh, refreshSoon: candidates }, work);
+  const during = <T>(id: string, work: (read: AccessObjectSnapshot) => Promise<T>, fresh = false) =>
+    reads.during(id, { signal, fresh, refreshSoon: candidates }, work);
   const find = (id: string, fresh = false) =>
     during(id, async ({ snapshot, isFresh }) => [snapshot.map(({ object }) => object.metadata.name), isFresh], fresh);
   const pauseAnswers = () => {

@@ -81,7 +81,7 @@ export class AccessObjectCache {
   async during<T>(
     id: string,
     options: { readonly signal: AbortSignal; readonly fresh: boolean; refreshSoon(): Iterable<PrefetchCandidate> },
-    work: (look: AccessObjectSnapshot) => Promise<T>,
+    work: (read: AccessObjectSnapshot) => Promise<T>,
   ): Promise<T> {
     this.#soon = options.refreshSoon;
     this.#busy.add(id);

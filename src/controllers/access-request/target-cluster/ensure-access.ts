@@ -20,12 +20,12 @@ export async function ensureAccess(
 ): Promise<string | undefined> {
   const { refreshSoon } = connection;
   const ensure = (fresh: boolean) =>
-    connection.snapshots.during(access.id, { signal, refreshSoon, fresh }, async (look) => {
+    connection.snapshots.during(access.id, { signal, refreshSoon, fresh }, async (read) => {
       try {
-        return { uid: await reconcileObjects(connection.client, access, look, signal) };
+        return { uid: await reconcileObjects(connection.client, access, read, signal) };
       } catch (error) {
         // The object may be ours and created after the prefetch.
-        if (look.isFresh || !(error instanceof NotManagedError)) throw error;
+        if (read.isFresh || !(error instanceof NotManagedError)) throw error;
         return undefined;
       }
     });
@@ -63,15 +63,15 @@ async function applyChanges(
   { account, objects }: AccessChanges,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const refusals = new RejectionCollector();
+  const rejections = new RejectionCollector();
   for (const { name, from } of namespaces) {
-    await refusals.collect(from, `Namespace ${name}`, () => ensureNamespace(client, name, signal));
+    await rejections.collect(from, `Namespace ${name}`, () => ensureNamespace(client, name, signal));
   }
   const present = account && (await applyAccount(client, account, signal));
   for (const planned of objects) {
-    await refusals.collect(planned.from, kindKeyText(planned), () => applyChange(client, planned, signal));
+    await rejections.collect(planned.from, kindKeyText(planned), () => applyChange(client, planned, signal));
   }
-  refusals.raise();
+  rejections.raise();
   return present?.metadata.uid;
 }
 

@@ -44,7 +44,7 @@ async function withRejectedEntry<T>(from: string, what: string, work: () => Prom
   } catch (error) {
     if (error instanceof NotManagedError) throw new NotManagedError(`${from}: ${error.message}`);
     if (!isRejection(error)) throw error;
-    const words = (error as Error).message.replace(/[.!?]?$/, '.');
-    throw new TargetRejectionError(`${from}: the cluster refused ${what}: ${words} Correct the entry, or the cluster.`);
+    const text = (error as Error).message.replace(/[.!?]?$/, '.');
+    throw new TargetRejectionError(`${from}: the cluster refused ${what}: ${text} Correct the entry, or the cluster.`);
   }
 }

@@ -41,9 +41,9 @@ describe('an invalid request is rejected with its field', () => {
     [roleRef({ name: '.' }), /^spec\.token\.roleRefs\[0\]\.name: \. cannot/],
     [roleRef({ kind: 'Role', namespace: 'a.b' }), /^spec\.token\.roleRefs\[0\]\.namespace: a\.b cannot/],
     [roleRef({ namespace: 'apps' }), /roleRefs\[0\]\.namespace: a ClusterRole lies in no namespace\. Leave it out/],
-  ])('%j', (token, words) => {
+  ])('%j', (token, text) => {
     const mistakes = validateTokenAccess(token);
-    expect(mistakes).toEqual([expect.stringMatching(words)]);
+    expect(mistakes).toEqual([expect.stringMatching(text)]);
     expect(mistakes[0]).toMatch(/\.$/);
   });
 });

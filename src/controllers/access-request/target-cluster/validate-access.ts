@@ -50,14 +50,14 @@ function validatePermission({ name, namespace, rules }: Permission, field: strin
 }
 
 function validateRoleRef({ kind, name, namespace }: RoleRef, field: string): string[] {
-  const homeless = kind === 'Role' && !namespace;
+  const unplaced = kind === 'Role' && !namespace;
   // The contract: a namespace "may not be set if the kind is 'ClusterRole'". ADR 7.
   const placed = kind === 'ClusterRole' && Boolean(namespace);
   const remedy = `Leave it out to bind ${name} in the whole cluster, or name a Role of that namespace.`;
   return [
     ...validateRoleName(name, `${field}.name`),
     ...(namespace && !placed ? validateNamespace(namespace, `${field}.namespace`) : []),
-    ...(homeless ? [`${field}.namespace: a Role lies in a namespace. Say in which.`] : []),
+    ...(unplaced ? [`${field}.namespace: a Role lies in a namespace. Say in which.`] : []),
     ...(placed ? [`${field}.namespace: a ClusterRole lies in no namespace. ${remedy}`] : []),
   ];
 }

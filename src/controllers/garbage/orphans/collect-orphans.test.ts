@@ -15,7 +15,7 @@ const left: Orphan = { machine: name, resources: ['dataset tank/a'], isRunning: 
 /** The cache, the API server, and the resources on the system. */
 function scene({ there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
   const clock = new ManualClock();
-  const said: string[] = [];
+  const message: string[] = [];
   const services = {
     ...{ installation: 'installation-1', provider: 'talos', clock },
     stores: { machines: { get: () => undefined } },
@@ -24,20 +24,20 @@ function scene({ there = [] as Machine[], find = async () => [left] as readonly 
       merge: async () => aProviderConfig(),
     },
     addresses: { find: async () => undefined },
-    events: { record: (_: unknown, ...[, ...words]: string[]) => void said.push(words.join(' ')) },
+    events: { record: (_: unknown, ...[, ...text]: string[]) => void message.push(text.join(' ')) },
   } as unknown as Services;
   const scope = {
     orphans: { find, remove: [] },
     check: { signal: new AbortController().signal },
   } as unknown as OrphanScope;
-  return { services, scope, said };
+  return { services, scope, said: message };
 }
-const look = ({ services, scope }: ReturnType<typeof scene>, config = aProviderConfig(), away: string[] = []) =>
+const read = ({ services, scope }: ReturnType<typeof scene>, config = aProviderConfig(), away: string[] = []) =>
   collectOrphans(services, config, [scope], { away, signal: scope.check.signal });
 
 describe('a scan for orphans', () => {
   it('lists the resources of a Machine that does not exist, and reports them in the ProviderConfig', async () => {
-    expect(await look(scene())).toMatchObject({
+    expect(await read(scene())).toMatchObject({
       listed: {
         orphans: [{ machine: name, resources: 'dataset tank/a', since: '2026-11-21T09:00:00Z' }],
         orphanCount: 1,
@@ -47,7 +47,7 @@ describe('a scan for orphans', () => {
   });
 
   it('S9: does not treat an existing Machine as an orphan if the cache lacks it', async () => {
-    const report = await look(scene({ there: [aMachine()] }));
+    const report = await read(scene({ there: [aMachine()] }));
     expect(report).toMatchObject({ search: { result: 'NoneFound' } });
     expect(report?.listed).toEqual({});
   });
@@ -57,7 +57,7 @@ describe('a scan for orphans', () => {
     const known = { machine: name, resources: '', since: '2026-11-20T09:00:00Z', message: '' };
     const config = aProviderConfig();
     config.status = { ...config.status!, orphans: [known], orphanCount: 1 };
-    expect(await look(scene({ find }), config)).toMatchObject({
+    expect(await read(scene({ find }), config)).toMatchObject({
       listed: { orphans: [known], orphanCount: 1 },
       search: { result: 'PlatformUnreachable' },
     });
@@ -82,7 +82,7 @@ describe('a scan for orphans', () => {
     const here = { ...day, machine: name, failureDomain: 'a', resources: 'dataset tank/a', message: '' };
     config.metadata.annotations = { [annotations.removeOrphans]: 'away-cp-0' };
     config.status = { ...config.status!, orphans: [here, there, gone] };
-    const report = await look(one, config, ['b']);
+    const report = await read(one, config, ['b']);
     expect(report?.listed.orphans).toEqual([
       there,
       {
@@ -95,7 +95,7 @@ describe('a scan for orphans', () => {
     expect(report?.search).toMatchObject({ result: 'OrphansFound' });
     expect(one.said).toEqual([expect.stringMatching(/^OrphanKept away-cp-0: It is not removed while b /)]);
     const clean = scene({ find: async () => [] });
-    expect((await look(clean, aProviderConfig(), ['b']))?.search).toMatchObject({
+    expect((await read(clean, aProviderConfig(), ['b']))?.search).toMatchObject({
       result: 'PlatformUnreachable',
       message: expect.stringContaining('b'),
     });

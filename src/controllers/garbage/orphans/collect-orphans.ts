@@ -58,12 +58,12 @@ async function scanAndRemove(
   named: readonly string[],
 ): Promise<OrphanReport> {
   const { config } = writer;
-  const looked = await scanOrphans(services, config.metadata.name, scopes);
-  const [failed] = looked.unreachable;
-  if (failed && looked.unreachable.length === scopes.length) throw failed.error;
-  const away = [...named, ...looked.unreachable.map(({ scope }) => scope.check.failureDomain ?? '')];
+  const checked = await scanOrphans(services, config.metadata.name, scopes);
+  const [failed] = checked.unreachable;
+  if (failed && checked.unreachable.length === scopes.length) throw failed.error;
+  const away = [...named, ...checked.unreachable.map(({ scope }) => scope.check.failureDomain ?? '')];
   const unseen = describeUnavailableObjection(away);
-  const assessed = await assessOrphans(services, config, looked.found, unseen);
+  const assessed = await assessOrphans(services, config, checked.found, unseen);
   reportNewOrphans(
     services.events,
     config,
@@ -75,15 +75,21 @@ async function scanAndRemove(
     // An entry from before the failure domain was recorded may be in any of them.
     return away.length > 0 && (failureDomain === undefined || away.includes(failureDomain));
   };
-  const begun = await beginRemovals(services, writer, assessed, asked, isUnseen);
+  const started = await beginRemovals(services, writer, assessed, asked, isUnseen);
   const there = scopes.filter(({ check }) => !away.includes(check.failureDomain ?? ''));
-  const { entries, requeueAfterSeconds } = await continueRemovals(services, writer, there, begun, isUnseen);
+  const { entries, requeueAfterSeconds } = await continueRemovals(services, writer, there, started, isUnseen);
   const search = describeOrphans(
     entries.map(({ machine }) => machine),
     away,
   );
   const found = entries.length > 0 ? { orphans: selectListedOrphans(entries), orphanCount: entries.length } : {};
-  return { listed: found, search, isDone: looked.unreachable.length === 0, config: writer.config, requeueAfterSeconds };
+  return {
+    listed: found,
+    search,
+    isDone: checked.unreachable.length === 0,
+    config: writer.config,
+    requeueAfterSeconds,
+  };
 }
 
 /** Each orphan with its evidence and the decision about its automatic removal. */

@@ -4,12 +4,12 @@ import { decideRemoval, findAutomaticRemovalObjection, findRemovalObjection } fr
 const seen = '2026-11-21T09:00:00Z';
 const [early, late] = [new Date('2026-11-22T08:59:59Z'), new Date('2026-11-22T09:00:00Z')];
 const resting = { isRunning: false };
-const silent = { address: undefined, cluster: undefined, needReason: undefined };
-const spoken = (words: object) => ({ ...silent, ...words });
+const unresponsive = { address: undefined, cluster: undefined, needReason: undefined };
+const spoken = (text: object) => ({ ...unresponsive, ...text });
 
 describe('an orphan', () => {
   it('G14: is removed automatically after a day without objection', () => {
-    expect(findAutomaticRemovalObjection(resting, silent)).toBeUndefined();
+    expect(findAutomaticRemovalObjection(resting, unresponsive)).toBeUndefined();
     expect(decideRemoval(seen, late)).toMatchObject({ isRemoved: true });
   });
 
@@ -26,7 +26,7 @@ describe('an orphan', () => {
   });
 
   it.each([
-    ['it runs', { isRunning: true }, silent, /^It runs, or its state is unknown\. .*remove-orphans/],
+    ['it runs', { isRunning: true }, unresponsive, /^It runs, or its state is unknown\. .*remove-orphans/],
     [
       'its Cluster exists',
       resting,
@@ -39,8 +39,8 @@ describe('an orphan', () => {
       spoken({ address: '192.0.2.7' }),
       /^The address 192\.0\.2\.7 is .*remove-orphans/,
     ],
-  ])('is retained while %s, unless a user requests its removal', (_, orphan, evidence, words) => {
-    expect(findAutomaticRemovalObjection(orphan, evidence)).toMatch(words);
+  ])('is retained while %s, unless a user requests its removal', (_, orphan, evidence, text) => {
+    expect(findAutomaticRemovalObjection(orphan, evidence)).toMatch(text);
     expect(findRemovalObjection(orphan, evidence)).toBeUndefined();
   });
 
@@ -51,9 +51,9 @@ describe('an orphan', () => {
       spoken({ cluster: 'shop/main', needReason: 'Cluster shop/main wants it.' }),
       'wants it.',
     ],
-    ['it may be a copy', { isRunning: false, doubt: 'It may be a copy.' }, silent, 'may be a copy.'],
-  ])('is retained if %s, also on request', (_, orphan, evidence, words) => {
-    expect(findAutomaticRemovalObjection(orphan, evidence)).toMatch(words);
-    expect(findRemovalObjection(orphan, evidence)).toMatch(words);
+    ['it may be a copy', { isRunning: false, uncertainty: 'It may be a copy.' }, unresponsive, 'may be a copy.'],
+  ])('is retained if %s, also on request', (_, orphan, evidence, text) => {
+    expect(findAutomaticRemovalObjection(orphan, evidence)).toMatch(text);
+    expect(findRemovalObjection(orphan, evidence)).toMatch(text);
   });
 });

@@ -9,7 +9,7 @@ export interface RemovalDecision {
   readonly message: string;
 }
 
-type OrphanState = Pick<Orphan, 'isRunning' | 'doubt'>;
+type OrphanState = Pick<Orphan, 'isRunning' | 'uncertainty'>;
 
 const removalHint = `It is removed when its name stands in the annotation ${annotations.removeOrphans}.`;
 
@@ -19,10 +19,10 @@ const removalHint = `It is removed when its name stands in the annotation ${anno
  * that a user has requested.
  */
 export function findRemovalObjection(
-  { doubt }: OrphanState,
+  { uncertainty }: OrphanState,
   { needReason: need }: MachineEvidence,
 ): string | undefined {
-  return doubt ?? need;
+  return uncertainty ?? need;
 }
 
 /**

@@ -76,12 +76,12 @@ export async function continueRemovals(
   services: Services,
   writer: OrphanStatusWriter,
   scopes: readonly OrphanScope[],
-  begun: readonly OrphanEntry[],
+  started: readonly OrphanEntry[],
   isUnseen: IsUnobservable = () => false,
 ): Promise<{ entries: OrphanEntry[]; requeueAfterSeconds?: number }> {
-  const entries = new Map(begun.map((entry) => [entry.machine, entry]));
+  const entries = new Map(started.map((entry) => [entry.machine, entry]));
   const waits: number[] = [];
-  for (const entry of selectListedOrphans(begun)) {
+  for (const entry of selectListedOrphans(started)) {
     if (!entry.removal) continue;
     const scope = findRemovalScope(entry, scopes);
     if (!scope) {

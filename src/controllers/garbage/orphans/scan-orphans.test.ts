@@ -13,7 +13,7 @@ const at = (failureDomain: string | undefined, ...orphans: Orphan[]): OrphanScop
     orphans: { find: async () => orphans, remove: [] },
     check: { failureDomain, signal: new AbortController().signal },
   }) as unknown as OrphanScope;
-const silent = (failureDomain: string): OrphanScope => ({
+const unresponsive = (failureDomain: string): OrphanScope => ({
   ...at(failureDomain),
   orphans: { find: () => Promise.reject(new TrueNasError('TRUENAS_UNREACHABLE')), remove: [] },
 });
@@ -34,13 +34,13 @@ describe('orphans', () => {
     expect(found.map(({ orphan, scope }) => [orphan, scope.check.failureDomain])).toEqual([[left('dataset x'), 'b']]);
   });
 
-  it('are in doubt in two failure domains: one of them may be a copy', async () => {
+  it('are in uncertainty in two failure domains: one of them may be a copy', async () => {
     const { found } = await find([at('a', left('dataset x')), at('b', left('dataset y', true))]);
     const [one, ...others] = found;
     expect(others).toEqual([]);
     expect(one?.orphan).toMatchObject({
       ...{ resources: ['dataset x', 'dataset y'], isRunning: true },
-      doubt: expect.stringContaining('(a, b)'),
+      uncertainty: expect.stringContaining('(a, b)'),
     });
   });
 
@@ -49,23 +49,24 @@ describe('orphans', () => {
   });
 
   it('are found in reachable failure domains while others are unreachable', async () => {
-    const { found, unreachable } = await find([silent('a'), at('b', left('dataset x'))]);
+    const { found, unreachable } = await find([unresponsive('a'), at('b', left('dataset x'))]);
     expect(found.map(({ scope }) => scope.check.failureDomain)).toEqual(['b']);
     expect(unreachable.map(({ scope, error }) => [scope.check.failureDomain, error.code])).toEqual([
       ['a', 'TRUENAS_UNREACHABLE'],
     ]);
   });
 
-  it('are in doubt if a Machine of the name was created elsewhere, and only in the same ProviderConfig', async () => {
+  it('are in uncertainty if a Machine of the name was created elsewhere, and only in the same ProviderConfig', async () => {
     const here = { ...left('dataset x'), facts: { system: 'nas-a' } };
     const made = (failureDomain: string, system: string, config = 'home'): object => {
       const spec = { ...machine.spec, failureDomain, providerConfigRef: { name: config } };
       return { ...machine, spec, status: { ...machine.status, progress: { facts: { system } } } };
     };
-    const look = async (one: object) => (await find([at('a', here)], [one])).found.map(({ orphan }) => orphan.doubt);
-    expect(await look(made('b', 'nas-b'))).toEqual([expect.stringContaining('a Machine of this name at b')]);
-    expect(await look(made('a', 'nas-a')), 'at the same place').toEqual([]);
-    expect(await look(made('b', 'nas-a')), 'two places that are one system').toEqual([]);
-    expect(await look(made('b', 'nas-b', 'other')), 'of another ProviderConfig').toEqual([]);
+    const read = async (one: object) =>
+      (await find([at('a', here)], [one])).found.map(({ orphan }) => orphan.uncertainty);
+    expect(await read(made('b', 'nas-b'))).toEqual([expect.stringContaining('a Machine of this name at b')]);
+    expect(await read(made('a', 'nas-a')), 'at the same place').toEqual([]);
+    expect(await read(made('b', 'nas-a')), 'two places that are one system').toEqual([]);
+    expect(await read(made('b', 'nas-b', 'other')), 'of another ProviderConfig').toEqual([]);
   });
 });

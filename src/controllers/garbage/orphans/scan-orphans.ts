@@ -36,7 +36,7 @@ export async function scanOrphans(
   scopes: readonly OrphanScope[],
 ): Promise<OrphanScan> {
   const { kube, stores, installation, provider } = services;
-  const look = async (scope: OrphanScope): Promise<OrphanScan> => {
+  const read = async (scope: OrphanScope): Promise<OrphanScan> => {
     const { orphans, check } = scope;
     const isKnown = (name: string): boolean => {
       const machine = stores.machines.get({ name });
@@ -51,8 +51,8 @@ export async function scanOrphans(
       return { found: [], unreachable: [{ scope, error }] };
     }
   };
-  const looks = await Promise.all(scopes.map(look));
-  const [found, away] = [looks.flatMap((one) => one.found), looks.flatMap((one) => one.unreachable)];
+  const reads = await Promise.all(scopes.map(read));
+  const [found, away] = [reads.flatMap((one) => one.found), reads.flatMap((one) => one.unreachable)];
   const [first] = found;
   if (!first) return { found: [], unreachable: away };
   // After the scan: a Machine is created before its resources.
@@ -82,8 +82,8 @@ function excludeLiving(found: FoundOrphan, machine: Machine | undefined, config:
   // Two failure domains of the list may be the same system.
   const [made, here] = [machine.status?.progress?.facts['system'], orphan.facts['system']];
   if (!isInOtherFailureDomain(machine, config, scope) || made === undefined || made === here) return [];
-  const doubt = `There is a Machine of this name at ${machine.spec.failureDomain}, which has its address and its key. Remove by hand what is here.`;
-  return [{ scope, orphan: { ...orphan, doubt: orphan.doubt ?? doubt } }];
+  const uncertainty = `There is a Machine of this name at ${machine.spec.failureDomain}, which has its address and its key. Remove by hand what is here.`;
+  return [{ scope, orphan: { ...orphan, uncertainty: orphan.uncertainty ?? uncertainty } }];
 }
 
 /**
@@ -101,7 +101,7 @@ function mergeCopies(all: readonly FoundOrphan[]): FoundOrphan[] {
       ...one.orphan,
       resources: [...new Set(found.flatMap(({ orphan }) => orphan.resources))],
       isRunning: found.some(({ orphan }) => orphan.isRunning),
-      doubt: `Its mark is at more than one place (${failureDomains}), so that one may be a copy. Remove that by hand.`,
+      uncertainty: `Its mark is at more than one place (${failureDomains}), so that one may be a copy. Remove that by hand.`,
     };
     return [{ ...one, orphan }];
   });

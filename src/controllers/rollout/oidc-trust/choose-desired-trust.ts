@@ -16,7 +16,7 @@ interface TrustChoice {
 }
 
 /**
- * A failed trust is not tried again. While some are doubtful, one issuer is tried at a time (`turn`: the issuer already
+ * A failed trust is not tried again. While some are uncertain, one issuer is tried at a time (`turn`: the issuer already
  * chosen), and only when no rollout is running. Meanwhile a request keeps its previous trust.
  */
 export function chooseDesiredTrust(
@@ -29,8 +29,8 @@ export function chooseDesiredTrust(
   const kept = findTrustInForce(record, uid);
   const failure = record?.failed?.find((one) => one.uid === uid && one.desired === id);
   if (failure) return { desired: kept, failed: describeFailure(failure.machine, kept !== undefined) };
-  const isDoubtful = (record?.doubtful ?? []).length > 0;
-  if (!isDoubtful || (kept && hashCandidate(kept) === id)) return { desired: asked };
+  const isUncertain = (record?.uncertain ?? []).length > 0;
+  if (!isUncertain || (kept && hashCandidate(kept) === id)) return { desired: asked };
   const takesTurn = record?.complete === true && (turn === undefined || turn === asked.issuer);
   return takesTurn ? { desired: asked, isNext: takesTurn } : { desired: kept, waiting: true };
 }

@@ -68,8 +68,8 @@ export async function observeControlPlaneTrust(
 /** Why a control plane is not healthy enough for a restart of another API server; undefined if it is. */
 export async function findHealthProblem(controlPlane: ControlPlane): Promise<string | undefined> {
   const observation = await queryNode(controlPlane, async (node): Promise<ControlPlaneTrust> => {
-    const unwell = await findEtcdProblem(node, controlPlane);
-    if (unwell !== undefined) return { kind: 'waits', message: unwell };
+    const unhealthy = await findEtcdProblem(node, controlPlane);
+    if (unhealthy !== undefined) return { kind: 'waits', message: unhealthy };
     const pod = await findApiServerPod(node, controlPlane);
     const message = pod ? await findServingProblem(controlPlane, pod) : 'it has no API server yet';
     return message ? { kind: 'waits', message } : { kind: 'trusts' };

@@ -46,7 +46,7 @@ function beginRecord(
   const isInitial = bootstrappedAt === undefined || (record?.initial === true && !isTrustProven(record, machines));
   const isThere = ({ uid }: { readonly uid: string }): boolean => requests.some((request) => request.uid === uid);
   const failed = record?.failed?.filter(isThere) ?? [];
-  const doubtful = record?.doubtful?.filter(isThere) ?? [];
+  const uncertain = record?.uncertain?.filter(isThere) ?? [];
   return {
     revision: (record?.revision ?? 0) + 1,
     entries: [...entries],
@@ -55,6 +55,6 @@ function beginRecord(
     ...(before ? { before } : {}),
     ...(isInitial ? { initial: true } : {}),
     ...(failed.length > 0 ? { failed } : {}),
-    ...(doubtful.length > 0 ? { doubtful } : {}),
+    ...(uncertain.length > 0 ? { uncertain } : {}),
   };
 }

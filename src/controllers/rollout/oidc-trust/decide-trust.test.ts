@@ -143,8 +143,8 @@ describe('the trust of a cluster', () => {
     (key) => {
       for (const prefix of ['', 's', 'system', 'system:', 'system:x']) {
         const requests = [asking('a', { [key]: prefix })];
-        const refusal = decideTrust(view(requests, { many: false })).refused.get('uid-a');
-        expect(refusal).toMatch(new RegExp(`^spec\\.oidc\\.${key}: `));
+        const rejection = decideTrust(view(requests, { many: false })).refused.get('uid-a');
+        expect(rejection).toMatch(new RegExp(`^spec\\.oidc\\.${key}: `));
         const trusted = recordOf(decideTrust(view(requests)));
         expect(decideTrust(view(requests, { many: false, record: trusted })).entries).toEqual([]);
         const modern = decideTrust(view(requests)).refused.get('uid-a');
@@ -155,12 +155,12 @@ describe('the trust of a cluster', () => {
   );
 
   it('accepts or rejects two requests together regardless of their order', () => {
-    const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:');
+    const item = fc.constantFrom('', 'a', 'a:', 'ab', 'b:');
     const desired = fc.record({
       issuer: fc.constantFrom(issuer, other.issuer),
       clientID: fc.constantFrom('kube', 'web'),
-      usernamePrefix: word,
-      groupsPrefix: word,
+      usernamePrefix: item,
+      groupsPrefix: item,
     });
     fc.assert(
       fc.property(desired, desired, fc.boolean(), (one, two, many) => {
@@ -187,12 +187,12 @@ describe('the trust of a cluster', () => {
   });
 
   it('is stable without changes, for any requests in any order', () => {
-    const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:', 'system:');
+    const item = fc.constantFrom('', 'a', 'a:', 'ab', 'b:', 'system:');
     const desired = fc.record({
       issuer: fc.constantFrom(issuer, other.issuer, 'https://third.example.org'),
       clientID: fc.constantFrom('kube', 'web'),
-      usernamePrefix: word,
-      groupsPrefix: word,
+      usernamePrefix: item,
+      groupsPrefix: item,
     });
     fc.assert(
       fc.property(fc.array(desired, { maxLength: 5 }), fc.boolean(), (desiredSpecs, many) => {

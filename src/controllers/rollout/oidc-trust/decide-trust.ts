@@ -69,8 +69,8 @@ export function decideTrust(view: TrustView): TrustDecision {
     const { desired } = choice;
     if (!desired) continue;
     const holder = (entry: TrustEntry): string => names.get(entry.requests[0]?.uid ?? '') ?? '';
-    const refusal = findRejection(request, desired, entries, view, holder);
-    if (refusal !== undefined) refused.set(uid, refusal);
+    const rejection = findRejection(request, desired, entries, view, holder);
+    if (rejection !== undefined) refused.set(uid, rejection);
     else {
       addToEntries(entries, view, uid, desired);
       if (choice.isNext) turn = desired.issuer;

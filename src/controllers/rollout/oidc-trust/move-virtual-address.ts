@@ -24,8 +24,8 @@ export async function moveVirtualAddress(
   const { name } = controlPlane.machine.metadata;
   if (virtualAddress === undefined || sharedAddress.kind === 'none') return undefined;
   if (sharedAddress.kind === 'held' && others.length > 0) {
-    const refusal = await applyNodeConfig(controlPlane, sharedAddress.without, 'try');
-    if (refusal !== undefined) return refusal;
+    const rejection = await applyNodeConfig(controlPlane, sharedAddress.without, 'try');
+    if (rejection !== undefined) return rejection;
   }
   const successor = await awaitNewHolder(services.clock, others, virtualAddress);
   // No other control plane takes the address: a longer wait only extends the interruption.

@@ -88,15 +88,15 @@ async function findFailure(
   { record, onTrial, waitingTimes }: TrustRollout,
   observations: readonly ObservedControlPlane[],
 ): Promise<string | undefined> {
-  const stuck = observations.filter(({ controlPlane, observation }) => {
+  const stalled = observations.filter(({ controlPlane, observation }) => {
     const { name } = controlPlane.machine.metadata;
     const key = `${name} ${hashTrustRecord(record)}`;
-    const patience = onTrial && observation.kind === 'waits' ? findTrialTimeoutMs(record, name) : undefined;
-    if (patience !== undefined) return waitingTimes.record(key) >= patience;
+    const timeoutMs = onTrial && observation.kind === 'waits' ? findTrialTimeoutMs(record, name) : undefined;
+    if (timeoutMs !== undefined) return waitingTimes.record(key) >= timeoutMs;
     waitingTimes.forget(key);
     return false;
   });
-  const [first] = stuck;
+  const [first] = stalled;
   return first && (await hasHealthyEtcd(first.controlPlane)) ? first.controlPlane.machine.metadata.name : undefined;
 }
 
@@ -201,11 +201,11 @@ async function changeControlPlane(
   const successors = others.map((other) => other.controlPlane);
   if (onTrial && record.trial !== name) await context.recordTrial(name);
   const notPassed = await moveVirtualAddress({ clock, log }, controlPlane, observation.sharedAddress, successors);
-  const refusal = notPassed ?? (await applyNodeConfig(controlPlane, observation.config));
+  const rejection = notPassed ?? (await applyNodeConfig(controlPlane, observation.config));
   // Talos would reject the same configuration again.
-  if (onTrial && refusal?.code === 'TALOS_CONFIG_REFUSED')
-    return { message: `${name}: ${refusal.message}.`, failed: name };
-  if (refusal !== undefined) return { message: `${name}: ${refusal.message}.` };
+  if (onTrial && rejection?.code === 'TALOS_CONFIG_REFUSED')
+    return { message: `${name}: ${rejection.message}.`, failed: name };
+  if (rejection !== undefined) return { message: `${name}: ${rejection.message}.` };
   log.info({ machine: name }, 'control plane was told which OIDC issuers to trust');
   return { message: `${name}: its API server restarts.` };
 }
@@ -220,8 +220,8 @@ async function findChangeObstacle(
 ): Promise<string | undefined> {
   // No API server has run yet, and none can before the rollback.
   if (record.initial && record.takenBack) return undefined;
-  const restless = others.find(({ observation }) => observation.kind === 'waits' || observation.kind === 'silent');
-  if (restless) return describeObserved(restless.controlPlane, restless.observation);
+  const unsettled = others.find(({ observation }) => observation.kind === 'waits' || observation.kind === 'silent');
+  if (unsettled) return describeObserved(unsettled.controlPlane, unsettled.observation);
   for (const other of others) {
     const why = await findHealthProblem(other.controlPlane);
     if (why !== undefined) return `${other.controlPlane.machine.metadata.name}: ${why}.`;

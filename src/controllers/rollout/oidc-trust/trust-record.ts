@@ -46,7 +46,7 @@ const TrustRecord = z.strictObject({
   /** An API server did not start with them: they are not tried again. */
   failed: z.array(TrustAttempt.extend({ machine: z.string() })).optional(),
   /** An API server did not start with one of them: they are tried again one issuer at a time. */
-  doubtful: z.array(TrustAttempt).optional(),
+  uncertain: z.array(TrustAttempt).optional(),
 });
 export type TrustRecord = z.infer<typeof TrustRecord>;
 

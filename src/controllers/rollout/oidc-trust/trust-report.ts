@@ -35,8 +35,8 @@ export function describeTrustReport(
   if (!record && trust.requests.length === 0) return {};
   const requests = trust.requests.map(({ uid, request, generation }): RequestTrustStatus => {
     const about = { uid, request, generation };
-    const refusal = trust.refused.get(uid);
-    if (refusal !== undefined) return { ...about, state: 'Refused', message: refusal };
+    const rejection = trust.refused.get(uid);
+    if (rejection !== undefined) return { ...about, state: 'Refused', message: rejection };
     const failure = trust.failed.get(uid);
     if (failure !== undefined) return { ...about, state: 'Failed', message: failure };
     return { ...about, state: isTrusted(trust, record, uid) ? 'Trusted' : 'Rolling' };
@@ -47,8 +47,8 @@ export function describeTrustReport(
 
 /** Whether every control plane has the current desired trust of the request. */
 function isTrusted({ entries, waiting }: TrustDecision, record: TrustRecord | undefined, uid: string): boolean {
-  const [told, wanted] = [record?.entries ?? [], entries].map((all) => findRequestedTrust(all, uid));
-  return !waiting.has(uid) && told?.complete === true && told.desired === wanted?.desired;
+  const [recorded, wanted] = [record?.entries ?? [], entries].map((all) => findRequestedTrust(all, uid));
+  return !waiting.has(uid) && recorded?.complete === true && recorded.desired === wanted?.desired;
 }
 
 function findRequestedTrust(

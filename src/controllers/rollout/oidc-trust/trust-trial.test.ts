@@ -89,8 +89,8 @@ class Scene {
     return this.machines
       .map(({ metadata }) => metadata.name)
       .find((name, i) => {
-        const patience = this.#has(i, record) && !this.serves(i) ? findTrialTimeoutMs(record, name) : undefined;
-        return patience !== undefined && this.waitingTimes.record(`${name} ${hashTrustRecord(record)}`) >= patience;
+        const maxWait = this.#has(i, record) && !this.serves(i) ? findTrialTimeoutMs(record, name) : undefined;
+        return maxWait !== undefined && this.waitingTimes.record(`${name} ${hashTrustRecord(record)}`) >= maxWait;
       });
   }
 
@@ -157,7 +157,7 @@ describe('a trust with which the API server of the first control plane does not 
     fixture.run();
     expect(fixture.verdicts()).toMatchObject({ bad: 'Failed', three: 'Trusted' });
     expect(fixture.record).toMatchObject({ complete: true, leaving: [] });
-    expect(fixture.record?.doubtful).toBeUndefined();
+    expect(fixture.record?.uncertain).toBeUndefined();
   });
 
   it('leaves a request its previous trust', () => {

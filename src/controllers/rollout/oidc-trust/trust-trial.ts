@@ -71,14 +71,14 @@ export function findTrialTimeoutMs(record: TrustRecord, machine: string): number
 /**
  * The record that restores the previous entries. If one issuer was new on a control plane whose API server had run
  * before, that issuer has failed. If several were new, or the cluster is new and may be slow for another reason, each
- * issuer becomes doubtful and is tried alone later, so that one request does not block others.
+ * issuer becomes uncertain and is tried alone later, so that one request does not block others.
  */
 export function rollBackRecord(record: TrustRecord, machine: string): TrustRecord {
-  const { before = [], initial, failed = [], doubtful = [] } = record;
-  const newcomers = untriedAttemptsOf(record);
-  const bare = newcomers.map(({ uid, desired }) => ({ uid, desired }));
+  const { before = [], initial, failed = [], uncertain = [] } = record;
+  const untried = untriedAttemptsOf(record);
+  const bare = untried.map(({ uid, desired }) => ({ uid, desired }));
   const isNew = ({ uid }: TrustAttempt): boolean => bare.some((one) => one.uid === uid);
-  const isOne = record.trial !== undefined && new Set(newcomers.map(({ issuer }) => issuer)).size === 1;
+  const isOne = record.trial !== undefined && new Set(untried.map(({ issuer }) => issuer)).size === 1;
   return {
     revision: record.revision + 1,
     entries: before,
@@ -88,7 +88,7 @@ export function rollBackRecord(record: TrustRecord, machine: string): TrustRecor
     takenBack: true,
     ...(initial ? { initial } : {}),
     failed: [...failed.filter((one) => !isNew(one)), ...(isOne ? bare.map((one) => ({ ...one, machine })) : [])],
-    doubtful: [...doubtful.filter((one) => !isNew(one)), ...(isOne ? [] : bare)],
+    uncertain: [...uncertain.filter((one) => !isNew(one)), ...(isOne ? [] : bare)],
   };
 }
 
@@ -101,11 +101,13 @@ export function findRemovedRequestUids(record: TrustRecord | undefined, entries:
 
 /**
  * The record after every control plane was observed with it: the rollback entries are dropped, and its attempts are no
- * longer doubtful.
+ * longer uncertain.
  */
-export function completeRecord({ revision, entries, failed = [], doubtful = [] }: TrustRecord): TrustRecord {
+export function completeRecord({ revision, entries, failed = [], uncertain = [] }: TrustRecord): TrustRecord {
   const proven = attemptsOf(entries);
-  const left = doubtful.filter(({ uid, desired }) => !proven.some((one) => one.uid === uid && one.desired === desired));
+  const left = uncertain.filter(
+    ({ uid, desired }) => !proven.some((one) => one.uid === uid && one.desired === desired),
+  );
   return {
     revision,
     entries: entries.map(({ requests, ...entry }) => ({
@@ -115,6 +117,6 @@ export function completeRecord({ revision, entries, failed = [], doubtful = [] }
     leaving: [],
     complete: true,
     ...(failed.length > 0 ? { failed } : {}),
-    ...(left.length > 0 ? { doubtful: left } : {}),
+    ...(left.length > 0 ? { uncertain: left } : {}),
   };
 }

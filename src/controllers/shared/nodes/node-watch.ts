@@ -44,17 +44,17 @@ export class NodeWatch {
 
   constructor({ name, client, clock, log, changed, lost }: NodeWatchOptions) {
     this.client = client;
-    const heard = (): void => {
+    const received = (): void => {
       this.#isConnected = true;
       this.#firstEvent();
     };
     const failed = (): void => {
-      const wasHeard = this.#isConnected;
+      const wasConnected = this.#isConnected;
       this.#isConnected = false;
       this.#firstEvent();
-      if (wasHeard) lost();
+      if (wasConnected) lost();
     };
-    const observer = { listed: heard, event: heard, watched: () => {}, failed };
+    const observer = { listed: received, event: received, watched: () => {}, failed };
     // There are no periodic resyncs.
     const resyncSeconds = Number.POSITIVE_INFINITY;
     const manner = { bookmarks: false, idleSeconds, watchSeconds, resyncSeconds, maxObjects: maxNodes };

@@ -27,13 +27,13 @@ const secretOf = (notes: Record<string, string> = {}, data = text): KubeSecret =
 });
 const { talosCa } = readClusterSecrets(secretOf());
 
-const saying = (status: Partial<NonNullable<Cluster['status']>>): Cluster => ({
+const recording = (status: Partial<NonNullable<Cluster['status']>>): Cluster => ({
   ...aCluster(),
   status: { observedGeneration: 1, phase: '', ...status },
 });
-const recorded = (record: unknown): Cluster => saying({ providerStatus: { [clusterRecordKey]: record } });
+const recorded = (record: unknown): Cluster => recording({ providerStatus: { [clusterRecordKey]: record } });
 
-const judge = (object: KubeSecret | undefined, cluster = aCluster(), machines: readonly Machine[] = []) =>
+const evaluate = (object: KubeSecret | undefined, cluster = aCluster(), machines: readonly Machine[] = []) =>
   assessClusterSecrets({ object, secretRef: place, cluster, machines });
 
 const joined: Machine = {
@@ -47,9 +47,9 @@ const joined: Machine = {
 
 describe('a missing Secret', () => {
   it('may be created while nothing else of the cluster exists', () => {
-    expect(judge(undefined)).toEqual({ kind: 'none' });
-    const refused = saying({ providerStatus: { machines: [], controlPlanes: 0, platform: 'truenas' } });
-    expect(judge(undefined, refused)).toEqual({ kind: 'none' });
+    expect(evaluate(undefined)).toEqual({ kind: 'none' });
+    const refused = recording({ providerStatus: { machines: [], controlPlanes: 0, platform: 'truenas' } });
+    expect(evaluate(undefined, refused)).toEqual({ kind: 'none' });
   });
 
   it.each<[string, Cluster, readonly Machine[], RegExp]>([
@@ -58,14 +58,14 @@ describe('a missing Secret', () => {
     ['an unreadable record', recorded('spoilt'), [], /its status records/],
     [
       'a status of a version without records',
-      saying({ providerStatus: { kubernetesVersion: '1.35.4' } }),
+      recording({ providerStatus: { kubernetesVersion: '1.35.4' } }),
       [],
       /records/,
     ],
-    ['an endpoint', saying({ endpoints: [{ name: 'any', url: 'https://a' }] }), [], /names an endpoint/],
-    ['an address', saying({ apiServer: 'https://a' }), [], /names an endpoint/],
+    ['an endpoint', recording({ endpoints: [{ name: 'any', url: 'https://a' }] }), [], /names an endpoint/],
+    ['an address', recording({ apiServer: 'https://a' }), [], /names an endpoint/],
   ])('is a problem if there is %s', (_, cluster, machines, words) => {
-    const state = judge(undefined, cluster, machines);
+    const state = evaluate(undefined, cluster, machines);
     expect(state).toMatchObject({ kind: 'unusable', problem: { reason: 'SecretsMissing' } });
     const message = state.kind === 'unusable' ? state.problem.message : '';
     expect(message).toMatch(words);
@@ -76,22 +76,22 @@ describe('a missing Secret', () => {
 
   it('is reported with a few of many Machines', () => {
     const many = [0, 1, 2, 3, 4].map((slot) => aMachine(slot));
-    expect(JSON.stringify(judge(undefined, aCluster(), many))).toMatch(/cp-2 and 2 more\)/);
+    expect(JSON.stringify(evaluate(undefined, aCluster(), many))).toMatch(/cp-2 and 2 more\)/);
   });
 });
 
 describe('an existing Secret', () => {
   it('is not used if the record has another CA, and both are named', () => {
-    const state = judge(secretOf(), recorded({ talosCa: 'f'.repeat(64) }));
+    const state = evaluate(secretOf(), recorded({ talosCa: 'f'.repeat(64) }));
     expect(state).toMatchObject({ kind: 'unusable', problem: { reason: 'SecretsDiffer' } });
     expect(JSON.stringify(state)).toContain(`begins with ${talosCa.slice(0, 16)}, that of this cluster with ffff`);
     expect(() => requireClusterSecrets(state, place)).toThrow('secrets of another cluster');
   });
 
   it('is not used if it is damaged', () => {
-    expect(judge(secretOf({}, 'cluster: {}'))).toMatchObject({ problem: { reason: 'SecretsDamaged' } });
+    expect(evaluate(secretOf({}, 'cluster: {}'))).toMatchObject({ problem: { reason: 'SecretsDamaged' } });
     const empty: KubeSecret = { ...secretOf(), data: {} };
-    expect(judge(empty)).toMatchObject({ problem: { reason: 'SecretsDamaged' } });
+    expect(evaluate(empty)).toMatchObject({ problem: { reason: 'SecretsDamaged' } });
   });
 
   it('from a backup is completed by the record of the same bundle', () => {
@@ -104,29 +104,31 @@ describe('an existing Secret', () => {
       bootstrapRequest: 'boot 1.0',
       bootstrappedAt: '2026-11-21T09:30:00.000Z',
     };
-    const { secrets } = judge(secretOf(), recorded(record)) as { secrets: object };
+    const { secrets } = evaluate(secretOf(), recorded(record)) as { secrets: object };
     expect(secrets).toMatchObject(record);
   });
 
   it('has priority over the record', () => {
     const notes = { [annotations.bootstrapMachine]: 'two' };
-    expect(judge(secretOf(notes), recorded({ talosCa, bootstrapMachine: 'one' }))).toMatchObject({
+    expect(evaluate(secretOf(notes), recorded({ talosCa, bootstrapMachine: 'one' }))).toMatchObject({
       secrets: { bootstrapMachine: 'two' },
     });
   });
 
   it('from a backup belongs to a bootstrapped cluster if a Machine has joined, or the Cluster is Bootstrapped', () => {
-    expect(judge(secretOf(), aCluster(), [joined])).toMatchObject({
+    expect(evaluate(secretOf(), aCluster(), [joined])).toMatchObject({
       secrets: { bootstrappedAt: '2026-11-21T10:00:00Z' },
     });
-    const said = saying({ conditions: [aCondition('Bootstrapped')] });
-    expect(judge(secretOf(), said)).toMatchObject({ secrets: { bootstrappedAt: '2026-11-21T09:00:00Z' } });
-    const denied = saying({ conditions: [aCondition('Bootstrapped', 'False')] });
-    expect(judge(secretOf(), denied, [aMachine()])).toMatchObject({ secrets: { bootstrappedAt: undefined } });
+    const said = recording({ conditions: [aCondition('Bootstrapped')] });
+    expect(evaluate(secretOf(), said)).toMatchObject({ secrets: { bootstrappedAt: '2026-11-21T09:00:00Z' } });
+    const denied = recording({ conditions: [aCondition('Bootstrapped', 'False')] });
+    expect(evaluate(secretOf(), denied, [aMachine()])).toMatchObject({ secrets: { bootstrappedAt: undefined } });
   });
 
   it('of another Cluster is not used, and does not count as missing', () => {
     const other = { ...secretOf(), metadata: { name: 'prod-talos', annotations: {} } };
-    expect(judge(other, recorded({ talosCa }), [aMachine()])).toMatchObject({ problem: { reason: 'NameCollision' } });
+    expect(evaluate(other, recorded({ talosCa }), [aMachine()])).toMatchObject({
+      problem: { reason: 'NameCollision' },
+    });
   });
 });

@@ -98,8 +98,8 @@ function describeExistingParts({ status }: Cluster, machines: readonly Machine[]
   const more = machines.length > maxNamedMachines ? ` and ${machines.length - maxNamedMachines} more` : '';
   if (names.length > 0) found.push(`there are Machines (${names.join(', ')}${more})`);
   // Versions from before the record wrote only this.
-  const told = status?.providerStatus ?? {};
-  if (told[clusterRecordKey] !== undefined || told['kubernetesVersion'] !== undefined)
+  const providerStatus = status?.providerStatus ?? {};
+  if (providerStatus[clusterRecordKey] !== undefined || providerStatus['kubernetesVersion'] !== undefined)
     found.push('its status records that its secrets were made');
   if (status?.apiServer || status?.endpoints?.length) found.push('its status names an endpoint');
   return found;
@@ -108,8 +108,9 @@ function describeExistingParts({ status }: Cluster, machines: readonly Machine[]
 /** When etcd was observed with members, according to the Cluster or a Machine: no node joins before that. */
 function bootstrapObservedAt(cluster: Cluster, machines: readonly Machine[]): string | undefined {
   const { conditions } = cluster.status ?? {};
-  const said = isConditionTrue(conditions, 'Bootstrapped') && conditions?.find(({ type }) => type === 'Bootstrapped');
-  if (said) return said.lastTransitionTime;
+  const condition =
+    isConditionTrue(conditions, 'Bootstrapped') && conditions?.find(({ type }) => type === 'Bootstrapped');
+  if (condition) return condition.lastTransitionTime;
   const joined = machines.find(({ status }) => status?.progress?.facts['joined'] === true)?.status;
   const since = joined?.conditions.find(({ type }) => type === 'Joined')?.lastTransitionTime;
   return since ?? joined?.progress?.since;

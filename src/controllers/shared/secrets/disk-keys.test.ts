@@ -84,9 +84,9 @@ describe('a key of another Cluster', () => {
     const kept = structuredClone(room.secrets.get(name));
     const key = room.of('shop-cp-0', signal, again);
     expect(key.isKept()).toBe(false);
-    const refusal = { code: 'NAME_COLLISION', message: expect.stringContaining('Cluster team/shop with UID old') };
-    await expect(key.ensure(opens)).rejects.toMatchObject(refusal);
-    await expect(key.read()).rejects.toMatchObject(refusal);
+    const rejection = { code: 'NAME_COLLISION', message: expect.stringContaining('Cluster team/shop with UID old') };
+    await expect(key.ensure(opens)).rejects.toMatchObject(rejection);
+    await expect(key.read()).rejects.toMatchObject(rejection);
     await key.delete();
     expect(room.secrets.get(name)).toEqual(kept);
   });

@@ -45,8 +45,8 @@ export function diskKeyOf(
   const foreign = ({ metadata }: KubeSecret): ProviderError | undefined => {
     const owner = readClusterIdentity(metadata);
     if (!cluster || !owner || belongsToCluster(metadata, cluster)) return undefined;
-    const said = `The ${place} belongs to ${describeClusterOwner(owner)}.`;
-    return new ProviderError('NAME_COLLISION', `${said} Remove it once nothing needs it.`);
+    const message = `The ${place} belongs to ${describeClusterOwner(owner)}.`;
+    return new ProviderError('NAME_COLLISION', `${message} Remove it once nothing needs it.`);
   };
   /** A Secret that this provider did not create is not used for new disks: its key may be known to others. */
   const ours = (object: KubeSecret): KubeSecret => {

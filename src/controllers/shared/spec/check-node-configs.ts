@@ -20,9 +20,9 @@ const maxMessages = 5;
  */
 export function checkNodeConfigs(spec: ProviderConfigSpec, addressing: Addressing): Diagnostic[] {
   const machines = describeExampleMachines(spec, needsVirtualAddress(spec, addressing));
-  const blame = new PatchAttribution();
+  const attribution = new PatchAttribution();
   const problems = machines.flatMap((machine) =>
-    findConfigProblems(describeExampleNode(spec, machine, addressing), blame),
+    findConfigProblems(describeExampleNode(spec, machine, addressing), attribution),
   );
   const fields = [...new Set(problems.map(({ from }) => from))];
   return fields.map((field) => {

@@ -38,7 +38,7 @@ function stocked(specs: Readonly<Record<string, object>>) {
   return { put, drop, wish: desired };
 }
 
-const refusal = (specs: Readonly<Record<string, object>>, names?: string[]) => {
+const rejection = (specs: Readonly<Record<string, object>>, names?: string[]) => {
   const desired = stocked(specs).wish(names);
   if (!desired || !('refused' in desired)) throw new Error(`not refused: ${JSON.stringify(desired)}`);
   return desired.refused;
@@ -87,7 +87,7 @@ describe('the spec of a Cluster', () => {
     const names = Array.from({ length: 17 }, (_, i) => `c${i}`);
     const specs = Object.fromEntries(names.map((name) => [name, {}]));
     expect(stocked(specs).wish(names.slice(1))).toHaveProperty('spec');
-    expect(refusal(specs, names)).toEqual({
+    expect(rejection(specs, names)).toEqual({
       reason: 'InvalidReference',
       message: 'spec.clusterConfigs: there are 17 of them, and 16 at most may be named. Merge some into one.',
     });
@@ -129,7 +129,10 @@ describe('the spec of a Cluster', () => {
     ],
     ['a type', { workerPools: 'many' }, /^ClusterConfig big, workerPools: /],
   ])('is rejected with the field of the ClusterConfig: %s', (_, spec, message) => {
-    expect(refusal({ big: spec })).toEqual({ reason: 'InvalidClusterConfig', message: expect.stringMatching(message) });
+    expect(rejection({ big: spec })).toEqual({
+      reason: 'InvalidClusterConfig',
+      message: expect.stringMatching(message),
+    });
   });
 
   it.each<[string, object, RegExp]>([
@@ -158,7 +161,10 @@ describe('the spec of a Cluster', () => {
       /^ClusterConfig big, workerPools\[0\]\.patches\[0\]: machine\.files cannot be set in a ClusterConfig: /,
     ],
   ])('is rejected if cluster owners must not set it: %s', (_, spec, message) => {
-    expect(refusal({ big: spec })).toEqual({ reason: 'InvalidClusterConfig', message: expect.stringMatching(message) });
+    expect(rejection({ big: spec })).toEqual({
+      reason: 'InvalidClusterConfig',
+      message: expect.stringMatching(message),
+    });
   });
 
   it('is rejected for a patch that only a ProviderConfig may contain', () => {
@@ -167,7 +173,7 @@ describe('the spec of a Cluster', () => {
     ];
     const patched = aProviderConfig(aSpec((raw) => void Object.assign(raw['talos'] as object, { patches })));
     expect(stocked({ big: {} }).wish(['big'], patched)).toHaveProperty('spec.talos.patches', patches);
-    expect(refusal({ big: { patches } }).message).toMatch(/patches\[0\]: machine\.network cannot be set/);
+    expect(rejection({ big: { patches } }).message).toMatch(/patches\[0\]: machine\.network cannot be set/);
   });
 
   it('includes the settings that cluster owners may change', () => {
@@ -189,12 +195,12 @@ describe('the spec of a Cluster', () => {
   });
 
   it('is rejected with the field of the ProviderConfig if that is no longer sufficient', () => {
-    const { message } = refusal({ big: { workerPools: [{ name: 'work', replicas: 100 }] } });
+    const { message } = rejection({ big: { workerPools: [{ name: 'work', replicas: 100 }] } });
     expect(message).toMatch(/^With ClusterConfig big, network\.addressPool of the ProviderConfig: .*Add some\.$/);
   });
 
   it('is rejected with the reference to a missing ClusterConfig', () => {
-    expect(refusal({ big: {} }, ['big', 'gone'])).toEqual({
+    expect(rejection({ big: {} }, ['big', 'gone'])).toEqual({
       reason: 'InvalidReference',
       message:
         'spec.clusterConfigs[1]: there is no ClusterConfig gone in namespace team. Create it, or remove the entry.',

@@ -5,7 +5,7 @@ import { validateSpec } from './validate-spec.ts';
 
 type Raw = Record<string, Record<string, unknown>>;
 const addressing: Addressing = { pool: 'main', endpoint: 'virtual-address' };
-const spoiled = (change: (raw: Raw) => void) =>
+const corrupted = (change: (raw: Raw) => void) =>
   validateSpec(
     aSpec((raw) => change(raw as Raw)),
     { sizes: ['small'], hosts: [{ field: 'truenas.url', host: '192.168.10.240' }], addressing },
@@ -18,7 +18,7 @@ const worker = (values: object) => (raw: Raw) =>
 
 describe('problems of a ProviderConfig', () => {
   it('are none for a valid one', () => {
-    expect(spoiled(() => {})).toEqual([]);
+    expect(corrupted(() => {})).toEqual([]);
   });
 
   it.each([
@@ -92,7 +92,7 @@ describe('problems of a ProviderConfig', () => {
       /nodes' subnet/,
     ],
   ])('are reported with their field: %s', (_, change, field, words) => {
-    const findings = spoiled(change);
+    const findings = corrupted(change);
     expect(findings.map((finding) => finding.field)).toEqual([field]);
     expect(findings[0]?.message).toMatch(words);
   });
@@ -237,26 +237,26 @@ describe('problems of a ProviderConfig', () => {
       /same effect before/,
     ],
   ])('are reported with their field and the action to take: %s', (_, change, field, words) => {
-    const findings = spoiled((raw) => void change(raw));
+    const findings = corrupted((raw) => void change(raw));
     expect(findings.map((finding) => finding.field)).toEqual([field]);
     expect(findings[0]?.message).toMatch(words);
   });
 
   it('exclude large ranges that Kubernetes accepts', () => {
-    expect(spoiled((raw) => void versionsAndServices('1.34.0', '10.0.0.0/9')(raw))).toEqual([]);
+    expect(corrupted((raw) => void versionsAndServices('1.34.0', '10.0.0.0/9')(raw))).toEqual([]);
   });
 
   it('exclude the size of the Pod range if a patch replaces the CNI', () => {
     const patches = [{ cluster: { network: { cni: { name: 'none' } } } }];
     const small = (raw: Raw) => network({ podSubnets: ['10.244.0.0/24'] })(raw);
-    expect(spoiled((raw) => void [small(raw), Object.assign(raw['controlPlane']!, { patches })])).toEqual([]);
+    expect(corrupted((raw) => void [small(raw), Object.assign(raw['controlPlane']!, { patches })])).toEqual([]);
   });
 });
 
 it('patches are not checked while other fields are invalid, because their messages would be misleading', () => {
   const both = (raw: Raw) => [network({ dnsDomain: 'a..b' })(raw), talos({ patches: [{ machin: {} }] })(raw)];
-  expect(spoiled((raw) => void both(raw)).map(({ field }) => field)).toEqual(['network.dnsDomain']);
-  expect(spoiled((raw) => void talos({ patches: [{ machin: {} }] })(raw)).map(({ field }) => field)).toEqual([
+  expect(corrupted((raw) => void both(raw)).map(({ field }) => field)).toEqual(['network.dnsDomain']);
+  expect(corrupted((raw) => void talos({ patches: [{ machin: {} }] })(raw)).map(({ field }) => field)).toEqual([
     'talos.patches[0]',
   ]);
 });

@@ -92,7 +92,7 @@ export class RobotAccount implements Closable {
   /** Server numbers by address. */
   readonly #owners = new Map<string, number>();
   #provenAt: number | undefined;
-  #refusal: ProviderError | undefined;
+  #loginError: ProviderError | undefined;
   #lostInARow = 0;
   /** Logins that may have failed. Each function takes one back. */
   readonly #uncertain: (() => void)[] = [];
@@ -135,8 +135,8 @@ export class RobotAccount implements Closable {
   /** Throws the error of a spent budget, as a call would, and keeps the caller's place in the queue. Sends nothing. */
   checkBudget(request: RobotRequest, scope: RobotScope): void {
     const { route, servers } = this.#permit(request, scope);
-    const refusal = this.options.budgets.of(route.budget).check(servers.join() || request.path);
-    if (refusal) throw toBudgetError(refusal, routeNameOf(route));
+    const rejection = this.options.budgets.of(route.budget).check(servers.join() || request.path);
+    if (rejection) throw toBudgetError(rejection, routeNameOf(route));
   }
 
   /** Records the addresses that Robot reports for a server, so that calls can name them. */
@@ -211,7 +211,7 @@ export class RobotAccount implements Closable {
 
   #throwIfShut(): void {
     if (this.#over.signal.aborted) throw this.#over.signal.reason;
-    if (this.#refusal) throw this.#refusal;
+    if (this.#loginError) throw this.#loginError;
     this.#circuitBreaker.throwIfOpen(toRobotOutageError);
   }
 
@@ -313,9 +313,11 @@ export class RobotAccount implements Closable {
     const { logins, label, user, log } = this.options;
     logins.failed();
     const hint = user.reveal().startsWith('#') ? '' : ' The names of webservice users begin with #.';
-    if (!this.#refusal) log.error({ credentials: label }, 'Hetzner Robot refused the credentials');
-    this.#refusal ??= new HetznerRobotError('ROBOT_CREDENTIALS_REFUSED', `Secret: ${label}.${hint}`, { cause: fault });
-    return this.#refusal;
+    if (!this.#loginError) log.error({ credentials: label }, 'Hetzner Robot refused the credentials');
+    this.#loginError ??= new HetznerRobotError('ROBOT_CREDENTIALS_REFUSED', `Secret: ${label}.${hint}`, {
+      cause: fault,
+    });
+    return this.#loginError;
   }
 
   #unanswered(silence: NoResponseError, { name, route }: CallAttempt): unknown {

@@ -198,6 +198,6 @@ test.each([
   [61, 'about 2 minutes'],
   [540, 'about 9 minutes'],
   [7200, 'about 2 hours'],
-])('%i seconds are %s', (seconds, words) => {
-  expect(formatDuration(seconds)).toBe(words);
+])('%i seconds are %s', (seconds, text) => {
+  expect(formatDuration(seconds)).toBe(text);
 });

@@ -233,7 +233,7 @@ describe('keys', () => {
 });
 
 describe('unexpected answers', () => {
-  const odd: readonly [string, unknown, RegExp][] = [
+  const unexpected: readonly [string, unknown, RegExp][] = [
     ['no body', '', /GET \/server\/\{n\}: reply: /],
     ['a page', '<h1>hello</h1>', /is not JSON/],
     ['another thing', { reset: {} }, /server: Invalid input/],
@@ -245,12 +245,12 @@ describe('unexpected answers', () => {
     ],
     ['a list', [], /reply: /],
   ];
-  it.each(odd)('%s is refused: the error names the call and the field, and no value', async (_, body, words) => {
+  it.each(unexpected)('%s is refused: the error names the call and the field, and no value', async (_, body, text) => {
     const { connect, options, switchboard } = await enter();
     switchboard.fail('robot', /./, { kind: 'error', status: 200, body });
     const error = await thrownError(connect().getServer(firstServer, options));
     expect(error.code).toBe('ROBOT_REPLY_UNKNOWN');
-    expect(error.message).toMatch(words);
+    expect(error.message).toMatch(text);
     expect(error.message).not.toMatch(/hush|hello/);
   });
 

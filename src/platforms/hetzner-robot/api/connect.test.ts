@@ -22,8 +22,8 @@ describe('connecting', () => {
     ['no password', { username: new SecretString('#ws+a') }, /Secret robot needs/],
     ['an empty one', { ...right, password: new SecretString(' \n') }, /Secret robot needs/],
     ['a name that could not be sent', { ...right, username: new SecretString('a:b') }, /cannot have a colon/],
-  ])('with %s reports what is missing', (_, credentials, words) => {
-    expect(attempt(credentials)).toThrow(words);
+  ])('with %s reports what is missing', (_, credentials, text) => {
+    expect(attempt(credentials)).toThrow(text);
   });
 
   it.each(['http://127.0.0.1', 'https://user@127.0.0.1', 'https://127.0.0.1/path', 'nothing'])(

@@ -63,7 +63,7 @@ export function accountIdOf(credentials: SecretStrings, url: string): string {
 /** Files that Secrets are made from often end with a line break. */
 const trimmed = (secret: SecretString | undefined): SecretString => new SecretString(secret?.reveal().trim() ?? '');
 
-const hashParts = (...words: string[]): string => createHash('sha256').update(JSON.stringify(words)).digest('hex');
+const hashParts = (...parts: string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 
 function originOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -35,16 +35,16 @@ export interface PermittedRequest {
  * Throws ROBOT_CALL_FORBIDDEN, or ROBOT_SERVER_NOT_LISTED where a Host object would allow the call.
  */
 export function permitRequest(request: RobotRequest, bounds: RequestBounds): PermittedRequest {
-  const words = request.path.split('/');
-  const route = routes.find((one) => one.method === request.method && matchesPath(one.path.split('/'), words));
+  const segments = request.path.split('/');
+  const route = routes.find((one) => one.method === request.method && matchesPath(one.path.split('/'), segments));
   if (!route) throw new HetznerRobotError('ROBOT_CALL_FORBIDDEN', `${request.method} ${request.path.slice(0, 100)}.`);
   const named: number[] = [];
   for (const { kind, name, value } of requestValues(request, route)) {
-    const refusal = kind ? valueChecks[kind](value, bounds, named) : 'not known';
-    if (refusal === undefined) continue;
+    const rejection = kind ? valueChecks[kind](value, bounds, named) : 'not known';
+    if (rejection === undefined) continue;
     const where = `${routeNameOf(route)}: ${name}`;
-    if (refusal === 'not listed') throw new HetznerRobotError('ROBOT_SERVER_NOT_LISTED', `${where} ${value}.`);
-    throw new HetznerRobotError('ROBOT_CALL_FORBIDDEN', `${where} is ${refusal}.`);
+    if (rejection === 'not listed') throw new HetznerRobotError('ROBOT_SERVER_NOT_LISTED', `${where} ${value}.`);
+    throw new HetznerRobotError('ROBOT_CALL_FORBIDDEN', `${where} is ${rejection}.`);
   }
   return { route, servers: named };
 }
@@ -58,14 +58,16 @@ interface NamedValue {
 
 /** All values that a call names in its path, query and form. */
 function requestValues({ path, query = [], form = [] }: RobotRequest, route: RobotRoute): readonly NamedValue[] {
-  const words = path.split('/');
-  const inPath = route.path.split('/').flatMap((step, at) => (step.startsWith('{') ? [[step, words[at] ?? '']] : []));
+  const segments = path.split('/');
+  const inPath = route.path
+    .split('/')
+    .flatMap((step, at) => (step.startsWith('{') ? [[step, segments[at] ?? '']] : []));
   // Without its filter a call would concern all objects.
-  const lacking = Object.keys(route.query ?? {}).filter((name) => !query.some(([given]) => given === name));
+  const missing = Object.keys(route.query ?? {}).filter((name) => !query.some(([given]) => given === name));
   return [
     ...inPath.map(([name = '', value = '']) => ({ kind: placeholderKinds[name], name, value })),
     ...query.flatMap((field) => fieldValues(field, route.query)),
-    ...lacking.map((name) => ({ kind: undefined, name, value: '' })),
+    ...missing.map((name) => ({ kind: undefined, name, value: '' })),
     ...form.flatMap((field) => fieldValues(field, route.form)),
   ];
 }
@@ -78,9 +80,9 @@ function fieldValues([name, value]: FormField, known: RobotRoute['form'] = {}): 
 /** The route as it is counted and shown: `POST /boot/{n}/rescue`. */
 export const routeNameOf = ({ method, path }: RobotRoute): string => `${method} ${path}`;
 
-const matchesPath = (steps: readonly string[], words: readonly string[]): boolean =>
-  steps.length === words.length &&
-  steps.every((step, at) => (step.startsWith('{') ? words[at] !== '' : step === words[at]));
+const matchesPath = (steps: readonly string[], segments: readonly string[]): boolean =>
+  steps.length === segments.length &&
+  steps.every((step, at) => (step.startsWith('{') ? segments[at] !== '' : step === segments[at]));
 
 type ValueCheck = (value: string, bounds: RequestBounds, named: number[]) => 'not listed' | 'not one' | undefined;
 

@@ -10,7 +10,7 @@ const disk = (serial: string, more: Partial<HostDisk> = {}): HostDisk => ({
 });
 
 type Words = Parameters<typeof planDisks>[0];
-const words = (more: Partial<Words> = {}): Words => ({
+const text = (more: Partial<Words> = {}): Words => ({
   ...{ wipe: false, protectedDisks: [], rootDisk: { raidMembers: [] } },
   ...more,
 });
@@ -26,39 +26,39 @@ describe('the root disk', () => {
   const rust = disk('C3', { sizeBytes: 4e12, type: 'hdd', wwn: '0x5000c500aabbcc07' });
 
   it.each<[string, Words, readonly HostDisk[], readonly string[]]>([
-    ['the smallest, where nothing is said', words(), [large, small, rust], ['A1']],
-    ['one of those alike by its serial number, however they are listed', words(), [disk('Z'), disk('Y')], ['Y']],
-    ['the one of a serial number', words({ rootDisk: { serial: 'b2', raidMembers: [] } }), [small, large], ['B2']],
+    ['the smallest, where nothing is said', text(), [large, small, rust], ['A1']],
+    ['one of those alike by its serial number, however they are listed', text(), [disk('Z'), disk('Y')], ['Y']],
+    ['the one of a serial number', text({ rootDisk: { serial: 'b2', raidMembers: [] } }), [small, large], ['B2']],
     [
       'the one of a WWN, as whatever tool wrote it',
-      words({ rootDisk: { wwn: '0x5000C500AABBCC07', raidMembers: [] } }),
+      text({ rootDisk: { wwn: '0x5000C500AABBCC07', raidMembers: [] } }),
       [small, rust],
       ['C3'],
     ],
-    ['the smallest of a kind', words({ rootDisk: { type: 'hdd', raidMembers: [] } }), [small, rust], ['C3']],
+    ['the smallest of a kind', text({ rootDisk: { type: 'hdd', raidMembers: [] } }), [small, rust], ['C3']],
     [
       'the smallest that is large enough',
-      words({ rootDisk: { minSizeGiB: 1000, raidMembers: [] } }),
+      text({ rootDisk: { minSizeGiB: 1000, raidMembers: [] } }),
       [small, large],
       ['B2'],
     ],
-    ['none that is too large', words({ rootDisk: { maxSizeGiB: 1000, raidMembers: [] } }), [large, small], ['A1']],
-    ['none that is protected', words({ protectedDisks: ['A1'] }), [small, large], ['B2']],
+    ['none that is too large', text({ rootDisk: { maxSizeGiB: 1000, raidMembers: [] } }), [large, small], ['A1']],
+    ['none that is protected', text({ protectedDisks: ['A1'] }), [small, large], ['B2']],
     [
       'a blank one before one that holds something',
-      words(),
+      text(),
       [disk('A1', { sizeBytes: 5e11, holds: ['ext4 on nvme0n1p3'] }), large],
       ['B2'],
     ],
     [
       'a blank one before one that says it is failing',
-      words(),
+      text(),
       [disk('A1', { sizeBytes: 5e11, health: 'Failing' }), disk('B2', { sizeBytes: 2e12, health: 'Unknown' })],
       ['B2'],
     ],
     [
       'one that says it is failing, where people allow that',
-      words({ rootDisk: { raidMembers: [], allowFailing: true } }),
+      text({ rootDisk: { raidMembers: [], allowFailing: true } }),
       [disk('A1', { sizeBytes: 5e11, health: 'Failing' }), large],
       ['A1'],
     ],
@@ -67,17 +67,17 @@ describe('the root disk', () => {
   });
 
   it.each<[string, Words, readonly HostDisk[], RegExp]>([
-    ['there is none', words(), [], /it has none/],
-    ['all are protected', words({ protectedDisks: ['eui.a1', 'B2'] }), [small, large], /spec\.protectedDisks/],
+    ['there is none', text(), [], /it has none/],
+    ['all are protected', text({ protectedDisks: ['eui.a1', 'B2'] }), [small, large], /spec\.protectedDisks/],
     [
       'it holds what others left',
-      words(),
+      text(),
       [disk('A1', { holds: ['ext4 on nvme0n1p3'] })],
       /A1 \(960 GB, nvme\) holds ext4 on nvme0n1p3\. Set spec\.wipe/,
     ],
     [
       'its array would be lost',
-      words(),
+      text(),
       [
         disk('A1', { arrays: ['B2'], holds: ['linux_raid_member'] }),
         disk('B2', { arrays: ['A1'], holds: ['linux_raid_member'] }),
@@ -86,47 +86,47 @@ describe('the root disk', () => {
     ],
     [
       'its array has a protected disk in it',
-      words({ wipe: true, protectedDisks: ['B2'] }),
+      text({ wipe: true, protectedDisks: ['B2'] }),
       [disk('A1', { arrays: ['B2'] }), large],
       /forms an array/,
     ],
     [
       'another holds an earlier Talos',
-      words(),
+      text(),
       [small, disk('B2', { holds: ['a partition sdb4, named "META"', 'xfs on sdb5, named "STATE"'] })],
       /B2 .*holds an earlier Talos/,
     ],
     [
       'a protected one holds an earlier Talos',
-      words({ wipe: true, protectedDisks: ['B2'] }),
+      text({ wipe: true, protectedDisks: ['B2'] }),
       [small, disk('B2', { holds: ['a partition sdb4, named "META"', 'xfs on sdb5, named "STATE"'] })],
       /earlier Talos/,
     ],
     [
       'an earlier Talos is on one that tells no name',
-      words({ wipe: true }),
+      text({ wipe: true }),
       [small, disk('', { wwn: '', holds: ['a partition sdb4, named "META"'] })],
       /tells neither a serial number nor a WWN/,
     ],
     [
       'it says that it is failing and is the only one',
-      words(),
+      text(),
       [disk('A1', { health: 'Failing', healthMessage: 'it can only be read' })],
       /A1 \(960 GB, nvme\) would be the root disk and says that it is failing \(it can only be read\)\. .*spec\.rootDisk\.allowFailing/,
     ],
     [
       'it says that it is failing and is the one that people named',
-      words({ rootDisk: { serial: 'A1', raidMembers: [] } }),
+      text({ rootDisk: { serial: 'A1', raidMembers: [] } }),
       [disk('A1', { health: 'Failing' }), large],
       /A1 .*says that it is failing\./,
     ],
     [
       'only one with foreign data on it is not failing, although that might be erased',
-      words({ wipe: true }),
+      text({ wipe: true }),
       [disk('A1', { sizeBytes: 5e11, health: 'Failing' }), disk('B2', { sizeBytes: 2e12, holds: ['ext4 on sdb1'] })],
       /A1 .*says that it is failing/,
     ],
-    ['two have one name', words(), [small, disk('A1', { name: 'sdb' })], /cannot be told apart/],
+    ['two have one name', text(), [small, disk('A1', { name: 'sdb' })], /cannot be told apart/],
   ])('is refused when %s', (_, given, disks, sentence) => {
     expect(erased(given, disks)).toMatch(sentence);
   });
@@ -134,29 +134,29 @@ describe('the root disk', () => {
   it.each<[string, Words, readonly HostDisk[], readonly string[]]>([
     [
       'what others left, where the Host says so',
-      words({ wipe: true }),
+      text({ wipe: true }),
       [disk('A1', { holds: ['ext4'] }), large],
       ['A1'],
     ],
     [
       'an array whose members are named',
-      words({ rootDisk: { serial: 'A1', raidMembers: ['B2'] } }),
+      text({ rootDisk: { serial: 'A1', raidMembers: ['B2'] } }),
       [disk('A1', { arrays: ['B2'], holds: ['linux_raid_member'] }), large, rust],
       ['A1', 'B2'],
     ],
     [
       'an earlier Talos on another disk',
-      words({ wipe: true }),
+      text({ wipe: true }),
       [small, disk('B2', { holds: ['a partition sda4, named "META"'] }), rust],
       ['A1', 'B2'],
     ],
     [
       'an earlier Talos on another disk that is failing',
-      words({ wipe: true }),
+      text({ wipe: true }),
       [small, disk('B2', { health: 'Failing', holds: ['a partition sda4, named "META"'] })],
       ['A1', 'B2'],
     ],
-    ['an earlier Talos in its own place', words(), [disk('A1', { holds: ['a partition sda4, named "META"'] })], ['A1']],
+    ['an earlier Talos in its own place', text(), [disk('A1', { holds: ['a partition sda4, named "META"'] })], ['A1']],
   ])('may replace %s', (_, given, disks, serials) => {
     expect(erased(given, disks)).toEqual(serials);
   });

@@ -20,56 +20,56 @@ const minRootDiskBytes = 20 * gib;
  * first serial number. A failing disk is not chosen as root disk.
  */
 export function planDisks(
-  words: Pick<HostSpecView, 'wipe' | 'protectedDisks' | 'rootDisk'>,
+  spec: Pick<HostSpecView, 'wipe' | 'protectedDisks' | 'rootDisk'>,
   disks: readonly HostDisk[],
 ): DiskPlan {
   const doubled = disks.find((one) => disks.some((other) => other !== one && isSameDisk(one, other)));
   if (doubled)
     return rejectPlan(`Two disks call themselves ${diskIdentifierOf(doubled)}: they cannot be told apart. Remove one.`);
   const isProtected = (disk: HostDisk): boolean =>
-    words.protectedDisks.some((name) => matchesDiskIdentifier(disk, name));
+    spec.protectedDisks.some((name) => matchesDiskIdentifier(disk, name));
   const fitting = disks
-    .filter((disk) => diskIdentifierOf(disk) !== '' && !isProtected(disk) && matchesHints(words.rootDisk, disk))
+    .filter((disk) => diskIdentifierOf(disk) !== '' && !isProtected(disk) && matchesHints(spec.rootDisk, disk))
     .sort((a, b) => a.sizeBytes - b.sizeBytes || (diskIdentifierOf(a) < diskIdentifierOf(b) ? -1 : 1));
-  const [first, ...others] = fitting.filter((disk) => mayErase(words, disk)).concat(fitting);
+  const [first, ...others] = fitting.filter((disk) => mayErase(spec, disk)).concat(fitting);
   if (!first)
     return rejectPlan(
       `None of its disks fits spec.rootDisk (${describeDisks(disks)}). Correct it, or spec.protectedDisks.`,
     );
-  const isFit = (disk: HostDisk): boolean => words.rootDisk.allowFailing === true || disk.health !== 'Failing';
+  const isFit = (disk: HostDisk): boolean => spec.rootDisk.allowFailing === true || disk.health !== 'Failing';
   // A failing disk is replaced only by a disk without foreign data, so that health never causes more data to be erased.
   const root = isFit(first)
     ? first
     : others.find((disk) => isFit(disk) && (disk.holds.length === 0 || holdsOnlyTalos(disk)));
   if (!root) return rejectPlan(describeFailingDisk(first), 'DiskFailing');
-  return planErasure(words, disks, root, isProtected);
+  return planErasure(spec, disks, root, isProtected);
 }
 
 function planErasure(
-  words: Pick<HostSpecView, 'wipe' | 'rootDisk'>,
+  spec: Pick<HostSpecView, 'wipe' | 'rootDisk'>,
   disks: readonly HostDisk[],
   root: HostDisk,
   isProtected: (disk: HostDisk) => boolean,
 ): DiskPlan {
   const foreign = holdsOnlyTalos(root) ? [] : root.holds;
-  const mates = disks.filter(
+  const arrayMembers = disks.filter(
     (disk) => disk !== root && (root.arrays ?? []).some((name) => matchesDiskIdentifier(disk, name)),
   );
   const named = (disk: HostDisk): boolean =>
-    words.rootDisk.raidMembers.some((name) => matchesDiskIdentifier(disk, name));
-  const held = mates.find((mate) => isProtected(mate) || !(words.wipe || named(mate)));
+    spec.rootDisk.raidMembers.some((name) => matchesDiskIdentifier(disk, name));
+  const held = arrayMembers.find((member) => isProtected(member) || !(spec.wipe || named(member)));
   if (held) {
     return rejectPlan(
       `${describeDisk(root)} forms an array with ${describeDisk(held)}, which would be lost. Name that in spec.rootDisk.raidMembers, or choose another disk in spec.rootDisk.`,
     );
   }
-  if (foreign.length > 0 && !words.wipe && mates.length === 0) {
+  if (foreign.length > 0 && !spec.wipe && arrayMembers.length === 0) {
     return rejectPlan(
       `${describeDisk(root)} holds ${foreign.join(', ')}. Set spec.wipe if that may be erased, or choose another disk in spec.rootDisk.`,
     );
   }
-  const stale = disks.filter((disk) => disk !== root && !mates.includes(disk) && holdsOnlyTalos(disk));
-  const kept = stale.find((disk) => isProtected(disk) || !words.wipe);
+  const stale = disks.filter((disk) => disk !== root && !arrayMembers.includes(disk) && holdsOnlyTalos(disk));
+  const kept = stale.find((disk) => isProtected(disk) || !spec.wipe);
   if (kept) {
     return rejectPlan(
       `${describeDisk(kept)} holds an earlier Talos, which could be started in place of the new one. Set spec.wipe if it may be erased, or remove it.`,
@@ -81,7 +81,7 @@ function planErasure(
       `${describeDisk(nameless)} holds an earlier Talos, which could be started in place of the new one, and tells neither a serial number nor a WWN by which it could be erased. Remove it.`,
     );
   }
-  return { root, erase: [root, ...mates, ...stale] };
+  return { root, erase: [root, ...arrayMembers, ...stale] };
 }
 
 type DiskPlanRejection = Extract<DiskPlan, { refused: string }>;
@@ -130,7 +130,7 @@ function matchesHints(hints: RootDiskHints, disk: HostDisk): boolean {
 
 /** E.g. `EXAMPLE NV960 EX9600000001 (960 GB, nvme)`, in decimal gigabytes as on labels. */
 export const describeDisk = (disk: HostDisk): string =>
-  `${[disk.model, diskIdentifierOf(disk)].filter((word) => word !== '').join(' ')} (${Math.round(disk.sizeBytes / 1e9)} GB, ${disk.type})`;
+  `${[disk.model, diskIdentifierOf(disk)].filter((part) => part !== '').join(' ')} (${Math.round(disk.sizeBytes / 1e9)} GB, ${disk.type})`;
 
 const describeDisks = (disks: readonly HostDisk[]): string =>
   disks.length === 0 ? 'it has none' : disks.map(describeDisk).join('; ');

@@ -21,9 +21,9 @@ async function previewed(
   section: object,
   numbers: readonly number[] = [firstServer, secondServer],
 ) {
-  const { ground, names } = await enter(seed);
+  const { ground: context, names } = await enter(seed);
   const lines = await previewCluster({
-    ...ground(section),
+    ...context(section),
     machines: numbers.map((serverNumber) => ({
       role: 'controlplane',
       host: { name: `server-${serverNumber}`, spec: { serverNumber } } as HostView,
@@ -33,7 +33,7 @@ async function previewed(
   return { lines: lines.map(({ effect, subject }) => `${effect} ${subject}`), asked: names() };
 }
 
-const account = (words: object): RobotSeedInput => ({ accounts: [words] });
+const account = (text: object): RobotSeedInput => ({ accounts: [text] });
 const named = (count: number, servers: number[]) =>
   Array.from({ length: count }, (_, index) => ({ name: `old-${index}`, vlan: 4010 + index, servers }));
 

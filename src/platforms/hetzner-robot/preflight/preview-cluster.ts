@@ -43,13 +43,13 @@ async function previewVSwitch(
   const numbers = machines.map(({ host }) => host.spec.serverNumber);
   const failed = numbers.filter((number) => members.get(number) === 'failed');
   const kept = numbers.filter((number) => members.has(number) && !failed.includes(number));
-  const strangers = numbers.filter((number) => !members.has(number));
-  const crowded = await findServersAtVSwitchLimit(robot, {
-    strangers,
+  const foreignServers = numbers.filter((number) => !members.has(number));
+  const serversAtLimit = await findServersAtVSwitchLimit(robot, {
+    foreignServers,
     others: all.filter((one) => one !== summary),
     signal,
   });
-  const fitting = strangers.filter((number) => !crowded.includes(number));
+  const fitting = foreignServers.filter((number) => !serversAtLimit.includes(number));
   const joining = fitting.slice(0, Math.max(0, vswitchLimits.servers - members.size));
   return [
     ...(found || fitting.length === 0 ? [] : [{ effect: 'makes', subject } as const]),
@@ -65,7 +65,7 @@ async function previewVSwitch(
           ),
         ]
       : []),
-    ...crowded.map((number) => rejectionLine(describeVSwitchLimit(number))),
+    ...serversAtLimit.map((number) => rejectionLine(describeVSwitchLimit(number))),
     ...(joining.length < fitting.length
       ? [rejectionLine(`${describeFullVSwitch(vswitch)} Left out: ${formatServers(fitting.slice(joining.length))}.`)]
       : []),
@@ -76,17 +76,17 @@ async function previewVSwitch(
 async function findServersAtVSwitchLimit(
   robot: RobotClient,
   {
-    strangers,
+    foreignServers,
     others,
     signal,
-  }: { strangers: readonly number[]; others: readonly VSwitchSummary[]; signal: AbortSignal },
+  }: { foreignServers: readonly number[]; others: readonly VSwitchSummary[]; signal: AbortSignal },
 ): Promise<readonly number[]> {
-  if (strangers.length === 0 || others.length < vswitchLimits.perServer) return [];
+  if (foreignServers.length === 0 || others.length < vswitchLimits.perServer) return [];
   const known: VSwitch[] = [];
   for (const { id } of others) known.push(await robot.getVSwitch(id, { signal, maxAgeSeconds: previewMaxAgeSeconds }));
   const timesIn = (number: number) =>
     known.filter(({ members }) => members.some((one) => one.number === number)).length;
-  return strangers.filter((number) => timesIn(number) >= vswitchLimits.perServer);
+  return foreignServers.filter((number) => timesIn(number) >= vswitchLimits.perServer);
 }
 
 /** The current and the future route of the failover address. */

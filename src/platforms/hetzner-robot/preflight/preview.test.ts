@@ -7,8 +7,8 @@ const disk = (serial: string, sizeGb: number, holds: readonly string[] = [], arr
   ...{ name: serial, model: 'EXAMPLE', serial, wwn: '', sizeBytes: sizeGb * 1e9, type: 'nvme', holds, arrays },
 });
 
-const effects = (words: object, disks: readonly HostDisk[] | undefined, state: HostState = 'Available') => {
-  const spec = HostSpec.parse({ serverNumber: 7, expect: { product: 'AX42' }, ...words });
+const effects = (text: object, disks: readonly HostDisk[] | undefined, state: HostState = 'Available') => {
+  const spec = HostSpec.parse({ serverNumber: 7, expect: { product: 'AX42' }, ...text });
   const hardware = disks && {
     ...{ cpu: { model: '', threads: 1 }, memoryMiB: 1, firmware: 'uefi' as const, nics: [] },
     ...{ disks, inspectedAt: '2026-11-22T00:00:00Z' },

@@ -93,13 +93,13 @@ for entry in "$@"; do efibootmgr -q -b "$entry" -B || exit 1; done
  */
 export async function changeBootOrder(session: SshSession): Promise<BootOrderResult> {
   const name = 'boot-order';
-  const look = async (): Promise<EfiBootMenu> =>
+  const readMenu = async (): Promise<EfiBootMenu> =>
     parseEfiBootMenu(await session.ask({ name, line: toShellScript(`${shellEnvironment}exec efibootmgr -v`) }));
   const firmware = (await session.ask({ name, line: toShellScript(firmwareScript) })).trim();
   if (firmware === 'bios') return { firmware };
   if (firmware !== 'uefi')
     throw new HetznerRobotError('RESCUE_COMMAND_FAILED', `${name}: what the firmware is, it did not say.`);
-  const before = await look();
+  const before = await readMenu();
   const partitions = parseLsblk(await session.ask({ name, line: toShellScript(partitionsScript) }))
     .filter((row) => row['TYPE'] === 'part')
     .map((row) => ({ guid: row['PARTUUID'] ?? '', label: row['PARTLABEL'] ?? '' }));
@@ -109,7 +109,7 @@ export async function changeBootOrder(session: SshSession): Promise<BootOrderRes
     ? before
     : await session
         .ask({ name, line: toShellScript(changeScript, plan.order.join(','), ...remove) })
-        .then(look, (error: unknown) => {
+        .then(readMenu, (error: unknown) => {
           throw toBootOrderError(error);
         });
   if (!isAsPlanned(after, plan)) throw toBootOrderError(undefined, after.order);

@@ -20,10 +20,10 @@ function describeRow({ path, type, values, signatures }: LsblkDevice, isWhole: b
     values['MOUNTPOINT'] ? `, mounted at ${values['MOUNTPOINT'].slice(0, 64)}` : '',
   ].join('');
   const types = new Set([...signatures, ...(values['FSTYPE'] ? [values['FSTYPE']] : [])]);
-  const said = [...types]
+  const content = [...types]
     .filter((one) => !isWhole || !partitionTables.has(one))
     .map((one) => `${one} on ${name}${ending}`);
-  if (said.length > 0) return said;
+  if (content.length > 0) return content;
   // A partition without a known signature counts as content, too.
   return type === 'part' ? [`a partition ${name}${ending}`] : [];
 }

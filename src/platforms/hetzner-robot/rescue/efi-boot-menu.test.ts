@@ -63,7 +63,7 @@ describe('the boot order', () => {
   const linux = entry('0003', 'debian', disk('a'));
   const talos = entry('0007', 'Talos Linux UKI', disk('e'));
   const drive = entry('0000', 'UEFI: EXAMPLE NV960', nvme);
-  const riddle = entry('0005', 'Vendor tool', 'Fv(1b3a…)/FvFile(…)');
+  const unreadable = entry('0005', 'Vendor tool', 'Fv(1b3a…)/FvFile(…)');
   const old = entry('0006', 'old', 'HD(1,MBR,0x12345678,0x800,0x100000)');
   const esp = [{ guid: guid('E'), label: 'EFI' }];
 
@@ -87,7 +87,7 @@ describe('the boot order', () => {
     ],
     [
       'P13: keeps what nobody understands, where it was',
-      [riddle, old, net, drive],
+      [unreadable, old, net, drive],
       ['0005', '0006', '0002', '0000'],
       [],
       ['0002', '0005', '0006', '0000'],

@@ -28,7 +28,7 @@ it.each([
   else expect(found).toBeUndefined();
 });
 
-const said = (root: string, type: string): string =>
+const message = (root: string, type: string): string =>
   `hostname rescue\nroot ${root}\ntype ${type}\nmotd rescue\nboot b2\nuptime 40.12\nmac 02:00:5E:00:00:01\nfirmware bios\n`;
 
 it.each([
@@ -40,7 +40,7 @@ it.each([
   ['rpool/root', 'zfs', 'rpool/root'],
   ['', 'zfs', 'zfs'],
 ])('a root of %s (%s) lies on %j', (root, type, expected) => {
-  expect(parseRescueIdentity(said(root, type))).toMatchObject({ rootDevice: expected, mac: '02:00:5e:00:00:01' });
+  expect(parseRescueIdentity(message(root, type))).toMatchObject({ rootDevice: expected, mac: '02:00:5e:00:00:01' });
 });
 
 it('incomplete output is refused', () => {

@@ -24,7 +24,7 @@ import { type RescueClient, rescueMismatch } from './rescue-client.ts';
 // Each test simulates a whole operating system.
 vi.setConfig({ testTimeout: 30_000 });
 
-const [key, strange] = [makeSshKey(), makeSshKey()];
+const [key, unknown] = [makeSshKey(), makeSshKey()];
 const closers: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -93,7 +93,7 @@ describe('the login', () => {
 
   it('with another key is refused', async () => {
     const { login } = await bench();
-    await expect(login({ privateKey: new SecretString(strange.private) })).rejects.toMatchObject({
+    await expect(login({ privateKey: new SecretString(unknown.private) })).rejects.toMatchObject({
       code: 'RESCUE_LOGIN_REFUSED',
     });
   });
@@ -112,10 +112,10 @@ describe('the login', () => {
   });
 
   it('fails when the server accepts the connection and stays silent', async () => {
-    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
-    closers.push(() => void silent.close());
-    await new Promise((resolve) => silent.once('listening', resolve));
-    const { port } = silent.address() as { port: number };
+    const unresponsive = createServer(() => undefined).listen(0, '127.0.0.1');
+    closers.push(() => void unresponsive.close());
+    await new Promise((resolve) => unresponsive.once('listening', resolve));
+    const { port } = unresponsive.address() as { port: number };
     const { login } = await bench();
     const refused = login({ port }, { seconds: 0.05 });
     await expect(refused).rejects.toMatchObject({ code: 'RESCUE_UNREACHABLE' });

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createRescueFixture } from '../../../../test/world/robot/rescue/rescue-fixture.ts';
 import { shellQuote, toShellCommand, toShellScript } from './shell-quote.ts';
 
-const hostile = [
+const malicious = [
   '',
   ' ',
   'plain',
@@ -42,25 +42,25 @@ afterAll(() => box.close());
 
 /** Prints each word on a line of its own, followed by a character that shows trailing blanks. */
 const script = 'for word in "$@"; do printf "%s|\\n" "$word"; done';
-const expected = hostile.map((word) => `${word}|\n`).join('');
+const expected = malicious.map((item) => `${item}|\n`).join('');
 
 describe('a shell reads a quoted word as the original text', () => {
   it.each(['dash', 'bash'])('with the simulated %s', async (shell) => {
-    const inner = `exec ${toShellCommand(shell, '-c', script, shell, ...hostile)}`;
+    const inner = `exec ${toShellCommand(shell, '-c', script, shell, ...malicious)}`;
     expect((await box.sh(inner)).stdout).toBe(expected);
   });
 
   it('P25: through the shell of sshd and another one', async () => {
-    expect((await box.sh(toShellScript(script, ...hostile))).stdout).toBe(expected);
+    expect((await box.sh(toShellScript(script, ...malicious))).stdout).toBe(expected);
   });
 
   it('when quoted twice, as a word of a quoted command', async () => {
-    const outer = toShellCommand('sh', '-c', toShellScript(script, ...hostile));
+    const outer = toShellCommand('sh', '-c', toShellScript(script, ...malicious));
     expect((await box.sh(outer)).stdout).toBe(expected);
   });
 
   it.each(['sh', 'bash', 'dash'])('with the real %s, where it is installed', (shell) => {
-    const { error, stdout } = spawnSync(shell, ['-c', toShellScript(script, ...hostile)], { encoding: 'utf8' });
+    const { error, stdout } = spawnSync(shell, ['-c', toShellScript(script, ...malicious)], { encoding: 'utf8' });
     if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return;
     expect(stdout).toBe(expected);
   });

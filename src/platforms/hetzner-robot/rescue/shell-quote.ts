@@ -2,10 +2,10 @@
  * Quotes a text as one word for a POSIX shell. All values reach a command line this way: the shell does not interpret
  * text between single quotes, and a single quote itself is inserted between two quoted parts.
  */
-export function shellQuote(word: string): string {
+export function shellQuote(arg: string): string {
   // A program argument cannot contain NUL: the rest would be lost silently.
-  if (word.includes('\0')) throw new TypeError('a word for a shell cannot have a NUL in it');
-  return `'${word.replaceAll("'", "'\\''")}'`;
+  if (arg.includes('\0')) throw new TypeError('a word for a shell cannot have a NUL in it');
+  return `'${arg.replaceAll("'", "'\\''")}'`;
 }
 
 /** A command with its arguments. */

@@ -42,15 +42,15 @@ export function parseSmartHealth(text: string | undefined): DiskHealth {
   const report = SmartReport.safeParse(toJson(text));
   if (!report.success) return { health: 'Unknown', healthMessage: 'smartctl says nothing of it' };
   const { data } = report;
-  const [failures, remarks] = [failuresOf(data), remarksOf(data)];
+  const [failures, warnings] = [failuresOf(data), remarksOf(data)];
   const hours = data.power_on_time?.hours;
   const rest = hours === undefined ? {} : { powerOnHours: hours };
   const passed = data.smart_status?.passed;
   if (failures.length > 0)
-    return { health: 'Failing', healthMessage: joinMessages([...failures, ...remarks]), ...rest };
-  if (passed !== undefined) return { health: 'Passed', healthMessage: joinMessages(remarks), ...rest };
+    return { health: 'Failing', healthMessage: joinMessages([...failures, ...warnings]), ...rest };
+  if (passed !== undefined) return { health: 'Passed', healthMessage: joinMessages(warnings), ...rest };
   const reason = data.smartctl?.messages?.[0]?.string.replace(/^\/dev\/\S+: /, '') ?? 'it tells nothing by SMART';
-  return { health: 'Unknown', healthMessage: joinMessages([reason, ...remarks]), ...rest };
+  return { health: 'Unknown', healthMessage: joinMessages([reason, ...warnings]), ...rest };
 }
 
 function toJson(text: string): unknown {
@@ -62,7 +62,7 @@ function toJson(text: string): unknown {
 }
 
 /** Limits the length of text for users and for a status that is read often. */
-const joinMessages = (words: readonly string[]): string => words.join(', ').replace(/\s+/g, ' ').slice(0, 300);
+const joinMessages = (messages: readonly string[]): string => messages.join(', ').replace(/\s+/g, ' ').slice(0, 300);
 
 /** Bits of the critical warning (NVM Express Base Specification, SMART / Health Information log). */
 const criticalWarnings: readonly (readonly [bit: number, what: string])[] = [
@@ -84,8 +84,8 @@ function failuresOf(report: SmartReport): string[] {
       .filter(({ when_failed, flags }) => when_failed === 'now' && flags.prefailure)
       .map(({ name }) => `${name} is below its threshold`),
   ];
-  const isTold = report.smart_status?.passed === false && warning !== temperatureBit;
-  return found.length > 0 || !isTold ? found : ['it expects to fail soon'];
+  const isReported = report.smart_status?.passed === false && warning !== temperatureBit;
+  return found.length > 0 || !isReported ? found : ['it expects to fail soon'];
 }
 
 function remarksOf(report: SmartReport): string[] {
@@ -93,7 +93,7 @@ function remarksOf(report: SmartReport): string[] {
   const warning = report.nvme_smart_health_information_log?.critical_warning ?? 0;
   const attributes = report.ata_smart_attributes?.table ?? [];
   const reallocated = rawValueOf(attributes, 5) + (report.scsi_grown_defect_list ?? 0);
-  const remarks: readonly (readonly [stands: boolean, what: string])[] = [
+  const warnings: readonly (readonly [stands: boolean, what: string])[] = [
     [reallocated > 0, `${reallocated} sectors were reallocated`],
     [rawValueOf(attributes, 197) > 0, `${rawValueOf(attributes, 197)} sectors are to be reallocated`],
     [rawValueOf(attributes, 198) > 0, `${rawValueOf(attributes, 198)} sectors cannot be read`],
@@ -101,7 +101,7 @@ function remarksOf(report: SmartReport): string[] {
     [used >= 100, `${used} % of its endurance are used`],
     [(warning & temperatureBit) !== 0, 'it is too hot or too cold'],
   ];
-  return remarks.filter(([stands]) => stands).map(([, what]) => what);
+  return warnings.filter(([applies]) => applies).map(([, what]) => what);
 }
 
 /** `12 (2000 0)` is 12. */

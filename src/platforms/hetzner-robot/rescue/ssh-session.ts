@@ -45,7 +45,7 @@ export class SshSession {
     const { client } = options;
     const lose = (error: Error): void => {
       this.#lost ??= error;
-      for (const tell of [...this.#waiting]) tell(error);
+      for (const fail of [...this.#waiting]) fail(error);
     };
     client.on('error', lose);
     client.on('close', () => lose(new Error('the connection ended')));

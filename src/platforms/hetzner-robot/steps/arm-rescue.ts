@@ -9,13 +9,13 @@ import type { RescueContext } from './run-in-rescue.ts';
 
 /** Checks all boot configurations first: any other armed one erases the server at its next boot. */
 export async function ensureRescueArmed(
-  ground: RescueContext,
+  context: RescueContext,
   robot: RobotClient,
   host: HostView,
 ): Promise<StepOutcome | undefined> {
-  const { signal } = ground;
+  const { signal } = context;
   const { serverNumber } = host.spec;
-  const ours = robotKeyFingerprint(publicKeyOf(rescueSshKey(ground)));
+  const ours = robotKeyFingerprint(publicKeyOf(rescueSshKey(context)));
   const boot = await robot.getBoot(serverNumber, { signal });
   if (boot.armedInstallers.length > 0) return failInstallerArmed(serverNumber, boot.armedInstallers);
   if (!boot.rescue)
@@ -23,7 +23,7 @@ export async function ensureRescueArmed(
   if (boot.rescue.active && boot.rescue.fingerprints.includes(ours)) return undefined;
   // Rescue is armed with another key, so our login would be refused.
   if (boot.rescue.active) await robot.disarmRescue(serverNumber, { signal });
-  await armRescueWithKey(ground, robot, serverNumber);
+  await armRescueWithKey(context, robot, serverNumber);
   return undefined;
 }
 
@@ -36,22 +36,22 @@ export const failInstallerArmed = (server: number, installers: readonly string[]
 
 /** Skips the check: Robot arms one configuration at a time, so while rescue is armed no installer is. */
 export async function armRescueUnchecked(
-  ground: RescueContext,
+  context: RescueContext,
   robot: RobotClient,
   host: HostView,
 ): Promise<StepOutcome | undefined> {
   try {
-    await armRescueWithKey(ground, robot, host.spec.serverNumber);
+    await armRescueWithKey(context, robot, host.spec.serverNumber);
     return undefined;
   } catch (error) {
     if (!hasCode(error, 'ROBOT_BOOT_ALREADY_ACTIVE')) throw error;
-    return await ensureRescueArmed(ground, robot, host);
+    return await ensureRescueArmed(context, robot, host);
   }
 }
 
-async function armRescueWithKey(ground: RescueContext, robot: RobotClient, serverNumber: number): Promise<void> {
-  const { signal } = ground;
-  const publicKey = publicKeyOf(rescueSshKey(ground));
+async function armRescueWithKey(context: RescueContext, robot: RobotClient, serverNumber: number): Promise<void> {
+  const { signal } = context;
+  const publicKey = publicKeyOf(rescueSshKey(context));
   const fingerprints = [robotKeyFingerprint(publicKey)];
   try {
     await robot.armRescue(serverNumber, fingerprints, { signal });

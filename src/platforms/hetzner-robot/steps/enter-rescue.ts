@@ -43,12 +43,12 @@ export function enterRescueSteps<C extends RescueContext>(
   names: { readonly armed: string; readonly reset: string; readonly entered: string },
   find: (context: C) => Promise<RescueTarget | undefined>,
 ): readonly Step<C>[] {
-  const step = (name: string, run: (context: C, patient: RescueTarget) => Promise<StepOutcome>): Step<C> => ({
+  const step = (name: string, run: (context: C, target: RescueTarget) => Promise<StepOutcome>): Step<C> => ({
     name,
     run: (context) =>
       runOrWait(async () => {
-        const patient = await find(context);
-        return patient ? await run(context, patient) : done();
+        const target = await find(context);
+        return target ? await run(context, target) : done();
       }),
   });
   return [
@@ -78,24 +78,23 @@ async function armRescue(ground: RescueContext, { host, servers, isOurs, node }:
  * any more, it was booted and no reset follows. A second reboot request to the node, after an unknown outcome, is
  * harmless.
  */
-async function resetIntoRescue(ground: RescueContext, patient: RescueTarget): Promise<StepOutcome> {
-  const robot = robotClientFor(ground, patient.servers);
-  const node = ground.facts['rescueByNode'] === true ? patient.node : undefined;
-  if (!node) robot.checkResetBudget(patient.host.spec.serverNumber);
+async function resetIntoRescue(ground: RescueContext, target: RescueTarget): Promise<StepOutcome> {
+  const robot = robotClientFor(ground, target.servers);
+  const node = ground.facts['rescueByNode'] === true ? target.node : undefined;
+  if (!node) robot.checkResetBudget(target.host.spec.serverNumber);
   const armedFor = secondsSince(ground, 'rescueArmedAt') ?? armedLifetimeSeconds;
   // Rescue was armed within the last seconds, so no other configuration can be armed.
   if (armedFor >= 10) {
-    const boot = await robot.getBoot(patient.host.spec.serverNumber, { signal: ground.signal });
-    if (boot.armedInstallers.length > 0)
-      return failInstallerArmed(patient.host.spec.serverNumber, boot.armedInstallers);
+    const boot = await robot.getBoot(target.host.spec.serverNumber, { signal: ground.signal });
+    if (boot.armedInstallers.length > 0) return failInstallerArmed(target.host.spec.serverNumber, boot.armedInstallers);
     const isUsed = boot.rescue?.active === false;
     if (isUsed && armedFor < armedLifetimeSeconds)
       return done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 1 });
-    const refused = isUsed ? await ensureRescueArmed(ground, robot, patient.host) : undefined;
+    const refused = isUsed ? await ensureRescueArmed(ground, robot, target.host) : undefined;
     if (refused) return refused;
   }
   if (node) return await rebootNode(ground, node);
-  const refused = await resetServer(ground, robot, patient, 0);
+  const refused = await resetServer(ground, robot, target, 0);
   return refused ?? done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 1 });
 }
 
@@ -117,15 +116,15 @@ async function rebootNode(ground: RescueContext, node: ClusterNodeClient): Promi
  * Done when the system that answers is proven to be the rescue system of this server, booted by our reset. Its host key
  * is pinned.
  */
-async function verifyRescue(ground: RescueContext, patient: RescueTarget): Promise<StepOutcome> {
+async function verifyRescue(ground: RescueContext, target: RescueTarget): Promise<StepOutcome> {
   const seconds = secondsSince(ground, 'rescueResetAt') ?? 0;
   let why: string;
   try {
-    const outcome = await runInRescue(ground, patient.address, async (rescue) => {
+    const outcome = await runInRescue(ground, target.address, async (rescue) => {
       const identity = await rescue.identify();
-      const doubt =
-        rescueMismatch(identity, { maxUptimeSeconds: seconds + 30 }) ?? wrongServerReason(patient, identity.mac);
-      if (doubt !== undefined) return doubt;
+      const uncertainty =
+        rescueMismatch(identity, { maxUptimeSeconds: seconds + 30 }) ?? wrongServerReason(target, identity.mac);
+      if (uncertainty !== undefined) return uncertainty;
       const { bootId, mac, gateway, firmware } = identity;
       return { rescueHostKey: rescue.hostKey, rescueBootId: bootId, mac, gateway, firmware } satisfies Facts;
     });
@@ -135,9 +134,9 @@ async function verifyRescue(ground: RescueContext, patient: RescueTarget): Promi
     if (!isRescueUnreachable(error)) throw error;
     why = (error as Error).message;
   }
-  const patience = ground.facts['rescueResets'] === 0 ? rebootTimeoutSeconds : resetTimeoutSeconds;
-  if (seconds < patience) return wait(10, `The rescue system is starting. ${why}`);
-  return await retryReset(ground, patient, seconds, why);
+  const timeoutSeconds = ground.facts['rescueResets'] === 0 ? rebootTimeoutSeconds : resetTimeoutSeconds;
+  if (seconds < timeoutSeconds) return wait(10, `The rescue system is starting. ${why}`);
+  return await retryReset(ground, target, seconds, why);
 }
 
 const wrongServerReason = ({ macs, address }: RescueTarget, mac: string): string | undefined =>
@@ -151,12 +150,12 @@ const wrongServerReason = ({ macs, address }: RescueTarget, mac: string): string
  */
 async function retryReset(
   ground: RescueContext,
-  patient: RescueTarget,
+  target: RescueTarget,
   seconds: number,
   why: string,
 ): Promise<StepOutcome> {
-  const robot = robotClientFor(ground, patient.servers);
-  const { serverNumber } = patient.host.spec;
+  const robot = robotClientFor(ground, target.servers);
+  const { serverNumber } = target.host.spec;
   if (seconds < bootTimeoutSeconds) {
     const { active } = await robot.getRescue(serverNumber, { signal: ground.signal });
     if (!active) return wait(45, `The rescue system was loaded and does not answer yet. ${why}`);
@@ -169,7 +168,7 @@ async function retryReset(
     );
   }
   const refused =
-    (await ensureRescueArmed(ground, robot, patient.host)) ?? (await resetServer(ground, robot, patient, resets));
+    (await ensureRescueArmed(ground, robot, target.host)) ?? (await resetServer(ground, robot, target, resets));
   if (refused) return refused;
   const facts = { rescueResetAt: ground.clock.now().toISOString(), rescueResets: resets + 1 };
   return wait(30, `The rescue system did not come up; the server was reset once more. ${why}`, facts);

@@ -125,8 +125,8 @@ async function chooseImage(context: RobotStepContext): Promise<ChosenImage> {
   const url = diskImageUrl({ factoryUrl, platform: 'metal', schematicId, version }, compression);
   if (sha256) return { url, compression, sha256, isNew: false };
   const isNew = textFact(context, 'imageUrl') !== url;
-  const promised = isNew ? await findChecksum(url, context) : textFact(context, 'imageSha256') || undefined;
-  return { url, compression, ...(promised ? { sha256: promised } : {}), isNew };
+  const checksum = isNew ? await findChecksum(url, context) : textFact(context, 'imageSha256') || undefined;
+  return { url, compression, ...(checksum ? { sha256: checksum } : {}), isNew };
 }
 
 /**

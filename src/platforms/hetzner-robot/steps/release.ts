@@ -128,12 +128,12 @@ const leftoversWiped: Step<RobotStepContext> = {
   name: 'leftovers-wiped',
   deadlineMinutes: 20,
   async run(context) {
-    const patient = await targetToWipe(context);
-    if (!patient) return done();
+    const target = await targetToWipe(context);
+    if (!target) return done();
     const { installation, provider, machine } = context.owner;
     const operation = uuidFromNames('release', installation, provider, machine, textFact(context, 'rescueBootId'));
     const root = { serial: textFact(context, 'rootSerial'), wwn: textFact(context, 'rootWwn') };
-    return await runInVerifiedRescue(context, patient.address, 'leftovers-armed', async (rescue) =>
+    return await runInVerifiedRescue(context, target.address, 'leftovers-armed', async (rescue) =>
       addErasedProof(toStepOutcome(await rescue.wipe(operation, [root]))),
     );
   },

@@ -17,12 +17,12 @@ export interface ResetTarget {
  * the reason why not.
  */
 export async function resetServer(
-  ground: RescueContext,
+  context: RescueContext,
   robot: RobotClient,
-  patient: ResetTarget,
+  target: ResetTarget,
   earlier: number,
 ): Promise<StepOutcome | undefined> {
-  const { host } = patient;
+  const { host } = target;
   const { serverNumber, resetTypes: preferred } = host.spec;
   // Nearly all servers offer the same types. Robot is asked for them only when the first is refused or had no effect.
   const known = host.server?.resetTypes ?? [];
@@ -30,17 +30,17 @@ export async function resetServer(
     earlier > 0 ? undefined : chooseResetType(preferred, known.length > 0 ? known : preferred, undefined, 0);
   try {
     if (usual) {
-      await requestReset(ground, robot, serverNumber, usual);
+      await requestReset(context, robot, serverNumber, usual);
       return undefined;
     }
   } catch (error) {
     if (!hasCode(error, 'ROBOT_REFUSED', 'ROBOT_NOT_AVAILABLE')) throw error;
   }
-  const { types, power } = await robot.getReset(serverNumber, { signal: ground.signal });
-  await patient.recordResetTypes(types);
+  const { types, power } = await robot.getReset(serverNumber, { signal: context.signal });
+  await target.recordResetTypes(types);
   const type = chooseResetType(preferred, types, power, earlier);
   if (type !== undefined) {
-    await requestReset(ground, robot, serverNumber, type);
+    await requestReset(context, robot, serverNumber, type);
     return undefined;
   }
   const others = types.length > 0 ? types.join(', ') : 'none';
@@ -50,12 +50,17 @@ export async function resetServer(
   );
 }
 
-async function requestReset(ground: RescueContext, robot: RobotClient, server: number, type: ResetType): Promise<void> {
+async function requestReset(
+  context: RescueContext,
+  robot: RobotClient,
+  server: number,
+  type: ResetType,
+): Promise<void> {
   try {
-    await robot.reset(server, type, { signal: ground.signal });
+    await robot.reset(server, type, { signal: context.signal });
   } catch (error) {
     // The reset probably happened, and a later check shows it. Another reset would start the boot again.
     if (!hasCode(error, 'ROBOT_OUTCOME_UNKNOWN', 'DEADLINE_EXCEEDED')) throw error;
   }
-  ground.log.info({ server, type }, 'server reset');
+  context.log.info({ server, type }, 'server reset');
 }

@@ -12,13 +12,13 @@ export type RescueContext = RobotContext & { readonly facts: Facts };
  * its own connection, because rescue systems disappear without notice.
  */
 export async function runInRescue<T>(
-  ground: RescueContext,
+  context: RescueContext,
   address: string,
   work: (rescue: RescueClient) => Promise<T>,
-  hostKey = String(ground.facts['rescueHostKey'] ?? ''),
+  hostKey = String(context.facts['rescueHostKey'] ?? ''),
 ): Promise<T> {
-  const { signal, connections, config } = ground;
-  const access = { address, port: config.sshPort, privateKey: rescueSshKey(ground), hostKey: hostKey || undefined };
+  const { signal, connections, config } = context;
+  const access = { address, port: config.sshPort, privateKey: rescueSshKey(context), hostKey: hostKey || undefined };
   const rescue = await openRescue(access, { signal, observer: connections.observer });
   try {
     return await work(rescue);
@@ -41,30 +41,30 @@ const maxReentries = 3;
  * was rebooted, has to be entered again: the walk returns to the step `armed`.
  */
 export async function runInVerifiedRescue(
-  ground: RescueContext,
+  context: RescueContext,
   address: string,
   armed: string,
   work: (rescue: RescueClient) => Promise<StepOutcome>,
 ): Promise<StepOutcome> {
   try {
-    const outcome = await runInRescue(ground, address, work);
-    if (!isRescueLost(ground) || outcome.kind === 'fail') return outcome;
+    const outcome = await runInRescue(context, address, work);
+    if (!isRescueLost(context) || outcome.kind === 'fail') return outcome;
     return { ...outcome, facts: { ...outcome.facts, rescueLostAt: '' } };
   } catch (error) {
     if (!isRescueUnreachable(error) && !hasCode(error, 'RESCUE_HOST_KEY_CHANGED')) throw error;
-    return reenterRescue(ground, armed, (error as Error).message);
+    return reenterRescue(context, armed, (error as Error).message);
   }
 }
 
 const isRescueLost = ({ facts }: RescueContext): boolean => String(facts['rescueLostAt'] ?? '') !== '';
 
-function reenterRescue(ground: RescueContext, armed: string, why: string): StepOutcome {
-  const now = ground.clock.now().toISOString();
-  if (!isRescueLost(ground))
+function reenterRescue(context: RescueContext, armed: string, why: string): StepOutcome {
+  const now = context.clock.now().toISOString();
+  if (!isRescueLost(context))
     return wait(20, `The rescue system does not answer any more. ${why}`, { rescueLostAt: now });
-  if ((secondsSince(ground, 'rescueLostAt') ?? lostTimeoutSeconds) < lostTimeoutSeconds)
+  if ((secondsSince(context, 'rescueLostAt') ?? lostTimeoutSeconds) < lostTimeoutSeconds)
     return wait(30, `The rescue system is gone. ${why}`);
-  const returns = Number(ground.facts['rescueReturns'] ?? 0);
+  const returns = Number(context.facts['rescueReturns'] ?? 0);
   if (returns >= maxReentries) {
     return fail(
       'RescueLost',

@@ -3,7 +3,7 @@ import { done } from '../../../engine/step.ts';
 import { HetznerRobotError } from '../error-codes.ts';
 import { runOrWait } from './run-or-wait.ts';
 
-const words = 'POST /reset/{n}: position 7 of 20, in about 9 minutes.';
+const text = 'POST /reset/{n}: position 7 of 20, in about 9 minutes.';
 
 it.each([
   [540, 300],
@@ -15,9 +15,9 @@ it.each([
   async (retryAfterSeconds, seconds) => {
     const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
     const outcome = await runOrWait(async () => {
-      throw new HetznerRobotError('ROBOT_BUDGET_SPENT', words, options);
+      throw new HetznerRobotError('ROBOT_BUDGET_SPENT', text, options);
     });
-    expect(outcome).toEqual({ kind: 'wait', seconds, message: expect.stringContaining(words) });
+    expect(outcome).toEqual({ kind: 'wait', seconds, message: expect.stringContaining(text) });
   },
 );
 

@@ -19,9 +19,9 @@ it('machines that need a vSwitch at the same time share one', async () => {
 
 /** The outcome of the step for a machine on the first server. */
 async function joined(seed: RobotSeedInput) {
-  const { ground, names } = await enter(seed);
+  const { ground: context, names } = await enter(seed);
   const outcome = await vswitchJoined.run({
-    ...ground({ vswitch: { name: 'nodes', vlan: 4000 } }),
+    ...context({ vswitch: { name: 'nodes', vlan: 4000 } }),
     owner: { installation: '', provider: '', machine: 'm' },
     hosts: { current: async () => ({ spec: { serverNumber: firstServer } }), servers: () => new Set([firstServer]) },
     addresses: { claim: async () => ({ address: '10.9.0.20', prefix: 24 }) },

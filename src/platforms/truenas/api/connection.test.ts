@@ -13,12 +13,12 @@ const at = useScriptedNas();
 /** Makes the client receive a notification on each of its connections. */
 async function letHear(): Promise<void> {
   const open = [...at.server.sockets].filter(({ readyState, OPEN }) => readyState === OPEN);
-  const heard = open.map((socket) => new Promise((resolve) => socket.once('pong', resolve).once('close', resolve)));
+  const received = open.map((socket) => new Promise((resolve) => socket.once('pong', resolve).once('close', resolve)));
   for (const socket of open) {
     socket.send('{}');
     socket.ping();
   }
-  await Promise.all(heard);
+  await Promise.all(received);
 }
 
 describe('the connection', () => {

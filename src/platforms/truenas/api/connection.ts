@@ -110,9 +110,9 @@ export class TrueNasConnection {
     const rpc = this.#session?.rpc;
     if (!rpc) return;
     rpc.close();
-    const patience = new AbortController();
-    await Promise.race([rpc.closed, this.#options.clock.sleep(1000, patience.signal).catch(() => {})]);
-    patience.abort();
+    const delay = new AbortController();
+    await Promise.race([rpc.closed, this.#options.clock.sleep(1000, delay.signal).catch(() => {})]);
+    delay.abort();
     rpc.terminate();
   }
 

@@ -41,19 +41,19 @@ describe('a job', () => {
   it('T9: reports its progress, by events or polls, until it has ended', async () => {
     const running = (percent: number | null) => job('RUNNING', { progress: { percent, description: '' } });
     at.server.script = (method) => (method === 'core.get_jobs' ? { result: [running(60)] } : { result: null });
-    const told: number[] = [];
+    const reported: number[] = [];
     const options = { signal: tenSecondSignal(), seconds: 5, method: 'filesystem.put', firstArgument: '/mnt/tank/a' };
-    const waiting = at.nas.jobs.wait(7, { ...options, onProgress: (percent) => told.push(percent) });
+    const waiting = at.nas.jobs.wait(7, { ...options, onProgress: (percent) => reported.push(percent) });
     await at.nas.jobs.subscribe(tenSecondSignal());
     for (const percent of [10, null, 40]) send(event(running(percent)));
-    await waitForCondition(() => told.length === 2 && at.clock.sleeping > 0, 'two events were told');
+    await waitForCondition(() => reported.length === 2 && at.clock.sleeping > 0, 'two events were told');
     await at.clock.advance(500);
-    await waitForCondition(() => told.length === 3, 'it was asked');
+    await waitForCondition(() => reported.length === 3, 'it was asked');
     send(event(job('SUCCESS', { progress: { percent: 100 } })));
     await waiting;
     send(event(running(99)));
     await at.read();
-    expect(told).toEqual([10, 40, 60]);
+    expect(reported).toEqual([10, 40, 60]);
   });
 
   it('that ended before the caller waited for it is remembered', async () => {

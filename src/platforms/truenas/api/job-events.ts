@@ -118,16 +118,16 @@ export class JobEvents {
   }
 
   async #eventOrPause(id: number, seconds: number, signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    const wake = () => woken.abort();
+    const awoken = new AbortController();
+    const wake = () => awoken.abort();
     const waiting = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, waiting.add(wake));
-    const onAbort = () => woken.abort();
+    const onAbort = () => awoken.abort();
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      await this.#clock.sleep(seconds * 1000, woken.signal);
+      await this.#clock.sleep(seconds * 1000, awoken.signal);
     } catch (error) {
-      if (!woken.signal.aborted) throw error;
+      if (!awoken.signal.aborted) throw error;
     } finally {
       signal.removeEventListener('abort', onAbort);
       waiting.delete(wake);
@@ -145,7 +145,7 @@ function assertJobSucceeded(job: TrueNasJob, { method, firstArgument }: JobWaitO
     throw new TrueNasError('TRUENAS_OUTCOME_UNKNOWN', `Job ${job.id} is now another one.`);
   }
   if (job.state === 'SUCCESS') return job;
-  const words = (job.error ?? 'no reason given').replace(/\s+/g, ' ').slice(0, 300);
-  const full = /No space left|ENOSPC|EDQUOT|quota exceeded/i.test(words);
-  throw new TrueNasError(full ? 'TRUENAS_POOL_FULL' : 'TRUENAS_CALL_FAILED', `${method} (${job.state}): ${words}.`);
+  const message = (job.error ?? 'no reason given').replace(/\s+/g, ' ').slice(0, 300);
+  const full = /No space left|ENOSPC|EDQUOT|quota exceeded/i.test(message);
+  throw new TrueNasError(full ? 'TRUENAS_POOL_FULL' : 'TRUENAS_CALL_FAILED', `${method} (${job.state}): ${message}.`);
 }

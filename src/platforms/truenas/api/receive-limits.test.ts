@@ -6,7 +6,7 @@ import { parseFault, toTrueNasError } from '../errors.ts';
 import { receiveLimits } from './receive-limits.ts';
 
 const at = useScriptedNas();
-const tell = (text: string) => {
+const report = (text: string) => {
   for (const socket of at.server.sockets) socket.send(text);
 };
 const news = (fields: object, id: unknown = 1) =>
@@ -26,11 +26,11 @@ describe('messages of a system', () => {
     await at.read();
     const parse = vi.spyOn(JSON, 'parse');
     try {
-      tell(news({ text: 'x'.repeat(receiveLimits.newsBytes) }));
-      const heard = vi.spyOn(at.nas.jobs, 'receive');
-      tell(news({ text: 'short' }));
-      await waitForCondition(() => heard.mock.calls.length > 0, 'what comes then is heard');
-      expect(heard).toHaveBeenCalledTimes(1);
+      report(news({ text: 'x'.repeat(receiveLimits.newsBytes) }));
+      const received = vi.spyOn(at.nas.jobs, 'receive');
+      report(news({ text: 'short' }));
+      await waitForCondition(() => received.mock.calls.length > 0, 'what comes then is heard');
+      expect(received).toHaveBeenCalledTimes(1);
       expect(parse.mock.calls.filter(([text]) => String(text).length > receiveLimits.newsBytes)).toEqual([]);
     } finally {
       parse.mockRestore();
@@ -39,20 +39,20 @@ describe('messages of a system', () => {
 
   it('that are too many notifications are read later, and calls are answered meanwhile', async () => {
     await at.read();
-    const heard = vi.spyOn(at.nas.jobs, 'receive');
+    const received = vi.spyOn(at.nas.jobs, 'receive');
     const text = news({});
     const count = receiveLimits.messages.burst + 2000;
-    for (let i = 0; i < count; i += 1) tell(text);
+    for (let i = 0; i < count; i += 1) report(text);
     await waitForCondition(
-      () => heard.mock.calls.length >= receiveLimits.messages.burst - 10,
+      () => received.mock.calls.length >= receiveLimits.messages.burst - 10,
       'as much is read as may be at once',
     );
     const asked = at.read();
     await at.clock.settle();
-    expect(heard.mock.calls.length).toBeLessThan(count);
+    expect(received.mock.calls.length).toBeLessThan(count);
     await waitForCondition(() => {
       void at.clock.advance(1000);
-      return heard.mock.calls.length === count;
+      return received.mock.calls.length === count;
     }, 'all of it is read in the end');
     expect(await asked).toBeDefined();
   });
@@ -67,7 +67,7 @@ describe('messages of a system', () => {
     await at.clock.advance(15_000);
     const before = times;
     const split = vi.spyOn(String.prototype, 'matchAll');
-    tell(
+    report(
       JSON.stringify({
         method: 'collection_update',
         params: { msg: 'removed', collection: 'pool.dataset.query', id: '/'.repeat(100_000) },
@@ -85,7 +85,7 @@ describe('messages of a system', () => {
     const extra = Array.from({ length: 1000 }, (_, i) => [`a${i}`, 'x'.repeat(10_000), 22]);
     const fault = parseFault({ code: -32602, message: 'm'.repeat(1e6), data: { reason: 'r'.repeat(1e6), extra } });
     expect(fault.message).toHaveLength(receiveLimits.reasonCharacters);
-    expect(fault.validationErrors).toHaveLength(receiveLimits.refusals);
+    expect(fault.validationErrors).toHaveLength(receiveLimits.validationErrors);
     expect(fault.validationErrors[0]?.message).toHaveLength(receiveLimits.reasonCharacters);
     expect(await errorCodeOf(Promise.reject(toTrueNasError(fault, 'vm.create')))).toBe('TRUENAS_REFUSED');
   });

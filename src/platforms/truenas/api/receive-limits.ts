@@ -19,5 +19,5 @@ export const receiveLimits = {
   nameCharacters: 1024,
   /** Characters of an error message, and number of refused values in it. */
   reasonCharacters: 4096,
-  refusals: 50,
+  validationErrors: 50,
 } as const;

@@ -8,7 +8,7 @@ import {
 
 const at = useScriptedNas();
 const ask = () => at.nas.readLater('vm.query', [], { signal: tenSecondSignal() });
-const say = (...replies: ScriptedReply[]) => {
+const emit = (...replies: ScriptedReply[]) => {
   at.server.script = (method) => (method === 'vm.query' ? (replies.shift() ?? 'silence') : { result: null });
 };
 const machines = { result: [{ id: 1, name: 'one', description: 'a "result": in , words' }] };
@@ -19,7 +19,7 @@ describe.each([
 ])('unparsed answers, $order', ({ idLast }) => {
   it('are compared by hash, whatever the id of the call, and can be parsed', async () => {
     at.server.idLast = idLast;
-    say(machines, machines, { result: [] });
+    emit(machines, machines, { result: [] });
     const [first, second, third] = [await ask(), await ask(), await ask()];
     expect(first.hash).toBe(second.hash);
     expect(third.hash).not.toBe(first.hash);
@@ -29,13 +29,13 @@ describe.each([
   it('are refusals when the call is refused', async () => {
     at.server.idLast = idLast;
     const data = { error: 13, errname: 'EACCES', reason: 'Not authorized', extra: null, trace: null };
-    say({ error: { code: -32001, message: 'Method call error', data } });
+    emit({ error: { code: -32001, message: 'Method call error', data } });
     expect(await errorCodeOf(ask())).toBe('TRUENAS_ROLE_MISSING');
   });
 
   it('are requested once more when the connection breaks before', async () => {
     at.server.idLast = idLast;
-    say('hang-up', machines);
+    emit('hang-up', machines);
     expect((await ask()).read()).toEqual(machines.result);
   });
 });
@@ -43,7 +43,7 @@ describe.each([
 it("a large answer in TrueNAS's format is not parsed before it is read", async () => {
   at.server.idLast = true;
   const large = { result: Array.from({ length: 1000 }, (_, id) => ({ id, name: `n${id}` })) };
-  say(large);
+  emit(large);
   // Only the client parses that much here.
   const parse = vi.spyOn(JSON, 'parse');
   try {

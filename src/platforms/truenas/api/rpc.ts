@@ -125,23 +125,23 @@ function waitForReply(
   isUnread: boolean,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const settle = () => {
+    const finish = () => {
       signal.removeEventListener('abort', onAbort);
       pending.delete(id);
     };
     const onAbort = () => {
-      settle();
+      finish();
       reject(signal.reason);
     };
     signal.addEventListener('abort', onAbort, { once: true });
     pending.set(id, {
       isUnread,
       resolve: (value) => {
-        settle();
+        finish();
         resolve(value);
       },
       reject: (reason) => {
-        settle();
+        finish();
         reject(reason);
       },
     });
@@ -190,8 +190,8 @@ async function openSocket({
 const sendAfterPinCheck = (pin: CertificatePin) => (request: ClientRequest) => {
   request.once('socket', (socket: TLSSocket) => {
     socket.once('secureConnect', () => {
-      const refusal = pin.refuse(socket);
-      if (refusal) request.destroy(refusal);
+      const rejection = pin.refuse(socket);
+      if (rejection) request.destroy(rejection);
       else request.end();
     });
   });
@@ -265,19 +265,19 @@ function receiveMessage(
  * meanwhile, so it sends one more ping first.
  */
 function keepAlive(socket: WebSocket, clock: Clock, over: AbortSignal): void {
-  let isHeard = true;
-  const hear = () => {
-    isHeard = true;
+  let isAlive = true;
+  const onPong = () => {
+    isAlive = true;
   };
-  socket.on('pong', hear);
-  socket.on('message', hear);
+  socket.on('pong', onPong);
+  socket.on('message', onPong);
   const beat = async () => {
     while (!over.aborted) {
       const since = clock.monotonic();
       await clock.sleep(pingIntervalSeconds * 1000, over);
-      const stoodStill = clock.monotonic() - since > 1.5 * pingIntervalSeconds * 1000;
-      if (!isHeard && !stoodStill) return socket.terminate();
-      isHeard = false;
+      const wasSuspended = clock.monotonic() - since > 1.5 * pingIntervalSeconds * 1000;
+      if (!isAlive && !wasSuspended) return socket.terminate();
+      isAlive = false;
       socket.ping();
     }
   };

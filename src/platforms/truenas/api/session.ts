@@ -70,9 +70,9 @@ function toSessionError(error: unknown, host: string): ProviderError {
   if (known instanceof ProviderError) {
     // Up to 25.10 PRIVILEGE_WRITE includes itself, up to 26.0.0-BETA.3 SYSTEM_PRODUCT_WRITE (middleware: role.py).
     if (/maximum recursion depth/.test(known.detail)) {
-      const words =
+      const message =
         'A role of that user includes itself: take PRIVILEGE_WRITE and SYSTEM_PRODUCT_WRITE off its privilege.';
-      return new TrueNasError('TRUENAS_KEY_REFUSED', words, { cause: error });
+      return new TrueNasError('TRUENAS_KEY_REFUSED', message, { cause: error });
     }
     // A version without this login is far older than any with supported virtual machines.
     return hasCode(known, 'TRUENAS_NOT_FOUND')
@@ -86,6 +86,6 @@ function toSessionError(error: unknown, host: string): ProviderError {
 
 function describeNetworkError(error: unknown, network: ProviderError, host: string): string {
   if (network.code === 'DEADLINE_EXCEEDED') return `${host} did not answer in time.`;
-  const words = error instanceof Error ? error.message.replace(/\s+/g, ' ').slice(0, 200) : '';
-  return `${host}: ${words || (systemCodeOf(error) ?? 'no connection')}.`;
+  const message = error instanceof Error ? error.message.replace(/\s+/g, ' ').slice(0, 200) : '';
+  return `${host}: ${message || (systemCodeOf(error) ?? 'no connection')}.`;
 }

@@ -128,6 +128,6 @@ function toStatusError(nas: TrueNasClient, status: number, path: string, text: s
     const more = nas.options.login === 'Scram' ? ', and with SCRAM one address for all connections of this client' : '';
     return new TrueNasError('TRUENAS_ROLE_MISSING', `Uploads (filesystem.put) need FULL_ADMIN${more}.`);
   }
-  const words = text.replace(/\s+/g, ' ').trim().slice(0, 200);
-  return new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: status ${status}${words ? `, ${words}` : ''}.`);
+  const message = text.replace(/\s+/g, ' ').trim().slice(0, 200);
+  return new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: status ${status}${message ? `, ${message}` : ''}.`);
 }

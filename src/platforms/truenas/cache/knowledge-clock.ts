@@ -6,12 +6,12 @@ import type { ReadStamp } from './read-stamp.ts';
  * Maximum age of state whose changes cause events, in case one is lost. The answer to a step serves the following steps
  * for so long: on a busy system a single call takes half of it.
  */
-export const heardSeconds = 45;
+export const maxAgeWithEventsSeconds = 45;
 /**
  * Maximum age without events: of pools and files, which have none, of everything while nothing is subscribed to, and of
  * observations.
  */
-export const unheardSeconds = 15;
+export const maxAgeWithoutEventsSeconds = 15;
 
 /** The requirements of a reader. By default any valid state suffices. */
 export interface ReadFreshness {
@@ -28,9 +28,9 @@ export class KnowledgeClock {
   readonly writes = new OwnWrites();
   readonly #clock: Clock;
   #version = 0;
-  #doubted = 0;
+  #outdatedAt = 0;
   /** Events have followed all reads from this version on. */
-  #heardFrom = Number.POSITIVE_INFINITY;
+  #followedFrom = Number.POSITIVE_INFINITY;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -52,26 +52,31 @@ export class KnowledgeClock {
   }
 
   /** The version of the last doubt. */
-  get doubted(): number {
-    return this.#doubted;
+  get outdatedAt(): number {
+    return this.#outdatedAt;
   }
 
   /** Outdates all reads until now. */
-  doubt(): void {
-    this.#doubted = this.next();
+  outdateAll(): void {
+    this.#outdatedAt = this.next();
   }
 
   /** Events begin or end to follow reads. */
-  setHeard(isHeard: boolean): void {
-    this.doubt();
-    this.#heardFrom = isHeard ? this.#version : Number.POSITIVE_INFINITY;
+  setEventsFollow(hasEvents: boolean): void {
+    this.outdateAll();
+    this.#followedFrom = hasEvents ? this.#version : Number.POSITIVE_INFINITY;
   }
 
   /** True when nothing has changed since the read as far as is known, and it is new enough. */
-  isValid(stamp: ReadStamp, { atLeast = 0, maxAgeSeconds }: ReadFreshness, written: number, isHeard: boolean): boolean {
-    if (stamp.version < Math.max(atLeast, this.#doubted, written)) return false;
-    const followed = isHeard && stamp.version >= this.#heardFrom;
-    const maxAge = maxAgeSeconds ?? (followed ? heardSeconds : unheardSeconds);
+  isValid(
+    stamp: ReadStamp,
+    { atLeast = 0, maxAgeSeconds }: ReadFreshness,
+    written: number,
+    hasEvents: boolean,
+  ): boolean {
+    if (stamp.version < Math.max(atLeast, this.#outdatedAt, written)) return false;
+    const followed = hasEvents && stamp.version >= this.#followedFrom;
+    const maxAge = maxAgeSeconds ?? (followed ? maxAgeWithEventsSeconds : maxAgeWithoutEventsSeconds);
     return this.now - stamp.at < maxAge * 1000;
   }
 }

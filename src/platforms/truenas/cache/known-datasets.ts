@@ -69,7 +69,7 @@ export class KnownDatasets {
   async beside(folders: readonly string[], freshness: ReadFreshness, signal: AbortSignal): Promise<Datasets> {
     const { writes } = this.#versions;
     const written = Math.max(0, ...folders.map((folder) => writes.versionBelow(datasetKey(folder))));
-    const isValid = (stamp: ReadStamp) => this.#versions.isValid(stamp, freshness, written, this.#isHeard);
+    const isValid = (stamp: ReadStamp) => this.#versions.isValid(stamp, freshness, written, this.#hasEvents);
     return await this.#listOf(datasetListParams(folders)).get(isValid, signal);
   }
 
@@ -124,10 +124,10 @@ export class KnownDatasets {
   #isValid(stamp: ReadStamp, freshness: ReadFreshness, id: string): boolean {
     const { writes, now } = this.#versions;
     const key = datasetKey(id);
-    return this.#versions.isValid(stamp, freshness, writes.versionOf(key), this.#isHeard && !writes.isEcho(key, now));
+    return this.#versions.isValid(stamp, freshness, writes.versionOf(key), this.#hasEvents && !writes.isEcho(key, now));
   }
 
-  get #isHeard(): boolean {
+  get #hasEvents(): boolean {
     return this.#nas.changes.isSubscribedTo('pool.dataset.query');
   }
 

@@ -80,7 +80,7 @@ export class KnownVms {
       if (vm && list) {
         this.#versions.writes.mark(vmKey(vm.id), stamp);
         list.set(vm.id, { vm, stamp });
-      } else this.#versions.doubt();
+      } else this.#versions.outdateAll();
     } else if (method === 'vm.delete') {
       list?.delete(Number(params[0]));
     } else if (deviceChanges.includes(method)) {
@@ -124,14 +124,14 @@ export class KnownVms {
     const id = device?.vm;
     // The answer to a deletion does not tell whose device it was.
     if (typeof id === 'number') this.#amendOwner(id, method === 'vm.device.create' ? device : undefined, stamp);
-    else this.#versions.doubt();
+    else this.#versions.outdateAll();
   }
 
   /** Adds a new device to its VM. After any other change of a device the VM is read again. */
   #amendOwner(id: number, added: VmDevice | undefined, stamp: ReadStamp): void {
     const list = this.#list.known?.value;
     const known = list?.get(id);
-    const changedAt = Math.max(this.#writtenVersion(id), this.#versions.doubted);
+    const changedAt = Math.max(this.#writtenVersion(id), this.#versions.outdatedAt);
     this.#versions.writes.mark(vmKey(id), stamp);
     if (!added || !known || known.stamp.version < changedAt) return;
     // TrueNAS moves other devices, because it keeps no two at one place.
@@ -146,10 +146,10 @@ export class KnownVms {
 
   #isValid(stamp: ReadStamp, freshness: ReadFreshness, key?: string): boolean {
     const { changes } = this.#nas;
-    const isHeard = changes.isSubscribedTo('vm.query') && changes.isSubscribedTo('vm.device.query');
+    const isConnected = changes.isSubscribedTo('vm.query') && changes.isSubscribedTo('vm.device.query');
     const { writes, now } = this.#versions;
-    if (key === undefined) return this.#versions.isValid(stamp, freshness, 0, isHeard);
-    return this.#versions.isValid(stamp, freshness, writes.versionOf(key), isHeard && !writes.isEcho(key, now));
+    if (key === undefined) return this.#versions.isValid(stamp, freshness, 0, isConnected);
+    return this.#versions.isValid(stamp, freshness, writes.versionOf(key), isConnected && !writes.isEcho(key, now));
   }
 }
 

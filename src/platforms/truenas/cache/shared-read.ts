@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { waitOrAbort } from '../../../lib/deadline.ts';
 import { Batcher, type BatcherOptions } from '../../../lib/resilience/batcher.ts';
-import { heardSeconds, type KnowledgeClock } from './knowledge-clock.ts';
+import { type KnowledgeClock, maxAgeWithEventsSeconds } from './knowledge-clock.ts';
 import { isNewer, type ReadStamp } from './read-stamp.ts';
 
 /** How long a read waits for others to share its call. */
@@ -58,7 +58,7 @@ export class SharedRead<T> {
 
   /** Takes over what was read elsewhere, unless something newer is known. */
   accept(answer: T, stamp: ReadStamp): T {
-    const { merge, versions, keepSeconds = heardSeconds } = this.#options;
+    const { merge, versions, keepSeconds = maxAgeWithEventsSeconds } = this.#options;
     const value = merge ? merge(answer, stamp, this.#known?.value) : answer;
     if (this.#known && isNewer(this.#known.stamp, stamp)) return value;
     this.#known = { value, stamp };

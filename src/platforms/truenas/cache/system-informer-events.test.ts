@@ -64,29 +64,29 @@ describe('changes by other clients', () => {
   });
 
   it('T9: put what is known in doubt at once, and are reported together a second later', async () => {
-    const { told } = await listening();
+    const { told: reported } = await listening();
     expect([await readsAgain(), await readsAgain()]).toEqual([true, false]);
     send('changed', 'vm.query', 5);
     send('removed', 'vm.device.query', 7);
     send('removed', 'pool.dataset.query', 'tank/talos/vms/first');
     await arrived();
-    expect([told(), await readsAgain()]).toEqual([0, true]);
+    expect([reported(), await readsAgain()]).toEqual([0, true]);
     await at.clock.advance(999 - 25);
-    expect(told()).toBe(0);
+    expect(reported()).toBe(0);
     await at.clock.advance(1);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
     await at.clock.advance(60_000);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
   });
 
   it('T9: are reported every ten seconds at most, however many there are', async () => {
-    const { told } = await listening();
+    const { told: reported } = await listening();
     for (let second = 0; second < 60; second += 1) {
       send('changed', 'vm.query', second);
       await arrived();
       await at.clock.advance(1000);
     }
-    expect(told()).toBe(6);
+    expect(reported()).toBe(6);
   });
 
   it.each([
@@ -94,16 +94,16 @@ describe('changes by other clients', () => {
     ['a snapshot that is gone, which is told as a dataset', 'removed', 'pool.dataset.query', 'tank/a@auto-1'],
     ['what nobody asked for', 'changed', 'alert.list', 1],
   ])('are ignored: %s', async (_, msg, collection, id) => {
-    const { told } = await listening();
+    const { told: reported } = await listening();
     await readsAgain();
     send(msg, collection, id);
     await arrived();
     await at.clock.advance(40_000);
-    expect([told(), await readsAgain()]).toEqual([0, false]);
+    expect([reported(), await readsAgain()]).toEqual([0, false]);
   });
 
   it('T9: our own changes are ignored during the call and five seconds after it', async () => {
-    const { told } = await listening();
+    const { told: reported } = await listening();
     at.server.script = (method, params) => {
       if (method === 'vm.start') send('changed', 'vm.query', params[0]);
       return reply(method);
@@ -113,30 +113,30 @@ describe('changes by other clients', () => {
     send('changed', 'vm.query', 5, { fields: { id: 5 } });
     await arrived();
     await at.clock.advance(5000);
-    expect([told(), await readsAgain()]).toEqual([0, false]);
+    expect([reported(), await readsAgain()]).toEqual([0, false]);
     send('changed', 'vm.query', 6);
     await arrived();
     await at.clock.advance(15_000);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
     send('changed', 'vm.query', 5);
     await arrived();
     await at.clock.advance(15_000);
-    expect(told()).toBe(2);
+    expect(reported()).toBe(2);
   });
 
   it('T9: a shutdown that we requested is ignored for as long as it may take', async () => {
-    const { told } = await listening();
+    const { told: reported } = await listening();
     await at.nas.change('vm.stop', [5], z.unknown(), { signal: tenSecondSignal() });
     await at.clock.advance(100_000);
     send('changed', 'vm.query', 5);
     await arrived();
     await at.clock.advance(15_000);
-    expect(told()).toBe(0);
+    expect(reported()).toBe(0);
     await at.clock.advance(5001);
     send('changed', 'vm.query', 5);
     await arrived();
     await at.clock.advance(15_000);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
   });
 
   it('put what is known in doubt, as do the end of a connection and a new one, while our own changes do not', async () => {
@@ -169,16 +169,16 @@ describe('changes by other clients', () => {
       'tank/vms/a/boot',
     ],
   ])('T9: are ignored: %s', async (_, method, about, collection, id) => {
-    const { told } = await listening();
+    const { told: reported } = await listening();
     await at.nas.change(method, [about], z.unknown(), { signal: tenSecondSignal() });
     send('removed', collection, id);
     await arrived();
     await at.clock.advance(15_000);
-    expect(told()).toBe(0);
+    expect(reported()).toBe(0);
     send('removed', collection, id);
     await arrived();
     await at.clock.advance(15_000);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
   });
 
   it.each([
@@ -186,44 +186,44 @@ describe('changes by other clients', () => {
     ['below a dataset that we change', 'pool.dataset.update', 'tank/vms/a', 'tank/vms/a/boot'],
     ['above a dataset that we delete', 'pool.dataset.delete', 'tank/vms/a', 'tank/vms'],
   ])('T9: are reported when another client removes a dataset %s', async (_, method, about, id) => {
-    const { told } = await listening();
+    const { told: reported } = await listening();
     await at.nas.change(method, [about], z.unknown(), { signal: tenSecondSignal() });
     send('removed', 'pool.dataset.query', id);
     await arrived();
     await at.clock.advance(15_000);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
   });
 
   it('T9: may be missed without a connection, so its loss and a new connection count as changes, and the new one subscribes again', async () => {
-    const { told } = await listening();
+    const { told: reported } = await listening();
     await readsAgain();
     const { rpc } = await at.nas.session(tenSecondSignal());
     for (const socket of at.server.sockets) socket.terminate();
     await rpc.closed;
     await at.clock.advance(20_000);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
     await at.read();
     await waitForCondition(() => subscriptions().length === 2 * all.length, 'it is subscribed again');
     await arrived();
     await at.clock.advance(15_000);
-    expect([told(), await readsAgain()]).toEqual([2, true]);
+    expect([reported(), await readsAgain()]).toEqual([2, true]);
     send('changed', 'vm.query', 5);
     await arrived();
     await at.clock.advance(15_000);
-    expect(told()).toBe(3);
+    expect(reported()).toBe(3);
   });
 
   it('are not reported to a removed listener', async () => {
-    const { stop, told } = await listening();
+    const { stop, told: reported } = await listening();
     send('changed', 'vm.query', 5);
     await arrived();
     stop();
     await at.clock.advance(15_000);
-    expect(told()).toBe(0);
+    expect(reported()).toBe(0);
   });
 
   it('are not relied on once the system has ended a subscription, which is renewed a minute later', async () => {
-    const { told } = await listening();
+    const { told: reported } = await listening();
     await readsAgain();
     for (const socket of at.server.sockets) {
       const params = { collection: 'vm.query', error: null };
@@ -232,7 +232,7 @@ describe('changes by other clients', () => {
     await arrived();
     expect(await readsAgain()).toBe(true);
     await at.clock.advance(16_000);
-    expect([await readsAgain(), told()]).toEqual([true, 0]);
+    expect([await readsAgain(), reported()]).toEqual([true, 0]);
     for (let seconds = 16; seconds <= 60; seconds += 11) {
       await arrived();
       await at.clock.advance(11_000);
@@ -241,13 +241,13 @@ describe('changes by other clients', () => {
     expect(subscriptions().slice(all.length)).toEqual(['vm.query']);
     await arrived();
     await at.clock.advance(15_000);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
   });
 
   it('T62: are reported where the user may subscribe, and other collections are logged once', async () => {
     const lines: object[] = [];
-    const say = (fields: object) => lines.push(fields);
-    const log: Log = { debug: () => {}, info: say, warn: say, error: say, child: () => log };
+    const emit = (fields: object) => lines.push(fields);
+    const log: Log = { debug: () => {}, info: emit, warn: emit, error: emit, child: () => log };
     const error = {
       code: -32001,
       message: 'Method call error',
@@ -256,11 +256,11 @@ describe('changes by other clients', () => {
     at.server.script = (method, [name]) =>
       method === 'core.subscribe' && name === 'vm.device.query' ? { error } : reply(method);
     const nas = new TrueNasClient({ ...at.nas.options, log });
-    const { told } = await listening(nas);
+    const { told: reported } = await listening(nas);
     send('changed', 'vm.query', 5);
     await nas.read('core.ping', [], z.unknown(), { signal: tenSecondSignal() });
     await at.clock.advance(15_000);
-    expect(told()).toBe(1);
+    expect(reported()).toBe(1);
     const { rpc } = await nas.session(tenSecondSignal());
     for (const socket of at.server.sockets) socket.terminate();
     await rpc.closed;

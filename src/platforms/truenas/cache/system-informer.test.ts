@@ -95,7 +95,7 @@ async function listen(): Promise<void> {
   await waitForCondition(() => at.server.named('core.subscribe').length === 3, 'it is subscribed');
   await at.read();
 }
-const tell = async (collection: string, id: unknown) => {
+const report = async (collection: string, id: unknown) => {
   const params = { msg: 'changed', collection, id };
   for (const socket of at.server.sockets)
     socket.send(JSON.stringify({ jsonrpc: '2.0', method: 'collection_update', params }));
@@ -200,7 +200,7 @@ describe('after a change of ours', () => {
     await state(1);
     at.server.script = (method, params) => {
       if (method !== 'vm.device.create') return reply(method, params);
-      return tell('vm.query', 9).then(() => ({ result: device(5, 1000) }));
+      return report('vm.query', 9).then(() => ({ result: device(5, 1000) }));
     };
     await change('vm.device.create', [{ vm: 1 }]);
     at.server.script = reply;
@@ -257,7 +257,7 @@ describe('what is known', () => {
     const calls = (work: () => Promise<unknown>) => callsDuring('pool.query', work);
     expect([await calls(() => names('tank')), await calls(pools)]).toEqual([1, 0]);
     await at.clock.advance(15_000);
-    informer.doubt();
+    informer.outdateAll();
     expect([await calls(() => names('tank')), await calls(pools)]).toEqual([0, 1]);
     await at.clock.advance(599_000);
     expect([await calls(() => names('tank')), await calls(() => names('fast'))]).toEqual([0, 1]);
@@ -378,7 +378,7 @@ describe('a requested stop', () => {
 
   it.each([
     ['once the machine was started again', () => change('vm.start', [1])],
-    ['once something is in doubt', async () => informer.doubt()],
+    ['once something is in doubt', async () => informer.outdateAll()],
     ['a quarter of a minute after the machine was read', () => at.clock.advance(15_000)],
     ['when it is not waited for any more', async () => informer.vms.forgetStop(vm(1))],
   ])('proves nothing %s', async (_, happen) => {

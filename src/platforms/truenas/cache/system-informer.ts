@@ -95,8 +95,8 @@ export class SystemInformer {
   }
 
   /** Everything is read again before it is used. */
-  doubt(): void {
-    this.#versions.doubt();
+  outdateAll(): void {
+    this.#versions.outdateAll();
   }
 
   /**
@@ -182,31 +182,31 @@ export class SystemInformer {
 
   #beginWrite(method: string, params: readonly unknown[]): ReturnType<WriteObserver> {
     const versions = this.#versions;
-    const begun = { version: versions.next(), at: versions.now };
+    const started = { version: versions.next(), at: versions.now };
     const keys = writtenKeys(method, params);
-    versions.writes.begin(keys, begun);
+    versions.writes.begin(keys, started);
     return (result) => {
       const version = versions.next();
       versions.writes.end(method, keys, { version, at: versions.now });
       // The effect of a failed change is unknown, and after an event the answer of a successful one may be outdated.
-      if (result && versions.doubted < begun.version) {
+      if (result && versions.outdatedAt < started.version) {
         // The answer shows the state of the call, so it is as old as its begin.
-        const answered = { version, at: begun.at };
+        const answered = { version, at: started.at };
         this.vms.amend(method, params, result.answer, answered);
         this.datasets.amend(method, result.answer, answered);
-      } else versions.doubt();
+      } else versions.outdateAll();
     };
   }
 
   #takeEvent(collection: string, id: unknown): void {
     const isOurs = id !== undefined && this.#versions.writes.isEcho(objectKey(collection, id), this.#versions.now);
     if (isOurs) return;
-    this.#versions.doubt();
+    this.#versions.outdateAll();
     this.#notify();
   }
 
   #takeConnectionEvent(event: ConnectionEvent): void {
-    this.#versions.setHeard(event === 'subscribed');
+    this.#versions.setEventsFollow(event === 'subscribed');
     // Changes before the subscription caused no events, and a system that does not answer may be gone.
     if (event === 'subscribed' || event === 'broken') this.#notify();
   }
@@ -214,8 +214,8 @@ export class SystemInformer {
   #notify(): void {
     if (this.#isGathering || this.#listeners.size === 0) return;
     this.#isGathering = true;
-    const restLeftMs = this.#lastNotifiedAt + minNotifyIntervalMs - this.#clock.monotonic();
-    this.#clock.sleep(Math.max(debounceMs, restLeftMs), this.#nas.over).then(
+    const remainingMs = this.#lastNotifiedAt + minNotifyIntervalMs - this.#clock.monotonic();
+    this.#clock.sleep(Math.max(debounceMs, remainingMs), this.#nas.over).then(
       () => {
         this.#isGathering = false;
         this.#lastNotifiedAt = this.#clock.monotonic();

@@ -88,13 +88,18 @@ describe('a reservation table', () => {
   it('reserves nothing from an outdated answer', async () => {
     const { system, book: reservations } = lab();
     await reservations.hold('a', { takes: 60 }, async () => 100, never);
-    let tell = (_: number) => {};
+    let report = (_: number) => {};
     reservations.cancel('a');
-    const slow = reservations.hold('b', { takes: 60 }, () => new Promise<number>((resolve) => (tell = resolve)), never);
+    const slow = reservations.hold(
+      'b',
+      { takes: 60 },
+      () => new Promise<number>((resolve) => (report = resolve)),
+      never,
+    );
     await reservations.hold('c', { takes: 0 }, async () => 0, never).catch(() => {});
     reservations.cancel('c');
     const other = reservations.hold('d', { takes: 60 }, async () => system.available, never);
-    tell(100);
+    report(100);
     const answers = await Promise.all([slow, other]);
     expect(answers.filter(({ reserved }) => reserved)).toHaveLength(1);
   });

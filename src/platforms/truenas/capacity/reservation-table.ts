@@ -56,10 +56,10 @@ export class ReservationTable implements Closable {
       return { reserved: true };
     }
     for (;;) {
-      const look = this.#readFor(ask);
-      const budget = await waitOrAbort(look.budget, signal);
+      const availability = this.#readFor(ask);
+      const budget = await waitOrAbort(availability.budget, signal);
       // A newer query has started, whose amount would not include this reservation.
-      if (this.#read !== look) continue;
+      if (this.#read !== availability) continue;
       const kept = Math.max(unassigned, ...[...this.#holds].map(([other, hold]) => (other === id ? 0 : hold.spare)));
       if (takes + kept > budget.left) return { reserved: false, left: budget.left };
       budget.left -= takes;
@@ -101,13 +101,13 @@ export class ReservationTable implements Closable {
     const at = this.#clock.monotonic();
     if (this.#read && at - this.#read.at < availabilityMaxAgeSeconds * 1000) return this.#read;
     // Resources that a machine takes into use during the query may count twice until the next one, but always count.
-    const promised = [...this.#holds.values()].reduce((sum, { takes }) => sum + takes, 0);
-    const look: Availability = { at, budget: ask().then((available) => ({ left: available - promised })) };
-    this.#read = look;
-    look.budget.catch(() => {
-      if (this.#read === look) this.#read = undefined;
+    const reserved = [...this.#holds.values()].reduce((sum, { takes }) => sum + takes, 0);
+    const availability: Availability = { at, budget: ask().then((available) => ({ left: available - reserved })) };
+    this.#read = availability;
+    availability.budget.catch(() => {
+      if (this.#read === availability) this.#read = undefined;
     });
-    return look;
+    return availability;
   }
 
   #current(id: string): Reservation | undefined {

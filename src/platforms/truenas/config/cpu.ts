@@ -14,7 +14,7 @@ const unsupportedModelPattern = `^(${unsupportedModels.join('|')})(-v[0-9]+)?$`;
 
 const count = z.int().min(1).max(255);
 const unsupportedModelMessage = 'Talos halts on a processor below x86-64-v2: choose a newer one, or host';
-const unevenCpusMessage = 'cpus must be a multiple of sockets times threads: the rest are cores';
+const cpuTopologyMessage = 'cpus must be a multiple of sockets times threads: the rest are cores';
 
 /** Processor fields of a size. */
 export const cpuFields = {
@@ -51,13 +51,13 @@ const productExpression = (...counts: readonly string[]): string =>
 /** Validation rule of a size, for the API server. */
 export const evenCpusRule = [
   `self.cpus % (${productExpression('sockets', 'threads')}) == 0`,
-  `truenas.sizes[].cpus: ${unevenCpusMessage}`,
+  `truenas.sizes[].cpus: ${cpuTopologyMessage}`,
 ] as const;
 
 /** The same rule for the schema of this process. */
 export const hasEvenTopology = ({ cpus, sockets = 1, threads = 1 }: CpuSettings): boolean =>
   cpus % (sockets * threads) === 0;
-export const unevenCpusIssue = { path: ['cpus'], message: unevenCpusMessage };
+export const unevenCpusIssue = { path: ['cpus'], message: cpuTopologyMessage };
 
 /** The arguments of `vm.create`; TrueNAS calls sockets vcpus. */
 export function toVmCpuRequest({

@@ -72,10 +72,10 @@ describe('a section', () => {
     ['a system with two proofs', several(system('a', { caBundle: '-', tlsFingerprint: '-' })), 'systems.0', /./],
     ['a system over plain text', several(system('a', { url: 'ws://a' })), 'systems.0.url', /revokes/],
     ['a system with sizes of its own', several(system('a', { sizes })), 'systems.0', /sizes/],
-  ])('with %s is refused', (_name, section, path, words) => {
+  ])('with %s is refused', (_name, section, path, text) => {
     const { error } = TrueNasSection.safeParse(section);
     const issue = error?.issues.find((found) => found.path.join('.').startsWith(path));
-    expect(issue?.message).toMatch(words);
+    expect(issue?.message).toMatch(text);
   });
 });
 
@@ -112,11 +112,11 @@ describe('the system of a machine', () => {
       'a',
       'The machine is on a, gone.example.org; there are nas.example.org.',
     ],
-  ])('is reported where it %s: its machine does not count as gone', (_, section, failureDomain, words) => {
-    const facts = words.includes('gone.example.org') ? { system: 'gone.example.org' } : {};
+  ])('is reported where it %s: its machine does not count as gone', (_, section, failureDomain, text) => {
+    const facts = text.includes('gone.example.org') ? { system: 'gone.example.org' } : {};
     const { message } = truenasErrorCodes.TRUENAS_SYSTEM_UNKNOWN;
     expect(() => pool(section, failureDomain, facts)).toThrow(
-      `${message} ${words} Put it back until the machine is gone.`,
+      `${message} ${text} Put it back until the machine is gone.`,
     );
   });
 

@@ -96,12 +96,12 @@ function toOrphan(
   // Members are shut down first. It is unknown whether this machine was a member.
   const facts = { system: systemEndpointOf(config).host, joined: true };
   const { vmName, dataset: usual } = vmIdentityOf({ owner, config, facts });
-  const elsewhere = orphanRootsOf(config).all.map((root) => `${root}/${vmName}`);
+  const otherFolders = orphanRootsOf(config).all.map((root) => `${root}/${vmName}`);
   // Of several pools, the one with the boot disk is the machine's.
-  const dataset = elsewhere.find((folder) => datasets.some(({ id }) => id === `${folder}/boot`)) ?? usual;
+  const dataset = otherFolders.find((folder) => datasets.some(({ id }) => id === `${folder}/boot`)) ?? usual;
   const disks = toOrphanDisksFact(datasets, dataset);
-  const elsewhereOf = filesystemsOnOtherPools(recordedDisks(disks), dataset);
-  const doubt = describeDoubt(dataset, elsewhere, datasets);
+  const foldersOnOtherPools = filesystemsOnOtherPools(recordedDisks(disks), dataset);
+  const uncertainty = describeUncertainty(dataset, otherFolders, datasets);
   return {
     machine: owner.machine,
     resources: [
@@ -109,8 +109,14 @@ function toOrphan(
       ...datasets.map(({ id, type }) => `${type === 'VOLUME' ? 'zvol' : 'dataset'} ${id}`),
     ],
     isRunning: vms.some(({ status }) => status.state !== 'STOPPED'),
-    ...(doubt ? { doubt } : {}),
-    facts: { ...facts, vm: vmName, dataset, ...disks, ...toRootsFact(toDatasetRefs(pools, [dataset, ...elsewhereOf])) },
+    ...(uncertainty ? { uncertainty } : {}),
+    facts: {
+      ...facts,
+      vm: vmName,
+      dataset,
+      ...disks,
+      ...toRootsFact(toDatasetRefs(pools, [dataset, ...foldersOnOtherPools])),
+    },
   };
 }
 
@@ -129,7 +135,7 @@ function toOrphanDisksFact(datasets: readonly Dataset[], home: string): Facts {
 }
 
 /** A copy by send and receive with properties keeps the mark. */
-function describeDoubt(home: string, folders: readonly string[], found: readonly Dataset[]): string | undefined {
+function describeUncertainty(home: string, folders: readonly string[], found: readonly Dataset[]): string | undefined {
   const isMade = ({ id }: Dataset): boolean =>
     id === `${home}/boot` || folders.includes(id) || folders.some((folder) => id.startsWith(`${folder}/disk-`));
   const others = found.filter((dataset) => !isMade(dataset)).map(({ id }) => id);

@@ -37,14 +37,14 @@ function sizeDrift(disk: DesiredDisk, found: Dataset, { facts, clock }: TrueNasS
   const sizes = `The disk ${disk.zvol} has ${formatDiskSize(has)}, and its size says ${formatDiskSize(wanted)} by now`;
   if (has > wanted) return [drift('DiskLarger', `${sizes}. No disk is made smaller.`, { isMinor: true })];
   if (!(has < wanted)) return [];
-  const refusal = findGrowthRejection(facts, disk.zvol, clock.now());
-  const words = refusal ? ` TrueNAS refused to grow it, and is asked again every ten minutes. ${refusal.words}` : '';
+  const rejection = findGrowthRejection(facts, disk.zvol, clock.now());
+  const text = rejection ? ` TrueNAS refused to grow it, and is asked again every ten minutes. ${rejection.words}` : '';
   const repair: Drift['repair'] = {
     mode: disk.raw ? 'with-approval' : 'automatic',
     effect: 'it is grown',
-    ...(refusal?.fresh ? { isDeferred: true } : {}),
+    ...(rejection?.fresh ? { isDeferred: true } : {}),
   };
-  return [drift(tooSmallReason(disk), `${sizes}.${words}`, { isMinor: true, repair })];
+  return [drift(tooSmallReason(disk), `${sizes}.${text}`, { isMinor: true, repair })];
 }
 
 /** A disk was grown while its machine ran. A suspended machine would have to be switched off. */

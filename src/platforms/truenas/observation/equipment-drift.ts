@@ -35,6 +35,6 @@ function displayDrift(vm: Vm, context: EquipmentContext): Drift[] {
   const message = 'Its display is missing.';
   if (displayPasswordOf(context.credentials) !== '')
     return [drift('DisplayMissing', message, { isMinor: true, ...reattachRepair(vm) })];
-  const lacks = `Secret ${context.config.credentialsRef.name} has no password for another (displayPassword).`;
-  return [drift('DisplayMissing', `${message} ${lacks}`, { isMinor: true })];
+  const unmet = `Secret ${context.config.credentialsRef.name} has no password for another (displayPassword).`;
+  return [drift('DisplayMissing', `${message} ${unmet}`, { isMinor: true })];
 }

@@ -1,6 +1,6 @@
 import type { Facts } from '../../../engine/step.ts';
 import type { Pool } from '../api/schema.ts';
-import { type ReadFreshness, unheardSeconds } from '../cache/knowledge-clock.ts';
+import { maxAgeWithoutEventsSeconds, type ReadFreshness } from '../cache/knowledge-clock.ts';
 import { SystemInformer, type SystemList } from '../cache/system-informer.ts';
 import { recordedDisks } from '../resources/disk/data-disks.ts';
 import { type MachineScope, machineScopeOf, type TrueNasStepContext } from '../resources/machine-scope.ts';
@@ -13,7 +13,7 @@ export interface TrueNasMachineSnapshot extends SystemList {
 }
 
 /** Observations do not rely on events. All machines of a system share their reads. */
-const freshness: ReadFreshness = { maxAgeSeconds: unheardSeconds };
+const freshness: ReadFreshness = { maxAgeSeconds: maxAgeWithoutEventsSeconds };
 
 /** Three calls for all machines of a system together, or none while known state is new enough. */
 export async function readMachineSnapshot(context: TrueNasStepContext): Promise<TrueNasMachineSnapshot> {

@@ -64,10 +64,10 @@ const withoutRepair = ({ repair: _, ...rest }: Drift): Drift => rest;
  * first kind exists (gone, locked, broken, another owner), nothing else is repaired.
  */
 function sortBySeverity(all: readonly Drift[]): Drift[] {
-  const stuck = all.filter(needsPerson);
+  const stalled = all.filter(needsPerson);
   const others = all.filter((one) => !needsPerson(one));
-  const rest = stuck.length > 0 ? others.map(withoutRepair) : others;
-  return [...stuck, ...rest.filter(({ isMinor }) => !isMinor), ...rest.filter(({ isMinor }) => isMinor)];
+  const rest = stalled.length > 0 ? others.map(withoutRepair) : others;
+  return [...stalled, ...rest.filter(({ isMinor }) => !isMinor), ...rest.filter(({ isMinor }) => isMinor)];
 }
 
 /** The machine works until the system restarts. Then it could not be unlocked. */

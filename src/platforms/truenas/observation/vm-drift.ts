@@ -45,10 +45,10 @@ function stateDrift({ name, status: { state } }: Vm, { nas }: MachineScope, { fa
   if (state === 'RUNNING') return [];
   if (state === 'STOPPED') {
     // It was stopped for an approved repair, which ends with its start.
-    const begun = isApprovedStop(facts, clock) ? { isStarted: true as const } : {};
+    const started = isApprovedStop(facts, clock) ? { isStarted: true as const } : {};
     return [
       drift('PoweredOff', 'The machine is powered off.', {
-        repair: { ...automaticRepair('it is started again'), ...begun },
+        repair: { ...automaticRepair('it is started again'), ...started },
       }),
     ];
   }

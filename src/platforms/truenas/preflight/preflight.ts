@@ -25,8 +25,8 @@ export async function preflight(context: Context): Promise<readonly Diagnostic[]
       preflightMemory(nas, context, options),
       preflightAddresses(nas, context, options),
     ].map(
-      async (look) =>
-        await look.catch((error: unknown) => {
+      async (check) =>
+        await check.catch((error: unknown) => {
           if (hasCode(error, 'TRUENAS_ROLE_MISSING')) return [];
           throw error;
         }),

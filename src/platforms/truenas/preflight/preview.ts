@@ -62,10 +62,10 @@ const placeholderMac = '02:00:00:00:00:00';
 function previewIdentity(context: Context): VmIdentity {
   const known = vmIdentityOf(context);
   if (context.owner.installation !== '') return known;
-  const told = (name: string): string => name.replace(known.vmName, `${known.vmName.slice(0, -8)}…`);
+  const shortName = (name: string): string => name.replace(known.vmName, `${known.vmName.slice(0, -8)}…`);
   const uuid = '00000000-0000-0000-0000-000000000000';
   return {
-    ...{ vmName: told(known.vmName), dataset: told(known.dataset), zvol: told(known.zvol) },
+    ...{ vmName: shortName(known.vmName), dataset: shortName(known.dataset), zvol: shortName(known.zvol) },
     ...{ uuid, mac: placeholderMac, furtherMacs: known.furtherMacs.map(() => placeholderMac) },
     ...{ providerId: `truenas://${systemEndpointOf(context.config).host}/${uuid}` },
   };

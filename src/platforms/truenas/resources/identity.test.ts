@@ -55,11 +55,15 @@ const vm = (change: object = {}) =>
 describe('names', () => {
   it('T16, T39: the card of a reserved address has a MAC that follows from it alone, before any machine exists', () => {
     const facts = { address: '192.168.10.20', assignment: 'DHCP' };
-    const told = (change: Partial<Owner> = {}, more = {}) => identity(change, { ...facts, ...more }).mac;
-    expect(told()).toBe(reservedMac(owner, '192.168.10.20'));
-    expect(told({ machine: 'shop-cp-1' })).toBe(told());
-    const others = [told({ installation: 'x' }), told({ provider: 'x' }), told({}, { address: '192.168.10.21' })];
-    expect(new Set([told(), identity().mac, ...others]).size).toBe(5);
+    const reported = (change: Partial<Owner> = {}, more = {}) => identity(change, { ...facts, ...more }).mac;
+    expect(reported()).toBe(reservedMac(owner, '192.168.10.20'));
+    expect(reported({ machine: 'shop-cp-1' })).toBe(reported());
+    const others = [
+      reported({ installation: 'x' }),
+      reported({ provider: 'x' }),
+      reported({}, { address: '192.168.10.21' }),
+    ];
+    expect(new Set([reported(), identity().mac, ...others]).size).toBe(5);
     expect(identity({}, { mac: '02:00:00:00:00:01' }).mac).toBe('02:00:00:00:00:01');
   });
 

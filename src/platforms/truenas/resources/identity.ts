@@ -86,9 +86,9 @@ export function markLine({ installation, provider, machine, cluster }: Owner): s
 }
 
 /** The owner in a text, if it contains the mark. */
-export function parseMark(words: string | null | undefined): Owner | undefined {
+export function parseMark(text: string | null | undefined): Owner | undefined {
   const found = /^cluster-provider-talos: installation=(\S+) provider=(\S+) machine=(\S*)(?: cluster=(\S+))?$/m.exec(
-    words ?? '',
+    text ?? '',
   );
   const [, installation, provider, machine, cluster] = found ?? [];
   if (installation === undefined || provider === undefined || machine === undefined) return undefined;
@@ -130,12 +130,12 @@ export function withMetadata(description: string, node: DescribedNode): string {
   const end = lines.findIndex(isOther);
   const [above, below] = [lines.slice(0, start), end < 0 ? [] : lines.slice(end)];
   const join = (metadata: readonly string[]): string => [...above, ...metadata, ...below].join('\n').trimEnd();
-  const told: string[] = [];
+  const differences: string[] = [];
   for (const line of metadataLines(node)) {
-    if (join([...told, line]).length > maxDescriptionCharacters) break;
-    told.push(line);
+    if (join([...differences, line]).length > maxDescriptionCharacters) break;
+    differences.push(line);
   }
-  return join(told);
+  return join(differences);
 }
 
 /** ZFS user properties. Datasets below a marked one inherit them, so only local values count. */

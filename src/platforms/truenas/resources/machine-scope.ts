@@ -170,8 +170,8 @@ export const readAllVms = async ({ nas, signal }: ReadScope): Promise<readonly V
  * deleting a dataset stops every VM that uses it (middleware: plugins/vm/attachments.py).
  */
 export function vmIdsUsing(vms: readonly Vm[], path: string): readonly number[] {
-  const lies = (used: string) => used === path || used.startsWith(`${path}/`) || used.startsWith(`${path}@`);
-  const uses = (used: string | null | undefined) => typeof used === 'string' && lies(used);
+  const isUsed = (used: string) => used === path || used.startsWith(`${path}/`) || used.startsWith(`${path}@`);
+  const uses = (used: string | null | undefined) => typeof used === 'string' && isUsed(used);
   return vms.filter(({ devices }) => devices.some(({ attributes }) => uses(attributes.path))).map(({ id }) => id);
 }
 

@@ -11,8 +11,8 @@ const content = {
 };
 
 /** Files are stored in whole sectors, ordered by name. This finds each by its first bytes. */
-const fileThatBegins = (image: Buffer, words: string) => {
-  const at = image.indexOf(words);
+const fileThatBegins = (image: Buffer, text: string) => {
+  const at = image.indexOf(text);
   return image.toString('utf8', at, image.indexOf(0, at));
 };
 

@@ -12,7 +12,7 @@ const own = 'https://192.168.10.20:6443';
 const issuer = { url: 'https://id.example.org', audiences: ['kube'] };
 const username = { claim: 'sub', prefix: 'corp:' };
 const groups = { claim: 'groups', prefix: 'corp:' };
-const judge = (...jwt: unknown[]): string[] => findAuthenticatorProblems(jwt, 'jwt', [own]);
+const evaluate = (...jwt: unknown[]): string[] => findAuthenticatorProblems(jwt, 'jwt', [own]);
 const aOne = (change: ConfigDocument = {}) => ({ issuer, claimMappings: { username, groups }, ...change });
 
 const noSystemUsers = { expression: "!user.username.startsWith('system:')", message: 'not for this issuer' };
@@ -20,10 +20,10 @@ const noSystemGroups = { expression: "user.groups.all(g, !g.startsWith('system:'
 
 describe('an OIDC authenticator in a patch', () => {
   it('is accepted when kube-apiserver starts with it', () => {
-    expect(judge(aOne())).toEqual([]);
+    expect(evaluate(aOne())).toEqual([]);
     expect(findAuthenticatorProblems(undefined, 'jwt', [])).toEqual([]);
     expect(
-      judge(
+      evaluate(
         aOne({
           issuer: {
             ...issuer,
@@ -116,12 +116,12 @@ describe('an OIDC authenticator in a patch', () => {
       /userValidationRules\[1\] is there twice/,
     ],
   ])('%s is rejected, with the path', (_, one, sentence) => {
-    expect(judge(one).join('\n')).toMatch(sentence);
+    expect(evaluate(one).join('\n')).toMatch(sentence);
   });
 
   it('a duplicate issuer is rejected, and so are more than 64', () => {
-    expect(judge(aOne(), aOne())).toEqual([expect.stringContaining('more than once')]);
-    expect(judge(...Array.from({ length: 65 }, () => aOne()))).toEqual([expect.stringContaining('64')]);
+    expect(evaluate(aOne(), aOne())).toEqual([expect.stringContaining('more than once')]);
+    expect(evaluate(...Array.from({ length: 65 }, () => aOne()))).toEqual([expect.stringContaining('64')]);
   });
 });
 
@@ -161,10 +161,10 @@ const authenticator = fc.record(
 describeUnlessMissing('what is taken here, a real kube-apiserver takes', missingForAuthenticationValidator(), () => {
   it.each([1, 2, 3, 4, 5, 6])('authenticators with expressions, drawn with seed %i', async (seed) => {
     const drawn = fc.sample(authenticator, { seed, numRuns: 2000 }).map((one) => ({ issuer, ...one }));
-    const taken = drawn.filter((one) => judge(one).length === 0).slice(0, 60);
-    const told = taken.map((one, i) => ({ ...one, issuer: { ...issuer, url: `https://id${i}.example.org` } }));
+    const taken = drawn.filter((one) => evaluate(one).length === 0).slice(0, 60);
+    const reported = taken.map((one, i) => ({ ...one, issuer: { ...issuer, url: `https://id${i}.example.org` } }));
     expect(taken.length).toBeGreaterThan(20);
-    const verdicts = await validateAuthenticators(told);
-    expect(verdicts.flatMap((verdict, i) => (verdict === undefined ? [] : [[verdict, told[i]]]))).toEqual([]);
+    const verdicts = await validateAuthenticators(reported);
+    expect(verdicts.flatMap((verdict, i) => (verdict === undefined ? [] : [[verdict, reported[i]]]))).toEqual([]);
   });
 });

@@ -66,8 +66,8 @@ const checkText = (value: unknown, path: string, check: (text: string) => string
   problemAt(path, typeof value === 'string' ? check(value) : notTextMessage);
 
 function findUnknownKeys(given: ConfigDocument, known: string, path: string): string[] {
-  const strange = Object.keys(given).filter((key) => !known.split(' ').includes(key));
-  return strange.map((key) => `${path}.${key} is not one that may be set here. Leave it out.`);
+  const unknown = Object.keys(given).filter((key) => !known.split(' ').includes(key));
+  return unknown.map((key) => `${path}.${key} is not one that may be set here. Leave it out.`);
 }
 
 function checkIssuer(issuer: unknown, path: string, ownIssuers: readonly unknown[]): string[] {
@@ -157,10 +157,10 @@ function checkClaimOrExpression(mapping: ConfigDocument, path: string, whose: 'u
 function checkUid(uid: unknown, path: string): string[] {
   if (!isRecord(uid)) return [`${path} must have claim or expression.`];
   const { claim, expression } = uid;
-  const strange = findUnknownKeys(uid, 'claim expression', path);
-  if (expression === undefined) return [...strange, ...checkText(claim, `${path}.claim`, findClaimProblem)];
+  const unknown = findUnknownKeys(uid, 'claim expression', path);
+  if (expression === undefined) return [...unknown, ...checkText(claim, `${path}.claim`, findClaimProblem)];
   return [
-    ...strange,
+    ...unknown,
     ...(claim === undefined ? [] : [`${path}.claim cannot stand beside expression. Leave it out.`]),
     ...problemAt(`${path}.expression`, findExpressionProblem(expression, 'text')),
   ];

@@ -41,14 +41,14 @@ const letters = [
   '::1',
   'system:',
 ];
-const strange = fc.string({ unit: fc.constantFrom(...letters), maxLength: 24 });
+const unknown = fc.string({ unit: fc.constantFrom(...letters), maxLength: 24 });
 const part = fc.string({ unit: fc.constantFrom(...'ab0-_.~%41:'), maxLength: 12 });
 const issuer = fc.oneof(
-  strange.map((rest) => `https://${rest}`),
+  unknown.map((rest) => `https://${rest}`),
   fc.tuple(part, part).map(([host, path]) => `https://h${host}.example/${path}`),
   fc.webUrl({ validSchemes: ['https'], withFragments: false }),
   fc.ipV6().map((address) => `https://[${address}]:8443/x`),
-  strange,
+  unknown,
 );
 
 const issuerAt = (i: number): string => `https://id${i}.example.org`;
@@ -83,8 +83,8 @@ describeUnlessMissing(
     });
 
     it.each([1, 2, 3, 4])('client ids, claims and prefixes, drawn with seed %i', async (seed) => {
-      const word = fc.oneof(strange, fc.string({ unit: fc.constantFrom(...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~aZ0') }));
-      const fields = fc.record({ id: word, claim: word, prefix: word });
+      const item = fc.oneof(unknown, fc.string({ unit: fc.constantFrom(...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~aZ0') }));
+      const fields = fc.record({ id: item, claim: item, prefix: item });
       const drawn = draw(fields, seed).filter(
         ({ id, claim, prefix }) => !findClientIdProblem(id) && !findClaimProblem(claim) && !findPrefixProblem(prefix),
       );

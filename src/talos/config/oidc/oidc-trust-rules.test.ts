@@ -91,13 +91,13 @@ describe('by a file', () => {
     JSON.stringify({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration', jwt, ...more });
   const claimMappings = { username: { claim: 'sub', prefix: 'corp:' } };
   const one = (url: string) => [{ issuer: { url, audiences: ['kube'] }, claimMappings }];
-  const judge = (text: string) => withFile(text, { 'authentication-config': undefined });
+  const evaluate = (text: string) => withFile(text, { 'authentication-config': undefined });
 
   it('the same rules apply', () => {
-    expect(judge(file(one('https://id.example.org')))).toEqual([]);
-    expect(judge(file(one('https://a.b/x%')))).toEqual([expect.stringContaining('jwt[0].issuer.url: Its path')]);
-    expect(judge('nothing: [')).toEqual([expect.stringContaining('is no AuthenticationConfiguration')]);
-    expect(judge(file([], { anonymous: { enabled: true } }))).toEqual([expect.stringContaining('anonymous')]);
+    expect(evaluate(file(one('https://id.example.org')))).toEqual([]);
+    expect(evaluate(file(one('https://a.b/x%')))).toEqual([expect.stringContaining('jwt[0].issuer.url: Its path')]);
+    expect(evaluate('nothing: [')).toEqual([expect.stringContaining('is no AuthenticationConfiguration')]);
+    expect(evaluate(file([], { anonymous: { enabled: true } }))).toEqual([expect.stringContaining('anonymous')]);
     expect(withFile('', { 'authentication-config': undefined }, '/etc/oidc/other')).toEqual([
       expect.stringContaining('machine.files has no such file'),
     ]);
@@ -105,7 +105,7 @@ describe('by a file', () => {
 });
 
 describe('by a document', () => {
-  const judge = (configuration: unknown) =>
+  const evaluate = (configuration: unknown) =>
     configProblems('controlplane', [configDocument('KubeAuthenticationConfig', { configuration })], {
       talosVersion: '1.14.0',
     });
@@ -114,12 +114,12 @@ describe('by a document', () => {
   it('the same rules apply', () => {
     const issuerOf = (url: string) => ({ url, audiences: ['kube'] });
     const claimMappings = { username: { claim: 'sub', prefix: '' } };
-    expect(judge({ anonymous, jwt: [{ issuer: issuerOf('https://a.b/%zz'), claimMappings }] })).toEqual([
+    expect(evaluate({ anonymous, jwt: [{ issuer: issuerOf('https://a.b/%zz'), claimMappings }] })).toEqual([
       expect.stringMatching(/^KubeAuthenticationConfig\.configuration\.jwt\[0\]\.issuer\.url: Its path/),
       expect.stringMatching(
         /^KubeAuthenticationConfig\.configuration\.jwt\[0\]\.claimMappings\.username can give names/,
       ),
     ]);
-    expect(judge({ anonymous, jwts: [] })).toEqual([expect.stringContaining('configuration.jwts is not one')]);
+    expect(evaluate({ anonymous, jwts: [] })).toEqual([expect.stringContaining('configuration.jwts is not one')]);
   });
 });

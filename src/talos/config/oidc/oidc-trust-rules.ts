@@ -146,9 +146,9 @@ function tryParseYaml(text: string): unknown {
 
 function checkAuthenticationConfig(config: unknown, path: string, own: readonly unknown[]): string[] {
   if (!isRecord(config)) return [`${path} must be an object.`];
-  const strange = Object.keys(config).filter((key) => !['apiVersion', 'kind', 'anonymous', 'jwt'].includes(key));
+  const unknown = Object.keys(config).filter((key) => !['apiVersion', 'kind', 'anonymous', 'jwt'].includes(key));
   return [
-    ...strange.map((key) => `${path}.${key} is not one that may be set here. Leave it out.`),
+    ...unknown.map((key) => `${path}.${key} is not one that may be set here. Leave it out.`),
     ...findAuthenticatorProblems(config['jwt'], `${path}.jwt`, own),
   ];
 }

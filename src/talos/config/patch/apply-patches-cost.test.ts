@@ -15,18 +15,18 @@ const asPatches = (documents: readonly ConfigDocument[]): ConfigPatch[] =>
 
 /** Counts how often the values of patches are inspected, independently of the time of one inspection. */
 function looksAt(count: number): number {
-  let looks = 0;
+  let reads = 0;
   const documents = Array.from({ length: count }, (_, i) => ({
     machine: {
       sysctls: { [`a.b${i}`]: '1' },
       get type() {
-        looks += 1;
+        reads += 1;
         return 'worker';
       },
     },
   }));
   findConfigProblems(exampleConfigInput(bundle, { patches: asPatches(documents) }));
-  return looks;
+  return reads;
 }
 
 describe('the cost of patches', () => {

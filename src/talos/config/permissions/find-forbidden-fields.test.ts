@@ -263,11 +263,11 @@ describe('every path of the main document', () => {
 
   it('that is rejected has a specific reason', () => {
     const general = new Set(['debug', 'persist', 'cluster.clusterName', 'cluster.coreDNS', 'cluster.proxy']);
-    const unsaid = all.filter(
+    const undocumented = all.filter(
       (path) =>
         !isGiven(path) && !general.has(path) && path !== 'version' && findRejectionReasonOfPath(path) === undefined,
     );
-    expect(unsaid).toEqual([]);
+    expect(undocumented).toEqual([]);
   });
 });
 

@@ -85,10 +85,11 @@ function readSchema(reader: SchemaReader): ValueSchema {
 }
 
 function readScalar(reader: SchemaReader): ValueSchema {
-  const words = readToken(reader, /\([^)]*\)/y)
+  const options = readToken(reader, /\([^)]*\)/y)
     .slice(1, -1)
     .split('|');
-  if (words.length > 1) return scalarSchema(`one of ${words.join(', ')}`, (value) => words.includes(String(value)));
+  if (options.length > 1)
+    return scalarSchema(`one of ${options.join(', ')}`, (value) => options.includes(String(value)));
   return scalarSchemas[readToken(reader, scalarMark)] ?? { is: 'any' };
 }
 

@@ -100,13 +100,13 @@ describe('the network of a bare-metal server', () => {
   });
 });
 
-const told: NodeLink = {
+const reported: NodeLink = {
   ...{ mac: nic.mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '203.0.113.41/24' },
 };
 
 describe('a node with an address from a DHCP server', () => {
   const one = (changes: Partial<MachineConfigInput> = {}) => {
-    const made = input({ links: [told] }, { vip: '203.0.113.10', ...changes });
+    const made = input({ links: [reported] }, { vip: '203.0.113.10', ...changes });
     return { ...made, network: { ...made.network, nameServers: [] } };
   };
 
@@ -196,7 +196,7 @@ describeWithTalosctl(() => {
     { floatingAddresses },
     { links: [{ ...nic, vlan }] },
     { links: [nic, ...further] },
-    { links: [told, ...further] },
+    { links: [reported, ...further] },
     {
       links: [
         { mac: nic.mac, addresses: [], mtu: 1500 },

@@ -79,9 +79,9 @@ describe('a patch may neither remove a protected field nor set what a ProviderCo
     ['another Kubernetes', { machine: { kubelet: { image: 'x/kubelet:v1.36.1' } } }, 'may ask for 1.35.4'],
     ['a blocked port', block, 'NetworkDefaultActionConfig blocks TCP port 50000'],
     ['a blocked port on a worker', block, 'blocks TCP port 50000', worker],
-  ])('%s', (_, patch, words, changes) => {
+  ])('%s', (_, patch, text, changes) => {
     const found = sentences([patch], changes);
-    expect(found.join('\n')).toContain(words);
+    expect(found.join('\n')).toContain(text);
     for (const sentence of found) expect(sentence).toMatch(/^talos\.patches\[0\]: .*\.$/);
   });
 

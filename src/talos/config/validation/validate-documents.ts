@@ -25,10 +25,10 @@ export function validateDocuments(documents: readonly ConfigDocument[], context:
     ...findOidcTrustProblems(documents, main, context),
   ];
   // Missing values are reported already.
-  const said = new Set(problems.map(pathOf));
+  const reportedPaths = new Set(problems.map(pathOf));
   return [
     ...problems,
-    ...findProtectedFieldProblems(documents, main, context).filter((problem) => !said.has(pathOf(problem))),
+    ...findProtectedFieldProblems(documents, main, context).filter((problem) => !reportedPaths.has(pathOf(problem))),
   ];
 }
 

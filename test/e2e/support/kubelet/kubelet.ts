@@ -115,8 +115,13 @@ export class Kubelet {
   }
 
   #play(pod: KubePod): void {
-    const silence = this.#silence?.about(pod) ? this.#silence.over : Promise.resolve();
-    const worker = new PodWorker({ ...this.#options, pod, number: this.#options.firstPod + this.pods.length, silence });
+    const noResponse = this.#silence?.about(pod) ? this.#silence.over : Promise.resolve();
+    const worker = new PodWorker({
+      ...this.#options,
+      pod,
+      number: this.#options.firstPod + this.pods.length,
+      silence: noResponse,
+    });
     this.pods.push(worker);
     this.#begin(worker.ended);
   }

@@ -225,10 +225,16 @@ export class Testbed {
     const waiting = this.recorder.waiting().map((line) => `${line}\n`);
     const servers = this.world.robot
       .servers()
-      .map(({ number, history, stuck = '' }) => `Server ${number}: ${history.slice(-12).join(', ')}. ${stuck}\n`);
+      .map(
+        ({ number, history, stuck: stalled = '' }) =>
+          `Server ${number}: ${history.slice(-12).join(', ')}. ${stalled}\n`,
+      );
     const nodes = this.world.machines
       .nodes()
-      .map(({ name, stage, stuck = '', console: lines }) => `Node ${name}: ${stage}. ${stuck} ${lines.at(-1) ?? ''}\n`);
+      .map(
+        ({ name, stage, stuck: stalled = '', console: lines }) =>
+          `Node ${name}: ${stage}. ${stalled} ${lines.at(-1) ?? ''}\n`,
+      );
     return [...logs, '--- waiting ---\n', ...waiting, ...nodes, ...servers, this.#real?.logs() ?? ''].join('');
   }
 

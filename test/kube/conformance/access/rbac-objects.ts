@@ -57,9 +57,9 @@ export function testRbacObjects(server: () => ServerUnderTest): void {
           { kind: 'User', name: 'u', apiGroup: 'rbac.authorization.k8s.io' },
           { kind: 'ServiceAccount', name: 's', namespace },
         ]);
-        const nowhere = make([{ kind: 'ServiceAccount', name: 's' }]);
+        const noExtent = make([{ kind: 'ServiceAccount', name: 's' }]);
         const status = expectRejection(
-          await server().admin.post(`${rbacPath}/clusterrolebindings`, nowhere),
+          await server().admin.post(`${rbacPath}/clusterrolebindings`, noExtent),
           422,
           'Invalid',
         );

@@ -130,8 +130,8 @@ export function testServiceAccountTokens(server: () => ServerUnderTest): void {
       it('with one changed letter are invalid', async () => {
         const { token } = expectSuccess(await request((await account()).metadata.name), 201).status;
         const [header, payload, signature] = token.split('.');
-        const forged = { ...tokenClaims(token), sub: 'system:serviceaccount:kube-system:default' };
-        const text = Buffer.from(JSON.stringify(forged)).toString('base64url');
+        const forgedServer = { ...tokenClaims(token), sub: 'system:serviceaccount:kube-system:default' };
+        const text = Buffer.from(JSON.stringify(forgedServer)).toString('base64url');
         const wrong = `${header}.${payload}.${signature.slice(0, -8)}AAAAAAAA`;
         for (const bad of [`${header}.${text}.${signature}`, wrong, `${header}.${payload}.`])
           expectRejection(

@@ -27,25 +27,25 @@ export function testCel(server: () => ServerUnderTest): void {
       expectSuccess(await server().admin.post(path, make(name, spec)), 201);
       return `${path}/${name}`;
     };
-    const refusal = async (spec: Body) =>
+    const rejection = async (spec: Body) =>
       causesOf(expectRejection(await server().admin.post(path, make(randomName(), spec)), 422, 'Invalid'));
     const change = async (target: string, spec: Body) => server().admin.merge(target, { spec });
     const changeRefusal = async (target: string, spec: Body) =>
       causesOf(expectRejection(await change(target, spec), 422, 'Invalid'));
 
     it('reject with their message at their field', async () => {
-      expect(await refusal({ replicas: 2 })).toEqual(['spec.replicas: Invalid value: 2: 1, 3 or 5']);
+      expect(await rejection({ replicas: 2 })).toEqual(['spec.replicas: Invalid value: 2: 1, 3 or 5']);
       await create({ replicas: 3 });
     });
 
     it('without a message report the failed rule', async () => {
-      expect(await refusal({ bare: 'b' })).toEqual([
+      expect(await rejection({ bare: 'b' })).toEqual([
         `spec.bare: Invalid value: "b": failed rule: self.startsWith('a')`,
       ]);
     });
 
     it('on an object report "object" as the value', async () => {
-      expect(await refusal({ truenas: {}, hetznerRobot: {} })).toEqual([
+      expect(await rejection({ truenas: {}, hetznerRobot: {} })).toEqual([
         'spec: Invalid value: name at most one platform',
       ]);
     });
@@ -82,13 +82,13 @@ export function testCel(server: () => ServerUnderTest): void {
     });
 
     it('with optionalOldSelf are also evaluated on creation', async () => {
-      expect(await refusal({ once: 'second' })).toEqual(['spec.once: Invalid value: "second": begin with first']);
+      expect(await rejection({ once: 'second' })).toEqual(['spec.once: Invalid value: "second": begin with first']);
       const target = await create({ once: 'first' });
       expectSuccess(await change(target, { once: 'second' }));
     });
 
     it('are evaluated for each item, at the index of the item', async () => {
-      expect(await refusal({ pools: [{ name: 'main' }, { name: 'b', size: 0 }] })).toEqual([
+      expect(await rejection({ pools: [{ name: 'main' }, { name: 'b', size: 0 }] })).toEqual([
         'spec.pools[1].size: Invalid value: size must be positive',
       ]);
     });
@@ -122,15 +122,15 @@ export function testCel(server: () => ServerUnderTest): void {
     });
 
     it('support all, exists_one, size, in and maps', async () => {
-      expect(await refusal({ pools: [{ name: 'b' }] })).toEqual(['spec.pools: Invalid value: exactly one pool main']);
+      expect(await rejection({ pools: [{ name: 'b' }] })).toEqual(['spec.pools: Invalid value: exactly one pool main']);
       await create({ pools: [], labels: { xa: '1' } });
-      expect(await refusal({ labels: { a: '1' } })).toEqual(['spec.labels: Invalid value: keys begin with x']);
-      expect(await refusal({ labels: { xa: '' } })).toEqual(['spec.labels: Invalid value: keys begin with x']);
+      expect(await rejection({ labels: { a: '1' } })).toEqual(['spec.labels: Invalid value: keys begin with x']);
+      expect(await rejection({ labels: { xa: '' } })).toEqual(['spec.labels: Invalid value: keys begin with x']);
     });
 
     it('compare times', async () => {
       await create({ when: '2026-01-01T00:00:00Z' });
-      expect(await refusal({ when: '2019-01-01T00:00:00Z' })).toEqual([
+      expect(await rejection({ when: '2019-01-01T00:00:00Z' })).toEqual([
         'spec.when: Invalid value: "2019-01-01T00:00:00Z": before 2020',
       ]);
     });
@@ -149,7 +149,7 @@ export function testCel(server: () => ServerUnderTest): void {
     });
 
     it('are not evaluated when the schema rejects the object', async () => {
-      expect(await refusal({ replicas: 'two' })).toEqual([
+      expect(await rejection({ replicas: 'two' })).toEqual([
         '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
         'spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string"',
       ]);

@@ -16,7 +16,7 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
     /** Creates a definition as a dry run. */
     const propose = (schema: Body, change: Parameters<typeof describeSuiteCrd>[3] = {}): Promise<RawResponse> =>
       server().admin.post(crdsPath, describeSuiteCrd(server(), names(), schema, change), { query: { dryRun: 'All' } });
-    const refusal = async (schema: Body, change: Parameters<typeof describeSuiteCrd>[3] = {}) =>
+    const rejection = async (schema: Body, change: Parameters<typeof describeSuiteCrd>[3] = {}) =>
       causesOf(expectRejection(await propose(schema, change), 422, 'Invalid'));
     // Errors in a schema, columns and fields that all versions share have a path at the top level, where v1beta1 had
     // them.
@@ -40,12 +40,12 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
       });
 
       it('with two storage versions or none', async () => {
-        const causes = await refusal(spec({}), { version: { storage: false } });
+        const causes = await rejection(spec({}), { version: { storage: false } });
         expect(causes.join('\n')).toContain('must have exactly one version marked as storage version');
       });
 
       it('with an unknown scope, conversion or version name', async () => {
-        const scope = await refusal(spec({}), { spec: { scope: 'Galaxy' } });
+        const scope = await rejection(spec({}), { spec: { scope: 'Galaxy' } });
         expect(scope).toEqual(['spec.scope: Unsupported value: "Galaxy": supported values: "Cluster", "Namespaced"']);
       });
 
@@ -138,13 +138,13 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
             `${path('.properties[metadata]')}: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified`,
         ],
       ])('for %s', async (_, schema, expected) => {
-        const causes = await refusal(schema());
+        const causes = await rejection(schema());
         expect(causes.join('\n')).toContain(expected(at));
       });
 
       it('for a printer column with an invalid path', async () => {
         const columns = [{ name: 'X', type: 'string', jsonPath: 'spec.a' }];
-        const causes = await refusal(spec({}), { version: { additionalPrinterColumns: columns } });
+        const causes = await rejection(spec({}), { version: { additionalPrinterColumns: columns } });
         expect(causes[0]).toMatch(
           /^spec\.additionalPrinterColumns\[0\]\.JSONPath: Invalid value: "spec\.a": must be a simple json path starting with \.$/,
         );
@@ -152,21 +152,21 @@ export function testCrdValidation(server: () => ServerUnderTest): void {
 
       it('for a printer column of an unknown type', async () => {
         const columns = [{ name: 'X', type: 'text', jsonPath: '.spec.a' }];
-        const causes = await refusal(spec({}), { version: { additionalPrinterColumns: columns } });
+        const causes = await rejection(spec({}), { version: { additionalPrinterColumns: columns } });
         expect(causes[0]).toMatch(
           /^spec\.additionalPrinterColumns\[0\]\.type: Invalid value: "text": must be one of boolean,date,integer,number,string$/,
         );
       });
 
       it('for a selectable field that the schema does not have', async () => {
-        const causes = await refusal(spec({}), { version: { selectableFields: [{ jsonPath: '.spec.nothing' }] } });
+        const causes = await rejection(spec({}), { version: { selectableFields: [{ jsonPath: '.spec.nothing' }] } });
         expect(causes[0]).toMatch(
           /^spec\.selectableFields\[0\]\.jsonPath: Invalid value: "\.spec\.nothing": is an invalid path: does not refer to a valid field$/,
         );
       });
 
       it('for preserveUnknownFields: true', async () => {
-        const causes = await refusal(spec({}), { spec: { preserveUnknownFields: true } });
+        const causes = await rejection(spec({}), { spec: { preserveUnknownFields: true } });
         expect(causes.some((cause) => cause.startsWith('spec.preserveUnknownFields'))).toBe(true);
       });
 

@@ -59,9 +59,9 @@ export function testGeneratedObjects(server: () => ServerUnderTest): void {
     it('that violates the schema is rejected with the field', async () => {
       await fc.assert(
         fc.asyncProperty(invalidBySchema(good, specSchema(definitions, kind)), async ({ value, field }) => {
-          const { status, body: refusal } = await create(value);
+          const { status, body: rejection } = await create(value);
           expect([400, 422]).toContain(status);
-          expect(refusal.message).toContain(field);
+          expect(rejection.message).toContain(field);
         }),
         propertyParameters(`${kind}s that do not fit the schema (${server().name})`, 40),
       );

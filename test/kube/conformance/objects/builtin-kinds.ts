@@ -68,11 +68,11 @@ export function testBuiltinKinds(server: () => ServerUnderTest): void {
       const involvedObject = () => ({ apiVersion: 'v1', kind: 'ConfigMap', namespace, name: 'x', uid: 'u' });
 
       it('must be in the namespace of the object it refers to, or in default for a cluster-scoped object', async () => {
-        const elsewhere = { ...involvedObject(), namespace: 'elsewhere' };
+        const other = { ...involvedObject(), namespace: 'elsewhere' };
         const status = expectRejection(
           await server().admin.post(core(), {
             metadata: { name: randomName() },
-            involvedObject: elsewhere,
+            involvedObject: other,
             reason: 'x',
             message: 'x',
             type: 'Normal',

@@ -30,7 +30,7 @@ export function testCreation(server: () => ServerUnderTest): void {
     });
 
     it('ignores uid, creationTimestamp, generation and deletionTimestamp from the client', async () => {
-      const forged = {
+      const forgedServer = {
         uid: '00000000-0000-0000-0000-000000000000',
         creationTimestamp: '2001-01-01T00:00:00Z',
         generation: 7,
@@ -41,11 +41,11 @@ export function testCreation(server: () => ServerUnderTest): void {
       const body = expectSuccess(
         await server().admin.post(
           widget.path(namespace),
-          widget.make('forged', {}, { metadata: { name: 'forged', ...forged } }),
+          widget.make('forged', {}, { metadata: { name: 'forged', ...forgedServer } }),
         ),
         201,
       );
-      expect(body.metadata.uid).not.toBe(forged.uid);
+      expect(body.metadata.uid).not.toBe(forgedServer.uid);
       expect(body.metadata.creationTimestamp > '2020').toBe(true);
       expect(body.metadata.generation).toBe(1);
       expect(body.metadata).not.toHaveProperty('deletionTimestamp');

@@ -24,11 +24,11 @@ export function checkDeletionPolicies(context: RequestContext, resource: ApiReso
     const spec = asObject(binding['spec']);
     const policy = storage.read(policyStorage, undefined, asText(spec['policyName']));
     if (!policy || !asArray(spec['validationActions']).includes('Deny') || !matches(policy, resource)) continue;
-    const refusal = firstFailedValidation(policy, viewThroughResource(resource, stored));
-    if (!refusal) continue;
-    const words = `ValidatingAdmissionPolicy '${policy.metadata.name}' with binding '${binding.metadata.name}' denied request: ${refusal.message}`;
+    const rejection = firstFailedValidation(policy, viewThroughResource(resource, stored));
+    if (!rejection) continue;
+    const words = `ValidatingAdmissionPolicy '${policy.metadata.name}' with binding '${binding.metadata.name}' denied request: ${rejection.message}`;
     const { status } = forbiddenError(resource, stored.metadata.name, words, [{ message: words }]);
-    throw new ApiError(reasonCodes[refusal.reason] ?? 422, refusal.reason, status.message ?? words, status.details);
+    throw new ApiError(reasonCodes[rejection.reason] ?? 422, rejection.reason, status.message ?? words, status.details);
   }
 }
 

@@ -52,10 +52,10 @@ test('after any actions on a server: one system at a time, no disk is written, a
       const summary = () => world.room.servers()[0]!;
       for (const act of acts) await perform(world, act);
       await world.clock.pass(1000);
-      const { isOn, phase, stuck } = summary();
+      const { isOn, phase, stuck: stalled } = summary();
       expect(isOn).toBe(phase !== 'off');
       // The only allowed fault is the requested one: two systems at one address would be another.
-      expect(['the board hangs in its self test', undefined]).toContain(stuck);
+      expect(['the board hangs in its self test', undefined]).toContain(stalled);
       expect(world.software.running.size).toBe(['linux', 'rescue'].includes(phase) ? 1 : 0);
       expect(world.room.writes()).toEqual([]);
       world.room.server(7).activation = undefined;

@@ -39,11 +39,11 @@ describe('callers', () => {
     const { world, address, client } = await startTestCluster('handshake');
     await world.until('the API', async () => (await client()).machine.version({}));
     const secrets = await sharedTestSecrets();
-    const strangers = [
+    const foreignServers = [
       await connectTalos(address, secrets, ['os:admin'], [clientAuth, serverAuth]),
       await connectTalos(address, { ...(await makeSecrets()), os: { ...(await makeSecrets()).os } }),
     ];
-    for (const foreign of strangers) {
+    for (const foreign of foreignServers) {
       const error = await errorOf(foreign.machine.version({}));
       expect([Code.Unavailable, Code.Canceled, Code.Aborted, Code.Internal]).toContain(error.code);
       foreign.close();

@@ -67,8 +67,8 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
       if (!cluster.quorum) throw unavailableError('etcdserver: no leader');
       const member = cluster.members.find((one) => one.id === request.memberId);
       if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound);
-      const refusal = leaveRejectionReason(member);
-      if (refusal) throw unknownError(refusal);
+      const rejection = leaveRejectionReason(member);
+      if (rejection) throw unknownError(rejection);
       member.node?.services.set('etcd', 'Failed', 'the member has been permanently removed from the cluster', false);
       if (member.node) member.node.etcd = undefined;
       member.node = undefined;

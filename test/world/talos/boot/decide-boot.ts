@@ -27,9 +27,9 @@ export function decideBoot(machine: MachineDescription): BootDecision {
   for (const drive of drives(machine)) {
     const found = drive.kind === 'disk' ? inspectDisk(drive.path, machine) : inspectDisc(drive.path);
     if ('image' in found) {
-      const refusal = hardwareProblem(machine, found.image);
-      return refusal
-        ? { from: 'nothing', reason: refusal }
+      const rejection = hardwareProblem(machine, found.image);
+      return rejection
+        ? { from: 'nothing', reason: rejection }
         : { from: drive.kind, path: drive.path, image: found.image };
     }
     passed.push(`${drive.kind} ${drive.path.split('/').pop()}: ${found.reason}`);

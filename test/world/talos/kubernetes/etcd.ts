@@ -226,8 +226,8 @@ export function leaveEtcdCluster(node: TalosNode): void {
   const member = node.etcd;
   if (!member) throw new Error('failed to create etcd client: dial tcp 127.0.0.1:2379: connect: connection refused');
   if (!member.cluster.quorum) throw new Error('etcdserver: no leader');
-  const refusal = leaveRejectionReason(member);
-  if (refusal) throw new Error(refusal);
+  const rejection = leaveRejectionReason(member);
+  if (rejection) throw new Error(rejection);
   stopEtcd(node);
   member.cluster.remove(member);
   const { etcd: _gone, ...rest } = readEphemeral(node);

@@ -38,10 +38,10 @@ export async function runKubelet(node: TalosNode): Promise<void> {
  * controllers/k8s/node_ip.go).
  */
 async function awaitNodeAddress(node: TalosNode): Promise<void> {
-  const lacks = (): boolean => node.world.onlyAddress === undefined && kubeletNodeIps(node).length === 0;
-  if (!lacks()) return;
+  const unmet = (): boolean => node.world.onlyAddress === undefined && kubeletNodeIps(node).length === 0;
+  if (!unmet()) return;
   node.log('kubelet: waiting for node IPs');
-  while (lacks()) await node.sleep(timings.poll);
+  while (unmet()) await node.sleep(timings.poll);
 }
 
 /** The Node object is authoritative for readiness; after its deletion it is not recreated before the next boot. */

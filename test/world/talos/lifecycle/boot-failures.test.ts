@@ -115,10 +115,10 @@ describe('a node that does not match its cluster', () => {
       edit: (text) => text.replace('abcdef.0123456789abcdef', 'zzzzzz.0123456789abcdef'),
     });
     await awaitBootFromDisk(one);
-    const refusal = await one.world.until('the refusal', () =>
+    const rejection = await one.world.until('the refusal', () =>
       one.world.runner.node('thief')?.console.find((line) => line.includes('unauthorized')),
     );
-    expect(refusal).toMatch(/failed to sign API server CSR/);
+    expect(rejection).toMatch(/failed to sign API server CSR/);
     expect(one.world.runner.node('thief')?.listening).toBe(false);
   });
 

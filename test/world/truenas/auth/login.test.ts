@@ -55,12 +55,12 @@ describe('auth.login_ex', () => {
   });
 
   test('names the mechanism in the path of an error', async () => {
-    const { refusals } = await open();
-    expect(await refusals('auth.login_ex', { mechanism: 'API_KEY_PLAIN', api_key: 'x' })).toEqual([
+    const { refusals: rejections } = await open();
+    expect(await rejections('auth.login_ex', { mechanism: 'API_KEY_PLAIN', api_key: 'x' })).toEqual([
       ['login_data.API_KEY_PLAIN.username', 'Field required', 22],
     ]);
     const first = { mechanism: 'SCRAM', scram_type: 'CLIENT_FIRST_MESSAGE', rfc_str: 'n,,n=root:1,r=x' };
-    expect((await refusals('auth.login_ex', first))?.[0]?.[1]).toMatch(
+    expect((await rejections('auth.login_ex', first))?.[0]?.[1]).toMatch(
       /^Input tag 'SCRAM' found using 'mechanism' does not match/,
     );
   });

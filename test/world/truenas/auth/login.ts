@@ -79,7 +79,7 @@ async function loginByScram(
   { scram_type: type, rfc_str: text }: ScramLoginRequest,
 ): Promise<Entry> {
   const refused = () => refuseLate(nas, { response_type: 'AUTH_ERR' });
-  const begun = client.challenge;
+  const started = client.challenge;
   client.challenge = undefined;
   if (type === 'CLIENT_FIRST_MESSAGE') {
     const first = parseClientFirst(text);
@@ -89,9 +89,9 @@ async function loginByScram(
     client.challenge = await createScramChallenge(key, first);
     return scramAnswer('SERVER_FIRST_RESPONSE', client.challenge.serverFirst, null);
   }
-  if (!begun) throw new PythonException('RuntimeError', 'pam handle was not initialized');
-  const final = verifyScramProof(begun, text, nas.endPoint);
-  const user = nas.users.find(({ name }) => name === begun.key.user);
+  if (!started) throw new PythonException('RuntimeError', 'pam handle was not initialized');
+  const final = verifyScramProof(started, text, nas.endPoint);
+  const user = nas.users.find(({ name }) => name === started.key.user);
   if (final === undefined || !user) return refused();
   if (user.roles.length === 0) throw new PythonException('TypeError', "'NoneType' object is not subscriptable");
   logIn(nas, client, user);

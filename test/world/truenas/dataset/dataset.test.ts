@@ -62,14 +62,14 @@ describe('create', () => {
       'Must be disabled when encryption is enabled.',
     ],
   ])('%j is refused', async (data, field, message) => {
-    const { refusals } = await open();
-    expect(await refusals('pool.dataset.create', data)).toEqual([[`pool_dataset_create.${field}`, message, 22]]);
+    const { refusals: rejections } = await open();
+    expect(await rejections('pool.dataset.create', data)).toEqual([[`pool_dataset_create.${field}`, message, 22]]);
   });
 
   test('a value of the wrong type is refused by both kinds, each under its name', async () => {
-    const { refusals } = await open();
+    const { refusals: rejections } = await open();
     const data = { name: 'tank/a', type: 'VOLUME', volsize: '1G', ...encrypted({ algorithm: 'aes-256-gcm' }) };
-    expect((await refusals('pool.dataset.create', data))?.map(([path]) => path)).toEqual(
+    expect((await rejections('pool.dataset.create', data))?.map(([path]) => path)).toEqual(
       expect.arrayContaining([
         'data.PoolDatasetCreateVolume.volsize',
         'data.PoolDatasetCreateFilesystem.type',
@@ -79,9 +79,9 @@ describe('create', () => {
   });
 
   test('S6: user properties need a colon; the input is a list, the output a map that children inherit', async () => {
-    const { create, refusals } = await open();
+    const { create, refusals: rejections } = await open();
     const wrong = { name: 'tank/a', user_properties: [{ key: 'nocolon', value: 'x' }] };
-    expect((await refusals('pool.dataset.create', wrong))?.[0]).toEqual([
+    expect((await rejections('pool.dataset.create', wrong))?.[0]).toEqual([
       'data.PoolDatasetCreateFilesystem.user_properties.0.key',
       "String should match pattern '.*:.*'",
       22,
@@ -94,16 +94,16 @@ describe('create', () => {
   });
 
   test('an existing filesystem is a validation error, an existing zvol an error of ZFS', async () => {
-    const { create, volume, client, refusals } = await open();
+    const { create, volume, client, refusals: rejections } = await open();
     await create('tank/a/b/c', { create_ancestors: true });
-    expect(await refusals('pool.dataset.create', { name: 'tank/a/b' })).toEqual([
+    expect(await rejections('pool.dataset.create', { name: 'tank/a/b' })).toEqual([
       ['pool_dataset_create.name', 'Path /mnt/tank/a/b already exists', 22],
     ]);
     await volume('tank/v');
     const { error } = await client.ask('pool.dataset.create', { name: 'tank/v', type: 'VOLUME', volsize: gibibyte });
     expect(error).toMatchObject({ code: -32001, data: { error: 14, errname: 'EFAULT' } });
     expect(error?.data.reason).toContain('dataset already exists');
-    expect((await refusals('pool.dataset.create', { name: 'tank/v/a' }))?.[0]?.[1]).toBe(
+    expect((await rejections('pool.dataset.create', { name: 'tank/v/a' }))?.[0]?.[1]).toBe(
       'tank/v: parent may not be a ZFS volume',
     );
   });
@@ -150,7 +150,7 @@ describe('space', () => {
 
 describe('update', () => {
   test('user properties: some changed, one removed, or all replaced, but not both', async () => {
-    const { create, client, refusals } = await open();
+    const { create, client, refusals: rejections } = await open();
     const property = (key: string) => ({ key, value: '1' });
     await create('tank/a', { user_properties: [property('org:a'), property('org:b')] });
     const keysAfter = async (change: object) =>
@@ -158,7 +158,7 @@ describe('update', () => {
     const change = { user_properties_update: [{ key: 'org:a', remove: true }, property('org:c')] };
     expect(await keysAfter(change)).toEqual(['org:b', 'org:c']);
     expect(await keysAfter({ user_properties: [property('org:d')] })).toEqual(['org:d']);
-    const refusedField = async (data: object) => (await refusals('pool.dataset.update', 'tank/a', data))?.[0]?.[0];
+    const refusedField = async (data: object) => (await rejections('pool.dataset.update', 'tank/a', data))?.[0]?.[0];
     expect(await refusedField({ user_properties: [property('o:a')], ...change })).toBe(
       'pool_dataset_update.user_properties_update',
     );
@@ -169,12 +169,12 @@ describe('update', () => {
   });
 
   test('a zvol grows, with its reservation, and never shrinks', async () => {
-    const { volume, client, refusals } = await open();
+    const { volume, client, refusals: rejections } = await open();
     await volume('tank/v');
     const grown = await client.call('pool.dataset.update', 'tank/v', { volsize: 2 * gibibyte });
     expect(grown.volsize.parsed).toBe(2 * gibibyte);
     expect(grown.refreservation.parsed).toBeGreaterThan(2 * gibibyte);
-    expect(await refusals('pool.dataset.update', 'tank/v', { volsize: gibibyte })).toEqual([
+    expect(await rejections('pool.dataset.update', 'tank/v', { volsize: gibibyte })).toEqual([
       ['pool_dataset_update.volsize', 'You cannot shrink a zvol from GUI, this may lead to data loss.', 22],
     ]);
   });
@@ -182,7 +182,7 @@ describe('update', () => {
 
 describe('delete', () => {
   test('with children needs recursive, and removes the files', async () => {
-    const { create, client, put, reason, refusals } = await open();
+    const { create, client, put, reason, refusals: rejections } = await open();
     await create('tank/a/b', { create_ancestors: true });
     await put('/mnt/tank/a/file', 'x');
     expect((await client.ask('pool.dataset.delete', 'tank/a')).error?.data).toMatchObject({
@@ -191,7 +191,7 @@ describe('delete', () => {
     });
     expect(await client.call('pool.dataset.delete', 'tank/a', { recursive: true })).toBe(true);
     expect(await reason('filesystem.stat', '/mnt/tank/a/file')).toBe('[ENOENT] Path /mnt/tank/a/file not found');
-    expect(await refusals('pool.dataset.delete', 'tank/a')).toEqual([[null, 'PoolDataset tank/a does not exist', 2]]);
+    expect(await rejections('pool.dataset.delete', 'tank/a')).toEqual([[null, 'PoolDataset tank/a does not exist', 2]]);
   });
 
   test('S38: a zvol that a running machine uses is busy', async () => {

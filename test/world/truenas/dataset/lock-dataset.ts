@@ -9,16 +9,16 @@ import { getDataset } from './query-datasets.ts';
 /** The work of `pool.dataset.lock`. */
 export function lockDataset(nas: NasState, id: string): true {
   const dataset = getDataset(nas, id);
-  const refusals = new ArgumentErrors();
+  const rejections = new ArgumentErrors();
   const root = encryptionRoot(nas, dataset);
-  if (!root) refusals.add('id', 'Dataset is not encrypted');
+  if (!root) rejections.add('id', 'Dataset is not encrypted');
   else if (!dataset.encryption) {
-    refusals.add('id', `Please lock ${root.id}. Only encryption roots can be locked.`);
-  } else if (!dataset.encryption.loaded) refusals.add('id', 'Dataset is already locked');
+    rejections.add('id', `Please lock ${root.id}. Only encryption roots can be locked.`);
+  } else if (!dataset.encryption.loaded) rejections.add('id', 'Dataset is already locked');
   else if (dataset.encryption.format !== 'passphrase') {
-    refusals.add('id', 'Only datasets which are encrypted with passphrase can be locked');
+    rejections.add('id', 'Only datasets which are encrypted with passphrase can be locked');
   }
-  refusals.check();
+  rejections.check();
   if ([dataset, ...childrenOf(nas, id)].some((one) => isBusy(nas, one)))
     throw new CallError(`cannot unmount '${id}': pool or dataset is busy`, errnos.EBUSY);
   if (dataset.encryption) dataset.encryption.loaded = false;
@@ -28,14 +28,14 @@ export function lockDataset(nas: NasState, id: string): true {
 /** The work of `pool.dataset.unlock`: the result lists the unlocked and the failed datasets. It is never an error. */
 export function unlockDataset(nas: NasState, id: string, options: { datasets: Entry[] }): Entry {
   const dataset = getDataset(nas, id);
-  const refusals = new ArgumentErrors();
+  const rejections = new ArgumentErrors();
   const root = encryptionRoot(nas, dataset);
-  for (const [at, one] of options.datasets.entries()) validateUnlockItem(refusals, one, at);
-  if (!root || !isLocked(nas, dataset)) refusals.add('id', `${id} dataset is not locked`);
-  else if (root !== dataset) refusals.add('id', 'Only encryption roots can be unlocked');
+  for (const [at, one] of options.datasets.entries()) validateUnlockItem(rejections, one, at);
+  if (!root || !isLocked(nas, dataset)) rejections.add('id', `${id} dataset is not locked`);
+  else if (root !== dataset) rejections.add('id', 'Only encryption roots can be unlocked');
   const given = options.datasets.find(({ name }) => name === id);
-  if (!given) refusals.add('unlock_options.datasets', `Please specify key for ${id}`);
-  refusals.check();
+  if (!given) rejections.add('unlock_options.datasets', `Please specify key for ${id}`);
+  rejections.check();
   const above = lockedAbove(nas, id);
   if (above.length > 0) {
     throw new CallError(`${id} has locked parents ${above.join(',')} which must be unlocked first`);
@@ -48,10 +48,11 @@ export function unlockDataset(nas: NasState, id: string, options: { datasets: En
   return { unlocked: [id], failed: {} };
 }
 
-function validateUnlockItem(refusals: ArgumentErrors, { name, key, passphrase }: Entry, at: number): void {
+function validateUnlockItem(rejections: ArgumentErrors, { name, key, passphrase }: Entry, at: number): void {
   const field = `unlock_options.datasets.${at}.dataset`;
-  if (key && passphrase) refusals.add(`${field}.key`, `Must not be specified when passphrase for ${name} is supplied`);
-  if (!key && !passphrase) refusals.add(field, `Passphrase or key must be specified for ${name}`);
+  if (key && passphrase)
+    rejections.add(`${field}.key`, `Must not be specified when passphrase for ${name} is supplied`);
+  if (!key && !passphrase) rejections.add(field, `Passphrase or key must be specified for ${name}`);
 }
 
 /** Locked encryption roots above: their content cannot be mounted. */

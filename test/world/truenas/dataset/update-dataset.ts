@@ -20,17 +20,17 @@ import { validateVolumeSize } from './validate-dataset.ts';
 /** `pool.dataset.update`. */
 export async function updateDataset(id: string, data: Entry, { nas }: CallContext): Promise<Entry> {
   const dataset = nas.datasets.get(id);
-  const refusals = new ArgumentErrors();
+  const rejections = new ArgumentErrors();
   if (!dataset || systemDatasetPattern.test(id) || !isImported(nas, id)) {
-    refusals.add('id', `${id} does not exist`, errnos.ENOENT);
-    refusals.check();
+    rejections.add('id', `${id} does not exist`, errnos.ENOENT);
+    rejections.check();
     throw instanceNotFound('PoolDataset', id);
   }
   const space = computeSpace(nas);
-  if (dataset.type === 'VOLUME') checkVolumeUpdate(refusals, dataset, data, space);
-  else checkFilesystemUpdate(refusals, data);
-  checkUserPropertyUpdate(refusals, data);
-  refusals.check();
+  if (dataset.type === 'VOLUME') checkVolumeUpdate(rejections, dataset, data, space);
+  else checkFilesystemUpdate(rejections, data);
+  checkUserPropertyUpdate(rejections, data);
+  rejections.check();
 
   if (!isWritable(nas, id)) throw new CallError('Failed to update dataset: pool I/O is currently suspended');
   const before = volumeSize(dataset);
@@ -51,43 +51,43 @@ export async function updateDataset(id: string, data: Entry, { nas }: CallContex
 }
 
 function checkVolumeUpdate(
-  refusals: ArgumentErrors,
+  rejections: ArgumentErrors,
   dataset: NasDataset,
   data: Entry,
   space: ReadonlyMap<string, DatasetSpace>,
 ): void {
   const schema = 'pool_dataset_update';
-  if ('quota' in data) refusals.add(`${schema}.quota`, 'This field is not valid for VOLUME');
+  if ('quota' in data) rejections.add(`${schema}.quota`, 'This field is not valid for VOLUME');
   if (data['volsize'] === undefined) return;
   const own = space.get(dataset.id)?.used ?? 0;
   const above = space.get(parentDatasetOf(dataset.id) ?? '')?.available ?? 0;
   const block = dataset.properties.get('volblocksize');
-  validateVolumeSize(refusals, schema, { ...data, volblocksize: block }, above + own);
+  validateVolumeSize(rejections, schema, { ...data, volblocksize: block }, above + own);
   if (Number(data['volsize']) < volumeSize(dataset)) {
-    refusals.add(`${schema}.volsize`, 'You cannot shrink a zvol from GUI, this may lead to data loss.');
+    rejections.add(`${schema}.volsize`, 'You cannot shrink a zvol from GUI, this may lead to data loss.');
   }
 }
 
-function checkFilesystemUpdate(refusals: ArgumentErrors, data: Entry): void {
+function checkFilesystemUpdate(rejections: ArgumentErrors, data: Entry): void {
   for (const key of ['force_size', 'volsize']) {
-    if (key in data) refusals.add(`pool_dataset_update.${key}`, 'This field is not valid for FILESYSTEM');
+    if (key in data) rejections.add(`pool_dataset_update.${key}`, 'This field is not valid for FILESYSTEM');
   }
 }
 
-function checkUserPropertyUpdate(refusals: ArgumentErrors, data: Entry): void {
+function checkUserPropertyUpdate(rejections: ArgumentErrors, data: Entry): void {
   const changes = data['user_properties_update'] as Entry[] | undefined;
   const all = data['user_properties'] as Entry[] | undefined;
   if (all?.length && changes?.length) {
     const message = 'Should not be specified when "user_properties" are explicitly specified';
-    refusals.add('pool_dataset_update.user_properties_update', message);
+    rejections.add('pool_dataset_update.user_properties_update', message);
     return;
   }
   for (const [index, change] of (changes ?? []).entries()) {
     const at = `pool_dataset_update.user_properties_update.${index}`;
     if ('value' in change && change['remove'] === true) {
-      refusals.add(`${at}.remove`, 'When "value" is specified, this cannot be set');
+      rejections.add(`${at}.remove`, 'When "value" is specified, this cannot be set');
     } else if (!('value' in change) && !('remove' in change)) {
-      refusals.add(`${at}.value`, 'Either "value" or "remove" must be specified');
+      rejections.add(`${at}.value`, 'Either "value" or "remove" must be specified');
     }
   }
 }

@@ -16,12 +16,12 @@ import { isReadOnly } from './describe-dataset.ts';
 
 /** Validates the name of a new dataset and returns its parent. */
 export function validateNewName(nas: NasState, data: Entry, name: string): NasDataset {
-  const refusals = new ArgumentErrors();
+  const rejections = new ArgumentErrors();
   const at = 'pool_dataset_create.name';
   let parent: NasDataset | undefined;
-  if (!name.includes('/')) refusals.add(at, 'You need a full name, e.g. pool/newdataset');
-  else if (!isDatasetName(name)) refusals.add(at, 'Invalid dataset name');
-  else if (name.endsWith(' ')) refusals.add(at, 'Trailing spaces are not permitted in dataset names');
+  if (!name.includes('/')) rejections.add(at, 'You need a full name, e.g. pool/newdataset');
+  else if (!isDatasetName(name)) rejections.add(at, 'Invalid dataset name');
+  else if (name.endsWith(' ')) rejections.add(at, 'Trailing spaces are not permitted in dataset names');
   else {
     const parentName = parentDatasetOf(name) ?? name;
     let above: string | undefined = parentName;
@@ -29,18 +29,18 @@ export function validateNewName(nas: NasState, data: Entry, name: string): NasDa
     parent = above === undefined ? undefined : nas.datasets.get(above);
     if (parent && !isImported(nas, parent.id)) parent = undefined;
     if (!parent && data['create_ancestors'] === true) {
-      refusals.add(at, 'Please specify a pool which exists for the dataset/volume to be created');
+      rejections.add(at, 'Please specify a pool which exists for the dataset/volume to be created');
     } else if (!parent) {
       const kind = parentName.includes('/') && isImported(nas, parentName) ? 'Parent dataset' : 'zpool';
-      refusals.add(at, `${kind} (${parentName}) does not exist.`);
+      rejections.add(at, `${kind} (${parentName}) does not exist.`);
     } else if (isReadOnly(nas, parent)) {
-      refusals.add('pool_dataset_create.readonly', `Turn off readonly mode on ${parent.id} to create ${name}`);
+      rejections.add('pool_dataset_create.readonly', `Turn off readonly mode on ${parent.id} to create ${name}`);
     }
   }
   if (systemDatasetPattern.test(`${name}/`)) {
-    refusals.add(at, `'${name}' is using system internal managed dataset. Please specify a different parent.`);
+    rejections.add(at, `'${name}' is using system internal managed dataset. Please specify a different parent.`);
   }
-  refusals.check();
+  rejections.check();
   if (!parent) throw new CallError('unreachable');
   return parent;
 }
@@ -48,52 +48,52 @@ export function validateNewName(nas: NasState, data: Entry, name: string): NasDa
 /** Validates the size of a volume. One without a block size gets the default. */
 export function validateType(data: Entry, parent: NasDataset, space: ReadonlyMap<string, DatasetSpace>): void {
   if (data['type'] !== 'VOLUME') return;
-  const refusals = new ArgumentErrors();
+  const rejections = new ArgumentErrors();
   data['volblocksize'] ??= '16K';
-  validateVolumeSize(refusals, 'pool_dataset_create', data, space.get(parent.id)?.available ?? 0);
-  refusals.check();
+  validateVolumeSize(rejections, 'pool_dataset_create', data, space.get(parent.id)?.available ?? 0);
+  rejections.check();
 }
 
 /** The 80 % rule and the multiple of the block size. */
-export function validateVolumeSize(refusals: ArgumentErrors, schema: string, data: Entry, available: number): void {
+export function validateVolumeSize(rejections: ArgumentErrors, schema: string, data: Entry, available: number): void {
   const size = Number(data['volsize']);
   if (size > available * 0.8 && data['force_size'] !== true) {
     const message = 'It is not recommended to use more than 80% of your available space for VOLUME';
-    refusals.add(`${schema}.volsize`, message);
+    rejections.add(`${schema}.volsize`, message);
   }
   if (size % blockBytes(data['volblocksize']) !== 0) {
-    refusals.add(`${schema}.volsize`, 'Volume size should be a multiple of volume block size');
+    rejections.add(`${schema}.volsize`, 'Volume size should be a multiple of volume block size');
   }
 }
 
 /** Validates the location of a new dataset: existing datasets, and locked or encrypted ancestors. */
 export function validateParent(nas: NasState, data: Entry, name: string, parent: NasDataset): void {
-  const refusals = new ArgumentErrors();
+  const rejections = new ArgumentErrors();
   const at = 'pool_dataset_create.name';
-  if (parent.type === 'VOLUME') refusals.add(at, `${parent.id}: parent may not be a ZFS volume`);
-  if (existsOnNas(nas, mountpointOf(name))) refusals.add(at, `Path ${mountpointOf(name)} already exists`);
-  if (isLocked(nas, parent)) refusals.add(at, `${parentDatasetOf(name)} must be unlocked to create ${name}.`);
-  if (data['encryption'] === true) checkEncryption(refusals, nas, data, parent);
+  if (parent.type === 'VOLUME') rejections.add(at, `${parent.id}: parent may not be a ZFS volume`);
+  if (existsOnNas(nas, mountpointOf(name))) rejections.add(at, `Path ${mountpointOf(name)} already exists`);
+  if (isLocked(nas, parent)) rejections.add(at, `${parentDatasetOf(name)} must be unlocked to create ${name}.`);
+  if (data['encryption'] === true) checkEncryption(rejections, nas, data, parent);
   else if (data['inherit_encryption'] === false && encryptionRoot(nas, parent)) {
     const message = `Cannot create an unencrypted dataset within an encrypted dataset (${parent.id}).`;
-    refusals.add('pool_dataset_create.encryption', message);
+    rejections.add('pool_dataset_create.encryption', message);
   }
-  refusals.check();
+  rejections.check();
 }
 
-function checkEncryption(refusals: ArgumentErrors, nas: NasState, data: Entry, parent: NasDataset): void {
+function checkEncryption(rejections: ArgumentErrors, nas: NasState, data: Entry, parent: NasDataset): void {
   const options = data['encryption_options'] as Entry;
   if (data['inherit_encryption'] === true) {
-    refusals.add('pool_dataset_create.inherit_encryption', 'Must be disabled when encryption is enabled.');
+    rejections.add('pool_dataset_create.inherit_encryption', 'Must be disabled when encryption is enabled.');
   }
   const root = encryptionRoot(nas, parent);
   if (!options['passphrase'] && root?.encryption?.format === 'passphrase') {
     const message = 'Passphrase encrypted datasets cannot have children encrypted with a key.';
-    refusals.add('pool_dataset_create.encryption', message);
+    rejections.add('pool_dataset_create.encryption', message);
   }
   if (!options['key'] && !options['passphrase'] && options['generate_key'] !== true) {
     const message =
       'Please provide a key or select generate_key to automatically generate a key when passphrase is not provided.';
-    refusals.add('pool_dataset_create.encryption_options.key', message);
+    rejections.add('pool_dataset_create.encryption_options.key', message);
   }
 }

@@ -49,9 +49,9 @@ export class ArgumentsError extends Error {
   override readonly name: 'ValidationErrors' | 'ValidationError' | 'InstanceNotFound';
   readonly refusals: readonly ArgumentError[];
 
-  constructor(refusals: readonly ArgumentError[], name: ArgumentsError['name'] = 'ValidationErrors') {
-    super(refusals.map(([attribute, message]) => `${attribute}: ${message}`).join('; '));
-    this.refusals = refusals;
+  constructor(rejections: readonly ArgumentError[], name: ArgumentsError['name'] = 'ValidationErrors') {
+    super(rejections.map(([attribute, message]) => `${attribute}: ${message}`).join('; '));
+    this.refusals = rejections;
     this.name = name;
   }
 

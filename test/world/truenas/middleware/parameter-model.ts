@@ -5,7 +5,7 @@ import { type ArgumentError, ArgumentsError, errnos } from './errors.ts';
  * (no "5" for 5), unknown keys are refused, strings have at most 1024 characters unless stated otherwise.
  */
 export interface ParameterModel {
-  read(value: unknown, path: string, refusals: ArgumentError[]): unknown;
+  read(value: unknown, path: string, rejections: ArgumentError[]): unknown;
 }
 
 /** A key of an object: required, with a default, or absent when not given. */
@@ -30,13 +30,13 @@ export const defaultedField = (model: ParameterModel, fallback: unknown): ModelF
 });
 /** An optional key without a default, as in the models of updates, where every key is optional. */
 export const optionalField = (model: ParameterModel): ModelField => ({ model, presence: 'optional' });
-const addArgumentError = (refusals: ArgumentError[], path: string, message: string): undefined => {
-  refusals.push([path, message, errnos.EINVAL]);
+const addArgumentError = (rejections: ArgumentError[], path: string, message: string): undefined => {
+  rejections.push([path, message, errnos.EINVAL]);
   return undefined;
 };
 
 const model = (accepts: (value: unknown) => boolean, message: string): ParameterModel => ({
-  read: (value, path, refusals) => (accepts(value) ? value : addArgumentError(refusals, path, message)),
+  read: (value, path, rejections) => (accepts(value) ? value : addArgumentError(rejections, path, message)),
 });
 
 /** A boolean. */
@@ -58,13 +58,13 @@ export interface TextLimits {
 export function textModel({ min = 0, max = 1024, pattern }: TextLimits = {}): ParameterModel {
   const expression = pattern === undefined ? undefined : new RegExp(pattern);
   return {
-    read(value, path, refusals) {
-      if (typeof value !== 'string') return addArgumentError(refusals, path, 'Input should be a valid string');
+    read(value, path, rejections) {
+      if (typeof value !== 'string') return addArgumentError(rejections, path, 'Input should be a valid string');
       const length = [...value].length;
-      if (length < min) return addArgumentError(refusals, path, `String should have at least ${min} ${plural(min)}`);
-      if (length > max) return addArgumentError(refusals, path, `String should have at most ${max} ${plural(max)}`);
+      if (length < min) return addArgumentError(rejections, path, `String should have at least ${min} ${plural(min)}`);
+      if (length > max) return addArgumentError(rejections, path, `String should have at most ${max} ${plural(max)}`);
       if (expression && !expression.test(value))
-        return addArgumentError(refusals, path, `String should match pattern '${pattern}'`);
+        return addArgumentError(rejections, path, `String should match pattern '${pattern}'`);
       return value;
     },
   };
@@ -76,14 +76,14 @@ export const nonEmptyTextModel: ParameterModel = textModel({ min: 1 });
 /** An integer. */
 export function integerModel({ min, max }: { readonly min?: number; readonly max?: number } = {}): ParameterModel {
   return {
-    read(value, path, refusals) {
+    read(value, path, rejections) {
       if (typeof value !== 'number' || !Number.isInteger(value)) {
-        return addArgumentError(refusals, path, 'Input should be a valid integer');
+        return addArgumentError(rejections, path, 'Input should be a valid integer');
       }
       if (min !== undefined && value < min)
-        return addArgumentError(refusals, path, `Input should be greater than or equal to ${min}`);
+        return addArgumentError(rejections, path, `Input should be greater than or equal to ${min}`);
       if (max !== undefined && value > max)
-        return addArgumentError(refusals, path, `Input should be less than or equal to ${max}`);
+        return addArgumentError(rejections, path, `Input should be less than or equal to ${max}`);
       return value;
     },
   };
@@ -100,15 +100,15 @@ export function literalModel(...values: readonly (string | number | null)[]): Pa
 
 /** Null, or a value of `inner`. */
 export function nullableModel(inner: ParameterModel): ParameterModel {
-  return { read: (value, path, refusals) => (value === null ? null : inner.read(value, path, refusals)) };
+  return { read: (value, path, rejections) => (value === null ? null : inner.read(value, path, rejections)) };
 }
 
 /** A list of `inner`. */
 export function listModel(inner: ParameterModel): ParameterModel {
   return {
-    read(value, path, refusals) {
-      if (!Array.isArray(value)) return addArgumentError(refusals, path, 'Input should be a valid list');
-      return value.map((item, index) => inner.read(item, `${path}.${index}`, refusals));
+    read(value, path, rejections) {
+      if (!Array.isArray(value)) return addArgumentError(rejections, path, 'Input should be a valid list');
+      return value.map((item, index) => inner.read(item, `${path}.${index}`, rejections));
     },
   };
 }
@@ -128,22 +128,22 @@ export function objectModel(
 ): ObjectModel {
   return {
     fields,
-    read(value, path, refusals) {
+    read(value, path, rejections) {
       if (!isPlainObject(value))
-        return addArgumentError(refusals, path, `Input should be a valid dictionary or instance of ${name}`);
-      const before = refusals.length;
+        return addArgumentError(rejections, path, `Input should be a valid dictionary or instance of ${name}`);
+      const before = rejections.length;
       const result: Record<string, unknown> = {};
       for (const [key, field] of Object.entries(fields)) {
         const at = join(path, key);
-        if (key in value) result[key] = field.model.read(value[key], at, refusals);
+        if (key in value) result[key] = field.model.read(value[key], at, rejections);
         else if (field.presence === 'default') result[key] = structuredClone(field.fallback);
-        else if (field.presence === 'required') addArgumentError(refusals, at, 'Field required');
+        else if (field.presence === 'required') addArgumentError(rejections, at, 'Field required');
       }
       for (const key of Object.keys(value)) {
-        if (!(key in fields)) addArgumentError(refusals, join(path, key), 'Extra inputs are not permitted');
+        if (!(key in fields)) addArgumentError(rejections, join(path, key), 'Extra inputs are not permitted');
       }
-      const complaint = refusals.length === before ? check?.(result) : undefined;
-      return complaint ? addArgumentError(refusals, path, `Value error, ${complaint}`) : result;
+      const complaint = rejections.length === before ? check?.(result) : undefined;
+      return complaint ? addArgumentError(rejections, path, `Value error, ${complaint}`) : result;
     },
   };
 }
@@ -161,15 +161,19 @@ export function taggedUnionModel(key: string, models: Readonly<Record<string, Pa
     .map((tag) => `'${tag}'`)
     .join(', ');
   return {
-    read(value, path, refusals) {
+    read(value, path, rejections) {
       if (!isPlainObject(value))
-        return addArgumentError(refusals, path, 'Input should be a valid dictionary or object to extract fields from');
-      if (!(key in value)) return addArgumentError(refusals, join(path, key), 'Field required');
+        return addArgumentError(
+          rejections,
+          path,
+          'Input should be a valid dictionary or object to extract fields from',
+        );
+      if (!(key in value)) return addArgumentError(rejections, join(path, key), 'Field required');
       const tag = String(value[key]);
       const chosen = Object.hasOwn(models, tag) ? models[tag] : undefined;
-      if (chosen) return chosen.read(value, join(path, tag), refusals);
+      if (chosen) return chosen.read(value, join(path, tag), rejections);
       const message = `Input tag '${tag}' found using '${key}' does not match any of the expected tags: ${tags}`;
-      return addArgumentError(refusals, path, message);
+      return addArgumentError(rejections, path, message);
     },
   };
 }
@@ -177,7 +181,7 @@ export function taggedUnionModel(key: string, models: Readonly<Record<string, Pa
 /** A plain union: the first match. Without a match, the errors of all members, each below its name. */
 export function unionModel(models: Readonly<Record<string, ParameterModel>>): ParameterModel {
   return {
-    read(value, path, refusals) {
+    read(value, path, rejections) {
       const all: ArgumentError[] = [];
       for (const [name, inner] of Object.entries(models)) {
         const own: ArgumentError[] = [];
@@ -185,7 +189,7 @@ export function unionModel(models: Readonly<Record<string, ParameterModel>>): Pa
         if (own.length === 0) return result;
         all.push(...own);
       }
-      refusals.push(...all);
+      rejections.push(...all);
       return undefined;
     },
   };
@@ -198,11 +202,11 @@ export function refinedModel(
   message: string,
 ): ParameterModel {
   return {
-    read(value, path, refusals) {
-      const before = refusals.length;
-      const result = inner.read(value, path, refusals);
-      if (refusals.length > before || holds(result)) return result;
-      return addArgumentError(refusals, path, `Value error, ${message}`);
+    read(value, path, rejections) {
+      const before = rejections.length;
+      const result = inner.read(value, path, rejections);
+      if (rejections.length > before || holds(result)) return result;
+      return addArgumentError(rejections, path, `Value error, ${message}`);
     },
   };
 }
@@ -219,21 +223,21 @@ export function parseMethodArguments(parameters: readonly MethodParameter[], giv
     const message = `Too many arguments (expected ${parameters.length}, found ${given.length})`;
     throw new ArgumentsError([['', message, errnos.EINVAL]]);
   }
-  const refusals: ArgumentError[] = [];
+  const rejections: ArgumentError[] = [];
   const result = parameters.map(({ name, field }, index) => {
-    if (index < given.length) return field.model.read(given[index], name, refusals);
-    if (field.presence === 'required') return addArgumentError(refusals, name, 'Field required');
+    if (index < given.length) return field.model.read(given[index], name, rejections);
+    if (field.presence === 'required') return addArgumentError(rejections, name, 'Field required');
     return structuredClone(field.fallback);
   });
-  if (refusals.length > 0) throw new ArgumentsError(refusals);
+  if (rejections.length > 0) throw new ArgumentsError(rejections);
   return result;
 }
 
 /** Parses one value by a model, outside of a call. */
 export function parseValue(inner: ParameterModel, value: unknown, path = ''): unknown {
-  const refusals: ArgumentError[] = [];
-  const result = inner.read(value, path, refusals);
-  if (refusals.length > 0) throw new ArgumentsError(refusals);
+  const rejections: ArgumentError[] = [];
+  const result = inner.read(value, path, rejections);
+  if (rejections.length > 0) throw new ArgumentsError(rejections);
   return result;
 }
 

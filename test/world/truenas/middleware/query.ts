@@ -46,11 +46,11 @@ const optionsModel = objectModel({
   get: defaultedField(booleanModel, false),
 });
 const filtersModel: ParameterModel = {
-  read(value, path, refusals) {
-    const before = refusals.length;
-    const filters = listModel({ read: (item) => item }).read(value, path, refusals);
-    const complaint = refusals.length === before ? filterProblem(filters as unknown[]) : undefined;
-    if (complaint) refusals.push([path, `Value error, ${complaint}`, 22]);
+  read(value, path, rejections) {
+    const before = rejections.length;
+    const filters = listModel({ read: (item) => item }).read(value, path, rejections);
+    const complaint = rejections.length === before ? filterProblem(filters as unknown[]) : undefined;
+    if (complaint) rejections.push([path, `Value error, ${complaint}`, 22]);
     return filters;
   },
 };

@@ -66,23 +66,23 @@ describe('an answer', () => {
       ['vm_create.command_line_args', 'String should have at most 1024 characters', 22],
     ],
     ['a bad filter', 'vm.query', [[['id', 'is', 1]]], ['filters', 'Value error, Invalid operation: is', 22]],
-  ])('to %s names the path', async (_, method, params, refusal) => {
+  ])('to %s names the path', async (_, method, params, rejection) => {
     const { error } = await (await openTrueNas()).client.ask(method, ...params);
     expect(error).toMatchObject({ code: -32602, message: 'Invalid params' });
     expect(error?.data).toMatchObject({
-      ...{ error: 22, errname: 'EINVAL', extra: [refusal], reason: `[EINVAL] ${refusal[0]}: ${refusal[1]}\n` },
+      ...{ error: 22, errname: 'EINVAL', extra: [rejection], reason: `[EINVAL] ${rejection[0]}: ${rejection[1]}\n` },
       trace: { class: 'ValidationErrors', frames: [] },
     });
   });
 
   test('lists all refused arguments at once', async () => {
-    const { refusals } = await openTrueNas();
-    const paths = (await refusals('vm.create', { memory: '5', vlan: 3 }))?.map(([path]) => path).sort();
+    const { refusals: rejections } = await openTrueNas();
+    const paths = (await rejections('vm.create', { memory: '5', vlan: 3 }))?.map(([path]) => path).sort();
     expect(paths).toEqual(['vm_create.memory', 'vm_create.name', 'vm_create.vlan']);
   });
 
   test('S11: about an unknown object has ENOENT, but EINVAL for a query with get, and a third form for a dataset', async () => {
-    const { client, refusals } = await openTrueNas();
+    const { client, refusals: rejections } = await openTrueNas();
     for (const [method, ...params] of [
       ['vm.get_instance', 5],
       ['vm.update', 5, {}],
@@ -102,7 +102,7 @@ describe('an answer', () => {
         ...{ code: -32001, message: 'Method call error' },
         data: { error: 22, errname: 'EINVAL', reason: 'MatchNotFound()', extra: null },
       });
-    expect(await refusals('pool.dataset.update', 'tank/none', {})).toEqual([['id', 'tank/none does not exist', 2]]);
+    expect(await rejections('pool.dataset.update', 'tank/none', {})).toEqual([['id', 'tank/none does not exist', 2]]);
     expect((await client.ask('vm.fly')).error).toEqual({ code: -32601, message: 'Method does not exist' });
   });
 

@@ -39,10 +39,10 @@ export async function startTrueNasWebServer(
   const sockets = new Set<Socket>();
   const upgrades = new WebSocketServer({ noServer: true, maxPayload: frameBytes });
   const begin = (): AbortController => {
-    const begun = new AbortController();
+    const started = new AbortController();
     // There is one listener for each call; the number is unlimited.
-    setMaxListeners(0, begun.signal);
-    return begun;
+    setMaxListeners(0, started.signal);
+    return started;
   };
   let life: AbortController | undefined = begin();
 

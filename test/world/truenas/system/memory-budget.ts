@@ -14,7 +14,7 @@ export const requestedBytes = (vm: NasVm): number => Number(vm.row['min_memory']
 export function availableBytes(nas: NasState): number {
   const running = [...nas.vms.values()].filter(({ guest }) => guest !== undefined);
   const used = running.reduce((sum, vm) => sum + (vm.guest?.memoryMiB ?? 0), 0);
-  const promised = running.reduce((sum, vm) => sum + Number(vm.row['memory']) - (vm.guest?.memoryMiB ?? 0), 0);
+  const expected = running.reduce((sum, vm) => sum + Number(vm.row['memory']) - (vm.guest?.memoryMiB ?? 0), 0);
   const free = nas.memoryMiB - Math.min(systemMiB, nas.memoryMiB / 4) - used;
-  return Math.max(0, Math.floor((Math.max(0, free) * 0.9 - Math.max(0, promised)) * mebibyte));
+  return Math.max(0, Math.floor((Math.max(0, free) * 0.9 - Math.max(0, expected)) * mebibyte));
 }

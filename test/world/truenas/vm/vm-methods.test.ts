@@ -70,9 +70,9 @@ describe('vm.create', () => {
     [{ devices: [] }, 'devices', 'Extra inputs are not permitted', 22],
     [{ vcpus: 64, cores: 2, threads: 2 }, 'vcpus', expect.stringContaining('Maximum 255 vcpus are supported.'), 22],
   ])('%j is refused', async (data, field, message, errno) => {
-    const { refusals, vm } = await open();
+    const { refusals: rejections, vm } = await open();
     await vm({ name: 'taken' });
-    expect(await refusals('vm.create', { name: 'a', memory: 512, ...data })).toEqual([
+    expect(await rejections('vm.create', { name: 'a', memory: 512, ...data })).toEqual([
       [`vm_create.${field}`, message, errno],
     ]);
   });
@@ -86,10 +86,10 @@ describe('vm.create', () => {
   });
 
   test('without virtualization no machine is created, and one needs force to be deleted', async () => {
-    const { nas, client, vm, refusals, reason } = await open();
+    const { nas, client, vm, refusals: rejections, reason } = await open();
     const id = await vm({});
     Object.assign(nas.room.nas, { hasKvm: false });
-    expect(await refusals('vm.create', { name: 'b', memory: 512 })).toEqual([
+    expect(await rejections('vm.create', { name: 'b', memory: 512 })).toEqual([
       ['vm_create', 'This system does not support virtualization.', 22],
     ]);
     expect(await client.call('vm.virtualization_details')).toMatchObject({ supported: false });
@@ -119,13 +119,13 @@ describe('vm.create', () => {
 });
 
 test('vm.update changes the named fields, except those that are fixed, and never the name of a running machine', async () => {
-  const { client, vm, reason, refusals } = await open();
+  const { client, vm, reason, refusals: rejections } = await open();
   const id = await vm({});
   await client.call('vm.start', id);
   expect(await client.call('vm.update', id, { description: 'x' })).toMatchObject({ description: 'x', vcpus: 1 });
   expect(await reason('vm.update', id, { name: 'b' })).toBe('[EFAULT] VM name can only be changed when VM is inactive');
   for (const key of ['bootloader_ovmf', 'reset_nvram'])
-    expect(await refusals('vm.update', id, { [key]: true })).toEqual([
+    expect(await rejections('vm.update', id, { [key]: true })).toEqual([
       [`vm_update.${key}`, 'Extra inputs are not permitted', 22],
     ]);
 });
@@ -215,10 +215,10 @@ describe('stopping', () => {
 });
 
 test.each([false, true])('vm.delete switches a machine off and deletes its devices; its zvols: %s', async (zvols) => {
-  const { nas, client, vm, refusals } = await open();
+  const { nas, client, vm, refusals: rejections } = await open();
   await client.call('pool.dataset.create', { name: 'tank/v', type: 'VOLUME', volsize: gibibyte });
   const id = await vm({}, { dtype: 'DISK', path: '/dev/zvol/tank/v' });
-  expect(await refusals('vm.delete', id, { force_after_timeout: true })).toEqual([
+  expect(await rejections('vm.delete', id, { force_after_timeout: true })).toEqual([
     ['options.force_after_timeout', 'Extra inputs are not permitted', 22],
   ]);
   await client.call('vm.start', id);

@@ -16,12 +16,12 @@ export function getVm(nas: NasState, id: unknown): NasVm {
 
 /** `vm.create`. */
 export function createVm(data: Entry, { nas }: CallContext): Entry {
-  const refusals = new ArgumentErrors();
+  const rejections = new ArgumentErrors();
   const row: Entry = { ...data, uuid: data['uuid'] ?? randomUUID() };
   row['suspend_on_snapshot'] ??= nas.version.suspendOnSnapshotDefault;
-  checkVm(refusals, nas, 'vm_create', row);
+  checkVm(rejections, nas, 'vm_create', row);
   row['bootloader_ovmf'] ??= nas.version.defaultFirmware;
-  refusals.check();
+  rejections.check();
 
   const vm: NasVm = { id: nas.nextId.vm++, row, guest: undefined, lastStuck: undefined };
   nas.vms.set(vm.id, vm);
@@ -32,29 +32,29 @@ export function createVm(data: Entry, { nas }: CallContext): Entry {
 }
 
 /** Validation of both creation and update (middleware: plugins/vm/vms.py, common_validation). */
-function checkVm(refusals: ArgumentErrors, nas: NasState, schema: string, row: Entry, self?: NasVm): void {
-  checkCpu(refusals, nas, schema, row);
+function checkVm(rejections: ArgumentErrors, nas: NasState, schema: string, row: Entry, self?: NasVm): void {
+  checkCpu(rejections, nas, schema, row);
   const name = String(row['name']);
   if ([...nas.vms.values()].some((vm) => vm !== self && vmNameOf(vm) === name)) {
-    refusals.add(`${schema}.name`, 'This name already exists.', errnos.EEXIST);
+    rejections.add(`${schema}.name`, 'This name already exists.', errnos.EEXIST);
   } else if (!/^[a-zA-Z_0-9]+$/.test(name)) {
-    refusals.add(`${schema}.name`, 'Only alphanumeric characters are allowed.');
+    rejections.add(`${schema}.name`, 'Only alphanumeric characters are allowed.');
   }
 }
 
-function checkCpu(refusals: ArgumentErrors, nas: NasState, schema: string, row: Entry): void {
+function checkCpu(rejections: ArgumentErrors, nas: NasState, schema: string, row: Entry): void {
   const product = Number(row['vcpus']) * Number(row['cores']) * Number(row['threads']);
   if (product > maximumVcpus) {
     const message =
       `Maximum ${maximumVcpus} vcpus are supported.Please ensure the product of "${schema}.vcpus", ` +
       `"${schema}.cores" and "${schema}.threads" is less than ${maximumVcpus}.`;
-    refusals.add(`${schema}.vcpus`, message);
-  } else if (!nas.hasKvm) refusals.add(schema, 'This system does not support virtualization.');
+    rejections.add(`${schema}.vcpus`, message);
+  } else if (!nas.hasKvm) rejections.add(schema, 'This system does not support virtualization.');
   if (row['cpu_mode'] !== 'CUSTOM' && row['cpu_model']) {
     const message = 'This attribute should not be specified when "cpu_mode" is not "CUSTOM".';
-    refusals.add(`${schema}.cpu_model`, message);
+    rejections.add(`${schema}.cpu_model`, message);
   } else if (row['cpu_model'] && !cpuModels.includes(String(row['cpu_model']))) {
-    refusals.add(`${schema}.cpu_model`, 'Please select a valid CPU model.');
+    rejections.add(`${schema}.cpu_model`, 'Please select a valid CPU model.');
   }
 }
 
@@ -65,10 +65,10 @@ export function updateVm(id: unknown, data: Entry, { nas }: CallContext): Entry 
   if (row['name'] !== vm.row['name'] && isRunningOrSuspended(nas, vm)) {
     throw new CallError('VM name can only be changed when VM is inactive');
   }
-  const refusals = new ArgumentErrors();
+  const rejections = new ArgumentErrors();
   row['uuid'] ??= randomUUID();
-  checkVm(refusals, nas, 'vm_update', row, vm);
-  refusals.check();
+  checkVm(rejections, nas, 'vm_update', row, vm);
+  rejections.check();
   vm.row = row;
   const updated = describeVmEntry(nas, vm);
   emitCallEvent(nas, 'vm.query', vm.id, 'changed', updated);

@@ -212,10 +212,10 @@ describe('an image over TLS', () => {
 
   it('is not fetched over http, whatever a redirect names', async () => {
     const box = open();
-    const forged = await serve(raw);
-    const { url, ca } = await redirect(forged.url);
+    const forgedServer = await serve(raw);
+    const { url, ca } = await redirect(forgedServer.url);
     await box.sh('cat >/tmp/ca.pem', ca);
-    const { line, input } = writeCommand('one', disk, source({ url, sha256: forged.sha256 }));
+    const { line, input } = writeCommand('one', disk, source({ url, sha256: forgedServer.sha256 }));
     let job: RescueJob;
     do {
       job = parseRescueJob((await box.sh(`export CURL_CA_BUNDLE=/tmp/ca.pem; ${line}`, input)).stdout);
@@ -225,7 +225,7 @@ describe('an image over TLS', () => {
       ...{ kind: 'failed', code: 'RESCUE_IMAGE_UNREACHABLE' },
       message: expect.stringMatching(/Protocol "http" not supported or disabled/),
     });
-    expect([forged.requests(), box.ledger]).toEqual([0, []]);
+    expect([forgedServer.requests(), box.ledger]).toEqual([0, []]);
   });
 });
 
@@ -254,12 +254,12 @@ describe('an unsuitable disk is left unchanged', () => {
   it('D1: a drive that does not keep what was written', async () => {
     const box = open();
     const [access] = box.system.storage.disks;
-    const honest = access?.write;
+    const originalWrite = access?.write;
     Object.assign(access ?? {}, {
       write: (offset: number, bytes: Buffer, by: string) => {
         const at = 8 * 2 ** 20 - offset;
         if (at >= 0 && at < bytes.length) bytes = Buffer.from(bytes).fill((bytes[at] ?? 0) ^ 1, at, at + 1);
-        honest?.(offset, bytes, by);
+        originalWrite?.(offset, bytes, by);
       },
     });
     const job = await write(box, source());

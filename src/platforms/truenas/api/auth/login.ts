@@ -56,8 +56,8 @@ async function logInWithScram(
   if (id === '') throw new TrueNasError('TRUENAS_KEY_REFUSED', 'One for SCRAM begins with its number and a hyphen.');
   const endPoint = rpc.certificate && tlsServerEndPoint(rpc.certificate);
   if (!endPoint) {
-    const words = 'Its certificate is signed with neither RSA nor ECDSA, so a login cannot be bound to it.';
-    throw new TrueNasError('TRUENAS_SCRAM_UNSUPPORTED', words);
+    const message = 'Its certificate is signed with neither RSA nor ECDSA, so a login cannot be bound to it.';
+    throw new TrueNasError('TRUENAS_SCRAM_UNSUPPORTED', message);
   }
   const start = beginScram(username.reveal(), id, endPoint);
   const first = await sendScramMessage(rpc, 'CLIENT_FIRST_MESSAGE', start.message, signal).catch((error: unknown) => {

@@ -46,17 +46,17 @@ function open(
   apiKey = key.key,
   username = 'root',
 ): TrueNasClient {
-  let begun: ScramChallenge;
+  let started: ScramChallenge;
   at.server.login = () => undefined;
   at.server.script = async (method, [request]) => {
     if (method !== 'auth.login_ex') return { result: null };
     const { mechanism, scram_type: type, rfc_str: text = '' } = request as Record<string, string>;
     if (mechanism !== 'SCRAM') return answer('SUCCESS');
     if (type === 'CLIENT_FIRST_MESSAGE') {
-      begun = await createScramChallenge(key, parseClientFirst(text)!);
-      return first?.(begun.serverFirst) ?? scram('SERVER_FIRST_RESPONSE', begun.serverFirst);
+      started = await createScramChallenge(key, parseClientFirst(text)!);
+      return first?.(started.serverFirst) ?? scram('SERVER_FIRST_RESPONSE', started.serverFirst);
     }
-    const proof = verifyScramProof(begun, text, endPoint);
+    const proof = verifyScramProof(started, text, endPoint);
     if (last) return last(proof ?? '');
     const user_info = { privilege: { roles: { $set: ['FULL_ADMIN'] } } };
     return proof === undefined ? answer('AUTH_ERR') : scram('SERVER_FINAL_RESPONSE', proof, { user_info });

@@ -33,13 +33,13 @@ export async function destroyOwnDatasets(
   for (const { dataset, path } of found) {
     const foreign = descendantsOf(dataset).find(({ id }) => !names.has(id));
     if (foreign) {
-      const words = `The dataset ${dataset.id} holds ${foreign.id}, which we did not make. Move or delete it.`;
-      return fail('DatasetInUse', words);
+      const message = `The dataset ${dataset.id} holds ${foreign.id}, which we did not make. Move or delete it.`;
+      return fail('DatasetInUse', message);
     }
     const users = vmIdsUsing(vms, path);
     if (users.length > 0) {
-      const words = `${dataset.id} is used by the virtual machine with number ${users.join(', ')}. Detach it there first.`;
-      return fail('DatasetInUse', words);
+      const message = `${dataset.id} is used by the virtual machine with number ${users.join(', ')}. Detach it there first.`;
+      return fail('DatasetInUse', message);
     }
   }
   const isTakenAlong = (id: string) => [...names].some((other) => id.startsWith(`${other}/`));
@@ -62,11 +62,11 @@ async function findOwnStored(
   at: DatasetAccess,
   stored: readonly StoredDataset[],
 ): Promise<{ dataset: Dataset; path: string }[]> {
-  const look = async ({ id, path }: StoredDataset) => ({
+  const readDataset = async ({ id, path }: StoredDataset) => ({
     dataset: await findDataset(at, id, { children: true }),
     path,
   });
-  const found = await Promise.all(stored.map(look));
+  const found = await Promise.all(stored.map(readDataset));
   return found.flatMap(({ dataset, path }) => (dataset && isOwnDataset(dataset, at.owner) ? [{ dataset, path }] : []));
 }
 

@@ -53,7 +53,7 @@ async function unlockDataset(system: MachineScope, id: string, key: SecretString
   const job = await nas.change(method, [id, request], z.int(), { signal, seconds: 60 });
   const { result } = await nas.jobs.wait(job, { signal, seconds: 120, method, firstArgument: id });
   // The call itself only began the job.
-  SystemInformer.of(nas).doubt();
+  SystemInformer.of(nas).outdateAll();
   const still = await findDataset(system, id);
   if (!still?.locked) return;
   const why = UnlockResult.safeParse(result).data?.failed[id]?.error ?? 'no reason given';

@@ -21,11 +21,11 @@ export function findGrowthRejection(
   now: Date,
 ): { words: string; fresh: boolean } | undefined {
   for (const line of String(facts['growthRefused'] ?? '').split('\n')) {
-    const [, at, zvol, words = ''] = /^(\S+) (\S+) (.*)$/.exec(line) ?? [];
+    const [, at, zvol, text = ''] = /^(\S+) (\S+) (.*)$/.exec(line) ?? [];
     if (zvol !== disk) continue;
     const age = now.getTime() - Date.parse(at ?? '');
     // A clock that was set back must not extend the interval.
-    return { words, fresh: age >= 0 && age < retryMinutes * 60_000 };
+    return { words: text, fresh: age >= 0 && age < retryMinutes * 60_000 };
   }
   return undefined;
 }

@@ -44,15 +44,15 @@ export async function transferImage(
   const id = await ensureSchematic(factoryUrl, schematic, { signal, log: context.log });
   const url = isoUrl({ factoryUrl, platform: 'nocloud', schematicId: id, version });
   const arrived = await copyImage(context, system, { url, path: image.path, progress });
-  const promised = await findChecksum(url, { signal });
-  if (promised !== undefined && promised !== arrived.sha256) {
+  const checksum = await findChecksum(url, { signal });
+  if (checksum !== undefined && checksum !== arrived.sha256) {
     throw new TrueNasError(
       'FACTORY_CHECKSUM_DIFFERS',
-      `It promises ${promised}, and what came has ${arrived.sha256}: ${url}.`,
+      `It promises ${checksum}, and what came has ${arrived.sha256}: ${url}.`,
     );
   }
   await recordImage(system, image, arrived);
-  context.log.info({ image: image.path, bytes: arrived.bytes, promised }, 'boot image cached');
+  context.log.info({ image: image.path, bytes: arrived.bytes, checksum }, 'boot image cached');
 }
 
 interface ImageCopy {

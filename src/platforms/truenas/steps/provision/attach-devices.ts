@@ -103,9 +103,9 @@ export const devicesVerified: Step<TrueNasStepContext> = {
   async run(context) {
     const system = machineScopeOf(context);
     const vm = await getKnownVm(system);
-    const mended = await attachMissing(context, system, vm);
-    const names = mended.join(', ');
-    if (mended.length > 0) return wait(1, `${names} had got lost or changed and is back.`);
+    const outcome = await attachMissing(context, system, vm);
+    const names = outcome.join(', ');
+    if (outcome.length > 0) return wait(1, `${names} had got lost or changed and is back.`);
     const disk = `/dev/zvol/${system.identity.zvol}`;
     const first = firstBootPath(vm.devices);
     if (first === disk) return done();

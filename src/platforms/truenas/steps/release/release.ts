@@ -31,8 +31,8 @@ const poweredOff: Step<TrueNasRemovalContext> = {
     const system = machineScopeOf(context);
     memoryTableOf(context).cancel(system.identity.uuid);
     if (isAbsenceApproved(context.facts)) return done();
-    const heard = checkPendingStop(context, system, 'stopAskedAt');
-    if (heard) return heard;
+    const pending = checkPendingStop(context, system, 'stopAskedAt');
+    if (pending) return pending;
     const { own: vm } = await findVm(system);
     if (!vm)
       return (

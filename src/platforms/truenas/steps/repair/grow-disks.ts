@@ -45,9 +45,9 @@ export const disksGrown: Step<TrueNasRepairContext> = {
     const refused: GrowthRejection[] = [];
     const grown = new Map<string, number>();
     for (const { disk } of small) {
-      const words = await growDisk(system, disk);
-      if (words === undefined) grown.set(disk.zvol, disk.sizeGiB);
-      else refused.push({ zvol: disk.zvol, message: words });
+      const rejection = await growDisk(system, disk);
+      if (rejection === undefined) grown.set(disk.zvol, disk.sizeGiB);
+      else refused.push({ zvol: disk.zvol, message: rejection });
     }
     const disks = recordedDisks(context.facts).map((disk) => ({
       ...disk,

@@ -57,14 +57,14 @@ describe.each(['dash', 'bash'] as const)('%s', (dialect) => {
   });
 
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-  const hostile = fc.oneof(
+  const malicious = fc.oneof(
     fc.string({ unit: fc.constantFrom(...'\'"\\$`!*?[]{}()<>|&;#~= \t\n-%aé\u{1f600}') }),
     fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', '')),
   );
 
   it('gives back whatever was quoted once, byte for byte', async () => {
     await fc.assert(
-      fc.asyncProperty(hostile, async (text) => {
+      fc.asyncProperty(malicious, async (text) => {
         const outcome = await box.run([name, '-c', bytes(`printf %s ${quote(text)}`)]);
         expect(outcome).toEqual({ stdout: text, stderr: '', status: 0 });
       }),
@@ -74,7 +74,7 @@ describe.each(['dash', 'bash'] as const)('%s', (dialect) => {
 
   it('gives back what was quoted for one shell within another', async () => {
     await fc.assert(
-      fc.asyncProperty(hostile, async (text) => {
+      fc.asyncProperty(malicious, async (text) => {
         const inner = `x=${quote(text)}; printf %s "$x"`;
         const outcome = await box.run([name, '-c', bytes(`bash -c ${quote(`sh -c ${quote(inner)}`)}`)]);
         expect(outcome).toEqual({ stdout: text, stderr: '', status: 0 });
@@ -85,7 +85,7 @@ describe.each(['dash', 'bash'] as const)('%s', (dialect) => {
 
   it('makes one argument of one variable in double quotes, whatever is in it', async () => {
     await fc.assert(
-      fc.asyncProperty(hostile, async (text) => {
+      fc.asyncProperty(malicious, async (text) => {
         const script = `set -- ${quote(text)}; x=$1; set -- "$x" "a$x" "$@"; printf '%s' "$#"`;
         expect((await box.run([name, '-c', bytes(script)])).stdout).toBe('3');
       }),

@@ -119,11 +119,11 @@ describe('a new device', () => {
   });
 
   test('with the path of another one is refused in the same machine only', async () => {
-    const { add, refused, vm, refusals } = await open();
+    const { add, refused, vm, refusals: rejections } = await open();
     await add(disc);
     expect(await refused(disc)).toEqual([['attributes.path', `a has "${disc.path}" already configured`, 22]]);
     await vm({ name: 'b' }, disc, disk);
-    expect(await refusals('vm.device.create', { vm: 99, attributes: disk })).toEqual([
+    expect(await rejections('vm.device.create', { vm: 99, attributes: disk })).toEqual([
       [null, 'VM 99 does not exist', 2],
     ]);
   });
@@ -143,7 +143,7 @@ describe('a new device', () => {
   });
 
   test('a display gets unused ports, and there is one of each type', async () => {
-    const { add, refused, vm, refusals } = await open();
+    const { add, refused, vm, refusals: rejections } = await open();
     const display = { dtype: 'DISPLAY', password: 'secret' };
     expect((await add({ ...display, web_port: 5901 })).attributes).toMatchObject({
       ...{ port: 5900, web_port: 5901, resolution: '1024x768', bind: '127.0.0.1' },
@@ -152,7 +152,7 @@ describe('a new device', () => {
       ['attributes.type', 'Only one SPICE Display device is supported', 22],
     ]);
     const other = { vm: await vm({ name: 'b' }), attributes: { ...display, port: 5900 } };
-    expect(await refusals('vm.device.create', other)).toMatchObject([
+    expect(await rejections('vm.device.create', other)).toMatchObject([
       ['attributes.port', 'Specified display port(5900) is already in use by another Display device', 22],
     ]);
   });
@@ -170,14 +170,14 @@ test('the runner gets real sparse files of the right size', async () => {
 
 describe('update', () => {
   test('attributes are merged, and the serial is read-only', async () => {
-    const { add, client, refusals } = await open();
+    const { add, client, refusals: rejections } = await open();
     const { id, attributes } = await add(disk);
     const change = { attributes: { dtype: 'DISK', type: 'VIRTIO' }, order: 7 };
     expect(await client.call('vm.device.update', id, change)).toMatchObject({
       order: 7,
       attributes: { type: 'VIRTIO', path: disk.path, serial: attributes.serial },
     });
-    expect(await refusals('vm.device.update', id, { attributes: { serial: 'other' } })).toEqual([
+    expect(await rejections('vm.device.update', id, { attributes: { serial: 'other' } })).toEqual([
       ['attributes.serial', 'This field is read-only.', 22],
     ]);
   });
@@ -198,16 +198,16 @@ describe('update', () => {
 });
 
 test('S2: delete is refused while the machine runs or is suspended', async () => {
-  const { add, client, id, start, reason, refusals } = await open();
+  const { add, client, id, start, reason, refusals: rejections } = await open();
   const device = await add(disc);
   await start();
-  const refusal = '[EFAULT] Please stop/resume associated VM before deleting VM device.';
-  expect(await reason('vm.device.delete', device.id)).toBe(refusal);
+  const rejection = '[EFAULT] Please stop/resume associated VM before deleting VM device.';
+  expect(await reason('vm.device.delete', device.id)).toBe(rejection);
   await client.call('vm.suspend', id);
-  expect(await reason('vm.device.delete', device.id, { force: true })).toBe(refusal);
+  expect(await reason('vm.device.delete', device.id, { force: true })).toBe(rejection);
   await client.call('vm.poweroff', id);
   expect(await client.call('vm.device.delete', device.id)).toBe(true);
-  expect(await refusals('vm.device.delete', device.id)).toEqual([[null, `VMDevice ${device.id} does not exist`, 2]]);
+  expect(await rejections('vm.device.delete', device.id)).toEqual([[null, `VMDevice ${device.id} does not exist`, 2]]);
 });
 
 test('a machine does not start with a missing disc or interface', async () => {

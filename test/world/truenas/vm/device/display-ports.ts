@@ -16,26 +16,26 @@ export function sharesPort(nas: NasState, device: NasDevice): boolean {
 }
 
 /** Validates a display, and assigns the ports that it does not name. */
-export function validateDisplay(refusals: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
+export function validateDisplay(rejections: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
   const { attributes } = device;
   const others = [...nas.devices.values()].filter(
     (one) => one.vm === vm.id && one.id !== device.id && one.attributes['dtype'] === 'DISPLAY',
   );
   if (others.some((one) => one.attributes['type'] === attributes['type'])) {
-    refusals.add('attributes.type', `Only one ${attributes['type']} Display device is supported`);
+    rejections.add('attributes.type', `Only one ${attributes['type']} Display device is supported`);
   }
   const password = String(attributes['password'] ?? '');
-  if (!password.trim()) refusals.add('attributes.password', 'Password is required for display devices');
+  if (!password.trim()) rejections.add('attributes.password', 'Password is required for display devices');
   if (attributes['type'] === 'VNC' && attributes['web'] === true) {
-    refusals.add('attributes.web', 'Web access is not supported for VNC display devices, please use SPICE instead');
+    rejections.add('attributes.web', 'Web access is not supported for VNC display devices, please use SPICE instead');
   }
   if (attributes['type'] === 'VNC' && password.length > 8) {
-    refusals.add('attributes.password', 'Password for VNC display devices must be 8 characters or less');
+    rejections.add('attributes.password', 'Password for VNC display devices must be 8 characters or less');
   }
-  checkPorts(refusals, nas, device);
+  checkPorts(rejections, nas, device);
 }
 
-function checkPorts(refusals: ArgumentErrors, nas: NasState, device: NasDevice): void {
+function checkPorts(rejections: ArgumentErrors, nas: NasState, device: NasDevice): void {
   const { attributes } = device;
   const taken = takenPorts(nas, device);
   // The next two unused ports.
@@ -50,11 +50,11 @@ function checkPorts(refusals: ArgumentErrors, nas: NasState, device: NasDevice):
       continue;
     }
     if (port < 5900 || port > 65535) {
-      refusals.add(`attributes.${key}`, 'Specified port must be between 5900 and 65535, inclusive');
+      rejections.add(`attributes.${key}`, 'Specified port must be between 5900 and 65535, inclusive');
     }
     if (taken.has(port)) {
       const message = `Specified display port(${port}) is already in use by another Display device`;
-      refusals.add(`attributes.${key}`, message);
+      rejections.add(`attributes.${key}`, message);
     }
   }
 }

@@ -15,17 +15,17 @@ export async function validateDevice(
   device: NasDevice,
   old: NasDevice | undefined,
 ): Promise<void> {
-  const refusals = new ArgumentErrors();
+  const rejections = new ArgumentErrors();
   const { dtype } = device.attributes;
   if (nas.version.keepsDeviceType && old && old.attributes['dtype'] !== dtype) {
-    refusals.add('attributes.dtype', 'Device type cannot be changed');
+    rejections.add('attributes.dtype', 'Device type cannot be changed');
   }
-  if (dtype === 'CDROM') checkCdrom(refusals, nas, vm, device);
-  else if (dtype === 'DISK') checkDisk(refusals, nas, device);
-  else if (dtype === 'NIC') checkNic(refusals, nas, vm, device);
-  else if (dtype === 'DISPLAY') validateDisplay(refusals, nas, vm, device);
-  if (dtype === 'DISK') checkStorage(refusals, nas, vm, device, old);
-  refusals.check();
+  if (dtype === 'CDROM') checkCdrom(rejections, nas, vm, device);
+  else if (dtype === 'DISK') checkDisk(rejections, nas, device);
+  else if (dtype === 'NIC') checkNic(rejections, nas, vm, device);
+  else if (dtype === 'DISPLAY') validateDisplay(rejections, nas, vm, device);
+  if (dtype === 'DISK') checkStorage(rejections, nas, vm, device, old);
+  rejections.check();
 }
 
 const devicePathOf = (device: NasDevice): string => String(device.attributes['path']);
@@ -39,27 +39,27 @@ function isUsedByOtherDevice(nas: NasState, vm: NasVm, device: NasDevice): boole
   );
 }
 
-function checkPoolPath(refusals: ArgumentErrors, nas: NasState, path: string): void {
+function checkPoolPath(rejections: ArgumentErrors, nas: NasState, path: string): void {
   const pools = [...nas.pools.keys()];
   if (!path.startsWith('/mnt/') || !pools.some((pool) => `${path}/`.startsWith(`/mnt/${pool}/`))) {
-    refusals.add('attributes.path', 'The path must reside within a pool mount point');
+    rejections.add('attributes.path', 'The path must reside within a pool mount point');
   }
 }
 
-function checkCdrom(refusals: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
+function checkCdrom(rejections: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
   const path = devicePathOf(device);
-  checkPoolPath(refusals, nas, path);
+  checkPoolPath(rejections, nas, path);
   if (isUsedByOtherDevice(nas, vm, device)) {
-    refusals.add('attributes.path', `${vmNameOf(vm)} has "${path}" already configured`);
+    rejections.add('attributes.path', `${vmNameOf(vm)} has "${path}" already configured`);
   }
-  if (refusals.any) return;
+  if (rejections.any) return;
   if (!existsOnNas(nas, path)) throw missingFile(nas, path);
   const dataset = filesystemOf(nas, path);
   if (nas.version.cdromNeedsChildDataset && dataset && !dataset.id.includes('/')) {
-    refusals.add('attributes.path', 'The path must be a dataset or a directory within a dataset.');
+    rejections.add('attributes.path', 'The path must be a dataset or a directory within a dataset.');
     return;
   }
-  checkReadable(refusals, nas, path);
+  checkReadable(rejections, nas, path);
 }
 
 /**
@@ -71,7 +71,7 @@ const missingFile = ({ version }: NasState, path: string): Error =>
     : new PythonException('FileNotFoundError', `[Errno 2] No such file or directory: '${path}'`);
 
 /** QEMU must be able to read the file: by its mode, or because libvirt may take ownership of it. */
-function checkReadable(refusals: ArgumentErrors, nas: NasState, path: string): void {
+function checkReadable(rejections: ArgumentErrors, nas: NasState, path: string): void {
   const file = fileModeOf(nas, path, false);
   const closed = foldersAbove(path).find((folder) => !mayEnter(nas, folder));
   if (closed === undefined && (file.mode & 0o004) !== 0 && file.uid !== libvirtUser.id) return;
@@ -79,12 +79,12 @@ function checkReadable(refusals: ArgumentErrors, nas: NasState, path: string): v
     const message =
       `Filesystem permissions on path ${closed} prevent access for user "${libvirtUser.name}" to the path ${path}. ` +
       `This may be fixed by granting the aforementioned user execute permissions on the path: ${closed}.`;
-    refusals.add('attributes.path', message);
+    rejections.add('attributes.path', message);
   }
   // As owner it would read by the owner's bits.
   if (closed !== undefined || (file.mode & 0o400) === 0) {
     const message = `'${libvirtUser.name}' user cannot read from '${path}' path. Please ensure correct permissions are specified.`;
-    refusals.add('attributes.path', message);
+    rejections.add('attributes.path', message);
   }
 }
 
@@ -99,21 +99,21 @@ function mayEnter(nas: NasState, folder: string): boolean {
   return (mode & (gid === libvirtUser.id ? 0o010 : 0o001)) !== 0;
 }
 
-function checkDisk(refusals: ArgumentErrors, nas: NasState, device: NasDevice): void {
+function checkDisk(rejections: ArgumentErrors, nas: NasState, device: NasDevice): void {
   const path = devicePathOf(device);
   if (!path.startsWith('/dev/zvol/')) {
-    refusals.add('attributes.path', 'Disk path must start with "/dev/zvol/"');
+    rejections.add('attributes.path', 'Disk path must start with "/dev/zvol/"');
     return;
   }
   const dataset = nas.datasets.get(zvolName(path));
-  if (!dataset) refusals.add('attributes.path', 'Zvol referenced by path does not exist', errnos.ENOENT);
+  if (!dataset) rejections.add('attributes.path', 'Zvol referenced by path does not exist', errnos.ENOENT);
   else if (dataset.type !== 'VOLUME') {
-    refusals.add('attributes.path', 'Path specified does not reference to a VOLUME');
+    rejections.add('attributes.path', 'Path specified does not reference to a VOLUME');
   }
 }
 
 function checkStorage(
-  refusals: ArgumentErrors,
+  rejections: ArgumentErrors,
   nas: NasState,
   vm: NasVm,
   device: NasDevice,
@@ -121,13 +121,13 @@ function checkStorage(
 ): void {
   const { attributes } = device;
   if (isUsedByOtherDevice(nas, vm, device)) {
-    refusals.add('attributes.path', `${vmNameOf(vm)} has "${devicePathOf(device)}" already configured`);
+    rejections.add('attributes.path', `${vmNameOf(vm)} has "${devicePathOf(device)}" already configured`);
   }
   // The server generates the serial of a new device and ignores the requested one.
   if (!old) attributes['serial'] = newSerial();
   else if (!attributes['serial']) attributes['serial'] = old.attributes['serial'];
   else if (attributes['serial'] !== old.attributes['serial']) {
-    refusals.add('attributes.serial', 'This field is read-only.');
+    rejections.add('attributes.serial', 'This field is read-only.');
   }
 }
 
@@ -136,16 +136,16 @@ function newSerial(): string {
   return Array.from(randomBytes(8), (byte) => alphabet[byte % alphabet.length]).join('');
 }
 
-function checkNic(refusals: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
+function checkNic(rejections: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
   const { attributes } = device;
   const attach = attributes['nic_attach'] as string | null;
-  if (attach && !nas.links.has(attach)) refusals.add('attributes.nic_attach', 'Not a valid choice.');
+  if (attach && !nas.links.has(attach)) rejections.add('attributes.nic_attach', 'Not a valid choice.');
   const mac = attributes['mac'] as string | null;
-  if (mac?.toLowerCase().startsWith('ff')) refusals.add('attributes.mac', 'MAC address must not start with `ff`');
+  if (mac?.toLowerCase().startsWith('ff')) rejections.add('attributes.mac', 'MAC address must not start with `ff`');
   if (!nas.version.storesMac) return;
   if (mac === null) attributes['mac'] = randomMac();
   const others = devicesOf(nas, vm).filter((one) => one.id !== device.id);
   if (others.some((one) => one.attributes['mac'] === attributes['mac'])) {
-    refusals.add('attributes.mac', 'MAC address is already in use by another NIC of this VM');
+    rejections.add('attributes.mac', 'MAC address is already in use by another NIC of this VM');
   }
 }
