@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { machineName } from '../../src/api/names.ts';
-import { clusterIdentityOf } from '../../src/controllers/cluster/ownership.ts';
+import { clusterIdentityOf } from '../../src/controllers/cluster/identity.ts';
 import { releaseEndpointAddress } from '../../src/controllers/cluster/release-endpoint-address.ts';
 import {
   type AddressHolder,

@@ -1,8 +1,9 @@
 import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { type ConditionState, conditionFalse, findFalseCondition } from '../../api/conditions.ts';
 import { type AccessRequest, externalEndpointUrl } from '../../api/openmcp/types.ts';
-import { clusterIdentityOf } from '../cluster/ownership.ts';
-import { findSecretsState, isOwnCluster } from '../cluster/view.ts';
+import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
+import { clusterIdentityOf } from '../cluster/identity.ts';
+import { findSecretsState } from '../cluster/view.ts';
 import type { TrustRecord } from '../rollout/oidc-trust/trust-record.ts';
 import { readTrustReport, type TrustReport } from '../rollout/oidc-trust/trust-report.ts';
 import type { Services } from '../shared/services.ts';

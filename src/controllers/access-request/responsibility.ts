@@ -1,6 +1,6 @@
 import { instanceFinalizers, isHeldByOtherInstance, openmcpKeys, type ProviderInstance } from '../../api/names.ts';
 import { type AccessRequest, openmcpPhases } from '../../api/openmcp/types.ts';
-import { isOfOtherInstance } from '../cluster/view.ts';
+import { isOfOtherInstance } from '../cluster/cluster-responsibility.ts';
 import type { Services } from '../shared/services.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { accessRequestId, accessSecretName, instanceFinalizers, openmcpKeys } from '../../api/names.ts';
 import type { AccessRequest, Cluster } from '../../api/openmcp/types.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
-import { isOwnCluster } from '../cluster/view.ts';
+import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
 import type { Services } from '../shared/services.ts';
 import type { AccessFailure } from './explain-failure.ts';
 import type { TargetClusterLookup } from './find-target-cluster.ts';

@@ -19,9 +19,9 @@ import { choosePlatform } from '../shared/spec/choose-platform.ts';
 import { bootstrapEtcd } from './bootstrap-etcd.ts';
 import { chooseFailureDomain } from './choose-failure-domain.ts';
 import type { ClusterDecision } from './decide.ts';
+import { describeForeignMachine } from './describe-foreign-object.ts';
 import { failOverClusterEndpoint } from './endpoint-failover.ts';
 import { FailureDomainReservations } from './failure-domain-reservations.ts';
-import { describeForeignMachine } from './ownership.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
 import {
   type ApiServerProbe,

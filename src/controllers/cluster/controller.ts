@@ -18,16 +18,16 @@ import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer
 import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { Services } from '../shared/services.ts';
 import { actOnCluster, describeMetadataPatch } from './act.ts';
+import { isOwnCluster } from './cluster-responsibility.ts';
 import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
+import { isOwnMachine } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
-import { isOwnMachine } from './ownership.ts';
 import { releaseEndpointAddress } from './release-endpoint-address.ts';
 import {
   assessSecretsOfCluster,
   buildClusterView,
   type ClusterView,
   clusterIdentityOf,
-  isOwnCluster,
   machinesOfCluster,
   toSecretsView,
 } from './view.ts';

@@ -2,7 +2,7 @@ import { controlPlanePool } from '../../api/names.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { addressHolder } from '../shared/addresses/address-leases.ts';
 import type { Services } from '../shared/services.ts';
-import { clusterIdentityOf } from './ownership.ts';
+import { clusterIdentityOf } from './identity.ts';
 
 /** Only the name is left of a deleted Machine. */
 const isControlPlaneName = (machine: string): boolean => machine.split('-').at(-2) === controlPlanePool;

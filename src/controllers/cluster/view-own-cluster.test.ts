@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { instanceFinalizers, openmcpKeys } from '../../api/names.ts';
 import type { Cluster, ClusterProfile } from '../../api/openmcp/types.ts';
 import type { Services } from '../shared/services.ts';
-import { isOwnCluster } from './view.ts';
+import { isOwnCluster } from './cluster-responsibility.ts';
 
 const namespace = 'openmcp-system';
 

@@ -8,7 +8,6 @@ import {
   instanceFinalizers,
   isHeldByOtherInstance,
   machineName,
-  openmcpKeys,
   type ProviderInstance,
 } from '../../api/names.ts';
 import type { Cluster, NamespacedRef } from '../../api/openmcp/types.ts';
@@ -16,7 +15,6 @@ import type { ProviderConfig } from '../../api/provider-config.ts';
 import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Addressing } from '../../engine/addressing.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
-import { isOwnProfile } from '../provider-config/cluster-profile.ts';
 import { decideClusterTrust } from '../rollout/oidc-trust/decide-cluster-trust.ts';
 import type { TrustDecision } from '../rollout/oidc-trust/decide-trust.ts';
 import type { TrustRolloutState } from '../rollout/oidc-trust/roll-out-trust.ts';
@@ -31,7 +29,8 @@ import {
 import type { Services } from '../shared/services.ts';
 import { addressingOf } from '../shared/spec/choose-platform.ts';
 import { resolveDesiredSpec, type SpecRejection } from '../shared/spec/desired-spec.ts';
-import { clusterIdentityOf, clusterOfMachine, findCluster, findClusterSecret, isOwnMachine } from './ownership.ts';
+import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from './identity.ts';
+import { findCluster, findClusterSecret } from './ownership.ts';
 
 export { clusterIdentityOf, clusterOfMachine };
 
@@ -96,38 +95,6 @@ export interface ClusterView {
   readonly trust: TrustDecision | undefined;
   /** The progress of the rollout, if it was observed. */
   readonly trustRollout: TrustRolloutState | undefined;
-}
-
-/**
- * Whether a Cluster belongs to this provider. Its profile decides as long as that exists, with or without its
- * ProviderConfig. If the profile was deleted manually, our finalizer and label prove the ownership, so that the Cluster
- * can still be deleted. Any other Cluster without a profile is ignored, as the contract requires.
- */
-export function isOwnCluster(services: ProviderInstance & Pick<Services, 'stores'>, cluster: Cluster): boolean {
-  const { environment, provider, stores } = services;
-  const finalizer = instanceFinalizers(services).cluster;
-  if (isHeldByOtherInstance(cluster.metadata.finalizers, finalizer)) return false;
-  const profile = stores.profiles.get({ name: cluster.spec.profile });
-  if (profile) return isOwnProfile(profile, environment, provider);
-  const held = cluster.metadata.finalizers?.includes(finalizer) ?? false;
-  return held && cluster.metadata.labels?.[openmcpKeys.provider] === provider;
-}
-
-/**
- * Whether another instance of this provider's name owns a Cluster: one in another environment, which the profile names,
- * or one in another namespace, whose finalizer the Cluster has. Its AccessRequests name this provider as well.
- */
-export function isOfOtherInstance(
-  services: ProviderInstance & Pick<Services, 'stores'>,
-  { metadata, spec }: Cluster,
-): boolean {
-  const { environment, provider, stores } = services;
-  const profile = stores.profiles.get({ name: spec.profile });
-  const named = profile?.spec.providerRef.name ?? metadata.labels?.[openmcpKeys.provider];
-  if (named !== provider) return false;
-  const isOfOtherProvider =
-    profile !== undefined && !spec.profile.startsWith(clusterProfileName(environment, provider, ''));
-  return isOfOtherProvider || isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(services).cluster);
 }
 
 /**

@@ -10,7 +10,7 @@ import { formatSecretsBundle } from '../../talos/secrets/secrets-bundle-file.ts'
 import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import { readClusterSecrets, secretsBundleKey } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';
-import { clusterIdentityOf } from './ownership.ts';
+import { clusterIdentityOf } from './identity.ts';
 import type { ClusterView } from './view.ts';
 import { refetchSecrets, writeClusterRecord } from './write-cluster-record.ts';
 

@@ -15,7 +15,7 @@ import {
 import { annotateClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';
 import { describeClusterConditions } from './decide.ts';
-import { clusterOfMachine } from './ownership.ts';
+import { clusterOfMachine } from './identity.ts';
 import { assessSecretsOfCluster, type ClusterView, toSecretsView } from './view.ts';
 
 /**

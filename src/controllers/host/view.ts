@@ -7,7 +7,7 @@ import type { AdvanceResult } from '../../engine/advance.ts';
 import type { HostInventory } from '../../engine/capabilities/hosts.ts';
 import type { HostServer } from '../../engine/host.ts';
 import type { Platform } from '../../engine/platform.ts';
-import { isOwnMachine } from '../cluster/ownership.ts';
+import { isOwnMachine } from '../cluster/identity.ts';
 import { isOwnConfig } from '../cluster/view.ts';
 import type { Services } from '../shared/services.ts';
 import { choosePlatform } from '../shared/spec/choose-platform.ts';

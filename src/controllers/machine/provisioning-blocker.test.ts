@@ -5,7 +5,7 @@ import { clusterIdentityAnnotations } from '../../api/cluster-identity.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import type { Secret } from '../../kube/core-types.ts';
 import { formatSecretsBundle } from '../../talos/secrets/secrets-bundle-file.ts';
-import { clusterIdentityOf } from '../cluster/ownership.ts';
+import { clusterIdentityOf } from '../cluster/identity.ts';
 import { clusterRecordKey } from '../shared/secrets/cluster-record.ts';
 import { secretsBundleKey } from '../shared/secrets/cluster-secrets.ts';
 import { findProvisioningBlocker } from './provisioning-blocker.ts';

@@ -12,7 +12,8 @@ import { createClusterNodeClient } from '../../talos/client/cluster-node-client.
 import { renderMachineConfig } from '../../talos/config/machine-config.ts';
 import { ensureSchematic } from '../../talos/image-factory/client.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
-import { clusterOfMachine, findCluster } from '../cluster/ownership.ts';
+import { clusterOfMachine } from '../cluster/identity.ts';
+import { findCluster } from '../cluster/ownership.ts';
 import { findSecretsState } from '../cluster/view.ts';
 import { toOidcTrust } from '../rollout/oidc-trust/trust-record.ts';
 import { addressHolder } from '../shared/addresses/address-leases.ts';

@@ -14,7 +14,7 @@ import { ProviderConfig } from '../../api/provider-config.ts';
 import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { formatObjectKey, type ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
-import { isOwnCluster } from '../cluster/view.ts';
+import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
 import type { PlatformCheck, PlatformChecks } from '../shared/platform-checks.ts';
 import type { Services } from '../shared/services.ts';

@@ -2,7 +2,7 @@ import { isSameCluster } from '../../../api/cluster-identity.ts';
 import { Machine } from '../../../api/machine.ts';
 import { labels, type ProviderInstance } from '../../../api/names.ts';
 import type { NamespacedRef } from '../../../api/openmcp/types.ts';
-import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from '../../cluster/ownership.ts';
+import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from '../../cluster/identity.ts';
 import type { Services } from '../../shared/services.ts';
 
 /**

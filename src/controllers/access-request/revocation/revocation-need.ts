@@ -1,8 +1,9 @@
 import { clusterSecretsName, instanceFinalizers } from '../../../api/names.ts';
 import { type AccessRequest, Cluster, type NamespacedRef } from '../../../api/openmcp/types.ts';
 import { Secret } from '../../../kube/core-types.ts';
-import { clusterIdentityOf } from '../../cluster/ownership.ts';
-import { assessSecretsOfCluster, isOwnCluster, machinesOfCluster } from '../../cluster/view.ts';
+import { isOwnCluster } from '../../cluster/cluster-responsibility.ts';
+import { clusterIdentityOf } from '../../cluster/identity.ts';
+import { assessSecretsOfCluster, machinesOfCluster } from '../../cluster/view.ts';
 import type { TrustRecord } from '../../rollout/oidc-trust/trust-record.ts';
 import type { Services } from '../../shared/services.ts';
 

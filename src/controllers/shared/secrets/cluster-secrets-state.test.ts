@@ -7,7 +7,7 @@ import type { Cluster } from '../../../api/openmcp/types.ts';
 import type { Secret as KubeSecret } from '../../../kube/core-types.ts';
 import { createSecretsBundle } from '../../../talos/secrets/secrets-bundle.ts';
 import { formatSecretsBundle } from '../../../talos/secrets/secrets-bundle-file.ts';
-import { clusterIdentityOf } from '../../cluster/ownership.ts';
+import { clusterIdentityOf } from '../../cluster/identity.ts';
 import { clusterRecordKey } from './cluster-record.ts';
 import { readClusterSecrets, secretsBundleKey } from './cluster-secrets.ts';
 import { assessClusterSecrets, requireClusterSecrets } from './cluster-secrets-state.ts';

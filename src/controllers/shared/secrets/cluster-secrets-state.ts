@@ -3,7 +3,8 @@ import type { Machine } from '../../../api/machine.ts';
 import type { Cluster } from '../../../api/openmcp/types.ts';
 import type { Secret as KubeSecret } from '../../../kube/core-types.ts';
 import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
-import { clusterIdentityOf, describeForeignSecret } from '../../cluster/ownership.ts';
+import { describeForeignSecret } from '../../cluster/describe-foreign-object.ts';
+import { clusterIdentityOf } from '../../cluster/identity.ts';
 import { clusterRecordKey, readClusterRecord, withClusterRecord } from './cluster-record.ts';
 import { type ClusterSecrets, readClusterSecrets } from './cluster-secrets.ts';
 

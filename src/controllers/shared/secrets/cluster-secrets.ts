@@ -9,7 +9,7 @@ import { SecretString } from '../../../lib/secret-string.ts';
 import { createWeakCache } from '../../../lib/weak-cache.ts';
 import { createSecretsBundle, type SecretsBundle } from '../../../talos/secrets/secrets-bundle.ts';
 import { formatSecretsBundle, parseSecretsBundle } from '../../../talos/secrets/secrets-bundle-file.ts';
-import { describeForeignSecret } from '../../cluster/ownership.ts';
+import { describeForeignSecret } from '../../cluster/describe-foreign-object.ts';
 import { readTrustRecord, type TrustRecord } from '../../rollout/oidc-trust/trust-record.ts';
 
 /** Key of the bundle in the Secret, in the format of `talosctl gen secrets`. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { Log } from '../../../lib/log.ts';
 import { hasCode } from '../errors.ts';
-import type { TrueNasClient } from './client.ts';
 import { receiveLimits } from './receive-limits.ts';
 import type { Rpc } from './rpc.ts';
 import { CollectionUpdate, Unsubscription } from './schema.ts';
+import type { TrueNasSubscriber } from './subscriber.ts';
 
 /**
  * Collections with events about machines and their storage. A subscription requires the role of the query of the same
@@ -34,7 +34,7 @@ export interface ChangeObserver {
  * before.
  */
 export class ChangeEvents {
-  readonly #nas: TrueNasClient;
+  readonly #nas: TrueNasSubscriber;
   readonly #clock: Clock;
   readonly #log: Log;
   /** Collections that the user may not subscribe to. */
@@ -46,7 +46,7 @@ export class ChangeEvents {
   /** The collections that are subscribed to on the current connection. */
   readonly #subscribed = new Set<string>();
 
-  constructor(nas: TrueNasClient, clock: Clock, log: Log) {
+  constructor(nas: TrueNasSubscriber, clock: Clock, log: Log) {
     this.#nas = nas;
     this.#clock = clock;
     this.#log = log;

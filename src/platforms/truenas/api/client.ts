@@ -19,6 +19,7 @@ import { JobEvents } from './job-events.ts';
 import type { UnparsedReply } from './rpc.ts';
 import { parseTrueNasReply } from './schema.ts';
 import type { TrueNasSession } from './session.ts';
+import type { TrueNasCallOptions } from './subscriber.ts';
 
 export interface TrueNasClientOptions extends TrueNasCredentials {
   readonly endpoint: SystemEndpoint;
@@ -30,13 +31,6 @@ export interface TrueNasClientOptions extends TrueNasCredentials {
   readonly observer?: CallObserver;
   /** Returns a number from 0 to 1 for the jitter of reconnects. */
   readonly random?: () => number;
-}
-
-/** Options of a call. */
-export interface TrueNasCallOptions {
-  readonly signal: AbortSignal;
-  /** Timeout in seconds; default 30. */
-  readonly seconds?: number;
 }
 
 /** A call over the first connection only; by default any connection with free capacity is used. */

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { deadlineSignal, isDeadlineError } from '../../../lib/deadline.ts';
 import { TrueNasError } from '../error-codes.ts';
-import type { TrueNasClient } from './client.ts';
 import type { Rpc } from './rpc.ts';
 import { CollectionUpdate, TrueNasJob } from './schema.ts';
+import type { TrueNasSubscriber } from './subscriber.ts';
 
 /** How to wait for a job, and how to identify it. */
 export interface JobWaitOptions {
@@ -25,14 +25,14 @@ const maxEndedJobs = 200;
  * id is known here: recent results are remembered, and missing ones are polled.
  */
 export class JobEvents {
-  readonly #nas: TrueNasClient;
+  readonly #nas: TrueNasSubscriber;
   readonly #clock: Clock;
   readonly #ended = new Map<number, TrueNasJob>();
   readonly #waiting = new Map<number, Set<() => void>>();
   readonly #progress = new Map<number, JobWaitOptions['onProgress']>();
   #subscribed: Rpc | undefined;
 
-  constructor(nas: TrueNasClient, clock: Clock) {
+  constructor(nas: TrueNasSubscriber, clock: Clock) {
     this.#nas = nas;
     this.#clock = clock;
   }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Facts } from '../../../engine/step.ts';
-import type { VmIdentity } from '../resources/identity.ts';
 
 /** Maximum number of cards beside the first. */
 export const maxAdditionalCards = 8;
@@ -66,7 +65,7 @@ export interface CardsContext {
  */
 export function additionalCardsOf(
   { config, facts, node }: CardsContext,
-  { furtherMacs }: Pick<VmIdentity, 'furtherMacs'>,
+  { furtherMacs }: { readonly furtherMacs: readonly string[] },
 ): AdditionalCard[] {
   const described = config.sizes.find(({ name }) => name === node.size)?.cards ?? [];
   const isNew = facts['mac'] === undefined;

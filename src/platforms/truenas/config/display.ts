@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import type { Facts } from '../../../engine/step.ts';
-import { ConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
 import type { SecretStrings } from '../../../lib/secret-string.ts';
-import type { TrueNasClient } from '../api/client.ts';
 import { TrueNasError } from '../error-codes.ts';
 
 /** The Secret key with the password of displays: TrueNAS creates none without a password. */
@@ -41,20 +39,4 @@ export function getDisplayPassword(credentials: SecretStrings, secret: string): 
   const password = displayPasswordOf(credentials);
   if (password !== '') return { password };
   throw new TrueNasError('CREDENTIALS_MISSING', `Secret ${secret} needs the key ${passwordKey}: a size has a display.`);
-}
-
-const displayLimits = new WeakMap<TrueNasClient, ConcurrencyLimit>();
-
-/**
- * Creates displays of a system one at a time: TrueNAS would assign the same ports to two concurrent ones, and one of
- * the machines would not start.
- */
-export function serializeDisplayCreation<T>(
-  nas: TrueNasClient,
-  work: () => Promise<T>,
-  signal: AbortSignal,
-): Promise<T> {
-  const limit = displayLimits.get(nas) ?? new ConcurrencyLimit(1);
-  displayLimits.set(nas, limit);
-  return limit.run(work, signal);
 }

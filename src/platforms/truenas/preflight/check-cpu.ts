@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { PlatformContext } from '../../../engine/contexts.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
-import type { TrueNasCallOptions, TrueNasClient } from '../api/client.ts';
+import type { TrueNasClient } from '../api/client.ts';
 import { Virtualization } from '../api/schema.ts';
+import type { TrueNasCallOptions } from '../api/subscriber.ts';
 import type { TrueNasConfig } from '../config/config.ts';
 
 /** Machine types by architecture. */

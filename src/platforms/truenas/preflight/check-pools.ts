@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { PlatformContext } from '../../../engine/contexts.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
-import type { TrueNasCallOptions, TrueNasClient } from '../api/client.ts';
+import type { TrueNasClient } from '../api/client.ts';
 import { isPoolWorking, Pool } from '../api/schema.ts';
+import type { TrueNasCallOptions } from '../api/subscriber.ts';
 import type { TrueNasConfig } from '../config/config.ts';
 import { findDeepestDataset } from '../resources/dataset/find-deepest-dataset.ts';
 import { namedPools } from '../resources/disk/data-disks.ts';

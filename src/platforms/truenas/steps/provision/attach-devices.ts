@@ -3,7 +3,7 @@ import { done, fail, type Step, wait } from '../../../../engine/step.ts';
 import { type Vm, VmDevice } from '../../api/schema.ts';
 import { SystemInformer } from '../../cache/system-informer.ts';
 import { additionalCardsOf } from '../../config/cards.ts';
-import { getDisplayPassword, hasDisplay, serializeDisplayCreation } from '../../config/display.ts';
+import { getDisplayPassword, hasDisplay } from '../../config/display.ts';
 import { dataDisksOf } from '../../resources/disk/data-disks.ts';
 import { vmIdentityOf } from '../../resources/identity.ts';
 import { assertImageUnchanged, cachedImageOf, parseImageFacts } from '../../resources/image/cached-image.ts';
@@ -21,6 +21,7 @@ import {
   firstBootPath,
   toDesiredDevices,
 } from '../../resources/vm/desired-vm.ts';
+import { serializeDisplayCreation } from '../../resources/vm/serialize-display-creation.ts';
 
 /**
  * Before: disk, image, seed and VM exist. After: the VM has all its devices, each at its place in the boot order. Done

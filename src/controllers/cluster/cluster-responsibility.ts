@@ -1,0 +1,42 @@
+import {
+  clusterProfileName,
+  instanceFinalizers,
+  isHeldByOtherInstance,
+  openmcpKeys,
+  type ProviderInstance,
+} from '../../api/names.ts';
+import type { Cluster } from '../../api/openmcp/types.ts';
+import { isOwnProfile } from '../provider-config/cluster-profile.ts';
+import type { Services } from '../shared/services.ts';
+
+/**
+ * Whether a Cluster belongs to this provider. Its profile decides as long as that exists, with or without its
+ * ProviderConfig. If the profile was deleted manually, our finalizer and label prove the ownership, so that the Cluster
+ * can still be deleted. Any other Cluster without a profile is ignored, as the contract requires.
+ */
+export function isOwnCluster(services: ProviderInstance & Pick<Services, 'stores'>, cluster: Cluster): boolean {
+  const { environment, provider, stores } = services;
+  const finalizer = instanceFinalizers(services).cluster;
+  if (isHeldByOtherInstance(cluster.metadata.finalizers, finalizer)) return false;
+  const profile = stores.profiles.get({ name: cluster.spec.profile });
+  if (profile) return isOwnProfile(profile, environment, provider);
+  const held = cluster.metadata.finalizers?.includes(finalizer) ?? false;
+  return held && cluster.metadata.labels?.[openmcpKeys.provider] === provider;
+}
+
+/**
+ * Whether another instance of this provider's name owns a Cluster: one in another environment, which the profile names,
+ * or one in another namespace, whose finalizer the Cluster has. Its AccessRequests name this provider as well.
+ */
+export function isOfOtherInstance(
+  services: ProviderInstance & Pick<Services, 'stores'>,
+  { metadata, spec }: Cluster,
+): boolean {
+  const { environment, provider, stores } = services;
+  const profile = stores.profiles.get({ name: spec.profile });
+  const named = profile?.spec.providerRef.name ?? metadata.labels?.[openmcpKeys.provider];
+  if (named !== provider) return false;
+  const isOfOtherProvider =
+    profile !== undefined && !spec.profile.startsWith(clusterProfileName(environment, provider, ''));
+  return isOfOtherProvider || isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(services).cluster);
+}
