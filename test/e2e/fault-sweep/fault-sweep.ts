@@ -133,8 +133,9 @@ const nondeterministicCalls: readonly RegExp[] = [
   /^talos cosi\.resource\.State\/Get \(\S+\)$|^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
   / report$|\/machines\/\S+\/status (Degraded|begin old-seed-emptied)$|\/hosts\/\S+\/status Pending$/,
   / \(again\)$|\/events|\/openid\/v1\/jwks|^workload (GET|WATCH) \/api\/v1\/nodes /,
-  // A node's boot id is read only where the node was found missing while its API server was away.
-  /^talos (\S+: )?machine\.MachineService\/Read |^workload (\S+: )?GET \/api\/v1\/nodes\/\S+( \(|$)/,
+  // A node is examined only where it was found missing while its API server was away. Phases have spaces in their names.
+  /^talos ([^:]+: )?machine\.MachineService\/Read |^workload ([^:]+: )?GET \/api\/v1\/nodes\/\S+( \(|$)/,
+  /^talos withdraw [^:]+: machine\.MachineService\/(ServiceList|EtcdStatus) /,
   // The etcd members prove the bootstrap only where no Machine has joined before the call.
-  /^talos (\S+: )?machine\.MachineService\/EtcdMemberList \(\S+\)$/,
+  /^talos ([^:]+: )?machine\.MachineService\/EtcdMemberList \(\S+\)$/,
 ];
