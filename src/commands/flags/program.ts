@@ -43,7 +43,7 @@ From a terminal, pass the kubeconfig of the platform cluster:
 
 Flags are explained by ${programName} run --help.
 
-What is to be made is not told by flags: it stands in ProviderConfig objects.
+Clusters and their hardware are described by ProviderConfig objects, not by flags.
 
 Exit codes: 0 done, 1 failed (the log says why), 2 the command line is wrong.
 Of plan and check: 0 all is well, 1 something was found, 2 it could not be found out.`;

@@ -40,7 +40,7 @@ export type RevocationAction =
   | { readonly kind: 'revoke-objects' }
   | { readonly kind: 'check-cluster-loss' };
 
-/** What is said of a request in which nothing more can be done now. */
+/** The result of a reconcile after which nothing more can be done now. */
 export interface AccessRequestReport {
   /** Undefined: only a change makes the request due. */
   readonly requeueAfterSeconds?: number;

@@ -58,10 +58,10 @@ describe('evidence of a Machine that does not exist', () => {
     ],
     [
       'lists it, whatever its name',
-      'somebody',
+      'unrelated',
       {
         clusters: [
-          { ...prod, status: { observedGeneration: 1, phase: 'Ready', providerStatus: { machines: ['somebody'] } } },
+          { ...prod, status: { observedGeneration: 1, phase: 'Ready', providerStatus: { machines: ['unrelated'] } } },
         ],
       },
       /^Cluster team\/prod lists it/,

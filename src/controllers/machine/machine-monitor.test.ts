@@ -24,7 +24,7 @@ let stop = (): void => {};
 /** The listeners of the location. */
 let ears: Set<() => void>;
 
-const glance = async ({ machines, failureDomain }: ObserveAllContext): Promise<string[]> => {
+const observeAll = async ({ machines, failureDomain }: ObserveAllContext): Promise<string[]> => {
   reads.push(failureDomain);
   knownBy = machines.map(({ facts }) => facts);
   if (problem) throw problem;
@@ -56,7 +56,7 @@ beforeEach(() => {
   const locations = {
     ...{ clock, provider: 'talos', installation: 'here', namespace: 'openmcp-system', connections: {} },
     log: { error: (fields: object) => awoken.push(JSON.stringify(fields)) },
-    platforms: [{ ...truenas, monitor: { observeAll: glance, listen } }],
+    platforms: [{ ...truenas, monitor: { observeAll, listen } }],
     stores: { providerConfigs: { get: () => config }, secrets: { get: () => ({ data: {} }) }, machines },
   } as unknown as Services;
   monitor = new MachineMonitor(locations);

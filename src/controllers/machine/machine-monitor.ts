@@ -157,7 +157,7 @@ export class MachineMonitor {
     } catch (error) {
       // A stopping process closes its connections before it aborts the signal.
       const isEnd = signal.aborted || error instanceof DOMException;
-      if (!isEnd) this.#locations.log.error({ err: error }, 'a glance failed by a fault of ours');
+      if (!isEnd) this.#locations.log.error({ err: error }, 'the observation of all machines failed because of a bug');
     }
   }
 

@@ -223,7 +223,7 @@ export class Controller {
     if (isConflict(error)) {
       // The change that triggered this reconcile is still pending, hence the high priority.
       this.#queue.retry(key, { baseSeconds: conflictBackoffSeconds, priority: 'high' });
-      log.debug({}, 'somebody else wrote first');
+      log.debug({}, 'another client has changed the object first');
       return 'requeue';
     }
     const atLeastSeconds = this.#options.retryAfterOf?.(error) ?? retryAfterSecondsOf(error);

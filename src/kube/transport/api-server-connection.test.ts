@@ -164,7 +164,7 @@ describe('other sources', () => {
     expect((await ofHome.credentials()).headers).toEqual({ authorization: 'Bearer home' });
     put('token', 'pod');
     put('ca.crt', 'CA');
-    const other = { ...pod, HOME: join(folder, 'nobody'), KUBECONFIG: join(folder, 'missing') };
+    const other = { ...pod, HOME: join(folder, 'no-home'), KUBECONFIG: join(folder, 'missing') };
     expect(loadApiServerConnection({ environment: other, serviceAccountFolder: folder }).server).toBe(
       'https://10.96.0.1:443',
     );

@@ -7,7 +7,7 @@ function slow(max?: number, maxWait?: BatcherOptions['maxWait'], atOnce = 1) {
   const batch = new Batcher<string, string>(
     async (requests) => {
       await new Promise<void>((end, fail) => calls.push({ questions: requests, end, fail }));
-      return new Map(requests.filter((one) => one !== 'nobody').map((one) => [one, `it is ${one}`]));
+      return new Map(requests.filter((one) => one !== 'missing').map((one) => [one, `it is ${one}`]));
     },
     { concurrency: atOnce, ...(max ? { maxSize: max } : {}), ...(maxWait ? { maxWait: maxWait } : {}) },
   );
@@ -22,12 +22,12 @@ describe('simultaneous questions', () => {
     const { batch, calls } = slow();
     const first = batch.request('a', signal);
     await turn();
-    const others = [batch.request('b', signal), batch.request('nobody', signal), batch.request('a', signal)];
+    const others = [batch.request('b', signal), batch.request('missing', signal), batch.request('a', signal)];
     expect(calls.map(({ questions: requests }) => requests)).toEqual([['a']]);
     calls[0]?.end();
     expect(await first).toBe('it is a');
     await turn();
-    expect(calls.map(({ questions: requests }) => requests)).toEqual([['a'], ['b', 'nobody', 'a']]);
+    expect(calls.map(({ questions: requests }) => requests)).toEqual([['a'], ['b', 'missing', 'a']]);
     calls[1]?.end();
     expect(await Promise.all(others)).toEqual(['it is b', undefined, 'it is a']);
   });

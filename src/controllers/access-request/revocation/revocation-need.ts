@@ -8,7 +8,7 @@ import type { TrustRecord } from '../../rollout/oidc-trust/trust-record.ts';
 import type { Services } from '../../shared/services.ts';
 
 /**
- * What is to be revoked in the target cluster. `nothing`: the Cluster does not exist or was never created, etcd was
+ * The access to revoke in the target cluster. `nothing`: the Cluster does not exist or was never created, etcd was
  * never bootstrapped, or another instance owns the Cluster. `unknown`: the secrets of the cluster cannot be used, which
  * is no proof; only the deletion of the Cluster itself ends the access.
  */

@@ -70,7 +70,7 @@ describe('the source of orphans', () => {
     const { visit, scans } = scene();
     await visit();
     const config = aProviderConfig();
-    config.metadata.annotations = { [annotations.removeOrphans]: 'somebody' };
+    config.metadata.annotations = { [annotations.removeOrphans]: 'unlisted-cp-0' };
     await visit(config);
     expect(scans()).toBe(2);
   });
