@@ -28,7 +28,7 @@ export type CommandLine =
 
 /** Parses the arguments after the program's name. Throws a {@link UsageError}. */
 export function parseCommandLine(argv: readonly string[], environment: ProcessEnvironment): CommandLine {
-  if (argv.length === 0) throw new UsageError(`Say what to do: ${commandNames.join(' or ')}. See --help.`);
+  if (argv.length === 0) throw missingCommandError();
   let help = '';
   let line: CommandLine | undefined;
   const program = createProgram((text) => {
@@ -54,9 +54,11 @@ export function parseCommandLine(argv: readonly string[], environment: ProcessEn
     if (!(error instanceof CommanderError)) throw error;
     return error.code === 'commander.version' ? { command: 'version' } : { command: 'help', text: help.trimEnd() };
   }
-  if (!line) throw new UsageError(`Say what to do: ${commandNames.join(' or ')}. See --help.`);
+  if (!line) throw missingCommandError();
   return line;
 }
+
+const missingCommandError = () => new UsageError(`Say what to do: ${commandNames.join(' or ')}. See --help.`);
 
 function readSettings(name: CommandName, command: Command, environment: ProcessEnvironment): CommandLine {
   switch (name) {

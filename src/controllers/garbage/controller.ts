@@ -3,6 +3,7 @@ import { ProviderConfig } from '../../api/provider-config.ts';
 import type { KeySource, ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { isOwnConfig } from '../cluster/view.ts';
 import { checkPlatform, createPlatformContexts } from '../provider-config/check-platform.ts';
 import { hasIgnoreOperation } from '../shared/objects.ts';
 import type { PlatformCheck, PlatformChecks } from '../shared/platform-checks.ts';
@@ -54,7 +55,7 @@ export async function reconcileGarbage(
   const cached = services.stores.providerConfigs.get(key);
   if (!cached) return {};
   const config = await latestVersion(services.kube, ProviderConfig, cached, signal);
-  if (!isOwnConfig(services, config)) return {};
+  if (!isServed(services, config)) return {};
   const visit = await prepareVisit(services, collection, config, context);
   if (!visit) return {};
   const waits: number[] = [];
@@ -73,9 +74,9 @@ export async function reconcileGarbage(
 }
 
 /** A ProviderConfig of this instance that is neither deleted nor excluded from reconciling. */
-function isOwnConfig(services: Services, config: ProviderConfig): boolean {
+function isServed(services: Services, config: ProviderConfig): boolean {
   const { finalizers = [], deletionTimestamp } = config.metadata;
-  if (config.spec?.providerRef?.name !== services.provider || hasIgnoreOperation(config)) return false;
+  if (!isOwnConfig(services, config) || hasIgnoreOperation(config)) return false;
   return finalizers.includes(instanceFinalizers(services).providerConfig) && deletionTimestamp === undefined;
 }
 

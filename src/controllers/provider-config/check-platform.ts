@@ -52,7 +52,7 @@ export async function checkPlatform(
   chosen: ChosenPlatform,
   within: Pick<PlatformContext, 'signal' | 'log'>,
 ): Promise<{ readonly state: ConditionState; readonly check: PlatformCheck }> {
-  const { platform, config } = chosen;
+  const { platform } = chosen;
   const { contexts, missing } = createPlatformContexts(services, chosen, within);
   const available = new Set<string | undefined>();
   const answers = await checkFailureDomains([...contexts.keys()], async (failureDomain) => {
@@ -65,8 +65,7 @@ export async function checkPlatform(
     missing.length > 0
       ? conditionFalse('CredentialsValid', 'CredentialsMissing', missing.join(' '))
       : describeCheckResult(answers);
-  const unavailable = platform.failureDomains.names(config).filter((name) => !available.has(name));
-  return { state, check: { chosen, available: [...available], unavailable } };
+  return { state, check: { chosen, available: [...available] } };
 }
 
 function describeCheckResult({ findings, errors }: FailureDomainsCheck): ConditionState {

@@ -60,8 +60,10 @@ export async function reconcileProviderConfig(
   const isServed = states.every((state) => state.status === 'True');
   if (isServed) states.push(await publishProfile(services, held, context));
   await reportStatus(services, held, states, context);
-  if (check) checks.record(held, check);
-  if (check) checks.announce(held, operation === 'reconcile');
+  if (check) {
+    checks.record(held, check);
+    checks.announce(held, operation === 'reconcile');
+  }
   const isUnreachable = states.some(({ reason }) => reason === 'PlatformUnreachable');
   return { requeueAfterSeconds: isUnreachable ? unreachableRetrySeconds : resyncSeconds };
 }

@@ -9,8 +9,6 @@ export interface PlatformCheck {
   readonly chosen: ChosenPlatform;
   /** The failure domains that answered and have everything that the spec names. */
   readonly available: readonly (string | undefined)[];
-  /** Names of the other failure domains. */
-  readonly unavailable: readonly string[];
 }
 
 /** Sent after each check. `isRequested`: a user has asked for this reconcile. */

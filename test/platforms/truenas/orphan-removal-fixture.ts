@@ -4,6 +4,7 @@ import { Cluster } from '../../../src/api/openmcp/types.ts';
 import type { OrphanEntry } from '../../../src/api/orphan-entry.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { collectOrphans, type OrphanReport } from '../../../src/controllers/garbage/orphans/collect-orphans.ts';
+import { OrphanStatusWriter } from '../../../src/controllers/garbage/orphans/orphan-status-writer.ts';
 import { AddressLeases, addressHolder } from '../../../src/controllers/shared/addresses/address-leases.ts';
 import { diskKeyOf } from '../../../src/controllers/shared/secrets/disk-keys.ts';
 import type { Services } from '../../../src/controllers/shared/services.ts';
@@ -122,7 +123,8 @@ export class OrphanRemovalFixture {
     const services = this.#services(process);
     const check = { ...context, failureDomain: undefined };
     const scope = { platform: 'truenas', orphans: truenas.garbage!.orphans!, check };
-    const report = await collectOrphans(services, config, [scope], { away: [], signal: forever });
+    const writer = new OrphanStatusWriter(services, config, forever);
+    const report = await collectOrphans(services, writer, [scope], { away: [], signal: forever });
     const { orphans = null, orphanCount = null } = report.listed;
     await this.kube.merge(ProviderConfig, home, { status: { orphans, orphanCount } }, { subresource: 'status' });
     return report;

@@ -7,6 +7,7 @@ import type { Orphan } from '../../../engine/capabilities/orphans.ts';
 import { TrueNasError } from '../../../platforms/truenas/error-codes.ts';
 import type { Services } from '../../shared/services.ts';
 import { collectOrphans } from './collect-orphans.ts';
+import { OrphanStatusWriter } from './orphan-status-writer.ts';
 import type { OrphanScope } from './scan-orphans.ts';
 
 const { name } = aMachine().metadata;
@@ -33,7 +34,10 @@ function scene({ there = [] as Machine[], find = async () => [left] as readonly 
   return { services, scope, said: message };
 }
 const read = ({ services, scope }: ReturnType<typeof scene>, config = aProviderConfig(), away: string[] = []) =>
-  collectOrphans(services, config, [scope], { away, signal: scope.check.signal });
+  collectOrphans(services, new OrphanStatusWriter(services, config, scope.check.signal), [scope], {
+    away,
+    signal: scope.check.signal,
+  });
 
 describe('a scan for orphans', () => {
   it('lists the resources of a Machine that does not exist, and reports them in the ProviderConfig', async () => {

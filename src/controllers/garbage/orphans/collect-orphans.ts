@@ -13,7 +13,7 @@ import {
 import { describeOrphans, reportNewOrphans } from './describe-orphans.ts';
 import { type ListedOrphans, selectListedOrphans, updateObservation } from './orphan-entries.ts';
 import { type AssessedOrphan, beginRemovals, continueRemovals } from './orphan-removals.ts';
-import { OrphanStatusWriter } from './orphan-status-writer.ts';
+import type { OrphanStatusWriter } from './orphan-status-writer.ts';
 import { resolveRequestedRemovals } from './requested-removals.ts';
 import { type FoundOrphan, type OrphanScope, scanOrphans } from './scan-orphans.ts';
 
@@ -23,8 +23,6 @@ export interface OrphanReport {
   readonly search: OrphanSearch;
   /** All failure domains could be scanned. */
   readonly isDone: boolean;
-  /** The ProviderConfig after the writes of this scan. */
-  readonly config: ProviderConfig;
   /** Seconds until the next step of a removal, if one is in progress. */
   readonly requeueAfterSeconds?: number | undefined;
 }
@@ -35,11 +33,10 @@ export interface OrphanReport {
  */
 export async function collectOrphans(
   services: Services,
-  config: ProviderConfig,
+  writer: OrphanStatusWriter,
   scopes: readonly OrphanScope[],
   { away, signal }: { readonly away: readonly string[]; readonly signal: AbortSignal },
 ): Promise<OrphanReport> {
-  const writer = new OrphanStatusWriter(services, config, signal);
   try {
     return await scanAndRemove(services, writer, scopes, away);
   } catch (error) {
@@ -47,7 +44,7 @@ export async function collectOrphans(
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     const result = error.retry === 'after-change' ? 'PlatformRejected' : 'PlatformUnreachable';
     const search = { result, message: error.message } as const;
-    return { listed: listedOrphansOf(writer.config), search, isDone: false, config: writer.config };
+    return { listed: listedOrphansOf(writer.config), search, isDone: false };
   }
 }
 
@@ -87,7 +84,6 @@ async function scanAndRemove(
     listed: found,
     search,
     isDone: checked.unreachable.length === 0,
-    config: writer.config,
     requeueAfterSeconds,
   };
 }

@@ -28,8 +28,9 @@ async function collect(visit: GarbageVisit): Promise<number | undefined> {
   // Nothing may be concluded from an incomplete cache.
   if (scopes.length === 0 || !services.stores.machines.isSynced) return undefined;
   if (!schedule.isDue(timing, config) && !hasPendingRemoval(config)) return undefined;
-  const report = await collectOrphans(services, config, scopes, { away: unavailable, signal });
-  await new OrphanStatusWriter(services, report.config, signal).report(report.listed, report.search);
+  const writer = new OrphanStatusWriter(services, config, signal);
+  const report = await collectOrphans(services, writer, scopes, { away: unavailable, signal });
+  await writer.report(report.listed, report.search);
   if (report.isDone) schedule.finish(timing, config);
   const isUnreachable = !report.isDone && report.search.result !== 'PlatformRejected';
   const waits = [report.requeueAfterSeconds, isUnreachable ? unreachableRetrySeconds : undefined];

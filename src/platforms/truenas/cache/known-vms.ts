@@ -145,11 +145,14 @@ export class KnownVms {
   }
 
   #isValid(stamp: ReadStamp, freshness: ReadFreshness, key?: string): boolean {
-    const { changes } = this.#nas;
-    const isConnected = changes.isSubscribedTo('vm.query') && changes.isSubscribedTo('vm.device.query');
     const { writes, now } = this.#versions;
-    if (key === undefined) return this.#versions.isValid(stamp, freshness, 0, isConnected);
-    return this.#versions.isValid(stamp, freshness, writes.versionOf(key), isConnected && !writes.isEcho(key, now));
+    if (key === undefined) return this.#versions.isValid(stamp, freshness, 0, this.#hasEvents);
+    return this.#versions.isValid(stamp, freshness, writes.versionOf(key), this.#hasEvents && !writes.isEcho(key, now));
+  }
+
+  get #hasEvents(): boolean {
+    const { changes } = this.#nas;
+    return changes.isSubscribedTo('vm.query') && changes.isSubscribedTo('vm.device.query');
   }
 }
 
