@@ -3,6 +3,7 @@ import type { ReconcileContext, ReconcileResult } from '../../kube/controller/co
 import type { ObjectKey } from '../../kube/resource.ts';
 import { patchStatusIfExists } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
+import { newestKnown } from '../shared/status-writes.ts';
 import { actOnAccessRequest } from './act.ts';
 import { decideAccessRequest } from './decide.ts';
 import type { AccessRequestReport, DecisionTime } from './decision.ts';
@@ -18,7 +19,7 @@ export async function reconcileAccessRequest(
   key: ObjectKey,
   context: AccessRequestContext,
 ): Promise<ReconcileResult> {
-  const found = services.stores.accessRequests.get(key);
+  const found = newestKnown(services.kube, AccessRequest, services.stores.accessRequests.get(key));
   if (!found) return {};
   let view = viewAccessRequest(services, options, found);
   for (;;) {

@@ -31,6 +31,7 @@ function fresh(seconds: number, change: Partial<AccessRequest> = {}): AccessRequ
 
 async function look(request: AccessRequest) {
   const services = {
+    kube: {},
     ...anInstance,
     clock,
     stores: {

@@ -17,6 +17,7 @@ import { describeTrustReport, retainTrustReport } from '../rollout/oidc-trust/tr
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
 import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { Services } from '../shared/services.ts';
+import { newestKnown } from '../shared/status-writes.ts';
 import { actOnCluster, describeMetadataPatch } from './act.ts';
 import { isOwnCluster } from './cluster-responsibility.ts';
 import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
@@ -45,7 +46,7 @@ export async function reconcileCluster(
   key: ObjectKey,
   context: ClusterReconcileContext,
 ): Promise<ReconcileResult> {
-  const found = services.stores.clusters.get(key);
+  const found = newestKnown(services.kube, Cluster, services.stores.clusters.get(key));
   if (!found) return await closeConnections(services, key);
   if (!isOwnCluster(services, found)) return warnIfHeldByAnother(services, found, context);
   const { operation, object: cluster } = await consumeOperation(services.kube, Cluster, found, context.signal);

@@ -18,6 +18,7 @@ import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
 import type { PlatformCheck, PlatformChecks } from '../shared/platform-checks.ts';
 import type { Services } from '../shared/services.ts';
+import { newestKnown } from '../shared/status-writes.ts';
 import { checkPlatform, formatDiagnostics } from './check-platform.ts';
 import { checkProfileName, describeProfile, isOwnProfile } from './cluster-profile.ts';
 import { validateProviderConfig } from './validate-provider-config.ts';
@@ -43,7 +44,7 @@ export async function reconcileProviderConfig(
   context: ConfigReconcileContext,
 ): Promise<ReconcileResult> {
   const { kube, stores, provider } = services;
-  const found = stores.providerConfigs.get(key);
+  const found = newestKnown(kube, ProviderConfig, stores.providerConfigs.get(key));
   if (found?.spec?.providerRef?.name !== provider) return {};
   const finalizer = instanceFinalizers(services).providerConfig;
   if (isHeldByOtherInstance(found.metadata.finalizers, finalizer)) {

@@ -60,6 +60,19 @@ export async function latestVersion<T extends KubeObject>(
   return cached;
 }
 
+/**
+ * A cached object, or our own last write of it while the cache lags behind. What a reconcile reports as a change, such
+ * as an Event for a new reason, must be compared with this: the cache would report the change again. Makes no call.
+ */
+export function newestKnown<T extends KubeObject>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  cached: T | undefined,
+): T | undefined {
+  const last = cached && writesOf(kube).get(writeKey(type, cached));
+  return cached && last && last !== 'unknown' && isNewer(last, cached) ? (last as T) : cached;
+}
+
 /** An empty patch changes nothing and returns the object. The provider may patch a status, and may not get it. */
 const readStatus = <T extends KubeObject>(kube: KubeClient, type: ResourceType<T>, cached: T, signal: AbortSignal) =>
   kube.merge(type, objectKeyOf(cached), {}, { subresource: 'status' }, signal);
