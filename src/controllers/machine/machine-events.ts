@@ -1,6 +1,6 @@
 import type { Machine, MachineStatus } from '../../api/machine.ts';
+import type { Drift } from '../../engine/observation.ts';
 import type { Log } from '../../lib/log.ts';
-import type { RemediationResult } from '../remediation/remediate-machine.ts';
 import type { Services } from '../shared/services.ts';
 
 /**
@@ -30,10 +30,10 @@ export function recordPhaseChange(
 export function recordRepairs(
   { events }: Pick<Services, 'events'>,
   machine: Machine,
-  repaired: RemediationResult['repaired'],
+  drift: readonly Drift[],
   log: Log,
 ): void {
-  for (const { reason, message, isMinor, repair } of repaired) {
+  for (const { reason, message, isMinor, repair } of drift) {
     if (isMinor || repair?.mode !== 'automatic') continue;
     events.record(machine, 'Warning', reason, message);
     log.warn({ reason, why: message }, 'something is amiss, and is put right');

@@ -23,7 +23,7 @@ const renamed: Drift = { reason: 'Renamed', message: 'It was renamed.', isMinor:
 
 const machine = (notes: Record<string, string> = {}): Machine =>
   ({ metadata: { name: 'm', annotations: notes } }) as unknown as Machine;
-const desiredSpecs = (repair?: string, maintenance?: string) =>
+const approvals = (repair?: string, maintenance?: string) =>
   approvalsOf(
     machine({
       ...(repair === undefined ? {} : { [annotations.approve]: repair }),
@@ -33,13 +33,13 @@ const desiredSpecs = (repair?: string, maintenance?: string) =>
 
 describe('the drift to repair', () => {
   it.each([
-    ['includes safe repairs', desiredSpecs(), ['PoweredOff']],
-    ['includes approved repairs', desiredSpecs('CardMoved , Other'), ['PoweredOff', 'CardMoved']],
-    ['is empty in maintenance', desiredSpecs(undefined, 'true'), []],
-    ['includes approved repairs in maintenance', desiredSpecs('CardMoved', 'true'), ['CardMoved']],
-    ['excludes drift without a repair', desiredSpecs('DiskGone,Renamed'), ['PoweredOff']],
-    ['excludes a repair that has just failed', desiredSpecs('DiskSmaller'), ['PoweredOff']],
-    ['includes safe repairs, whatever else the annotation contains', desiredSpecs(' ,', 'false'), ['PoweredOff']],
+    ['includes safe repairs', approvals(), ['PoweredOff']],
+    ['includes approved repairs', approvals('CardMoved , Other'), ['PoweredOff', 'CardMoved']],
+    ['is empty in maintenance', approvals(undefined, 'true'), []],
+    ['includes approved repairs in maintenance', approvals('CardMoved', 'true'), ['CardMoved']],
+    ['excludes drift without a repair', approvals('DiskGone,Renamed'), ['PoweredOff']],
+    ['excludes a repair that has just failed', approvals('DiskSmaller'), ['PoweredOff']],
+    ['includes safe repairs, whatever else the annotation contains', approvals(' ,', 'false'), ['PoweredOff']],
   ])('%s', (_, said, due) => {
     expect(reasonsToRepair([off, moved, refused, gone, renamed, off], said)).toEqual(due);
   });
@@ -47,31 +47,31 @@ describe('the drift to repair', () => {
 
 it('an approved repair continues in maintenance, with a matching message', () => {
   const started: Drift = { ...off, repair: { ...off.repair!, isStarted: true } };
-  expect(reasonsToRepair([started], desiredSpecs(undefined, 'true'))).toEqual(['PoweredOff']);
-  const reported = withRepairMessages([started], desiredSpecs(undefined, 'true')).map(({ message }) => message);
+  expect(reasonsToRepair([started], approvals(undefined, 'true'))).toEqual(['PoweredOff']);
+  const reported = withRepairMessages([started], approvals(undefined, 'true')).map(({ message }) => message);
   expect(reported).toContain('It is off. As approved, it is started again.');
 });
 
 describe('the messages of the drift', () => {
   it.each([
-    [desiredSpecs(), [off], ['It is off. Automatically it is started again.']],
-    [desiredSpecs(), [gone], ['It is gone.']],
-    [desiredSpecs(), [refused], ['It was refused.']],
+    [approvals(), [off], ['It is off. Automatically it is started again.']],
+    [approvals(), [gone], ['It is gone.']],
+    [approvals(), [refused], ['It was refused.']],
     [
-      desiredSpecs(),
+      approvals(),
       [moved],
       [`It moved. With the annotation ${annotations.approve}: CardMoved on the Machine it is put back.`],
     ],
-    [desiredSpecs('CardMoved'), [moved], ['It moved. As approved, it is put back.']],
-    [desiredSpecs(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is repaired/), 'It is off.']],
-    [desiredSpecs(undefined, 'true'), [], []],
+    [approvals('CardMoved'), [moved], ['It moved. As approved, it is put back.']],
+    [approvals(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is repaired/), 'It is off.']],
+    [approvals(undefined, 'true'), [], []],
   ])('for %j, %j', (said, drift, text) => {
     expect(withRepairMessages(drift, said).map(({ message }) => message)).toEqual(text);
   });
 
   it('leave a machine in maintenance Ready with minor drift only', () => {
-    expect(withRepairMessages([renamed], desiredSpecs(undefined, 'true')).every(({ isMinor }) => isMinor)).toBe(true);
-    expect(withRepairMessages([renamed, gone], desiredSpecs(undefined, 'true'))[0]?.isMinor).toBeUndefined();
+    expect(withRepairMessages([renamed], approvals(undefined, 'true')).every(({ isMinor }) => isMinor)).toBe(true);
+    expect(withRepairMessages([renamed, gone], approvals(undefined, 'true'))[0]?.isMinor).toBeUndefined();
   });
 });
 

@@ -29,12 +29,12 @@ export function reasonsToRepair(drift: readonly Drift[], { approved, maintenance
 }
 
 /** The drift with its next action or the approval that it needs. */
-export function withRepairMessages(drift: readonly Drift[], desiredSpecs: MachineApprovals): readonly Drift[] {
+export function withRepairMessages(drift: readonly Drift[], approvals: MachineApprovals): readonly Drift[] {
   const all = drift.map((one) => ({
     ...one,
-    message: [one.message, ...describeNextAction(one, desiredSpecs)].join(' '),
+    message: [one.message, ...describeNextAction(one, approvals)].join(' '),
   }));
-  if (!desiredSpecs.maintenance || drift.length === 0) return all;
+  if (!approvals.maintenance || drift.length === 0) return all;
   const message = `Nothing is repaired: the Machine has the annotation ${annotations.maintenance}.`;
   const minor = drift.every((one) => one.isMinor) ? { isMinor: true as const } : {};
   return [{ reason: 'InMaintenance', message, ...minor }, ...all];

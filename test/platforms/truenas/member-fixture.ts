@@ -1,18 +1,17 @@
+import type { Machine } from '../../../src/api/machine.ts';
 import { annotations } from '../../../src/api/names.ts';
-import {
-  asProvisioned,
-  type RemediationActions,
-  remediateMachine,
-} from '../../../src/controllers/remediation/remediate-machine.ts';
+import type { DesiredMachine } from '../../../src/controllers/machine/reconcile/desired.ts';
+import type { ObservedMachine } from '../../../src/controllers/machine/reconcile/observed.ts';
+import { planMachine } from '../../../src/controllers/machine/reconcile/plan.ts';
+import { approvalsOf } from '../../../src/controllers/remediation/approvals.ts';
+import { asProvisioned, concludeRemediation } from '../../../src/controllers/remediation/conclude-remediation.ts';
 import type { Services } from '../../../src/controllers/shared/services.ts';
-import { advance } from '../../../src/engine/advance.ts';
+import { type AdvanceResult, advance, type Progress } from '../../../src/engine/advance.ts';
 import type { RepairContext } from '../../../src/engine/capabilities/repair.ts';
 import { ProviderError } from '../../../src/lib/errors.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { markJoined } from './baseline-run.ts';
 import { fixtureClock, type MachineRecord, TrueNasProviderProcess } from './true-nas-platform-fixture.ts';
-
-type Machine = Parameters<typeof remediateMachine>[1];
 
 /** A member of a cluster as its controller stores it, with the recorded Events. */
 export class MemberFixture {
@@ -44,25 +43,25 @@ export class MemberFixture {
     return this.durable.progress?.facts ?? {};
   }
 
-  get #hands(): RemediationActions {
+  async #observe(progress: Progress): Promise<ObservedMachine> {
+    const { facts } = progress;
+    const observation = await truenas.observe(this.process.context('shop-cp-0', facts, this.change));
+    return { progress, observation, approvals: approvalsOf(this.machine) };
+  }
+
+  async #repair(reasons: readonly string[]): Promise<AdvanceResult> {
     const { process, durable, change } = this;
-    return {
+    return await advance<RepairContext>({
+      ...{ plan: 'repair', steps: truenas.repair?.steps ?? [], progress: durable.progress, clock: fixtureClock },
+      context: (facts) => ({ ...process.context('shop-cp-0', facts, change), reasons }),
+      save: async (progress) => {
+        process.stop.signal.throwIfAborted();
+        durable.progress = structuredClone(
+          progress.finishedAt ? asProvisioned(progress, fixtureClock.now()) : progress,
+        );
+      },
       signal: process.stop.signal,
-      finish: () => false,
-      observe: async ({ facts }) => await truenas.observe(process.context('shop-cp-0', facts, change)),
-      repair: async (reasons) =>
-        await advance<RepairContext>({
-          ...{ plan: 'repair', steps: truenas.repair?.steps ?? [], progress: durable.progress, clock: fixtureClock },
-          context: (facts) => ({ ...process.context('shop-cp-0', facts, change), reasons }),
-          save: async (progress) => {
-            process.stop.signal.throwIfAborted();
-            durable.progress = structuredClone(
-              progress.finishedAt ? asProvisioned(progress, fixtureClock.now()) : progress,
-            );
-          },
-          signal: process.stop.signal,
-        }),
-    };
+    });
   }
 
   /** One observation, and the remediation that follows. */
@@ -77,13 +76,22 @@ export class MemberFixture {
       },
       events: { record: (...[, , reason]: string[]) => void this.events.push(String(reason)) },
     } as unknown as Services;
-    const kept = await remediateMachine(services, this.machine, this.durable.progress!, this.#hands);
-    const { observation, observed, seconds } = kept;
+    const environment = { platform: truenas };
+    const desired = { services, machine: this.machine, goal: 'provision', environment } as unknown as DesiredMachine;
+    const before = await this.#observe(this.durable.progress!);
+    const plan = planMachine(desired, before);
+    const repair = plan.kind === 'walk' ? await this.#repair(plan.drift.map(({ reason }) => reason)) : undefined;
+    const after =
+      repair?.kind === 'finished' ? await this.#observe(asProvisioned(repair.progress, fixtureClock.now())) : before;
+    const { verdict, observation, seconds } = await concludeRemediation(
+      { services, machine: this.machine, signal: this.process.stop.signal, monitor: () => false },
+      { progress: after.progress!, observation: after.observation!, approvals: before.approvals, repair },
+    );
     const [reasons, words] = [
-      observed.drift.map(({ reason }) => reason),
-      observed.drift.map((one) => one.message).join(' '),
+      observation.drift.map(({ reason }) => reason),
+      observation.drift.map((one) => one.message).join(' '),
     ];
-    return { verdict: observation, reasons, words, seconds };
+    return { verdict, reasons, words, seconds };
   }
 
   /** Repeats until the repair has ended. */

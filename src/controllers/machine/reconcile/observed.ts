@@ -1,0 +1,84 @@
+import type { Machine } from '../../../api/machine.ts';
+import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
+import type { Drift } from '../../../engine/observation.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { clusterOfMachine } from '../../cluster/identity.ts';
+import { approvalsOf, type MachineApprovals } from '../../remediation/approvals.ts';
+import { isConfigAccepted } from '../is-config-accepted.ts';
+import { isProvisioned } from '../is-provisioned.ts';
+import { nodeMembershipOf } from '../node-membership.ts';
+import {
+  type MachineObservation,
+  observeMachine,
+  observeWithoutPlatform,
+  platformProblemOf,
+} from '../observe-machine.ts';
+import { findProvisioningBlocker } from '../provisioning-blocker.ts';
+import type { DesiredMachine } from './desired.ts';
+
+/** What is known of a Machine. The steps of this reconcile replace it. */
+export interface ObservedMachine {
+  readonly progress: Progress | undefined;
+  /** Why a Machine that is not provisioned must not be. */
+  readonly blocker?: ProviderError | undefined;
+  /** Of a Machine that is provisioned, or that has joined. */
+  readonly observation?: MachineObservation | undefined;
+  readonly approvals: MachineApprovals;
+  /** The steps that were run in this reconcile. */
+  readonly walk?: MachineWalk;
+}
+
+export interface MachineWalk {
+  readonly plan: Progress['plan'];
+  readonly result: AdvanceResult;
+  /** The phase before a repair, which changes it. */
+  readonly phaseBefore?: string | undefined;
+  /** The drift for which this reconcile has started a repair. */
+  readonly startedFor: readonly Drift[];
+}
+
+export async function observeDesiredMachine(desired: DesiredMachine): Promise<ObservedMachine> {
+  const { services, machine, context, goal } = desired;
+  const progress = savedProgress(machine);
+  const approvals = approvalsOf(machine);
+  if (goal === 'release') return { progress, approvals };
+  if (isProvisioned(progress)) return { progress, approvals, observation: await observeProvisioned(desired, progress) };
+  return { progress, approvals, blocker: await findProvisioningBlocker(services, machine, context.signal) };
+}
+
+export const savedProgress = (machine: Machine): Progress | undefined => {
+  const saved = machine.status?.progress;
+  // Only this provider writes facts, and their values are strings, numbers and booleans.
+  return saved ? ({ ...saved, facts: saved.facts } as Progress) : undefined;
+};
+
+/** Observes a Machine on its platform, if that is possible, and in its cluster. */
+export async function observeProvisioned(
+  { services, machine, context: { signal }, environment }: DesiredMachine,
+  { facts }: Progress,
+): Promise<MachineObservation> {
+  const member = nodeMembershipOf(services, machine, facts, signal);
+  if (environment instanceof ProviderError) {
+    // The platform credentials are missing, for example. Its Node may still be ready.
+    const openTalos = (address: string) => services.targets.talos(clusterOfMachine(machine), address);
+    const { code: reason, message } = environment;
+    return await observeWithoutPlatform({ reason, message }, { facts, openTalos }, member);
+  }
+  const stepContext = environment.context(facts);
+  try {
+    return withoutUnacceptedDrift({ services, machine }, await observeMachine(environment, stepContext, member));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ProviderError)) throw error;
+    return await observeWithoutPlatform(platformProblemOf(error), stepContext, member);
+  }
+}
+
+/** Without drift from a ProviderConfig that its platform has rejected or not yet checked. */
+function withoutUnacceptedDrift(
+  { services: { stores }, machine: { spec } }: Pick<DesiredMachine, 'services' | 'machine'>,
+  observed: MachineObservation,
+): MachineObservation {
+  if (isConfigAccepted(stores.providerConfigs.get({ name: spec.providerConfigRef.name }))) return observed;
+  return { ...observed, drift: observed.drift.filter(({ byConfig }) => !byConfig) };
+}

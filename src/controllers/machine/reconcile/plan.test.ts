@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine } from '../../../../test/support/fixtures/builders.ts';
+import { annotations } from '../../../api/names.ts';
+import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { approvalsOf } from '../../remediation/approvals.ts';
+import type { DesiredMachine } from './desired.ts';
+import type { MachineWalk, ObservedMachine } from './observed.ts';
+import { planMachine } from './plan.ts';
+
+const environment = { platform: { repair: { steps: [] } } };
+const missingSecret = new ProviderError('CREDENTIALS_MISSING', 'No Secret.');
+const missingConfig = new ProviderError('PROVIDER_CONFIG_MISSING', 'No ProviderConfig.');
+const base = { step: 'disk-created', since: '', failures: 0, facts: {} };
+const unfinished: Progress = { ...base, plan: 'provision' };
+const provisioned: Progress = { ...unfinished, step: '', finishedAt: 'then' };
+const waiting: AdvanceResult = {
+  kind: 'waiting',
+  progress: unfinished,
+  seconds: 5,
+  message: 'It boots.',
+  overdue: false,
+};
+const finished: AdvanceResult = { kind: 'finished', progress: provisioned };
+const off = {
+  ...{ reason: 'PoweredOff', message: 'It is off.' },
+  repair: { mode: 'automatic', effect: 'it is started' },
+} as const;
+const walk = (plan: MachineWalk['plan'], result: AdvanceResult): MachineWalk => ({ plan, result, startedFor: [] });
+
+interface Case extends Partial<Omit<ObservedMachine, 'approvals'>>, Partial<Pick<DesiredMachine, 'goal'>> {
+  readonly environment?: unknown;
+  readonly annotations?: Record<string, string>;
+}
+
+function plan({ goal = 'provision', environment: found = environment, annotations = {}, ...observed }: Case) {
+  const machine = { ...aMachine(), metadata: { ...aMachine().metadata, annotations } };
+  const desired = { goal, machine, environment: found, services: { platforms: [] } } as unknown as DesiredMachine;
+  return planMachine(desired, { progress: undefined, approvals: approvalsOf(machine), ...observed });
+}
+
+describe('a Machine to provision', () => {
+  it.each<[string, Case, object]>([
+    ['is provisioned', {}, { kind: 'walk', plan: 'provision' }],
+    ['goes on where it stopped', { progress: unfinished }, { kind: 'walk', plan: 'provision' }],
+    ['waits as its steps do', { progress: unfinished, walk: walk('provision', waiting) }, { kind: 'unfinished' }],
+    ['waits for its configuration', { blocker: missingSecret }, { kind: 'blocked', problem: missingSecret }],
+    ['waits for its platform', { environment: missingSecret }, { kind: 'blocked', problem: missingSecret }],
+  ])('%s', (_, state, expected) => {
+    expect(plan(state)).toMatchObject(expected);
+  });
+
+  it('is provisioned when its steps are finished', () => {
+    const state = { progress: provisioned, observation: { drift: [] }, walk: walk('provision', finished) };
+    expect(plan(state)).toEqual({ kind: 'provisioned', progress: provisioned, observation: { drift: [] } });
+  });
+
+  it('is not walked again after finished steps that have left it unprovisioned', () => {
+    expect(() => plan({ progress: unfinished, walk: walk('provision', finished) })).toThrow('not provisioned');
+  });
+});
+
+describe('a provisioned Machine', () => {
+  const state = { progress: provisioned, observation: { drift: [off] } };
+
+  it('is repaired, also right after it was provisioned', () => {
+    const drift = [{ ...off, message: 'It is off. Automatically it is started.' }];
+    expect(plan(state)).toMatchObject({ kind: 'walk', plan: 'repair', drift });
+    expect(plan({ ...state, walk: walk('provision', finished) })).toMatchObject({ plan: 'repair' });
+  });
+
+  it.each<[string, Case]>([
+    ['without drift', { observation: { drift: [] } }],
+    ['that was repaired in this reconcile', { walk: walk('repair', finished) }],
+    ['whose repair waits', { walk: walk('repair', waiting) }],
+    ['in maintenance', { annotations: { [annotations.maintenance]: 'true' } }],
+    ['whose platform repairs nothing', { environment: { platform: {} } }],
+    ['whose platform credentials are missing', { environment: missingSecret }],
+  ])('%s is reported as it is', (_, change) => {
+    expect(plan({ ...state, ...change }).kind).toBe('provisioned');
+  });
+
+  it('continues a repair that was interrupted', () => {
+    expect(plan({ ...state, progress: { ...unfinished, plan: 'repair' } })).toMatchObject({ plan: 'repair' });
+  });
+});
+
+describe('a Machine to release', () => {
+  it.each<[string, Case, object]>([
+    ['is released', { progress: provisioned }, { kind: 'walk', plan: 'release' }],
+    ['waits as its steps do', { walk: walk('release', waiting) }, { kind: 'unfinished', result: waiting }],
+    ['is done when its steps are', { walk: walk('release', finished) }, { kind: 'released' }],
+    ['waits for its platform', { environment: missingSecret }, { kind: 'blocked', problem: missingSecret }],
+    [
+      'is abandoned with its lost failure domain',
+      { environment: missingConfig, annotations: { [annotations.failureDomainLost]: 'true' } },
+      { kind: 'abandoned' },
+    ],
+  ])('%s', (_, state, expected) => {
+    expect(plan({ goal: 'release', ...state })).toMatchObject(expected);
+  });
+});

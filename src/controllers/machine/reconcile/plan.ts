@@ -1,0 +1,75 @@
+import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
+import type { Drift } from '../../../engine/observation.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { reasonsToRepair, withRepairMessages } from '../../remediation/approvals.ts';
+import type { Services } from '../../shared/services.ts';
+import { mayAbandonMachine } from '../abandon-machine.ts';
+import { isProvisioned } from '../is-provisioned.ts';
+import type { MachineObservation } from '../observe-machine.ts';
+import type { StepEnvironment } from '../step-environment.ts';
+import type { DesiredMachine } from './desired.ts';
+import type { ObservedMachine } from './observed.ts';
+
+/** The steps to run now. */
+export interface WalkPlan {
+  readonly kind: 'walk';
+  readonly plan: Progress['plan'];
+  readonly environment: StepEnvironment;
+  /** The drift to repair, with its messages; none for other plans. */
+  readonly drift: readonly Drift[];
+}
+
+/** How the reconcile ends. */
+export type MachineEnd =
+  /** No step can run. */
+  | { readonly kind: 'blocked'; readonly problem: ProviderError }
+  /** The steps wait, or have failed. */
+  | { readonly kind: 'unfinished'; readonly result: Exclude<AdvanceResult, { kind: 'finished' }> }
+  | { readonly kind: 'provisioned'; readonly progress: Progress; readonly observation: MachineObservation }
+  | { readonly kind: 'released'; readonly progress: Progress }
+  /** The failure domain is lost: the Machine is released without touching its platform. */
+  | { readonly kind: 'abandoned' };
+
+type PlanInput = Pick<DesiredMachine, 'machine' | 'goal' | 'environment'> & {
+  readonly services: Pick<Services, 'platforms'>;
+};
+
+/** Decides from what is desired and observed alone. Each plan is walked once at most. */
+export function planMachine(desired: PlanInput, observed: ObservedMachine): WalkPlan | MachineEnd {
+  return desired.goal === 'release' ? planRelease(desired, observed) : planProvision(desired, observed);
+}
+
+function planRelease({ services, machine, environment }: PlanInput, { walk }: ObservedMachine): WalkPlan | MachineEnd {
+  const stop = environment instanceof ProviderError ? environment : walk?.result;
+  if (stop && mayAbandonMachine(services, machine, stop)) return { kind: 'abandoned' };
+  if (environment instanceof ProviderError) return { kind: 'blocked', problem: environment };
+  if (!walk) return { kind: 'walk', plan: 'release', environment, drift: [] };
+  const { result } = walk;
+  return result.kind === 'finished' ? { kind: 'released', progress: result.progress } : { kind: 'unfinished', result };
+}
+
+function planProvision({ environment }: PlanInput, observed: ObservedMachine): WalkPlan | MachineEnd {
+  const { progress, observation, blocker, walk } = observed;
+  if (isProvisioned(progress) && observation)
+    return planRepair(environment, observed) ?? { kind: 'provisioned', progress, observation };
+  // The servers are not erased for a node that cannot be configured.
+  if (blocker) return { kind: 'blocked', problem: blocker };
+  if (environment instanceof ProviderError) return { kind: 'blocked', problem: environment };
+  if (!walk) return { kind: 'walk', plan: 'provision', environment, drift: [] };
+  if (walk.result.kind === 'finished') throw new Error('a finished walk has left a Machine that is not provisioned');
+  return { kind: 'unfinished', result: walk.result };
+}
+
+/** Undefined: nothing is to be repaired, or it was in this reconcile. */
+function planRepair(
+  environment: DesiredMachine['environment'],
+  { observation, approvals, walk }: ObservedMachine,
+): WalkPlan | undefined {
+  if (environment instanceof ProviderError || !environment.platform.repair || walk?.plan === 'repair') return undefined;
+  const reasons = reasonsToRepair(observation?.drift ?? [], approvals);
+  if (reasons.length === 0) return undefined;
+  const drift = withRepairMessages(observation?.drift ?? [], approvals).filter(({ reason }) =>
+    reasons.includes(reason),
+  );
+  return { kind: 'walk', plan: 'repair', environment, drift };
+}
