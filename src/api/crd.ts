@@ -116,7 +116,7 @@ const crdDefinitions: readonly CrdDefinition[] = [
     spec: HostSpec,
     status: HostStatus,
     columns: [
-      { ...printerColumn('Server', '.spec.serverNumber', 'Number of the server at its provider'), type: 'integer' },
+      printerColumn('Server', '.spec.serverID', 'ID of the server at its provider'),
       printerColumn('State', '.status.state', 'What it is being used for'),
       printerColumn('Machine', '.status.machineRef.name', 'The Machine that holds it'),
       printerColumn('Product', '.status.server.product', 'What was ordered'),

@@ -3,6 +3,13 @@ import { type HostHardware, type HostServer, hostStates } from '../engine/host.t
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { group, version } from './names.ts';
 import { conditionListSchema, observedGenerationSchema } from './schema/condition-schema.ts';
+import {
+  findHostSection,
+  findSectionFault,
+  hostSectionRules,
+  hostSpecSections,
+  hostStatusSections,
+} from './schema/host-sections.ts';
 import { HostHardwareSchema, HostServerSchema, HostTaskSchema } from './schema/host-status-schema.ts';
 import { celValidation, listSet } from './schema/spec-fields.ts';
 
@@ -18,10 +25,10 @@ const ExpectedServerSchema = z
   .meta(
     celValidation(
       'has(self.address) || has(self.product) || has(self.name)',
-      'expect must have an address, a product or a name: a number alone is mistyped too easily',
+      'expect must have an address, a product or a name: an ID alone is mistyped too easily',
     ),
   )
-  .describe('What the server of this number has to be. One that differs is not touched.');
+  .describe('What the server of this ID has to be. One that differs is not touched.');
 
 const RootDiskSchema = z
   .strictObject({
@@ -61,12 +68,12 @@ const rootDiskNotProtectedRule = [
 
 const HostSpecSchema = z
   .strictObject({
-    serverNumber: z
-      .int()
+    serverID: z
+      .string()
       .min(1)
-      .max(2147483647)
-      .meta(celValidation('self == oldSelf', 'serverNumber cannot be changed: create a new Host instead'))
-      .describe('Number of the server at its provider. Immutable.'),
+      .max(253)
+      .meta(celValidation('self == oldSelf', 'serverID cannot be changed: create a new Host instead'))
+      .describe('ID of the server at its provider. The platform section says what that is. Immutable.'),
     expect: ExpectedServerSchema,
     roles: z
       .array(z.enum(['controlplane', 'worker']))
@@ -83,22 +90,26 @@ const HostSpecSchema = z
       .meta(listSet)
       .describe('Serial numbers or world-wide names of disks that are never written to. Default: none.'),
     rootDisk: RootDiskSchema,
-    resetTypes: z
-      .array(z.enum(['sw', 'hw', 'power', 'power_long']))
-      .min(1)
-      .max(4)
-      .default(['hw', 'power_long', 'power', 'sw'])
-      .meta(listSet)
-      .describe(
-        'Ways to reset it, best first; the first that it offers is used. Default: by how little the system on it has to do: hw, power_long, power, sw.',
-      ),
     maintenance: z
       .boolean()
       .default(false)
       .describe('Keeps it out of use: no Machine is given it any more. One that has it keeps it. Default: false.'),
     description: z.string().max(1024).default('').describe('For people. Default: empty.'),
+    ...hostSpecSections,
   })
-  .meta(celValidation(rootDiskNotProtectedRule, 'rootDisk names a disk of protectedDisks: take it out of one of them'));
+  .superRefine((spec, context) => {
+    const fault = findSectionFault(spec);
+    if (fault) context.addIssue({ code: 'custom', ...fault });
+  })
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: rootDiskNotProtectedRule,
+        message: 'rootDisk names a disk of protectedDisks: take it out of one of them',
+      },
+      ...hostSectionRules,
+    ],
+  });
 
 const HostStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema,
@@ -116,6 +127,7 @@ const HostStatusSchema = z.strictObject({
   task: HostTaskSchema.optional(),
   message: z.string().optional().describe('What it is doing, or what it waits for.'),
   conditions: conditionListSchema('Ready and what it depends on.'),
+  ...hostStatusSections,
 });
 
 export const HostSpec = HostSpecSchema;
@@ -131,4 +143,13 @@ export interface Host extends KubeObject {
   spec: HostSpec;
   status?: HostStatus;
 }
+/** Identifies the server of a Host: Hosts with the same key are for the same server. */
+export const serverKeyOf = ({ spec }: Host): string => `${findHostSection(spec)?.name}/${spec.serverID}`;
+
+export const hostsOfPlatform = (hosts: readonly Host[], platform: string): readonly Host[] =>
+  hosts.filter(({ spec }) => findHostSection(spec)?.name === platform);
+
+export const serverIDsOf = (hosts: readonly Host[]): ReadonlySet<string> =>
+  new Set(hosts.map(({ spec }) => spec.serverID));
+
 export const Host: ResourceType<Host> = { group, version, kind: 'Host', plural: 'hosts', namespaced: false };

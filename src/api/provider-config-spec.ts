@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { platforms } from '../platforms/index.ts';
 import {
+  exactlyOneSectionRule,
+  findOnlySection,
+  optionalSections,
+  type PlatformSection,
+} from './schema/platform-sections.ts';
+import {
   celValidation,
   controlPlaneReplicasSchema,
   listMapBy,
@@ -254,9 +260,6 @@ function addressPoolRules() {
 const usesDhcp = "(has(self.network.addressAssignment) && self.network.addressAssignment == 'DHCP')";
 
 const platformNames = platforms.map((platform) => platform.name);
-const platformSections = Object.fromEntries(
-  platforms.map((platform) => [platform.name, platform.config.schema.optional()]),
-);
 
 const Spec = z
   .strictObject({
@@ -277,14 +280,11 @@ const Spec = z
       .describe('Pools of worker nodes. Default: none.'),
     network: Network,
     access: Access,
-    ...platformSections,
+    ...optionalSections(platforms.map(({ name, config }) => [name, config.schema])),
   })
   .meta({
     'x-kubernetes-validations': [
-      {
-        rule: `[${platformNames.map((name) => `has(self.${name})`).join(', ')}].filter(x, x).size() == 1`,
-        message: `exactly one platform section must be given: ${platformNames.join(' or ')}`,
-      },
+      exactlyOneSectionRule(platformNames),
       ...addressPoolRules(),
       requiredWhenRule(`!${usesDhcp}`, 'network.nameServers'),
       ...platforms.flatMap((platform) => platform.config.specRules),
@@ -298,9 +298,5 @@ export type WorkerPool = z.infer<typeof WorkerPool>;
 export type NetworkSpec = z.infer<typeof Network>;
 
 /** The platform whose section is given, with the raw section; undefined when there is none or more than one. */
-export function findPlatformSection(spec: ProviderConfigSpec): { name: string; section: unknown } | undefined {
-  const sections: Record<string, unknown> = { ...spec };
-  const given = platformNames.filter((name) => sections[name] !== undefined && sections[name] !== null);
-  const [name] = given;
-  return given.length === 1 && name !== undefined ? { name, section: sections[name] } : undefined;
-}
+export const findPlatformSection = (spec: ProviderConfigSpec): PlatformSection | undefined =>
+  findOnlySection(platformNames, spec);

@@ -13,8 +13,8 @@ import { type ReadOnlyCommandContext, withReadOnlySession } from './read-only/re
 export async function runHosts(options: HostsSettings & ReadOnlyCommandContext): Promise<void> {
   const { account, url } = options;
   // Only one platform has an inventory of user-owned servers; with a second one a flag would have to select it.
-  const inventory = platforms.find((platform) => platform.hosts)?.hosts;
-  if (!inventory) throw new ProviderError('INTERNAL', 'No platform has servers to list.');
+  const { name, hosts: inventory } = platforms.find(({ hosts }) => hosts) ?? {};
+  if (!name || !inventory) throw new ProviderError('INTERNAL', 'No platform has servers to list.');
   await withReadOnlySession(options, async (at) => {
     const credentials = await at.credentials(account);
     const caBundle = options.caFile === undefined ? undefined : await readCaFile(options.caFile);
@@ -30,7 +30,7 @@ export async function runHosts(options: HostsSettings & ReadOnlyCommandContext):
       clock,
       signal,
     };
-    options.print(formatHostManifests(await inventory.listServers(whose), items));
+    options.print(formatHostManifests(name, await inventory.listServers(whose), items));
   });
 }
 

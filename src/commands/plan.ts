@@ -1,6 +1,6 @@
 import { ClusterConfig } from '../api/cluster-config.ts';
 import { isSameCluster } from '../api/cluster-identity.ts';
-import { Host } from '../api/host.ts';
+import { Host, hostsOfPlatform } from '../api/host.ts';
 import { Machine } from '../api/machine.ts';
 import { clusterId, labels } from '../api/names.ts';
 import { Cluster, ClusterProfile } from '../api/openmcp/types.ts';
@@ -64,7 +64,12 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   return await planCluster({
     platform,
     slots: listDesiredSlots({ ref, spec, secrets: { nodePrefix: prefix } }),
-    ...{ spec, machines: machines.items.filter(isOwn), hosts: hosts.items, section: chosen.section },
+    ...{
+      spec,
+      machines: machines.items.filter(isOwn),
+      hosts: hostsOfPlatform(hosts.items, platform.name),
+      section: chosen.section,
+    },
     ...addressAssignments(at, template, spec),
     sources: {
       ...{ spec, clusterRef: identity, providerConfigRef: { name: template.metadata.name }, platform: platform.name },

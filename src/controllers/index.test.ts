@@ -9,7 +9,7 @@ import { hostIndexes } from './shared/stores.ts';
 
 const aHost = (status: Partial<HostStatus>, generation = 1, name = 'a'): Host => ({
   ...{ apiVersion: `${group}/${version}`, kind: 'Host', metadata: { name, uid: name, generation } },
-  spec: { serverNumber: 1, expect: { product: 'AX42' } } as Host['spec'],
+  spec: { serverID: '1', hetznerRobot: {}, expect: { product: 'AX42' } } as unknown as Host['spec'],
   status: { observedGeneration: 1, state: 'Available', conditions: [], ...status },
 });
 const bare = (slot: number): Machine => ({ ...aMachine(slot), spec: { ...aMachine(slot).spec, platform: 'bare' } });

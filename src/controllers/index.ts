@@ -1,6 +1,6 @@
 import { clusterIdentityKey } from '../api/cluster-identity.ts';
 import { findFalseCondition, isConditionTrue } from '../api/conditions.ts';
-import type { Host } from '../api/host.ts';
+import { type Host, serverKeyOf } from '../api/host.ts';
 import type { Machine } from '../api/machine.ts';
 import { annotations, clusterProfileName, labels, openmcpKeys } from '../api/names.ts';
 import { type AccessRequest, type Cluster, openmcpPhases } from '../api/openmcp/types.ts';
@@ -289,8 +289,7 @@ export function machinesToWakeForHost(
 
 function wireHost(services: Services): Wiring {
   const { stores } = services;
-  const ofServer = ({ spec }: Host): ObjectKey[] =>
-    stores.hosts.by('server', String(spec.serverNumber)).map(objectKeyOf);
+  const ofServer = (host: Host): ObjectKey[] => stores.hosts.by('server', serverKeyOf(host)).map(objectKeyOf);
   const moved = (change: ObjectChange<Host>): ObjectKey[] => {
     if (change.kind === 'deleted' || change.kind === 'added')
       return [objectKeyOf(change.object), ...ofServer(change.object)];

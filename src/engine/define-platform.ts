@@ -108,6 +108,7 @@ const closePreview = <C>(preview: PreviewCapability<C> | undefined, narrow: Narr
 });
 
 const closeHosts = <C>(hosts: HostInventory<C>, narrow: Narrowing<C>): HostInventory<unknown> => ({
+  schemas: hosts.schemas,
   mayClaim: (config, labels) => hosts.mayClaim(narrow.config(config), labels),
   whyUnsuitable: (config, host, node) => hosts.whyUnsuitable(narrow.config(config), host, node),
   whyUnusable: hosts.whyUnusable,

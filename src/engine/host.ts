@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /** The use of a server, as its Host records it. The only transitions are from left to right, and back to the start. */
 export const hostStates = [
   /** It has not been inspected yet, or it cannot be inspected. */
@@ -66,7 +68,6 @@ export interface HostServer {
   readonly ipv6Net: string;
   readonly product: string;
   readonly location: string;
-  readonly resetTypes: readonly string[];
 }
 
 /** Selects the disk that Talos is installed on. */
@@ -82,9 +83,20 @@ export interface RootDiskHints {
   readonly allowFailing?: boolean | undefined;
 }
 
-/** The spec of a Host. */
+/** The part of a Host that only its platform knows. The CRD of Hosts is made from it. */
+export interface HostSchemas {
+  /** The form of `serverID`, and the message for any other one. */
+  readonly serverID: { readonly pattern: RegExp; readonly message: string };
+  /** The platform's section of the spec. An empty section is valid. */
+  readonly spec: z.ZodType;
+  /** The platform's section of the status. Default: none. */
+  readonly status?: z.ZodType;
+}
+
+/** The part of the spec of a Host that all platforms have. */
 export interface HostSpecView {
-  readonly serverNumber: number;
+  /** Opaque outside of the platform. */
+  readonly serverID: string;
   readonly expect: {
     readonly address?: string | undefined;
     readonly product?: string | undefined;
@@ -96,8 +108,6 @@ export interface HostSpecView {
   /** Serial numbers or WWNs of disks that are never written to. */
   readonly protectedDisks: readonly string[];
   readonly rootDisk: RootDiskHints;
-  /** The first one that the server supports is used. */
-  readonly resetTypes: readonly ('sw' | 'hw' | 'power' | 'power_long')[];
   readonly maintenance: boolean;
 }
 
@@ -107,10 +117,14 @@ export interface HostView {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: HostSpecView;
+  /** The platform's section of the spec, parsed by its schema. */
+  readonly platformSpec: unknown;
   readonly state: HostState;
   /** The server, as last observed. */
   readonly server: HostServer | undefined;
   readonly hardware: HostHardware | undefined;
+  /** The platform's section of the status; undefined: nothing was written to it yet. */
+  readonly platformStatus: unknown;
 }
 
 /** The status fields that steps write to a Host. */
@@ -118,6 +132,8 @@ export interface HostStatusUpdate {
   readonly state?: HostState;
   readonly server?: HostServer;
   readonly hardware?: HostHardware;
+  /** Replaces the platform's section of the status. */
+  readonly platformStatus?: object;
 }
 
 /** Why no Host could be claimed: each reason with the number of Hosts that it rules out. */
@@ -135,8 +151,8 @@ export function describeRejections(size: string, rejected: RejectionCounts): str
  * same.
  */
 export interface HostClaim {
-  /** Numbers of all servers that have a Host. No other server may be addressed. */
-  servers(): ReadonlySet<number>;
+  /** IDs of all servers of this platform that have a Host. No other server may be addressed. */
+  servers(): ReadonlySet<string>;
   /** The Host that this machine holds, read from the API server; undefined: none. Never claims one. */
   current(): Promise<HostView | undefined>;
   /**

@@ -148,10 +148,10 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
   });
 });
 
-test('P52: the number of a Host cannot be changed', () => {
+test('P52: the server of a Host cannot be changed', () => {
   const { root } = crds.find(({ name }) => name.startsWith('hosts.')) ?? { root: {} };
-  const number = [...walk(root)].find(([path]) => path === '.spec.serverNumber')?.[1];
-  expect(number?.['x-kubernetes-validations']).toMatchObject([{ rule: 'self == oldSelf' }]);
+  const id = [...walk(root)].find(([path]) => path === '.spec.serverID')?.[1];
+  expect(id?.['x-kubernetes-validations']).toMatchObject([{ rule: 'self == oldSelf' }]);
 });
 
 test('short names collide neither with each other nor with those of openMCP', () => {

@@ -6,10 +6,11 @@ const copy = new ProjectCopy();
 afterAll(() => copy.remove());
 
 /** A new platform is one folder, one entry of a list, and `npm run generate`. Nothing else of the project is changed. */
-describe('a copy of the project with one more platform', () => {
+describe('a copy of the project with two more platforms', () => {
   const patience = 240_000;
   beforeAll(async () => {
     copy.addPlatform('test/contracts/toy-platform/toy', 'toy', 'toy');
+    copy.addPlatform('test/contracts/toy-platform/toy-metal', 'toy-metal', 'toyMetal');
     await copy.run('--import', 'tsx', 'test/setup/generate.ts');
   }, patience);
 
@@ -20,6 +21,15 @@ describe('a copy of the project with one more platform', () => {
     expect(copy.read('docs/reference/fields.md')).toContain('| `spec.toy.folder` |');
     expect(copy.read('docs/reference/error-codes.md')).toContain('| `TOY_FOLDER_MISSING` |');
     expect(copy.read('docs/reference/steps.md')).toContain('`folder-created` → `image-fetched`');
+  });
+
+  test('has the sections of a platform with servers in the CRD of Hosts', () => {
+    const crd = 'config/crd/talos.clusters.openmcp.cloud_hosts.yaml';
+    expect(copy.read(crd).match(/^ +toyMetal:$/gm)).toHaveLength(2);
+    expect(copy.read(crd)).not.toMatch(/^ +toy:$/m);
+    const fields = copy.read('docs/reference/fields.md');
+    expect(fields).toContain('| `spec.toyMetal.ending` |');
+    expect(fields).toContain('| `status.toyMetal.files` |');
   });
 
   test('has no type errors', async () => {
@@ -34,6 +44,25 @@ describe('a copy of the project with one more platform', () => {
         machines: [{ platform: 'toy', phase: 'Ready' }],
         made: 1,
         left: { folders: 0, machines: 0 },
+        faults: [],
+      });
+    },
+    patience,
+  );
+
+  test(
+    'accepts Hosts of a platform by its own rules, and only that platform uses them',
+    async () => {
+      const seen = JSON.parse(await copy.run('--import', 'tsx', 'test/contracts/toy-platform/host-script.ts'));
+      const oneSection = /exactly one platform section must be given: .*toyMetal.*hetznerRobot/;
+      expect(seen).toEqual({
+        toyMetal: { files: 2 },
+        rejected: [
+          expect.stringContaining('serverID must be the name of a folder, such as rack-7'),
+          expect.stringMatching(oneSection),
+          expect.stringMatching(oneSection),
+        ],
+        message: 'No ProviderConfig of its platform uses this Host: no selector of a size fits its labels.',
         faults: [],
       });
     },

@@ -12,7 +12,6 @@ export const HostServerSchema = z
     ipv6Net: textSchema.describe('Its IPv6 network; empty: it has none.'),
     product: textSchema.describe('What was ordered.'),
     location: textSchema.describe('Where it stands.'),
-    resetTypes: z.array(textSchema).describe('Ways to reset it that it offers.'),
   })
   .describe('What its provider says of the server.');
 

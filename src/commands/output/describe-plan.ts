@@ -28,7 +28,7 @@ export const describeMachineConfigs = ({ machines }: ClusterPlan): string[] =>
 
 function describeMachine({ host: assignment, error, lines }: PlannedMachine): string {
   const { slot, machine, host, isHeld } = assignment;
-  const holds = host && `${isHeld ? 'holds' : 'would be given'} Host ${host.name} (server ${host.spec.serverNumber})`;
+  const holds = host && `${isHeld ? 'holds' : 'would be given'} Host ${host.name} (server ${host.spec.serverID})`;
   const state = holds ?? (machine ? 'exists' : 'would be made');
   return [
     `${slot.name} (${slot.role}, size ${slot.size}) ${error === undefined ? state : 'would wait'}`,

@@ -1,31 +1,31 @@
 import { stringify } from 'yaml';
-import { Host } from '../../api/host.ts';
+import { Host, hostsOfPlatform, serverIDsOf } from '../../api/host.ts';
 import { labels } from '../../api/names.ts';
 import type { AccountServer } from '../../engine/capabilities/hosts.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { trimTrailing } from '../../lib/text.ts';
-
-type ExistingHost = Pick<Host, 'metadata' | 'spec'>;
 
 /** Maximum lengths of values in the Host schema, in characters. */
 const maxLengths = { address: 45, product: 64, description: 1024 } as const;
 
 /**
  * Servers as YAML documents, each a Host in maintenance that can be applied as it is. A server that already has a Host,
- * or of which only the number is known, is left out and counted at the end.
+ * or of which only the ID is known, is left out and counted at the end.
  */
-export function formatHostManifests(servers: readonly AccountServer[], known: readonly ExistingHost[]): string {
-  const isKnown = ({ number }: AccountServer) => known.some(({ spec }) => spec.serverNumber === number);
+export function formatHostManifests(
+  platform: string,
+  servers: readonly AccountServer[],
+  known: readonly Host[],
+): string {
+  const hosted = serverIDsOf(hostsOfPlatform(known, platform));
+  const isKnown = ({ id }: AccountServer) => hosted.has(id);
   const names = new Set(known.map(({ metadata }) => metadata.name));
   const fresh = servers.filter((server) => !isKnown(server));
-  const documents = fresh.filter(hasExpectation).map((server) => formatHostManifest(server, names));
+  const documents = fresh.filter(hasExpectation).map((server) => formatHostManifest(platform, server, names));
   const vague = fresh.filter((server) => !hasExpectation(server));
   const ends = [
     ...describeOmitted(servers.length - fresh.length, 'a Host already'),
-    ...describeOmitted(
-      vague.length,
-      `neither an address nor a product (${vague.map(({ number }) => number).join(', ')})`,
-    ),
+    ...describeOmitted(vague.length, `neither an address nor a product (${vague.map(({ id }) => id).join(', ')})`),
   ];
   if (servers.length === 0) ends.push('# The account has no servers.');
   return [...documents, ...(ends.length > 0 ? [ends.join('\n')] : [])].join('\n---\n');
@@ -34,7 +34,7 @@ export function formatHostManifests(servers: readonly AccountServer[], known: re
 const describeOmitted = (number: number, what: string): string[] =>
   number === 0 ? [] : [`# Left out: ${number} ${number === 1 ? 'server that has' : 'servers that have'} ${what}.`];
 
-/** A number alone is mistyped too easily, so a Host must name another property. */
+/** An ID alone is mistyped too easily, so a Host must name another property. */
 const hasExpectation = (server: AccountServer): boolean => Object.keys(toExpectation(server)).length > 0;
 
 /** A value that is too long for a Host is left out: a truncated one would be a different value. */
@@ -45,19 +45,20 @@ function toExpectation({ address, product }: AccountServer): { address?: string;
   };
 }
 
-function formatHostManifest(server: AccountServer, names: ReadonlySet<string>): string {
-  const { number, product, location, warnings } = server;
+function formatHostManifest(platform: string, server: AccountServer, names: Set<string>): string {
+  const { id, product, location, warnings } = server;
   const description = server.name.trim().slice(0, maxLengths.description).trimEnd();
   const given = { [labels.product]: toLabelValue(product), [labels.location]: toLabelValue(location) };
   const object = {
     apiVersion: apiVersionOf(Host),
     kind: Host.kind,
     metadata: {
-      name: findFreeName(`server-${number}`, names),
+      name: takeFreeName(toHostName(id), names),
       labels: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
     },
     spec: {
-      serverNumber: number,
+      serverID: id,
+      [platform]: {},
       expect: toExpectation(server),
       maintenance: true,
       ...(description === '' ? {} : { description }),
@@ -67,10 +68,15 @@ function formatHostManifest(server: AccountServer, names: ReadonlySet<string>): 
   return `${comment}${stringify(object, { lineWidth: 0 }).trimEnd()}`;
 }
 
-/** An existing Host of that name for another server cannot be reused. */
-function findFreeName(wanted: string, names: ReadonlySet<string>): string {
+/** The nearest name of an object, with space for a suffix. */
+const toHostName = (id: string): string =>
+  trimTrailing(`server-${id.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.slice(0, 56), /-/);
+
+/** A name that no Host has, existing or printed. It counts as taken from now on. */
+function takeFreeName(wanted: string, names: Set<string>): string {
   let name = wanted;
   for (let suffix = 2; names.has(name); suffix += 1) name = `${wanted}-${suffix}`;
+  names.add(name);
   return name;
 }
 

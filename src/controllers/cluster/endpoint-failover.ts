@@ -23,12 +23,12 @@ export async function failOverClusterEndpoint(
   if (!chosen?.platform.endpoint || !isLed) return undefined;
   const credentials = findPlatformCredentials(services, chosen.platform, chosen.config);
   if ('missing' in credentials) return credentials.missing;
-  const { connections, clock, stores } = services;
+  const { connections, clock, hosts } = services;
   try {
     return await chosen.platform.endpoint.failOver({
       ...{ config: chosen.config, credentials: credentials.secrets, connections, log, clock, signal },
       controlPlanes: listFailoverCandidates(view),
-      hostedServers: () => new Set(stores.hosts.list().map(({ spec }) => spec.serverNumber)),
+      hostedServers: () => hosts.servers(chosen.platform.name),
     });
   } catch (error) {
     if (error instanceof ProviderError) return error.message;

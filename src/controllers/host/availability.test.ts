@@ -4,14 +4,16 @@ import { annotations, group, version } from '../../api/names.ts';
 import {
   chooseHeldHost,
   choosePrimaryHost,
+  describeInvalidSpec,
   stateWithoutHolder,
   toHostView,
+  toStatusFields,
   unavailableReasonOf,
 } from './availability.ts';
 
 const aHost = (name: string, status: Partial<HostStatus> = {}, metadata: Partial<Host['metadata']> = {}): Host => ({
   ...{ apiVersion: `${group}/${version}`, kind: 'Host', metadata: { name, ...metadata } },
-  spec: { serverNumber: 1, expect: { product: 'AX42' } } as Host['spec'],
+  spec: { serverID: '1', hetznerRobot: {}, expect: { product: 'AX42' } } as unknown as Host['spec'],
   status: { observedGeneration: 1, state: 'Available', conditions: [], ...status },
 });
 const held = (name: string, state: HostStatus['state'], second: number): Host =>
@@ -47,9 +49,32 @@ it('a Host has its defaults, also one from before they existed', () => {
   });
 });
 
-it('platforms do not get a Host with an invalid spec', () => {
-  const host = aHost('a');
-  expect(toHostView({ ...host, spec: { ...host.spec, serverNumber: 0 } })).toBeUndefined();
+describe('an invalid spec', () => {
+  const number = /^The spec is not valid\. spec\.serverID: serverID must be the number that the server has in Robot/;
+  const section =
+    /^The spec is not valid\. spec: exactly one platform section must be given: hetznerRobot\. Correct it/;
+  it.each<[string, object, RegExp]>([
+    ['an ID that is none of its platform', { serverID: '0x10' }, number],
+    ['an ID with a leading zero', { serverID: '01' }, number],
+    ['no platform', { hetznerRobot: undefined }, section],
+    ['a field of an earlier version', { serverNumber: 7, serverID: undefined }, /spec\.serverID: .*"serverNumber"/],
+    ['a field in the wrong place', { resetTypes: ['hw'] }, /^The spec is not valid\. spec: .*"resetTypes"/],
+  ])('with %s is not passed to platforms, and the message names the field', (_, change, message) => {
+    const host = aHost('a');
+    const invalid = { ...host, spec: { ...host.spec, ...change } };
+    expect(toHostView(invalid)).toBeUndefined();
+    expect(describeInvalidSpec(invalid)).toMatch(message);
+  });
+});
+
+it('the section of a platform has its defaults and its part of the status', () => {
+  const view = toHostView({ ...aHost('a'), status: { hetznerRobot: { resetTypes: ['hw'] } } as never });
+  expect(view?.platformSpec).toEqual({ resetTypes: ['hw', 'power_long', 'power', 'sw'] });
+  expect(view?.platformStatus).toEqual({ resetTypes: ['hw'] });
+  expect(toStatusFields(aHost('a'), { state: 'Claimed', platformStatus: { resetTypes: [] } })).toEqual({
+    state: 'Claimed',
+    hetznerRobot: { resetTypes: [] },
+  });
 });
 
 it('a Host is available only without any reason against it', () => {

@@ -1,7 +1,8 @@
 import type { Condition, ConditionType } from '../../api/conditions.ts';
 import { type Host, HostSpec, type HostStatus } from '../../api/host.ts';
 import { annotations } from '../../api/names.ts';
-import type { HostState, HostView } from '../../engine/host.ts';
+import { findHostSection } from '../../api/schema/host-sections.ts';
+import type { HostState, HostStatusUpdate, HostView } from '../../engine/host.ts';
 
 /** The status of a Host that was not reconciled yet. */
 const initialStatus: HostStatus = { observedGeneration: 0, state: 'Pending', conditions: [] };
@@ -15,14 +16,34 @@ export const permanentErrorOf = ({ metadata }: Host): string | undefined =>
 /** Objects in a cache are immutable, so each spec is parsed once, however many Machines search for a Host. */
 const parsedSpecs = new WeakMap<object, ReturnType<typeof HostSpec.safeParse>>();
 
-/** The Host in the form that platforms use; undefined if this version does not accept its spec. */
+function parseHostSpec({ spec }: Host): ReturnType<typeof HostSpec.safeParse> {
+  const parsed = parsedSpecs.get(spec) ?? HostSpec.safeParse(spec);
+  parsedSpecs.set(spec, parsed);
+  return parsed;
+}
+
+/** The Host in the form that its platform uses; undefined if this version does not accept its spec. */
 export function toHostView(host: Host): HostView | undefined {
-  const spec = parsedSpecs.get(host.spec) ?? HostSpec.safeParse(host.spec);
-  parsedSpecs.set(host.spec, spec);
-  if (!spec.success) return undefined;
-  const { state, server, hardware } = hostStatusOf(host);
+  const { data: spec } = parseHostSpec(host);
+  const given = spec && findHostSection(spec);
+  if (!given) return undefined;
+  const { state, server, hardware, ...status } = hostStatusOf(host);
   const { name, labels = {} } = host.metadata;
-  return { name, labels, spec: spec.data, state, server, hardware };
+  const platformStatus = (status as Readonly<Record<string, unknown>>)[given.name];
+  return { name, labels, spec, platformSpec: given.section, state, server, hardware, platformStatus };
+}
+
+/** Why this version does not accept the spec of a Host, by field. */
+export const describeInvalidSpec = (host: Host): string => {
+  const issues = parseHostSpec(host).error?.issues ?? [];
+  const faults = issues.map(({ path, message }) => `${['spec', ...path].join('.')}: ${message}`);
+  return `The spec is not valid. ${faults.join('; ')}. Correct it.`;
+};
+
+/** The fields of a Host's status that a platform changes. */
+export function toStatusFields({ spec }: Host, { platformStatus, ...fields }: HostStatusUpdate): Partial<HostStatus> {
+  const platform = findHostSection(spec)?.name;
+  return { ...fields, ...(platform !== undefined && platformStatus && { [platform]: platformStatus }) };
 }
 
 /** The use of a Host as a sentence. `holder`: name of the Machine that holds it. */

@@ -6,7 +6,7 @@ import { annotations, group, version } from '../../api/names.ts';
 import { decideHost, type HostDecision } from './decide.ts';
 import type { HostSnapshot } from './view.ts';
 
-const server = { address: '203.0.113.1', ipv6Net: '', product: 'AX42', location: 'FSN1', resetTypes: [] };
+const server = { address: '203.0.113.1', ipv6Net: '', product: 'AX42', location: 'FSN1' };
 const identity = { server };
 const machine = aMachine();
 const made = {
@@ -37,7 +37,7 @@ function aSight({ notes = [], deleted = false, status = {}, sight: snapshot = {}
       annotations: Object.fromEntries(notes.map((name) => [annotations[name], 'why'])),
       ...(deleted && { deletionTimestamp: 'then' }),
     },
-    spec: { serverNumber: 1, expect: { product: 'AX42' } } as Host['spec'],
+    spec: { serverID: '1', hetznerRobot: {}, expect: { product: 'AX42' } } as unknown as Host['spec'],
     status: { observedGeneration: 1, state: 'Available', conditions: [], ...status },
   };
   return {

@@ -68,7 +68,7 @@ export function assessTask(snapshot: HostSnapshot, plan: HostTaskKind): TaskAsse
 }
 
 export const describeDuplicateHost = (otherHost: string): string =>
-  `spec.serverNumber: Host ${otherHost} is for the same server. Delete one of them.`;
+  `spec.serverID: Host ${otherHost} is for the same server. Delete one of them.`;
 
 /** An inspection interrupts everything that runs on the server. */
 function assessInspection({ host, holder }: HostSnapshot): TaskAssessment {

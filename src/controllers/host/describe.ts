@@ -15,6 +15,7 @@ import type { HostState } from '../../engine/host.ts';
 import { describeStepProgress } from '../shared/describe-step-progress.ts';
 import {
   describeHostUse,
+  describeInvalidSpec,
   hostStatusOf,
   maintenanceMessage,
   permanentErrorOf,
@@ -92,10 +93,10 @@ function describeUsable(snapshot: HostSnapshot): ConditionState {
   if (holder.kind === 'gone') return conditionFalse('Usable', 'MachineGone', error ?? '');
   if (error !== undefined) return conditionFalse('Usable', 'PermanentError', error);
   const view = toHostView(host);
-  if (!view) return conditionFalse('Usable', 'InvalidConfig', 'The spec is not valid. Correct it.');
+  if (!view) return conditionFalse('Usable', 'InvalidConfig', describeInvalidSpec(host));
   if (duplicate !== undefined) return conditionFalse('Usable', 'SameServer', describeDuplicateHost(duplicate));
   if (!owner) {
-    const message = 'No ProviderConfig uses this Host: no selector of a size fits its labels.';
+    const message = 'No ProviderConfig of its platform uses this Host: no selector of a size fits its labels.';
     return conditionFalse('Usable', 'NotUsed', message);
   }
   if (host.spec.maintenance) return conditionFalse('Usable', 'InMaintenance', describeMaintenance(snapshot));

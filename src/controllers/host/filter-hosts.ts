@@ -4,7 +4,7 @@ import { choosePrimaryHost, toHostView, unavailableReasonOf, unavailableReasons 
 
 export type RejectHost = Parameters<HostClaim['claim']>[0];
 
-/** The Hosts that a Machine can claim, by name, and the rejection reasons of the others. */
+/** The Hosts of one platform that a Machine can claim, by name, and the rejection reasons of the others. */
 export function filterHosts(
   hosts: readonly Host[],
   refuse: RejectHost,
@@ -32,7 +32,7 @@ function mismatchReason(host: Host, refuse: RejectHost): string | undefined {
 }
 
 function duplicateReason(host: Host, all: readonly Host[]): string | undefined {
-  const same = all.filter(({ spec }) => spec.serverNumber === host.spec.serverNumber);
+  const same = all.filter(({ spec }) => spec.serverID === host.spec.serverID);
   return choosePrimaryHost(same) === host ? undefined : duplicateOfServer;
 }
 

@@ -1,4 +1,4 @@
-import { Host, type HostStatus } from '../../api/host.ts';
+import { Host, type HostStatus, hostsOfPlatform, serverIDsOf } from '../../api/host.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { HostClaim, HostStatusUpdate, HostView, RejectionCounts } from '../../engine/host.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -8,14 +8,22 @@ import type { Reflector } from '../../kube/reflector/reflector.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { patchStatus } from '../shared/objects.ts';
-import { chooseHeldHost, describeHostUse, hostStatusOf, stateAfterRelease, toHostView } from './availability.ts';
+import {
+  chooseHeldHost,
+  describeHostUse,
+  describeInvalidSpec,
+  hostStatusOf,
+  stateAfterRelease,
+  toHostView,
+  toStatusFields,
+} from './availability.ts';
 import { recordHostEvents } from './events.ts';
 import { filterHosts, type RejectHost } from './filter-hosts.ts';
 
 interface HostClaimsOptions {
   readonly kube: KubeClient;
   /**
-   * Indexes `machine` by the UID of the holder, and `server` by number. A hint for the lookup: the Host itself is read
+   * Indexes `machine` by the UID of the holder, and `server` by platform and ID. A hint for the lookup: the Host itself is read
    * from the API server.
    */
   readonly store: Pick<Reflector<Host>, 'list' | 'by'>;
@@ -42,7 +50,7 @@ export class HostClaims {
   /** The claim interface for the steps of one Machine, which was read from the API server. */
   of(machine: Machine, signal: AbortSignal): HostClaim {
     return {
-      servers: () => this.servers(),
+      servers: () => this.servers(machine.spec.platform),
       current: async () => {
         const host = await this.#held(machine, signal);
         return host && requireHostView(host);
@@ -53,9 +61,9 @@ export class HostClaims {
     };
   }
 
-  /** Numbers of all servers that have a Host. */
-  servers(): ReadonlySet<number> {
-    return new Set(this.#parts.store.list().map(({ spec }) => spec.serverNumber));
+  /** IDs of all servers of a platform that have a Host. */
+  servers(platform: string): ReadonlySet<string> {
+    return serverIDsOf(hostsOfPlatform(this.#parts.store.list(), platform));
   }
 
   async #claim(
@@ -67,18 +75,20 @@ export class HostClaims {
       throw new ProviderError('INTERNAL', 'A Machine that is being deleted claimed a Host.');
     const known = await this.#preferred(machine, signal);
     if (known) return requireHostView(known);
-    const { fitting, rejected } = filterHosts(this.#parts.store.list(), refuse);
+    const { platform } = machine.spec;
+    const { fitting, rejected } = filterHosts(hostsOfPlatform(this.#parts.store.list(), platform), refuse);
     if (fitting.length === 0) return { rejected };
     // The cache may be older than a claim for this Machine.
     const { items } = await this.#parts.kube.list(Host, {}, signal);
     const held = chooseHeldHost(items.filter((host) => isHolder(machine, host)));
     if (held) return requireHostView(held);
-    for (const host of filterHosts(items, refuse).fitting) {
+    const candidates = hostsOfPlatform(items, platform);
+    for (const host of filterHosts(candidates, refuse).fitting) {
       const claimed = await this.#tryClaim(host, machine, refuse, signal);
       if (claimed) return requireHostView(claimed);
     }
     return {
-      rejected: filterHosts(items, (host) => refuse(host) ?? 'were given to other machines a moment ago').rejected,
+      rejected: filterHosts(candidates, (host) => refuse(host) ?? 'were given to other machines a moment ago').rejected,
     };
   }
 
@@ -107,7 +117,7 @@ export class HostClaims {
       // Releasing a server in use ends the task that a user requested for it.
       const kept = task && state !== 'Deprovisioning' ? { task } : {};
       const use = state && { state, message: describeHostUse(state, machine.metadata.name) };
-      return { ...rest, ...kept, ...use, ...found };
+      return { ...rest, ...kept, ...use, ...toStatusFields(host, found) };
     });
     if (!isHeld) throw new ProviderError('HOST_LOST');
   }
@@ -163,5 +173,5 @@ const isHolder = ({ metadata: { uid } }: Machine, { status }: Host): boolean =>
 function requireHostView(host: Host): HostView {
   const view = toHostView(host);
   if (view) return view;
-  throw new ProviderError('CONFIG_INVALID', `The spec of Host ${host.metadata.name} is not valid. Correct it.`);
+  throw new ProviderError('CONFIG_INVALID', `Host ${host.metadata.name}: ${describeInvalidSpec(host)}`);
 }

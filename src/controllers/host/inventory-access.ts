@@ -6,7 +6,7 @@ import type { SecretStrings } from '../../lib/secret-string.ts';
 import { clusterOfMachine, readMachineFact } from '../cluster/view.ts';
 import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
 import type { Services } from '../shared/services.ts';
-import { hostStatusOf, toHostView } from './availability.ts';
+import { describeInvalidSpec, hostStatusOf, toHostView } from './availability.ts';
 import type { HostIdentification, HostSnapshot, ManagingConfig } from './view.ts';
 
 /** The signal and the logger of one reconcile. */
@@ -39,13 +39,13 @@ export function toHostContext(
 ): Omit<HostContext, 'facts' | 'updateStatus'> {
   const { installation, provider, connections, clock } = services;
   const view = toHostView(host);
-  if (!view) throw new ProviderError('CONFIG_INVALID', `The spec of Host ${host.metadata.name} is not valid.`);
+  if (!view) throw new ProviderError('CONFIG_INVALID', `Host ${host.metadata.name}: ${describeInvalidSpec(host)}`);
   return {
     config: owner.section,
     owner: { installation, provider, machine: hostStatusOf(host).machineRef?.name ?? '' },
     ...{ credentials, connections, log, clock, signal },
     host: view,
-    hostedServers: () => services.hosts.servers(),
+    hostedServers: () => services.hosts.servers(owner.platform.name),
     bootId: () => readBootId(services, host, signal),
   };
 }

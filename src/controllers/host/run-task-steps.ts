@@ -7,7 +7,7 @@ import { objectKeyOf } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { patchStatus } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
-import { hostStatusOf } from './availability.ts';
+import { hostStatusOf, toStatusFields } from './availability.ts';
 import { recordHostEvents } from './events.ts';
 import { type HostReconcileContext, type InventoryAccess, toHostContext } from './inventory-access.ts';
 import { type HostSnapshot, type HostTaskKind, isTaskRequested } from './view.ts';
@@ -34,8 +34,7 @@ export async function runTaskSteps(
     context: (facts) => ({
       ...toHostContext(services, access, writer.host, run),
       facts,
-      updateStatus: ({ state: _, server, hardware }) =>
-        writer.write({ ...(server && { server }), ...(hardware && { hardware }) }),
+      updateStatus: ({ state: _, ...found }) => writer.write(toStatusFields(writer.host, found)),
     }),
     save: async (progress) => {
       await writer.write({ task: { ...progress, facts: { ...progress.facts } } });

@@ -1,8 +1,9 @@
 import type { ConditionReason } from '../../api/conditions.ts';
-import type { Host } from '../../api/host.ts';
+import { type Host, serverKeyOf } from '../../api/host.ts';
 import { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
+import { findHostSection } from '../../api/schema/host-sections.ts';
 import type { AdvanceResult } from '../../engine/advance.ts';
 import type { HostInventory } from '../../engine/capabilities/hosts.ts';
 import type { HostServer } from '../../engine/host.ts';
@@ -79,7 +80,7 @@ export async function buildHostSnapshot(
   const isOurs = holder.kind === 'machine' || !owner || isOwnConfig(services, owner.config);
   if (!isOurs) return undefined;
   const { hosts } = services.stores;
-  const first = choosePrimaryHost(hosts.by('server', String(host.spec.serverNumber)));
+  const first = choosePrimaryHost(hosts.by('server', serverKeyOf(host)));
   const held = chooseHeldHost(hosts.by('machine', hostStatusOf(host).machineRef?.uid ?? ''));
   return {
     ...{ host, holder, providerConfig: owner },
@@ -107,11 +108,15 @@ function findManagingConfig(services: Services, host: Host, holder: HostHolder):
     .list()
     .flatMap((config) => toManagingConfig(services, config) ?? []);
   const own = holder.kind === 'machine' ? holder.machine.spec.providerConfigRef.name : undefined;
-  const labels = toHostView(host)?.labels;
+  const view = toHostView(host);
+  const given = findHostSection(host.spec);
   return (
     providerConfigs.find(({ config }) => config.metadata.name === own) ??
     providerConfigs
-      .filter(({ inventory, section }) => labels && inventory.mayClaim(section, labels))
+      .filter(
+        ({ platform, inventory, section }) =>
+          view && platform.name === given?.name && inventory.mayClaim(section, view.labels),
+      )
       .sort((a, b) => (a.config.metadata.name < b.config.metadata.name ? -1 : 1))[0]
   );
 }

@@ -9,10 +9,10 @@ const slots: readonly MachineSlot[] = [0, 1].map((slot) => ({
   ...{ name: `shop-cp-${slot}`, role: 'controlplane', pool: 'cp', slot, size: 'any' },
 }));
 
-const host = (name: string, serverNumber: number, more: { spec?: object; status?: object } = {}): Host =>
+const host = (name: string, number: number, more: { spec?: object; status?: object } = {}): Host =>
   ({
     metadata: { name, labels: {}, creationTimestamp: name },
-    spec: { serverNumber, expect: { product: 'AX42' }, rootDisk: {}, ...more.spec },
+    spec: { serverID: `${number}`, hetznerRobot: {}, expect: { product: 'AX42' }, rootDisk: {}, ...more.spec },
     status: { observedGeneration: 1, state: 'Available', conditions: [], ...more.status },
   }) as unknown as Host;
 

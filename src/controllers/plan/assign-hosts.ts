@@ -27,6 +27,7 @@ export interface UnassignedHost {
 interface HostAssignmentInput {
   readonly slots: readonly MachineSlot[];
   readonly machines: readonly Machine[];
+  /** Of one platform. */
   readonly hosts: readonly Host[];
   readonly whyUnsuitable: (host: HostView, slot: MachineSlot) => string | undefined;
 }

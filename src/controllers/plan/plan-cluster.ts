@@ -1,3 +1,4 @@
+import { serverIDsOf } from '../../api/host.ts';
 import type { PreviewContext, PreviewLine } from '../../engine/capabilities/preview.ts';
 import { describeRejections, type HostView } from '../../engine/host.ts';
 import type { Owner } from '../../engine/node.ts';
@@ -116,9 +117,6 @@ async function planMachine(
   }
 }
 
-const serverNumbersOf = (hosts: ClusterPlanInput['hosts']) => (): ReadonlySet<number> =>
-  new Set(hosts.map(({ spec }) => spec.serverNumber));
-
 async function previewMachine(
   ...[material, assignment, addresses, host]: Parameters<typeof previewContextOf>
 ): Promise<readonly PreviewLine[]> {
@@ -150,7 +148,7 @@ function previewContextOf(
       facts: { ...given, ...known },
     },
     owner: { ...owner, machine: slot.name },
-    hostedServers: serverNumbersOf(hosts),
+    hostedServers: () => serverIDsOf(hosts),
   };
 }
 
@@ -167,7 +165,7 @@ async function previewShared(
       ...target,
       credentials: credentialsAt(undefined),
       machines,
-      hostedServers: serverNumbersOf(hosts),
+      hostedServers: () => serverIDsOf(hosts),
     }),
   );
 }

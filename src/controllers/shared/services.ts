@@ -26,7 +26,7 @@ export interface Stores {
   readonly clusters: Reflector<Cluster>;
   /** Only this provider's. Index `cluster` by `identityText`. */
   readonly machines: Reflector<Machine>;
-  /** The Hosts of all providers. Indexes: `machine` by the UID of the holder, and `server` by number. */
+  /** The Hosts of all providers. Indexes: `machine` by the UID of the holder, and `server` by platform and ID. */
   readonly hosts: Reflector<Host>;
   /**
    * All requests: a request that was ours and was assigned to another provider, even while this process was not

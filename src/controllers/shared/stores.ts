@@ -1,6 +1,6 @@
 import { ClusterConfig } from '../../api/cluster-config.ts';
 import { clusterIdentityKey } from '../../api/cluster-identity.ts';
-import { Host } from '../../api/host.ts';
+import { Host, serverKeyOf } from '../../api/host.ts';
 import { Machine } from '../../api/machine.ts';
 import { labels } from '../../api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../../api/openmcp/types.ts';
@@ -50,7 +50,7 @@ export function makeStores(
 
 export const hostIndexes: Indexes<Host> = {
   machine: ({ status }) => (status?.machineRef ? [status.machineRef.uid] : []),
-  server: ({ spec }) => [String(spec.serverNumber)],
+  server: (host) => [serverKeyOf(host)],
 };
 
 const clusterConfigKeysOf = ({ metadata, spec }: Cluster): string[] =>

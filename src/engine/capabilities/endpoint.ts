@@ -15,8 +15,8 @@ export interface ControlPlaneCandidate {
 export type EndpointFailoverContext<C = unknown> = PlatformContext<C> & {
   /** Ordered by trust, highest first. */
   readonly controlPlanes: readonly ControlPlaneCandidate[];
-  /** Numbers of all servers that have a Host. */
-  hostedServers(): ReadonlySet<number>;
+  /** IDs of all servers of this platform that have a Host. */
+  hostedServers(): ReadonlySet<string>;
 };
 
 /** For platforms that route the endpoint of a cluster to one of its control planes. */

@@ -1,5 +1,5 @@
 import type { PlatformContext, StepContext } from '../contexts.ts';
-import type { HostClaim, HostServer, HostStatusUpdate, HostView } from '../host.ts';
+import type { HostClaim, HostSchemas, HostServer, HostStatusUpdate, HostView } from '../host.ts';
 import type { NodeSpec } from '../node.ts';
 import type { Facts, Step } from '../step.ts';
 
@@ -11,8 +11,8 @@ export type HostContext<C = unknown> = Pick<
   readonly host: HostView;
   /** The facts of earlier steps of this task. */
   readonly facts: Facts;
-  /** Numbers of all servers that have a Host. */
-  hostedServers(): ReadonlySet<number>;
+  /** IDs of all servers of this platform that have a Host. */
+  hostedServers(): ReadonlySet<string>;
   /** Writes to the status of the Host. */
   updateStatus(change: HostStatusUpdate): Promise<void>;
   /** The boot id of the machine that holds it; undefined: no machine holds it, or it does not answer. */
@@ -21,7 +21,7 @@ export type HostContext<C = unknown> = Pick<
 
 /** A server of an account, whether it has a Host or not. */
 export interface AccountServer {
-  readonly number: number;
+  readonly id: string;
   /** The name that the account's owner gave it; may be empty. */
   readonly name: string;
   readonly address: string | undefined;
@@ -43,6 +43,7 @@ export type AccountContext = Omit<PlatformContext, 'config'> & {
 
 /** The capability of a platform whose machines are user-owned servers. */
 export interface HostInventory<C> {
+  readonly schemas: HostSchemas;
   /** Whether a ProviderConfig with this section may claim a Host with these labels. */
   mayClaim(config: C, labels: Readonly<Record<string, string>>): boolean;
   /** Why a Host does not fit such a node, in the form of the reason in {@link HostClaim.claim}; undefined: it fits. */

@@ -24,15 +24,15 @@ export type PreviewContext<C = unknown> = Pick<
   readonly node: Pick<StepContext<C>['node'], 'name' | 'role' | 'size' | 'failureDomain'>;
   /** The Host that the machine holds or would get; undefined where the platform has no Hosts, or none is left. */
   readonly host: HostView | undefined;
-  /** Numbers of all servers that have a Host. */
-  hostedServers(): ReadonlySet<number>;
+  /** IDs of all servers of this platform that have a Host. */
+  hostedServers(): ReadonlySet<string>;
 };
 
 /** The context of a preview of all machines of a cluster that have a Host or would get one. */
 export type ClusterPreviewContext<C = unknown> = PlatformContext<C> & {
   readonly machines: readonly { readonly role: NodeSpec['role']; readonly host: HostView }[];
-  /** Numbers of all servers that have a Host. */
-  hostedServers(): ReadonlySet<number>;
+  /** IDs of all servers of this platform that have a Host. */
+  hostedServers(): ReadonlySet<string>;
 };
 
 /** For platforms that can predict the effects of creating a machine. */

@@ -1,10 +1,11 @@
 import type { PlatformContext, StepContext } from '../../engine/contexts.ts';
-import type { HostClaim, HostView } from '../../engine/host.ts';
+import type { HostClaim } from '../../engine/host.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
 import type { RobotClient } from './api/client.ts';
 import { accountIdOf, connectRobot } from './api/connect.ts';
 import type { RobotConfig } from './config.ts';
 import { HetznerRobotError } from './error-codes.ts';
+import { type RobotHost, toRobotHost, toServerNumbers } from './hosts/robot-host.ts';
 
 export type RobotStepContext = StepContext<RobotConfig>;
 
@@ -18,7 +19,7 @@ export function robotClientFor(context: RobotContext, servers: HostClaim['server
   return connectRobot(
     context,
     { credentialsName: credentialsRef.name, url, caBundle },
-    { servers, failovers: () => failovers },
+    { servers: () => toServerNumbers(servers()), failovers: () => failovers },
   );
 }
 
@@ -36,11 +37,17 @@ export function rescueSshKey({ credentials, config }: Pick<RobotContext, 'creden
   );
 }
 
-/** The Host that this machine holds, read again. Throws HOST_LOST when it holds none any more. */
-export async function getClaimedHost({ hosts, owner }: Pick<RobotStepContext, 'hosts' | 'owner'>): Promise<HostView> {
+/** The Host that this machine holds, read again. */
+export async function findClaimedHost({ hosts }: Pick<RobotStepContext, 'hosts'>): Promise<RobotHost | undefined> {
   const host = await hosts.current();
+  return host && toRobotHost(host);
+}
+
+/** The same. Throws HOST_LOST when the machine holds none any more. */
+export async function getClaimedHost(context: Pick<RobotStepContext, 'hosts' | 'owner'>): Promise<RobotHost> {
+  const host = await findClaimedHost(context);
   if (host) return host;
-  throw new HetznerRobotError('HOST_LOST', `No Host is held by Machine ${owner.machine}.`);
+  throw new HetznerRobotError('HOST_LOST', `No Host is held by Machine ${context.owner.machine}.`);
 }
 
 /** A fact of an earlier step, as text. */

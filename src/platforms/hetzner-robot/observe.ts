@@ -1,6 +1,6 @@
 import type { Drift, Observation } from '../../engine/observation.ts';
 import type { RobotServer } from './api/schema.ts';
-import { type RobotStepContext, robotClientFor } from './context.ts';
+import { findClaimedHost, type RobotStepContext, robotClientFor } from './context.ts';
 import { markOf } from './mark.ts';
 import { explainMissingServer } from './steps/release-proof.ts';
 
@@ -9,18 +9,17 @@ export const serverListMaxAgeSeconds = 590;
 
 /** Observes a server with one read-only call for all servers of the account. */
 export async function observe(context: RobotStepContext): Promise<Observation> {
-  const host = await context.hosts.current();
+  const host = await findClaimedHost(context);
   const lost = 'Delete the Machine to have it made anew on another one.';
   if (!host) return missingObservation(drift('HostLost', `No Host is held by the machine any more. ${lost}`));
-  const { serverNumber } = host.spec;
   const servers = await robotClientFor(context, context.hosts.servers).listServers({
     signal: context.signal,
     maxAgeSeconds: serverListMaxAgeSeconds,
   });
-  const server = servers.find(({ number }) => number === serverNumber);
+  const server = servers.find(({ number }) => number === host.number);
   // A server that is not listed may still run. Whether its node answers decides.
   if (!server) {
-    const { reason, message } = explainMissingServer(context, serverNumber);
+    const { reason, message } = explainMissingServer(context, host.number);
     return { exists: true, drift: [drift(reason, message)] };
   }
   return { exists: true, drift: findDrift(server, markOf(context.owner)) };

@@ -40,7 +40,7 @@ const shortName = (name: string): string => name.replace(/^.*-[a-z2-7]{8}-/, '')
 /** A server, its state, and the Machine that uses it. */
 function describeHost({ spec, status }: Host): string {
   const holder = status?.machineRef ? shortName(status.machineRef.name) : '';
-  const words = `${(status?.state ?? 'Pending').padEnd(14)} ${spec.serverNumber}  ${holder}`;
+  const words = `${(status?.state ?? 'Pending').padEnd(14)} ${spec.serverID}  ${holder}`;
   return (holder ? words : `${words} ${status?.message ?? ''}`).trimEnd();
 }
 

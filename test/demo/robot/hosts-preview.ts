@@ -20,8 +20,8 @@ export const previewSeed = {
 export async function demonstrateHosts({ session, world, screen }: DemoContext): Promise<void> {
   screen.chapter('Bare servers on the same platform cluster: one Host each, or they are never touched');
   const hosts = [
-    describeHostObject('rack-a-1', { serverNumber: first, expect: { address: addressOf(1) } }),
-    describeHostObject('rack-a-9', { serverNumber: second, expect: { address: addressOf(9) } }),
+    describeHostObject('rack-a-1', { number: first, expect: { address: addressOf(1) } }),
+    describeHostObject('rack-a-9', { number: second, expect: { address: addressOf(9) } }),
   ];
   const objects = [...(await robotConfigObjects(world)), ...hosts];
   await session.apply(objects);

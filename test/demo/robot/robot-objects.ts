@@ -46,8 +46,12 @@ export async function robotClusterObjects(): Promise<KubeObject[]> {
 /** A Host as a user writes it. */
 export function describeHostObject(
   name: string,
-  spec: Partial<Host['spec']> & Pick<Host['spec'], 'serverNumber' | 'expect'>,
+  spec: Partial<Host['spec']> & { readonly number: number; readonly expect: Host['spec']['expect'] },
   annotations: Record<string, string> = {},
 ): KubeObject {
-  return { apiVersion: apiVersionOf(Host), kind: Host.kind, metadata: { name, annotations }, spec } as KubeObject;
+  const { number, ...rest } = spec;
+  return {
+    ...{ apiVersion: apiVersionOf(Host), kind: Host.kind, metadata: { name, annotations } },
+    spec: { serverID: `${number}`, hetznerRobot: {}, ...rest },
+  } as KubeObject;
 }

@@ -35,12 +35,12 @@ export const demoServers = {
 export const demoHosts = (): KubeObject[] => [
   ...[1, 2, 3].map((place) =>
     describeHostObject(`rack-a-${place}`, {
-      ...{ serverNumber: 3140010 + place, expect: { address: addressOf(place) }, roles: ['controlplane'] },
+      ...{ number: 3140010 + place, expect: { address: addressOf(place) }, roles: ['controlplane'] },
     }),
   ),
   describeHostObject('rack-a-4', {
     ...{
-      serverNumber: idleServer.number,
+      number: idleServer.number,
       expect: { address: addressOf(4), name: 'old-shop' },
       roles: ['worker'],
       wipe: true,
@@ -49,7 +49,7 @@ export const demoHosts = (): KubeObject[] => [
   describeHostObject(
     fileServer.host.name,
     {
-      ...{ serverNumber: fileServer.number, expect: { address: addressOf(5), product: 'EX44' } },
+      ...{ number: fileServer.number, expect: { address: addressOf(5), product: 'EX44' } },
       ...{ protectedDisks: [fileServer.disk], maintenance: true },
     },
     { [annotations.inspect]: '' },

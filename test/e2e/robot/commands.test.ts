@@ -70,8 +70,8 @@ it('servers are listed as Hosts that can be applied unchanged', async () => {
   expect(out).toMatch(/# It was cancelled at Hetzner.*\napiVersion/);
   expect(out).toMatch(/# It is called bm-worker-7 in Robot/);
   const hosts = documents(out);
-  expect(hosts.map(({ spec }) => [spec.serverNumber, spec.maintenance])).toEqual(
-    [first, second, files, foreign].map((number) => [number, true]),
+  expect(hosts.map(({ spec }) => [spec.serverID, spec.maintenance])).toEqual(
+    [first, second, files, foreign].map((number) => [`${number}`, true]),
   );
   for (const host of hosts) await stage.platform.create(Host, host);
   const again = await listed();

@@ -1,13 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Host } from '../../../src/api/host.ts';
-import type { Machine } from '../../../src/api/machine.ts';
 import { annotations } from '../../../src/api/names.ts';
 import type { HostClaim, HostView } from '../../../src/engine/host.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { propertyParameters } from '../../support/arbitrary/property-parameters.ts';
-import { aMachine } from '../../support/fixtures/builders.ts';
-import { HostHarness } from '../../support/harness/host-harness.ts';
+import { aServerMachine, HostHarness } from '../../support/harness/host-harness.ts';
 
 let fixture: HostHarness;
 beforeAll(async () => {
@@ -19,9 +17,8 @@ beforeEach(async () => await fixture.clear());
 const { signal } = new AbortController();
 const any = () => undefined;
 const free = { state: 'Available' } as const;
-const machineInSlot = (slot: number): Machine => aMachine(slot);
 const hostsOfMachine = async (slot: number, kube?: KubeClient): Promise<HostClaim> =>
-  (await fixture.services(kube)).hosts.of(machineInSlot(slot), signal);
+  (await fixture.services(kube)).hosts.of(aServerMachine(slot), signal);
 const holders = async () =>
   (await fixture.kube.list(Host)).items.flatMap(({ metadata, status }) =>
     status?.machineRef ? [{ host: metadata.name, uid: status.machineRef.uid }] : [],
@@ -35,8 +32,8 @@ describe('a claim', () => {
     expect(nameOf(await hosts.claim(({ name }) => (name === 'a' ? 'are called a' : undefined)))).toBe('b');
     expect((await fixture.get('b')).status).toMatchObject({
       state: 'Claimed',
-      message: `Claimed for Machine ${machineInSlot(0).metadata.name}.`,
-      machineRef: { name: machineInSlot(0).metadata.name, uid: 'machine-cp-0' },
+      message: `Claimed for Machine ${aServerMachine(0).metadata.name}.`,
+      machineRef: { name: aServerMachine(0).metadata.name, uid: 'machine-cp-0' },
     });
     expect(fixture.said).toContain('Normal Claimed');
   });
@@ -87,8 +84,8 @@ describe('a claim', () => {
   });
 
   test('never selects one of two Hosts for the same server while the other one exists', async () => {
-    await fixture.host('a', { spec: { serverNumber: 5 }, status: free });
-    await fixture.host('b', { spec: { serverNumber: 5 }, status: free });
+    await fixture.host('a', { spec: { serverID: '5' }, status: free });
+    await fixture.host('b', { spec: { serverID: '5' }, status: free });
     expect(nameOf(await (await hostsOfMachine(0)).claim(any))).toBe('a');
     const second = await (await hostsOfMachine(1)).claim(any);
     expect('rejected' in second && [...second.rejected.keys()]).toEqual([
@@ -110,7 +107,7 @@ describe('a claim', () => {
     const writes: number[] = [];
     const services = await fixture.services(beforeEachWrite(fixture.kube, async () => void writes.push(1)));
     const answers = await Promise.all(
-      [0, 1, 2, 3, 4, 5].map((slot) => services.hosts.of(machineInSlot(slot), signal).claim(any)),
+      [0, 1, 2, 3, 4, 5].map((slot) => services.hosts.of(aServerMachine(slot), signal).claim(any)),
     );
     expect(answers.map(nameOf).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
     expect(writes).toHaveLength(6);
@@ -119,8 +116,8 @@ describe('a claim', () => {
   test('P42: is never made for a machine that is being deleted, nor by reading or releasing', async () => {
     await fixture.host('a', { status: free });
     const gone = {
-      ...machineInSlot(0),
-      metadata: { ...machineInSlot(0).metadata, deletionTimestamp: '2026-11-21T09:00:00Z' },
+      ...aServerMachine(0),
+      metadata: { ...aServerMachine(0).metadata, deletionTimestamp: '2026-11-21T09:00:00Z' },
     };
     const hosts = (await fixture.services()).hosts.of(gone, signal);
     expect(await hosts.current()).toBeUndefined();
@@ -150,7 +147,7 @@ describe('a Machine that holds a Host', () => {
     await (await hostsOfMachine(0, disturbed)).updateStatus({ state: 'Provisioned' });
     expect((await fixture.get('a')).status).toMatchObject({
       state: 'Provisioned',
-      message: `Provisioned for Machine ${machineInSlot(0).metadata.name}.`,
+      message: `Provisioned for Machine ${aServerMachine(0).metadata.name}.`,
       observedGeneration: 3,
     });
   });
@@ -177,7 +174,7 @@ describe('a Machine that holds a Host', () => {
     const hosts = await claimed(status);
     await fixture.kube.merge(Host, { name: 'a' }, { spec });
     await hosts.updateStatus({ state: 'Deprovisioning' });
-    const name = machineInSlot(0).metadata.name;
+    const name = aServerMachine(0).metadata.name;
     expect((await fixture.get('a')).status?.message).toBe(`Deprovisioning for Machine ${name}.`);
     await hosts.release();
     await hosts.release();
@@ -197,9 +194,9 @@ describe('a Machine that holds a Host', () => {
   });
 
   test('may address every server that has a Host, and no other', async () => {
-    await fixture.host('a', { spec: { serverNumber: 17 } });
-    await fixture.host('b', { spec: { serverNumber: 18 } });
-    expect([...(await hostsOfMachine(0)).servers()].sort()).toEqual([17, 18]);
+    await fixture.host('a', { spec: { serverID: '17' } });
+    await fixture.host('b', { spec: { serverID: '18' } });
+    expect([...(await hostsOfMachine(0)).servers()].sort()).toEqual(['17', '18']);
   });
 });
 
@@ -271,7 +268,7 @@ describe('concurrent claims with crashes at any call', () => {
               const known = isBlind ? atFirst : undefined;
               const { hosts } = await fixture.services(dieAtCall(fixture.kube, calls, after), known);
               const slots = [0, 1, 2, 3, 4].filter((slot) => slot % 2 === half && (machines >> slot) % 2 === 1);
-              const all = slots.map((slot) => attempt(slot, hosts.of(machineInSlot(slot), signal)));
+              const all = slots.map((slot) => attempt(slot, hosts.of(aServerMachine(slot), signal)));
               for (const { reason } of (await Promise.allSettled(all)).filter((end) => end.status === 'rejected'))
                 if (!(reason instanceof Error && reason.message === 'dead')) throw reason;
             });
@@ -281,7 +278,7 @@ describe('concurrent claims with crashes at any call', () => {
           }
           // In the end every available Host is claimed.
           const { hosts } = await fixture.services();
-          await Promise.all([0, 1, 2, 3, 4].map((slot) => attempt(slot, hosts.of(machineInSlot(slot), signal))));
+          await Promise.all([0, 1, 2, 3, 4].map((slot) => attempt(slot, hosts.of(aServerMachine(slot), signal))));
           expect(await holders()).toHaveLength(count);
           expect(told.size).toBe(count);
         },

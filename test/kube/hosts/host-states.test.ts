@@ -110,8 +110,8 @@ describe('a free Host', () => {
   });
 
   test('P52: for a server that has another Host is not available', async () => {
-    await fixture.host('a', { spec: { serverNumber: 7 } });
-    await fixture.host('b', { spec: { serverNumber: 7 } });
+    await fixture.host('a', { spec: { serverID: '7' } });
+    await fixture.host('b', { spec: { serverID: '7' } });
     const { host } = await fixture.look('b');
     expect(host.status?.state).toBe('Failed');
     expect(hostCondition(host, 'Usable')).toMatchObject({
@@ -233,7 +233,7 @@ test('a fleet of 1,000 ready Hosts is reconciled without a single call to the AP
     return {
       ...rest,
       metadata: { ...metadata, name: `host-${n}`, uid: `uid-${n}` },
-      spec: { ...spec, serverNumber: n + 1 },
+      spec: { ...spec, serverID: `${n + 1}` },
     };
   });
   const silent = new Proxy(fixture.kube, { get: (_, name) => expect.unreachable(`${String(name)} was called`) });

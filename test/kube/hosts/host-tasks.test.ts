@@ -62,13 +62,13 @@ describe('an inspection', () => {
     fixture.inventory.inspect = [
       taskStep('first', async ({ host, updateStatus }) => {
         addresses.push(host.server?.address);
-        await updateStatus({ server: { ...seenServer, resetTypes: ['hw', 'sw'] } });
+        await updateStatus({ platformStatus: { resetTypes: ['hw', 'sw'] } });
       }),
     ];
     await fixture.host('a', withTaskAnnotation('inspect'));
     const { host } = await fixture.look();
     expect(addresses).toEqual([seenServer.address]);
-    expect(host.status?.server?.resetTypes).toEqual(['hw', 'sw']);
+    expect(host.status).toMatchObject({ server: seenServer, hetznerRobot: { resetTypes: ['hw', 'sw'] } });
   });
 
   test('H30: continues where it was when the process died, and does not restart', async () => {

@@ -28,7 +28,7 @@ const sample = parseAllDocuments(
 
 /** A complete, valid spec of each kind. */
 export const exampleSpecs: Readonly<Record<string, Body>> = {
-  Host: { serverNumber: 4711, expect: { product: 'AX42' } },
+  Host: { serverID: '4711', hetznerRobot: {}, expect: { product: 'AX42' } },
   Machine: {
     providerRef: { name: 'talos', environment: 'test', namespace: 'openmcp-system' },
     providerConfigRef: { name: 'small' },
@@ -110,9 +110,9 @@ export const celRuleCases: readonly CelRuleCase[] = [
     refuses: { spec: { workerPools: [{ name: 'cp' }] } },
   },
   {
-    ...{ kind: 'Host', path: '.spec.serverNumber' },
-    accepts: { change: { serverNumber: 4711, wipe: true } },
-    refuses: { change: { serverNumber: 4712 } },
+    ...{ kind: 'Host', path: '.spec.serverID' },
+    accepts: { change: { serverID: '4711', wipe: true } },
+    refuses: { change: { serverID: '4712' } },
   },
   {
     ...{ kind: 'Host', path: '.spec.expect' },
@@ -125,7 +125,22 @@ export const celRuleCases: readonly CelRuleCase[] = [
     refuses: { spec: { rootDisk: { minSizeGiB: 101, maxSizeGiB: 100 } } },
   },
   {
-    ...{ kind: 'Host', path: '.spec' },
+    ...{ kind: 'Host', path: '.spec', says: 'exactly one platform section' },
+    accepts: { spec: { hetznerRobot: { resetTypes: ['hw'] } } },
+    refuses: { spec: { hetznerRobot: undefined } },
+  },
+  {
+    ...{ kind: 'Host', path: '.spec', says: 'the platform of a Host' },
+    accepts: { change: { hetznerRobot: { resetTypes: ['sw'] } } },
+    refuses: { change: { hetznerRobot: null } },
+  },
+  {
+    ...{ kind: 'Host', path: '.spec', says: 'serverID must be the number' },
+    accepts: { spec: { serverID: '4000000001' } },
+    refuses: { spec: { serverID: '04711' } },
+  },
+  {
+    ...{ kind: 'Host', path: '.spec', says: 'rootDisk names a disk' },
     accepts: { spec: { protectedDisks: ['S1', 'S2'], rootDisk: { serial: 'S3', raidMembers: ['S4'] } } },
     refuses: { spec: { protectedDisks: ['S1', 'S2'], rootDisk: { serial: 'S3', raidMembers: ['S2'] } } },
   },

@@ -7,33 +7,35 @@ type Written = HostView & { heldBy: string | undefined };
 export class InMemoryHosts {
   readonly all = new Map<string, Written>();
 
-  add(serverNumber: number, words: Partial<HostSpecView> = {}, labels: Record<string, string> = {}): void {
+  add(number: number, words: Partial<HostSpecView> = {}, labels: Record<string, string> = {}): void {
     const spec: HostSpecView = {
-      ...{ serverNumber, expect: {}, roles: ['controlplane', 'worker'], wipe: false, protectedDisks: [] },
-      ...{ rootDisk: { raidMembers: [] }, resetTypes: ['hw', 'power', 'sw'], maintenance: false },
+      ...{ serverID: `${number}`, expect: {}, roles: ['controlplane', 'worker'], wipe: false, protectedDisks: [] },
+      ...{ rootDisk: { raidMembers: [] }, maintenance: false },
       ...words,
     };
-    const name = `server-${serverNumber}`;
+    const name = `server-${number}`;
     this.all.set(name, {
       name,
       labels,
       spec,
+      platformSpec: { resetTypes: ['hw', 'power', 'sw'] },
       state: 'Available',
       server: undefined,
       hardware: undefined,
+      platformStatus: undefined,
       heldBy: undefined,
     });
   }
 
-  of(serverNumber: number): Written {
-    const host = this.all.get(`server-${serverNumber}`);
-    if (!host) throw new RangeError(`no Host for ${serverNumber}`);
+  of(number: number): Written {
+    const host = this.all.get(`server-${number}`);
+    if (!host) throw new RangeError(`no Host for ${number}`);
     return host;
   }
 
   /** Changes the spec, as a user does. */
-  change(serverNumber: number, words: Partial<HostSpecView>): void {
-    const host = this.of(serverNumber);
+  change(number: number, words: Partial<HostSpecView>): void {
+    const host = this.of(number);
     this.#write(host, { spec: { ...host.spec, ...words } });
   }
 
@@ -41,7 +43,7 @@ export class InMemoryHosts {
   for(machine: string): HostClaim {
     const held = () => [...this.all.values()].find(({ heldBy }) => heldBy === machine);
     return {
-      servers: () => new Set([...this.all.values()].map(({ spec }) => spec.serverNumber)),
+      servers: () => new Set([...this.all.values()].map(({ spec }) => spec.serverID)),
       current: async () => {
         await delay(0);
         return held();

@@ -28,7 +28,7 @@ export async function claimServer(
   const machine = `shop-${number}`;
   const { hosts, owner } = life.context(machine, {});
   fixture.hosts.add(number);
-  const taken = await hosts.claim(({ spec }) => (spec.serverNumber === number ? undefined : 'are others'));
+  const taken = await hosts.claim(({ spec }) => (spec.serverID === `${number}` ? undefined : 'are others'));
   if ('rejected' in taken) throw new Error(`nobody can have server ${number}`);
   const formerName = fixture.room.server(number).name;
   fixture.room.server(number).name = markOf(owner);

@@ -54,7 +54,7 @@ const cases: readonly RejectionCase[] = [
   {
     title: 'P17: can only be reset by a technician',
     seed: { resets: ['man'] },
-    says: /^NoReset: .*man.*spec\.resetTypes/,
+    says: /^NoReset: .*man.*spec\.hetznerRobot\.resetTypes/,
   },
   {
     title: 'H6: holds a foreign Linux',

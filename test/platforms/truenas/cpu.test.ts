@@ -30,7 +30,7 @@ describe('processors of a machine on TrueNAS', () => {
     const context = {
       ...process.context('shop-cp-0', {}, change),
       host: undefined,
-      hostedServers: () => new Set<number>(),
+      hostedServers: () => new Set<string>(),
     };
     const [machine] = await truenas.preview.machine(context);
     expect(machine?.subject).toContain('8 CPUs (2 sockets, 2 threads for each core, Haswell), 4096 MiB');

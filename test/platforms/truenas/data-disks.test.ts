@@ -78,7 +78,7 @@ async function userVolumes(): Promise<{ name: string; provisioning: { diskSelect
     ...context,
     facts,
     host: undefined,
-    hostedServers: () => new Set<number>(),
+    hostedServers: () => new Set<string>(),
   });
   if (!hardware) throw new Error('no hardware');
   const config = renderMachineConfig(exampleConfigInput(await exampleSecretsBundle(), { hardware })).reveal();

@@ -57,7 +57,7 @@ describe('a machine on TrueNAS whose address comes from a DHCP server', () => {
         { mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '192.168.10.20/24' },
       ]);
       const told = { ...process.context('shop-cp-0', durable.progress!.facts), host: undefined };
-      const lines = await truenas.preview.machine({ ...told, hostedServers: () => new Set<number>() });
+      const lines = await truenas.preview.machine({ ...told, hostedServers: () => new Set<string>() });
       expect(lines.map(({ subject }) => subject)).toContain(
         `network card ${mac} at br0, address 192.168.10.20/24 by DHCP, reserved for it`,
       );

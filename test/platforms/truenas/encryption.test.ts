@@ -306,7 +306,7 @@ describe('an encrypted machine', () => {
       const lines = await truenas.preview.machine({
         ...context,
         host: undefined,
-        hostedServers: () => new Set<number>(),
+        hostedServers: () => new Set<string>(),
       });
       return lines.find(({ subject }) => subject.startsWith('dataset '))?.subject;
     };

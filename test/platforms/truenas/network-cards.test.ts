@@ -51,7 +51,7 @@ describe('network cards of a machine on TrueNAS', () => {
       { mac: macs?.[2], addresses: [], dhcp: false, mtu: 9000 },
     ]);
     const told = { ...process.context('shop-cp-0', durable.progress!.facts, change), host: undefined };
-    const lines = await truenas.preview.machine({ ...told, hostedServers: () => new Set<number>() });
+    const lines = await truenas.preview.machine({ ...told, hostedServers: () => new Set<string>() });
     expect(lines.slice(4).map(({ subject }) => subject)).toEqual([
       `network card ${macs?.[1]} at br1, address by DHCP`,
       `network card ${macs?.[2]} at vlan50, no address`,

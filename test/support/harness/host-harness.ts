@@ -15,8 +15,9 @@ import { ObjectStore } from '../../../src/kube/reflector/object-store.ts';
 import { objectKeyOf, type ResourceType } from '../../../src/kube/resource.ts';
 import { ProviderError } from '../../../src/lib/errors.ts';
 import { noLog } from '../../../src/lib/log.ts';
-import { truenas } from '../../../src/platforms/truenas/index.ts';
-import { aMachine, aProviderConfig } from '../fixtures/builders.ts';
+import { robotHostSchemas } from '../../../src/platforms/hetzner-robot/hosts/robot-host.ts';
+import { hetznerRobot } from '../../../src/platforms/hetzner-robot/index.ts';
+import { aMachine, aProviderConfig, aSpec } from '../fixtures/builders.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { type KubeWithCrds, startKubeWithCrds } from './kube-with-crds.ts';
 
@@ -25,8 +26,19 @@ export const seenServer = {
   ipv6Net: '2001:db8::',
   product: 'AX42',
   location: 'FSN1',
-  resetTypes: ['hw'],
 };
+
+/** A Machine on a server. */
+export const aServerMachine = (slot: number): Machine => {
+  const machine = aMachine(slot);
+  return { ...machine, spec: { ...machine.spec, platform: hetznerRobot.name } };
+};
+
+const serverSpec = () =>
+  aSpec((raw) => {
+    const section = { credentialsRef: { name: 'robot' }, sizes: [{ name: 'small', hostSelector: {} }] };
+    Object.assign(raw, { truenas: undefined, network: { nameServers: ['192.0.2.53'] }, hetznerRobot: section });
+  });
 
 /**
  * Hosts on a simulated API server, and a server inventory that the test controls. The stores contain the state of their
@@ -42,6 +54,7 @@ export class HostHarness {
   readonly kube: KubeClient;
   /** The responses of the simulated server inventory. */
   readonly inventory: { -readonly [K in keyof HostInventory<unknown>]: HostInventory<unknown>[K] } = {
+    schemas: robotHostSchemas,
     mayClaim: (_, labels) => labels['for'] !== 'nobody',
     whyUnsuitable: () => undefined,
     whyUnusable: () => undefined,
@@ -85,10 +98,10 @@ export class HostHarness {
     name: string,
     words: { spec?: object; metadata?: object; status?: Partial<HostStatus> } = {},
   ): Promise<Host> {
-    const serverNumber = 1 + Math.abs([...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7));
+    const number = 1 + Math.abs([...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7));
     const made = await this.kube.create(Host, {
       ...{ apiVersion: `${group}/${version}`, kind: 'Host', metadata: { name, ...words.metadata } },
-      spec: { serverNumber, expect: { product: 'AX42' }, ...words.spec } as never,
+      spec: { serverID: `${number}`, hetznerRobot: {}, expect: { product: 'AX42' }, ...words.spec } as never,
     });
     if (!words.status) return made;
     return await this.kube.merge(Host, objectKeyOf(made), { status: words.status }, { subresource: 'status' });
@@ -96,7 +109,7 @@ export class HostHarness {
 
   /** Creates a Machine. */
   async machine(slot = 0, finished = false): Promise<Machine> {
-    const { status: _, ...drawn } = aMachine(slot);
+    const { status: _, ...drawn } = aServerMachine(slot);
     const made = await this.kube.create(Machine, { ...drawn, metadata: { name: drawn.metadata.name } });
     const [step, since] = [finished ? '' : 'host-claimed', this.clock.now().toISOString()];
     const progress = { plan: 'provision', step, since, ...(finished && { finishedAt: since }) };
@@ -117,9 +130,9 @@ export class HostHarness {
     hosts.replace(known ?? (await this.kube.list(Host)).items);
     machines.replace((await this.kube.list(Machine)).items);
     const providerConfigs = new ObjectStore();
-    providerConfigs.put(aProviderConfig());
+    providerConfigs.put(aProviderConfig(serverSpec()));
     const secrets = { get: () => ({ data: {} }) };
-    const platform: Platform = { ...truenas, hosts: this.inventory };
+    const platform: Platform = { ...hetznerRobot, hosts: this.inventory };
     const { clock } = this;
     const events = {
       record: (...[, type, reason]: string[] | [unknown, ...string[]]) => this.said.push(`${type} ${reason}`),

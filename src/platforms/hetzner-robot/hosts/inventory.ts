@@ -11,6 +11,7 @@ import { runInRescue } from '../steps/run-in-rescue.ts';
 import { runOrWait } from '../steps/run-or-wait.ts';
 import { planDisks } from './disk-plan.ts';
 import { listAccountServers } from './list-servers.ts';
+import { robotHostSchemas, toRobotHost } from './robot-host.ts';
 import { selectorMismatch } from './selector.ts';
 
 type RobotHostContext = HostContext<RobotConfig>;
@@ -18,14 +19,12 @@ type RobotHostContext = HostContext<RobotConfig>;
 async function rescueTargetOf(context: RobotHostContext): Promise<RescueTarget> {
   const { host, hostedServers, updateStatus } = context;
   return {
-    host,
+    host: toRobotHost(host),
     address: host.server?.address ?? '',
     macs: host.hardware?.nics.map(({ mac }) => mac) ?? [],
     servers: hostedServers,
     isOurs: false,
-    recordResetTypes: async (resetTypes) => {
-      if (host.server) await updateStatus({ server: { ...host.server, resetTypes } });
-    },
+    recordResetTypes: (resetTypes) => updateStatus({ platformStatus: { resetTypes } }),
   };
 }
 
@@ -37,8 +36,9 @@ const foundUnused: Step<RobotHostContext> = {
   name: 'found-unused',
   run: (context) =>
     runOrWait(async () => {
-      const { host, owner, hostedServers } = context;
-      const server = await robotClientFor(context, hostedServers).getServer(host.spec.serverNumber, context);
+      const { owner, hostedServers } = context;
+      const host = toRobotHost(context.host);
+      const server = await robotClientFor(context, hostedServers).getServer(host.number, context);
       const refused = unfitReason(host, server);
       if (refused) return fail('ServerUnfit', refused);
       if (ownershipByName(server.name, owner, host.spec.expect.name) !== 'others') return done();
@@ -80,18 +80,19 @@ const resetAsked: Step<RobotHostContext> = {
   name: 'reset-asked',
   run: (context) =>
     runOrWait(async () => {
-      const { host, hostedServers, signal } = context;
+      const { hostedServers, signal } = context;
+      const { number, platformSpec } = toRobotHost(context.host);
       const robot = robotClientFor(context, hostedServers);
-      const boot = await robot.getBoot(host.spec.serverNumber, { signal });
+      const boot = await robot.getBoot(number, { signal });
       const armed = [...boot.armedInstallers, ...(boot.rescue?.active ? ['rescue'] : [])];
       if (armed.length > 0) {
         return fail('InstallerArmed', `In Robot ${armed.join(', ')} is armed and would be booted. Cancel it.`);
       }
-      const { types, power } = await robot.getReset(host.spec.serverNumber, { signal });
-      const type = chooseResetType(host.spec.resetTypes, types, power, 0);
+      const { types, power } = await robot.getReset(number, { signal });
+      const type = chooseResetType(platformSpec.resetTypes, types, power, 0);
       if (!type) return fail('NoReset', `It can only be reset by: ${types.join(', ')}.`);
       const bootIdBefore = (await context.bootId()) ?? '';
-      await robot.reset(host.spec.serverNumber, type, { signal });
+      await robot.reset(number, type, { signal });
       return done({ resetAt: context.clock.now().toISOString(), bootIdBefore });
     }),
 };
@@ -118,6 +119,7 @@ const rebootProven: Step<RobotHostContext> = {
 
 /** Servers that users provide, each described by a Host. */
 export const inventory: HostInventory<RobotConfig> = {
+  schemas: robotHostSchemas,
   mayClaim: ({ sizes }, labels) =>
     sizes.some(({ hostSelector }) => selectorMismatch(hostSelector, labels) === undefined),
   whyUnsuitable: (config, host, node) => hostRejectionReason(host, config, node),
@@ -127,20 +129,20 @@ export const inventory: HostInventory<RobotConfig> = {
   },
   listServers: listAccountServers,
   async identify(context) {
-    const { host, hostedServers, signal } = context;
-    const { serverNumber } = host.spec;
+    const { hostedServers, signal } = context;
+    const host = toRobotHost(context.host);
     const all = await robotClientFor(context, hostedServers).listServers({
       signal,
       maxAgeSeconds: serverListMaxAgeSeconds,
     });
-    const server = all.find(({ number }) => number === serverNumber);
+    const server = all.find(({ number }) => number === host.number);
     if (!server) {
       return { refused: describeMissingServer(host) };
     }
     const refused = unfitReason(host, server);
     if (refused) return { refused };
     const { address = '', ipv6Net = '', product, dc } = server;
-    return { server: { address, ipv6Net, product, location: dc, resetTypes: host.server?.resetTypes ?? [] } };
+    return { server: { address, ipv6Net, product, location: dc } };
   },
   inspect: [
     foundUnused,

@@ -12,7 +12,7 @@ export async function listAccountServers(account: AccountContext): Promise<reado
 
 function toAccountServer(server: RobotServer): AccountServer {
   const { number, name, address, product, dc } = server;
-  return { ...{ number, name, address, product }, location: dc, warnings: warningsOf(server) };
+  return { ...{ id: String(number), name, address, product }, location: dc, warnings: warningsOf(server) };
 }
 
 function warningsOf({ name, address, cancelled, paidUntil, status }: RobotServer): string[] {

@@ -24,11 +24,11 @@ async function previewed(
   const { ground: context, names } = await enter(seed);
   const lines = await previewCluster({
     ...context(section),
-    machines: numbers.map((serverNumber) => ({
+    machines: numbers.map((number) => ({
       role: 'controlplane',
-      host: { name: `server-${serverNumber}`, spec: { serverNumber } } as HostView,
+      host: { name: `server-${number}`, spec: { serverID: `${number}` }, platformSpec: {} } as HostView,
     })),
-    hostedServers: () => new Set(numbers),
+    hostedServers: () => new Set(numbers.map(String)),
   });
   return { lines: lines.map(({ effect, subject }) => `${effect} ${subject}`), asked: names() };
 }

@@ -4,6 +4,7 @@ import type { VSwitch, VSwitchSummary } from '../api/schema.ts';
 import type { RobotConfig } from '../config.ts';
 import { robotClientFor } from '../context.ts';
 import { describeUnknownFailover, findFailoverAddress } from '../endpoint-failover.ts';
+import { toRobotHost } from '../hosts/robot-host.ts';
 import {
   describeForeignVSwitch,
   describeFullVSwitch,
@@ -40,7 +41,7 @@ async function previewVSwitch(
   if (summary && summary.name !== vswitch.name) return [rejectionLine(describeForeignVSwitch(summary, vswitch))];
   const found = summary && (await robot.getVSwitch(summary.id, { signal, maxAgeSeconds: previewMaxAgeSeconds }));
   const members = new Map(found?.members.map(({ number, status }) => [number, status]));
-  const numbers = machines.map(({ host }) => host.spec.serverNumber);
+  const numbers = machines.map(({ host }) => toRobotHost(host).number);
   const failed = numbers.filter((number) => members.get(number) === 'failed');
   const kept = numbers.filter((number) => members.has(number) && !failed.includes(number));
   const foreignServers = numbers.filter((number) => !members.has(number));
@@ -98,7 +99,7 @@ async function previewFailover(context: RobotClusterPreviewContext, robot: Robot
   if (!found) return [rejectionLine(describeUnknownFailover(ip))];
   const controlPlanes = machines
     .filter(({ role }) => role === 'controlplane')
-    .map(({ host }) => host.spec.serverNumber);
+    .map(({ host }) => toRobotHost(host).number);
   const { routedTo } = found;
   const servers =
     routedTo === undefined ? [] : await robot.listServers({ signal, maxAgeSeconds: previewMaxAgeSeconds });

@@ -8,12 +8,12 @@ const disk = (serial: string, sizeGb: number, holds: readonly string[] = [], arr
 });
 
 const effects = (text: object, disks: readonly HostDisk[] | undefined, state: HostState = 'Available') => {
-  const spec = HostSpec.parse({ serverNumber: 7, expect: { product: 'AX42' }, ...text });
+  const spec = HostSpec.parse({ serverID: '7', hetznerRobot: {}, expect: { product: 'AX42' }, ...text });
   const hardware = disks && {
     ...{ cpu: { model: '', threads: 1 }, memoryMiB: 1, firmware: 'uefi' as const, nics: [] },
     ...{ disks, inspectedAt: '2026-11-22T00:00:00Z' },
   };
-  return previewDisks({ name: 'rack-7', spec, state, hardware });
+  return previewDisks({ name: 'rack-7', number: 7, spec, state, hardware });
 };
 const short = (lines: ReturnType<typeof effects>) =>
   lines.map(({ effect, subject }) => `${effect} ${subject.split(' (')[0]}`);

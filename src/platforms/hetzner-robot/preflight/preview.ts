@@ -1,8 +1,9 @@
 import type { PreviewContext, PreviewLine } from '../../../engine/capabilities/preview.ts';
-import type { HostDisk, HostView } from '../../../engine/host.ts';
+import type { HostDisk } from '../../../engine/host.ts';
 import type { RobotConfig } from '../config.ts';
 import { robotClientFor } from '../context.ts';
 import { describeDisk, matchesDiskIdentifier, planDisks } from '../hosts/disk-plan.ts';
+import { type RobotHost, toRobotHost } from '../hosts/robot-host.ts';
 import { ownershipByName } from '../mark.ts';
 import { describeForeignServer, describeMissingServer, unfitReason } from '../steps/claim-server.ts';
 
@@ -11,10 +12,11 @@ const previewMaxAgeSeconds = 60;
 
 /** Previews the changes to the server of a Host and to each of its disks. Reads only the list of servers from Robot. */
 export async function preview(context: PreviewContext<RobotConfig>): Promise<readonly PreviewLine[]> {
-  const { host, owner, signal, hostedServers } = context;
-  if (!host) return [];
+  const { owner, signal, hostedServers } = context;
+  if (!context.host) return [];
+  const host = toRobotHost(context.host);
   const all = await robotClientFor(context, hostedServers).listServers({ signal, maxAgeSeconds: previewMaxAgeSeconds });
-  const server = all.find(({ number }) => number === host.spec.serverNumber);
+  const server = all.find(({ number }) => number === host.number);
   if (!server) return [rejectionLine(describeMissingServer(host))];
   const refused = unfitReason(host, server);
   if (refused) return [rejectionLine(refused)];
@@ -26,7 +28,9 @@ export async function preview(context: PreviewContext<RobotConfig>): Promise<rea
 const rejectionLine = (what: string): PreviewLine => ({ effect: 'refuses', subject: what });
 
 /** Previews the changes to each disk, by the last inspection. */
-export function previewDisks(host: Pick<HostView, 'name' | 'spec' | 'state' | 'hardware'>): readonly PreviewLine[] {
+export function previewDisks(
+  host: Pick<RobotHost, 'name' | 'number' | 'spec' | 'state' | 'hardware'>,
+): readonly PreviewLine[] {
   const { spec, hardware } = host;
   if (!hardware) {
     const what = `Nobody has looked at its disks yet. They are looked at before anything is written; to know now, annotate Host ${host.name} with talos.clusters.openmcp.cloud/inspect, which reboots the server.`;
@@ -45,8 +49,7 @@ export function previewDisks(host: Pick<HostView, 'name' | 'spec' | 'state' | 'h
     return [{ effect: 'keeps', subject: what }, ...hardware.disks.map(left)];
   }
   const plan = planDisks(spec, hardware.disks);
-  if ('refused' in plan)
-    return [rejectionLine(`Server ${spec.serverNumber}: ${plan.refused}`), ...hardware.disks.map(left)];
+  if ('refused' in plan) return [rejectionLine(`Server ${host.number}: ${plan.refused}`), ...hardware.disks.map(left)];
   const kept = hardware.disks.filter((disk) => !plan.erase.includes(disk));
   return [
     ...plan.erase.map(

@@ -1,4 +1,3 @@
-import type { HostView } from '../../../engine/host.ts';
 import { fail, type StepOutcome } from '../../../engine/step.ts';
 import type { RobotClient } from '../api/client.ts';
 import { robotKeyFingerprint } from '../api/key-fingerprint.ts';
@@ -11,19 +10,17 @@ import type { RescueContext } from './run-in-rescue.ts';
 export async function ensureRescueArmed(
   context: RescueContext,
   robot: RobotClient,
-  host: HostView,
+  number: number,
 ): Promise<StepOutcome | undefined> {
   const { signal } = context;
-  const { serverNumber } = host.spec;
   const ours = robotKeyFingerprint(publicKeyOf(rescueSshKey(context)));
-  const boot = await robot.getBoot(serverNumber, { signal });
-  if (boot.armedInstallers.length > 0) return failInstallerArmed(serverNumber, boot.armedInstallers);
-  if (!boot.rescue)
-    return fail('NoRescue', `Server ${serverNumber} has no rescue system in Robot. Ask Hetzner for it.`);
+  const boot = await robot.getBoot(number, { signal });
+  if (boot.armedInstallers.length > 0) return failInstallerArmed(number, boot.armedInstallers);
+  if (!boot.rescue) return fail('NoRescue', `Server ${number} has no rescue system in Robot. Ask Hetzner for it.`);
   if (boot.rescue.active && boot.rescue.fingerprints.includes(ours)) return undefined;
   // Rescue is armed with another key, so our login would be refused.
-  if (boot.rescue.active) await robot.disarmRescue(serverNumber, { signal });
-  await armRescueWithKey(context, robot, serverNumber);
+  if (boot.rescue.active) await robot.disarmRescue(number, { signal });
+  await armRescueWithKey(context, robot, number);
   return undefined;
 }
 
@@ -38,28 +35,28 @@ export const failInstallerArmed = (server: number, installers: readonly string[]
 export async function armRescueUnchecked(
   context: RescueContext,
   robot: RobotClient,
-  host: HostView,
+  number: number,
 ): Promise<StepOutcome | undefined> {
   try {
-    await armRescueWithKey(context, robot, host.spec.serverNumber);
+    await armRescueWithKey(context, robot, number);
     return undefined;
   } catch (error) {
     if (!hasCode(error, 'ROBOT_BOOT_ALREADY_ACTIVE')) throw error;
-    return await ensureRescueArmed(context, robot, host);
+    return await ensureRescueArmed(context, robot, number);
   }
 }
 
-async function armRescueWithKey(context: RescueContext, robot: RobotClient, serverNumber: number): Promise<void> {
+async function armRescueWithKey(context: RescueContext, robot: RobotClient, number: number): Promise<void> {
   const { signal } = context;
   const publicKey = publicKeyOf(rescueSshKey(context));
   const fingerprints = [robotKeyFingerprint(publicKey)];
   try {
-    await robot.armRescue(serverNumber, fingerprints, { signal });
+    await robot.armRescue(number, fingerprints, { signal });
   } catch (error) {
     if (!hasCode(error, 'ROBOT_REFUSED', 'ROBOT_NOT_FOUND')) throw error;
     // The account does not have the key yet.
     await robot.addKey(sshKeyName, publicKey, { signal });
-    await robot.armRescue(serverNumber, fingerprints, { signal });
+    await robot.armRescue(number, fingerprints, { signal });
   }
 }
 

@@ -6,6 +6,7 @@ import type { RobotServer } from '../api/schema.ts';
 import type { RobotConfig } from '../config.ts';
 import { accountIdFor, getClaimedHost, type RobotStepContext, robotClientFor } from '../context.ts';
 import { type DiskPlan, planDisks } from '../hosts/disk-plan.ts';
+import { type RobotHost, toRobotHost } from '../hosts/robot-host.ts';
 import { selectorMismatch } from '../hosts/selector.ts';
 import { markOf, ownershipByName } from '../mark.ts';
 import { runOrWait } from './run-or-wait.ts';
@@ -23,7 +24,7 @@ export const hostClaimed: Step<RobotStepContext> = {
     const { hosts, config, node } = context;
     const host = await hosts.claim((candidate) => hostRejectionReason(candidate, config, node));
     if ('rejected' in host) return wait(noHostRequeueSeconds, describeRejections(node.size, host.rejected));
-    return done({ host: host.name, server: host.spec.serverNumber, account: accountIdFor(context) });
+    return done({ host: host.name, server: toRobotHost(host).number, account: accountIdFor(context) });
   },
 };
 
@@ -63,9 +64,7 @@ export const serverIdentified: Step<RobotStepContext> = {
       const owner = ownershipByName(server.name, context.owner, host.spec.expect.name);
       if (owner === 'others') return fail('OwnedByOthers', describeForeignServer(server));
       const { address = '', ipv6Net = '', product, dc } = server;
-      await context.hosts.updateStatus({
-        server: { resetTypes: host.server?.resetTypes ?? [], address, ipv6Net, product, location: dc },
-      });
+      await context.hosts.updateStatus({ server: { address, ipv6Net, product, location: dc } });
       // A name that this provider gave is not restored at release.
       const formerName = { ours: {}, stale: { formerName: '' }, nobody: { formerName: server.name } }[owner];
       return done({ address, ipv6Net, ...formerName });
@@ -84,12 +83,12 @@ const beforeRenameMaxAgeSeconds = 30;
 /** The server of a Host as Robot reports it now; undefined: the account does not have this number. */
 export async function findHostServer(
   context: RobotStepContext,
-  { spec }: Pick<HostView, 'spec'>,
+  host: Pick<RobotHost, 'number'>,
   freshness: Omit<CachedCallOptions, 'signal'> = {},
 ): Promise<RobotServer | undefined> {
   const robot = robotClientFor(context, context.hosts.servers);
   const all = await robot.listServers({ signal: context.signal, maxAgeSeconds: listMaxAgeSeconds, ...freshness });
-  return all.find(({ number }) => number === spec.serverNumber);
+  return all.find(({ number }) => number === host.number);
 }
 
 /**
@@ -98,7 +97,7 @@ export async function findHostServer(
  */
 export async function findMarkedServer(
   context: RobotStepContext,
-  host: HostView,
+  host: RobotHost,
   freshness: Omit<CachedCallOptions, 'signal'> = {},
 ): Promise<RobotServer | undefined> {
   const server = await findHostServer(context, host, freshness);
@@ -106,8 +105,8 @@ export async function findMarkedServer(
 }
 
 /** The message for a server that the account does not have. */
-export const describeMissingServer = ({ name, spec }: Pick<HostView, 'name' | 'spec'>): string =>
-  `The account has no server ${spec.serverNumber}. Put the login of the account that has it into the Secret, or delete Host ${name} and make one for the right number.`;
+export const describeMissingServer = ({ name, number }: Pick<RobotHost, 'name' | 'number'>): string =>
+  `The account has no server ${number}. Put the login of the account that has it into the Secret, or delete Host ${name} and make one for the right number.`;
 
 /** Why a server must not be used, as a sentence; undefined: it matches the Host and is usable. */
 export function unfitReason({ name, spec }: Pick<HostView, 'name' | 'spec'>, server: RobotServer): string | undefined {
@@ -139,7 +138,7 @@ export const serverMarked: Step<RobotStepContext> = {
   run: (context) =>
     runOrWait(async (): Promise<StepOutcome> => {
       const host = await getClaimedHost(context);
-      const { spec } = host;
+      const { spec, number } = host;
       const robot = robotClientFor(context, context.hosts.servers);
       const mark = markOf(context.owner);
       // The call may have been queued since the last check, and another client may have marked the server meanwhile.
@@ -147,9 +146,9 @@ export const serverMarked: Step<RobotStepContext> = {
       if (known && ownershipByName(known.name, context.owner, spec.expect.name) === 'others') {
         return fail('OwnedByOthers', describeForeignServer(known));
       }
-      const { name } = await robot.renameServer(spec.serverNumber, mark, context);
+      const { name } = await robot.renameServer(number, mark, context);
       if (name === mark) return done();
-      return fail('NameRefused', `Robot calls server ${spec.serverNumber} ${name} and not ${mark}, as it was told.`);
+      return fail('NameRefused', `Robot calls server ${number} ${name} and not ${mark}, as it was told.`);
     }),
 };
 
@@ -159,8 +158,8 @@ export const serverMarked: Step<RobotStepContext> = {
  * before our own rename proves nothing, even where our mark was written into it. Entering rescue takes longer than both
  * maximum ages together, so by then every controller that saw the server without our mark has marked it.
  */
-export async function lostOwnershipReason(context: RobotStepContext, host: HostView): Promise<string | undefined> {
-  const server = await findMarkedServer(context, host, { withoutUpdates: host.spec.serverNumber });
+export async function lostOwnershipReason(context: RobotStepContext, host: RobotHost): Promise<string | undefined> {
+  const server = await findMarkedServer(context, host, { withoutUpdates: host.number });
   if (!server) return describeMissingServer(host);
   const mark = markOf(context.owner);
   if (server.name === mark) return undefined;

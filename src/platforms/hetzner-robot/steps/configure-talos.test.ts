@@ -29,7 +29,7 @@ async function hand(macs: readonly string[], more: { facts?: Facts; config?: obj
   const context = {
     config: more.config ?? {},
     facts: { ...facts, ...more.facts },
-    hosts: { current: async () => ({ name: 'a', spec: { serverNumber: 3140017 } }) as HostView },
+    hosts: { current: async () => ({ name: 'a', spec: { serverID: '3140017' }, platformSpec: {} }) as HostView },
     maintenance: () => client,
     machineConfig: async (hardware: NodeHardware) => {
       sent.described.push(hardware);

@@ -83,16 +83,16 @@ function verifyNetworkCards(macs: readonly string[], mac: string): StepOutcome {
 }
 
 async function describeNodeHardware(context: RobotStepContext): Promise<NodeHardware> {
-  const { spec } = await getClaimedHost(context);
+  const { number } = await getClaimedHost(context);
   // The gateway that the rescue system received by DHCP.
-  const gateway = textFact(context, 'gateway') || (await fetchGateway(context, spec.serverNumber));
+  const gateway = textFact(context, 'gateway') || (await fetchGateway(context, number));
   const [address, ipv6Net] = [textFact(context, 'address'), textFact(context, 'ipv6Net')];
   const vlan = nodeVlanOf(context);
   const { failoverAddress } = context.config;
   return {
     installDisk: textFact(context, 'installDisk'),
     imagePlatform: 'metal',
-    providerId: `hetzner-robot://${spec.serverNumber}`,
+    providerId: `hetzner-robot://${number}`,
     links: [
       {
         mac: textFact(context, 'mac'),

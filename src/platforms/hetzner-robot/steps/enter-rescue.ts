@@ -63,8 +63,9 @@ async function armRescue(ground: RescueContext, { host, servers, isOurs, node }:
   const robot = robotClientFor(ground, servers);
   const rescueByNode = (await node?.answers()) ?? false;
   // Rescue would be disarmed while its server waits for a reset.
-  if (!rescueByNode) robot.checkResetBudget(host.spec.serverNumber);
-  const refused = isOurs ? await armRescueUnchecked(ground, robot, host) : await ensureRescueArmed(ground, robot, host);
+  if (!rescueByNode) robot.checkResetBudget(host.number);
+  const arm = isOurs ? armRescueUnchecked : ensureRescueArmed;
+  const refused = await arm(ground, robot, host.number);
   if (refused) return refused;
   const rescueArmedAt = ground.clock.now().toISOString();
   return done({
@@ -81,16 +82,16 @@ async function armRescue(ground: RescueContext, { host, servers, isOurs, node }:
 async function resetIntoRescue(ground: RescueContext, target: RescueTarget): Promise<StepOutcome> {
   const robot = robotClientFor(ground, target.servers);
   const node = ground.facts['rescueByNode'] === true ? target.node : undefined;
-  if (!node) robot.checkResetBudget(target.host.spec.serverNumber);
+  if (!node) robot.checkResetBudget(target.host.number);
   const armedFor = secondsSince(ground, 'rescueArmedAt') ?? armedLifetimeSeconds;
   // Rescue was armed within the last seconds, so no other configuration can be armed.
   if (armedFor >= 10) {
-    const boot = await robot.getBoot(target.host.spec.serverNumber, { signal: ground.signal });
-    if (boot.armedInstallers.length > 0) return failInstallerArmed(target.host.spec.serverNumber, boot.armedInstallers);
+    const boot = await robot.getBoot(target.host.number, { signal: ground.signal });
+    if (boot.armedInstallers.length > 0) return failInstallerArmed(target.host.number, boot.armedInstallers);
     const isUsed = boot.rescue?.active === false;
     if (isUsed && armedFor < armedLifetimeSeconds)
       return done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 1 });
-    const refused = isUsed ? await ensureRescueArmed(ground, robot, target.host) : undefined;
+    const refused = isUsed ? await ensureRescueArmed(ground, robot, target.host.number) : undefined;
     if (refused) return refused;
   }
   if (node) return await rebootNode(ground, node);
@@ -155,20 +156,20 @@ async function retryReset(
   why: string,
 ): Promise<StepOutcome> {
   const robot = robotClientFor(ground, target.servers);
-  const { serverNumber } = target.host.spec;
+  const { number } = target.host;
   if (seconds < bootTimeoutSeconds) {
-    const { active } = await robot.getRescue(serverNumber, { signal: ground.signal });
+    const { active } = await robot.getRescue(number, { signal: ground.signal });
     if (!active) return wait(45, `The rescue system was loaded and does not answer yet. ${why}`);
   }
   const resets = Number(ground.facts['rescueResets'] ?? 1);
   if (resets >= maxResets) {
     return fail(
       'RescueSilent',
-      `Server ${serverNumber} does not come up in its rescue system after ${resets} resets. Its firmware has to try the network first. ${why}`,
+      `Server ${number} does not come up in its rescue system after ${resets} resets. Its firmware has to try the network first. ${why}`,
     );
   }
   const refused =
-    (await ensureRescueArmed(ground, robot, target.host)) ?? (await resetServer(ground, robot, target, resets));
+    (await ensureRescueArmed(ground, robot, target.host.number)) ?? (await resetServer(ground, robot, target, resets));
   if (refused) return refused;
   const facts = { rescueResetAt: ground.clock.now().toISOString(), rescueResets: resets + 1 };
   return wait(30, `The rescue system did not come up; the server was reset once more. ${why}`, facts);

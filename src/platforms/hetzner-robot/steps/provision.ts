@@ -1,10 +1,10 @@
-import type { HostView } from '../../../engine/host.ts';
 import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import { uuidFromNames } from '../../../lib/hash.ts';
 import { diskImageUrl, ensureSchematic, findChecksum } from '../../../talos/image-factory/client.ts';
 import { getClaimedHost, type RobotStepContext, robotClientFor, textFact } from '../context.ts';
 import { HetznerRobotError } from '../error-codes.ts';
 import { describeDisk, diskIdentifierOf, planDisks } from '../hosts/disk-plan.ts';
+import type { RobotHost } from '../hosts/robot-host.ts';
 import type { BootOrderResult } from '../rescue/boot-order.ts';
 import type { ImageSource, RescueJob } from '../rescue/job.ts';
 import type { ServerInventory } from '../rescue/server-inventory.ts';
@@ -31,9 +31,7 @@ async function claimedRescueTarget(context: RobotStepContext): Promise<RescueTar
     macs: host.hardware?.nics.map(({ mac }) => mac) ?? [],
     servers: context.hosts.servers,
     isOurs: false,
-    recordResetTypes: async (resetTypes) => {
-      if (host.server) await context.hosts.updateStatus({ server: { ...host.server, resetTypes } });
-    },
+    recordResetTypes: (resetTypes) => context.hosts.updateStatus({ platformStatus: { resetTypes } }),
   };
 }
 
@@ -57,15 +55,15 @@ const hardwareInspected: Step<RobotStepContext> = {
   },
 };
 
-async function chooseDisks(context: RobotStepContext, host: HostView, found: ServerInventory): Promise<StepOutcome> {
+async function chooseDisks(context: RobotStepContext, host: RobotHost, found: ServerInventory): Promise<StepOutcome> {
   const { cpu, memoryMiB, firmware, nics, disks } = found;
   const inspectedAt = context.clock.now().toISOString();
   const kept = disks.map(({ byId: _, sectorBytes: __, ...disk }) => disk);
   await context.hosts.updateStatus({ hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt } });
   const plan = planDisks(host.spec, disks);
-  if ('refused' in plan) return fail(plan.reason, `Server ${host.spec.serverNumber}: ${plan.refused}`);
+  if ('refused' in plan) return fail(plan.reason, `Server ${host.number}: ${plan.refused}`);
   const root = disks.find((disk) => diskIdentifierOf(disk) === diskIdentifierOf(plan.root));
-  context.log.info({ server: host.spec.serverNumber, erase: plan.erase.map(describeDisk) }, 'disks were chosen');
+  context.log.info({ server: host.number, erase: plan.erase.map(describeDisk) }, 'disks were chosen');
   return done({
     rootSerial: plan.root.serial,
     rootWwn: plan.root.wwn,
@@ -192,11 +190,11 @@ const rescueDisarmed: Step<RobotStepContext> = {
   name: 'rescue-disarmed',
   run: (context) =>
     runOrWait(async () => {
-      const { serverNumber } = (await claimedRescueTarget(context)).host.spec;
+      const { number } = (await claimedRescueTarget(context)).host;
       const robot = robotClientFor(context, context.hosts.servers);
-      const boot = await robot.getBoot(serverNumber, context);
-      if (boot.armedInstallers.length > 0) return failInstallerArmed(serverNumber, boot.armedInstallers);
-      if (boot.rescue?.active) await robot.disarmRescue(serverNumber, context);
+      const boot = await robot.getBoot(number, context);
+      if (boot.armedInstallers.length > 0) return failInstallerArmed(number, boot.armedInstallers);
+      if (boot.rescue?.active) await robot.disarmRescue(number, context);
       return done();
     }),
 };

@@ -1,8 +1,8 @@
-import type { HostView } from '../../../engine/host.ts';
 import { done, fail, returnToStep, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import { uuidFromNames } from '../../../lib/hash.ts';
 import type { RobotServer } from '../api/schema.ts';
-import { type RobotStepContext, robotClientFor, textFact } from '../context.ts';
+import { findClaimedHost, type RobotStepContext, robotClientFor, textFact } from '../context.ts';
+import type { RobotHost } from '../hosts/robot-host.ts';
 import { markOf, ownershipByName } from '../mark.ts';
 import { findMarkedServer, lostOwnershipReason, unfitReason } from './claim-server.ts';
 import { enterRescueSteps, type RescueTarget } from './enter-rescue.ts';
@@ -29,7 +29,7 @@ const claimChecked: Step<RobotStepContext> = {
   name: 'claim-checked',
   run: (context) =>
     runOrWait(async () => {
-      const host = await context.hosts.current();
+      const host = await findClaimedHost(context);
       if (!host)
         return wasDiskWritten(context)
           ? fail('HostLost', describeLostHost(context))
@@ -48,7 +48,7 @@ const claimChecked: Step<RobotStepContext> = {
 /** Nothing of the machine can run on the server. */
 async function checkUnwritten(
   context: RobotStepContext,
-  host: HostView,
+  host: RobotHost,
   server: RobotServer | undefined,
 ): Promise<StepOutcome> {
   if (!server || server.cancelled) return doneUntouchable('nothing-written');
@@ -65,11 +65,11 @@ async function checkUnwritten(
  */
 async function checkWritten(
   context: RobotStepContext,
-  host: HostView,
+  host: RobotHost,
   server: RobotServer | undefined,
 ): Promise<StepOutcome> {
   if (!server) {
-    const { reason, message } = explainMissingServer(context, host.spec.serverNumber);
+    const { reason, message } = explainMissingServer(context, host.number);
     return fail(reason, message);
   }
   if (hasRentalEnded(server, context.clock.now())) return doneUntouchable('cancelled');
@@ -85,7 +85,7 @@ async function checkWritten(
 }
 
 /** A user renamed the server, and our own node still runs on it: its certificate proves that. */
-async function isProvenOurs(context: RobotStepContext, { spec }: HostView, server: RobotServer): Promise<boolean> {
+async function isProvenOurs(context: RobotStepContext, { spec }: RobotHost, server: RobotServer): Promise<boolean> {
   const address = textFact(context, 'address');
   if (ownershipByName(server.name, context.owner, spec.expect.name) !== 'nobody' || server.address !== address)
     return false;
@@ -98,13 +98,13 @@ const describeRenamed = ({ owner }: RobotStepContext, { number, name }: RobotSer
 const describeLostHost = (context: RobotStepContext): string =>
   `Server ${context.facts['server'] ?? ''} was written to, and no Host lends it to this machine any more, so it may not be touched: it may still run. Erase it, or switch it off for good.`;
 
-const describeLostRecord = ({ name, spec }: HostView): string =>
-  `Host ${name} says that server ${spec.serverNumber} was written to, and the Machine has lost the record of what was: it may still run. Erase it, or switch it off for good.`;
+const describeLostRecord = ({ name, number }: RobotHost): string =>
+  `Host ${name} says that server ${number} was written to, and the Machine has lost the record of what was: it may still run. Erase it, or switch it off for good.`;
 
 /** The server, if it is ours and was written to. */
 async function targetToWipe(context: RobotStepContext): Promise<RescueTarget | undefined> {
   if (isUntouchable(context) || isReleaseProven(context) || !wasDiskWritten(context)) return undefined;
-  const host = await context.hosts.current();
+  const host = await findClaimedHost(context);
   if (!host) return undefined;
   const address = textFact(context, 'address');
   return {
@@ -114,9 +114,7 @@ async function targetToWipe(context: RobotStepContext): Promise<RescueTarget | u
     servers: context.hosts.servers,
     isOurs: true,
     node: context.ownNode(address),
-    recordResetTypes: async (resetTypes) => {
-      if (host.server) await context.hosts.updateStatus({ server: { ...host.server, resetTypes } });
-    },
+    recordResetTypes: (resetTypes) => context.hosts.updateStatus({ platformStatus: { resetTypes } }),
   };
 }
 
@@ -150,12 +148,12 @@ const nameRestored: Step<RobotStepContext> = {
   name: 'name-restored',
   run: (context) =>
     runOrWait(async () => {
-      const host = isUntouchable(context) ? undefined : await context.hosts.current();
+      const host = isUntouchable(context) ? undefined : await findClaimedHost(context);
       if (!host || (await lostOwnershipReason(context, host))) return done();
       const robot = robotClientFor(context, context.hosts.servers);
       // A booted rescue system is disarmed already. The process may have ended before it recorded that it armed one.
-      if (textFact(context, 'rescueHostKey') === '') await robot.disarmRescue(host.spec.serverNumber, context);
-      await robot.renameServer(host.spec.serverNumber, textFact(context, 'formerName'), context);
+      if (textFact(context, 'rescueHostKey') === '') await robot.disarmRescue(host.number, context);
+      await robot.renameServer(host.number, textFact(context, 'formerName'), context);
       return done();
     }),
 };

@@ -1,13 +1,13 @@
-import type { HostView } from '../../../engine/host.ts';
 import { fail, type StepOutcome } from '../../../engine/step.ts';
 import type { ResetType, RobotClient } from '../api/client.ts';
 import { hasCode } from '../errors.ts';
+import type { RobotHost } from '../hosts/robot-host.ts';
 import { chooseResetType } from './choose-reset-type.ts';
 import type { RescueContext } from './run-in-rescue.ts';
 
 /** A server that has to be reset. */
 export interface ResetTarget {
-  readonly host: HostView;
+  readonly host: RobotHost;
   /** Records the reset types of the server, so that Robot is asked once. */
   recordResetTypes(types: readonly string[]): Promise<void>;
 }
@@ -22,31 +22,31 @@ export async function resetServer(
   target: ResetTarget,
   earlier: number,
 ): Promise<StepOutcome | undefined> {
-  const { host } = target;
-  const { serverNumber, resetTypes: preferred } = host.spec;
+  const { number, platformSpec, platformStatus } = target.host;
+  const preferred = platformSpec.resetTypes;
   // Nearly all servers offer the same types. Robot is asked for them only when the first is refused or had no effect.
-  const known = host.server?.resetTypes ?? [];
+  const known = platformStatus.resetTypes;
   const usual =
     earlier > 0 ? undefined : chooseResetType(preferred, known.length > 0 ? known : preferred, undefined, 0);
   try {
     if (usual) {
-      await requestReset(context, robot, serverNumber, usual);
+      await requestReset(context, robot, number, usual);
       return undefined;
     }
   } catch (error) {
     if (!hasCode(error, 'ROBOT_REFUSED', 'ROBOT_NOT_AVAILABLE')) throw error;
   }
-  const { types, power } = await robot.getReset(serverNumber, { signal: context.signal });
+  const { types, power } = await robot.getReset(number, { signal: context.signal });
   await target.recordResetTypes(types);
   const type = chooseResetType(preferred, types, power, earlier);
   if (type !== undefined) {
-    await requestReset(context, robot, serverNumber, type);
+    await requestReset(context, robot, number, type);
     return undefined;
   }
   const others = types.length > 0 ? types.join(', ') : 'none';
   return fail(
     'NoReset',
-    `Server ${serverNumber} can only be reset by: ${others}. Name one that it offers in spec.resetTypes of the Host, or start it by hand while rescue is armed.`,
+    `Server ${number} can only be reset by: ${others}. Name one that it offers in spec.hetznerRobot.resetTypes of the Host, or start it by hand while rescue is armed.`,
   );
 }
 

@@ -23,7 +23,10 @@ async function joined(seed: RobotSeedInput) {
   const outcome = await vswitchJoined.run({
     ...context({ vswitch: { name: 'nodes', vlan: 4000 } }),
     owner: { installation: '', provider: '', machine: 'm' },
-    hosts: { current: async () => ({ spec: { serverNumber: firstServer } }), servers: () => new Set([firstServer]) },
+    hosts: {
+      current: async () => ({ spec: { serverID: `${firstServer}` }, platformSpec: {} }),
+      servers: () => new Set([`${firstServer}`]),
+    },
     addresses: { claim: async () => ({ address: '10.9.0.20', prefix: 24 }) },
   } as unknown as RobotStepContext);
   return { outcome, calls: names() };

@@ -1,7 +1,7 @@
 import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import type { RobotClient } from '../api/client.ts';
 import type { VSwitchSummary } from '../api/schema.ts';
-import { getClaimedHost, type RobotStepContext, robotClientFor, textFact } from '../context.ts';
+import { findClaimedHost, getClaimedHost, type RobotStepContext, robotClientFor, textFact } from '../context.ts';
 import { hasCode, robotErrorCodeOf } from '../errors.ts';
 import { isUntouchable } from './release-proof.ts';
 import { runOrWait } from './run-or-wait.ts';
@@ -21,11 +21,11 @@ export const vswitchJoined: Step<RobotStepContext> = {
     runOrWait(async () => {
       const { vswitch } = context.config;
       if (!vswitch) return done();
-      const { spec } = await getClaimedHost(context);
+      const { number } = await getClaimedHost(context);
       const robot = robotClientFor(context, context.hosts.servers);
       const found = await findOrCreateVSwitch(robot, vswitch, context.signal);
       if (found.name !== vswitch.name) return fail('VSwitchForeign', describeForeignVSwitch(found, vswitch));
-      const state = await attachServer(robot, found, spec.serverNumber, context.signal);
+      const state = await attachServer(robot, found, number, context.signal);
       if (typeof state !== 'string') return state;
       if (state !== 'ready') return wait(memberPollSeconds, `vSwitch ${found.name} is taking servers in.`);
       const { address, prefix } = await context.addresses.claim();
@@ -104,10 +104,10 @@ export const vswitchLeft: Step<RobotStepContext> = {
   run: (context) =>
     runOrWait(async () => {
       const { vswitch } = context.facts;
-      const host = isUntouchable(context) ? undefined : await context.hosts.current();
+      const host = isUntouchable(context) ? undefined : await findClaimedHost(context);
       if (typeof vswitch !== 'number' || !host) return done();
       const robot = robotClientFor(context, context.hosts.servers);
-      const state = await robot.detachServers(vswitch, [host.spec.serverNumber], context);
+      const state = await robot.detachServers(vswitch, [host.number], context);
       return state === 'gone' ? done() : wait(memberPollSeconds, 'The vSwitch is letting servers go.');
     }),
 };

@@ -49,7 +49,10 @@ export class RobotTestObjects {
       apiVersion: `${group}/${version}`,
       kind: 'Host',
       metadata: { name: `server-${number}`, labels },
-      spec: { serverNumber: number, expect: { address: address ?? undefined }, ...spec } as never,
+      spec: {
+        ...{ serverID: `${number}`, hetznerRobot: {}, expect: { address: address ?? undefined } },
+        ...spec,
+      } as never,
     });
   }
 

@@ -56,5 +56,17 @@ export function testOwnCelRules(server: () => ServerUnderTest): void {
         }
       },
     );
+
+    it('a Host with the fields of an earlier version is rejected, and each field is named', async () => {
+      const { admin, group } = server();
+      const spec = { ...exampleSpecs['Host'], serverID: undefined, serverNumber: 4711, resetTypes: ['hw'] };
+      const host: Body = { apiVersion: `${group}/v1alpha1`, kind: 'Host', metadata: { name: randomName() }, spec };
+      const query = { fieldValidation: 'Strict' };
+      const strict = expectRejection(await admin.post(paths.get('Host') ?? '', host, { query }), 400, 'BadRequest');
+      expect(strict.message).toContain('unknown field "spec.serverNumber"');
+      expect(strict.message).toContain('unknown field "spec.resetTypes"');
+      const invalid = expectRejection(await admin.post(paths.get('Host') ?? '', host), 422, 'Invalid');
+      expect(invalid.message).toContain('spec.serverID: Required value');
+    });
   });
 }
