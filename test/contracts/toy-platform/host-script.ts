@@ -49,8 +49,9 @@ try {
     const { state, conditions = [] } = (await statusOf('one')) ?? {};
     return state === 'Available' && conditions.some(({ type, status }) => type === 'Inspected' && status === 'True');
   });
-  await eventually('the other Host has a reason', async () => ((await statusOf('other'))?.conditions.length ?? 0) > 0);
-  const { message } = (await statusOf('other')) ?? {};
+  const usableOf = async () => (await statusOf('other'))?.conditions.find(({ type }) => type === 'Usable');
+  await eventually('the other Host has a reason', async () => (await usableOf()) !== undefined);
+  const { message } = (await usableOf()) ?? {};
   const { toyMetal } = (await statusOf('one')) as { toyMetal?: object };
   process.stdout.write(JSON.stringify({ toyMetal, rejected, message, faults: testbed.faults() }));
 } catch (error) {
