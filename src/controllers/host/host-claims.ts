@@ -23,8 +23,8 @@ import { filterHosts, type RejectHost } from './filter-hosts.ts';
 interface HostClaimsOptions {
   readonly kube: KubeClient;
   /**
-   * Indexes `machine` by the UID of the holder, and `server` by platform and ID. A hint for the lookup: the Host itself is read
-   * from the API server.
+   * Indexes `machine` by the UID of the holder, and `server` by platform and ID. A hint for the lookup: the Host itself
+   * is read from the API server.
    */
   readonly store: Pick<Reflector<Host>, 'list' | 'by'>;
   readonly events: Pick<EventRecorder, 'record'>;
