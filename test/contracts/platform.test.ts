@@ -76,3 +76,12 @@ test('the reasons of the table are UpperCamelCase and described in sentences', (
     expect(about, reason).toMatch(/^[A-Z].*\.$/);
   }
 });
+
+const hostPlatforms = platforms.flatMap(({ name, hosts }) => (hosts ? [{ name, ...hosts.schemas }] : []));
+
+test.each(hostPlatforms)('a Host of $name may have an empty section, and its ID has a form', ({ spec, serverID }) => {
+  expect(spec.safeParse({}).success).toBe(true);
+  expect(serverID.pattern.source).toMatch(/^\^.*\$$/);
+  expect(serverID.pattern.test('')).toBe(false);
+  expect(serverID.message).toMatch(/^serverID must /);
+});
