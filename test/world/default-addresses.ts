@@ -3,7 +3,6 @@ export const defaultAddresses: Readonly<Record<string, { host: string; port: num
   kube: { host: '127.42.0.2', port: 6443 },
   truenas: { host: '127.42.0.10', port: 8443 },
   'image-factory': { host: '127.42.0.20', port: 8080 },
-  talos: { host: '127.42.0.30', port: 50000 },
   oidc: { host: '127.42.0.50', port: 8443 },
   robot: { host: '127.42.0.60', port: 8443 },
   operator: { host: '127.42.0.40', port: 0 },

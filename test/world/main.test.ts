@@ -84,21 +84,20 @@ describe('a single simulator, for any program that reads a line of JSON', () => 
       { url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/), ca: expect.any(String) },
     ],
     ['oidc', [], { url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/), ca: expect.any(String) }],
-    ['talos', ['--time-scale', '0.01'], { url: expect.stringMatching(/^127\.0\.0\.1:\d+$/), ca: null }],
   ])('%s prints what a client of the real service would be given', async (room, words, expected) => {
     const world = start(room, ...words);
     expect(await world.line()).toMatchObject({ room, ...expected });
     await world.stop();
   });
 
-  test('ends at once during its start and leaves nothing: a Talos node takes half a minute to answer', async () => {
+  test('ends at once during its start and leaves nothing', async () => {
     const home = join(folder, 'home');
     mkdirSync(home);
-    const world = startWith({ TMPDIR: home }, 'talos');
+    const world = startWith({ TMPDIR: home });
     const kept = () => readdirSync(home).filter((name) => name.startsWith('world-'));
     await expect
-      .poll(() => kept().some((name) => existsSync(join(home, name, 'serial.log'))), { timeout: 20_000 })
-      .toBe(true);
+      .poll(() => kept().flatMap((name) => readdirSync(join(home, name))), { timeout: 20_000 })
+      .not.toEqual([]);
     await world.stop();
     expect(kept()).toEqual([]);
   });

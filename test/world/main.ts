@@ -8,13 +8,11 @@ import { parse } from 'yaml';
 import { createLog } from '../../src/commands/create-log.ts';
 import { parseWorldArguments, type WorldArguments, WorldUsageError, worldUsage } from './command-line.ts';
 import { type CommandTargets, executeCommand, parseFaultFile, planFault } from './control-commands.ts';
-import { defaultAddresses } from './default-addresses.ts';
 import { CallInterceptor, retainedCallCount } from './faults/call-interceptor.ts';
 import type { MachineRunner } from './machine-runner/machine.ts';
 import { ScaledClock } from './scaled-clock.ts';
 import type { RunningSimulator, Simulator } from './simulator.ts';
 import { simulators } from './simulators.ts';
-import { talosDescription as talos } from './talos/description.ts';
 
 const log = createLog({ verbosity: 'info', format: 'text', timestamps: true, stacks: true }, process.stderr);
 const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
@@ -70,7 +68,7 @@ interface StartOptions {
   readonly switchboard: CallInterceptor;
 }
 
-/** All simulators, and one Talos node besides those that the NAS switches on. */
+/** All simulators. */
 async function startAllSimulators(
   words: WorldArguments,
   ground: StartOptions,
@@ -80,14 +78,9 @@ async function startAllSimulators(
   const seeds = (ground.seed ?? {}) as Record<string, unknown>;
   const foreign = Object.keys(seeds).find((name) => simulators.every((room) => room.name !== name));
   if (foreign !== undefined) throw new WorldUsageError(`--seed: there is no room ${foreign}.`);
-  const { freePortOr0: portAt, startWorld } = await import('./world.ts');
+  const { startWorld } = await import('./world.ts');
   const world = await startWorld({ folder, timeScale: words.timeScale, log, seeds, switchboard });
   for (const room of world.rooms) say(room);
-  const home = defaultAddresses[talos.name] ?? words.listen;
-  const own = { folder: join(folder, 'node'), seed: seeds[talos.name], switchboard };
-  await mkdir(own.folder, { recursive: true });
-  const node = simulators.find(({ name }) => name === talos.name) as Simulator;
-  say(await startSimulator(node, { ...words, listen: { host: home.host, port: await portAt(home) } }, own));
 }
 
 async function startSimulator(

@@ -4,7 +4,6 @@ import { oidcDescription as oidc } from './oidc/description.ts';
 import { operatorDescription as operator } from './operator/description.ts';
 import { robotDescription as robot } from './robot/description.ts';
 import type { Simulator } from './simulator.ts';
-import { talosDescription as talos } from './talos/description.ts';
 import { trueNasDescription as truenas } from './truenas/description.ts';
 
 /** All simulators, in the order in which they start together. Each is loaded when it is started. */
@@ -16,7 +15,6 @@ export const simulators: readonly Simulator[] = [
   },
   { ...truenas, start: async (options) => await (await import('./truenas/index.ts')).trueNasSimulator.start(options) },
   { ...robot, start: async (options) => await (await import('./robot/index.ts')).robotSimulator.start(options) },
-  { ...talos, start: async (options) => await (await import('./talos/index.ts')).talosSimulator.start(options) },
   { ...oidc, start: async (options) => await (await import('./oidc/index.ts')).oidcSimulator.start(options) },
   {
     ...operator,

@@ -102,7 +102,7 @@ export type RunningWorld = Awaited<ReturnType<typeof startWorld>>;
  * The port of an address, or 0 (any) while it is in use, e.g. by another instance. The simulator reports an address
  * that does not exist.
  */
-export function freePortOr0({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
+function freePortOr0({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRINUSE' ? 0 : port));

@@ -6,6 +6,9 @@ import type { TalosNode } from './node.ts';
 import { simulatedWorkload } from './workload/simulated-workload.ts';
 import type { WorkloadBackend } from './workload/workload.ts';
 
+/** Port of the Talos API. */
+export const talosApiPort = 50000;
+
 /** A member of a cluster in discovery: it stays for a while after its node is gone. */
 export interface Affiliate {
   readonly nodeId: string;
@@ -32,10 +35,6 @@ export class TalosEnvironment {
   readonly vips = new Map<string, SimulatedEtcdCluster>();
   /** Issuers that keep a simulated kube-apiserver from starting, for a reason that validation cannot know. */
   readonly refusedIssuers = new Set<string>();
-  /** Every node has this address, whatever its configuration: for a node that runs alone. */
-  readonly onlyAddress: string | undefined;
-  /** Port of the Talos API; 50000 on real nodes. */
-  readonly apiPort: number;
   /** The kube-apiserver implementation. */
   readonly workload: WorkloadBackend;
   readonly signal: AbortSignal;
@@ -46,8 +45,6 @@ export class TalosEnvironment {
     clock: ScaledClock;
     switchboard: CallInterceptor;
     folder: string;
-    apiPort?: number;
-    onlyAddress?: string;
     workload?: WorkloadBackend;
     log?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
   }) {
@@ -55,8 +52,6 @@ export class TalosEnvironment {
     this.switchboard = options.switchboard;
     this.folder = options.folder;
     this.log = options.log ?? (() => {});
-    this.apiPort = options.apiPort ?? 50000;
-    this.onlyAddress = options.onlyAddress;
     this.workload = options.workload ?? simulatedWorkload;
     this.signal = this.#life.signal;
     setMaxListeners(0, this.signal);

@@ -1,2 +1,1 @@
-export { talosSimulator } from './simulator.ts';
 export { type NodeSummary, startTalosRunner, type TalosRunner, type TalosRunnerOptions } from './talos-runner.ts';

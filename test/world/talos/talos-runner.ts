@@ -12,10 +12,6 @@ export interface TalosRunnerOptions {
   readonly switchboard: CallInterceptor;
   /** Parent folder of the simulator's files. */
   readonly folder: string;
-  /** Port of the Talos API; default 50000. */
-  readonly apiPort?: number;
-  /** Every node has this address, whatever its configuration: for a node that runs alone. */
-  readonly onlyAddress?: string;
   /** The kube-apiserver of control planes; default: the simulated one. It is closed with the runner. */
   readonly workload?: WorkloadBackend;
   readonly log?: (fields: Readonly<Record<string, unknown>>, message: string) => void;

@@ -13,6 +13,7 @@ import {
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { MetadataSchema } from '../../../../src/talos/gen/common_pb.ts';
 import { clientAuth, issueLeaf, openAuthority } from '../certificates/pki.ts';
+import { talosApiPort } from '../environment.ts';
 import type { TalosNode } from '../node.ts';
 import { invalidArgumentError, permissionDeniedError, unavailableError, unimplementedError } from './errors.ts';
 
@@ -78,7 +79,7 @@ async function transportTo(node: TalosNode, target: string): Promise<Transport> 
     usages: [clientAuth],
     hours: 24,
   });
-  const baseUrl = `https://${address}:${node.world.apiPort}`;
+  const baseUrl = `https://${address}:${talosApiPort}`;
   const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: authority.pem, cert: leaf.cert, key: leaf.key });
   const transport = createGrpcTransport({ baseUrl, sessionManager });
   known.set(address, transport);

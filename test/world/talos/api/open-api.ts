@@ -7,6 +7,7 @@ import {
   issueMaintenanceCertificate,
 } from '../certificates/node-certificates.ts';
 import type { LeafCertificate } from '../certificates/pki.ts';
+import { talosApiPort } from '../environment.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import { callInterceptor } from './call-interceptors.ts';
@@ -57,7 +58,7 @@ async function listenOnNode(
 ): Promise<GrpcListener> {
   const listener = await listenGrpc({
     addresses: node.addresses,
-    port: node.world.apiPort,
+    port: talosApiPort,
     leaf,
     ...(clientCas ? { clientCas } : {}),
     routes: routesOf(node, onConfig),

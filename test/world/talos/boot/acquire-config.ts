@@ -87,9 +87,7 @@ export const validationContext = (node: TalosNode) => ({
 export function applyNetworkConfig(node: TalosNode): void {
   const view = node.config?.view;
   const configured: readonly InterfaceView[] = view?.links ?? [];
-  const links = describeLinks(node.machine, node.platform, configured, node.platformLinks);
-  const { onlyAddress } = node.world;
-  node.links = onlyAddress ? links.map((link) => ({ ...link, addresses: [`${onlyAddress}/32`] })) : links;
+  node.links = describeLinks(node.machine, node.platform, configured, node.platformLinks);
   node.hostname =
     view?.hostname ?? node.metadata['local-hostname'] ?? node.metadata['hostname'] ?? stableHostname(node.nodeId);
 }

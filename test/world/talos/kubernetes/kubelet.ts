@@ -38,7 +38,7 @@ export async function runKubelet(node: TalosNode): Promise<void> {
  * controllers/k8s/node_ip.go).
  */
 async function awaitNodeAddress(node: TalosNode): Promise<void> {
-  const unmet = (): boolean => node.world.onlyAddress === undefined && kubeletNodeIps(node).length === 0;
+  const unmet = (): boolean => kubeletNodeIps(node).length === 0;
   if (!unmet()) return;
   node.log('kubelet: waiting for node IPs');
   while (unmet()) await node.sleep(timings.poll);

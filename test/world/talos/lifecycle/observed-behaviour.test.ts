@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../../src/talos/gen/machine_pb.ts';
 import { readPartition } from '../boot/disk-partitions.ts';
-import { startTalosRunner } from '../index.ts';
 import { resourceTypes } from '../state/resource-types.ts';
 import {
   makeConfig,
@@ -166,17 +165,15 @@ describe('the observed behaviour of Talos', () => {
 
   it('5: nocloud without cidata usually hangs before maintenance mode; a power cycle helps', async () => {
     const world = await startTalosTestBed('stepped');
-    const runner = startTalosRunner({ ...world, onlyAddress: world.address() });
-    onTestFinished(async () => {
-      await runner.close();
-      await world.close();
-    });
-    const machine = world.machine('five', null);
+    onTestFinished(() => world.close());
+    const made = world.machine('five', null);
+    const dhcp = { address: world.address(), prefix: 16, gateway: '127.42.0.1' };
+    const machine = { ...made, nics: made.nics.map((nic) => ({ ...nic, dhcp })) };
     const hung: boolean[] = [];
     while (hung.length < 20) {
-      const running = runner.start(machine);
+      const running = world.start(machine);
       const node = await world.until('an outcome', () => {
-        const seen = runner.node('five');
+        const seen = world.runner.node('five');
         return (seen?.stuck !== undefined || seen?.listening) && seen;
       });
       hung.push(node.stuck !== undefined);

@@ -4,6 +4,7 @@ import { openApi, openMaintenanceApi } from '../api/open-api.ts';
 import { acquireConfig, applyNetworkConfig, findCloudData } from '../boot/acquire-config.ts';
 import { readPartition, writePartition } from '../boot/disk-partitions.ts';
 import { createPartitionTable, findInstallDisk, pullInstaller, writeBootPartition } from '../boot/installer.ts';
+import { talosApiPort } from '../environment.ts';
 import { runApiServer } from '../kubernetes/api-server.ts';
 import { runEtcd } from '../kubernetes/etcd.ts';
 import { runKubelet } from '../kubernetes/kubelet.ts';
@@ -217,7 +218,7 @@ function hangsInNocloudBoot(node: TalosNode): boolean {
 async function resetConnections(node: TalosNode): Promise<(() => Promise<void>) | undefined> {
   const closers: (() => Promise<void>)[] = [];
   try {
-    for (const address of node.addresses) closers.push(await resetConnectionsOnPort(address, node.world.apiPort));
+    for (const address of node.addresses) closers.push(await resetConnectionsOnPort(address, talosApiPort));
   } catch (error) {
     node.hang(`the address cannot be used: ${error instanceof Error ? error.message : String(error)}`);
   }

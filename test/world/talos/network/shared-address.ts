@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { forwardConnection } from '../../network/forward-connection.ts';
+import { talosApiPort } from '../environment.ts';
 import type { SimulatedEtcdCluster } from '../kubernetes/etcd.ts';
 import type { TalosNode } from '../node.ts';
 import { publishSharedAddress } from '../state/publish-resources.ts';
@@ -85,7 +86,7 @@ async function listenAtSharedAddress(
   cluster: SimulatedEtcdCluster,
   ip: string,
 ): Promise<SharedAddressListener> {
-  const ports = [node.world.apiPort, 50001, node.config?.view.kubernetes.apiPort ?? 6443];
+  const ports = [talosApiPort, 50001, node.config?.view.kubernetes.apiPort ?? 6443];
   const sockets = new Set<Socket>();
   const servers: Server[] = [];
   for (const port of ports) {

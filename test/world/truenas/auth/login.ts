@@ -41,7 +41,6 @@ export async function handleLoginEx(data: LoginRequest, { nas, client }: CallCon
 
 function logIn(nas: NasState, client: ClientConnection, user: NasUser): void {
   client.identity = clientIdentityOf(nas.version, user, 'API_KEY');
-  client.expired = false;
 }
 
 /** A refused login takes a second or two. */

@@ -229,20 +229,6 @@ describe('delete', () => {
 });
 
 describe('encryption', () => {
-  test('a passphrase zvol is locked, and unlocked only with the right passphrase', async () => {
-    const { volume, client } = await open();
-    expect(await volume('tank/secret', gibibyte, encrypted({ passphrase: 'correct horse' }))).toMatchObject({
-      ...{ encrypted: true, encryption_root: 'tank/secret', key_loaded: true, locked: false },
-      key_format: { value: 'PASSPHRASE' },
-    });
-    expect(await client.job('pool.dataset.lock', 'tank/secret')).toMatchObject({ state: 'SUCCESS', result: true });
-    const unlock = async (passphrase: string) =>
-      (await client.job('pool.dataset.unlock', 'tank/secret', { datasets: [{ name: 'tank/secret', passphrase }] }))
-        .result;
-    expect((await unlock('wrong one')).failed['tank/secret'].error).toBe('Invalid Key');
-    expect(await unlock('correct horse')).toEqual({ unlocked: ['tank/secret'], failed: {} });
-  });
-
   test('a reboot locks what a passphrase protects, with all below; a root below a locked one waits for that', async () => {
     const { nas, create, volume, vm, client: first } = await open();
     const below = { name: 'tank/above/below', passphrase: 'battery staple' };

@@ -141,11 +141,6 @@ export class MethodDispatcher {
 
   /** Throws the middleware's error when the caller may not call the method. */
   async authorize(client: ClientConnection, method: ApiMethod): Promise<void> {
-    if (client.expired) {
-      client.expired = false;
-      client.identity = undefined;
-      throw new CallError('Session is expired', errnos.EACCES);
-    }
     if (method.access === 'anyone' || method.access === 'anyone-unlimited') {
       if (method.access === 'anyone' && !client.identity) await this.#limit(method.name, client.address);
       return;

@@ -40,8 +40,6 @@ export class ClientConnection {
   options = { legacy_jobs: true, private_methods: false, py_exceptions: false };
   readonly #socket: WebSocket | undefined;
   readonly #subscriptions = new Map<string, string>();
-  /** Set when the session has expired: the next message is refused. */
-  expired = false;
 
   constructor(peer: { address: string; isSecure: boolean; endpoint: string }, socket?: WebSocket) {
     this.address = peer.address;

@@ -132,17 +132,4 @@ describe('GET /_download', () => {
     expect((await client.ask('core.download', 'vm.query', [], 'a')).error?.code).toBe(-32001);
     expect((await client.ask('core.download', 'no.such', [], 'a')).error?.data.error).toBe(201);
   });
-
-  test('can be cut short and interrupted like any call', async () => {
-    const { nas, fetch, get } = await open();
-    const fail = (fault: Parameters<typeof nas.switchboard.fail>[2]) =>
-      nas.switchboard.fail('truenas', /^GET \/_download$/, fault);
-    const download = async () => await fetch((await get())[1]);
-    fail({ kind: 'cut', of: 'answer', bytes: 1000 });
-    await expect(download()).rejects.toThrow();
-    fail({ kind: 'error', status: 503 });
-    expect((await download()).status).toBe(503);
-    fail({ kind: 'drop' });
-    await expect(download()).rejects.toThrow();
-  });
 });

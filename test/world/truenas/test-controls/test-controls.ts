@@ -46,8 +46,6 @@ export interface TrueNasTestControls {
   hangNextJob(method: string): () => void;
   /** From now on each call of this method (`*`: every other) takes this many real milliseconds; 0 is none. */
   setLatency(method: string, milliseconds: number): void;
-  /** Expires every session: the next message of each is refused and logged out. */
-  expireSessions(): void;
   /** Revokes the key of this user. */
   revokeKey(user: string): void;
 }
@@ -111,9 +109,6 @@ export function createTrueNasTestControls(
     hangNextJob: (method) => nas.jobs.hangNext(method),
     setLatency: (method, milliseconds) => {
       nas.latencies.set(method, milliseconds);
-    },
-    expireSessions: () => {
-      for (const client of server.clients) client.expired = true;
     },
     revokeKey: (user) => {
       for (const key of nas.keys)
