@@ -24,7 +24,6 @@ export interface FactorySettings {
   readonly versions: readonly string[];
   readonly extensions: readonly string[];
   readonly buildSeconds: number;
-  readonly redirect: boolean;
   /** Serves checksums, as a factory with a subscription does. */
   readonly checksums: boolean;
   /** Files to serve instead of built assets, by asset name. */
@@ -48,11 +47,8 @@ export class ImageFactory {
     this.#routes = [
       [/^POST$/, /^\/schematics$/, (_, __, body) => this.#register(body)],
       [/^GET$/, /^\/schematics\/([^/]+)$/, ([id = '']) => this.#describe(id)],
-      [/^GET$/, /^\/image\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#image(parts, url)],
-      [/^HEAD$/, /^\/image\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#serveImage(parts, url)],
-      [read, /^\/cdn\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#serveImage(parts, url)],
+      [read, /^\/image\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#image(parts, url)],
       [/^GET$/, /^\/versions$/, () => jsonResponse(this.#settings.versions.map((one) => `v${one}`))],
-      [/^GET$/, /^\/version\/([^/]+)\/extensions\/official$/, ([version = '']) => this.#extensions(version)],
       [read, /^\/v2\/?$/, () => jsonResponse({})],
       [
         read,
@@ -61,15 +57,6 @@ export class ImageFactory {
       ],
       [read, /^\/(healthz|readyz)$/, () => ({ status: 200, headers: {}, body: Buffer.alloc(0) })],
     ];
-  }
-
-  schematicIds(): readonly string[] {
-    return [...this.#schematics.keys()];
-  }
-
-  forget(): void {
-    this.#schematics.clear();
-    this.#builds.clear();
   }
 
   /** Answers one request. Throws {@link FactoryHttpError} or InvalidSchematic for a refused request. */
@@ -98,13 +85,6 @@ export class ImageFactory {
   }
 
   async #image(parts: readonly string[], url: URL): Promise<FactoryResponse> {
-    if (!this.#settings.redirect) return this.#serveImage(parts, url);
-    await this.#build(parts);
-    const location = url.pathname.replace('/image/', '/cdn/');
-    return { status: 302, headers: { location, 'content-type': 'text/html; charset=utf-8' }, body: Buffer.alloc(0) };
-  }
-
-  async #serveImage(parts: readonly string[], url: URL): Promise<FactoryResponse> {
     const name = parts[2] ?? '';
     const content = await this.#build(parts);
     const type = /\.sha(?:256|512)$/.test(name) ? 'text/plain; charset=utf-8' : contentType(name);
@@ -161,20 +141,6 @@ export class ImageFactory {
     if (unknown === undefined) return;
     const message = `official extension ${JSON.stringify(unknown)} is not available for Talos version v${version}`;
     throw new FactoryHttpError(400, `error enhancing profile from schematic: ${message}`);
-  }
-
-  #extensions(tag: string): FactoryResponse {
-    const version = tag.replace(/^v/, '');
-    this.#checkVersion(version);
-    return jsonResponse(
-      this.#settings.extensions.map((name) => ({
-        name,
-        ref: `ghcr.io/${name}:${version}`,
-        digest: digest(Buffer.from(`${name}:${version}`)),
-        author: 'Sidero Labs',
-        description: `${name} for Talos ${version}`,
-      })),
-    );
   }
 
   /** The request of a node before it pulls its installer. */

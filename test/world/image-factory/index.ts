@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { applyFaultAfterCall, applyFaultBeforeCall, stall } from '../faults/apply-fault.ts';
 import type { Fault } from '../faults/call-interceptor.ts';
+import { startListening, stopListening } from '../network/listening.ts';
 import type { RunningSimulator, Simulator, SimulatorOptions } from '../simulator.ts';
 import { imageFactoryDescription } from './description.ts';
 import { FactoryHttpError, type FactoryResponse, ImageFactory } from './image-factory.ts';
@@ -11,10 +12,6 @@ import { InvalidSchematic } from './schematic.ts';
 
 /** A simulated image factory. */
 export interface ImageFactorySimulator extends RunningSimulator {
-  /** Ids of the known schematics. */
-  schematics(): readonly string[];
-  /** Forgets every schematic, like a factory with a new store. */
-  forget(): void;
   /** Closes all sockets and starts again; schematics and built images stay. */
   restart(): Promise<void>;
 }
@@ -35,8 +32,6 @@ const ImageFactorySeed = z.strictObject({
     ]),
   /** Simulated seconds that the first request of an image takes. */
   buildSeconds: z.number().nonnegative().default(20),
-  /** GET of an image answers 302 to another path, as the public factory does. */
-  redirect: z.boolean().default(false),
   /** Serves `.sha256` and `.sha512`; a factory without a subscription answers 402. */
   checksums: z.boolean().default(false),
 });
@@ -58,12 +53,9 @@ export async function startImageFactory(options: SimulatorOptions): Promise<Imag
   const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
     serve(options, factory, request, response, life.signal).catch(() => request.socket.destroy());
   });
-  await startListening(server, options.host, options.port);
-  const { port } = server.address() as AddressInfo;
+  const port = await startListening(server, options.host, options.port);
   return {
     line: { room: simulatorName, url: `http://${options.host}:${port}`, credentials: {}, ca: null },
-    schematics: () => factory.schematicIds(),
-    forget: () => factory.forget(),
     restart: async () => {
       await stopListening(server);
       await startListening(server, options.host, port);
@@ -111,7 +103,7 @@ async function serve(
     request.socket.destroy();
     return;
   }
-  const body = await readBody(request);
+  const body = await text(request);
   const answer =
     fault?.kind === 'error' ? toFaultResponse(fault) : await handleRequest(factory, request.method ?? 'GET', url, body);
   const length = { 'content-length': String(answer.body.length) };
@@ -156,26 +148,4 @@ function toFaultResponse({
 }: Extract<Fault, { kind: 'error' }>) {
   const content = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers }, body: content };
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
-
-async function startListening(server: Server, host: string, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-async function stopListening(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeAllConnections();
-  await closed;
 }

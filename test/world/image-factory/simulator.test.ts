@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { decodeXz } from '../compression/xz/decode.ts';
 import { decodeZstd } from '../compression/zstd/decode.ts';
 import { readGpt } from '../disk-format/gpt.ts';
 import { makeSparse, readAt, writeAt } from '../disk-format/sparse-file.ts';
@@ -168,68 +166,6 @@ describe('images', () => {
     expect(readPartition(path, 'STATE')).toBeUndefined();
   });
 
-  test('a raw image is the same in xz', async () => {
-    const id = await register('{}');
-    const unpack = async (name: string, pieces: (packed: AsyncIterable<Buffer>) => AsyncIterable<Buffer>) => {
-      const found: Buffer[] = [];
-      const { bytes } = await requestPath(`/image/${id}/v1.13.9/${name}`);
-      for await (const chunk of pieces(asStream(bytes))) found.push(chunk);
-      return Buffer.concat(found);
-    };
-    const image = await unpack('metal-amd64.raw.zst', decodeZstd);
-    expect((await unpack('metal-amd64.raw.xz', decodeXz)).equals(image)).toBe(true);
-  });
-
-  test('every download of a raw image has the same bytes, on every factory', async () => {
-    const download = async () =>
-      (await requestPath(`/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`)).bytes;
-    const first = await download();
-    await simulator.close();
-    simulator = await start();
-    expect((await download()).equals(first)).toBe(true);
-  });
-
-  test('checksums need a subscription: 402, or a line as sha256sum writes it', async () => {
-    const path = `/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`;
-    expect((await requestPath(`${path}.sha256`)).status).toBe(402);
-    await simulator.close();
-    simulator = await start({ seed: { checksums: true } });
-    await register('{}');
-    const sum = createHash('sha256')
-      .update((await requestPath(path)).bytes)
-      .digest('hex');
-    expect((await requestPath(`${path}.sha256`)).text).toBe(`${sum}  metal-amd64.raw.zst\n`);
-    expect((await requestPath(`${path}.sigstore.json`)).status).toBe(402);
-  });
-
-  test('an image can be cut off, with and without a connection error', async () => {
-    const path = `/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`;
-    const whole = (await requestPath(path)).bytes;
-    const body = whole.subarray(0, 1_000_000);
-    switchboard.fail('image-factory', /raw\.zst$/, { kind: 'error', status: 200, body });
-    expect((await requestPath(path)).bytes.equals(body)).toBe(true);
-    const headers = { 'content-length': String(whole.length), connection: 'close' };
-    switchboard.fail('image-factory', /raw\.zst$/, { kind: 'error', status: 200, body, headers });
-    await expect(requestPath(path)).rejects.toThrow();
-  });
-
-  test('an image download can stall and end in the middle', async () => {
-    const path = `/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`;
-    const { length } = (await requestPath(path)).bytes;
-    switchboard.fail('image-factory', /raw\.zst$/, { kind: 'cut', of: 'answer', bytes: 100_000, milliseconds: 60 });
-    const began = performance.now();
-    const answer = await fetch(new URL(path, simulator.line.url));
-    expect(answer.headers.get('content-length')).toBe(String(length));
-    let got = 0;
-    const read = async (): Promise<void> => {
-      for await (const chunk of answer.body ?? []) got += (chunk as Uint8Array).length;
-    };
-    await expect(read()).rejects.toThrow();
-    expect(got).toBe(100_000);
-    expect(performance.now() - began).toBeGreaterThan(50);
-    expect((await requestPath(path)).bytes).toHaveLength(length);
-  });
-
   test.each([
     ['/v1.13.9/metal-amd64.raw.gz', 400, 'invalid profile path'],
     ['/v9.9.9/nocloud-amd64.iso', 404, 'version 9.9.9 is not available'],
@@ -267,19 +203,6 @@ describe('images', () => {
     expect(waits).toEqual([20]);
   });
 
-  test('GET may answer 302 while HEAD answers itself', async () => {
-    await simulator.close();
-    simulator = await start({ seed: { redirect: true } });
-    await register('{}');
-    const path = `/image/${empty}/v1.13.9/nocloud-amd64.iso`;
-    const moved = await requestPath(path);
-    expect(moved.status).toBe(302);
-    const target = await requestPath(String(moved.headers['location']));
-    const head = await requestPath(path, 'HEAD');
-    expect(head.status).toBe(200);
-    expect(Number(head.headers['content-length'])).toBe(target.bytes.length);
-  });
-
   test('--file serves a given file for an asset, also for one that is not built here', async () => {
     await simulator.close();
     const path = join(folder, 'given');
@@ -291,14 +214,8 @@ describe('images', () => {
 });
 
 describe('other requests', () => {
-  test('versions and official extensions', async () => {
+  test('versions', async () => {
     expect(JSON.parse((await requestPath('/versions')).text)).toContain('v1.13.9');
-    const extensions = JSON.parse((await requestPath('/version/v1.13.9/extensions/official')).text);
-    expect(extensions[0]).toMatchObject({
-      name: 'siderolabs/iscsi-tools',
-      ref: 'ghcr.io/siderolabs/iscsi-tools:1.13.9',
-    });
-    expect((await requestPath('/version/v9.9.9/extensions/official')).status).toBe(404);
   });
 
   test('a node gets the manifest of a registered installer, and no other', async () => {
@@ -309,22 +226,5 @@ describe('other requests', () => {
     expect(manifest.headers['docker-content-digest']).toMatch(/^sha256:/);
     expect((await requestPath(`/v2/nocloud-installer/${empty}/manifests/v9.9.9`)).status).toBe(404);
     expect((await requestPath(`/v2/metal-installer/${'0'.repeat(64)}/manifests/v1.13.9`)).status).toBe(404);
-  });
-
-  test('it forgets all schematics on request', async () => {
-    await register('{}');
-    expect(simulator.schematics()).toEqual([empty]);
-    simulator.forget();
-    expect((await requestPath(`/image/${empty}/v1.13.9/nocloud-amd64.iso`)).status).toBe(404);
-  });
-});
-
-describe('faults', () => {
-  test('an error has the requested status, body and headers', async () => {
-    const fault = { kind: 'error', status: 429, body: 'slow down', headers: { 'retry-after': '7' } } as const;
-    switchboard.fail('image-factory', /versions/, fault);
-    const answer = await requestPath('/versions');
-    expect([answer.status, answer.text, answer.headers['retry-after']]).toEqual([429, 'slow down', '7']);
-    expect((await requestPath('/versions')).status).toBe(200);
   });
 });

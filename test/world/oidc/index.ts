@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { applyFaultAfterCall, applyFaultBeforeCall } from '../faults/apply-fault.ts';
 import { createKubeAuthority } from '../kube/auth/certificates.ts';
+import { startListening, stopListening } from '../network/listening.ts';
 import type { RunningSimulator, Simulator, SimulatorOptions } from '../simulator.ts';
 import { handleAuthorizationRequest } from './authorization-endpoint.ts';
 import { oidcDescription } from './description.ts';
@@ -46,16 +47,7 @@ export async function startOidc(options: SimulatorOptions): Promise<OidcSimulato
   const server = createServer({ ...serving, keepAliveTimeout: 600_000 }, (request, response) => {
     serve(options, doors, request, response).catch(() => request.socket.destroy());
   });
-  const listen = (port: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, options.host, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
-  await listen(options.port);
-  const { port } = server.address() as AddressInfo;
+  const port = await startListening(server, options.host, options.port);
   state.url = `https://${options.host}:${port}`;
   const { url } = state;
   const credentials = { tokens: `${url}/world/tokens`, rotate: `${url}/world/rotate`, people: `${url}/world/people` };
@@ -67,10 +59,10 @@ export async function startOidc(options: SimulatorOptions): Promise<OidcSimulato
     seat: doors.seat,
     rotate: doors.rotate,
     restart: async () => {
-      await stop(server);
-      await listen(port);
+      await stopListening(server);
+      await startListening(server, options.host, port);
     },
-    close: () => stop(server),
+    close: () => stopListening(server),
   };
 }
 
@@ -122,9 +114,7 @@ async function serve(
     request.socket.remoteAddress,
   );
   if (await applyFaultBeforeCall(fault)) return void request.socket.destroy();
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const asked = { name, query: url.searchParams, headers: request.headers, body: Buffer.concat(chunks).toString() };
+  const asked = { name, query: url.searchParams, headers: request.headers, body: await text(request) };
   const { status, body, headers }: OidcResponse =
     fault?.kind === 'error' ? { status: fault.status ?? 500, body: fault.body ?? {} } : respond(doors, asked);
   if (await applyFaultAfterCall(fault)) return void request.socket.destroy();
@@ -191,10 +181,4 @@ function parseForm(headers: IncomingMessage['headers'], body: string): URLSearch
   if (type !== 'application/x-www-form-urlencoded')
     throw new OAuthError('invalid_request', 'the body has to be application/x-www-form-urlencoded');
   return new URLSearchParams(body);
-}
-
-async function stop(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeAllConnections();
-  await closed;
 }

@@ -1,11 +1,11 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { fieldManager } from '../../../src/api/names.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { loadApiServerConnection } from '../../../src/kube/transport/api-server-connection.ts';
 import { Transport } from '../../../src/kube/transport/transport.ts';
 import { deadlineSignal } from '../../../src/lib/deadline.ts';
 import { noLog } from '../../../src/lib/log.ts';
+import { startListening, stopListening } from '../network/listening.ts';
 import type { RunningSimulator, Simulator, SimulatorOptions } from '../simulator.ts';
 import { parseOperatorConfig, readOperatorConfig } from './config.ts';
 import { operatorDescription } from './description.ts';
@@ -36,8 +36,8 @@ async function startOperatorSimulator(options: SimulatorOptions): Promise<Runnin
   await installOpenmcpKinds(client, log, deadlineSignal(60));
   let operator = startOperator({ client, config, log });
   await operator.synced;
-  const server = await serveHealth(options.host, options.port);
-  const { port } = server.address() as AddressInfo;
+  const server = createHealthServer();
+  const port = await startListening(server, options.host, options.port);
   return {
     line: { room: 'operator', url: `http://${options.host}:${port}`, credentials: { kubeconfig }, ca: null },
     restart: async () => {
@@ -48,23 +48,17 @@ async function startOperatorSimulator(options: SimulatorOptions): Promise<Runnin
     close: async () => {
       await operator.close();
       await client.close();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await stopListening(server);
     },
   };
 }
 
 /** Answers ok, like the operator's probes. */
-function serveHealth(host: string, port: number): Promise<Server> {
-  const server = createServer((request, response) => {
+const createHealthServer = () =>
+  createServer((request, response) => {
     const isProbe = request.url === '/healthz' || request.url === '/readyz';
     response.writeHead(isProbe ? 200 : 404, { 'content-type': 'text/plain' }).end(isProbe ? 'ok' : 'not found');
   });
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => resolve(server));
-  });
-}
 
 export const operatorSimulator: Simulator = {
   ...operatorDescription,

@@ -10,6 +10,7 @@ import type { TLSSocket } from 'node:tls';
 import type { ConnectRouter, Interceptor } from '@connectrpc/connect';
 import { createContextKey, createContextValues } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { startListening } from '../../network/listening.ts';
 import { clientAuth, type LeafCertificate } from '../certificates/pki.ts';
 
 /** The caller: the connection, and the organisations of its client certificate. */
@@ -65,7 +66,7 @@ export async function listenGrpc(options: GrpcListenOptions): Promise<GrpcListen
     for (const address of options.addresses) {
       const opened = createGrpcServer(options, handler as never);
       servers.push(opened);
-      port = await bind(opened.server, address, port);
+      port = await startListening(opened.server, address, port);
     }
   } catch (error) {
     await close();
@@ -133,17 +134,6 @@ const secure = (leaf: LeafCertificate, clientCas: readonly string[] | undefined)
   ...(clientCas ? { ca: [...clientCas] } : {}),
 });
 
-function bind(server: Http2SecureServer, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port, exclusive: true }, () => {
-      server.off('error', reject);
-      const address = server.address();
-      resolve(typeof address === 'object' && address ? address.port : port);
-    });
-  });
-}
-
 /** Real milliseconds to wait for open streams. */
 const closeTimeoutMilliseconds = 1000;
 
@@ -173,9 +163,6 @@ function callerOf(request: Http2ServerRequest): GrpcCaller {
 /** A port that accepts and resets: the kernel runs, and no service listens yet. */
 export async function resetConnectionsOnPort(address: string, port: number): Promise<() => Promise<void>> {
   const server = createTcpServer((socket) => socket.resetAndDestroy());
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: address, port, exclusive: true }, () => resolve());
-  });
+  await startListening(server, address, port);
   return () => new Promise((resolve) => server.close(() => resolve()));
 }

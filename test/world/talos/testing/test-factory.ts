@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startListening, stopListening } from '../../network/listening.ts';
 
 /**
  * The part of an image factory that a node needs to pull an installer: manifests of all versions except the named ones.
@@ -23,15 +23,11 @@ export async function startTestFactory(): Promise<TestFactory> {
     response.statusCode = [...missing].some((part) => path.includes(part)) ? 404 : 200;
     response.end('{}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await startListening(server, '127.0.0.1', 0);
   return {
-    place: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    place: `127.0.0.1:${port}`,
     paths,
     missing,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => stopListening(server),
   };
 }

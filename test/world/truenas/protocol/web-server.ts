@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { WebSocketServer } from 'ws';
+import { startListening } from '../../network/listening.ts';
 import type { MethodDispatcher } from '../middleware/dispatcher.ts';
 import type { NasState } from '../nas-state.ts';
 import { ClientConnection } from './client-connection.ts';
@@ -15,7 +16,6 @@ import { serveWebSocketSession } from './websocket-session.ts';
 /** The web server and the middleware behind it. */
 export interface TrueNasWebServer {
   readonly port: number;
-  readonly clients: ReadonlySet<ClientConnection>;
   /** Ends every connection and every call in flight, and answers 502 until `up`. */
   down(): void;
   up(): void;
@@ -100,7 +100,7 @@ export async function startTrueNasWebServer(
       process.nextTick(() => socket.resume());
     });
   });
-  await startListening(front, options.host, options.port);
+  const port = await startListening(front, options.host, options.port);
 
   const cutAll = (): void => {
     life?.abort();
@@ -109,8 +109,7 @@ export async function startTrueNasWebServer(
     for (const socket of sockets) socket.destroy();
   };
   return {
-    port: (front.address() as AddressInfo).port,
-    clients,
+    port,
     down: cutAll,
     up: () => {
       life = begin();
@@ -135,14 +134,4 @@ function servePlainPage(nas: NasState, path: string, response: ServerResponse): 
   else if (path === '/api/boot_id' && nas.version.hasBootIdEndpoint) json(nas.bootId);
   else if (path === '/') response.writeHead(302, { location: '/ui/' }).end();
   else response.writeHead(404).end('404: Not Found');
-}
-
-async function startListening(server: Server, host: string, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
