@@ -13,10 +13,10 @@ const disc = (files: Readonly<Record<string, string | Buffer>>, label = 'cidata'
 
 describe('user-data', () => {
   it.each([
-    ['a configuration', 'version: v1alpha1\n', 'version: v1alpha1\n'],
-    ['something for cloud-init', '#cloud-config\nusers: []\n', undefined],
-    ['nothing', '', undefined],
-  ])('is %s', (_title, content, expected) => {
+    ['version: v1alpha1\n', 'version: v1alpha1\n'],
+    ['#cloud-config\nusers: []\n', undefined],
+    ['', undefined],
+  ])('of %j is the configuration %j', (content, expected) => {
     expect(parseCloudData(disc({ 'user-data': content })).userData).toBe(expected);
   });
 

@@ -92,25 +92,6 @@ describe('a disk that a raw image was written to', () => {
     client.close();
   });
 
-  it('is installed already: it accepts a configuration without a reboot, and keeps it', async () => {
-    const address = world.address();
-    const machine = newServer(address);
-    world.start(machine);
-    await awaitApi(machine);
-    const config = configOf(machine, address);
-    const foreign = await connectTalos(address);
-    await expect(foreign.machine.applyConfiguration({})).rejects.toThrow(/invalid|missing|empty/i);
-    await foreign.machine.applyConfiguration({ data: Buffer.from(config) });
-    foreign.close();
-    const admin = await connectTalos(address, secrets);
-    await world.until('an answer over mutual TLS', async () => (await admin.machine.version({})).messages.length > 0);
-    admin.close();
-    expect(world.runner.node(machine.name)?.console.filter((line) => line.includes('booting Talos'))).toHaveLength(1);
-    expect(world.factory.paths).toEqual([]);
-    const path = machine.disks[0]?.path ?? '';
-    await world.until('a kept configuration', () => readPartition(path, 'STATE')?.config === config);
-  });
-
   it.each(['1.12.11', talosVersion, '1.14.0'])(
     "gets its configuration from the product's client on Talos %s",
     async (version) => {

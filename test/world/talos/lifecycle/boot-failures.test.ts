@@ -1,13 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readIsoDisc } from '../boot/iso9660.ts';
-import { cidataDisc, makeSecrets } from '../testing/talos-test-bed.ts';
+import { cidataDisc, makeSecrets, rewriteCidata } from '../testing/talos-test-bed.ts';
 import {
   awaitBootFromDisk,
   awaitStage,
   messageOfRejection,
   sharedTestSecrets,
   startTestCluster,
+  type TestNodeOptions,
 } from '../testing/test-cluster.ts';
 
 /** A fault must appear as on a real node: as a missing API, a node that never joins, a service that never runs. */
@@ -15,40 +16,29 @@ const awaitStuckReason = (one: Awaited<ReturnType<typeof startTestCluster>>, nam
   one.world.until(`${name} to be stuck`, () => one.world.runner.node(name)?.stuck);
 
 describe('a machine that hangs reports the reason', () => {
-  it.each<[string, Parameters<typeof startTestCluster>[1], RegExp]>([
+  it.each<[TestNodeOptions, RegExp]>([
     [
-      'user-data with an unknown key',
       { edit: (text) => text.replace('kubelet:', 'kubelett:') },
       /failed to acquire the configuration.*unknown keys found/s,
     ],
-    ['user-data that a node refuses', { cluster: { controlPlane: {} } }, /cluster controlplane endpoint is required/],
-    ['user-data that is not YAML', { edit: () => 'machine: {' }, /decode error/],
-    ['a network-config that is not YAML', { files: { 'network-config': '- a' } }, /failed to unmarshal network-config/],
-    ['a MAC without a NIC', { mac: '02:ff:ff:ff:ff:ff' }, /no network link has an address/],
+    [{ cluster: { controlPlane: {} } }, /cluster controlplane endpoint is required/],
+    [{ edit: () => 'machine: {' }, /decode error/],
+    [{ files: { 'network-config': '- a' } }, /failed to unmarshal network-config/],
+    [{ mac: '02:ff:ff:ff:ff:ff' }, /no network link has an address/],
+    [{ address: '192.0.2.1' }, /the address cannot be used: .*EADDRNOTAVAIL/],
+    [{ hardware: { memoryMiB: 1024 } }, /needs 2 GiB of memory/],
     [
-      'an address that does not exist on this machine',
-      { address: '192.0.2.1' },
-      /the address cannot be used: .*EADDRNOTAVAIL/,
-    ],
-    ['too little memory for a control plane', { hardware: { memoryMiB: 1024 } }, /needs 2 GiB of memory/],
-    [
-      'a schematic that is unknown to the factory',
       { prepare: (world) => world.factory.missing.add('nocloud-installer') },
       /install failed: failed to pull image .* 404/,
     ],
     [
-      'an installer of another registry',
       { edit: (text) => text.replace(/image: \S+nocloud-installer/, 'image: factory.example/nocloud-installer') },
       /no such host/,
     ],
-    [
-      'a missing install disk',
-      { edit: (text) => text.replace('/dev/vda', '/dev/sda') },
-      /stat \/dev\/sda: no such file or directory/,
-    ],
-    ['an install disk that is too small', { hardware: { disks: [] } }, /no such file or directory/],
-    ['a CPU below x86-64-v2', { hardware: { cpuModel: null } }, /x86-64-v2 is required/],
-  ])('%s', async (_title, options, reason) => {
+    [{ edit: (text) => text.replace('/dev/vda', '/dev/sda') }, /stat \/dev\/sda: no such file or directory/],
+    [{ hardware: { disks: [] } }, /no such file or directory/],
+    [{ hardware: { cpuModel: null } }, /x86-64-v2 is required/],
+  ])('%o: %s', async (options, reason) => {
     const one = await startTestCluster('hangs', options);
     expect(await awaitStuckReason(one, 'hangs')).toMatch(reason);
   });
@@ -80,8 +70,7 @@ describe('a machine that hangs reports the reason', () => {
     await awaitStuckReason(one, 'corrected');
     const client = await one.client();
     expect(await messageOfRejection(client.machine.version({}))).toMatch(/ECONNREFUSED/);
-    const { rewriteCidata: rewriteSeed } = await import('../testing/talos-test-bed.ts');
-    rewriteSeed(one.machine, { 'user-data': one.config.replaceAll('tokenn:', 'token:') });
+    rewriteCidata(one.machine, { 'user-data': one.config.replaceAll('tokenn:', 'token:') });
     await awaitStage(one.world, client, 'installing');
     expect(one.world.runner.node('corrected')?.stuck).toBeUndefined();
   });
