@@ -137,70 +137,40 @@ const quoted = (value: unknown): string => {
 };
 const detail = (text: string): string => (text ? `: ${text}` : '');
 
+const fieldError = (field: string, reason: string, text: string): FieldError => ({ field, reason, text });
+
 /** Constructors of field errors; the words are those of `apimachinery: pkg/util/validation/field/errors.go`. */
 export const fieldErrors = {
-  required: (field: string, text = ''): FieldError => ({
-    field,
-    reason: 'FieldValueRequired',
-    text: `Required value${detail(text)}`,
-  }),
-  invalid: (field: string, value: unknown, text: string): FieldError => ({
-    field,
-    reason: 'FieldValueInvalid',
-    text: `Invalid value: ${quoted(value)}${detail(text)}`,
-  }),
+  required: (field: string, text = '') => fieldError(field, 'FieldValueRequired', `Required value${detail(text)}`),
+  invalid: (field: string, value: unknown, text: string): FieldError =>
+    fieldErrors.invalidText(field, quoted(value), text),
   /** For values with a form other than JSON in the message. */
-  invalidText: (field: string, shown: string, text: string): FieldError => ({
-    field,
-    reason: 'FieldValueInvalid',
-    text: `Invalid value: ${shown}${detail(text)}`,
-  }),
+  invalidText: (field: string, shown: string, text: string) =>
+    fieldError(field, 'FieldValueInvalid', `Invalid value: ${shown}${detail(text)}`),
   /** For objects and lists, whose value the message of a rule omits. */
-  invalidWithoutValue: (field: string, text: string): FieldError => ({
-    field,
-    reason: 'FieldValueInvalid',
-    text: `Invalid value${detail(text)}`,
-  }),
-  typeInvalid: (field: string, value: unknown, text: string): FieldError => ({
-    field,
-    reason: 'FieldValueTypeInvalid',
-    text: `Invalid value: ${quoted(value)}${detail(text)}`,
-  }),
-  duplicate: (field: string, value: unknown): FieldError => ({
-    field,
-    reason: 'FieldValueDuplicate',
-    text: `Duplicate value: ${quoted(value)}`,
-  }),
-  duplicateWithoutValue: (field: string): FieldError => ({
-    field,
-    reason: 'FieldValueDuplicate',
-    text: 'Duplicate value',
-  }),
-  forbidden: (field: string, text: string): FieldError => ({
-    field,
-    reason: 'FieldValueForbidden',
-    text: `Forbidden${detail(text)}`,
-  }),
-  unsupported: (field: string, value: unknown, supported: readonly string[]): FieldError => ({
-    field,
-    reason: 'FieldValueNotSupported',
-    text: `Unsupported value: ${quoted(value)}: supported values: ${supported.map((v) => JSON.stringify(v)).join(', ')}`,
-  }),
-  tooLong: (field: string, max: number): FieldError => ({
-    field,
-    reason: 'FieldValueTooLong',
-    text: `Too long: may not be more than ${max} bytes`,
-  }),
-  tooMany: (field: string, actual: number, max: number): FieldError => ({
-    field,
-    reason: 'FieldValueTooMany',
-    text: `Too many: ${actual}: must have at most ${max} item${max === 1 ? '' : 's'}`,
-  }),
-  notFound: (field: string, value: unknown): FieldError => ({
-    field,
-    reason: 'FieldValueNotFound',
-    text: `Not found: ${quoted(value)}`,
-  }),
+  invalidWithoutValue: (field: string, text: string) =>
+    fieldError(field, 'FieldValueInvalid', `Invalid value${detail(text)}`),
+  typeInvalid: (field: string, value: unknown, text: string) =>
+    fieldError(field, 'FieldValueTypeInvalid', `Invalid value: ${quoted(value)}${detail(text)}`),
+  duplicate: (field: string, value: unknown) =>
+    fieldError(field, 'FieldValueDuplicate', `Duplicate value: ${quoted(value)}`),
+  duplicateWithoutValue: (field: string) => fieldError(field, 'FieldValueDuplicate', 'Duplicate value'),
+  forbidden: (field: string, text: string) => fieldError(field, 'FieldValueForbidden', `Forbidden${detail(text)}`),
+  unsupported: (field: string, value: unknown, supported: readonly string[]) => {
+    const values = supported.map((one) => JSON.stringify(one)).join(', ');
+    return fieldError(
+      field,
+      'FieldValueNotSupported',
+      `Unsupported value: ${quoted(value)}: supported values: ${values}`,
+    );
+  },
+  tooLong: (field: string, max: number) =>
+    fieldError(field, 'FieldValueTooLong', `Too long: may not be more than ${max} bytes`),
+  tooMany: (field: string, actual: number, max: number) => {
+    const items = max === 1 ? 'item' : 'items';
+    return fieldError(field, 'FieldValueTooMany', `Too many: ${actual}: must have at most ${max} ${items}`);
+  },
+  notFound: (field: string, value: unknown) => fieldError(field, 'FieldValueNotFound', `Not found: ${quoted(value)}`),
 };
 
 /** 422. Only creates the error; the caller throws it when `errors` is not empty. */

@@ -1,12 +1,4 @@
 /**
- * # A Kubernetes API server in this process
- *
- * Real HTTPS and wire format: in the supported parts kubectl, client-go and our own controllers cannot distinguish it
- * from kube-apiserver. `test/kube` runs the same tests against both, `testing/kubectl.test.ts` runs the real kubectl
- * against it. There is no kubelet and no scheduler: Pods stay Pending, Deployments create nothing. The simulated part
- * of the controller-manager deletes the content of namespaces, collects garbage, aggregates ClusterRoles, and creates
- * the defaults of namespaces.
- *
  * The path of a request:
  *
  * - `server.ts` listens; `request/pipeline.ts` passes each request to the interceptor, `auth/authentication.ts` (client

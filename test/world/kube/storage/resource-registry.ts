@@ -34,11 +34,6 @@ export class ResourceRegistry {
     return this.all().find((resource) => resource.group === group && resource.kind === kind && !resource.virtual);
   }
 
-  /** Whether a definition has this group, established or not. */
-  isCustomGroup(group: string): boolean {
-    return this.#definitions().some((definition) => asObject(definition['spec'])['group'] === group);
-  }
-
   #definitions(): ApiObject[] {
     return this.#storage.all(definitionStorage).filter(isEstablished);
   }

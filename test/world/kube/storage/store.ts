@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ApiResource, builtinResources } from '../builtin/resources.ts';
 import { expiredError } from '../errors.ts';
-import { asArray, asObject, clone } from '../json.ts';
+import { clone } from '../json.ts';
 
 /** An object as stored and sent. A returned object is never changed in place. */
 export interface ApiObject {
@@ -221,14 +221,6 @@ export class ObjectStorage implements KubeStore {
   #storageOf(apiVersion: string, kind: string): string {
     const known = builtinResources.find((resource) => isKind(resource, apiVersion, kind));
     if (known) return known.storage;
-    const group = apiVersion.split('/')[0] ?? '';
-    for (const definition of this.all('apiextensions.k8s.io/customresourcedefinitions')) {
-      const spec = asObject(definition['spec']);
-      const names = asObject(spec['names']);
-      if (spec['group'] === group && names['kind'] === kind && asArray(spec['versions']).length > 0) {
-        return `${group}/${String(names['plural'])}`;
-      }
-    }
     throw new Error(`The world's Kubernetes knows no kind ${kind} of ${apiVersion}.`);
   }
 }
