@@ -7,7 +7,7 @@ import type { ParsedSchematic } from './schematic.ts';
 
 /** An asset that the simulated factory can build. */
 export interface ImageAsset {
-  readonly kind: 'iso' | 'raw' | 'cmdline';
+  readonly kind: 'iso' | 'raw';
   readonly platform: string;
   readonly arch: string;
   /** Of a raw image; default zstd. */
@@ -33,15 +33,14 @@ export const contentType = (name: string): string =>
 export function findAsset(name: string): ImageAsset | undefined {
   const iso = /^([a-z]+)-([a-z0-9]+)\.iso$/.exec(name);
   const raw = /^([a-z]+)-([a-z0-9]+)\.raw\.(zst|xz)$/.exec(name);
-  const cmdline = /^cmdline-([a-z]+)-([a-z0-9]+)$/.exec(name);
-  const [, platform = '', arch = ''] = iso ?? raw ?? cmdline ?? [];
+  const [, platform = '', arch = ''] = iso ?? raw ?? [];
   if (!platforms.includes(platform) || !architectures.includes(arch)) return undefined;
   const compression = raw?.[3] === 'xz' ? 'xz' : 'zst';
-  return { kind: iso ? 'iso' : raw ? 'raw' : 'cmdline', platform, arch, ...(raw ? { compression } : {}) };
+  return { kind: iso ? 'iso' : 'raw', platform, arch, ...(raw ? { compression } : {}) };
 }
 
 /** The kernel command line of an image: Talos's own, then the schematic's; `-name` removes an argument. */
-export function kernelArguments(asset: ImageAsset, schematic: ParsedSchematic): string[] {
+function kernelArguments(asset: ImageAsset, schematic: ParsedSchematic): string[] {
   const removed = schematic.kernelArguments.filter((one) => one.startsWith('-')).map((one) => one.slice(1));
   const added = schematic.kernelArguments.filter((one) => !one.startsWith('-'));
   const own = [
@@ -65,7 +64,6 @@ export function kernelArguments(asset: ImageAsset, schematic: ParsedSchematic): 
 /** The bytes of an asset. The same asset always has the same bytes. */
 export function buildAsset(asset: ImageAsset, schematic: ParsedSchematic, version: string): Buffer {
   const line = kernelArguments(asset, schematic);
-  if (asset.kind === 'cmdline') return Buffer.from(line.join(' '));
   const world = {
     platform: asset.platform,
     arch: asset.arch,

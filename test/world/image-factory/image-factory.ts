@@ -31,7 +31,7 @@ export interface FactorySettings {
   readonly sleep: (seconds: number) => Promise<void>;
 }
 
-type Route = (parts: readonly string[], url: URL, body: string) => FactoryResponse | Promise<FactoryResponse>;
+type Route = (parts: readonly string[], body: string) => FactoryResponse | Promise<FactoryResponse>;
 
 /** The image factory without its sockets: schematics, images and installer manifests (image-factory: docs/api.md). */
 export class ImageFactory {
@@ -45,17 +45,15 @@ export class ImageFactory {
     this.#settings = settings;
     const read = /^(GET|HEAD)$/;
     this.#routes = [
-      [/^POST$/, /^\/schematics$/, (_, __, body) => this.#register(body)],
+      [/^POST$/, /^\/schematics$/, (_, body) => this.#register(body)],
       [/^GET$/, /^\/schematics\/([^/]+)$/, ([id = '']) => this.#describe(id)],
-      [read, /^\/image\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#image(parts, url)],
+      [read, /^\/image\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts) => this.#image(parts)],
       [/^GET$/, /^\/versions$/, () => jsonResponse(this.#settings.versions.map((one) => `v${one}`))],
-      [read, /^\/v2\/?$/, () => jsonResponse({})],
       [
         read,
         /^\/v2\/(?:([a-z]+)-)?installer(?:-secureboot)?\/([^/]+)\/manifests\/([^/]+)$/,
         ([, id = '', tag = '']) => this.#manifest(id, tag),
       ],
-      [read, /^\/(healthz|readyz)$/, () => ({ status: 200, headers: {}, body: Buffer.alloc(0) })],
     ];
   }
 
@@ -69,7 +67,7 @@ export class ImageFactory {
         onPath.length > 0 ? 'Method Not Allowed' : '404 page not found',
       );
     const parts = (chosen[1].exec(url.pathname) ?? []).slice(1).map((part) => decodeURIComponent(part ?? ''));
-    return chosen[2](parts, url, body);
+    return chosen[2](parts, body);
   }
 
   #register(body: string): FactoryResponse {
@@ -84,12 +82,11 @@ export class ImageFactory {
     return { status: 200, headers: { 'content-type': 'application/yaml' }, body: Buffer.from(schematic.canonical) };
   }
 
-  async #image(parts: readonly string[], url: URL): Promise<FactoryResponse> {
+  async #image(parts: readonly string[]): Promise<FactoryResponse> {
     const name = parts[2] ?? '';
     const content = await this.#build(parts);
     const type = /\.sha(?:256|512)$/.test(name) ? 'text/plain; charset=utf-8' : contentType(name);
-    const filename = url.searchParams.get('filename') ?? name;
-    const headers = { 'content-type': type, 'content-disposition': `attachment; filename="${filename}"` };
+    const headers = { 'content-type': type, 'content-disposition': `attachment; filename="${name}"` };
     return { status: 200, headers, body: content };
   }
 

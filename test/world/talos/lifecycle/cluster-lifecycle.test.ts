@@ -64,6 +64,10 @@ describe('a cluster', () => {
   const of = (name: string): TestClient => clients.get(name) as TestClient;
   const ready = (name: string) =>
     waitUntilDefined(`${name} to be ready`, () => (world.runner.node(name)?.ready ? true : undefined), 30);
+  const isInstalled = async (name: string) => {
+    const isFromDisk = world.runner.node(name)?.console.some((line) => line.includes('from disk'));
+    return isFromDisk && (await of(name).machine.version({})).messages.length > 0;
+  };
   const members = async (name: string) => (await of(name).machine.etcdMemberList({})).messages[0]?.members ?? [];
 
   /** The status of a request to the API server behind an address, as the administrator. */
@@ -80,6 +84,7 @@ describe('a cluster', () => {
   };
 
   it('waits for the bootstrap: no etcd, no API server, no virtual IP', async () => {
+    for (const name of names) await waitUntilDefined(`${name} to run from disk`, () => isInstalled(name));
     const asked = of('cp-0').machine.etcdMemberList({ queryLocal: true }, { timeoutMs: 300 });
     expect((await errorOf(asked)).code, 'it hangs').toBe(Code.DeadlineExceeded);
     await expect(kube(vip, '/version')).rejects.toThrow(/ECONNREFUSED/);

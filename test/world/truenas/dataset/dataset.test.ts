@@ -228,37 +228,6 @@ describe('delete', () => {
   });
 });
 
-describe('encryption', () => {
-  test('a reboot locks what a passphrase protects, with all below; a root below a locked one waits for that', async () => {
-    const { nas, create, volume, vm, client: first } = await open();
-    const below = { name: 'tank/above/below', passphrase: 'battery staple' };
-    await create('tank/above', encrypted({ passphrase: 'correct horse' }));
-    await create(below.name, encrypted({ passphrase: below.passphrase }));
-    await volume('tank/above/below/disk');
-    await volume('tank/keyed', gibibyte, encrypted({ generate_key: true }));
-    const id = await vm({ autostart: false }, { dtype: 'DISK', path: '/dev/zvol/tank/above/below/disk' });
-    await first.call('vm.start', id);
-    await nas.room.restart({ hostReboot: true });
-    const client = await nas.login();
-    const unlock = async (name: string, ...datasets: object[]) =>
-      await client.job('pool.dataset.unlock', name, { datasets });
-    const locked = async () =>
-      (await client.call('pool.dataset.query', [['locked', '=', true]])).map((one: { id: string }) => one.id);
-    const disk = 'tank/above/below/disk';
-    expect(await locked()).toEqual(['tank/above', below.name, disk]);
-    expect((await client.ask('vm.start', id)).error?.data.reason).toMatch(/device\(s\) are not available/);
-    expect((await unlock(disk, { ...below, name: disk })).error).toMatch(/Only encryption roots can be unlocked/);
-    expect((await unlock(below.name)).error).toMatch(/Please specify key for/);
-    expect((await unlock(below.name, { ...below, key: 'a'.repeat(64) })).error).toMatch(/Must not be specified/);
-    expect((await unlock(below.name, below)).error).toMatch(/locked parents tank\/above which must be unlocked first/);
-    const job = await unlock('tank/above', { name: 'tank/above', passphrase: 'correct horse' });
-    expect(job.arguments[1].datasets[0].passphrase).toBe('********');
-    expect((await unlock(below.name, below)).result).toEqual({ unlocked: [below.name], failed: {} });
-    expect(await locked()).toEqual([]);
-    await client.call('vm.start', id);
-  });
-});
-
 describe('the state of a pool', () => {
   const seed = { pools: [{ name: 'tank' }, { name: 'other' }], datasets: [{ name: 'tank/files' }] };
 
