@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ApiMethod } from '../middleware/method.ts';
+import { type ApiMethod, plainMethod } from '../middleware/method.ts';
 import {
   booleanModel,
   defaultedField,
@@ -38,28 +38,28 @@ function loginModel(version: TrueNasRelease) {
 
 /** `auth.*`. Everything but SUCCESS is still a successful JSON-RPC answer. */
 export const authMethods = (version: TrueNasRelease): readonly ApiMethod[] => [
-  {
-    name: 'auth.login_ex',
-    parameters: [{ name: 'login_data', field: requiredField(loginModel(version)) }],
-    access: 'anyone',
-    run: ([data], context) => handleLoginEx(data as LoginRequest, context),
-  },
-  {
-    name: 'auth.mechanism_choices',
-    parameters: [],
-    access: 'anyone',
-    run: () => ['API_KEY_PLAIN', 'TOKEN_PLAIN', 'PASSWORD_PLAIN', ...(version.hasScram ? ['SCRAM'] : [])],
-  },
-  {
-    name: 'auth.generate_token',
-    parameters: [
+  plainMethod(
+    'auth.login_ex',
+    [{ name: 'login_data', field: requiredField(loginModel(version)) }],
+    'anyone',
+    ([data], context) => handleLoginEx(data as LoginRequest, context),
+  ),
+  plainMethod('auth.mechanism_choices', [], 'anyone', () => [
+    'API_KEY_PLAIN',
+    'TOKEN_PLAIN',
+    'PASSWORD_PLAIN',
+    ...(version.hasScram ? ['SCRAM'] : []),
+  ]),
+  plainMethod(
+    'auth.generate_token',
+    [
       { name: 'ttl', field: defaultedField(nullableModel(integerModel()), 600) },
       { name: 'attrs', field: defaultedField(dictionaryModel, {}) },
       { name: 'match_origin', field: defaultedField(booleanModel, true) },
       { name: 'single_use', field: defaultedField(booleanModel, false) },
     ],
-    access: 'user',
-    run: ([ttl, attrs, , singleUse], { nas, client }) => {
+    'user',
+    ([ttl, attrs, , singleUse], { nas, client }) => {
       const token = randomBytes(32).toString('base64url');
       nas.tokens.set(token, {
         token,
@@ -71,5 +71,5 @@ export const authMethods = (version: TrueNasRelease): readonly ApiMethod[] => [
       });
       return token;
     },
-  },
+  ),
 ];

@@ -1,4 +1,4 @@
-import type { ApiMethod } from '../middleware/method.ts';
+import { type ApiMethod, plainMethod } from '../middleware/method.ts';
 import { defaultedField, nonEmptyTextModel, requiredField, textModel } from '../middleware/parameter-model.ts';
 import { type Entry, type QueryOptions, queryParameters } from '../middleware/query.ts';
 import { createDataset } from './create-dataset.ts';
@@ -16,36 +16,33 @@ import { updateDataset } from './update-dataset.ts';
 
 /** `pool.dataset.*`. */
 export const datasetMethods: readonly ApiMethod[] = [
-  {
-    name: 'pool.dataset.query',
-    parameters: queryParameters,
-    access: ['DATASET_READ'],
-    run: ([filters, options], { nas }) => queryDatasets(nas, filters, options as QueryOptions),
-  },
-  {
-    name: 'pool.dataset.create',
-    parameters: [{ name: 'data', field: requiredField(datasetCreateModel) }],
-    access: ['DATASET_WRITE'],
-    run: ([data], context) => createDataset(data as Entry, context),
-  },
-  {
-    name: 'pool.dataset.update',
-    parameters: [
+  plainMethod('pool.dataset.query', queryParameters, ['DATASET_READ'], ([filters, options], { nas }) =>
+    queryDatasets(nas, filters, options as QueryOptions),
+  ),
+  plainMethod(
+    'pool.dataset.create',
+    [{ name: 'data', field: requiredField(datasetCreateModel) }],
+    ['DATASET_WRITE'],
+    ([data], context) => createDataset(data as Entry, context),
+  ),
+  plainMethod(
+    'pool.dataset.update',
+    [
       { name: 'id', field: requiredField(nonEmptyTextModel) },
       { name: 'data', field: requiredField(datasetUpdateModel) },
     ],
-    access: ['DATASET_WRITE'],
-    run: ([id, data], context) => updateDataset(String(id), data as Entry, context),
-  },
-  {
-    name: 'pool.dataset.delete',
-    parameters: [
+    ['DATASET_WRITE'],
+    ([id, data], context) => updateDataset(String(id), data as Entry, context),
+  ),
+  plainMethod(
+    'pool.dataset.delete',
+    [
       { name: 'id', field: requiredField(textModel()) },
       { name: 'options', field: defaultedField(datasetDeleteModel, { recursive: false, force: false }) },
     ],
-    access: ['DATASET_DELETE'],
-    run: ([id, options], { nas }) => deleteDataset(nas, String(id), options as { recursive: boolean }),
-  },
+    ['DATASET_DELETE'],
+    ([id, options], { nas }) => deleteDataset(nas, String(id), options as { recursive: boolean }),
+  ),
   {
     name: 'pool.dataset.lock',
     parameters: [

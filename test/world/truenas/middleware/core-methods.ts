@@ -1,6 +1,6 @@
 import type { TrueNasRelease } from '../versions.ts';
 import { CallError, errnos } from './errors.ts';
-import type { ApiMethod } from './method.ts';
+import { type ApiMethod, plainMethod } from './method.ts';
 import {
   booleanModel,
   defaultedField,
@@ -20,7 +20,7 @@ const options = objectModel({
 /** `core.*`: ping, options of the connection, subscriptions and jobs. */
 export function coreMethods(version: TrueNasRelease): readonly ApiMethod[] {
   return [
-    { name: 'core.ping', parameters: [], access: 'anyone', run: () => 'pong' },
+    plainMethod('core.ping', [], 'anyone', () => 'pong'),
     {
       name: 'core.set_options',
       parameters: [{ name: 'options', field: defaultedField(options, {}) }],

@@ -59,5 +59,12 @@ export interface JobPipes {
 /** A method of either kind. */
 export type ApiMethod = PlainMethod | JobMethod;
 
+export const plainMethod = (
+  name: string,
+  parameters: readonly MethodParameter[],
+  access: MethodAccess,
+  run: PlainMethod['run'],
+): PlainMethod => ({ name, parameters, access, run });
+
 /** Whether a call of the method starts a job. */
 export const isJobMethod = (method: ApiMethod): method is JobMethod => 'job' in method;

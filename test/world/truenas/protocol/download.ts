@@ -7,7 +7,7 @@ import { applyFaultAfterCall, applyFaultBeforeCall } from '../../faults/apply-fa
 import type { Fault } from '../../faults/call-interceptor.ts';
 import { redeemToken } from '../auth/tokens.ts';
 import { CallError } from '../middleware/errors.ts';
-import type { ApiMethod, CallContext } from '../middleware/method.ts';
+import { type ApiMethod, type CallContext, plainMethod } from '../middleware/method.ts';
 import { delayByLatency } from '../middleware/method-latency.ts';
 import {
   booleanModel,
@@ -27,18 +27,18 @@ const pipeBytes = 65536;
 
 /** `core.download`, and the job with output. Called in any other way it is refused. */
 export const downloadMethods: readonly ApiMethod[] = [
-  {
-    name: 'core.download',
-    parameters: [
+  plainMethod(
+    'core.download',
+    [
       { name: 'method', field: requiredField(nonEmptyTextModel) },
       { name: 'args', field: requiredField(listModel({ read: (value) => value })) },
       { name: 'filename', field: requiredField(nonEmptyTextModel) },
       { name: 'buffered', field: defaultedField(booleanModel, false) },
     ],
-    access: 'user',
-    run: ([method, args, filename, buffered], context) =>
+    'user',
+    ([method, args, filename, buffered], context) =>
       prepare(context, { method: String(method), args: args as unknown[] }, String(filename), buffered === true),
-  },
+  ),
   {
     name: 'filesystem.get',
     parameters: [{ name: 'path', field: requiredField(nonEmptyTextModel) }],

@@ -2,7 +2,7 @@ import { chmod, mkdir, open, readdir, stat } from 'node:fs/promises';
 import { dirname, posix } from 'node:path';
 import { CallError, errnos, PythonException } from '../middleware/errors.ts';
 import type { JobHandle } from '../middleware/job-queue.ts';
-import type { ApiMethod, JobPipes } from '../middleware/method.ts';
+import { type ApiMethod, type JobPipes, plainMethod } from '../middleware/method.ts';
 import {
   booleanModel,
   defaultedField,
@@ -32,19 +32,16 @@ const putOptions = objectModel({
 });
 /** `filesystem.*`. There is no method that removes a file. */
 export const filesystemMethods: readonly ApiMethod[] = [
-  {
-    name: 'filesystem.stat',
-    parameters: [{ name: 'path', field: requiredField(nonEmptyTextModel) }],
-    access: read,
-    run: ([path], { nas }) => statPath(nas, String(path)),
-  },
-  {
-    name: 'filesystem.listdir',
-    parameters: [{ name: 'path', field: requiredField(nonEmptyTextModel) }, ...queryParameters],
-    access: read,
-    run: async ([path, filters, options], { nas }) =>
+  plainMethod('filesystem.stat', [{ name: 'path', field: requiredField(nonEmptyTextModel) }], read, ([path], { nas }) =>
+    statPath(nas, String(path)),
+  ),
+  plainMethod(
+    'filesystem.listdir',
+    [{ name: 'path', field: requiredField(nonEmptyTextModel) }, ...queryParameters],
+    read,
+    async ([path, filters, options], { nas }) =>
       applyQuery(await listFolder(nas, String(path)), filters, options as QueryOptions),
-  },
+  ),
   {
     name: 'filesystem.put',
     parameters: [

@@ -1,16 +1,13 @@
-import type { ApiMethod } from '../middleware/method.ts';
+import { type ApiMethod, plainMethod } from '../middleware/method.ts';
 import { applyQuery, type Entry, type QueryOptions, queryParameters } from '../middleware/query.ts';
 import type { NasPool, NasState } from '../nas-state.ts';
 import { computeSpace, usableBytes } from './dataset-files.ts';
 
 /** `pool.*`, read-only. */
 export const poolMethods: readonly ApiMethod[] = [
-  {
-    name: 'pool.query',
-    parameters: queryParameters,
-    access: ['POOL_READ'],
-    run: ([filters, options], { nas }) => applyQuery(describePools(nas), filters, options as QueryOptions),
-  },
+  plainMethod('pool.query', queryParameters, ['POOL_READ'], ([filters, options], { nas }) =>
+    applyQuery(describePools(nas), filters, options as QueryOptions),
+  ),
 ];
 
 function describePools(nas: NasState): Entry[] {

@@ -1,16 +1,13 @@
-import type { ApiMethod } from '../middleware/method.ts';
+import { type ApiMethod, plainMethod } from '../middleware/method.ts';
 import { applyQuery, type Entry, type QueryOptions, queryParameters } from '../middleware/query.ts';
 import type { NasInterface, NasState } from '../nas-state.ts';
 
 const read = ['NETWORK_INTERFACE_READ'];
 /** `interface.*`, read-only. */
 export const interfaceMethods: readonly ApiMethod[] = [
-  {
-    name: 'interface.query',
-    parameters: queryParameters,
-    access: read,
-    run: ([filters, options], { nas }) => applyQuery(describeLinks(nas), filters, options as QueryOptions),
-  },
+  plainMethod('interface.query', queryParameters, read, ([filters, options], { nas }) =>
+    applyQuery(describeLinks(nas), filters, options as QueryOptions),
+  ),
 ];
 
 const describeLinks = (nas: NasState): Entry[] =>

@@ -1,4 +1,4 @@
-import type { ApiMethod } from '../../middleware/method.ts';
+import { type ApiMethod, plainMethod } from '../../middleware/method.ts';
 import {
   defaultedField,
   dictionaryModel,
@@ -66,6 +66,6 @@ export function vmDeviceMethods(version: TrueNasRelease): readonly ApiMethod[] {
       access: write,
       run: ([id], { nas }) => deleteDevice(nas, id),
     },
-    { name: 'vm.device.nic_attach_choices', parameters: [], access: read, run: (_, { nas }) => nicAttachChoices(nas) },
+    plainMethod('vm.device.nic_attach_choices', [], read, (_, { nas }) => nicAttachChoices(nas)),
   ];
 }
