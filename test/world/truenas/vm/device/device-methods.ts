@@ -41,31 +41,27 @@ export function vmDeviceMethods(version: TrueNasRelease): readonly ApiMethod[] {
     { name: 'VMDeviceUpdate' },
   );
   return [
-    {
-      name: 'vm.device.query',
-      parameters: queryParameters,
-      access: read,
-      run: ([filters, options], { nas }) =>
-        applyQuery([...nas.devices.values()].map(describeDevice), filters, options as QueryOptions),
-    },
-    {
-      name: 'vm.device.create',
-      parameters: [{ name: 'vm_device_create', field: requiredField(create) }],
-      access: write,
-      run: ([data], context) => createDevice(data as DeviceCreateRequest, context),
-    },
-    {
-      name: 'vm.device.update',
-      parameters: [byId, { name: 'vm_device_update', field: requiredField(update) }],
-      access: write,
-      run: ([id, data], context) => updateDevice(id, data as Partial<DeviceCreateRequest>, context),
-    },
-    {
-      name: 'vm.device.delete',
-      parameters: [byId, optionsParameter('VMDeviceDeleteOptions', { force: false, raw_file: false, zvol: false })],
-      access: write,
-      run: ([id], { nas }) => deleteDevice(nas, id),
-    },
+    plainMethod('vm.device.query', queryParameters, read, ([filters, options], { nas }) =>
+      applyQuery([...nas.devices.values()].map(describeDevice), filters, options as QueryOptions),
+    ),
+    plainMethod(
+      'vm.device.create',
+      [{ name: 'vm_device_create', field: requiredField(create) }],
+      write,
+      ([data], context) => createDevice(data as DeviceCreateRequest, context),
+    ),
+    plainMethod(
+      'vm.device.update',
+      [byId, { name: 'vm_device_update', field: requiredField(update) }],
+      write,
+      ([id, data], context) => updateDevice(id, data as Partial<DeviceCreateRequest>, context),
+    ),
+    plainMethod(
+      'vm.device.delete',
+      [byId, optionsParameter('VMDeviceDeleteOptions', { force: false, raw_file: false, zvol: false })],
+      write,
+      ([id], { nas }) => deleteDevice(nas, id),
+    ),
     plainMethod('vm.device.nic_attach_choices', [], read, (_, { nas }) => nicAttachChoices(nas)),
   ];
 }
