@@ -1,6 +1,5 @@
 import type { AccountState, RobotState, ServerState } from '../state.ts';
 import { notFoundRobotError } from './errors.ts';
-import type { FormArray } from './php-form.ts';
 import type { BudgetGroup } from './request-budget.ts';
 
 /** An authenticated call. */
@@ -10,7 +9,7 @@ export interface WebserviceRequest {
   /** Values of the `{…}` in the endpoint's path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  readonly form: FormArray;
+  readonly form: URLSearchParams;
   readonly from: string;
 }
 

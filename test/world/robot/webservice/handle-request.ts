@@ -5,7 +5,6 @@ import { authenticateAccount } from './authentication.ts';
 import type { EndpointReply, WebserviceRequest } from './endpoint.ts';
 import { rejectOrder } from './endpoints/forbidden.ts';
 import { errorEnvelope, invalidInputError, notFoundRobotError, RobotError } from './errors.ts';
-import { parseForm } from './php-form.ts';
 import { spendRequest } from './request-budget.ts';
 import type { MatchedRoute } from './router.ts';
 
@@ -59,7 +58,14 @@ async function callEndpoint(
   if (endpoint?.group) spendRequest(robot, account, endpoint.group, method);
   if (fault?.kind === 'error') return faultReply(fault);
   if (body !== '' && !isForm(request, body)) throw invalidInputError();
-  const ask: WebserviceRequest = { robot, account, params, query: url.searchParams, form: parseForm(body), from };
+  const ask: WebserviceRequest = {
+    robot,
+    account,
+    params,
+    query: url.searchParams,
+    form: new URLSearchParams(body),
+    from,
+  };
   if (endpoint) return await endpoint.handle(ask);
   if (/^\/order(?:\/|$)/.test(url.pathname)) return rejectOrder(ask, method, url.pathname);
   throw notFoundRobotError();

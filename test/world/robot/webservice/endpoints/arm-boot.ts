@@ -4,7 +4,7 @@ import { worldSeconds } from '../../world-time.ts';
 import { currentActivation } from '../boot-activation.ts';
 import type { WebserviceRequest } from '../endpoint.ts';
 import { conflictRobotError, invalidInputError } from '../errors.ts';
-import { type FormArray, formText, formTexts } from '../php-form.ts';
+import { formText, formTexts } from '../php-form.ts';
 
 /** Arms rescue for the next network boot. At most one configuration can be armed. Arming reboots nothing. */
 export function armRescue({ robot, form, account }: WebserviceRequest, server: ServerState): void {
@@ -23,7 +23,7 @@ export function armRescue({ robot, form, account }: WebserviceRequest, server: S
 }
 
 /** Keys are given by the fingerprints of stored keys; other keys are refused. */
-function keysOfForm(account: AccountState, form: FormArray): StoredSshKey[] {
+function keysOfForm(account: AccountState, form: URLSearchParams): StoredSshKey[] {
   return formTexts(form, 'authorized_key')
     .filter((one) => one !== '')
     .map((fingerprint) => {
