@@ -109,7 +109,6 @@ export interface ServerState {
   name: string;
   readonly product: string;
   readonly dc: string;
-  readonly traffic: string;
   status: 'ready' | 'in process';
   cancelled: boolean;
   readonly paidUntil: string;
@@ -120,15 +119,13 @@ export interface ServerState {
   readonly ipv6Net: string;
   /** Main IPv4 addresses and others. */
   readonly ips: readonly string[];
-  /** The `rescue` field of the server object; it is not reliable. */
-  readonly saysRescue: boolean;
   readonly offers: readonly BootConfigKind[];
   readonly resets: readonly ServerResetType[];
   readonly tellsOperatingStatus: boolean;
   /** At most one. */
   activation: BootActivation | undefined;
   lastRescue: BootActivation | undefined;
-  /** A manual reset by a technician is pending. */
+  /** A technician is on the way. */
   manualResetOpen: boolean;
   readonly machine: BareMetalMachine;
 }

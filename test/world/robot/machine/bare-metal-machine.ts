@@ -3,7 +3,6 @@ import type { ServerDisk } from '../hardware.ts';
 import type { BootActivation, ServerResetType } from '../state.ts';
 import { type BootTarget, selectBootTarget } from './boot-order.ts';
 import { DiskChangeMonitor } from './disk-change-monitor.ts';
-import { eraseServerDisk } from './erase-disk.ts';
 import type { MachineContext, PowerAction, RunningSystem } from './machine-context.ts';
 import { startLinuxSystem, startRescueSystem, startTalosSystem } from './running-systems.ts';
 
@@ -19,6 +18,8 @@ export type MachinePhase =
   | 'talos'
   | 'nothing'
   | 'hung';
+
+const installSeconds = 240;
 
 /**
  * A bare-metal server with its power supply: when switched on it follows its boot order, runs a system, and repeats.
@@ -74,14 +75,12 @@ export class BareMetalMachine {
     this.#life = this.#life.then(() => this.#live());
   }
 
-  /** Cuts the power. A hung board recovers only by this. */
+  /** Cuts the power. */
   cut(): void {
     this.#isOn = false;
-    this.box.board.isHung = false;
     this.#interrupt('off');
   }
 
-  /** The work of a technician. */
   powerCycle(): void {
     this.cut();
     this.switchOn();
@@ -95,9 +94,8 @@ export class BareMetalMachine {
     else this.switchOn();
   }
 
-  /** The system hangs: it does not answer, and only a hard reset helps. A hung board needs a power cut. */
-  hang(what: 'system' | 'board' = 'system'): void {
-    if (what === 'board') this.box.board.isHung = true;
+  /** The system hangs: it does not answer, and only a hard reset helps. */
+  hang(): void {
     if (this.phase !== 'hung') this.#interrupt('hung');
   }
 
@@ -178,7 +176,6 @@ export class BareMetalMachine {
   async #run(): Promise<PowerAction> {
     this.bootCount += 1;
     this.stuck = undefined;
-    if (this.box.board.isHung) throw new Error('the board hangs in its self test');
     this.#enter('post');
     await this.#sleep(this.box.delays.postSeconds);
     if (this.box.board.swapsDiskNames) rotateDiskNames(this.box.hardware.disks);
@@ -189,8 +186,6 @@ export class BareMetalMachine {
 
   async #start(found: BootTarget): Promise<PowerAction> {
     switch (found.kind) {
-      case 'hang':
-        throw new Error(found.reason);
       case 'nothing':
         return await this.#occupied('nothing', () => idleFirmware(this));
       case 'network':
@@ -217,12 +212,15 @@ export class BareMetalMachine {
   async #install({ kind, keys }: BootActivation): Promise<PowerAction> {
     this.#enter('installing');
     const { disks } = this.box.hardware;
-    for (const disk of disks) eraseServerDisk(this.box, disk, `install ${kind}`);
-    const [first] = disks;
+    const { number: serverNumber, onWrite, software } = this.box;
     const authorizedKeys = keys.map(({ data }) => data);
-    const content = { kind: 'linux', hostname: kind, authorizedKeys, hetznerBuild: true } as const;
-    if (first) this.box.software.fill(first, { ...content, answersSsh: kind === 'linux' });
-    await this.#sleep(this.box.delays.installSeconds);
+    const linux = { kind: 'linux', hostname: kind, authorizedKeys, hetznerBuild: true } as const;
+    for (const [index, disk] of disks.entries()) {
+      const { serial, sizeBytes: length } = disk;
+      onWrite({ serverNumber, serial, offset: 0, length, by: `install ${kind}` });
+      software.fill(disk, index === 0 ? { ...linux, answersSsh: kind === 'linux' } : { kind: 'blank' });
+    }
+    await this.#sleep(installSeconds);
     return 'reboot';
   }
 

@@ -7,7 +7,6 @@ import type { MachineContext } from './machine-context.ts';
 export type BootTarget =
   | { readonly kind: 'network'; readonly activation: BootActivation }
   | { readonly kind: 'disk'; readonly disk: ServerDisk; readonly system: BootableSystem }
-  | { readonly kind: 'hang'; readonly reason: string }
   | { readonly kind: 'nothing' };
 
 /**
@@ -21,7 +20,7 @@ export async function selectBootTarget(
   const { firmware, disks } = box.hardware;
   for (const id of firmware.order) {
     const entry = firmware.entries.find((one) => one.id === id);
-    if (!entry?.active || box.board.skips.includes(id)) continue;
+    if (!entry?.active) continue;
     const found = entry.target.kind === 'network' ? await tryNetwork(box, entry, sleep) : tryDisk(box, entry);
     if (found) return found;
   }
@@ -39,22 +38,16 @@ async function tryNetwork(
   sleep: (seconds: number) => Promise<void>,
 ): Promise<BootTarget | undefined> {
   const nic = box.hardware.nics.find(({ name }) => target.kind === 'network' && name === target.nic);
-  if (!nic || nic.speedMbps === 0) {
-    await sleep(box.delays.noCableSeconds);
-    return undefined;
-  }
   await sleep(box.delays.networkSeconds);
   // Other NICs are not connected to the provider's network.
-  if (nic !== box.hardware.nics[0]) return undefined;
+  if (!nic || nic.speedMbps === 0 || nic !== box.hardware.nics[0]) return undefined;
   const activation = box.takeArmed();
   return activation && { kind: 'network', activation };
 }
 
-function tryDisk(box: MachineContext, { id, target }: FirmwareBootEntry): BootTarget | undefined {
-  const { disks, firmware } = box.hardware;
-  const disk = disks.find(({ serial }) => target.kind === 'disk' && serial === target.serial);
-  const system = disk && box.software.bootable(disk, firmware.kind);
-  if (disk && system) return { kind: 'disk', disk, system };
-  if (box.board.onMissingLoader === 'skip') return undefined;
-  return { kind: 'hang', reason: `entry ${id} leads nowhere, and this board stops there` };
+/** An entry without a loader is skipped. */
+function tryDisk({ hardware, software }: MachineContext, { target }: FirmwareBootEntry): BootTarget | undefined {
+  const disk = hardware.disks.find(({ serial }) => target.kind === 'disk' && serial === target.serial);
+  const system = disk && software.bootable(disk, hardware.firmware.kind);
+  return disk && system && { kind: 'disk', disk, system };
 }

@@ -63,10 +63,10 @@ function createServer(ground: RobotSetup, robot: RobotState, seed: ServerSeed, i
   const ipv6Net = seed.ipv6Net ?? `2001:db8:60:${(seed.number % 0xffff).toString(16)}::`;
   const server: ServerState = {
     ...{ number: seed.number, account, address, gateway, ipv6Net },
-    ...{ name: seed.name, product: seed.product, dc: seed.dc, traffic: seed.traffic, prefix: seed.prefix },
+    ...{ name: seed.name, product: seed.product, dc: seed.dc, prefix: seed.prefix },
     ...{ status: seed.status, cancelled: seed.cancelled, paidUntil: seed.paidUntil },
     ips: [...(address === null ? [] : [address]), ...seed.extraIps],
-    ...{ saysRescue: seed.saysRescue, offers: seed.offers, resets: seed.resets },
+    ...{ offers: seed.offers, resets: seed.resets },
     tellsOperatingStatus: seed.tellsOperatingStatus,
     ...{ activation: undefined, lastRescue: undefined, manualResetOpen: false },
     machine: new BareMetalMachine({

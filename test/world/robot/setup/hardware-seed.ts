@@ -76,16 +76,10 @@ export type FirmwareSeed = z.infer<typeof FirmwareSeed>;
 
 /** Behaviours and faults of a mainboard. */
 export const BoardSeed = z.strictObject({
-  /** An entry whose disk has no loader. */
-  onMissingLoader: z.enum(['skip', 'hang']).default('skip'),
-  /** Entries that it never tries, whatever its menu says. */
-  skips: z.array(z.string()).default([]),
   /** Names of disks rotate with each boot. */
   swapsDiskNames: z.boolean().default(false),
   /** Seconds in the rescue system until WWNs exist. */
   udevSeconds: z.number().nonnegative().default(0),
-  /** Only a power cut helps. */
-  isHung: z.boolean().default(false),
   /** The number of rescue systems that are fetched and never start. */
   lostRescues: z.int().nonnegative().default(0),
 });

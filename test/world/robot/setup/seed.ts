@@ -9,8 +9,6 @@ export const Delays = z.strictObject({
   postSeconds: z.number().nonnegative().default(45),
   /** A network boot until its answer: then rescue counts as used, or the next entry is tried. */
   networkSeconds: z.number().nonnegative().default(15),
-  /** The same on a NIC without a cable. */
-  noCableSeconds: z.number().nonnegative().default(60),
   /** From there to a rescue system that answers. */
   imageSeconds: z.number().nonnegative().default(100),
   /** An armed configuration expires after this time without a restart (Hetzner docs: Rescue System). */
@@ -19,9 +17,6 @@ export const Delays = z.strictObject({
   linuxSeconds: z.number().nonnegative().default(30),
   /** A system continues to answer during its shutdown. */
   shutdownSeconds: z.number().nonnegative().default(5),
-  installSeconds: z.number().nonnegative().default(240),
-  /** A manual reset. */
-  technicianSeconds: z.number().nonnegative().default(1800),
   vswitchSeconds: z.number().nonnegative().default(30),
   failoverSeconds: z.number().nonnegative().default(50),
 });
@@ -54,7 +49,6 @@ const ServerSeed = z.strictObject({
   name: z.string().default(''),
   product: z.string().default('AX42'),
   dc: z.string().default('FSN1-DC18'),
-  traffic: z.string().default('unlimited'),
   status: z.enum(['ready', 'in process']).default('ready'),
   cancelled: z.boolean().default(false),
   paidUntil: z.iso.date().default('2031-05-14'),
@@ -66,8 +60,6 @@ const ServerSeed = z.strictObject({
   ipv6Net: z.string().endsWith('::').optional(),
   /** Single addresses besides the main one. */
   extraIps: z.array(z.ipv4()).default([]),
-  /** The rescue flag of the server object, correct or not. */
-  saysRescue: z.boolean().default(true),
   offers: z.array(z.enum(bootConfigKinds)).default(['rescue', 'linux', 'vnc']),
   resets: z.array(z.enum(resetTypes)).default(['power', 'power_long', 'hw', 'man']),
   tellsOperatingStatus: z.boolean().default(true),

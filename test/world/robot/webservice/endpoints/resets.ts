@@ -1,5 +1,4 @@
 import { resetTypes, type ServerResetType, type ServerState } from '../../state.ts';
-import { runLater } from '../../world-time.ts';
 import { okReply, type RobotEndpoint, serverIdentityFields, serverOfRequest } from '../endpoint.ts';
 import { conflictRobotError, invalidInputError, notFoundRobotError } from '../errors.ts';
 import { formText } from '../php-form.ts';
@@ -40,15 +39,8 @@ export const resetEndpoints: readonly RobotEndpoint[] = [
       if (type === undefined) throw invalidInputError({ missing: ['type'] });
       if (!isOffered(server, type)) throw invalidInputError({ invalid: ['type'] });
       if (server.manualResetOpen) throw conflictRobotError('RESET_MANUAL_ACTIVE', 'a manual reset is active');
-      if (type === 'man') {
-        server.manualResetOpen = true;
-        runLater(ask.robot, ask.robot.delays.technicianSeconds, () => {
-          server.manualResetOpen = false;
-          server.machine.powerCycle();
-        });
-      } else {
-        server.machine.reset(type);
-      }
+      if (type === 'man') server.manualResetOpen = true;
+      else server.machine.reset(type);
       // The sample in the documentation has no number here.
       const { server_number: _, ...identity } = serverIdentityFields(server);
       return okReply({ reset: { ...identity, type } });
