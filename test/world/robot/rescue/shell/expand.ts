@@ -1,5 +1,5 @@
+import type { ArithmeticExpansionPart, Assignment, Command, Word, WordPart } from 'unbash';
 import { ArithmeticError, evaluate } from './arithmetic.ts';
-import type { Part, Word } from './ast.ts';
 import { type Piece, splitFields } from './fields.ts';
 import { isPattern, matcher, type PatternPiece } from './pattern.ts';
 import { type Runner, ShellError } from './state.ts';
@@ -14,19 +14,18 @@ export async function expandWords(runner: Runner, words: readonly Word[]): Promi
 }
 
 /** The arguments of a command. What `export` and `local` assign is one word each. */
-export async function expandCommand(runner: Runner, words: readonly Word[]): Promise<string[]> {
-  const [first] = words[0] ?? [];
-  const name = first?.kind === 'text' && !first.quoted ? first.text : '';
-  if (name !== 'export' && name !== 'local') return await expandWords(runner, words);
-  const found: string[] = [];
-  for (const word of words) {
-    const [begin] = word;
-    const isAssignment = begin?.kind === 'text' && !begin.quoted && /^[A-Za-z_][A-Za-z0-9_]*=/.test(begin.text);
-    if (isAssignment) found.push(await expandText(runner, word));
-    else found.push(...(await expandWords(runner, [word])));
+export async function expandCommand(runner: Runner, { name, args }: Command): Promise<string[]> {
+  const found = name ? await expandWords(runner, [name]) : [];
+  for (const argument of args) {
+    if (argument.type === 'Word') found.push(...(await expandWords(runner, [argument])));
+    else found.push(`${argument.name}=${await expandValue(runner, argument)}`);
   }
   return found;
 }
+
+/** The value of an assignment. */
+export const expandValue = async (runner: Runner, { value }: Assignment): Promise<string> =>
+  value.type === 'Word' ? await expandText(runner, value) : '';
 
 /** One word that stays one: what is assigned, where a redirection goes, what `case` looks at. */
 export async function expandText(runner: Runner, word: Word): Promise<string> {
@@ -45,37 +44,48 @@ function toPaths(runner: Runner, field: readonly PatternPiece[]): string[] {
   return paths.length > 0 ? paths : [field.map(({ text }) => text).join('')];
 }
 
-async function expandParts(runner: Runner, word: Word): Promise<Piece[]> {
+async function expandParts(runner: Runner, { parts, value }: Word): Promise<Piece[]> {
+  if (!parts) return [literal(value)];
   const pieces: Piece[] = [];
-  for (const part of word) pieces.push(...(await expandPart(runner, part)));
+  for (const part of parts) {
+    if (part.type !== 'DoubleQuoted') pieces.push(...(await expandPart(runner, part, false)));
+    // Even empty quotes make a word.
+    else if (part.parts.length === 0) pieces.push(literal(''));
+    else for (const inner of part.parts) pieces.push(...(await expandPart(runner, inner, true)));
+  }
   return pieces;
 }
 
-async function expandPart(runner: Runner, part: Part): Promise<Piece[]> {
-  const { quoted } = part;
-  switch (part.kind) {
-    case 'text':
-      return [{ text: part.text, quoted, split: false }];
-    case 'command':
-      return [{ text: await runner.capture(part.body), quoted, split: !quoted }];
-    case 'arithmetic':
-      return [{ text: String(await evaluateWord(runner, part.expression)), quoted, split: !quoted }];
-    case 'parameter':
-      return part.name === '@' || part.name === '*'
-        ? expandAll(runner, part.name, quoted)
-        : [{ text: parameterValue(runner, part.name), quoted, split: !quoted }];
+const literal = (text: string): Piece => ({ text, quoted: true, split: false });
+
+async function expandPart(runner: Runner, part: WordPart, quoted: boolean): Promise<Piece[]> {
+  const expanded = (text: string): Piece[] => [{ text, quoted, split: !quoted }];
+  switch (part.type) {
+    case 'Glob':
+      return [{ text: part.text, quoted: false, split: false }];
+    case 'CommandExpansion':
+      return expanded(await runner.capture(part.script?.commands ?? []));
+    case 'ArithmeticExpansion':
+      return expanded(await evaluateExpression(runner, part));
+    case 'SimpleExpansion':
+    case 'ParameterExpansion': {
+      const name = part.type === 'SimpleExpansion' ? part.text.slice(1) : part.parameter;
+      return name === '@' || name === '*' ? expandAll(runner, name, quoted) : expanded(parameterValue(runner, name));
+    }
+    default:
+      return [literal('value' in part ? part.value : part.text)];
   }
 }
 
-async function evaluateWord(runner: Runner, expression: Word): Promise<bigint> {
-  const text = await expandText(runner, expression);
+async function evaluateExpression(runner: Runner, { expression, text }: ArithmeticExpansionPart): Promise<string> {
   const { state } = runner;
+  const lookUp = (name: string): string => lookUpParameter(name, state) ?? '';
   try {
-    return evaluate(text, (name) => state.get(name) ?? '');
+    return expression ? String(await evaluate(expression, { lookUp, capture: (body) => runner.capture(body) })) : '0';
   } catch (error) {
     if (!(error instanceof ArithmeticError)) throw error;
     const status = state.isBash ? 1 : 2;
-    throw new ShellError(`arithmetic expression: ${error.message}: "${text}"`, { status, ends: true });
+    throw new ShellError(`arithmetic expression: ${error.message}: "${text.slice(3, -2)}"`, { status, ends: true });
   }
 }
 
@@ -90,14 +100,14 @@ function expandAll({ state: { positional } }: Runner, name: '@' | '*', quoted: b
 
 /** The value of a parameter. With `set -u` one that is not set ends the shell. */
 function parameterValue({ state }: Runner, name: string): string {
-  const value = lookUp(name, state);
+  const value = lookUpParameter(name, state);
   if (value !== undefined || !state.endsWhenUnset) return value ?? '';
   const shown = state.isBash && /^[0-9]+$/.test(name) ? `$${name}` : name;
   const message = `${shown}: ${state.isBash ? 'unbound variable' : 'parameter not set'}`;
   throw new ShellError(message, { status: state.isBash ? 127 : 2, ends: true });
 }
 
-function lookUp(name: string, state: Runner['state']): string | undefined {
+function lookUpParameter(name: string, state: Runner['state']): string | undefined {
   if (/^[0-9]+$/.test(name)) return name === '0' ? state.name : state.positional[Number(name) - 1];
   switch (name) {
     case '?':

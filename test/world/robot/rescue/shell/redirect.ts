@@ -1,7 +1,7 @@
+import type { Redirection, Word } from 'unbash';
 import type { OpenMode } from '../files/file-nodes.ts';
 import { Errno } from '../io/errno.ts';
 import type { RescueProcess } from '../process.ts';
-import type { Redirection } from './ast.ts';
 import { expandText } from './expand.ts';
 import type { Shell } from './shell.ts';
 import { ShellError } from './state.ts';
@@ -19,7 +19,7 @@ export async function withRedirections<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const { descriptors } = shell.process;
-  const numbers = new Set(redirections.map(({ number }) => number));
+  const numbers = new Set(redirections.map(numberOf));
   const saved = [...numbers].map((number) => [number, descriptors.get(number)?.duplicate()] as const);
   try {
     for (const redirection of redirections) await redirect(shell, redirection, shell.process);
@@ -32,13 +32,15 @@ export async function withRedirections<T>(
   }
 }
 
+const numberOf = ({ operator, descriptor }: Redirection): number =>
+  descriptor?.type === 'FileDescriptor' ? descriptor.value : operator.startsWith('<') ? 0 : 1;
+
 /** Carries out one redirection on the open files of a process. Throws a ShellError. */
-export async function redirect(
-  shell: Shell,
-  { operator, number, target }: Redirection,
-  process: RescueProcess,
-): Promise<void> {
-  const word = await expandText(shell, target);
+export async function redirect(shell: Shell, redirection: Redirection, process: RescueProcess): Promise<void> {
+  const { operator } = redirection;
+  const number = numberOf(redirection);
+  // Others are refused when the script is parsed.
+  const word = await expandText(shell, (redirection as { target: Word }).target);
   const status = shell.state.isBash ? 1 : 2;
   if (operator === '<' || operator === '>' || operator === '>>') {
     try {

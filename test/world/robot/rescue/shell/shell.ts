@@ -1,17 +1,26 @@
+import type {
+  AndOr,
+  Assignment,
+  Command,
+  CommandNode,
+  CompoundList,
+  Pipeline,
+  PipelineNode,
+  Redirection,
+  Statement,
+} from 'unbash';
 import { Errno, Killed } from '../io/errno.ts';
 import { Pipe } from '../io/pipe.ts';
 import { RescueProcess } from '../process.ts';
-import type { AndOr, Assignment, Command, List, Pipeline, SimpleCommand } from './ast.ts';
 import { type Builtin, builtins } from './builtins.ts';
 import { runCompound } from './compound.ts';
-import { expandCommand, expandText } from './expand.ts';
+import { expandCommand, expandValue } from './expand.ts';
 import { expandPaths } from './glob.ts';
 import { Jobs } from './jobs.ts';
 import { Exit, LoopJump, Return } from './jumps.ts';
-import { Parser } from './parser.ts';
+import { parseShellScript } from './parse.ts';
 import type { PatternPiece } from './pattern.ts';
 import { redirect, withRedirections } from './redirect.ts';
-import { ShellSyntaxError } from './scanner.ts';
 import { type Runner, ShellError, type State } from './state.ts';
 
 /** A shell: runs scripts over the programs of its system. What it starts gets copies of its open files. */
@@ -39,14 +48,12 @@ export class Shell implements Runner {
 
   /** Runs a script within this shell. A syntax error ends the shell, after the commands before it. */
   async #evaluate(source: string): Promise<void> {
-    const parser = new Parser(source, this.state.dialect);
-    try {
-      for (let list = parser.nextLine(); list; list = parser.nextLine()) await this.runList(list);
-    } catch (error) {
-      if (!(error instanceof ShellSyntaxError)) throw error;
-      await this.process.error(`${this.state.name}: ${error.line}: ${error.message}\n`);
-      throw new Exit(2);
-    }
+    const { commands, fault } = parseShellScript(source);
+    this.state.source = source;
+    await this.runList(commands);
+    if (!fault) return;
+    await this.process.error(`${this.state.name}: ${fault.line}: ${fault.message}\n`);
+    throw new Exit(2);
   }
 
   /** Prints an error of a builtin. Returns `status`. */
@@ -60,16 +67,16 @@ export class Shell implements Runner {
     throw new Exit(await this.fail(name, `${simulated} is simulated`, 2));
   }
 
-  async runList(list: List): Promise<number> {
+  async runList(list: readonly Statement[]): Promise<number> {
     for (const item of list) {
       if (item.background) this.#startJob(item);
-      else await this.#runAndOr(item);
+      else await this.#runNode(item.command);
     }
     return this.state.status;
   }
 
   /** What commands write, without the newlines at the end. Its status becomes that of an assignment. */
-  async capture(body: List): Promise<string> {
+  async capture(body: readonly Statement[]): Promise<string> {
     const { reader, writer } = Pipe.make();
     const child = this.#fork();
     child.process.descriptors.set(1, writer);
@@ -93,7 +100,7 @@ export class Shell implements Runner {
   #captured = false;
 
   /** Runs commands in a copy of this shell, to their status. */
-  async runSubshell(body: List): Promise<number> {
+  async runSubshell(body: readonly Statement[]): Promise<number> {
     const child = this.#fork();
     return await child.#runToEnd(() => child.runList(body));
   }
@@ -146,7 +153,7 @@ export class Shell implements Runner {
     throw error;
   }
 
-  #startJob(item: AndOr): void {
+  #startJob(item: Statement): void {
     const child = this.#fork();
     child.process.descriptors.set(0, this.process.system.nothing());
     const running = child.#runToEnd(() => child.#runJob(item));
@@ -155,43 +162,36 @@ export class Shell implements Runner {
   }
 
   /** A single command's redirections are those of the whole copy: nothing of the shell that started it is held open by it. */
-  async #runJob(item: AndOr): Promise<void> {
-    const [only, ...more] = item.first.commands;
-    if (!only || more.length > 0 || item.rest.length > 0 || item.first.negated || only.kind === 'function') {
-      await this.#runAndOr({ ...item, background: false });
-      return;
-    }
+  async #runJob({ command }: Statement): Promise<void> {
+    if (command.type !== 'Command' && command.type !== 'Redirected') return await this.#runNode(command);
     try {
-      for (const redirection of only.redirections) await redirect(this, redirection, this.process);
+      for (const redirection of command.redirects) await redirect(this, redirection, this.process);
     } catch (error) {
       if (!(error instanceof ShellError)) throw error;
       await this.process.error(`${this.state.prefix}${error.message}\n`);
       throw new Exit(error.status);
     }
-    const bare: AndOr = {
-      ...item,
-      background: false,
-      first: { ...item.first, commands: [{ ...only, redirections: [] }] },
-    };
-    await this.#runAndOr(bare);
+    await this.runCommand(command, []);
   }
 
-  async #runAndOr({ first, rest }: AndOr): Promise<void> {
-    await this.#runPipeline(first);
-    for (const { operator, pipeline } of rest) {
-      if ((operator === '&&') === (this.state.status === 0)) await this.#runPipeline(pipeline);
+  async #runNode(node: PipelineNode | AndOr): Promise<void> {
+    if (node.type === 'Pipeline') return await this.#runPipeline(node);
+    if (node.type !== 'AndOr') return await this.runCommand(node);
+    for (const [index, pipeline] of node.commands.entries()) {
+      const operator = node.operators[index - 1];
+      if (operator === undefined || (operator === '&&') === (this.state.status === 0)) await this.#runNode(pipeline);
     }
   }
 
-  async #runPipeline({ commands, negated }: Pipeline): Promise<void> {
+  async #runPipeline({ commands, prefixes }: Pipeline): Promise<void> {
     const [only] = commands;
     if (commands.length > 1 || !only) await this.#runMembers(commands);
     else await this.runCommand(only);
-    if (negated) this.state.status = this.state.status === 0 ? 1 : 0;
+    if (prefixes.length % 2 === 1) this.state.status = this.state.status === 0 ? 1 : 0;
   }
 
   /** All members at once, each in a shell of its own, with pipes between them. */
-  async #runMembers(commands: readonly Command[]): Promise<void> {
+  async #runMembers(commands: readonly CommandNode[]): Promise<void> {
     let input = this.process.descriptors.get(0)?.duplicate();
     const running = commands.map((command, index) => {
       const child = this.#fork();
@@ -209,9 +209,9 @@ export class Shell implements Runner {
   }
 
   /** Runs one command in this shell. Mistakes are told and become a status, unless they end the shell. */
-  async runCommand(command: Command): Promise<void> {
+  async runCommand(command: CommandNode | CompoundList, redirects?: readonly Redirection[]): Promise<void> {
     try {
-      await this.#run(command);
+      await this.#run(command, redirects);
     } catch (error) {
       if (!(error instanceof ShellError)) throw error;
       await this.process.error(`${this.state.prefix}${error.message}\n`);
@@ -220,41 +220,43 @@ export class Shell implements Runner {
     }
   }
 
-  async #run(command: Command): Promise<void> {
-    if (command.kind === 'simple') {
-      this.state.line = command.line;
-      await this.#runSimple(command);
-    } else if (command.kind === 'function') {
-      this.state.functions.set(command.name, command.body);
+  /** `given`: the redirections that remain to be carried out. */
+  async #run(command: CommandNode | CompoundList, given?: readonly Redirection[]): Promise<void> {
+    if (command.type === 'Command') {
+      this.state.position = command.pos;
+      await this.#runSimple(command, given ?? command.redirects);
+    } else if (command.type === 'Function') {
+      this.state.functions.set(command.name.value, command.body);
       this.state.status = 0;
-    } else if (command.redirections.length > 0) {
-      await withRedirections(this, command.redirections, () => runCompound(this, command));
-    } else await runCompound(this, command);
+    } else if (command.type === 'Redirected') {
+      await withRedirections(this, given ?? command.redirects, () => runCompound(this, command.command));
+    } else if (command.type !== 'Coproc') await runCompound(this, command);
   }
 
-  async #runSimple(command: SimpleCommand): Promise<void> {
+  async #runSimple(command: Command, redirects: readonly Redirection[]): Promise<void> {
     this.#captured = false;
-    const args = await expandCommand(this, command.words);
+    const assignments = command.prefix.filter((one) => one.type === 'Assignment');
+    const args = await expandCommand(this, command);
     const [name] = args;
     if (name === undefined) {
-      await withRedirections(this, command.redirections, async () => {
-        for (const one of command.assignments) this.state.set(one.name, await expandText(this, one.value));
+      await withRedirections(this, redirects, async () => {
+        for (const one of assignments) this.state.set(one.name, await expandValue(this, one));
       });
       if (!this.#captured) this.state.status = 0;
       return;
     }
     const body = this.state.functions.get(name);
     const builtin = builtins.get(name);
-    if (!body && !builtin) return await this.#runProgram(command, args);
-    if (command.assignments.length > 0)
+    if (!body && !builtin) return await this.#runProgram(args, assignments, redirects);
+    if (assignments.length > 0)
       throw new ShellError('an assignment before a builtin is not simulated', { status: 2, ends: true });
     // `exec` without a program keeps what it redirects.
     if (name === 'exec' && args.length === 1) {
-      for (const redirection of command.redirections) await redirect(this, redirection, this.process);
+      for (const redirection of redirects) await redirect(this, redirection, this.process);
       this.state.status = 0;
       return;
     }
-    await withRedirections(this, command.redirections, async () => {
+    await withRedirections(this, redirects, async () => {
       if (body) await this.#callFunction(body, args.slice(1));
       else if (builtin) this.state.status = await this.#callBuiltin(builtin, args);
     });
@@ -270,7 +272,7 @@ export class Shell implements Runner {
     }
   }
 
-  async #callFunction(body: Command, args: string[]): Promise<void> {
+  async #callFunction(body: CommandNode | CompoundList, args: string[]): Promise<void> {
     const { positional, locals } = this.state;
     this.state.positional = args;
     locals.push(new Map());
@@ -288,13 +290,17 @@ export class Shell implements Runner {
     }
   }
 
-  async #runProgram({ assignments, redirections }: SimpleCommand, args: readonly string[]): Promise<void> {
+  async #runProgram(
+    args: readonly string[],
+    assignments: readonly Assignment[],
+    redirects: readonly Redirection[],
+  ): Promise<void> {
     const { system, cwd, signal } = this.process;
     const environment = await this.#environmentFor(assignments);
     const descriptors = this.process.descriptors.copy();
     const child = new RescueProcess({ system, args, environment, descriptors, cwd, signal });
     try {
-      for (const redirection of redirections) await redirect(this, redirection, child);
+      for (const redirection of redirects) await redirect(this, redirection, child);
       this.state.status = await system.run(child, this.state);
     } finally {
       descriptors.closeAll();
@@ -304,7 +310,7 @@ export class Shell implements Runner {
   /** Exported variables, and those that stand before the command. */
   async #environmentFor(assignments: readonly Assignment[]): Promise<Map<string, string>> {
     const environment = this.state.exported();
-    for (const { name, value } of assignments) environment.set(name, await expandText(this, value));
+    for (const one of assignments) environment.set(one.name, await expandValue(this, one));
     return environment;
   }
 }

@@ -1,5 +1,8 @@
-import type { Command, Dialect, List } from './ast.ts';
+import type { CommandNode, CompoundList, Statement } from 'unbash';
+import { lineAt } from './parse.ts';
 import type { PatternPiece } from './pattern.ts';
+
+export type Dialect = 'dash' | 'bash';
 
 export interface Variable {
   value: string;
@@ -12,7 +15,7 @@ export class State {
   /** `$0`. */
   readonly name: string;
   variables = new Map<string, Variable>();
-  functions = new Map<string, Command>();
+  functions = new Map<string, CommandNode | CompoundList>();
   positional: string[] = [];
   /** `set -u`. */
   endsWhenUnset = false;
@@ -21,7 +24,9 @@ export class State {
   readonly pid: number;
   /** `$!`. */
   lastJob: number | undefined;
-  line = 1;
+  /** The script, and the position of the command that runs. */
+  source = '';
+  position = 0;
   /** What `trap … EXIT` asked for. */
   exitTrap: string | undefined;
   /** Variables that a function hides, innermost last. */
@@ -41,7 +46,8 @@ export class State {
     copy.endsWhenUnset = this.endsWhenUnset;
     copy.status = this.status;
     copy.lastJob = this.lastJob;
-    copy.line = this.line;
+    copy.source = this.source;
+    copy.position = this.position;
     return copy;
   }
 
@@ -68,7 +74,8 @@ export class State {
 
   /** Error messages begin with this. */
   get prefix(): string {
-    return this.isBash ? `${this.name}: line ${this.line}: ` : `${this.name}: ${this.line}: `;
+    const line = lineAt(this.source, this.position);
+    return this.isBash ? `${this.name}: line ${line}: ` : `${this.name}: ${line}: `;
   }
 }
 
@@ -88,7 +95,7 @@ export class ShellError extends Error {
 export interface Runner {
   readonly state: State;
   /** What commands write, without the newlines at the end. */
-  capture(body: List): Promise<string>;
+  capture(body: readonly Statement[]): Promise<string>;
   /** Existing paths that a pattern matches, in order. */
   glob(pieces: readonly PatternPiece[]): string[];
 }

@@ -1,9 +1,8 @@
 import { Errno } from '../io/errno.ts';
 import type { RescueProgram } from '../process.ts';
-import type { Dialect } from '../shell/ast.ts';
 import { Exit } from '../shell/jumps.ts';
 import { Shell } from '../shell/shell.ts';
-import { State } from '../shell/state.ts';
+import { type Dialect, State } from '../shell/state.ts';
 
 /** `sh -c SCRIPT NAME ARGUMENT…`, or `sh FILE ARGUMENT…`. */
 const shell =
