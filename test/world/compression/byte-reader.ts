@@ -29,14 +29,4 @@ export class ByteReader {
     this.#held = this.#held.subarray(length);
     return found;
   }
-
-  /** All remaining bytes. */
-  async *rest(): AsyncGenerator<Buffer> {
-    if (this.#held.length > 0) yield this.#held;
-    for (;;) {
-      const next = await this.#pieces.next();
-      if (next.done) return;
-      yield next.value;
-    }
-  }
 }

@@ -129,8 +129,8 @@ function fatVolumeEntry(label: string): Buffer {
   return entry;
 }
 
-/** Boot sector and the two records of NTFS's master file table that hold the volume label. */
-export function ntfs({ label, uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
+/** Boot sector of NTFS, and the two records of its master file table that programs look for: without a label. */
+export function ntfs({ uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
   const block = Buffer.alloc(512);
   block.set([0xeb, 0x52, 0x90], 0);
   block.write('NTFS    ', 3, 'latin1');
@@ -147,28 +147,13 @@ export function ntfs({ label, uuid }: FilesystemIdentity, bytes: number): Placed
   // The bytes at the offset of a partition table are code: this is no partition table.
   block.fill(0xf4, 84, 510);
   block.set([0x55, 0xaa], 510);
-  return [
-    { offset: 0, bytes: block },
-    { offset: 4 * 4096, bytes: ntfsFileRecord('') },
-    { offset: 4 * 4096 + 3 * 1024, bytes: ntfsFileRecord(label) },
-  ];
-}
-
-/** A record with the volume label, or an empty one. */
-function ntfsFileRecord(label: string): Buffer {
   const record = Buffer.alloc(1024);
-  const name = Buffer.from(label, 'utf16le');
   record.write('FILE', 0, 'latin1');
   record.writeUInt16LE(56, 20);
   record.writeUInt32LE(record.length, 28);
-  const length = name.length > 0 ? 24 + Math.ceil(name.length / 8) * 8 : 0;
-  if (length > 0) {
-    record.writeUInt32LE(0x60, 56);
-    record.writeUInt32LE(length, 60);
-    record.writeUInt32LE(name.length, 72);
-    record.writeUInt16LE(24, 76);
-    name.copy(record, 80);
-  }
-  record.writeUInt32LE(0xffffffff, 56 + length);
-  return record;
+  record.writeUInt32LE(0xffffffff, 56);
+  return [
+    { offset: 0, bytes: block },
+    ...[0, 3].map((number) => ({ offset: 4 * 4096 + number * record.length, bytes: record })),
+  ];
 }

@@ -36,9 +36,6 @@ export const partitionTypes = {
   biosBoot: '21686148-6449-6e6f-744e-656564454649',
   linux: '0fc63daf-8483-4772-8e79-3d69d8477de4',
   linuxRaid: 'a19d880f-05fc-4d3b-a006-743f0f84911e',
-  linuxSwap: '0657fd6d-a4ab-43c4-84e5-0933c84b4f4f',
-  linuxLvm: 'e6d6d379-f507-44c2-a23c-238f2a3df928',
-  windowsData: 'ebd0a0a2-b9e5-4433-87c0-68b6b72699c7',
 } as const;
 
 export const gptMagic = 'EFI PART';

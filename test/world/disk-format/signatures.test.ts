@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { btrfs, ext4, luks, ntfs, swap, uuidFromText, vfat, xfs } from './filesystems.ts';
 import { encodeGpt, type PlacedBytes, partitionTypes, readGpt } from './gpt.ts';
-import { encodeMbr, partitionTableMagics, readPartitionTable } from './partition-table.ts';
+import { partitionTableMagics, readPartitionTable } from './partition-table.ts';
 import { readSignatures } from './signatures.ts';
 import { makeSparse, readAt, writeAt } from './sparse-file.ts';
 import { cephBlueStore, lvmPhysicalVolume, raidMember, readLvmGroup, zfs } from './volume-members.ts';
@@ -61,13 +61,7 @@ describe.each(formats)('%s', (type, pieces) => {
     const real = Object.fromEntries(found.stdout.split('\n').map((line) => line.replaceAll('\\', '').split(/=(.*)/s)));
     const [ours] = readSignatures(read, bytes);
     expect(real).toMatchObject({ TYPE: type, USAGE: ours?.usage });
-    expect([real['UUID'], real['LABEL'], real['UUID_SUB'], real['VERSION']]).toEqual([
-      ours?.uuid,
-      ours?.label,
-      ours?.uuidSub,
-      ours?.version,
-    ]);
-    if (real['BLOCK_SIZE']) expect(real['BLOCK_SIZE']).toBe(String(ours?.blockSize));
+    expect([real['UUID'], real['LABEL']]).toEqual([ours?.uuid, ours?.label]);
   });
 
   it('has its magic at the offset that the real wipefs reports', (context) => {
@@ -110,23 +104,17 @@ describe('a partition table', () => {
     expect(readPartitionTable(read, bytes, 512)?.partitions).toHaveLength(2);
   });
 
-  it('of either kind matches the real blkid and wipefs', (context) => {
+  it('matches the real blkid and wipefs', (context) => {
     const [blkid, wipefs] = [findSignature('blkid'), findSignature('wipefs')];
     if (!blkid || !wipefs) return context.skip('blkid or wipefs is not installed here');
-    for (const pieces of [
-      encodeGpt(gpt, bytes, 512),
-      [{ offset: 0, bytes: encodeMbr([{ offset: 1 << 20, bytes: 1 << 24, type: 0x83 }], 0x1234abcd) }],
-    ]) {
-      writeAll(pieces);
-      const ours = readPartitionTable(read, bytes, 512);
-      expect(
-        execFileSync(blkid, ['-p', '-o', 'export', path], { encoding: 'utf8' }).trim().split('\n').slice(1),
-      ).toEqual([`PTUUID=${ours?.uuid}`, `PTTYPE=${ours?.type}`]);
-      const { signatures } = JSON.parse(execFileSync(wipefs, ['-J', path], { encoding: 'utf8' }));
-      expect(partitionTableMagics(read, bytes, 512).map(({ type, magic }) => [type, magic.offset])).toEqual(
-        signatures.map(({ type, offset }: { type: string; offset: string }) => [type, Number(offset)]),
-      );
-    }
+    writeAll(encodeGpt(gpt, bytes, 512));
+    const ours = readPartitionTable(read, bytes, 512);
+    const shown = execFileSync(blkid, ['-p', '-o', 'export', path], { encoding: 'utf8' }).trim().split('\n').slice(1);
+    expect(shown).toEqual([`PTUUID=${ours?.uuid}`, `PTTYPE=${ours?.type}`]);
+    const { signatures } = JSON.parse(execFileSync(wipefs, ['-J', path], { encoding: 'utf8' }));
+    expect(partitionTableMagics(read, bytes, 512).map(({ type, magic }) => [type, magic.offset])).toEqual(
+      signatures.map(({ type, offset }: { type: string; offset: string }) => [type, Number(offset)]),
+    );
   });
 });
 

@@ -12,10 +12,7 @@ export interface Signature {
   readonly type: string;
   readonly usage: 'filesystem' | 'raid' | 'crypto' | 'other';
   readonly uuid?: string;
-  readonly uuidSub?: string;
   readonly label?: string;
-  readonly version?: string;
-  readonly blockSize?: number;
   readonly magics: readonly MagicBytes[];
 }
 
@@ -44,8 +41,7 @@ const md: Probe = (read) => {
   const found = readRaidMember(read(4096, 512));
   if (!found) return undefined;
   const magics = [{ offset: 4096, bytes: Buffer.from('fc4e2ba9', 'hex') }];
-  const names = { uuid: found.arrayUuid, uuidSub: found.deviceUuid, label: found.name };
-  return { type: 'linux_raid_member', usage: 'raid', version: '1.2', ...names, magics };
+  return { type: 'linux_raid_member', usage: 'raid', uuid: found.arrayUuid, label: found.name, magics };
 };
 
 const lvm: Probe = (read) => {
@@ -53,7 +49,7 @@ const lvm: Probe = (read) => {
   const kind = magicAt(read, 536, 'LVM2 001');
   if (!label || !kind) return undefined;
   const id = trimmedText(read(544, 32)).replace(/^(.{6})(.{4})(.{4})(.{4})(.{4})(.{4})(.{6})$/, '$1-$2-$3-$4-$5-$6-$7');
-  return { type: 'LVM2_member', usage: 'raid', version: 'LVM2 001', uuid: id, magics: [kind] };
+  return { type: 'LVM2_member', usage: 'raid', uuid: id, magics: [kind] };
 };
 
 const luks: Probe = (read) => {
@@ -61,7 +57,7 @@ const luks: Probe = (read) => {
   if (!magic) return undefined;
   const block = read(0, 512);
   const names = identityFields(trimmedText(block.subarray(168, 208)), trimmedText(block.subarray(24, 72)));
-  return { type: 'crypto_LUKS', usage: 'crypto', version: String(block.readUInt16BE(6)), ...names, magics: [magic] };
+  return { type: 'crypto_LUKS', usage: 'crypto', ...names, magics: [magic] };
 };
 
 const ceph: Probe = (read) => {
@@ -90,10 +86,7 @@ const zfs: Probe = (read, size) => {
   const label0 = at < 0 ? '' : names.toString('latin1', at + 16, at + 16 + names.readUInt32BE(at + 12));
   const guid = names.indexOf('pool_guid');
   const uuid = guid < 0 ? '' : names.readBigUInt64BE(guid + 20).toString();
-  const own = names.indexOf('\0\0\0\x04guid');
-  const uuidSub = own < 0 ? '' : names.readBigUInt64BE(own + 16).toString();
-  const known = { ...identityFields(uuid, label0), ...(uuidSub ? { uuidSub } : {}) };
-  return { type: 'zfs_member', usage: 'filesystem', version: '5000', ...known, magics: found };
+  return { type: 'zfs_member', usage: 'filesystem', ...identityFields(uuid, label0), magics: found };
 };
 
 const swap: Probe = (read) => {
@@ -101,7 +94,7 @@ const swap: Probe = (read) => {
   if (!magic) return undefined;
   const block = read(1024, 44);
   const names = identityFields(formatUuid(block.subarray(12, 28)), trimmedText(block.subarray(28, 44)));
-  return { type: 'swap', usage: 'other', version: '1', ...names, magics: [magic] };
+  return { type: 'swap', usage: 'other', ...names, magics: [magic] };
 };
 
 const ext4: Probe = (read) => {
@@ -109,11 +102,7 @@ const ext4: Probe = (read) => {
   if (!magic) return undefined;
   const block = read(1024, 1024);
   const names = identityFields(formatUuid(block.subarray(104, 120)), trimmedText(block.subarray(120, 136)));
-  const version = `${block.readUInt32LE(76)}.${block.readUInt16LE(62)}`;
-  const blockSize = 1024 << block.readUInt32LE(24);
-  const journal = block.readUInt32LE(92) & 4;
-  const type = block.readUInt32LE(96) & 0x40 ? 'ext4' : journal ? 'ext3' : 'ext2';
-  return { type, usage: 'filesystem', version, blockSize, ...names, magics: [magic] };
+  return { type: 'ext4', usage: 'filesystem', ...names, magics: [magic] };
 };
 
 const xfs: Probe = (read) => {
@@ -121,7 +110,7 @@ const xfs: Probe = (read) => {
   if (!magic) return undefined;
   const block = read(0, 512);
   const names = identityFields(formatUuid(block.subarray(32, 48)), trimmedText(block.subarray(108, 120)));
-  return { type: 'xfs', usage: 'filesystem', blockSize: block.readUInt16BE(102), ...names, magics: [magic] };
+  return { type: 'xfs', usage: 'filesystem', ...names, magics: [magic] };
 };
 
 const btrfs: Probe = (read) => {
@@ -129,9 +118,7 @@ const btrfs: Probe = (read) => {
   if (!magic) return undefined;
   const block = read(0x10000, 4096);
   const names = identityFields(formatUuid(block.subarray(0x20, 0x30)), trimmedText(block.subarray(0x12b, 0x22b)));
-  const uuidSub = formatUuid(block.subarray(0xc9 + 66, 0xc9 + 82));
-  const blockSize = block.readUInt32LE(0x90);
-  return { type: 'btrfs', usage: 'filesystem', blockSize, uuidSub, ...names, magics: [magic] };
+  return { type: 'btrfs', usage: 'filesystem', ...names, magics: [magic] };
 };
 
 const vfat: Probe = (read) => {
@@ -146,7 +133,7 @@ const vfat: Probe = (read) => {
   );
   const jump = { offset: 0, bytes: block.subarray(0, 1) };
   const magics = [name, jump, end];
-  return { type: 'vfat', usage: 'filesystem', version: 'FAT32', blockSize: 512, ...names, magics };
+  return { type: 'vfat', usage: 'filesystem', ...names, magics };
 };
 
 const ntfs: Probe = (read) => {
@@ -154,11 +141,7 @@ const ntfs: Probe = (read) => {
   if (!magic) return undefined;
   const block = read(0, 512);
   const serial = block.readBigUInt64LE(72).toString(16).toUpperCase().padStart(16, '0');
-  const master = Number(block.readBigUInt64LE(48)) * block.readUInt8(13) * block.readUInt16LE(11);
-  const record = read(master + 3 * 1024, 1024);
-  const named = record.length === 1024 && record.readUInt32LE(56) === 0x60;
-  const label = named ? record.toString('utf16le', 80, 80 + record.readUInt32LE(72)) : '';
-  return { type: 'ntfs', usage: 'filesystem', blockSize: 512, ...identityFields(serial, label), magics: [magic] };
+  return { type: 'ntfs', usage: 'filesystem', ...identityFields(serial, ''), magics: [magic] };
 };
 
 const probes: readonly Probe[] = [md, lvm, luks, ceph, zfs, swap, ext4, xfs, btrfs, vfat, ntfs];

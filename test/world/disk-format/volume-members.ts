@@ -39,7 +39,7 @@ export function raidMember(member: RaidMember, bytes: number): PlacedBytes[] {
 }
 
 /** Reads a superblock. Never throws: a wrong checksum counts as no superblock. */
-export function readRaidMember(block: Buffer): (RaidMember & { readonly deviceUuid: string }) | undefined {
+export function readRaidMember(block: Buffer): RaidMember | undefined {
   if (block.length < 512 || block.readUInt32LE(0) !== 0xa92b4efc || block.readUInt32LE(4) !== 1) return undefined;
   const members = block.readUInt32LE(92);
   const summed = Buffer.from(block.subarray(0, 256 + 2 * Math.min(block.readUInt32LE(220), 128)));
@@ -51,7 +51,6 @@ export function readRaidMember(block: Buffer): (RaidMember & { readonly deviceUu
     level: block.readInt32LE(72),
     members,
     position: block.readUInt32LE(160),
-    deviceUuid: formatUuid(block.subarray(168, 184)),
   };
 }
 

@@ -8,20 +8,16 @@ const endedEarly = (): ZstdError => new ZstdError('Read error (39) : premature e
 
 /**
  * The content of zstd frames, block by block. Compressed blocks are not supported: no simulator produces any. A stream
- * that ends too early or has a wrong checksum ends in a {@link ZstdError}. Data that is not zstd passes unchanged when
- * `passesOthers` is set.
+ * that ends too early or has a wrong checksum ends in a {@link ZstdError}.
  */
-export async function* decodeZstd(pieces: AsyncIterable<Buffer>, passesOthers = false): AsyncGenerator<Buffer> {
+export async function* decodeZstd(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const source = new ByteReader(pieces, endedEarly);
   const begin = await source.peek(4);
   if (begin.length === 0) throw new ZstdError('unexpected end of file');
   while ((await source.peek(4)).length > 0) {
     const head = await source.peek(4);
-    if (head.length === 4 && head.readUInt32LE() === zstdMagic) yield* decodeFrame(source);
-    else if (passesOthers) {
-      yield* source.rest();
-      return;
-    } else throw new ZstdError('unsupported format');
+    if (head.length < 4 || head.readUInt32LE() !== zstdMagic) throw new ZstdError('unsupported format');
+    yield* decodeFrame(source);
   }
 }
 

@@ -44,18 +44,8 @@ const debian: DiskContent = {
 };
 
 describe('fill', () => {
-  it.each([
-    ['ext4', 'ext4'],
-    ['xfs', 'xfs'],
-    ['btrfs', 'btrfs'],
-    ['swap', 'swap'],
-    ['luks', 'crypto_LUKS'],
-    ['vfat', 'vfat'],
-    ['ntfs', 'ntfs'],
-    ['zfs', 'zfs_member'],
-  ] as const)('%s is on a disk of 960 GB, which takes almost no space', (kind, type) => {
-    const disk = aDisk({ kind, label: 'data' });
-    expect(typesOn(disk)).toEqual([type]);
+  it('takes almost no space for a disk of 960 GB', () => {
+    const disk = aDisk({ kind: 'ext4', label: 'data' });
     expect(statSync(disk.path).size).toBe(disk.sizeBytes);
     expect(statSync(disk.path).blocks * 512).toBeLessThan(2 ** 21);
   });
@@ -65,19 +55,6 @@ describe('fill', () => {
     for (const offset of [0, 2 ** 30, Math.floor(disk.sizeBytes / 4096) * 4096 - 4096]) {
       expect(reader(disk)(offset, 9).toString()).toBe('bluestore');
     }
-  });
-
-  it('disks of one array have its UUID, each in a partition', () => {
-    const [one, two] = [aDisk({ kind: 'raid-member', array: '0' }), aDisk({ kind: 'raid-member', array: '0' })];
-    const members = [one, two].map((disk) => {
-      const [partition] = readPartitionTable(reader(disk), disk.sizeBytes, 512)?.partitions ?? [];
-      return readSignatures(
-        (at, length) => reader(disk)((partition?.offset ?? 0) + at, length),
-        partition?.bytes ?? 0,
-      )[0];
-    });
-    expect(members.map((member) => member?.type)).toEqual(['linux_raid_member', 'linux_raid_member']);
-    expect(members[0]?.uuid).toBe(members[1]?.uuid);
   });
 
   it('a configured Talos of an earlier installation has a configuration that a node accepts', () => {

@@ -30,7 +30,6 @@ export interface ChannelLimits {
 export function runChannelCommand(
   system: RescueSystem,
   command: string,
-  given: ReadonlyMap<string, string>,
   channel: ServerChannel,
   limits: ChannelLimits = {},
 ): RunningCommand {
@@ -46,7 +45,6 @@ export function runChannelCommand(
     ['HOME', '/root'],
     ['PATH', '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
     ['SHELL', '/bin/sh'],
-    ...given,
   ]);
   const script = Buffer.from(command, 'utf8').toString('latin1');
   const args = ['sh', '-c', script];

@@ -16,7 +16,6 @@ export interface SshServerOptions extends AcceptedLogins {
   readonly system: RescueSystem;
   readonly switchboard: CallInterceptor;
   readonly serverNumber: number;
-  readonly banner?: string;
 }
 
 export interface RunningSsh {
@@ -68,32 +67,18 @@ function dropConnection(connection: Connection): void {
 }
 
 function serveSession(session: Session, connection: Connection, options: SshServerOptions, from: string): void {
-  const environment = new Map<string, string>();
-  session.on('env', (accept, _reject, { key, val }) => {
-    // Debian's sshd accepts only the locale.
-    if (/^(?:LANG|LC_\w+)$/.test(key)) environment.set(key, val);
-    accept?.();
-  });
-  session.on('pty', (accept) => accept?.());
   session.on('exec', (accept, _reject, { command }) => {
     const channel = accept();
     channel.on('error', () => undefined);
-    serveExec(channel, command, environment, connection, options, from).catch((error: unknown) => {
+    serveExec(channel, command, connection, options, from).catch((error: unknown) => {
       if (!(error instanceof PowerCut)) throw error;
     });
-  });
-  session.on('shell', (accept) => {
-    const channel = accept();
-    channel.on('error', () => undefined);
-    channel.end('This system of the world has no terminal: run a command instead.\r\n');
-    channel.exit(1);
   });
 }
 
 async function serveExec(
   channel: ServerChannel,
   command: string,
-  environment: ReadonlyMap<string, string>,
   connection: Connection,
   options: SshServerOptions,
   from: string,
@@ -104,7 +89,7 @@ async function serveExec(
   if (fault?.kind !== 'cut' && (await applyFaultBeforeCall(fault))) return dropConnection(connection);
   if (fault?.kind === 'error') return injectErrorResult(channel, fault);
   const limits = fault?.kind === 'cut' ? limitsOf(fault, () => dropConnection(connection)) : {};
-  const started = runChannelCommand(options.system, command, environment, channel, limits);
+  const started = runChannelCommand(options.system, command, channel, limits);
   await finish(channel, started, fault, connection);
 }
 

@@ -8,7 +8,7 @@ const zstd: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process, { short: 'dc', long: ['long=', 'sparse'] });
   if (!options.has('d') || operands.length > 0) return await process.fail('only -d of standard input is simulated');
   try {
-    for await (const chunk of decodeZstd(process.chunks(), false)) await process.out(chunk);
+    for await (const chunk of decodeZstd(process.chunks())) await process.out(chunk);
     return 0;
   } catch (error) {
     if (!(error instanceof ZstdError)) throw error;

@@ -76,7 +76,7 @@ const wipefs: RescueProgram = async (process) => {
 function eraseSignatures({ system }: RescueProcess, device: BlockDevice, found: readonly FoundSignature[]): void {
   if (system.storage.isHeld(device)) throw new Errno('EBUSY');
   for (const { offset, bytes } of found) device.write(offset, Buffer.alloc(bytes.length), 'wipefs');
-  const hadTable = found.some(({ type }) => ['gpt', 'dos', 'PMBR'].includes(type));
+  const hadTable = found.some(({ type }) => ['gpt', 'PMBR'].includes(type));
   if (hadTable && device.access) system.storage.readTable(device.name);
 }
 
