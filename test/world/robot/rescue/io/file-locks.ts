@@ -1,43 +1,34 @@
+import { Changes } from './changes.ts';
 import type { OpenFile } from './open-file.ts';
 
-/** The owners of file locks, as with `flock`: an open file, as long as any descriptor of it is open. */
-const lockHolders = new WeakMap<object, OpenFile>();
-const lockWaiters = new WeakMap<object, Set<() => void>>();
+interface Lock {
+  /** An open file has it, as with `flock`, as long as any descriptor of it is open. */
+  holder: OpenFile | undefined;
+  readonly changes: Changes;
+}
+
+const locks = new WeakMap<object, Lock>();
+
+function lockOf(file: OpenFile): Lock {
+  const node = file.node ?? file;
+  const lock = locks.get(node) ?? { holder: undefined, changes: new Changes() };
+  locks.set(node, lock);
+  return lock;
+}
 
 /** Takes the lock of an open file, if it is free. Taking it twice has no effect. */
 export function tryLock(file: OpenFile): boolean {
-  const node = file.node ?? file;
-  const holder = lockHolders.get(node);
-  if (holder !== undefined && holder !== file) return false;
-  lockHolders.set(node, file);
-  return true;
+  const lock = lockOf(file);
+  lock.holder ??= file;
+  return lock.holder === file;
 }
 
 export function unlock(file: OpenFile): void {
-  const node = file.node ?? file;
-  if (lockHolders.get(node) !== file) return;
-  lockHolders.delete(node);
-  const all = [...(lockWaiters.get(node) ?? [])];
-  lockWaiters.delete(node);
-  for (const wake of all) wake();
+  const lock = lockOf(file);
+  if (lock.holder !== file) return;
+  lock.holder = undefined;
+  lock.changes.tell();
 }
 
 /** Resolves when a lock is released. */
-export function awaitUnlock(file: OpenFile, signal: AbortSignal): Promise<void> {
-  const node = file.node ?? file;
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const list = lockWaiters.get(node) ?? new Set();
-    lockWaiters.set(node, list);
-    const stop = (): void => {
-      list.delete(wake);
-      reject(signal.reason);
-    };
-    const wake = (): void => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    list.add(wake);
-  });
-}
+export const awaitUnlock = (file: OpenFile, signal: AbortSignal): Promise<void> => lockOf(file).changes.next(signal);

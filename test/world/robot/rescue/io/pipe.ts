@@ -1,8 +1,11 @@
+import { Changes } from './changes.ts';
 import { Errno } from './errno.ts';
 import { Descriptor, type OpenFile } from './open-file.ts';
 
 /** Capacity of a pipe before its writer waits, as on Linux. */
 const capacity = 64 * 1024;
+
+const notOpen = (): Promise<never> => Promise.reject(new Errno('EBADF'));
 
 /** A byte stream from writers to readers. It ends when all writers have closed it; without readers it breaks. */
 export class Pipe {
@@ -10,38 +13,34 @@ export class Pipe {
   #held = 0;
   #writers = 0;
   #readers = 0;
-  #waiting = new Set<() => void>();
+  readonly #changes = new Changes();
 
   /** Opens one end. The other one may not exist yet. */
   openReader(): OpenFile {
     this.#readers += 1;
-    this.#changed();
+    this.#changes.tell();
     return {
       node: this,
       read: (max, signal) => this.#read(max, signal),
-      write: async () => {
-        throw new Errno('EBADF');
-      },
+      write: notOpen,
       release: () => {
         this.#readers -= 1;
-        if (this.#readers === 0) this.#drop();
-        this.#changed();
+        if (this.#readers === 0) [this.#chunks, this.#held] = [[], 0];
+        this.#changes.tell();
       },
     };
   }
 
   openWriter(): OpenFile {
     this.#writers += 1;
-    this.#changed();
+    this.#changes.tell();
     return {
       node: this,
-      read: async () => {
-        throw new Errno('EBADF');
-      },
+      read: notOpen,
       write: (bytes, signal) => this.#write(bytes, signal),
       release: () => {
         this.#writers -= 1;
-        this.#changed();
+        this.#changes.tell();
       },
     };
   }
@@ -54,13 +53,13 @@ export class Pipe {
 
   /** Like `open` of a FIFO: waits until the other end is open. */
   async awaitOther(end: 'reader' | 'writer', signal: AbortSignal): Promise<void> {
-    while ((end === 'reader' ? this.#writers : this.#readers) === 0) await this.#change(signal);
+    while ((end === 'reader' ? this.#writers : this.#readers) === 0) await this.#changes.next(signal);
   }
 
   async #read(max: number, signal: AbortSignal): Promise<Buffer> {
     while (this.#chunks.length === 0) {
       if (this.#writers === 0) return Buffer.alloc(0);
-      await this.#change(signal);
+      await this.#changes.next(signal);
     }
     signal.throwIfAborted();
     const [first = Buffer.alloc(0)] = this.#chunks;
@@ -68,44 +67,17 @@ export class Pipe {
     if (taken.length === first.length) this.#chunks.shift();
     else this.#chunks[0] = first.subarray(max);
     this.#held -= taken.length;
-    this.#changed();
+    this.#changes.tell();
     return taken;
   }
 
   async #write(bytes: Buffer, signal: AbortSignal): Promise<void> {
-    while (this.#held >= capacity && this.#readers > 0) await this.#change(signal);
+    while (this.#held >= capacity && this.#readers > 0) await this.#changes.next(signal);
     signal.throwIfAborted();
     if (this.#readers === 0) throw new Errno('EPIPE');
     if (bytes.length === 0) return;
     this.#chunks.push(bytes);
     this.#held += bytes.length;
-    this.#changed();
-  }
-
-  #drop(): void {
-    this.#chunks = [];
-    this.#held = 0;
-  }
-
-  #changed(): void {
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    for (const wake of waiting) wake();
-  }
-
-  #change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const stop = (): void => {
-        this.#waiting.delete(wake);
-        reject(signal.reason);
-      };
-      const wake = (): void => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      };
-      signal.addEventListener('abort', stop, { once: true });
-      this.#waiting.add(wake);
-    });
+    this.#changes.tell();
   }
 }
