@@ -19,15 +19,22 @@ export interface EndpointReply {
   readonly body?: unknown;
 }
 
+/** Throws a RobotError. */
+export type RequestHandler = (ask: WebserviceRequest) => EndpointReply | Promise<EndpointReply>;
+
 export interface RobotEndpoint {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** E.g. `/boot/{n}/rescue`. With the method it is the name of the call at the interceptor. */
-  readonly path: string;
-  /** Null: it uses no budget. */
-  readonly group: BudgetGroup | null;
-  /** Throws a RobotError. */
-  handle(ask: WebserviceRequest): EndpointReply | Promise<EndpointReply>;
+  /** E.g. `GET /boot/{n}/rescue`: the name of the call at the interceptor. */
+  readonly name: string;
+  readonly group: BudgetGroup;
+  readonly handle: RequestHandler;
 }
+
+/** An endpoint. Those with the same first word in their path share a budget. */
+export const endpoint = (name: string, handle: RequestHandler): RobotEndpoint => ({
+  name,
+  group: (/\/(\w+)/.exec(name)?.[1] ?? '').replace('subnet', 'ip') as BudgetGroup,
+  handle,
+});
 
 export const okReply = (body: unknown): EndpointReply => ({ status: 200, body });
 export const createdReply = (body?: unknown): EndpointReply => ({ status: 201, body });

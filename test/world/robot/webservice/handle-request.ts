@@ -55,7 +55,7 @@ async function callEndpoint(
 ): Promise<WireReply> {
   const { endpoint, params } = route;
   const method = request.method ?? '';
-  if (endpoint?.group) spendRequest(robot, account, endpoint.group, method);
+  if (endpoint) spendRequest(robot, account, endpoint.group, method);
   if (fault?.kind === 'error') return faultReply(fault);
   if (body !== '' && !isForm(request, body)) throw invalidInputError();
   const ask: WebserviceRequest = {
@@ -67,7 +67,7 @@ async function callEndpoint(
     from,
   };
   if (endpoint) return await endpoint.handle(ask);
-  if (/^\/order(?:\/|$)/.test(url.pathname)) return rejectOrder(ask, method, url.pathname);
+  if (/^\/order(?:\/|$)/.test(url.pathname)) return rejectOrder(ask, `${method} ${url.pathname}`);
   throw notFoundRobotError();
 }
 

@@ -20,7 +20,7 @@ const endpoints: readonly RobotEndpoint[] = [
   ...vswitchEndpoints,
 ];
 
-const table = endpoints.map((endpoint) => ({ endpoint, steps: endpoint.path.split('/') }));
+const table = endpoints.map((endpoint) => ({ endpoint, steps: endpoint.name.split(/[ /]/) }));
 
 export interface MatchedRoute {
   /** Undefined: the path does not exist. */
@@ -31,10 +31,10 @@ export interface MatchedRoute {
 }
 
 export function findRobotRoute(method: string, path: string): MatchedRoute {
-  const words = path.split('/').map(decode);
+  const words = [method, ...path.split('/').map(decode)];
   for (const { endpoint, steps } of table) {
-    const params = endpoint.method === method ? matchSteps(steps, words) : undefined;
-    if (params) return { endpoint, params, name: `${method} ${endpoint.path}` };
+    const params = matchSteps(steps, words);
+    if (params) return { endpoint, params, name: endpoint.name };
   }
   return { endpoint: undefined, params: {}, name: `${method} ${path}` };
 }

@@ -1,5 +1,5 @@
 import type { ServerState } from '../../state.ts';
-import { notFoundIfEmpty, okReply, type RobotEndpoint, serversOf } from '../endpoint.ts';
+import { endpoint, notFoundIfEmpty, okReply, type RobotEndpoint, serversOf } from '../endpoint.ts';
 import { notFoundRobotError } from '../errors.ts';
 
 /** Traffic is not simulated. */
@@ -36,25 +36,15 @@ function broadcastOf(ip: string, prefix: number): string {
 }
 
 export const addressEndpoints: readonly RobotEndpoint[] = [
-  {
-    method: 'GET',
-    path: '/ip/{ip}',
-    group: 'ip',
-    handle: ({ robot, account, params: { ip = '' } }) => {
-      const server = serversOf(robot, account).find(({ ips }) => ips.includes(ip));
-      if (!server) throw notFoundRobotError('IP_NOT_FOUND', 'ip not found');
-      return okReply({ ip: describeIp(server, ip) });
-    },
-  },
-  {
-    // All servers, or the one of `?server_ip=`.
-    method: 'GET',
-    path: '/subnet',
-    group: 'ip',
-    handle: ({ robot, account, query }) => {
-      const wanted = query.get('server_ip');
-      const servers = serversOf(robot, account).filter(({ address }) => wanted === null || address === wanted);
-      return okReply(notFoundIfEmpty(servers.map((server) => ({ subnet: describeSubnet(server) }))));
-    },
-  },
+  endpoint('GET /ip/{ip}', ({ robot, account, params: { ip = '' } }) => {
+    const server = serversOf(robot, account).find(({ ips }) => ips.includes(ip));
+    if (!server) throw notFoundRobotError('IP_NOT_FOUND', 'ip not found');
+    return okReply({ ip: describeIp(server, ip) });
+  }),
+  // All servers, or the one of `?server_ip=`.
+  endpoint('GET /subnet', ({ robot, account, query }) => {
+    const wanted = query.get('server_ip');
+    const servers = serversOf(robot, account).filter(({ address }) => wanted === null || address === wanted);
+    return okReply(notFoundIfEmpty(servers.map((server) => ({ subnet: describeSubnet(server) }))));
+  }),
 ];

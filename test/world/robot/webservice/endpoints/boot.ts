@@ -7,6 +7,7 @@ import {
 } from '../../state.ts';
 import { currentActivation } from '../boot-activation.ts';
 import {
+  endpoint,
   okReply,
   type RobotEndpoint,
   serverIdentityFields,
@@ -58,51 +59,31 @@ function serverWithRescue(ask: WebserviceRequest): ServerState {
   return server;
 }
 
-const [group, path] = ['boot', '/boot/{n}/rescue'] as const;
+const path = '/boot/{n}/rescue';
 const showRescue = ({ robot }: WebserviceRequest, server: ServerState) =>
   okReply({ rescue: describeConfig(robot, server, 'rescue') });
 
 /** Installers are shown. Nothing arms one by a call: a test sets `activation`, as other people would. */
 export const bootEndpoints: readonly RobotEndpoint[] = [
-  {
-    method: 'GET',
-    path: '/boot/{n}',
-    group,
-    handle: (ask) => {
-      const server = serverOfRequest(ask);
-      const sections = bootConfigKinds.map((kind) => [kind, describeConfig(ask.robot, server, kind)]);
-      return okReply({ boot: Object.fromEntries(sections) });
-    },
-  },
-  { method: 'GET', path, group, handle: (ask) => showRescue(ask, serverWithRescue(ask)) },
-  {
-    method: 'GET',
-    path: `${path}/last`,
-    group,
-    handle: (ask) => {
-      const server = serverWithRescue(ask);
-      if (!server.lastRescue) throw notFoundRobotError();
-      return okReply({ rescue: { ...describeRescue(ask.robot, server, server.lastRescue), active: false } });
-    },
-  },
-  {
-    method: 'POST',
-    path,
-    group,
-    handle: (ask) => {
-      const server = serverWithRescue(ask);
-      armRescue(ask, server);
-      return showRescue(ask, server);
-    },
-  },
-  {
-    method: 'DELETE',
-    path,
-    group,
-    handle: (ask) => {
-      const server = serverWithRescue(ask);
-      if (currentActivation(ask.robot, server)?.kind === 'rescue') server.activation = undefined;
-      return showRescue(ask, server);
-    },
-  },
+  endpoint('GET /boot/{n}', (ask) => {
+    const server = serverOfRequest(ask);
+    const sections = bootConfigKinds.map((kind) => [kind, describeConfig(ask.robot, server, kind)]);
+    return okReply({ boot: Object.fromEntries(sections) });
+  }),
+  endpoint(`GET ${path}`, (ask) => showRescue(ask, serverWithRescue(ask))),
+  endpoint(`GET ${path}/last`, (ask) => {
+    const server = serverWithRescue(ask);
+    if (!server.lastRescue) throw notFoundRobotError();
+    return okReply({ rescue: { ...describeRescue(ask.robot, server, server.lastRescue), active: false } });
+  }),
+  endpoint(`POST ${path}`, (ask) => {
+    const server = serverWithRescue(ask);
+    armRescue(ask, server);
+    return showRescue(ask, server);
+  }),
+  endpoint(`DELETE ${path}`, (ask) => {
+    const server = serverWithRescue(ask);
+    if (currentActivation(ask.robot, server)?.kind === 'rescue') server.activation = undefined;
+    return showRescue(ask, server);
+  }),
 ];

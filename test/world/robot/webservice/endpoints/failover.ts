@@ -1,6 +1,13 @@
 import { isIPv4 } from 'node:net';
 import type { FailoverState } from '../../state.ts';
-import { okReply, type RobotEndpoint, serverIdentityFields, serversOf, type WebserviceRequest } from '../endpoint.ts';
+import {
+  endpoint,
+  okReply,
+  type RobotEndpoint,
+  serverIdentityFields,
+  serversOf,
+  type WebserviceRequest,
+} from '../endpoint.ts';
 import { conflictRobotError, invalidInputError, notFoundRobotError } from '../errors.ts';
 import { formText } from '../php-form.ts';
 
@@ -37,24 +44,14 @@ function targetOfForm({ robot, account, form }: WebserviceRequest, failover: Fai
 }
 
 export const failoverEndpoints: readonly RobotEndpoint[] = [
-  {
-    method: 'GET',
-    path: '/failover/{ip}',
-    group: 'failover',
-    handle: (ask) => okReply(describe(failoverOfRequest(ask))),
-  },
-  {
-    method: 'POST',
-    path: '/failover/{ip}',
-    group: 'failover',
-    handle: async (ask) => {
-      const failover = failoverOfRequest(ask);
-      const target = targetOfForm(ask, failover);
-      if (!failover.locked && failover.active === target) {
-        throw conflictRobotError('FAILOVER_ALREADY_ROUTED', 'failover is already routed to this server');
-      }
-      await routeFailover(ask, failover, target);
-      return okReply(describe(failover));
-    },
-  },
+  endpoint('GET /failover/{ip}', (ask) => okReply(describe(failoverOfRequest(ask)))),
+  endpoint('POST /failover/{ip}', async (ask) => {
+    const failover = failoverOfRequest(ask);
+    const target = targetOfForm(ask, failover);
+    if (!failover.locked && failover.active === target) {
+      throw conflictRobotError('FAILOVER_ALREADY_ROUTED', 'failover is already routed to this server');
+    }
+    await routeFailover(ask, failover, target);
+    return okReply(describe(failover));
+  }),
 ];

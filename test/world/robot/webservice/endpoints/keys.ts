@@ -3,6 +3,7 @@ import { formatTimestamp } from '../../world-time.ts';
 import {
   createdReply,
   emptyReply,
+  endpoint,
   notFoundIfEmpty,
   okReply,
   type RobotEndpoint,
@@ -47,32 +48,17 @@ function nameOfForm(ask: WebserviceRequest, ...others: string[]): string {
 }
 
 export const keyEndpoints: readonly RobotEndpoint[] = [
-  {
-    method: 'GET',
-    path: '/key',
-    group: 'key',
-    handle: ({ account }) => okReply(notFoundIfEmpty([...account.keys.values()].map(describe))),
-  },
-  {
-    method: 'POST',
-    path: '/key',
-    group: 'key',
-    handle: (ask) => {
-      const { robot, account, form } = ask;
-      const key = createStoredSshKey(nameOfForm(ask, 'data'), formText(form, 'data') ?? '', robot.clock.now());
-      if (account.keys.has(key.fingerprint)) throw conflictRobotError('KEY_ALREADY_EXISTS', 'key already exists');
-      account.keys.set(key.fingerprint, key);
-      return createdReply(describe(key));
-    },
-  },
-  { method: 'GET', path: '/key/{fingerprint}', group: 'key', handle: (ask) => okReply(describe(keyOfRequest(ask))) },
-  {
-    method: 'DELETE',
-    path: '/key/{fingerprint}',
-    group: 'key',
-    handle: (ask) => {
-      ask.account.keys.delete(keyOfRequest(ask).fingerprint);
-      return emptyReply;
-    },
-  },
+  endpoint('GET /key', ({ account }) => okReply(notFoundIfEmpty([...account.keys.values()].map(describe)))),
+  endpoint('POST /key', (ask) => {
+    const { robot, account, form } = ask;
+    const key = createStoredSshKey(nameOfForm(ask, 'data'), formText(form, 'data') ?? '', robot.clock.now());
+    if (account.keys.has(key.fingerprint)) throw conflictRobotError('KEY_ALREADY_EXISTS', 'key already exists');
+    account.keys.set(key.fingerprint, key);
+    return createdReply(describe(key));
+  }),
+  endpoint('GET /key/{fingerprint}', (ask) => okReply(describe(keyOfRequest(ask)))),
+  endpoint('DELETE /key/{fingerprint}', (ask) => {
+    ask.account.keys.delete(keyOfRequest(ask).fingerprint);
+    return emptyReply;
+  }),
 ];

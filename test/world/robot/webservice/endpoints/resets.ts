@@ -1,5 +1,5 @@
 import { resetTypes, type ServerResetType, type ServerState } from '../../state.ts';
-import { okReply, type RobotEndpoint, serverIdentityFields, serverOfRequest } from '../endpoint.ts';
+import { endpoint, okReply, type RobotEndpoint, serverIdentityFields, serverOfRequest } from '../endpoint.ts';
 import { conflictRobotError, invalidInputError, notFoundRobotError } from '../errors.ts';
 import { formText } from '../php-form.ts';
 
@@ -20,30 +20,20 @@ const isOffered = (server: ServerState, type: string): type is ServerResetType =
   (resetTypes as readonly string[]).includes(type) && (server.resets as readonly string[]).includes(type);
 
 export const resetEndpoints: readonly RobotEndpoint[] = [
-  {
-    method: 'GET',
-    path: '/reset/{n}',
-    group: 'reset',
-    handle: (ask) => {
-      const server = requireResettable(serverOfRequest(ask));
-      return okReply({ reset: { ...describe(server), operating_status: operatingStatus(server) } });
-    },
-  },
-  {
-    method: 'POST',
-    path: '/reset/{n}',
-    group: 'reset',
-    handle: (ask) => {
-      const server = requireResettable(serverOfRequest(ask));
-      const type = formText(ask.form, 'type');
-      if (type === undefined) throw invalidInputError({ missing: ['type'] });
-      if (!isOffered(server, type)) throw invalidInputError({ invalid: ['type'] });
-      if (server.manualResetOpen) throw conflictRobotError('RESET_MANUAL_ACTIVE', 'a manual reset is active');
-      if (type === 'man') server.manualResetOpen = true;
-      else server.machine.reset(type);
-      // The sample in the documentation has no number here.
-      const { server_number: _, ...identity } = serverIdentityFields(server);
-      return okReply({ reset: { ...identity, type } });
-    },
-  },
+  endpoint('GET /reset/{n}', (ask) => {
+    const server = requireResettable(serverOfRequest(ask));
+    return okReply({ reset: { ...describe(server), operating_status: operatingStatus(server) } });
+  }),
+  endpoint('POST /reset/{n}', (ask) => {
+    const server = requireResettable(serverOfRequest(ask));
+    const type = formText(ask.form, 'type');
+    if (type === undefined) throw invalidInputError({ missing: ['type'] });
+    if (!isOffered(server, type)) throw invalidInputError({ invalid: ['type'] });
+    if (server.manualResetOpen) throw conflictRobotError('RESET_MANUAL_ACTIVE', 'a manual reset is active');
+    if (type === 'man') server.manualResetOpen = true;
+    else server.machine.reset(type);
+    // The sample in the documentation has no number here.
+    const { server_number: _, ...identity } = serverIdentityFields(server);
+    return okReply({ reset: { ...identity, type } });
+  }),
 ];

@@ -1,5 +1,12 @@
 import { bootConfigKinds, type ServerState } from '../../state.ts';
-import { okReply, type RobotEndpoint, serverIdentityFields, serverOfRequest, serversOf } from '../endpoint.ts';
+import {
+  endpoint,
+  okReply,
+  type RobotEndpoint,
+  serverIdentityFields,
+  serverOfRequest,
+  serversOf,
+} from '../endpoint.ts';
 import { invalidInputError } from '../errors.ts';
 import { formText } from '../php-form.ts';
 
@@ -32,28 +39,15 @@ function details(server: ServerState) {
 }
 
 export const serverEndpoints: readonly RobotEndpoint[] = [
-  {
-    method: 'GET',
-    path: '/server',
-    group: 'server',
-    handle: ({ robot, account }) => okReply(serversOf(robot, account).map((server) => ({ server: summary(server) }))),
-  },
-  {
-    method: 'GET',
-    path: '/server/{n}',
-    group: 'server',
-    handle: (ask) => okReply({ server: details(serverOfRequest(ask)) }),
-  },
-  {
-    method: 'POST',
-    path: '/server/{n}',
-    group: 'server',
-    handle: (ask) => {
-      const server = serverOfRequest(ask);
-      const name = formText(ask.form, 'server_name');
-      if (name === undefined) throw invalidInputError({ missing: ['server_name'] });
-      server.name = name;
-      return okReply({ server: details(server) });
-    },
-  },
+  endpoint('GET /server', ({ robot, account }) =>
+    okReply(serversOf(robot, account).map((server) => ({ server: summary(server) }))),
+  ),
+  endpoint('GET /server/{n}', (ask) => okReply({ server: details(serverOfRequest(ask)) })),
+  endpoint('POST /server/{n}', (ask) => {
+    const server = serverOfRequest(ask);
+    const name = formText(ask.form, 'server_name');
+    if (name === undefined) throw invalidInputError({ missing: ['server_name'] });
+    server.name = name;
+    return okReply({ server: details(server) });
+  }),
 ];

@@ -3,6 +3,7 @@ import { runLater } from '../../world-time.ts';
 import {
   createdReply,
   emptyReply,
+  endpoint,
   findServerByWord,
   okReply,
   type RobotEndpoint,
@@ -106,32 +107,20 @@ function changeMembersLater(
   });
 }
 
-const group = 'vswitch';
-
 /** Objects are unwrapped here, and most changes have empty answers. */
 export const vswitchEndpoints: readonly RobotEndpoint[] = [
-  {
-    method: 'GET',
-    path: '/vswitch',
-    group,
-    handle: ({ account }) => okReply([...account.vswitches.values()].map(summary)),
-  },
-  {
-    method: 'POST',
-    path: '/vswitch',
-    group,
-    handle: (ask) => {
-      const { robot, account } = ask;
-      const choice = vswitchFromForm(ask);
-      if (account.vswitches.size >= robot.behaviour.mostVSwitches) {
-        throw conflictRobotError('VSWITCH_LIMIT_REACHED', 'too many vSwitches');
-      }
-      const vswitch: VSwitchState = { id: robot.nextId++, ...choice, cancelled: false, members: new Map() };
-      account.vswitches.set(vswitch.id, vswitch);
-      return createdReply(describe(robot, vswitch));
-    },
-  },
-  { method: 'GET', path: '/vswitch/{id}', group, handle: (ask) => okReply(describe(ask.robot, vswitchOfRequest(ask))) },
-  { method: 'POST', path: '/vswitch/{id}/server', group, handle: attach },
-  { method: 'DELETE', path: '/vswitch/{id}/server', group, handle: detach },
+  endpoint('GET /vswitch', ({ account }) => okReply([...account.vswitches.values()].map(summary))),
+  endpoint('POST /vswitch', (ask) => {
+    const { robot, account } = ask;
+    const choice = vswitchFromForm(ask);
+    if (account.vswitches.size >= robot.behaviour.mostVSwitches) {
+      throw conflictRobotError('VSWITCH_LIMIT_REACHED', 'too many vSwitches');
+    }
+    const vswitch: VSwitchState = { id: robot.nextId++, ...choice, cancelled: false, members: new Map() };
+    account.vswitches.set(vswitch.id, vswitch);
+    return createdReply(describe(robot, vswitch));
+  }),
+  endpoint('GET /vswitch/{id}', (ask) => okReply(describe(ask.robot, vswitchOfRequest(ask)))),
+  endpoint('POST /vswitch/{id}/server', attach),
+  endpoint('DELETE /vswitch/{id}/server', detach),
 ];
