@@ -1,121 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import {
+  candidate,
+  clientOf,
+  LeaseServer,
+  type NetworkState,
+} from '../../../test/support/fixtures/lease-candidates.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { assertActive, deadlineSignal } from '../../lib/deadline.ts';
 import { type Log, noLog } from '../../lib/log.ts';
-import type { Lease } from '../core-types.ts';
-import { KubeError } from '../errors.ts';
-import { Leadership, type LeadershipOptions } from './leadership.ts';
+import { Leadership } from './leadership.ts';
 import { toMicroTime } from './lease-client.ts';
-
-const rejection = (status: number, reason: string) => new KubeError({ status, reason, message: reason });
-
-/** The API server's part: one Lease, resource versions, and the rule about six digits. */
-class LeaseServer {
-  lease: Lease | undefined;
-  writes = 0;
-  #version = 0;
-
-  find(): Lease | undefined {
-    return structuredClone(this.lease);
-  }
-
-  create(lease: Lease): Lease {
-    if (this.lease) throw rejection(409, 'AlreadyExists');
-    return this.#store(lease);
-  }
-
-  replace(lease: Lease): Lease {
-    if (!this.lease) throw rejection(404, 'NotFound');
-    if (lease.metadata.resourceVersion !== this.lease.metadata.resourceVersion) throw rejection(409, 'Conflict');
-    return this.#store(lease);
-  }
-
-  #store(lease: Lease): Lease {
-    for (const time of [lease.spec?.acquireTime, lease.spec?.renewTime]) {
-      if (!/\.\d{6}Z$/.test(time ?? '')) throw rejection(400, 'BadRequest');
-    }
-    this.writes += 1;
-    this.#version += 1;
-    this.lease = structuredClone({ ...lease, metadata: { ...lease.metadata, resourceVersion: String(this.#version) } });
-    return structuredClone(this.lease);
-  }
-}
-
-/** The network's effect on one call. */
-type Weather = 'fine' | 'refused' | 'forbidden' | 'reply lost' | 'silent' | 'slow';
-
-/** A client behind a simulated network. */
-function clientOf(server: LeaseServer, clock: Clock, conditions: () => Weather): LeadershipOptions['client'] {
-  const call = async <T>(work: () => T, signal?: AbortSignal): Promise<T> => {
-    const now = conditions();
-    if (now === 'refused') throw rejection(0, 'Unreachable');
-    if (now === 'forbidden') throw rejection(403, 'Forbidden');
-    if (now === 'silent') return await clock.sleep(1e9, signal).then(work);
-    if (now === 'slow') await clock.sleep(2000, signal);
-    const result = work();
-    if (now === 'reply lost') throw rejection(0, 'Unreachable');
-    return result;
-  };
-  return {
-    find: (_type, _key, signal) => call(() => server.find() as never, signal),
-    create: (_type, object, signal) => call(() => server.create(object as unknown as Lease) as never, signal),
-    replace: (_type, object, signal) => call(() => server.replace(object as unknown as Lease) as never, signal),
-  };
-}
-
-interface Candidate {
-  readonly leadership: Leadership;
-  readonly end: AbortController;
-  readonly ended: Promise<'lost' | 'ended'>;
-  leads: boolean;
-  isOver: boolean;
-  reason: unknown;
-}
-
-function candidate(
-  server: LeaseServer,
-  clock: ManualClock,
-  identity: string,
-  conditions: () => Weather = () => 'fine',
-  log: Log = noLog,
-): Candidate {
-  const leadership = new Leadership({
-    client: clientOf(server, clock, conditions),
-    namespace: 'openmcp-system',
-    name: 'leader',
-    identity,
-    clock,
-    log,
-  });
-  const end = new AbortController();
-  const me: Candidate = {
-    leadership,
-    end,
-    leads: false,
-    isOver: false,
-    reason: undefined,
-    ended: leadership.run(
-      end.signal,
-      (signal) =>
-        new Promise<void>((resolve) => {
-          me.leads = true;
-          const stop = () => {
-            me.leads = false;
-            me.reason = signal.reason;
-            resolve();
-          };
-          if (signal.aborted) stop();
-          else signal.addEventListener('abort', stop, { once: true });
-        }),
-    ),
-  };
-  void me.ended.then(() => {
-    me.isOver = true;
-  });
-  return me;
-}
 
 describe('leader election', () => {
   it('writes a Lease that a real API server accepts: six digits, a holder, a duration', async () => {
@@ -168,7 +63,7 @@ describe('leader election', () => {
     let calls = 0;
     const a = candidate(server, clock, 'a', () => {
       calls += 1;
-      if (calls !== 2) return 'fine';
+      if (calls !== 2) return 'works';
       a.end.abort();
       return 'reply lost';
     });
@@ -185,7 +80,7 @@ describe('leader election', () => {
       ...{ debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
       child: () => log,
     };
-    let now: Weather = 'fine';
+    let now: NetworkState = 'works';
     const a = candidate(server, clock, 'a', () => now, log);
     await clock.settle();
     now = 'forbidden';
@@ -220,11 +115,11 @@ describe('leader election', () => {
 
   it('stops leading before another candidate can start, when the API server is unreachable', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
-    let sky: Weather = 'fine';
-    const a = candidate(server, clock, 'a', () => sky);
+    let network: NetworkState = 'works';
+    const a = candidate(server, clock, 'a', () => network);
     const b = candidate(server, clock, 'b');
     await clock.advance(5_000);
-    sky = 'silent';
+    network = 'silent';
     await clock.advance(9_999);
     expect(a.leads).toBe(true);
     await clock.advance(1);
@@ -240,7 +135,7 @@ describe('leader election', () => {
 
   it('starts no further work after a long suspension of the process, although no timer has fired yet', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
-    const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
+    const options = { client: clientOf(server, clock, () => 'works'), namespace: 'n', name: 'l', identity: 'a' };
     const leadership = new Leadership({ ...options, clock, log: noLog });
     let calls: AbortSignal[] = [];
     const result = leadership.run(new AbortController().signal, async (signal, leaseSeconds) => {
@@ -259,12 +154,12 @@ describe('leader election', () => {
 
   it('survives one dead connection: it ends a renewal attempt while there is time for another', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
-    let sky: Weather = 'fine';
-    const a = candidate(server, clock, 'a', () => sky);
+    let network: NetworkState = 'works';
+    const a = candidate(server, clock, 'a', () => network);
     await clock.advance(4_999);
-    sky = 'silent';
+    network = 'silent';
     await clock.advance(1);
-    sky = 'fine';
+    network = 'works';
     await clock.advance(60_000);
     expect(a.leads).toBe(true);
     expect(server.lease?.spec?.leaseTransitions).toBe(0);
@@ -274,7 +169,7 @@ describe('leader election', () => {
 
   it('completes final writes under a signal that outlasts the end of the work', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
-    const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
+    const options = { client: clientOf(server, clock, () => 'works'), namespace: 'n', name: 'l', identity: 'a' };
     const leadership = new Leadership({ ...options, clock, log: noLog });
     const end = new AbortController();
     const seen: boolean[] = [];
@@ -290,8 +185,8 @@ describe('leader election', () => {
 
   it('survives a short outage and a lost response without losing the Lease', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
-    const plan: Weather[] = ['fine', 'fine', 'refused', 'reply lost', 'refused', 'fine'];
-    const a = candidate(server, clock, 'a', () => plan.shift() ?? 'fine');
+    const plan: NetworkState[] = ['works', 'works', 'refused', 'reply lost', 'refused', 'works'];
+    const a = candidate(server, clock, 'a', () => plan.shift() ?? 'works');
     await clock.advance(60_000);
     expect(a.leads).toBe(true);
     a.end.abort();
@@ -328,9 +223,9 @@ describe('leader election', () => {
 
   it('does not wait for work that ignores the loss', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
-    let sky: Weather = 'fine';
+    let network: NetworkState = 'works';
     const leadership = new Leadership({
-      client: clientOf(server, clock, () => sky),
+      client: clientOf(server, clock, () => network),
       namespace: 'n',
       name: 'l',
       identity: 'a',
@@ -339,7 +234,7 @@ describe('leader election', () => {
     });
     const result = leadership.run(new AbortController().signal, () => new Promise(() => {}));
     await clock.advance(1);
-    sky = 'refused';
+    network = 'refused';
     await clock.advance(10_000 + 5_000);
     expect(await result).toBe('lost');
     expect(leadership.isLeader).toBe(false);
@@ -347,7 +242,7 @@ describe('leader election', () => {
 
   it('releases the Lease and passes on the error when the work fails', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
-    const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
+    const options = { client: clientOf(server, clock, () => 'works'), namespace: 'n', name: 'l', identity: 'a' };
     const leadership = new Leadership({ ...options, clock, log: noLog });
     const result = leadership.run(new AbortController().signal, () => Promise.reject(new Error('broken')));
     await expect(result).rejects.toThrow('broken');
@@ -355,7 +250,15 @@ describe('leader election', () => {
   });
 
   it('never has two leaders, in any network conditions, with any clock jumps, across restarts', async () => {
-    const conditions = fc.constantFrom<Weather>('fine', 'fine', 'fine', 'refused', 'reply lost', 'silent', 'slow');
+    const conditions = fc.constantFrom<NetworkState>(
+      'works',
+      'works',
+      'works',
+      'refused',
+      'reply lost',
+      'silent',
+      'slow',
+    );
     const act = fc.record({
       ms: fc.constantFrom(500, 2000, 4000, 9000, 16_000),
       jump: fc.constantFrom(0, 0, -3_600_000, 3_600_000),
@@ -367,7 +270,7 @@ describe('leader election', () => {
         fc.array(conditions, { maxLength: 200 }),
         async (acts, clocks) => {
           const [server, clock] = [new LeaseServer(), new ManualClock()];
-          const next = () => clocks.shift() ?? 'fine';
+          const next = () => clocks.shift() ?? 'works';
           let creations = 0;
           const createReplica = () => {
             creations += 1;
