@@ -55,4 +55,4 @@ export const belongsToCluster = (metadata: Pick<ObjectMeta, 'annotations'>, clus
 
 /** The owner of an object, for use in a sentence; `undefined` means that the object names no owner. */
 export const describeClusterOwner = (owner: ClusterIdentity | undefined): string =>
-  owner ? `Cluster ${owner.namespace}/${owner.name} with UID ${owner.uid}` : 'no Cluster that it names';
+  owner ? `Cluster ${owner.namespace}/${owner.name} with UID ${owner.uid}` : 'no known Cluster';

@@ -42,9 +42,10 @@ const widePrinterColumn = (name: string, jsonPath: string, description: string):
 const readyColumn = printerColumn(
   'Ready',
   '.status.conditions[?(@.type=="Ready")].status',
-  'Whether all is as asked for',
+  'Whether the object is in its desired state',
 );
-const messageColumn = (jsonPath: string) => printerColumn('Why', jsonPath, 'What it is doing or what it waits for');
+const messageColumn = (jsonPath: string) =>
+  printerColumn('Why', jsonPath, 'Current activity, or the reason for waiting');
 const ageColumn: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
 const crdDefinitions: readonly CrdDefinition[] = [
@@ -52,14 +53,17 @@ const crdDefinitions: readonly CrdDefinition[] = [
     type: ProviderConfig,
     shortName: 'tpc',
     description:
-      'A template for clusters on one platform. Each gives one ClusterProfile, <environment>.<provider>.<name>, that Clusters can ask for.',
+      'ProviderConfig is a template for clusters on one platform. It is published as the ClusterProfile <environment>.<provider>.<name>.',
     spec: ProviderConfigSpec,
     status: ProviderConfigStatus,
     columns: [
       readyColumn,
-      printerColumn('Profile', '.status.profile', 'The ClusterProfile to ask for'),
+      printerColumn('Profile', '.status.profile', 'Name of the published ClusterProfile'),
       printerColumn('Talos', '.spec.talos.version', 'Talos version of new nodes'),
-      { ...printerColumn('Clusters', '.status.clusters', 'Number of Clusters that use it'), type: 'integer' },
+      {
+        ...printerColumn('Clusters', '.status.clusters', 'Number of Clusters that use the ProviderConfig'),
+        type: 'integer',
+      },
       messageColumn('.status.conditions[?(@.type=="Ready")].message'),
       ageColumn,
     ],
@@ -69,11 +73,15 @@ const crdDefinitions: readonly CrdDefinition[] = [
     type: ClusterConfig,
     shortName: 'tcc',
     description:
-      'What is different from the ProviderConfig for the Clusters of its namespace that name it in spec.clusterConfigs. They say whether it can be used.',
+      'ClusterConfig overrides values of the ProviderConfig for the Clusters of its namespace that reference it in spec.clusterConfigs. The conditions of these Clusters report whether it is valid.',
     spec: ClusterConfigSpec,
     columns: [
       {
-        ...printerColumn('Control planes', '.spec.controlPlane.replicas', 'Number of them, where it is different'),
+        ...printerColumn(
+          'Control planes',
+          '.spec.controlPlane.replicas',
+          'Number of control-plane nodes, if overridden',
+        ),
         type: 'integer',
       },
       ageColumn,
@@ -83,23 +91,24 @@ const crdDefinitions: readonly CrdDefinition[] = [
   {
     type: Machine,
     shortName: 'tm',
-    description: 'One Talos node and the record of its steps. Made, changed and deleted by the provider alone.',
+    description:
+      'Machine is one Talos node and the progress of its steps. Only the provider creates, changes and deletes Machines.',
     spec: MachineSpec,
     status: MachineStatus,
     columns: [
-      printerColumn('Cluster', '.spec.clusterRef.name', 'The Cluster that it belongs to'),
+      printerColumn('Cluster', '.spec.clusterRef.name', 'Name of the Cluster'),
       printerColumn('Role', '.spec.role', 'controlplane or worker'),
-      printerColumn('Phase', '.status.phase', 'Where it stands'),
-      printerColumn('Step', '.status.progress.step', 'The step that runs or runs next'),
+      printerColumn('Phase', '.status.phase', 'Phase'),
+      printerColumn('Step', '.status.progress.step', 'Current step'),
       printerColumn('Address', '.status.address', 'Address of the node'),
       messageColumn('.status.message'),
       ageColumn,
       widePrinterColumn('Namespace', '.spec.clusterRef.namespace', 'Namespace of the Cluster'),
-      widePrinterColumn('Config', '.spec.providerConfigRef.name', 'The ProviderConfig that it was made from'),
+      widePrinterColumn('Config', '.spec.providerConfigRef.name', 'Name of the ProviderConfig'),
       widePrinterColumn('Pool', '.spec.pool', 'Worker pool, or cp for control planes'),
-      widePrinterColumn('Site', '.spec.failureDomain', 'Where it is made, if there are several places'),
-      widePrinterColumn('Talos', '.spec.talosVersion', 'Talos version that it was made with'),
-      widePrinterColumn('Kubernetes', '.spec.kubernetesVersion', 'Kubernetes version that it was made with'),
+      widePrinterColumn('Site', '.spec.failureDomain', 'Failure domain, if the ProviderConfig has several'),
+      widePrinterColumn('Talos', '.spec.talosVersion', 'Talos version at creation'),
+      widePrinterColumn('Kubernetes', '.spec.kubernetesVersion', 'Kubernetes version at creation'),
     ],
     selectableFields: [
       '.spec.providerRef.name',
@@ -112,26 +121,26 @@ const crdDefinitions: readonly CrdDefinition[] = [
   {
     type: Host,
     shortName: 'th',
-    description: 'One physical server that may be used. A server without a Host is never touched.',
+    description: 'Host is one physical server that the provider may use. Servers without a Host are never accessed.',
     spec: HostSpec,
     status: HostStatus,
     columns: [
       printerColumn('Server', '.spec.serverID', 'ID of the server at its provider'),
       printerColumn('State', '.status.state', 'What it is being used for'),
-      printerColumn('Machine', '.status.machineRef.name', 'The Machine that holds it'),
-      printerColumn('Product', '.status.server.product', 'What was ordered'),
+      printerColumn('Machine', '.status.machineRef.name', 'Name of the Machine that holds the Host'),
+      printerColumn('Product', '.status.server.product', 'Product name'),
       printerColumn('Address', '.status.server.address', 'Main address'),
       messageColumn('.status.message'),
       ageColumn,
-      widePrinterColumn('Location', '.status.server.location', 'Where it stands'),
-      widePrinterColumn('CPU', '.status.hardware.cpu.model', 'Processor that was found'),
+      widePrinterColumn('Location', '.status.server.location', 'Phase'),
+      widePrinterColumn('CPU', '.status.hardware.cpu.model', 'Processor model'),
       {
-        ...widePrinterColumn('Threads', '.status.hardware.cpu.threads', 'Threads that it runs at once'),
+        ...widePrinterColumn('Threads', '.status.hardware.cpu.threads', 'Number of hardware threads'),
         type: 'integer',
       },
-      { ...widePrinterColumn('RAM', '.status.hardware.memoryMiB', 'Memory that was found, in MiB'), type: 'integer' },
+      { ...widePrinterColumn('RAM', '.status.hardware.memoryMiB', 'Memory, in MiB'), type: 'integer' },
       {
-        ...widePrinterColumn('Maintenance', '.spec.maintenance', 'Whether it is to be kept out of use'),
+        ...widePrinterColumn('Maintenance', '.spec.maintenance', 'Whether the Host is in maintenance'),
         type: 'boolean',
       },
       widePrinterColumn('Description', '.spec.description', 'For people'),
@@ -201,11 +210,11 @@ function buildRootSchema(kind: CrdDefinition) {
       apiVersion: { type: 'string', description: 'Version of the schema that this object is written in.' },
       kind: { type: 'string', description: 'Kind of the object.' },
       metadata: { type: 'object' },
-      spec: { description: 'What is asked for.', ...toStructuralSchema(kind.spec) },
+      spec: { description: 'Desired state.', ...toStructuralSchema(kind.spec) },
       ...(kind.status
         ? {
             status: {
-              description: 'What was found and done. Written by the provider.',
+              description: 'Observed state, written by the provider.',
               ...toStructuralSchema(kind.status),
             },
           }

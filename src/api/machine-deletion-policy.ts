@@ -33,7 +33,7 @@ const policy: AdmissionPolicy = {
           `!('${annotations.onlyControlPlane}' in ${annotationsPath})`,
           `('${annotations.approve}' in ${annotationsPath} && ${annotationsPath}['${annotations.approve}'].split(',').exists(reason, reason.trim() == '${approvalReason}'))`,
         ].join(' || '),
-        message: `It is the only control plane of its cluster, which would be lost with it. To have that, delete the Cluster, or put the annotation ${annotations.approve}: ${approvalReason} on the Machine first.`,
+        message: `The Machine is the only control plane of its cluster: deleting it destroys the cluster. To do so, delete the Cluster, or set the annotation ${annotations.approve}: ${approvalReason} on the Machine first.`,
         reason: 'Forbidden',
       },
     ],

@@ -11,50 +11,53 @@ const MachineSpecSchema = z
   .strictObject({
     providerRef: z
       .strictObject({
-        name: labelValueSchema.describe('Its --provider-name.'),
-        environment: labelValueSchema.describe('Its --environment.'),
-        namespace: labelValueSchema.describe('Its own namespace.'),
+        name: labelValueSchema.describe('Value of --provider-name.'),
+        environment: labelValueSchema.describe('Value of --environment.'),
+        namespace: labelValueSchema.describe('Namespace of the provider.'),
       })
-      .describe('The provider instance that made this. Another instance leaves it alone.'),
+      .describe('Provider instance that manages the Machine. Other instances ignore it.'),
     providerConfigRef: z
       .strictObject({ name: labelValueSchema.describe('Name of the ProviderConfig.') })
-      .describe('The template it was made from.'),
+      .describe('The ProviderConfig that the Machine was created from.'),
     clusterRef: z
       .strictObject({
         namespace: labelValueSchema.describe('Namespace of the Cluster.'),
         name: z.string().max(253).describe('Name of the Cluster.'),
-        uid: z.string().max(64).describe('UID of the Cluster: one that is made again under its name is another.'),
+        uid: z
+          .string()
+          .max(64)
+          .describe('UID of the Cluster. A Cluster that was deleted and created again has another UID.'),
       })
-      .describe('The Cluster that it belongs to.'),
-    platform: z.string().max(32).describe('Name of the platform: that of its section in the ProviderConfig.'),
+      .describe('The Cluster that the Machine belongs to.'),
+    platform: z.string().max(32).describe('Name of the platform, i.e. of its section in the ProviderConfig.'),
     role: z.enum(['controlplane', 'worker']).describe('Role in the cluster.'),
     pool: z.string().max(16).describe('Worker pool, or cp for control planes.'),
-    slot: z.int().min(0).max(9999).describe('Number within the pool.'),
-    size: z.string().max(32).describe('Size of the platform section that it was made with.'),
+    slot: z.int().min(0).max(9999).describe('Index within the pool.'),
+    size: z.string().max(32).describe('Name of the size in the platform section.'),
     failureDomain: z
       .string()
       .max(32)
       .optional()
-      .describe('Failure domain that it is made in, where the platform section names several.'),
-    talosVersion: z.string().max(20).describe('Talos version it was made with.'),
-    kubernetesVersion: z.string().max(20).describe('Kubernetes version it was made with.'),
+      .describe('Failure domain of the Machine, if the platform section has several.'),
+    talosVersion: z.string().max(20).describe('Talos version at creation.'),
+    kubernetesVersion: z.string().max(20).describe('Kubernetes version at creation.'),
     endpoint: z
       .string()
       .max(512)
       .optional()
       .describe(
-        "URL of the cluster's API server. Left out where it is that of a control plane: its secrets say which.",
+        'URL of the API server of the cluster. Absent if the endpoint is the address of a control plane, which the secrets of the cluster record.',
       ),
     virtualAddress: z
       .string()
       .max(45)
       .optional()
-      .describe('Virtual address of the API server that control planes hold, if the endpoint is one.'),
+      .describe('Virtual address of the API server, if the endpoint is one. A control plane holds it.'),
     issuerAuthorities: z
       .array(z.string().max(16))
       .max(64)
       .optional()
-      .describe('Hashes of the authorities of OIDC issuers that it was given as files.'),
+      .describe('Hashes of the CA bundles of OIDC issuers in the machine configuration.'),
   })
   .meta({
     'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'the spec of a Machine cannot be changed' }],
@@ -64,19 +67,19 @@ const MachineStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema,
   phase: z.string().default('').describe('Provisioning, Ready, Degraded, Releasing or Failed.'),
   address: z.string().optional().describe('Address of the node.'),
-  message: z.string().optional().describe('What it is doing, or what it waits for.'),
+  message: z.string().optional().describe('Current activity, or the reason for waiting.'),
   lost: z
     .boolean()
     .optional()
     .describe(
-      'The platform shows neither the machine nor the disk that its system was on: nothing of it can come back.',
+      'Whether the machine and its system disk no longer exist on the platform, so that the node cannot return.',
     ),
   trust: z
     .string()
     .max(16)
     .optional()
-    .describe('Control plane: hash of the OIDC issuers that its API server was last seen to trust.'),
-  progress: progressSchema(['provision', 'release', 'repair']).optional().describe('Where it is in its list of steps.'),
+    .describe('Control plane: hash of the OIDC issuers that its API server last reported as trusted.'),
+  progress: progressSchema(['provision', 'release', 'repair']).optional().describe('Progress of the steps.'),
   conditions: conditionListSchema('Ready, Provisioned, Joined, Healthy.'),
 });
 

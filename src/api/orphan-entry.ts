@@ -8,14 +8,10 @@ const timestampSchema = z.string().meta({ format: 'date-time' });
 
 /** Resources left over from a Machine that no longer exists, as the status of a ProviderConfig lists them. */
 export const OrphanEntry = z.strictObject({
-  machine: z.string().max(63).describe('The Machine that its mark names.'),
-  failureDomain: z
-    .string()
-    .max(32)
-    .optional()
-    .describe('The failure domain, where the platform section names several.'),
-  resources: z.string().describe('The resources that exist.'),
-  since: timestampSchema.describe('When it was first seen.'),
+  machine: z.string().max(63).describe('Name of the Machine in the mark of the resources.'),
+  failureDomain: z.string().max(32).optional().describe('Failure domain, if the platform section has several.'),
+  resources: z.string().describe('The existing resources.'),
+  since: timestampSchema.describe('Time of the first observation.'),
   restingSince: timestampSchema
     .optional()
     .describe(
@@ -24,10 +20,8 @@ export const OrphanEntry = z.strictObject({
   lookedAt: timestampSchema
     .optional()
     .describe('When that was last found to be so. After more than an hour the day begins anew.'),
-  message: z.string().describe('What becomes of it, and why.'),
-  removal: progressSchema(['release'])
-    .optional()
-    .describe('Where its removal is in its list of steps, once that has begun.'),
+  message: z.string().describe('Planned action and its reason.'),
+  removal: progressSchema(['release']).optional().describe('Progress of the removal, once it has begun.'),
 });
 /** The result of the last search for orphans. */
 export const orphanSearchResults = ['NoneFound', 'OrphansFound', 'PlatformUnreachable', 'PlatformRejected'] as const;
@@ -38,7 +32,7 @@ export const orphanSearchResults = ['NoneFound', 'OrphansFound', 'PlatformUnreac
  */
 export const OrphanSearch = z.strictObject({
   result: z.enum(orphanSearchResults).describe(`One of ${orphanSearchResults.join(', ')}.`),
-  message: z.string().max(4096).describe('What was found, or why it could not be looked for.'),
+  message: z.string().max(4096).describe('Summary of the search, or the reason for its failure.'),
 });
 export type OrphanSearch = z.infer<typeof OrphanSearch>;
 

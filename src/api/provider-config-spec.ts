@@ -44,14 +44,16 @@ const ipAddressSchema = z
 
 const Talos = z
   .strictObject({
-    version: versionSchema.describe('Talos version, without a leading v, e.g. 1.13.9. Supported: 1.12 to 1.14.'),
+    version: versionSchema.describe(
+      'Talos version of new nodes, without a leading v, e.g. 1.13.9. Supported: 1.12 to 1.14.',
+    ),
     factoryUrl: z
       .string()
       .regex(/^https?:\/\/[^\s]+$/)
       .max(512)
       .default('https://factory.talos.dev')
       .describe(
-        'Base URL of the image factory that boot images and installers come from. Over plain http anyone on the network path can change them; bare servers are then written only with a checksum of the image in the platform section. Default: the public one, over https.',
+        'Base URL of the image factory for boot images and installers. With http, images can be modified in transit; bare-metal servers then require the checksum of the image in the platform section. Default: the public image factory, over https.',
       ),
     extensions: z
       .array(
@@ -63,12 +65,12 @@ const Talos = z
       .max(50)
       .default([])
       .meta(listSet)
-      .describe('Official system extensions to bake in, e.g. siderolabs/iscsi-tools. Default: none.'),
+      .describe('Official system extensions of the image, e.g. siderolabs/iscsi-tools. Default: none.'),
     kernelArguments: z
       .array(z.string().min(1).max(1024))
       .max(50)
       .default([])
-      .describe('Extra kernel arguments; a leading - removes a default one. Default: none.'),
+      .describe('Additional kernel arguments. A leading - removes a default argument. Default: none.'),
     discovery: z
       .strictObject({
         enabled: z
@@ -80,17 +82,22 @@ const Talos = z
           .regex(/^https?:\/\/[^\s]+$/)
           .max(512)
           .optional()
-          .describe('URL of a discovery service of your own. Default: that of Talos.'),
+          .describe('URL of the discovery service. Default: the public service of Talos.'),
       })
       .prefault({})
-      .describe('The Talos discovery service. What it stores is encrypted with a key of the cluster.'),
+      .describe(
+        'Use of the Talos discovery service. The service only stores data encrypted with a key of the cluster.',
+      ),
     patches: patchesSchema('every node'),
   })
   .describe('The operating system of the nodes.');
 
 const OfferedVersion = z.strictObject({
   version: versionSchema.describe('Kubernetes version, without a leading v, e.g. 1.35.4.'),
-  deprecated: z.boolean().default(false).describe('Still served, but not chosen for new clusters. Default: false.'),
+  deprecated: z
+    .boolean()
+    .default(false)
+    .describe('Whether the version is offered only on request, and not chosen by default. Default: false.'),
 });
 
 const Kubernetes = z
@@ -101,10 +108,10 @@ const Kubernetes = z
       .max(50)
       .meta(listMapBy('version'))
       .describe(
-        'The versions that Clusters may ask for. One that asks for none gets the newest that is not deprecated.',
+        'Versions that Clusters can request. A Cluster without a version gets the newest one that is not deprecated.',
       ),
   })
-  .describe('What is offered to those who ask for clusters.');
+  .describe('Kubernetes versions offered to Clusters.');
 
 const ControlPlane = z
   .strictObject({
@@ -117,7 +124,7 @@ const ControlPlane = z
       .regex(/^[A-Za-z0-9.:[\]-]+$/)
       .optional()
       .describe(
-        'Host name or address under which the API server is reached, with an optional port (default 6443). It must lead to the control planes. Default: a virtual address out of network.addressPool that the control planes hold themselves. With it set, one Cluster at a time can use this ProviderConfig.',
+        'Host name or address of the API server, with an optional port (default 6443). It must route to the control planes. If set, only one Cluster at a time can use this ProviderConfig. Default: a virtual address of network.addressPool that a control plane holds.',
       ),
     schedulable: z
       .boolean()
@@ -134,7 +141,7 @@ const WorkerPool = z.strictObject({
   replicas: workerReplicasSchema.describe('Number of nodes in each cluster.'),
   size: nodeSizeSchema,
   labels: nodeLabelsSchema.default({}).describe('Labels of the Kubernetes nodes. Default: none.'),
-  taints: taintsSchema.default([]).describe('Taints the Kubernetes nodes register with. Default: none.'),
+  taints: taintsSchema.default([]).describe('Taints that the nodes register with. Default: none.'),
   patches: patchesSchema('the nodes of this pool'),
 });
 
@@ -172,38 +179,31 @@ const Network = z
       .max(32)
       .optional()
       .describe(
-        'Addresses for nodes and virtual addresses: single ones or ranges like 192.168.10.20-192.168.10.60. Nobody else may use them. Each cluster takes one for each node and one for its endpoint. Where nodes have addresses of their own they are for the private network between them, if there is one.',
+        'IPv4 addresses for nodes and virtual addresses: single addresses, or ranges like 192.168.10.20-192.168.10.60. They must not be in use elsewhere. Each cluster takes one for each node and one for its endpoint. On platforms whose nodes have addresses of their own: addresses of the private network, if any.',
       ),
     addressAssignment: z
       .enum(['Static', 'DHCP'])
       .default('Static')
       .describe(
-        'How nodes come by their address of the pool: by their configuration, or from a DHCP server that has it reserved for the MAC address of their first card. Those follow from the addresses: the command reservations prints them. Holds for nodes that are made afterwards. Where nodes have addresses of their own, only Static. Default: Static.',
+        'Assignment of addresses to nodes. Static: in the machine configuration. DHCP: by a DHCP server with a reservation for the MAC address of the first network card; the command reservations prints the reservations. Applies to new nodes. On platforms whose nodes have addresses of their own: only Static. Default: Static.',
       ),
-    prefix: z
-      .int()
-      .min(8)
-      .max(30)
-      .optional()
-      .describe('Prefix length of the subnet that addressPool lies in, in bits, e.g. 24.'),
+    prefix: z.int().min(8).max(30).optional().describe('Prefix length of the subnet of addressPool, e.g. 24.'),
     gateway: ipAddressSchema
       .optional()
       .describe(
-        'Default gateway of the nodes. It lies in their subnet and outside of the pool. Left out where nodes have addresses of their own, or are told theirs by DHCP.',
+        'Default gateway of the nodes, inside their subnet and outside addressPool. Omit it with DHCP, and on platforms whose nodes have addresses of their own.',
       ),
     nameServers: z
       .array(ipAddressSchema)
       .min(1)
       .max(8)
       .optional()
-      .describe(
-        'DNS servers of the nodes. May be left out where nodes have their address by DHCP: what they are told.',
-      ),
+      .describe('DNS servers of the nodes. Optional with DHCP. Default with DHCP: the servers announced by DHCP.'),
     timeServers: z
       .array(hostSchema)
       .max(8)
       .default([])
-      .describe('NTP servers of the nodes. Default: that of Talos, time.cloudflare.com.'),
+      .describe('NTP servers of the nodes. Default: time.cloudflare.com, the default of Talos.'),
   })
   .describe('The network of the nodes.');
 
@@ -212,12 +212,12 @@ const OidcIssuer = z.strictObject({
     .string()
     .regex(/^https:\/\/[^\s]+$/)
     .max(512)
-    .describe('URL of the issuer, exactly as AccessRequests name it.'),
+    .describe('URL of the issuer, equal to spec.oidc.issuer of the AccessRequests.'),
   caBundle: z
     .string()
     .min(1)
     .max(65536)
-    .describe("PEM of the authorities that the issuer's certificate may come from, and no others."),
+    .describe('PEM bundle of the CA certificates of the issuer. Only these are trusted for the issuer.'),
 });
 
 const Access = z
@@ -228,11 +228,11 @@ const Access = z
       .default([])
       .meta(listMapBy('issuer'))
       .describe(
-        'OIDC issuers whose certificates come from an authority that is not publicly known. Before Talos 1.14 nodes get it when they are made: an entry that is added later counts for new Clusters. Default: none.',
+        'OIDC issuers with certificates of a private CA. Before Talos 1.14, nodes get the CA at creation: entries added later apply to new Clusters. Default: none.',
       ),
   })
   .prefault({})
-  .describe('What access to the clusters may be based on.');
+  .describe('Settings for access to the clusters.');
 
 /** For platforms whose nodes have no other addresses. The rules of other platforms follow from their section. */
 function addressPoolRules() {
@@ -246,12 +246,12 @@ function addressPoolRules() {
     requiredWhenRule(`(${where}) && !${usesDhcp}`, 'network.gateway'),
     {
       rule: `!${usesDhcp} || !has(self.network.gateway)`,
-      message: 'network.gateway must be left out with addressAssignment DHCP: the DHCP server tells nodes theirs',
+      message: 'network.gateway must be omitted with addressAssignment DHCP: the DHCP server announces the gateway',
       fieldPath: '.network.gateway',
     },
     {
       rule: `!${usesDhcp} || ${where}`,
-      message: 'network.addressAssignment DHCP is for nodes that get their address out of the pool: leave it out',
+      message: 'network.addressAssignment DHCP needs a platform whose nodes get their addresses from the pool: omit it',
       fieldPath: '.network.addressAssignment',
     },
   ];
@@ -265,10 +265,10 @@ const Spec = z
   .strictObject({
     providerRef: z
       .strictObject({
-        name: z.string().min(1).max(63).describe('The --provider-name of the instance that serves this.'),
+        name: z.string().min(1).max(63).describe('Value of --provider-name of the provider instance.'),
       })
       .meta(celValidation('self == oldSelf', 'providerRef cannot be changed: create a new ProviderConfig instead'))
-      .describe('The provider instance that this belongs to. Immutable.'),
+      .describe('Provider instance that reconciles the ProviderConfig. Immutable.'),
     talos: Talos,
     kubernetes: Kubernetes,
     controlPlane: ControlPlane,

@@ -10,16 +10,21 @@ import { listMapBy } from './schema/spec-fields.ts';
 export const ProviderConfigStatus = z.strictObject({
   observedGeneration: observedGenerationSchema,
   phase: z.string().default('').describe('Progressing, Ready or Terminating.'),
-  profile: z.string().optional().describe('Name of the ClusterProfile that was published.'),
-  clusters: z.int().min(0).max(2147483647).optional().describe('Number of Clusters that use it.'),
-  orphanSearch: OrphanSearch.optional().describe('How the last look for orphans went. It does not affect Ready.'),
-  orphanCount: z.int().min(0).max(2147483647).optional().describe('Number of orphans, those not listed among them.'),
+  profile: z.string().optional().describe('Name of the published ClusterProfile.'),
+  clusters: z.int().min(0).max(2147483647).optional().describe('Number of Clusters that use the ProviderConfig.'),
+  orphanSearch: OrphanSearch.optional().describe('Result of the last search for orphans. It does not affect Ready.'),
+  orphanCount: z
+    .int()
+    .min(0)
+    .max(2147483647)
+    .optional()
+    .describe('Total number of orphans, including those not listed.'),
   orphans: z
     .array(OrphanEntry)
     .max(maxListedOrphans)
     .optional()
     .meta(listMapBy('machine'))
-    .describe('What carries our mark on the platform and names a Machine that does not exist; at most 50 of them.'),
+    .describe('Resources on the platform with the mark of a Machine that does not exist. At most 50.'),
   conditions: conditionListSchema('Ready, ConfigValid, CredentialsValid, ProfilePublished; in deletion NotInUse.'),
 });
 export type ProviderConfigStatus = CommonStatus & {

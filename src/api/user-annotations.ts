@@ -34,7 +34,7 @@ export const userAnnotations: readonly UserAnnotation[] = [
     on: 'Machine',
     value: 'reasons, comma-separated',
     effect: 'Approves the actions that the Machine waits for with these reasons. Its message names each action.',
-    data: 'as the message of the reason says; a reason that is not named is not approved',
+    data: 'described in the message of the reason; a reason that is not named is not approved',
     removed: 'when the reasons are gone',
   },
   {
@@ -49,14 +49,14 @@ export const userAnnotations: readonly UserAnnotation[] = [
     on: 'Machine in deletion',
     value: '`true`',
     effect:
-      'Declares that the system of the machine is permanently lost. The Machine is released without a call to that system.',
-    data: 'what is left on the system stays there, and its address can be assigned again',
+      'Declares the failure domain of the machine permanently lost. The Machine is released without calls to the platform.',
+    data: 'resources on the platform remain, and the address can be assigned again',
   },
   {
     key: annotations.removeOrphans,
     on: 'ProviderConfig',
     value: 'names of Machines that do not exist, comma-separated',
-    effect: 'Removes the orphans of these names at once, instead of after a day.',
+    effect: 'Removes the orphans of these names immediately instead of after a day.',
     data: 'their disks are destroyed',
     removed: 'when the removal has begun',
   },
@@ -64,7 +64,8 @@ export const userAnnotations: readonly UserAnnotation[] = [
     key: annotations.inspect,
     on: 'Host',
     value: '`true`',
-    effect: 'Reboots the server into the rescue system and reads its hardware. Refused while a Machine holds the Host.',
+    effect:
+      'Reboots the server into the rescue system and inspects its hardware. Rejected while a Machine holds the Host.',
     data: 'no disk is written',
     removed: 'when the inspection has begun',
   },
@@ -80,7 +81,7 @@ export const userAnnotations: readonly UserAnnotation[] = [
     key: annotations.permanentError,
     on: 'Host, set by the provider',
     value: 'the cause',
-    effect: 'The Host is not used until a person has decided. Its removal is the decision to use it again.',
+    effect: 'The Host is not used until the annotation is removed, which releases it for use.',
     data: 'none is touched while it is set',
   },
   {

@@ -30,7 +30,7 @@ export async function runCheck(options: CheckSettings & ReadOnlyCommandContext):
   const { name, findings } = await withReadOnlySession(options, (at) => collectDiagnostics(at, options.providerConfig));
   for (const { field, message } of findings) options.print(`${field}: ${message}`);
   const isRight = findings.every(isAdvisory);
-  if (isRight) options.print(`ProviderConfig ${name}: nothing is wrong.`);
+  if (isRight) options.print(`ProviderConfig ${name}: no problems found.`);
   return isRight;
 }
 

@@ -34,7 +34,7 @@ export async function runPlan(options: PlanSettings & ReadOnlyCommandContext): P
   options.print(describePlan(made));
   if (options.documents) for (const document of describeMachineConfigs(made)) options.print(document);
   const lines = [...made.machines.flatMap((machine) => machine.lines), ...made.shared];
-  return made.machines.every(({ error }) => error === undefined) && lines.every(({ effect }) => effect !== 'refuses');
+  return made.machines.every(({ error }) => error === undefined) && lines.every(({ effect }) => effect !== 'blocked');
 }
 
 async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }: PlanSettings): Promise<ClusterPlan> {
@@ -140,14 +140,14 @@ async function findProviderConfigName(
   if (!cluster) {
     throw new ProviderError(
       'CONFIG_INVALID',
-      `There is no Cluster ${name} in namespace ${namespace}. For one that is yet to be made, name its template by --provider-config.`,
+      `There is no Cluster ${name} in namespace ${namespace}. To plan a new one, set --provider-config.`,
     );
   }
   const profile = await kube.find(ClusterProfile, { name: cluster.spec.profile }, signal);
   if (profile) return profile.spec.providerConfigRef.name;
   throw new ProviderError(
     'CONFIG_INVALID',
-    `spec.profile: there is no ClusterProfile ${cluster.spec.profile}. It is published when its ProviderConfig is right: see check --provider-config.`,
+    `spec.profile: there is no ClusterProfile ${cluster.spec.profile}. It is published when its ProviderConfig is ready: run check --provider-config.`,
   );
 }
 
@@ -172,5 +172,5 @@ async function buildDesiredSpec(
 const invalidProviderConfig = ({ isFile }: ReadOnlySession, name: string): ProviderError =>
   new ProviderError(
     'CONFIG_INVALID',
-    `ProviderConfig ${name}: see ${isFile ? 'check --config' : `check --provider-config ${name}`}.`,
+    `ProviderConfig ${name} is not valid: run ${isFile ? 'check --config' : `check --provider-config ${name}`}.`,
   );

@@ -29,22 +29,25 @@ async function listReservations({ kube, signal }: ReadOnlySession, name: string)
   const parsed = parseSpec(config);
   const chosen = parsed.success ? choosePlatform(platforms, parsed.data) : undefined;
   if (!parsed.success || !chosen)
-    throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name}: see check --provider-config ${name}.`);
+    throw new ProviderError(
+      'CONFIG_INVALID',
+      `ProviderConfig ${name} is not valid: run check --provider-config ${name}.`,
+    );
   const { reservedMac } = chosen.platform.network;
   if (!reservedMac)
     throw new ProviderError(
       'CONFIG_INVALID',
-      `ProviderConfig ${name}: nodes of ${chosen.platform.name} have addresses already, and there is nothing to reserve.`,
+      `ProviderConfig ${name}: nodes of ${chosen.platform.name} have addresses of their own and need no reservations.`,
     );
   if (parsed.data.network.addressAssignment !== 'DHCP')
     throw new ProviderError(
       'CONFIG_INVALID',
-      `ProviderConfig ${name}: network.addressAssignment is Static: nodes get their addresses by their configuration, and a DHCP server has nothing to reserve.`,
+      `ProviderConfig ${name}: network.addressAssignment is Static, which needs no DHCP reservations.`,
     );
   const system = await kube.find(Namespace, { name: 'kube-system' }, signal);
   const installation = system?.metadata.uid;
   if (!installation)
-    throw new ProviderError('INTERNAL', 'The namespace kube-system of the platform cluster cannot be seen.');
+    throw new ProviderError('INTERNAL', 'The namespace kube-system of the platform cluster cannot be read.');
   const given = reservedAddresses({ platforms, stores: { providerConfigs: { list: () => [config] } } });
   const ranges = (parsed.data.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
   const owner = { installation, provider: parsed.data.providerRef.name };

@@ -53,7 +53,7 @@ export async function runProvider(options: RunOptions): Promise<void> {
       const { runAsLeader: lead } = await import('./run-as-leader.ts');
       await lead({ options, kube, stores, metrics, identity, signal: leader, lostLeadership, log });
     });
-    if (end === 'lost') throw new Error('The Lease was lost: another process may be leading now.');
+    if (end === 'lost') throw new Error('The Lease was lost: another process may be the leader now.');
   } finally {
     watching.abort();
     await Promise.allSettled([...watches, stopServers()]);

@@ -27,7 +27,7 @@ export async function startServers(
   if (settings.health) {
     const ready = [...reflectors.map(createCacheSyncedCheck), createLeaderKnownCheck(leadership)];
     const app = createHealthServer({ live: reflectors.map((reflector) => createWatchAliveCheck(reflector)), ready });
-    apps.push(await startServer(app, settings.health, log, 'probes are served'));
+    apps.push(await startServer(app, settings.health, log, 'serving probes'));
   }
   if (settings.metrics) {
     for (const reflector of reflectors) metrics.setObjects(reflector);
@@ -35,7 +35,7 @@ export async function startServers(
     const tls = await loadCertificate(settings.metrics);
     const access = new PathAuthorizer({ client: kube, clock: systemClock, log });
     const app = createMetricsServer(metrics.registry, tls && { tls, access });
-    apps.push(await startServer(app, settings.metrics.address, log, 'metrics are served'));
+    apps.push(await startServer(app, settings.metrics.address, log, 'serving metrics'));
   }
   return async () => void (await Promise.allSettled(apps.map((app) => app.close())));
 }

@@ -43,7 +43,7 @@ export const errorCodes = {
   },
   HOST_LOST: {
     retry: 'after-change',
-    message: 'The Host that the machine held names it no more. Delete the Machine to have it made anew.',
+    message: 'The Host that the machine held names it no more. Delete the Machine to recreate it.',
   },
   HOST_IN_MAINTENANCE: { retry: 'after-change', message: 'The Host of the machine is in maintenance.' },
   TALOS_SECRETS_INVALID: { retry: 'after-change', message: 'The Talos secrets bundle cannot be used.' },

@@ -211,7 +211,7 @@ describe.each([
       expect((await client.list(AccessRequest)).items).toEqual([]);
       expect((await namesNow()).sort()).toEqual([...needed].sort());
       expect(needed.some((one) => one.startsWith('clusterrequests'))).toBe(false);
-      expect(lines.filter((line) => line.endsWith(': kind of openMCP installed'))).toHaveLength(needed.length);
+      expect(lines.filter((line) => line.endsWith(': openMCP CRD installed'))).toHaveLength(needed.length);
     });
 
     test('stay unchanged where they exist, whatever their origin', async () => {
@@ -226,7 +226,7 @@ describe.each([
       const found = await client.get(CustomResourceDefinition, { name: first.metadata.name });
       expect(found.spec['names']).toMatchObject({ shortNames: ['newer'] });
       expect(found.metadata).toMatchObject({ uid: metadata.uid, generation: metadata.generation });
-      expect(lines).toContain(`${first.metadata.name}: kind of openMCP is there, and is left as it is`);
+      expect(lines).toContain(`${first.metadata.name}: openMCP CRD exists and is not changed`);
       expect(lines.filter((line) => line.endsWith('installed'))).toHaveLength(needed.length - 1);
       await noneOfThem();
     });
@@ -343,9 +343,9 @@ describe('the program', () => {
     const platform = await startTestPlatformCluster();
     try {
       const done = await runProgram('init', ...named, '--kubeconfig', platform.kubeconfig);
-      expect(done).toMatchObject({ code: 0, out: '', err: expect.stringContaining('kind of openMCP is missing') });
+      expect(done).toMatchObject({ code: 0, out: '', err: expect.stringContaining('openMCP CRD is missing') });
       const more = await runProgram('init', ...named, '--with-openmcp-crds', '--kubeconfig', platform.kubeconfig);
-      expect(more).toMatchObject({ code: 0, out: '', err: expect.stringContaining('kind of openMCP installed') });
+      expect(more).toMatchObject({ code: 0, out: '', err: expect.stringContaining('openMCP CRD installed') });
       expect(more.err).not.toContain('missing');
     } finally {
       await platform.close();

@@ -25,7 +25,7 @@ export const openmcpCrds: readonly CustomResourceDefinition[] = [
   buildOpenmcpCrd({
     kind: 'ClusterProfile',
     description:
-      'A kind of cluster that can be asked for. Made by a cluster provider, one for each of its configurations.',
+      'ClusterProfile is a kind of cluster that can be requested. A cluster provider publishes one for each of its configurations.',
     scope: 'Cluster',
     shortNames: ['cprof', 'profile'],
     columns: [
@@ -35,10 +35,10 @@ export const openmcpCrds: readonly CustomResourceDefinition[] = [
     selectable: ['.spec.providerRef.name', '.spec.providerConfigRef.name'],
     properties: {
       spec: objectSchema({
-        'providerRef!': withDescription('The cluster provider that serves it.', localReferenceSchema),
-        'providerConfigRef!': withDescription('The configuration of that provider.', localReferenceSchema),
+        'providerRef!': withDescription('The cluster provider of the profile.', localReferenceSchema),
+        'providerConfigRef!': withDescription('The configuration of the cluster provider.', localReferenceSchema),
         'supportedVersions!': withDescription(
-          'Kubernetes versions that a Cluster may ask for.',
+          'Kubernetes versions that a Cluster can request.',
           arraySchema(objectSchema({ 'version!': stringSchema({ minLength: 5 }), deprecated: booleanSchema })),
         ),
       }),
@@ -47,7 +47,7 @@ export const openmcpCrds: readonly CustomResourceDefinition[] = [
   buildOpenmcpCrd({
     kind: 'Cluster',
     description:
-      'A Kubernetes cluster. Asked for by a profile; the cluster provider whose profile it is makes it and says how it stands.',
+      'Cluster is a Kubernetes cluster. It references a profile; the cluster provider of the profile creates the cluster and reports its status.',
     scope: 'Namespaced',
     columns: [
       ['Purposes', '.spec.purposes'],
@@ -65,21 +65,21 @@ export const openmcpCrds: readonly CustomResourceDefinition[] = [
           'Name of the ClusterProfile. Immutable.',
           stringSchema(withCelRules(['self == oldSelf', 'profile is immutable'])),
         ),
-        'tenancy!': withDescription('Whether it is for one user or for several.', enumSchema('Exclusive', 'Shared')),
-        purposes: withDescription('What it may be used for.', arraySchema(stringSchema(), { minItems: 1 })),
+        'tenancy!': withDescription('Whether the cluster has one user or several.', enumSchema('Exclusive', 'Shared')),
+        purposes: withDescription('Purposes of the cluster.', arraySchema(stringSchema(), { minItems: 1 })),
         kubernetes: withDescription(
-          'The Kubernetes version. Default: chosen by the provider.',
+          'Kubernetes version. Default: chosen by the provider.',
           objectSchema({ version: stringSchema() }),
         ),
         clusterConfigs: withDescription(
-          'Objects of the provider, in the same namespace, with what is different for this Cluster.',
+          'References to objects of the provider in the same namespace, with overrides for this Cluster.',
           arraySchema(localReferenceSchema),
         ),
       }),
       status: statusSchema({
-        apiServer: withDescription('URL of the API server; replaced by endpoints.', stringSchema()),
+        apiServer: withDescription('URL of the API server. Deprecated: use endpoints.', stringSchema()),
         endpoints: withDescription(
-          'Where its API server is reached.',
+          'Endpoints of the API server.',
           arraySchema(objectSchema({ 'name!': stringSchema(), 'url!': stringSchema() })),
         ),
         providerStatus: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
@@ -88,7 +88,8 @@ export const openmcpCrds: readonly CustomResourceDefinition[] = [
   }),
   buildOpenmcpCrd({
     kind: 'ClusterRequest',
-    description: 'A wish for a cluster of some purpose. The openMCP operator finds or makes a Cluster for it.',
+    description:
+      'ClusterRequest requests a cluster for a purpose. The openMCP operator selects or creates a Cluster for it.',
     scope: 'Namespaced',
     shortNames: ['cr', 'creq'],
     columns: [
@@ -112,7 +113,7 @@ export const openmcpCrds: readonly CustomResourceDefinition[] = [
   buildOpenmcpCrd({
     kind: 'AccessRequest',
     description:
-      'A wish for access to a cluster: a token with roles, or trust in an OIDC issuer. The cluster provider writes a kubeconfig into a Secret beside it.',
+      'AccessRequest requests access to a cluster: a token with roles, or trust in an OIDC issuer. The cluster provider writes a kubeconfig into a Secret in the same namespace.',
     scope: 'Namespaced',
     shortNames: ['ar', 'areq'],
     columns: [['Phase', '.status.phase']],
@@ -155,15 +156,15 @@ function accessRequestSpecSchema(): OpenApiSchema {
     {
       clusterRef: withDescription('The Cluster. Immutable.', referenceSchema(immutable('clusterRef'))),
       requestRef: withDescription(
-        'A ClusterRequest whose Cluster it is about. Immutable.',
+        'The ClusterRequest of the Cluster. Immutable.',
         referenceSchema(immutable('requestRef')),
       ),
       token: withDescription(
-        'A ServiceAccount in the cluster: new roles, and roles that exist.',
+        'Access by a ServiceAccount in the cluster, with new and existing roles.',
         objectSchema({ permissions: arraySchema(permission), roleRefs: arraySchema(roleRef) }),
       ),
       oidc: withDescription(
-        'Trust in an OIDC issuer, and what its users may do.',
+        'Trust in an OIDC issuer, and the permissions of its users.',
         objectSchema({
           'name!': stringSchema({
             minLength: 1,
@@ -184,7 +185,7 @@ function accessRequestSpecSchema(): OpenApiSchema {
           roles: arraySchema(permission),
         }),
       ),
-      ttl: withDescription('How long it lasts, e.g. 24h. Default: as long as the object.', stringSchema()),
+      ttl: withDescription('Lifetime of the access, e.g. 24h. Default: until the object is deleted.', stringSchema()),
     },
     withCelRules(kept('clusterRef'), kept('requestRef'), [
       'has(self.token) != has(self.oidc)',

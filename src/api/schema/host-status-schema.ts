@@ -9,36 +9,36 @@ const countSchema = z.int().min(0);
 export const HostServerSchema = z
   .strictObject({
     address: textSchema.describe('Main address.'),
-    ipv6Net: textSchema.describe('Its IPv6 network; empty: it has none.'),
-    product: textSchema.describe('What was ordered.'),
+    ipv6Net: textSchema.describe('IPv6 network; empty: none.'),
+    product: textSchema.describe('Product name.'),
     location: textSchema.describe('Where it stands.'),
   })
-  .describe('What its provider says of the server.');
+  .describe('Data of the server at its provider.');
 
 const HostDiskSchema = z.strictObject({
-  name: textSchema.describe('Name in the system that looked; another one may have other names.'),
+  name: textSchema.describe('Device name during the inspection. Another system may use other names.'),
   model: textSchema.describe('Model.'),
-  serial: textSchema.describe('Serial number; empty: it tells none.'),
-  wwn: textSchema.describe('World-wide name; empty: it has none.'),
+  serial: textSchema.describe('Serial number; empty: none reported.'),
+  wwn: textSchema.describe('World Wide Name; empty: none.'),
   sizeBytes: countSchema.describe('Size, in bytes.'),
   type: z.enum(['nvme', 'ssd', 'hdd']).describe('Kind of disk.'),
-  holds: z.array(textSchema).describe('What is on it, in words; empty: it is blank.'),
+  holds: z.array(textSchema).describe('Description of the content; empty: blank.'),
   arrays: z
     .array(textSchema)
     .optional()
-    .describe('Serial numbers or world-wide names of other disks that form an array or a volume group with it.'),
+    .describe('Serial numbers or World Wide Names of other disks in the same array or volume group.'),
   health: z
     .enum(['Passed', 'Failing', 'Unknown'])
     .optional()
-    .describe('What it says of itself by SMART; Unknown: it does not say, or could not be asked.'),
-  healthMessage: textSchema.optional().describe('What is worth knowing of its health; empty: nothing.'),
-  powerOnHours: countSchema.optional().describe('How long it was switched on, in hours.'),
+    .describe('SMART health; Unknown: not reported, or not readable.'),
+  healthMessage: textSchema.optional().describe('Details of the health; empty: none.'),
+  powerOnHours: countSchema.optional().describe('Power-on time, in hours.'),
 });
 
 const HostNicSchema = z.strictObject({
-  name: textSchema.describe('Name in the system that looked.'),
-  mac: textSchema.describe('Hardware address.'),
-  speedMbps: countSchema.describe('Speed of the link; 0: no cable.'),
+  name: textSchema.describe('Device name during the inspection.'),
+  mac: textSchema.describe('MAC address.'),
+  speedMbps: countSchema.describe('Link speed, in Mbit/s; 0: no link.'),
 });
 
 /** The hardware that the inspection found in the server. */
@@ -47,18 +47,18 @@ export const HostHardwareSchema = z
     cpu: z
       .strictObject({
         model: textSchema.describe('Model.'),
-        threads: countSchema.describe('Threads that it runs at once.'),
+        threads: countSchema.describe('Number of hardware threads.'),
       })
       .describe('Processor.'),
     memoryMiB: countSchema.describe('Memory, in MiB.'),
-    firmware: z.enum(['uefi', 'bios']).describe('How it boots.'),
+    firmware: z.enum(['uefi', 'bios']).describe('Firmware type.'),
     nics: z.array(HostNicSchema).describe('Network cards.'),
     disks: z.array(HostDiskSchema).describe('Disks.'),
     inspectedAt: textSchema.meta({ format: 'date-time' }).describe('Time of the last inspection.'),
   })
-  .describe('What was found in the server.');
+  .describe('Hardware of the server.');
 
 /** A running task that a user requested with an annotation. */
 export const HostTaskSchema = progressSchema(['inspect', 'reboot']).describe(
-  'What a person asked for by an annotation, while it is going on.',
+  'Running task that a user requested with an annotation.',
 );

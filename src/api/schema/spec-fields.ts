@@ -12,7 +12,7 @@ export const celValidation = (expression: string, message: string) => ({
  */
 export const requiredWhenRule = (condition: string, path: string) => ({
   rule: `!(${condition}) || has(self.${path})`,
-  message: `${path} must be given`,
+  message: `${path} is required`,
   fieldPath: `.${path}`,
   reason: 'FieldValueRequired',
 });
@@ -28,7 +28,7 @@ const PatchSchema = z
       context.addIssue({ code: 'custom', message: `The patch ${size.tooMuch}. Split it, or leave some out` });
   })
   .meta({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
-  .describe('One document of a strategic-merge patch, written as it would stand in a Talos machine configuration.');
+  .describe('One document of a strategic merge patch for a Talos machine configuration.');
 
 /** The size limit of one patch, for descriptions. */
 const patchLimitsText = `${patchLimits.characters / 1024} KiB of text, ${patchLimits.values} keys and elements and ${patchLimits.depth} levels`;
@@ -50,14 +50,14 @@ export const oddReplicasRule = celValidation(
   'controlPlane.replicas must be 1, 3 or 5: etcd needs an odd number of members to survive the loss of one',
 );
 
-export const nodeSizeSchema = z.string().min(1).max(32).describe('Name of one of the sizes of the platform section.');
+export const nodeSizeSchema = z.string().min(1).max(32).describe('Name of a size of the platform section.');
 
 export const workerPoolNameSchema = z
   .string()
   .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/)
   .max(16)
-  .meta(celValidation("self != 'cp'", 'a worker pool cannot be called cp: that is the name of the control planes'))
-  .describe('Name of the pool; part of the names of its nodes.');
+  .meta(celValidation("self != 'cp'", 'a worker pool cannot have the name cp, which is reserved for control planes'))
+  .describe('Name of the pool, which is part of the names of its nodes.');
 export const workerReplicasSchema = z.int().min(0).max(500);
 /** More labels than users set; every label is checked for every kind of node. */
 const maxLabels = 128;
@@ -70,7 +70,7 @@ const TaintSchema = z.strictObject({
   value: z.string().max(63).default('').describe('Taint value. Default: empty.'),
   effect: z
     .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
-    .describe('What it does to Pods that do not tolerate it.'),
+    .describe('Effect on Pods that do not tolerate the taint.'),
 });
 
 export const taintsSchema = z.array(TaintSchema).max(20);

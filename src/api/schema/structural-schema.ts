@@ -47,7 +47,7 @@ export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
 function toStructuralNode(schema: JsonSchema, path: string): JsonSchema {
   const rest = withoutUnsupportedKeywords(schema);
   const unknown = Object.keys(rest).filter((keyword) => !(allowedKeywords as readonly string[]).includes(keyword));
-  if (unknown.length > 0) throw new Error(`${path || 'schema'}: ${unknown.join(', ')} cannot stand in a CRD`);
+  if (unknown.length > 0) throw new Error(`${path || 'schema'}: ${unknown.join(', ')} is not allowed in a CRD`);
   if (rest['type'] === undefined && !rest['x-kubernetes-int-or-string']) {
     throw new Error(`${path || 'schema'}: a field of a CRD needs a type`);
   }

@@ -11,21 +11,20 @@ export interface EnvironmentVariable {
 export const environmentVariables = {
   POD_NAMESPACE: {
     commands: ['run', 'hosts', 'plan', 'check', 'reservations'],
-    fallback: 'none in a Pod; elsewhere openmcp-system',
-    description:
-      'Namespace of the provider: credentials of platforms are read from it, secrets of clusters are kept in it.',
+    fallback: 'none in a Pod, openmcp-system elsewhere',
+    description: 'Namespace of the provider, with the credentials of platforms and the secrets of clusters.',
   },
   'CREDENTIALS_*': {
     commands: ['plan', 'check'],
     fallback: 'none',
     description:
-      "With --config: the keys of the platform's Secret, each as a variable: CREDENTIALS_USERNAME, CREDENTIALS_API_KEY for apiKey.",
+      "With --config: one variable for each key of the platform's Secret, e.g. CREDENTIALS_USERNAME, and CREDENTIALS_API_KEY for apiKey.",
   },
-  POD_NAME: { commands: ['run'], fallback: 'the host name', description: 'Who holds the Lease.' },
+  POD_NAME: { commands: ['run'], fallback: 'the host name', description: 'Identity of the holder of the Lease.' },
   ACCESS_REQUEST_SERVICE_ACCOUNT_NAMESPACE: {
     commands: ['run'],
     fallback: 'accessrequests',
-    description: 'Namespace in the clusters for the ServiceAccounts that are made for AccessRequests.',
+    description: 'Namespace of the ServiceAccounts of AccessRequests in the clusters.',
   },
 } as const satisfies Record<string, EnvironmentVariable>;
 export type EnvironmentVariableName = keyof typeof environmentVariables;

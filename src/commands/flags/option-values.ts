@@ -24,7 +24,7 @@ export const parseChoice =
   };
 
 export function parseRequiredText(value: string): string {
-  if (value === '') throw new InvalidArgumentError('It needs a value.');
+  if (value === '') throw new InvalidArgumentError('The value is empty.');
   return value;
 }
 
@@ -36,7 +36,7 @@ export function parseName(value: string): string {
   const isName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value);
   if (isName && value.length <= maxNameLength) return value;
   throw new InvalidArgumentError(
-    `Use lower-case letters, digits, - and ., with a letter or digit first and last, and at most ${maxNameLength} characters.`,
+    `Use at most ${maxNameLength} lower-case letters, digits, - and ., with a letter or digit first and last.`,
   );
 }
 
@@ -53,7 +53,7 @@ export function parseControllers(list: string): readonly ControllerFlagValue[] {
   const names = list.split(',').map((name) => name.trim().toLowerCase());
   const isKnown = (name: string) => (controllerFlagValues as readonly string[]).includes(name);
   if (names.every(isKnown)) return controllerFlagValues.filter((name) => names.includes(name));
-  throw new InvalidArgumentError(`Use some of ${controllerFlagValues.join(', ')}, separated by commas.`);
+  throw new InvalidArgumentError(`Use a comma-separated list of ${controllerFlagValues.join(', ')}.`);
 }
 
 /** Namespace and name of an object. */

@@ -16,12 +16,12 @@ import {
  * start the others.
  */
 export const commandDescriptions = {
-  init: 'Install or update the CustomResourceDefinitions of this provider, then exit.',
+  init: 'Install or update the CustomResourceDefinitions and the admission policy of this provider, then exit.',
   run: 'Run the controllers until SIGTERM or SIGINT.',
-  hosts: 'List the servers of an account as Hosts to review and apply. Changes nothing.',
-  plan: 'Show what a cluster would be made of, and which disks would be erased.',
-  check: 'Show what is wrong with a ProviderConfig. Changes nothing.',
-  reservations: 'Print what a DHCP server has to reserve for a ProviderConfig.',
+  hosts: 'Print a Host manifest for each server of an account, to review and apply. Read-only.',
+  plan: 'Print the resources that a cluster would use, and the disks that would be erased. Read-only.',
+  check: 'Validate a ProviderConfig against its platform. Read-only.',
+  reservations: 'Print the DHCP reservations for the nodes of a ProviderConfig. Read-only.',
 } as const;
 export type CommandName = keyof typeof commandDescriptions;
 export const commandNames = Object.keys(commandDescriptions) as readonly CommandName[];
@@ -40,63 +40,58 @@ const ignored = (option: Option) =>
 const name = (flags: string, description: string) =>
   text(flags, description).argParser(parseName).makeOptionMandatory();
 const operatorOptions = [
-  name(
-    '--environment <NAME>',
-    'The environment that this provider works in. First part of the names of its ClusterProfiles.',
-  ),
+  name('--environment <NAME>', 'Name of the environment; the first part of the names of the ClusterProfiles.'),
   name(
     '--provider-name <NAME>',
-    'Name of the ClusterProvider object. Only ProviderConfigs and Clusters that belong to it are touched.',
+    'Name of the ClusterProvider object. Only ProviderConfigs and Clusters that belong to it are reconciled.',
   ),
 ];
 
 const commonOptions = [
   text(
     '--kubeconfig <PATH>',
-    'How to reach the platform cluster: a kubeconfig file, or a folder with a file kubeconfig, or with host, token and ca.crt. Left out: what $KUBECONFIG names, else ~/.kube/config, else the ServiceAccount of the Pod.',
+    'Access to the platform cluster: a kubeconfig file, or a folder with the file kubeconfig or the files host, token and ca.crt. Default: $KUBECONFIG, ~/.kube/config, or the ServiceAccount of the Pod, in this order.',
   ),
-  choice('-v, --verbosity <LEVEL>', ['error', 'info', 'debug'], 'How much is logged: error, info or debug.').default(
-    'info',
-  ),
-  choice('-f, --format <FORMAT>', ['json', 'text'], 'How it is logged: json or text.').default('json'),
-  toggle('--dev', 'For development: logs text at level debug, unless told otherwise.'),
+  choice('-v, --verbosity <LEVEL>', ['error', 'info', 'debug'], 'Log level: error, info or debug.').default('info'),
+  choice('-f, --format <FORMAT>', ['json', 'text'], 'Log format: json or text.').default('json'),
+  toggle('--dev', 'Development mode: log as text at level debug, unless --format or --verbosity is set.'),
   toggle(
     '--cli',
-    'For people at a terminal: logs text without times and stacks. What people start does so unless told otherwise.',
+    'Terminal mode: log as text without timestamps and stack traces, unless --format is set. Default for all commands except init and run.',
   ),
-  toggle('--disable-stacktrace', 'Logs errors without their stack.'),
-  toggle('--disable-timestamp', 'Logs without times.'),
-  ignored(toggle('--disable-caller', 'Taken and not used: callers are never logged.')),
-  toggle('--dry-run', 'Check the flags and the environment, print them, then exit.'),
+  toggle('--disable-stacktrace', 'Log errors without stack traces.'),
+  toggle('--disable-timestamp', 'Log without timestamps.'),
+  ignored(toggle('--disable-caller', 'No effect: callers are never logged.')),
+  toggle('--dry-run', 'Validate and print the flags and environment variables, then exit.'),
 ];
 
-const webhookDescription = 'Taken and not used: this provider has no webhooks.';
+const webhookDescription = 'No effect: this provider has no webhooks.';
 const runOptions = [
-  text('--metrics-bind-address <ADDRESS>', 'Where metrics are served, e.g. :8080. 0 serves none.')
+  text('--metrics-bind-address <ADDRESS>', 'Address of the metrics endpoint, e.g. :8080. 0 disables it.')
     .argParser(parseBindAddress)
     .default(null, '0'),
   toggle(
     '--metrics-secure',
-    'Serve metrics over HTTPS, and to those alone whose bearer token the platform cluster lets get /metrics. false: over HTTP, to everybody.',
+    'Serve metrics over HTTPS, and only to clients whose bearer token is authorized to get /metrics on the platform cluster. false: over HTTP, without authorization.',
     true,
   ),
-  text('--metrics-cert-path <FOLDER>', 'Folder of the certificate for metrics. Left out: one is made at the start.'),
-  text('--metrics-cert-name <FILE>', 'Name of the certificate file in that folder.').default('tls.crt'),
-  text('--metrics-cert-key <FILE>', 'Name of the key file in that folder.').default('tls.key'),
-  text('--health-probe-bind-address <ADDRESS>', 'Where /healthz and /readyz are served. 0 serves none.')
+  text(
+    '--metrics-cert-path <FOLDER>',
+    'Folder with the certificate of the metrics endpoint. Default: a self-signed certificate is generated at startup.',
+  ),
+  text('--metrics-cert-name <FILE>', 'Name of the certificate file in --metrics-cert-path.').default('tls.crt'),
+  text('--metrics-cert-key <FILE>', 'Name of the key file in --metrics-cert-path.').default('tls.key'),
+  text('--health-probe-bind-address <ADDRESS>', 'Address of /healthz and /readyz. 0 disables them.')
     .argParser(parseBindAddress)
     .default({ host: '', port: 8081 }, ':8081'),
   ignored(
-    toggle(
-      '--leader-elect',
-      'Taken and not needed: a Lease is always held, because two Pods overlap in every roll-out.',
-    ),
+    toggle('--leader-elect', 'No effect: leader election is always on, because two Pods overlap in every rollout.'),
   ),
-  text('--controllers <LIST>', 'The controllers to run, separated by commas.')
+  text('--controllers <LIST>', 'Comma-separated list of the controllers to run.')
     .argParser(parseControllers)
     .default(controllerFlagValues, controllerFlagValues.join(',')),
-  ignored(text('--pprof-bind-address <ADDRESS>', 'Taken and not used: profiles come from node --inspect.')),
-  ignored(toggle('--enable-http2', 'Taken and not used: servers speak HTTP/1.1.')),
+  ignored(text('--pprof-bind-address <ADDRESS>', 'No effect: use node --inspect for profiles.')),
+  ignored(toggle('--enable-http2', 'No effect: the endpoints use HTTP/1.1.')),
   ignored(text('--webhook-cert-path <FOLDER>', webhookDescription)),
   ignored(text('--webhook-cert-name <FILE>', webhookDescription)),
   ignored(text('--webhook-cert-key <FILE>', webhookDescription)),
@@ -104,16 +99,16 @@ const runOptions = [
 
 const providerConfigFlag = '--provider-config <NAME>';
 const providerConfigDescription =
-  'Name of the ProviderConfig. Left out of plan: that of the Cluster. With --config it may be left out: the only one of the file.';
+  'Name of the ProviderConfig. Default: with --config, the only one in the file; for plan, the ProviderConfig of the Cluster.';
 const fileOptions = [
   text(providerConfigFlag, providerConfigDescription),
   text(
     '--config <FILE>',
-    'A file (YAML) with a ProviderConfig, to be looked at without a platform cluster. What else it holds counts too: Hosts, the Cluster, its ClusterConfigs, the Secret.',
+    'YAML file with a ProviderConfig, to run without a platform cluster. It can also contain Hosts, the Cluster, its ClusterConfigs and the Secret with the credentials.',
   ),
   text(
     '--credentials-file <PATH>',
-    'With --config: a file with the Secret of the platform, or a folder with a file for each of its keys. Left out: the environment, then the Secret of the file itself.',
+    'With --config: a file with the Secret of the platform, or a folder with one file for each key of the Secret. Default: the environment variables CREDENTIALS_*, then the Secret in the --config file.',
   ),
 ];
 
@@ -124,29 +119,26 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
     ...commonOptions,
     toggle(
       '--with-openmcp-crds',
-      'Also install the openMCP CRDs that are missing: Cluster, ClusterProfile, AccessRequest. For platform clusters without the openMCP operator; existing CRDs are never changed.',
+      'Also install missing openMCP CRDs (Cluster, ClusterProfile, AccessRequest), for platform clusters without the openMCP operator. Existing CRDs are not changed.',
     ),
   ],
   run: [...operatorOptions, ...commonOptions, ...runOptions],
   hosts: [
     requiredText(
       '--account <SECRET>',
-      "Name of the Secret with username and password of the webservice user, in the provider's own namespace.",
+      'Name of the Secret with the keys username and password of the webservice user, in the namespace of the provider.',
     ),
-    text('--url <URL>', 'Address of the webservice. Left out: the public one of the platform.'),
-    text(
-      '--ca-file <PATH>',
-      'File with the certificates (PEM) to trust for the webservice. Left out: the public ones.',
-    ),
+    text('--url <URL>', 'URL of the webservice. Default: the public one of the platform.'),
+    text('--ca-file <PATH>', 'PEM file with the CA certificates to trust for the webservice. Default: the public CAs.'),
     ...commonOptions,
   ],
   plan: [
     text(
       '--cluster <NAMESPACE/NAME>',
-      'The Cluster, which need not exist yet where --provider-config is given. With --config it may be left out: a name is made up.',
+      'The Cluster. With --provider-config it need not exist. Optional with --config.',
     ).argParser(parseClusterName),
     ...fileOptions,
-    toggle('--documents', 'Print the configuration that each machine would be given as well, without what is secret.'),
+    toggle('--documents', 'Also print the machine configuration of each node, with secrets masked.'),
     ...commonOptions,
   ],
   check: [...fileOptions, ...commonOptions],
@@ -155,7 +147,7 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
     choice(
       '--dhcp-server <NAME>',
       Object.keys(reservationFormats),
-      'The DHCP server that reads it: dnsmasq, isc (dhcpd.conf) or kea (the list of a subnet). text is for people.',
+      'Output format: dnsmasq, isc (dhcpd.conf), kea (the reservations of a subnet), or text.',
     ).default('text'),
     ...commonOptions,
   ],

@@ -58,7 +58,7 @@ export function parseCommandLine(argv: readonly string[], environment: ProcessEn
   return line;
 }
 
-const missingCommandError = () => new UsageError(`Say what to do: ${commandNames.join(' or ')}. See --help.`);
+const missingCommandError = () => new UsageError(`A command is required: ${commandNames.join(', ')}. See --help.`);
 
 function readSettings(name: CommandName, command: Command, environment: ProcessEnvironment): CommandLine {
   switch (name) {
@@ -114,5 +114,5 @@ function explainUnknownFlag(command: Command, message: string): string {
   const suggestion = at === -1 ? '' : message.slice(at);
   if (owners.length === 0) return ['There is no flag', `${flag}.`, suggestion, 'See --help.'].filter(Boolean).join(' ');
   if (command.parent) return `${command.name()} has no flag ${flag}; it belongs to ${owners.join(' and ')}.`;
-  return `Put ${flag} after the command: ${owners.join(' or ')}. See --help.`;
+  return `${flag} belongs after the command: ${owners.join(' or ')}. See --help.`;
 }

@@ -8,10 +8,10 @@ const helpWidth = 100;
 /** The commands with their options and help texts. Help is written to `write`; errors are thrown and not printed. */
 export function createProgram(write: (text: string) => void): Command {
   const program = new Command(programName)
-    .description('Kubernetes clusters on Talos Linux for openMCP, and exact access to them.')
+    .description('openMCP cluster provider for Kubernetes clusters on Talos Linux, and access to them.')
     .usage('COMMAND [flags]')
-    .helpCommand('help [command]', 'Explain a command.')
-    .helpOption('-h, --help', 'Explain the program or a command.')
+    .helpCommand('help [command]', 'Show the help of a command.')
+    .helpOption('-h, --help', 'Show this help.')
     .version('', '--version', 'Print the version.')
     .configureHelp({ helpWidth, subcommandTerm: (command) => command.name(), optionDescription: describeOption })
     .configureOutput({ writeOut: write, writeErr: write, outputError: () => {} })
@@ -35,18 +35,18 @@ function describeOption(option: Option): string {
 }
 
 const programHelp = `
-The openMCP operator starts init and run on the platform cluster: apply a ClusterProvider with the image.
+On a platform cluster, apply a ClusterProvider with the image: the openMCP operator starts init and run.
 From a terminal, pass the kubeconfig of the platform cluster:
 
   ${programName} init --environment dev --provider-name talos --kubeconfig platform.kubeconfig
   ${programName} run --environment dev --provider-name talos --kubeconfig platform.kubeconfig --dev
 
-Flags are explained by ${programName} run --help.
+See ${programName} COMMAND --help for the flags of a command.
 
-Clusters and their hardware are described by ProviderConfig objects, not by flags.
+ProviderConfig objects describe the clusters and their hardware.
 
-Exit codes: 0 done, 1 failed (the log says why), 2 the command line is wrong.
-Of plan and check: 0 all is well, 1 something was found, 2 it could not be found out.`;
+Exit codes: 0 success, 1 failure (see the log), 2 invalid command line.
+Exit codes of plan and check: 0 no problem found, 1 problems found, 2 the command failed.`;
 
 function describeEnvironment(command: CommandName): string {
   const variables = Object.entries<EnvironmentVariable>(environmentVariables).filter(([, { commands }]) =>

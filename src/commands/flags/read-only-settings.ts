@@ -47,12 +47,10 @@ function toReadOnlySettings(command: Command, environment: ProcessEnvironment): 
   const settings = toCommonSettings(command, 'people');
   const { config, credentialsFile: credentials } = command.opts<{ config?: string; credentialsFile?: string }>();
   if (!config) {
-    if (credentials)
-      throw new UsageError('--credentials-file belongs to --config: name the file with the ProviderConfig.');
+    if (credentials) throw new UsageError('--credentials-file needs --config.');
     return { ...settings, podNamespace: readPodNamespace(settings, environment) };
   }
-  if (settings.kubeconfig)
-    throw new UsageError('Give either --config or --kubeconfig: one of them says where to look.');
+  if (settings.kubeconfig) throw new UsageError('--config and --kubeconfig exclude each other.');
   const files = { config, ...(credentials && { credentials }) };
   return {
     ...settings,
@@ -76,15 +74,16 @@ export function toPlanSettings(command: Command, environment: ProcessEnvironment
   const { cluster, providerConfig, documents } =
     command.opts<Pick<PlanSettings, 'cluster' | 'providerConfig' | 'documents'>>();
   if (!cluster && !settings.files)
-    throw new UsageError('--cluster is missing: the Cluster, e.g. shop/prod; or look at a file by --config.');
+    throw new UsageError(
+      '--cluster or --config is required: name a Cluster, e.g. shop/prod, or a file with a ProviderConfig.',
+    );
   return { ...settings, documents, ...(cluster && { cluster }), ...(providerConfig && { providerConfig }) };
 }
 
 export function toCheckSettings(command: Command, environment: ProcessEnvironment): CheckSettings {
   const settings = toReadOnlySettings(command, environment);
   const { providerConfig } = command.opts<Pick<CheckSettings, 'providerConfig'>>();
-  if (!providerConfig && !settings.files)
-    throw new UsageError('--provider-config is missing: name of the ProviderConfig; or look at a file by --config.');
+  if (!providerConfig && !settings.files) throw new UsageError('--provider-config or --config is required.');
   return { ...settings, ...(providerConfig && { providerConfig }) };
 }
 

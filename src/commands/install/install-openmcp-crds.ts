@@ -14,7 +14,7 @@ export async function installOpenmcpCrds(options: InstallContext): Promise<void>
   const missing = await persist(() => findMissingCrds(options));
   for (const { metadata } of requiredOpenmcpCrds) {
     if (!missing.some((crd) => crd.metadata.name === metadata.name))
-      log.info({ crd: metadata.name }, 'kind of openMCP is there, and is left as it is');
+      log.info({ crd: metadata.name }, 'openMCP CRD exists and is not changed');
   }
   for (const crd of missing) {
     const isMade = await persist(async () => {
@@ -27,7 +27,7 @@ export async function installOpenmcpCrds(options: InstallContext): Promise<void>
         throw error;
       }
     });
-    const message = isMade ? 'kind of openMCP installed' : 'kind of openMCP came into being, and is left as it is';
+    const message = isMade ? 'openMCP CRD installed' : 'openMCP CRD was created by another client and is not changed';
     log.info({ crd: crd.metadata.name }, message);
   }
   await waitForCrds({ ...options, crds: requiredOpenmcpCrds });
@@ -39,7 +39,7 @@ export async function warnAboutMissingOpenmcpCrds(options: InstallContext): Prom
   for (const { metadata } of missing) {
     options.log.warn(
       { crd: metadata.name },
-      'kind of openMCP is missing: install the openMCP operator, or start init with --with-openmcp-crds',
+      'openMCP CRD is missing: install the openMCP operator, or run init with --with-openmcp-crds',
     );
   }
 }

@@ -34,7 +34,7 @@ export async function installPolicies(context: InstallContext): Promise<void> {
     if (!isNotFound(error)) throw error;
     context.log.warn(
       {},
-      'the API server has no ValidatingAdmissionPolicy (Kubernetes 1.30 and later): deleting the Machine of an only control plane is not refused',
+      'the API server has no ValidatingAdmissionPolicy (Kubernetes 1.30 and later): the deletion of the Machine of an only control plane is not rejected',
     );
   }
 }

@@ -55,7 +55,7 @@ export async function findOwnedObject(
   if (found === undefined || present === wanted) return found;
   throw new ProviderError(
     rejectionReason,
-    `${name} ${present === undefined ? 'has no label' : `has the value ${present} of the label`} ${label}. If it is this provider's, label it ${label}=${wanted}; else remove it or use another cluster.`,
+    `${name} ${present === undefined ? 'has no label' : `has the value ${present} of the label`} ${label}. If it belongs to this provider, set the label ${label}=${wanted}; otherwise remove it, or use another cluster.`,
   );
 }
 
@@ -95,7 +95,7 @@ async function retryUntil<T>(
     } catch (error) {
       const worthwhile = isConflict(error) || isRetryable(error);
       if (!worthwhile || signal.aborted || clock.monotonic() >= endsAt) throw error;
-      log.debug({ error }, 'trying again');
+      log.debug({ error }, 'request is retried');
       await clock.sleep(backoffSeconds(failures, backoff) * 1000, signal);
     }
   }

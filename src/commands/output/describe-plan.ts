@@ -3,20 +3,21 @@ import type { ClusterPlan, PlannedMachine, UnassignedHosts } from '../../control
 /** A plan as text for a terminal: each machine with the effects on its resources, then the unassigned Hosts. */
 export function describePlan({ machines, shared, left, endpoint, isMarked }: ClusterPlan): string {
   const parts = machines.map(describeMachine);
-  if (endpoint !== undefined) parts.push(`The API server is reached at ${endpoint}.`);
+  if (endpoint !== undefined) parts.push(`Endpoint of the API server: ${endpoint}`);
   if (shared.length > 0)
-    parts.push(['Shared by them:', ...shared.map(({ effect, subject }) => formatEffect(effect, subject))].join('\n'));
-  if (left.length > 0)
-    parts.push(['Hosts that none of them is given:', ...left.flatMap(describeUnassignedHosts)].join('\n'));
+    parts.push(
+      ['Shared by the machines:', ...shared.map(({ effect, subject }) => formatEffect(effect, subject))].join('\n'),
+    );
+  if (left.length > 0) parts.push(['Unassigned Hosts:', ...left.flatMap(describeUnassignedHosts)].join('\n'));
   const all = [...machines.flatMap(({ lines }) => lines), ...shared];
   const erased = all.filter(({ effect }) => effect === 'erases').length;
   const unknown = all.filter(({ effect }) => effect === 'unknown').length;
   const end = [
     `${machines.length} ${machines.length === 1 ? 'machine' : 'machines'}`,
     `${erased} ${erased === 1 ? 'disk' : 'disks'} to be erased`,
-    ...(unknown > 0 ? [`${unknown} not known yet`] : []),
+    ...(unknown > 0 ? [`${unknown} unknown`] : []),
   ];
-  const unmarked = isMarked ? '' : ' An ellipsis and zeros stand for what follows from the platform cluster.';
+  const unmarked = isMarked ? '' : ' Ellipses and zeros replace values that depend on the platform cluster.';
   return [...parts, `${end.join(', ')}. Nothing was changed.${unmarked}`].join('\n\n');
 }
 
@@ -32,14 +33,14 @@ function describeMachine({ host: assignment, error, lines }: PlannedMachine): st
   const state = holds ?? (machine ? 'exists' : 'would be made');
   return [
     `${slot.name} (${slot.role}, size ${slot.size}) ${error === undefined ? state : 'would wait'}`,
-    ...(error === undefined ? [] : [formatEffect('refuses', error)]),
+    ...(error === undefined ? [] : [formatEffect('blocked', error)]),
     ...lines.map(({ effect, subject }) => formatEffect(effect, subject)),
   ].join('\n');
 }
 
 const describeUnassignedHosts = ({ reason, names, refused }: UnassignedHosts): string[] => [
   `  ${names.length} ${reason}: ${names.join(', ')}`,
-  ...refused.map((what) => `  ${formatEffect('refuses', what)}`),
+  ...refused.map((what) => `  ${formatEffect('blocked', what)}`),
 ];
 
 const formatEffect = (effect: string, what: string): string =>

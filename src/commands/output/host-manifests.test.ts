@@ -64,8 +64,8 @@ describe('servers as Hosts', () => {
     const vague = server('9', { address: undefined, product: '' });
     const text = manifests([server('7'), server('8'), vague], [known('mine', '7')]);
     expect(read(text).map(({ metadata }) => metadata.name)).toEqual(['server-8']);
-    expect(text).toContain('# Left out: 1 server that has a Host already.');
-    expect(text).toContain('# Left out: 1 server that has neither an address nor a product (9).');
+    expect(text).toContain('# Omitted: 1 server that has a Host.');
+    expect(text).toContain('# Omitted: 1 server that has no address and no product (9).');
   });
 
   it('have names that no other Host has', () => {

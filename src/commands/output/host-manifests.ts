@@ -32,7 +32,7 @@ export function formatHostManifests(
 }
 
 const describeOmitted = (number: number, what: string): string[] =>
-  number === 0 ? [] : [`# Left out: ${number} ${number === 1 ? 'server that has' : 'servers that have'} ${what}.`];
+  number === 0 ? [] : [`# Omitted: ${number} ${number === 1 ? 'server that has' : 'servers that have'} ${what}.`];
 
 /** An ID alone is mistyped too easily, so a Host must name another property. */
 const hasExpectation = (server: AccountServer): boolean => Object.keys(toExpectation(server)).length > 0;

@@ -60,7 +60,7 @@ describe('objects of a file', () => {
     const error = await readObjectFile(await file(`${secret}password: hunter2\n  wrong: : :\n`), '--config').catch(
       String,
     );
-    expect(error).toMatch(/--config: .* is no YAML/);
+    expect(error).toMatch(/--config: .* is not valid YAML/);
     expect(error).not.toContain('hunter2');
   });
 

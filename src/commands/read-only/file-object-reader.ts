@@ -47,7 +47,7 @@ export async function readObjectFile(path: string, flag: string): Promise<readon
   return documents.flatMap((document, i) => {
     const [error] = document.errors;
     // Only its first line: the rest quotes a part of the file.
-    if (error) throw configInvalid(`${flag}: ${path} is no YAML: ${error.message.split('\n')[0]}`);
+    if (error) throw configInvalid(`${flag}: ${path} is not valid YAML: ${error.message.split('\n')[0]}`);
     const object: unknown = document.toJS();
     if (object === null) return [];
     if (isKubeObject(object)) return [object];
@@ -121,6 +121,6 @@ export async function readCredentialsFromPath(path: string): Promise<SecretStrin
     return Object.fromEntries(await Promise.all(names.map(read)));
   }
   const [secret, ...more] = (await new FileObjectReader(await readObjectFile(path, flag)).list(KubeSecret)).items;
-  if (!secret || more.length > 0) throw configInvalid(`${flag}: ${path} has to hold one Secret.`);
+  if (!secret || more.length > 0) throw configInvalid(`${flag}: ${path} must contain exactly one Secret.`);
   return credentialsFromSecret(secret);
 }

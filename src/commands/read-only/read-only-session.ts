@@ -95,7 +95,7 @@ async function openFileSource({
       if (object) return credentialsFromSecret(object);
       throw new ProviderError(
         'CREDENTIALS_MISSING',
-        `${config} holds no Secret ${name}: name a file by --credentials-file, or set CREDENTIALS_USERNAME and its like.`,
+        `${config} has no Secret ${name}: set --credentials-file, or the environment variables CREDENTIALS_*.`,
       );
     },
     close: async () => {},

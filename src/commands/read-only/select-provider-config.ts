@@ -10,6 +10,6 @@ export function selectProviderConfig(configs: readonly ProviderConfig[], name: s
     'CONFIG_INVALID',
     name !== undefined
       ? `There is no ProviderConfig ${name}.`
-      : `There is ${names ? `more than one ProviderConfig: name one of ${names} by --provider-config.` : 'no ProviderConfig.'}`,
+      : `There is ${names ? `more than one ProviderConfig: select one with --provider-config (${names}).` : 'no ProviderConfig.'}`,
   );
 }

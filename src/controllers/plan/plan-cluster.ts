@@ -85,7 +85,7 @@ export async function planCluster(material: ClusterPlanInput): Promise<ClusterPl
     const refused: string[] = [];
     for (const host of alike) {
       const lines = assignments[0] ? await previewMachine(material, assignments[0], addresses, toHostView(host)) : [];
-      refused.push(...lines.filter(({ effect }) => effect === 'refuses').map(({ subject }) => subject));
+      refused.push(...lines.filter(({ effect }) => effect === 'blocked').map(({ subject }) => subject));
     }
     left.push({ reason, names: alike.map(({ metadata }) => metadata.name), refused });
   }
@@ -104,7 +104,7 @@ async function planMachine(
   const lines = await previewMachine(material, assignment, addresses, assignment.host);
   if (material.section.addressing.pool === 'main' && !addresses.machines.has(assignment.slot.name)) {
     const what = 'No address of network.addressPool is left for it. Add some.';
-    return { lines: [...lines, { effect: 'refuses', subject: what }], document: undefined };
+    return { lines: [...lines, { effect: 'blocked', subject: what }], document: undefined };
   }
   try {
     const hardware = material.platform.preview.hardware(
@@ -113,7 +113,7 @@ async function planMachine(
     return { lines, document: hardware && renderPlannedConfig(material.sources, assignment, hardware, addresses) };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    return { lines: [...lines, { effect: 'refuses', subject: error.message }], document: undefined };
+    return { lines: [...lines, { effect: 'blocked', subject: error.message }], document: undefined };
   }
 }
 
@@ -126,7 +126,7 @@ async function previewMachine(
   return isProvisioned(assignment.machine?.status?.progress) ? lines.map(asExisting) : lines;
 }
 
-const asExisting = (line: PreviewLine): PreviewLine => (line.effect === 'makes' ? { ...line, effect: 'has' } : line);
+const asExisting = (line: PreviewLine): PreviewLine => (line.effect === 'creates' ? { ...line, effect: 'has' } : line);
 
 function previewContextOf(
   { owner, previewContext: target, hosts, spec, credentialsAt }: ClusterPlanInput,
@@ -158,7 +158,7 @@ async function previewShared(
   planned: readonly PlannedMachine[],
 ): Promise<readonly PreviewLine[]> {
   const machines = planned.flatMap(({ host: { slot, host }, lines }) =>
-    host && lines.every(({ effect }) => effect !== 'refuses') ? [{ role: slot.role, host }] : [],
+    host && lines.every(({ effect }) => effect !== 'blocked') ? [{ role: slot.role, host }] : [],
   );
   return await unknownOnError(
     platform.preview.cluster({

@@ -5,10 +5,10 @@ import type { NodeHardware, NodeSpec } from '../node.ts';
 /** The predicted effect on one resource. */
 export interface PreviewLine {
   /**
-   * `has`: it exists already. `refuses`: nothing would be done, and why. `unknown`: it depends on an observation that
+   * `has`: it exists already. `blocked`: nothing would be done, and why. `unknown`: it depends on an observation that
    * has not been made.
    */
-  readonly effect: 'makes' | 'has' | 'joins' | 'leads' | 'erases' | 'keeps' | 'protects' | 'refuses' | 'unknown';
+  readonly effect: 'creates' | 'has' | 'joins' | 'routes' | 'erases' | 'keeps' | 'protects' | 'blocked' | 'unknown';
   /** The resource, or a sentence. */
   readonly subject: string;
 }

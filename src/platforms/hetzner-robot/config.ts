@@ -16,12 +16,12 @@ const webserviceUrl = z
     message: 'must be https:// with a host name and an optional port',
   })
   .default(defaultRobotUrl)
-  .describe('Address of the Robot webservice, always over TLS. Default: that of Hetzner.');
+  .describe('URL of the Robot webservice (https). Default: the webservice of Hetzner.');
 
 const LabelExpression = z.strictObject({
   key: z.string().min(1).max(316).describe('Key of the label.'),
-  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('How values are compared.'),
-  values: z.array(z.string().max(63)).max(50).default([]).describe('For In and NotIn. Default: none.'),
+  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('Operator: In, NotIn, Exists or DoesNotExist.'),
+  values: z.array(z.string().max(63)).max(50).default([]).describe('Values for In and NotIn. Default: none.'),
 });
 
 const HostSelector = z
@@ -30,9 +30,13 @@ const HostSelector = z
       .record(z.string().max(316), z.string().max(63))
       .default({})
       .describe('Labels that a Host must have. Default: none.'),
-    matchExpressions: z.array(LabelExpression).max(20).default([]).describe('Further conditions. Default: none.'),
+    matchExpressions: z
+      .array(LabelExpression)
+      .max(20)
+      .default([])
+      .describe('Further label requirements. Default: none.'),
   })
-  .describe('Which Hosts are of this size, by their labels. An empty one takes all.');
+  .describe('Label selector for the Hosts of this size. An empty selector matches all Hosts.');
 export type HostSelector = z.infer<typeof HostSelector>;
 
 const RobotSize = z.strictObject({
@@ -43,12 +47,12 @@ export type RobotSize = z.infer<typeof RobotSize>;
 
 const VSwitchConfig = z
   .strictObject({
-    name: z.string().min(1).max(64).describe('Name of the vSwitch. Made when there is none with this VLAN.'),
+    name: z.string().min(1).max(64).describe('Name of the vSwitch. It is created if no vSwitch has this VLAN.'),
     vlan: z.int().min(4000).max(4091).describe('VLAN tag, from 4000 to 4091.'),
-    mtu: z.int().min(1280).max(1500).default(1400).describe('Largest packet, in bytes. Default: 1400.'),
+    mtu: z.int().min(1280).max(1500).default(1400).describe('MTU, in bytes. Default: 1400.'),
   })
   .describe(
-    'Private network between the nodes. They get addresses out of network.addressPool on it, and talk to each other over it.',
+    'vSwitch for the private network of the nodes, with addresses of network.addressPool. Nodes communicate over it.',
   );
 
 /** The section `spec.hetznerRobot` of a ProviderConfig. */
@@ -56,60 +60,55 @@ export const RobotConfig = z
   .strictObject({
     url: webserviceUrl,
     credentialsRef: credentialsRefSchema(
-      "The Secret with the keys username and password (of the webservice user, not of the web panel) and sshPrivateKey (in OpenSSH form, without a passphrase), in the provider's own namespace.",
+      'Secret in the namespace of the provider, with the keys username and password (of the webservice user, not of the Robot web interface) and sshPrivateKey (OpenSSH format, without a passphrase).',
     ),
     caBundle: caBundleSchema('the webservice'),
-    sshPort: z
-      .int()
-      .min(1)
-      .max(65535)
-      .default(22)
-      .describe('Port at which the rescue system answers SSH. Default: 22.'),
+    sshPort: z.int().min(1).max(65535).default(22).describe('SSH port of the rescue system. Default: 22.'),
     image: z
       .strictObject({
         compression: z
           .enum(['zst', 'xz'])
           .default('zst')
-          .describe('Form in which the disk image is fetched from the image factory. Default: zst.'),
+          .describe('Compression format of the disk image of the image factory. Default: zst.'),
         sha256: z
           .string()
           .max(64)
           .regex(/^[0-9a-f]{64}$/)
           .optional()
           .describe(
-            'SHA-256 of the compressed image, for one Talos version and schematic. Default: the checksum of the image factory, where it gives one.',
+            'SHA-256 of the compressed image, for one Talos version and schematic. Default: the checksum of the image factory, if available.',
           ),
       })
       .prefault({})
-      .describe('The disk image that is written.'),
+      .describe('Disk image of Talos.'),
     vswitch: VSwitchConfig.optional(),
     endpoint: z
       .enum(['first-node', 'virtual-address', 'failover'])
       .optional()
       .describe(
-        "Where the API server is reached when controlPlane.endpoint does not say: at the first control plane's own address, at an address of network.addressPool inside the vSwitch, or at a failover address. Default: virtual-address with a vSwitch, failover with a failoverAddress, else first-node.",
+        'Endpoint of the API server, unless controlPlane.endpoint is set. first-node: the address of the first control plane. virtual-address: an address of network.addressPool inside the vSwitch. failover: the failover address. Default: virtual-address with a vSwitch, failover with a failoverAddress, otherwise first-node.',
       ),
     failoverAddress: z
       .string()
       .regex(/^[0-9a-f.:]+$/)
       .max(45)
       .optional()
-      .describe('A failover address of the account, which is routed to a control plane that works.'),
-    sizes: sizesSchema(RobotSize, 'The sizes that machines may have: kinds of Hosts.'),
+      .describe('Failover IP address of the account. It is routed to a healthy control plane.'),
+    sizes: sizesSchema(RobotSize, 'Sizes of machines. Each selects Hosts.'),
   })
   .meta(
     celValidations(
       [
         "!has(self.endpoint) || self.endpoint != 'virtual-address' || has(self.vswitch)",
-        'hetznerRobot.endpoint: a virtual address needs hetznerRobot.vswitch: between servers of the public network it cannot be handed around',
+        'hetznerRobot.endpoint: a virtual address needs hetznerRobot.vswitch: it cannot move between servers on the public network',
       ],
       [
         "(has(self.endpoint) && self.endpoint == 'failover') == has(self.failoverAddress) || !has(self.endpoint)",
-        'hetznerRobot.failoverAddress: it belongs to the endpoint failover, and that needs it',
+        'hetznerRobot.failoverAddress: it is required with the endpoint failover, and only allowed with it',
       ],
     ),
   )
-  .describe('Nodes as servers of Hetzner Robot, each described by a Host.');
+  .describe('Nodes on servers of Hetzner Robot, each described by a Host.');
 export type RobotConfig = z.infer<typeof RobotConfig>;
 
 /** How the API server is reached: by `endpoint`, or by a default that depends on the other fields. */
@@ -126,7 +125,6 @@ export function endpointModeOf({
 /** The rescue system of a server downloads the image itself, so an image served without TLS needs a known checksum. */
 export const imageChecksumRule: SpecRule = {
   rule: "!has(self.hetznerRobot) || self.talos.factoryUrl.startsWith('https:') || (has(self.hetznerRobot.image) && has(self.hetznerRobot.image.sha256))",
-  message:
-    'hetznerRobot.image.sha256 must say what the image has to be while talos.factoryUrl is one of http: use https, or give the checksum',
+  message: 'hetznerRobot.image.sha256 is required with http in talos.factoryUrl: set the checksum, or use https',
   fieldPath: '.hetznerRobot',
 };

@@ -26,7 +26,7 @@ export async function findFailoverAddress(
 
 /** The message for an address that the account does not have. */
 export const describeUnknownFailover = (address: string): string =>
-  `${address} is not a failover address of this account. Name one that is.`;
+  `${address} is not a failover address of this account. Correct it.`;
 
 /**
  * Routes the failover address to a working control plane, unless it is routed to one. Robot answers when it is done,
@@ -42,7 +42,7 @@ export async function failOverEndpoint(context: EndpointFailoverContext<RobotCon
     () => new FailoverRoute(ip, clock, connections.signal),
   );
   if (route.inProgress !== undefined)
-    return `${ip} is being led to server ${route.inProgress}, which takes about a minute.`;
+    return `${ip} is being routed to server ${route.inProgress}, which takes about a minute.`;
   const leadsTo = await route.find(robot, context.signal);
   if (
     controlPlanes.some(
@@ -57,7 +57,7 @@ export async function failOverEndpoint(context: EndpointFailoverContext<RobotCon
   if (!target) return undefined;
   const number = Number(target.facts['server']);
   route.failOver(robot, number, log);
-  return `${ip} is being led to server ${number}, which takes about a minute.`;
+  return `${ip} is being routed to server ${number}, which takes about a minute.`;
 }
 
 const controlPlaneAddresses = ({ facts }: ControlPlaneCandidate): unknown[] => [facts['address'], facts['ipv6Net']];
@@ -91,8 +91,9 @@ class FailoverRoute {
     robot
       .routeFailover(this.#ip, number, { signal: this.#signal })
       .then(
-        () => log.info({ address: this.#ip, server: number }, 'failover address was led to another server'),
-        (error: unknown) => log.warn({ address: this.#ip, server: number, error }, 'failover address was not led'),
+        () => log.info({ address: this.#ip, server: number }, 'failover address was routed to another server'),
+        (error: unknown) =>
+          log.warn({ address: this.#ip, server: number, error }, 'failover address could not be routed'),
       )
       .finally(() => {
         this.inProgress = undefined;

@@ -3,97 +3,99 @@ import { definePlatformErrors, type ErrorCode, type ErrorCodeInfo } from '../../
 /** The error codes of Hetzner Robot and the rescue system of its servers. */
 export const robotErrorCodes = {
   ROBOT_UNREACHABLE: { retry: 'backoff', message: 'Hetzner Robot could not be reached, or did not answer.' },
-  ROBOT_UNAVAILABLE: { retry: 'backoff', message: 'Hetzner Robot is out of service for the moment.' },
+  ROBOT_UNAVAILABLE: { retry: 'backoff', message: 'Hetzner Robot is temporarily unavailable.' },
   ROBOT_TLS_UNTRUSTED: {
     retry: 'after-change',
-    message: 'The certificate of Hetzner Robot is not trusted. Check hetznerRobot.caBundle, and who stands in between.',
+    message:
+      'The certificate of Hetzner Robot is not trusted. Check hetznerRobot.caBundle, and for a proxy that intercepts TLS.',
   },
   ROBOT_OUTCOME_UNKNOWN: {
     retry: 'backoff',
-    message: 'The connection to Hetzner Robot ended before it answered. The next attempt looks at what became of it.',
+    message:
+      'The connection to Hetzner Robot ended before the response. The next attempt verifies the result of the call.',
   },
   ROBOT_CREDENTIALS_REFUSED: {
     retry: 'after-change',
     message:
-      'Hetzner Robot refused the webservice user or its password. Put the right ones into the Secret: until then this process asks nothing more. Each command that is started logs in anew, and three failed logins within ten minutes lock everybody behind this address out.',
+      'Hetzner Robot rejected the webservice user or its password. Correct the Secret; until then this process sends no further requests. Every command that you start logs in again: three failed logins within ten minutes block this IP address.',
   },
   ROBOT_LOGIN_POSTPONED: {
     retry: 'backoff',
-    message: 'Logins at Hetzner Robot failed, and one more could lock this address out: the next is tried later.',
+    message:
+      'Logins at Hetzner Robot failed, and another one could block this IP address. The next attempt is made later.',
   },
   ROBOT_FORBIDDEN: {
     retry: 'backoff',
-    message: 'Hetzner Robot does not talk to this address. Failed logins lock one out for ten minutes.',
+    message: 'Hetzner Robot blocks this IP address. Failed logins block it for ten minutes.',
   },
   ROBOT_RATE_LIMITED: {
     retry: 'backoff',
-    message: 'The account may not call this again for a while, by the limits of Hetzner Robot.',
+    message: 'The rate limit of Hetzner Robot for this call is reached.',
   },
   ROBOT_BUDGET_SPENT: {
     retry: 'backoff',
-    message: 'The calls of this kind that Hetzner Robot allows in an hour are spent.',
+    message: 'The hourly budget for this kind of Hetzner Robot calls is used up.',
   },
-  ROBOT_BUSY: { retry: 'backoff', message: 'Other calls to Hetzner Robot come first.' },
+  ROBOT_BUSY: { retry: 'backoff', message: 'Other Hetzner Robot calls have priority.' },
   ROBOT_SERVER_NOT_LISTED: {
     retry: 'after-change',
-    message: 'Neither a Host object nor the configuration names this, so it is not touched.',
+    message: 'Neither a Host nor the configuration names this resource, so it is not accessed.',
   },
-  ROBOT_CALL_FORBIDDEN: { retry: 'bug', message: 'A call that this provider never makes.' },
+  ROBOT_CALL_FORBIDDEN: { retry: 'bug', message: 'This call is not permitted in this provider.' },
   ROBOT_SERVER_UNKNOWN: {
     retry: 'after-change',
-    message: 'The Hetzner account has no such server. Correct the number in the Host object.',
+    message: 'The Hetzner account has no such server. Correct the Host.',
   },
-  ROBOT_NOT_FOUND: { retry: 'backoff', message: 'Hetzner Robot does not have this.' },
+  ROBOT_NOT_FOUND: { retry: 'backoff', message: 'The resource does not exist in Hetzner Robot.' },
   ROBOT_NOT_AVAILABLE: { retry: 'after-change', message: 'Hetzner Robot does not offer this for the server.' },
   ROBOT_RESET_MANUAL_ACTIVE: {
     retry: 'after-change',
-    message: 'A technician was asked to reset the server. Until that is done nobody else can.',
+    message: 'A manual reset of the server is pending at Hetzner. Other resets are not possible until it is done.',
   },
-  ROBOT_IN_PROCESS: { retry: 'backoff', message: 'Hetzner Robot is still at work on an earlier change.' },
+  ROBOT_IN_PROCESS: { retry: 'backoff', message: 'Hetzner Robot is still processing an earlier change.' },
   ROBOT_BOOT_ALREADY_ACTIVE: {
     retry: 'backoff',
-    message: 'A boot configuration of the server is active. It has to be switched off before another one can be.',
+    message: 'Another boot configuration of the server is active and must be deactivated first.',
   },
   ROBOT_CONFLICT: {
     retry: 'after-change',
-    message: 'Hetzner Robot refused this, because something stands against it.',
+    message: 'Hetzner Robot rejected the request because of a conflict.',
   },
-  ROBOT_LIMIT_REACHED: { retry: 'after-change', message: 'Hetzner Robot does not allow more of these.' },
-  ROBOT_REFUSED: { retry: 'after-change', message: 'Hetzner Robot refused a value.' },
+  ROBOT_LIMIT_REACHED: { retry: 'after-change', message: 'A limit of Hetzner Robot is reached.' },
+  ROBOT_REFUSED: { retry: 'after-change', message: 'Hetzner Robot rejected a value.' },
   ROBOT_CALL_FAILED: { retry: 'backoff', message: 'A call to Hetzner Robot failed.' },
-  ROBOT_REPLY_UNKNOWN: { retry: 'bug', message: 'Hetzner Robot answered in a shape that we do not know.' },
+  ROBOT_REPLY_UNKNOWN: { retry: 'bug', message: 'The response of Hetzner Robot has an unknown format.' },
   SSH_KEY_INVALID: {
     retry: 'after-change',
     message:
-      'The key sshPrivateKey of the Secret in hetznerRobot.credentialsRef cannot be used. It has to be a private key in OpenSSH form without a passphrase.',
+      'The key sshPrivateKey of the Secret in hetznerRobot.credentialsRef cannot be used. It must be a private key in OpenSSH format without a passphrase.',
   },
   RESCUE_UNREACHABLE: { retry: 'backoff', message: 'The rescue system of the server does not answer.' },
   RESCUE_LOGIN_REFUSED: {
     retry: 'backoff',
-    message: 'What answers SSH at the address of the server does not let our key in.',
+    message: 'The SSH server at the address of the server rejects our key.',
   },
   RESCUE_HOST_KEY_CHANGED: {
     retry: 'after-change',
-    message:
-      'What answers SSH at the address of the server is another system than before, though it was not rebooted by us.',
+    message: 'The SSH host key at the address of the server changed without a reboot by this provider.',
   },
   RESCUE_FOREIGN_SYSTEM: {
     retry: 'backoff',
-    message: 'What answers SSH at the address of the server is not its rescue system.',
+    message: 'The system that answers SSH at the address of the server is not its rescue system.',
   },
   RESCUE_COMMAND_FAILED: { retry: 'backoff', message: 'A command in the rescue system failed.' },
   RESCUE_DISK_CHANGED: {
     retry: 'after-change',
-    message: 'A disk of the server is not there as it was found before, so nothing is written.',
+    message: 'A disk of the server is missing or differs from the last inspection. Nothing is written.',
   },
   RESCUE_DISK_BUSY: {
     retry: 'after-change',
-    message: 'A disk is in use within the rescue system, so nothing more is written.',
+    message: 'A disk is in use in the rescue system. Nothing more is written.',
   },
   RESCUE_DISK_SHARED: {
     retry: 'after-change',
     message:
-      'A disk forms an array or a volume group with others that are not to be erased. Name them in rootDisk.raidMembers of the Host, or take them apart.',
+      'A disk shares an array or a volume group with disks that must not be erased. Name them in rootDisk.raidMembers of the Host, or dissolve the array.',
   },
   RESCUE_DISK_TOO_SMALL: {
     retry: 'after-change',
@@ -102,25 +104,25 @@ export const robotErrorCodes = {
   RESCUE_DISK_UNSUITABLE: {
     retry: 'after-change',
     message:
-      'Talos images are made for sectors of 512 bytes. Format the disk to those, or choose another one in rootDisk of the Host.',
+      'Talos images need sectors of 512 bytes. Reformat the disk, or choose another one in rootDisk of the Host.',
   },
-  RESCUE_WIPE_INCOMPLETE: { retry: 'backoff', message: 'A disk was erased, and something is found on it still.' },
+  RESCUE_WIPE_INCOMPLETE: { retry: 'backoff', message: 'A disk still has content after it was erased.' },
   RESCUE_IMAGE_UNREACHABLE: {
     retry: 'backoff',
-    message: 'The rescue system could not fetch the image. Check that servers reach talos.factoryUrl.',
+    message: 'The rescue system could not download the image. Check that servers can reach talos.factoryUrl.',
   },
-  RESCUE_IMAGE_TRUNCATED: { retry: 'backoff', message: 'The image ended too early on its way.' },
+  RESCUE_IMAGE_TRUNCATED: { retry: 'backoff', message: 'The download of the image was truncated.' },
   RESCUE_IMAGE_WRONG: {
     retry: 'after-change',
-    message: 'What was fetched is not the image that it should be. Check hetznerRobot.image and talos.factoryUrl.',
+    message: 'The downloaded image is not the expected one. Check hetznerRobot.image and talos.factoryUrl.',
   },
   RESCUE_WRITE_DIFFERS: {
     retry: 'after-change',
-    message: 'A disk does not hold what was written to it. Have it replaced.',
+    message: 'A disk does not return the written data. Have it replaced.',
   },
   RESCUE_BOOT_ORDER_REFUSED: {
     retry: 'after-change',
-    message: 'The firmware of the server does not keep the network first in its boot order.',
+    message: 'The firmware of the server does not keep network boot first in its boot order.',
   },
 } as const satisfies Record<string, ErrorCodeInfo>;
 

@@ -29,10 +29,12 @@ const drift = (reason: string, message: string): Drift => ({ reason, message });
 const missingObservation = (why: Drift): Observation => ({ exists: false, drift: [why] });
 
 function findDrift({ number, name, cancelled, paidUntil }: RobotServer, mark: string): Drift[] {
-  const end = `Server ${number} was cancelled, paid until ${paidUntil ?? 'an unknown day'}.`;
+  const end = `Server ${number} was cancelled, paid until ${paidUntil ?? 'an unknown date'}.`;
   const named = `Server ${number} was renamed from ${mark} to ${name || 'nothing'}. Name it ${mark} again.`;
   return [
-    ...(cancelled ? [drift('ServerCancelled', `${end} Withdraw that, or delete the Machine before.`)] : []),
+    ...(cancelled
+      ? [drift('ServerCancelled', `${end} Withdraw the cancellation, or delete the Machine before that date.`)]
+      : []),
     ...(name === mark ? [] : [drift('ServerRenamed', named)]),
   ];
 }

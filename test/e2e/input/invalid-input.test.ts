@@ -76,14 +76,14 @@ const mistakes: readonly Mistake[] = [
     name: 'unknown-pool',
     spoil: ({ truenas }) => Object.assign(truenas, { pool: 'lake' }),
     type: 'CredentialsValid',
-    words: /^truenas\.pool: There is no pool lake on .*\. There are these pools: .*tank/,
+    words: /^truenas\.pool: \S+ has no pool lake\. Existing pools: .*tank/,
     mend: { truenas: { pool: 'tank' } },
   },
   {
     name: 'unknown-bridge',
     spoil: ({ truenas }) => Object.assign(truenas, { bridge: 'br9' }),
     type: 'CredentialsValid',
-    words: /^truenas\.bridge: There is no network interface br9 on .*\. There are these interfaces: .*br0/,
+    words: /^truenas\.bridge: \S+ has no network interface br9 .*\. Existing interfaces: .*br0/,
     mend: { truenas: { bridge: 'br0' } },
   },
   {

@@ -25,7 +25,7 @@ const mistakes: readonly [name: string, words: string, spoil: (spec: RawProvider
   ],
   [
     'much-memory',
-    'Give its size less memory',
+    'Reduce the memory of the size',
     ({ truenas }) => Object.assign(truenas, { sizes: [size({ memoryMiB: 16_777_216 })] }),
   ],
   ['large-disk', 'truenas.pool', ({ truenas }) => Object.assign(truenas, { sizes: [size({ diskGiB: 65_536 })] })],

@@ -67,15 +67,15 @@ const listed = async () => {
 it('servers are listed as Hosts that can be applied unchanged', async () => {
   const { code, out, err, asked, writes } = await listed();
   expect({ code, err, asked, writes }).toEqual({ code: 0, err: '', asked: ['GET /server'], writes: [] });
-  expect(out).toMatch(/# It was cancelled at Hetzner.*\napiVersion/);
-  expect(out).toMatch(/# It is called bm-worker-7 in Robot/);
+  expect(out).toMatch(/# The server was cancelled at Hetzner.*\napiVersion/);
+  expect(out).toMatch(/# The server has the name bm-worker-7 in Robot/);
   const hosts = documents(out);
   expect(hosts.map(({ spec }) => [spec.serverID, spec.maintenance])).toEqual(
     [first, second, files, foreign].map((number) => [`${number}`, true]),
   );
   for (const host of hosts) await stage.platform.create(Host, host);
   const again = await listed();
-  expect(again).toMatchObject({ code: 0, out: '# Left out: 4 servers that have a Host already.\n', writes: [] });
+  expect(again).toMatchObject({ code: 0, out: '# Omitted: 4 servers that have a Host.\n', writes: [] });
 });
 
 it('servers that cannot be listed are reported with a reason', async () => {
@@ -94,7 +94,7 @@ it('a rejected login is reported with the consequences of a retry', async () => 
     ...['hosts', '--account', 'mistyped', '--url', url, '--ca-file', ca ?? ''],
   );
   expect({ code, out, asked }).toEqual({ code: 1, out: '', asked: ['GET /server'] });
-  expect(err).toMatch(/Each command that is started logs in anew, and three failed logins within ten minutes lock/);
+  expect(err).toMatch(/Every command that you start logs in again: three failed logins within ten minutes block/);
 });
 
 it('a plan names what each Machine waits for while no server is available', async () => {
@@ -114,12 +114,12 @@ it('a plan lists the disks to erase on each server, and the reasons against othe
     ...['plan', '--cluster', `${shop.namespace}/${shop.name}`, '--provider-config', 'metal'],
   );
   expect({ code, asked, writes }).toEqual({ code: 1, asked: ['GET /server'], writes: [] });
-  expect(out).toMatch(/-cp-0 \(controlplane, size small\) would be given Host server-3140011 \(server 3140011\)/);
+  expect(out).toMatch(/-cp-0 \(controlplane, size small\) would claim Host server-3140011 \(server 3140011\)/);
   expect(out).toMatch(/erases +EXAMPLE A1 .*Talos is installed to it\n +keeps +EXAMPLE B2 .*ext4 on sdb1/);
-  expect(out).toMatch(/refuses +Server 3140015 is called bm-worker-7 in Robot/);
-  expect(out).toMatch(/-work-1 .* would wait\n +refuses +No Host can be had for size small: /);
+  expect(out).toMatch(/blocked +Server 3140015 has the name bm-worker-7 in Robot/);
+  expect(out).toMatch(/-work-1 .* would wait\n +blocked +No Host can be had for size small: /);
   expect(out).toMatch(
-    /1 without a disk that may be used: server-3140014\n +refuses +Server 3140014: .*photos.*spec\.wipe/,
+    /1 without a disk that may be used: server-3140014\n +blocked +Server 3140014: .*photos.*spec\.wipe/,
   );
   expect(out).toContain('3 machines, 1 disk to be erased. Nothing was changed.');
 });
@@ -139,13 +139,13 @@ it('a plan describes the changes of the vSwitch and of the failover address', as
     failoverAddress: '203.0.113.9',
   });
   expect(good).toMatchObject({ asked: ['GET /server', 'GET /vswitch', 'GET /failover/{ip}'], writes: [] });
-  expect(good.out).toMatch(/^Shared by them:\n +makes +vSwitch nodes with VLAN 4008\n +joins .*: server 3140011\n/m);
   expect(good.out).toMatch(
-    /^ +leads +failover address 203\.0\.113\.9: from server 3140014 to .*, out of server 3140011$/m,
+    /^Shared by the machines:\n +creates +vSwitch nodes with VLAN 4008\n +joins .*: server 3140011\n/m,
   );
+  expect(good.out).toMatch(/^ +routes +failover address 203\.0\.113\.9: from server 3140014 to .* of server 3140011$/m);
   const bad = await checked('taken', { vswitch: { name: 'nodes', vlan: 4007 } });
   expect(bad).toMatchObject({ code: 1, asked: ['GET /server', 'GET /vswitch'], writes: [] });
-  expect(bad.out).toMatch(/^ +refuses +The vSwitch with VLAN 4007 is called storage and not nodes\./m);
+  expect(bad.out).toMatch(/^ +blocked +The vSwitch with VLAN 4007 has the name storage and not nodes\./m);
 });
 
 it('a plan of a cluster that exists lists what its machines hold', async () => {
@@ -171,10 +171,10 @@ it('a plan for virtual machines lists their names, and makes no calls', async ()
   await stage.things.config('home');
   const { code, out, asked, writes } = await start('plan', '--cluster', 'shop/vms', '--provider-config', 'home');
   expect({ code, asked, writes }).toEqual({ code: 0, asked: [], writes: [] });
-  expect(out).toMatch(/^vms-\w+-cp-0 .* would be made\n +makes +virtual machine vms_\w+ on /);
-  expect(out).toMatch(/makes +zvol tank\/\S+\/boot, 20 GiB on /);
-  expect(out).toMatch(/makes +network card 02:(?!00:00:00)\S+ at \S+, address \d/);
-  expect(out).toMatch(/^The API server is reached at https:\/\/[\d.]+:6443\.$/m);
+  expect(out).toMatch(/^vms-\w+-cp-0 .* would be created\n +creates +virtual machine vms_\w+ on /);
+  expect(out).toMatch(/creates +zvol tank\/\S+\/boot, 20 GiB on /);
+  expect(out).toMatch(/creates +network card 02:(?!00:00:00)\S+ at \S+, address \d/);
+  expect(out).toMatch(/^Endpoint of the API server: https:\/\/[\d.]+:6443$/m);
   expect(stage.calls.filter(({ room }) => room === 'truenas')).toEqual([]);
 });
 
@@ -182,7 +182,7 @@ it('the check of a ProviderConfig changes nothing', async () => {
   const good = await start('check', '--provider-config', 'metal');
   expect(good).toMatchObject({
     code: 0,
-    out: 'ProviderConfig metal: nothing is wrong.\n',
+    out: 'ProviderConfig metal: no problems found.\n',
     asked: ['GET /server'],
     writes: [],
   });

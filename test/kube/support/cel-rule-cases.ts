@@ -151,7 +151,7 @@ export const celRuleCases: readonly CelRuleCase[] = [
   },
   onConfig('', {}, { spec: { truenas: undefined } }, 'exactly one platform section'),
   ...['addressPool', 'prefix', 'gateway'].map((field) =>
-    onConfig('', robot(), network({ [field]: undefined }), `network.${field} must be given`),
+    onConfig('', robot(), network({ [field]: undefined }), `network.${field} is required`),
   ),
   onConfig(
     '',
@@ -159,8 +159,8 @@ export const celRuleCases: readonly CelRuleCase[] = [
     withPlainHttp({ image: { compression: 'xz' } }),
     'hetznerRobot.image.sha256 must say',
   ),
-  onConfig('', network(byDhcp), network({ nameServers: undefined }), 'network.nameServers must be given'),
-  onConfig('', network(byDhcp), network({ addressAssignment: 'DHCP' }), 'network.gateway must be left out'),
+  onConfig('', network(byDhcp), network({ nameServers: undefined }), 'network.nameServers is required'),
+  onConfig('', network(byDhcp), network({ addressAssignment: 'DHCP' }), 'network.gateway must be omitted'),
   onConfig('', network(byDhcp), robot({}, { addressAssignment: 'DHCP' }), 'network.addressAssignment DHCP'),
   onConfig(
     '.hetznerRobot',
@@ -202,11 +202,11 @@ export const celRuleCases: readonly CelRuleCase[] = [
     '.truenas',
     tlsSection({ tlsFingerprint }),
     tlsSection({ tlsFingerprint, caBundle: 'any' }),
-    'one of them has to say',
+    'caBundle and tlsFingerprint exclude each other',
   ),
-  onConfig('.truenas', systems(), systems({}, { pool: 'tank' }), 'belongs into its entries'),
+  onConfig('.truenas', systems(), systems({}, { pool: 'tank' }), 'belong into the entries of systems'),
   ...['url', 'credentialsRef', 'pool', 'bridge'].map((field) =>
-    onConfig('.truenas', systems(), tlsSection({ [field]: undefined }), `truenas.${field} must be given`),
+    onConfig('.truenas', systems(), tlsSection({ [field]: undefined }), `truenas.${field} is required`),
   ),
   onConfig('.truenas.systems[]', systems({ tlsFingerprint }), systems({ tlsFingerprint, caBundle: 'any' })),
   onConfig('.truenas.systems[].url', systems({ url: 'wss://b.example.org' }), systems({ url: 'ws://b.example.org' })),

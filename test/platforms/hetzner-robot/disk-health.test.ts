@@ -42,7 +42,7 @@ const healthOf = ({ hosts }: InstallationHosts, number: number) =>
 it('H7: no system goes to the only disk while it reports a failure, until it was replaced', async () => {
   const [lent, durable]: [InstallationHosts, MachineRecord] = [installationWith(alone), { progress: undefined }];
   expect(await provisionOn(lent, 'shop-1', durable)).toMatch(
-    /^DiskFailing: Server 3140801: .*OLD1 .*\(it is not reliable any more, .*Have Hetzner replace it.*spec\.rootDisk\.allowFailing/,
+    /^DiskFailing: Server 3140801: .*OLD1 .*\(reliability is degraded, .*Have Hetzner replace it.*spec\.rootDisk\.allowFailing/,
   );
   expect([touched(alone), healthOf(lent, alone)]).toEqual([[], [['OLD1', 'Failing']]]);
   const [disk] = fixture.room.server(alone).machine.box.hardware.disks;
@@ -81,7 +81,7 @@ it('H7: a Host with a failing root disk is reported as such, and stays usable al
   expect(await provisionOn(lent, 'shop-4', durable)).toMatch(/^DiskFailing: /);
   expect(describeVerdict(await fixture.start(lent).walk('release', 'shop-4', durable))).toBe('finished');
   const verdict = await fixture.start(lent).walk('provision', 'shop-5', { progress: undefined }, () => true);
-  expect(verdict).toMatchObject({ message: expect.stringMatching(/: 1 with a root disk that is failing\.$/) });
+  expect(verdict).toMatchObject({ message: expect.stringMatching(/: 1 with a failing root disk\.$/) });
   lent.hosts.change(allowedByUser, { rootDisk: { serial: 'OLD1', raidMembers: [], allowFailing: true } });
   expect(await provisionOn(lent, 'shop-5')).toBe('finished');
   expect(touched(allowedByUser)).toEqual(['OLD1']);

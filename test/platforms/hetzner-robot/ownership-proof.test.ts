@@ -91,7 +91,7 @@ describe('a server that the account does not list', () => {
   ])('is not released by %s', async (_, fault) => {
     const held = await newProvisionedServer();
     fixture.switchboard.fail('robot', /^GET \/server$/, fault, 100);
-    await isRejectedUntil(held, /^ServerUnknown: .*does not list server \d+, which proves nothing/, () =>
+    await isRejectedUntil(held, /^ServerUnknown: .*does not list server \d+, which may still run/, () =>
       fixture.switchboard.clear(),
     );
   });
@@ -163,7 +163,7 @@ describe('a server that has another name in Robot', () => {
     const held = await newProvisionedServer();
     const { name } = serverOf(held);
     serverOf(held).name = 'photos';
-    await isRejectedUntil(held, /^ServerRenamed: .*called photos in Robot and not cpt\./, () => {
+    await isRejectedUntil(held, /^ServerRenamed: .*name photos in Robot instead of cpt\./, () => {
       serverOf(held).name = name;
     });
   });
@@ -215,7 +215,7 @@ describe('a machine that was written to its server', () => {
     const held = await newProvisionedServer();
     Object.assign(fixture.hosts.of(held.number), { state: 'Provisioned' });
     held.durable.progress = { ...held.durable.progress!, facts: {} };
-    expect(await release(held)).toMatch(/^RecordLost: Host server-\d+ says that server \d+ was written to/);
+    expect(await release(held)).toMatch(/^RecordLost: By the status of Host server-\d+, server \d+ was written to/);
     expect([holderOf(held), isBlank(held)]).toEqual([held.machine, false]);
   });
 });

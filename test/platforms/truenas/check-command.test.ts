@@ -78,7 +78,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     const before = toJsonText(dumpNas());
     expect(await run(['check', '--config', await writeSampleConfig()])).toEqual({
       ...{ verdict: true, writes: [] },
-      lines: ['ProviderConfig small: nothing is wrong.'],
+      lines: ['ProviderConfig small: no problems found.'],
     });
     expect(toJsonText(dumpNas())).toBe(before);
   });
@@ -92,7 +92,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
       verdict: true,
       lines: [
         expect.stringMatching(/^truenas\.bridge: vlan50 is no bridge/),
-        'ProviderConfig small: nothing is wrong.',
+        'ProviderConfig small: no problems found.',
       ],
     });
   });
@@ -144,7 +144,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     expect(await run(['check', '--config', path, '--credentials-file', keys], {})).toMatchObject({ verdict: true });
     const { verdict, lines } = await run(['check', '--config', path], {});
     expect(verdict).toBe(false);
-    expect(lines.join()).toMatch(/^truenas\.credentialsRef: TrueNAS refused the API key/);
+    expect(lines.join()).toMatch(/^truenas\.credentialsRef: TrueNAS rejected the API key/);
   });
 });
 
@@ -205,15 +205,15 @@ describe('a ProviderConfig in a file yields a plan', () => {
     expect([verdict, asked()]).toEqual([true, before]);
     const out = lines.join('\n');
     expect(out).toMatch(
-      /^prod-\w+-cp-0 \(controlplane, size medium\) would be made\n {2}makes +virtual machine prod_\w+_cp_0_… on 127\.0\.0\.1, 2 CPUs, 4096 MiB$/m,
+      /^prod-\w+-cp-0 \(controlplane, size medium\) would be created\n {2}creates +virtual machine prod_\w+_cp_0_… on 127\.0\.0\.1, 2 CPUs, 4096 MiB$/m,
     );
-    expect(out).toMatch(/makes +zvol tank\/talos\/prod_\w+_cp_0_…\/boot, 40 GiB on /);
+    expect(out).toMatch(/creates +zvol tank\/talos\/prod_\w+_cp_0_…\/boot, 40 GiB on /);
     const cards = [...out.matchAll(/network card (\S+) at br0, address (\S+), gateway 192\.168\.10\.1$/gm)];
     expect(cards.map(([, mac, address]) => [mac, address])).toEqual(
       [21, 22, 23].map((last) => ['02:00:00:00:00:00', `192.168.10.${last}/24`]),
     );
-    expect(out).toContain('The API server is reached at https://192.168.10.20:6443.');
-    expect(out).toMatch(/3 machines, 0 disks to be erased\. Nothing was changed\. An ellipsis and zeros stand for/);
+    expect(out).toContain('Endpoint of the API server: https://192.168.10.20:6443');
+    expect(out).toMatch(/3 machines, 0 disks to be erased\. Nothing was changed\. Ellipses and zeros replace/);
   });
 
   it('with the configuration of each machine, and no secret in it', async () => {
@@ -248,11 +248,11 @@ describe('a ProviderConfig in a file yields a plan', () => {
 
   it.each<[RegExp, (spec: RawSpec) => void]>([
     [
-      /refuses +.*talos\.patches\[0\].*nonsense/,
+      /blocked +.*talos\.patches\[0\].*nonsense/,
       ({ talos }) => Object.assign(talos, { patches: [{ machine: { nonsense: true } }] }),
     ],
     [
-      /-cp-2 .*\n(?: +makes.*\n)+ +refuses +No address/,
+      /-cp-2 .*\n(?: +creates.*\n)+ +blocked +No address/,
       ({ network }) => Object.assign(network, { addressPool: ['192.168.10.20-192.168.10.22'] }),
     ],
   ])('that names the obstacle for a machine, with another exit code: %s', async (words, change) => {

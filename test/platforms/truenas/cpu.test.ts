@@ -42,7 +42,7 @@ describe('processors of a machine on TrueNAS', () => {
       {
         field: 'truenas.sizes[0].cpuModel',
         reason: 'CpuModelUnknown',
-        message: expect.stringMatching(/no processor EPYC-Genoa\. It offers these: EPYC, EPYC-Rome, Haswell/),
+        message: expect.stringMatching(/does not offer the CPU model EPYC-Genoa\. It offers: EPYC, EPYC-Rome, Haswell/),
       },
     ]);
   });
@@ -53,7 +53,7 @@ describe('processors of a machine on TrueNAS', () => {
       {
         field: 'truenas.url',
         reason: 'ArchitectureUnsupported',
-        message: expect.stringMatching(/runs virtual machines of aarch64 and not of x86_64/),
+        message: expect.stringMatching(/supports virtual machines of aarch64 and not of x86_64/),
       },
     ]);
   });

@@ -338,7 +338,7 @@ describe('data disks', () => {
       {
         field: 'truenas.sizes',
         reason: 'RoomShort',
-        message: expect.stringMatching(/^fast has room for the disks of 2 of 3 machines .* all disks take 330\.0 GiB/),
+        message: expect.stringMatching(/^fast has space for the disks of 2 of 3 machines .* all disks take 330\.0 GiB/),
       },
     ]);
   });

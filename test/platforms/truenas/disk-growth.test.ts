@@ -76,7 +76,9 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
     const kept = await startMember({ version, now: sized(60) });
     const first = await kept.once();
     expect(first).toMatchObject({ reasons: ['RestartDue'], seconds: 45, verdict: { kind: 'finished' } });
-    expect(first.words).toMatch(/was grown from 40 GiB to 60 GiB\. The node has the room once its virtual machine/);
+    expect(first.words).toMatch(
+      /was grown from 40 GiB to 60 GiB\. The node can use the space after its virtual machine/,
+    );
     expect([changes(), sizeOf('boot'), guestDiskGiB()]).toEqual([['pool.dataset.update'], 60, [40]]);
     expect(property('boot', 'refreservation')).toBeGreaterThan(60);
     expect(await kept.rest()).toMatchObject({ reasons: ['RestartDue'] });
@@ -156,7 +158,7 @@ describe('a member of a cluster', () => {
     await off();
     const told = await kept.rest();
     expect(told).toMatchObject({ reasons: ['DiskSmaller'], seconds: 45 });
-    expect(told.words).toMatch(/has 40 GiB, and its size says 60 GiB by now\. TrueNAS refused .* more than 80%/);
+    expect(told.words).toMatch(/has 40 GiB; the configured size is 60 GiB\. TrueNAS rejected .* more than 80%/);
     expect([changes(), guestDiskGiB()]).toEqual([['pool.dataset.update', 'vm.start'], [40]]);
     await nasFixture.room.fillPool('tank', 500 * gibibyte);
     expect(await kept.once()).toMatchObject({ reasons: ['DiskSmaller'], seconds: 45 });

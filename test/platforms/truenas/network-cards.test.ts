@@ -85,7 +85,7 @@ describe('network cards of a machine on TrueNAS', () => {
     const process = new TrueNasProviderProcess();
     expect(await process.walk('provision', 'shop-cp-0', durable, change)).toMatchObject({
       ...{ kind: 'failed', reason: 'MacTaken' },
-      message: expect.stringMatching(new RegExp(`number ${other.id} on .* card of the address ${mac}`, 'i')),
+      message: expect.stringMatching(new RegExp(`number ${other.id} on .* card with the MAC address ${mac}`, 'i')),
     });
     expect(nasFixture.room.nas.vms.size).toBe(1);
     await client.call('vm.device.delete', card.id);
@@ -131,7 +131,7 @@ describe('network cards of a machine on TrueNAS', () => {
       ['truenas.sizes[0].cards[0].bridge', 'BridgeUnknown'],
       ['truenas.sizes[0].cards[2].mtu', 'MtuTooLarge'],
     ]);
-    expect(found[2]?.message).toMatch(/^br1 on .* carries packets of 1500 bytes, and nodes would send 9000\./);
+    expect(found[2]?.message).toMatch(/^br1 on .* has the MTU 1500, and the nodes would use 9000\./);
   });
 
   it.each(testedReleases)(

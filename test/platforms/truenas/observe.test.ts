@@ -176,7 +176,7 @@ const cases: Case[] = [
       await call('vm.create', { name: facts['vm'], memory: 1024, autostart: false });
     },
     { exists: false, reasons: ['VmGone'] },
-    /which is not ours and is not touched/,
+    /without our mark, which is not changed/,
   ],
 ];
 

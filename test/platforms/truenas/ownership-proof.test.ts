@@ -68,7 +68,7 @@ describe('a machine of which nothing is found', () => {
     const leadBack = await replaceSystem(durable);
     expect(await release(durable)).toMatchObject({
       ...{ kind: 'failed', reason: 'SystemChanged' },
-      message: expect.stringMatching(/was made on pools that \S+ does not have: tank \(guid \d+\)/),
+      message: expect.stringMatching(/was created on pools that \S+ does not have: tank \(guid \d+\)/),
     });
     expect([addressClaims.has(machine), stateSummary().vms]).toEqual([true, [factOf(durable, 'vm')]]);
     leadBack();

@@ -35,7 +35,9 @@ describe('space on a TrueNAS system', () => {
     for (const verdict of waiting)
       expect(verdict).toMatchObject({
         ...{ kind: 'waiting', seconds: 30, progress: { step: 'resources-reserved', failures: 0 } },
-        message: expect.stringMatching(/^tank.* on .* has .* GiB beside what is promised .* this one take 40\.8 GiB/),
+        message: expect.stringMatching(
+          /^tank.* on .* has .* GiB available, without the reservations .* this machine take 40\.8 GiB/,
+        ),
       });
     expect([stateSummary().vms.length, zvols()]).toEqual([3, 3]);
 

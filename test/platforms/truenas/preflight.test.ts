@@ -71,7 +71,7 @@ describe('the diagnostics for one more cluster', () => {
       {
         field: 'truenas.pool',
         reason: 'RoomShort',
-        message: expect.stringMatching(/^tank has room for the disks of 2 of 3 machines .* all disks take 120\.0 GiB/),
+        message: expect.stringMatching(/^tank has space for the disks of 2 of 3 machines .* all disks take 120\.0 GiB/),
       },
     ]);
   });

@@ -130,7 +130,7 @@ describe('a machine of one of several systems', () => {
       const verdict = await runPlanOn(both({}, ['east']), 'west', plan, durable);
       expect(verdict).toMatchObject({ kind: 'failed', reason: 'TRUENAS_SYSTEM_UNKNOWN' });
       expect(describeMachineProgress(verdict)).toMatch(
-        /The machine is on west, 127\.0\.0\.1:\d+; there are east\. Put it back until the machine is gone\./,
+        /The machine is on west, 127\.0\.0\.1:\d+; the configured systems are east\. Restore it until the machine is deleted\./,
       );
       expect([toJsonText(secondNas.room.dump()), toJsonText(nasFixture.room.dump())]).toEqual([made, elsewhere]);
       expect(await runPlanOn(both(), 'west', plan, durable)).toMatchObject({ kind: 'finished' });
@@ -179,7 +179,7 @@ describe('a ProviderConfig of several systems', () => {
     const wrong = await judge(both({ east: unreachableSystem, west: { pool: 'tank' } }));
     expect(wrong).toMatchObject({ status: 'False', reason: 'PlatformRejected' });
     expect(wrong.message).toMatch(
-      /^truenas\.systems\[1\]\.pool: There is no pool tank on \S+ There are these pools: fast\. east: The TrueNAS system could not be reached\..*127\.0\.0\.1:1/,
+      /^truenas\.systems\[1\]\.pool: \S+ has no pool tank\. Existing pools: fast\. east: The TrueNAS system could not be reached\..*127\.0\.0\.1:1/,
     );
     const absent = await judge(both({ east: unreachableSystem }));
     expect(absent).toMatchObject({ status: 'False', reason: 'PlatformUnreachable' });

@@ -302,7 +302,10 @@ export class RobotAccount implements Closable {
     if (!fault.isRateLimit) return toRobotError(fault, name);
     const seconds = fault.intervalSeconds ?? (fault.code === '' ? bareForbiddenPauseSeconds : defaultIntervalSeconds);
     budget.pause(seconds, fault.maxCalls);
-    this.options.log.warn({ credentials: this.options.label, calls: budget.name, seconds }, 'Hetzner Robot limits us');
+    this.options.log.warn(
+      { credentials: this.options.label, calls: budget.name, seconds },
+      'Hetzner Robot rate limit reached',
+    );
     // The caller that learned of the limit comes before all later callers.
     const place = budget.check(key);
     return place ? toBudgetError(place, name, fault) : toRobotError(fault, name, seconds);
@@ -313,7 +316,7 @@ export class RobotAccount implements Closable {
     const { logins, label, user, log } = this.options;
     logins.failed();
     const hint = user.reveal().startsWith('#') ? '' : ' The names of webservice users begin with #.';
-    if (!this.#loginError) log.error({ credentials: label }, 'Hetzner Robot refused the credentials');
+    if (!this.#loginError) log.error({ credentials: label }, 'Hetzner Robot rejected the credentials');
     this.#loginError ??= new HetznerRobotError('ROBOT_CREDENTIALS_REFUSED', `Secret: ${label}.${hint}`, {
       cause: fault,
     });

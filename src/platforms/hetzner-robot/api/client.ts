@@ -119,7 +119,10 @@ export class RobotClient {
     ] as const;
     const rescue = await this.#ask(number, 'POST', `/boot/${number}/rescue`, reply.RescueReply, options, form);
     if (rescue.active) return rescue;
-    throw new HetznerRobotError('ROBOT_REPLY_UNKNOWN', 'POST /boot/{n}/rescue: active: it is not after it was armed.');
+    throw new HetznerRobotError(
+      'ROBOT_REPLY_UNKNOWN',
+      'POST /boot/{n}/rescue: active: the rescue system is not active after its activation.',
+    );
   }
 
   /** Disarms rescue. Has no effect when it is not armed. [DELETE /boot, 500] */
@@ -170,7 +173,7 @@ export class RobotClient {
       key = await this.#account.call(known, reply.KeyReply, this.#scope, options);
     }
     if (key.fingerprint === fingerprint) return key;
-    throw new HetznerRobotError('ROBOT_REPLY_UNKNOWN', 'POST /key: key.fingerprint: another than that of the key.');
+    throw new HetznerRobotError('ROBOT_REPLY_UNKNOWN', 'POST /key: key.fingerprint: it does not match the key.');
   }
 
   /** Removes a key. Call it only for keys that this provider stored. A missing key is success. [DELETE /key, 200] */
@@ -273,10 +276,7 @@ export class RobotClient {
     const { address, ipv6Net } = await this.#addressesOf(number, options);
     const target = isIPv4(ip) ? address : ipv6Net;
     if (target === undefined) {
-      throw new HetznerRobotError(
-        'ROBOT_NOT_AVAILABLE',
-        `Server ${number} has no address that ${ip} could be routed to.`,
-      );
+      throw new HetznerRobotError('ROBOT_NOT_AVAILABLE', `Server ${number} has no address to route ${ip} to.`);
     }
     const form = [['active_server_ip', target] as const];
     const request = { method: 'POST', path: `/failover/${ip}`, form } as const;
@@ -301,7 +301,7 @@ export class RobotClient {
     if (result.number === undefined || result.number === number) return result;
     throw new HetznerRobotError(
       'ROBOT_REPLY_UNKNOWN',
-      `${method} ${path}: server_number: another than that asked for.`,
+      `${method} ${path}: server_number: it does not match the request.`,
     );
   }
 
@@ -353,7 +353,7 @@ export class RobotClient {
 /** Members of a vSwitch that Robot could not connect. */
 export function vswitchMemberError(members: readonly { readonly number: number }[], vswitch: number): ProviderError {
   const names = members.map(({ number }) => number).join(', ');
-  return new HetznerRobotError('ROBOT_CALL_FAILED', `Server ${names} could not be connected to vSwitch ${vswitch}.`);
+  return new HetznerRobotError('ROBOT_CALL_FAILED', `Server ${names} could not be added to vSwitch ${vswitch}.`);
 }
 
 /** Robot answers 404 for some empty lists. */

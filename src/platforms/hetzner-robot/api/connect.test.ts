@@ -21,7 +21,7 @@ describe('connecting', () => {
     ['nothing', {}, /Secret robot needs the keys username and password/],
     ['no password', { username: new SecretString('#ws+a') }, /Secret robot needs/],
     ['an empty one', { ...right, password: new SecretString(' \n') }, /Secret robot needs/],
-    ['a name that could not be sent', { ...right, username: new SecretString('a:b') }, /cannot have a colon/],
+    ['a name that could not be sent', { ...right, username: new SecretString('a:b') }, /cannot contain a colon/],
   ])('with %s reports what is missing', (_, credentials, text) => {
     expect(attempt(credentials)).toThrow(text);
   });

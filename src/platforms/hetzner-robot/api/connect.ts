@@ -36,7 +36,7 @@ export function connectRobot(
     throw new HetznerRobotError('CREDENTIALS_MISSING', `Secret ${label} needs the keys username and password.`);
   }
   if (user.reveal().includes(':')) {
-    throw new HetznerRobotError('CREDENTIALS_MISSING', `Secret ${label}: a username cannot have a colon in it.`);
+    throw new HetznerRobotError('CREDENTIALS_MISSING', `Secret ${label}: a username cannot contain a colon.`);
   }
   const origin = originOf(access.url ?? defaultRobotUrl);
   const ca = access.caBundle;

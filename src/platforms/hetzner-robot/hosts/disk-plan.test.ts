@@ -106,27 +106,27 @@ describe('the root disk', () => {
       'an earlier Talos is on one that tells no name',
       text({ wipe: true }),
       [small, disk('', { wwn: '', holds: ['a partition sdb4, named "META"'] })],
-      /tells neither a serial number nor a WWN/,
+      /has neither a serial number nor a WWN/,
     ],
     [
       'it says that it is failing and is the only one',
       text(),
-      [disk('A1', { health: 'Failing', healthMessage: 'it can only be read' })],
-      /A1 \(960 GB, nvme\) would be the root disk and says that it is failing \(it can only be read\)\. .*spec\.rootDisk\.allowFailing/,
+      [disk('A1', { health: 'Failing', healthMessage: 'it is read-only' })],
+      /A1 \(960 GB, nvme\) would be the root disk and is failing by SMART \(it is read-only\)\. .*spec\.rootDisk\.allowFailing/,
     ],
     [
       'it says that it is failing and is the one that people named',
       text({ rootDisk: { serial: 'A1', raidMembers: [] } }),
       [disk('A1', { health: 'Failing' }), large],
-      /A1 .*says that it is failing\./,
+      /A1 .*is failing by SMART\./,
     ],
     [
       'only one with foreign data on it is not failing, although that might be erased',
       text({ wipe: true }),
       [disk('A1', { sizeBytes: 5e11, health: 'Failing' }), disk('B2', { sizeBytes: 2e12, holds: ['ext4 on sdb1'] })],
-      /A1 .*says that it is failing/,
+      /A1 .*is failing by SMART/,
     ],
-    ['two have one name', text(), [small, disk('A1', { name: 'sdb' })], /cannot be told apart/],
+    ['two have one name', text(), [small, disk('A1', { name: 'sdb' })], /cannot be distinguished/],
   ])('is refused when %s', (_, given, disks, sentence) => {
     expect(erased(given, disks)).toMatch(sentence);
   });

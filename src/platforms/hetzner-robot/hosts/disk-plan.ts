@@ -25,7 +25,9 @@ export function planDisks(
 ): DiskPlan {
   const doubled = disks.find((one) => disks.some((other) => other !== one && isSameDisk(one, other)));
   if (doubled)
-    return rejectPlan(`Two disks call themselves ${diskIdentifierOf(doubled)}: they cannot be told apart. Remove one.`);
+    return rejectPlan(
+      `Two disks have the identifier ${diskIdentifierOf(doubled)} and cannot be distinguished. Remove one.`,
+    );
   const isProtected = (disk: HostDisk): boolean =>
     spec.protectedDisks.some((name) => matchesDiskIdentifier(disk, name));
   const fitting = disks
@@ -34,7 +36,7 @@ export function planDisks(
   const [first, ...others] = fitting.filter((disk) => mayErase(spec, disk)).concat(fitting);
   if (!first)
     return rejectPlan(
-      `None of its disks fits spec.rootDisk (${describeDisks(disks)}). Correct it, or spec.protectedDisks.`,
+      `No disk matches spec.rootDisk (${describeDisks(disks)}). Correct spec.rootDisk or spec.protectedDisks.`,
     );
   const isFit = (disk: HostDisk): boolean => spec.rootDisk.allowFailing === true || disk.health !== 'Failing';
   // A failing disk is replaced only by a disk without foreign data, so that health never causes more data to be erased.
@@ -60,25 +62,25 @@ function planErasure(
   const held = arrayMembers.find((member) => isProtected(member) || !(spec.wipe || named(member)));
   if (held) {
     return rejectPlan(
-      `${describeDisk(root)} forms an array with ${describeDisk(held)}, which would be lost. Name that in spec.rootDisk.raidMembers, or choose another disk in spec.rootDisk.`,
+      `${describeDisk(root)} forms an array with ${describeDisk(held)}, which would be lost. Name the latter in spec.rootDisk.raidMembers, or choose another disk in spec.rootDisk.`,
     );
   }
   if (foreign.length > 0 && !spec.wipe && arrayMembers.length === 0) {
     return rejectPlan(
-      `${describeDisk(root)} holds ${foreign.join(', ')}. Set spec.wipe if that may be erased, or choose another disk in spec.rootDisk.`,
+      `${describeDisk(root)} holds ${foreign.join(', ')}. Set spec.wipe if it may be erased, or choose another disk in spec.rootDisk.`,
     );
   }
   const stale = disks.filter((disk) => disk !== root && !arrayMembers.includes(disk) && holdsOnlyTalos(disk));
   const kept = stale.find((disk) => isProtected(disk) || !spec.wipe);
   if (kept) {
     return rejectPlan(
-      `${describeDisk(kept)} holds an earlier Talos, which could be started in place of the new one. Set spec.wipe if it may be erased, or remove it.`,
+      `${describeDisk(kept)} holds an earlier Talos installation, which could boot instead of the new one. Set spec.wipe if it may be erased, or remove the disk.`,
     );
   }
   const nameless = stale.find((disk) => diskIdentifierOf(disk) === '');
   if (nameless) {
     return rejectPlan(
-      `${describeDisk(nameless)} holds an earlier Talos, which could be started in place of the new one, and tells neither a serial number nor a WWN by which it could be erased. Remove it.`,
+      `${describeDisk(nameless)} holds an earlier Talos installation, which could boot instead of the new one, and has neither a serial number nor a WWN to identify it for erasure. Remove the disk.`,
     );
   }
   return { root, erase: [root, ...arrayMembers, ...stale] };
@@ -91,7 +93,7 @@ const rejectPlan = (refused: string, reason: DiskPlanRejection['reason'] = 'Disk
 });
 
 const describeFailingDisk = (disk: HostDisk): string =>
-  `${describeDisk(disk)} would be the root disk and says that it is failing${disk.healthMessage ? ` (${disk.healthMessage})` : ''}. Have Hetzner replace it, or name another disk in spec.rootDisk; to use it all the same, set spec.rootDisk.allowFailing.`;
+  `${describeDisk(disk)} would be the root disk and is failing by SMART${disk.healthMessage ? ` (${disk.healthMessage})` : ''}. Have Hetzner replace it, choose another disk in spec.rootDisk, or set spec.rootDisk.allowFailing to use it anyway.`;
 
 const mayErase = ({ wipe }: Pick<HostSpecView, 'wipe'>, { holds }: HostDisk): boolean => wipe || holds.length === 0;
 

@@ -44,7 +44,7 @@ const foundUnused: Step<RobotHostContext> = {
       if (ownershipByName(server.name, owner, host.spec.expect.name) !== 'others') return done();
       return fail(
         'OwnedByOthers',
-        `Server ${server.number} is called ${server.name} in Robot, which is how servers in use are marked. It is not rebooted.`,
+        `Server ${server.number} has the name ${server.name} in Robot, which marks servers in use. It is not rebooted.`,
       );
     }),
 };
@@ -86,7 +86,10 @@ const resetAsked: Step<RobotHostContext> = {
       const boot = await robot.getBoot(number, { signal });
       const armed = [...boot.armedInstallers, ...(boot.rescue?.active ? ['rescue'] : [])];
       if (armed.length > 0) {
-        return fail('InstallerArmed', `In Robot ${armed.join(', ')} is armed and would be booted. Cancel it.`);
+        return fail(
+          'InstallerArmed',
+          `The boot configuration ${armed.join(', ')} is active in Robot and would be booted. Deactivate it.`,
+        );
       }
       const { types, power } = await robot.getReset(number, { signal });
       const type = chooseResetType(platformSpec.resetTypes, types, power, 0);
@@ -112,8 +115,8 @@ const rebootProven: Step<RobotHostContext> = {
     const now = await context.bootId();
     if (now !== undefined && now !== before) return done();
     if ((secondsSince(context, 'resetAt') ?? 0) <= rebootTimeoutSeconds) return wait(10, 'The server is rebooting.');
-    const why = now === undefined ? 'does not answer since' : 'is still in the boot from before';
-    return fail('RebootNotSeen', `It was reset and ${why}. Look at its console.`);
+    const why = now === undefined ? 'has not answered since' : 'is still in the same boot';
+    return fail('RebootNotSeen', `The server was reset and ${why}. Check its console.`);
   },
 };
 

@@ -18,9 +18,9 @@ function toAccountServer(server: RobotServer): AccountServer {
 function warningsOf({ name, address, cancelled, paidUntil, status }: RobotServer): string[] {
   const until = paidUntil === undefined ? '' : `, and paid until ${paidUntil}`;
   return [
-    ...(cancelled ? [`It was cancelled at Hetzner${until}.`] : []),
-    ...(address === undefined ? ['It has no IPv4 address, without which it cannot be reached.'] : []),
-    ...(isMark(name) ? [`It is called ${name} in Robot, which is how servers in use are marked.`] : []),
-    ...(status === 'ready' ? [] : ['Hetzner is still setting it up.']),
+    ...(cancelled ? [`The server was cancelled at Hetzner${until}.`] : []),
+    ...(address === undefined ? ['The server has no IPv4 address, which is required.'] : []),
+    ...(isMark(name) ? [`The server has the name ${name} in Robot, which marks servers in use.`] : []),
+    ...(status === 'ready' ? [] : ['Hetzner is still setting up the server.']),
   ];
 }

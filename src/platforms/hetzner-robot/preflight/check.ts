@@ -12,7 +12,8 @@ export async function check(context: PlatformContext<RobotConfig>): Promise<read
   const robot = robotClientFor(context, () => new Set());
   const servers = await robot.listServers({ signal, maxAgeSeconds: 60 });
   if (servers.length === 0) {
-    const message = 'The account of this webservice user has no servers. Use the credentials of the account that has.';
+    const message =
+      'The account of this webservice user has no servers. Use the credentials of the account with the servers.';
     return [{ field: 'hetznerRobot.credentialsRef', reason: 'AccountEmpty', message }];
   }
   return [

@@ -89,22 +89,22 @@ it('refuses servers that the vSwitch has no space for', async () => {
   expect(lines).toEqual([
     'keeps vSwitch nodes with VLAN 4000: server 4000099 in it',
     'joins vSwitch nodes with VLAN 4000: server 4000100',
-    expect.stringMatching(/^refuses vSwitch nodes has 100 servers, .* Left out: servers 4000101, 4000102\.$/),
+    expect.stringMatching(/^blocked vSwitch nodes has 100 servers, .* Not connected: servers 4000101, 4000102\.$/),
   ]);
 });
 
 it.each([
   [
     thirdServer,
-    `leads failover address ${ip}: from server ${thirdServer} to the first control plane that works, out of servers ${firstServer}, ${secondServer}`,
+    `routes failover address ${ip}: from server ${thirdServer} to the first healthy control plane of servers ${firstServer}, ${secondServer}`,
   ],
   [
     null,
-    `leads failover address ${ip}: from nobody to the first control plane that works, out of servers ${firstServer}, ${secondServer}`,
+    `routes failover address ${ip}: from nobody to the first healthy control plane of servers ${firstServer}, ${secondServer}`,
   ],
   [
     secondServer,
-    `keeps failover address ${ip}: it leads to server ${secondServer} as long as the API server works there`,
+    `keeps failover address ${ip}: routed to server ${secondServer} as long as the API server works there`,
   ],
 ])('shows where a failover address that is routed to %s would be routed', async (active, line) => {
   const seed = account({ failovers: [{ ip, server: thirdServer, active }] });
@@ -115,6 +115,6 @@ it.each([
 
 it('refuses a failover address that the account does not have', async () => {
   expect((await previewed({}, { failoverAddress: ip })).lines).toEqual([
-    `refuses ${ip} is not a failover address of this account. Name one that is.`,
+    `blocked ${ip} is not a failover address of this account. Correct it.`,
   ]);
 });

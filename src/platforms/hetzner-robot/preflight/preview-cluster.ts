@@ -24,7 +24,7 @@ export async function previewCluster(context: RobotClusterPreviewContext): Promi
   return [...(await previewVSwitch(context, robot)), ...(await previewFailover(context, robot))];
 }
 
-const rejectionLine = (subject: string): PreviewLine => ({ effect: 'refuses', subject });
+const rejectionLine = (subject: string): PreviewLine => ({ effect: 'blocked', subject });
 const formatServers = (numbers: readonly number[]): string =>
   `${numbers.length === 1 ? 'server' : 'servers'} ${numbers.join(', ')}`;
 
@@ -53,8 +53,8 @@ async function previewVSwitch(
   const fitting = foreignServers.filter((number) => !serversAtLimit.includes(number));
   const joining = fitting.slice(0, Math.max(0, vswitchLimits.servers - members.size));
   return [
-    ...(found || fitting.length === 0 ? [] : [{ effect: 'makes', subject } as const]),
-    ...(kept.length > 0 ? [{ effect: 'keeps', subject: `${subject}: ${formatServers(kept)} in it` } as const] : []),
+    ...(found || fitting.length === 0 ? [] : [{ effect: 'creates', subject } as const]),
+    ...(kept.length > 0 ? [{ effect: 'keeps', subject: `${subject}: ${formatServers(kept)} connected` } as const] : []),
     ...(joining.length > 0 ? [{ effect: 'joins', subject: `${subject}: ${formatServers(joining)}` } as const] : []),
     ...(found && failed.length > 0
       ? [
@@ -68,7 +68,11 @@ async function previewVSwitch(
       : []),
     ...serversAtLimit.map((number) => rejectionLine(describeVSwitchLimit(number))),
     ...(joining.length < fitting.length
-      ? [rejectionLine(`${describeFullVSwitch(vswitch)} Left out: ${formatServers(fitting.slice(joining.length))}.`)]
+      ? [
+          rejectionLine(
+            `${describeFullVSwitch(vswitch)} Not connected: ${formatServers(fitting.slice(joining.length))}.`,
+          ),
+        ]
       : []),
   ];
 }
@@ -107,14 +111,14 @@ async function previewFailover(context: RobotClusterPreviewContext, robot: Robot
   const now = server ? `server ${server.number}` : (routedTo ?? 'nobody');
   if (server && controlPlanes.includes(server.number)) {
     return [
-      { effect: 'keeps', subject: `failover address ${ip}: it leads to ${now} as long as the API server works there` },
+      { effect: 'keeps', subject: `failover address ${ip}: routed to ${now} as long as the API server works there` },
     ];
   }
-  if (controlPlanes.length === 0) return [{ effect: 'keeps', subject: `failover address ${ip}: it leads to ${now}` }];
+  if (controlPlanes.length === 0) return [{ effect: 'keeps', subject: `failover address ${ip}: routed to ${now}` }];
   return [
     {
-      effect: 'leads',
-      subject: `failover address ${ip}: from ${now} to the first control plane that works, out of ${formatServers(controlPlanes)}`,
+      effect: 'routes',
+      subject: `failover address ${ip}: from ${now} to the first healthy control plane of ${formatServers(controlPlanes)}`,
     },
   ];
 }

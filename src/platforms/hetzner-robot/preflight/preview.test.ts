@@ -31,16 +31,16 @@ it('names the members of an array that would be lost with the root disk', () => 
     disk('B2', 512, ['linux_raid_member on B2'], ['A1']),
   ];
   expect(short(effects({ wipe: true }, disks))).toEqual(['erases EXAMPLE A1', 'erases EXAMPLE B2']);
-  expect(effects({}, disks)[0]).toMatchObject({ effect: 'refuses', subject: expect.stringMatching(/forms an array/) });
+  expect(effects({}, disks)[0]).toMatchObject({ effect: 'blocked', subject: expect.stringMatching(/forms an array/) });
 });
 
 it('refuses with the sentence of the step, and erases nothing', () => {
   const lines = effects({}, [disk('A1', 512, ['ext4 on A1'])]);
   expect(lines[0]).toEqual({
-    effect: 'refuses',
+    effect: 'blocked',
     subject: expect.stringMatching(/^Server 7: EXAMPLE A1 .* holds ext4 on A1\. Set spec\.wipe/),
   });
-  expect(lines.map(({ effect }) => effect)).toEqual(['refuses', 'keeps']);
+  expect(lines.map(({ effect }) => effect)).toEqual(['blocked', 'keeps']);
 });
 
 it('explains how to inspect a server without an inspection', () => {

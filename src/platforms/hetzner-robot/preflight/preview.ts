@@ -25,7 +25,7 @@ export async function preview(context: PreviewContext<RobotConfig>): Promise<rea
   return previewDisks(host);
 }
 
-const rejectionLine = (what: string): PreviewLine => ({ effect: 'refuses', subject: what });
+const rejectionLine = (what: string): PreviewLine => ({ effect: 'blocked', subject: what });
 
 /** Previews the changes to each disk, by the last inspection. */
 export function previewDisks(
@@ -33,7 +33,7 @@ export function previewDisks(
 ): readonly PreviewLine[] {
   const { spec, hardware } = host;
   if (!hardware) {
-    const what = `Nobody has looked at its disks yet. They are looked at before anything is written; to know now, annotate Host ${host.name} with talos.clusters.openmcp.cloud/inspect, which reboots the server.`;
+    const what = `The disks have not been inspected yet. They are inspected before anything is written. To inspect them now, annotate Host ${host.name} with talos.clusters.openmcp.cloud/inspect, which reboots the server.`;
     return [{ effect: 'unknown', subject: what }];
   }
   const isProtected = (disk: HostDisk): boolean =>
@@ -44,8 +44,7 @@ export function previewDisks(
     subject: describe(disk),
   });
   if (host.state === 'Provisioned' || host.state === 'Deprovisioning') {
-    const what =
-      'Its disks were chosen already, and the root disk is ours: what is told here is what was on them before.';
+    const what = 'The disks of this machine were already selected. The content shown is from before the installation.';
     return [{ effect: 'keeps', subject: what }, ...hardware.disks.map(left)];
   }
   const plan = planDisks(spec, hardware.disks);

@@ -98,7 +98,7 @@ export async function changeBootOrder(session: SshSession): Promise<BootOrderRes
   const firmware = (await session.ask({ name, line: toShellScript(firmwareScript) })).trim();
   if (firmware === 'bios') return { firmware };
   if (firmware !== 'uefi')
-    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', `${name}: what the firmware is, it did not say.`);
+    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', `${name}: the output does not contain the firmware type.`);
   const before = await readMenu();
   const partitions = parseLsblk(await session.ask({ name, line: toShellScript(partitionsScript) }))
     .filter((row) => row['TYPE'] === 'part')
@@ -127,6 +127,6 @@ const isAsPlanned = ({ order, entries }: EfiBootMenu, plan: BootOrderPlan): bool
 
 function toBootOrderError(cause: unknown, order: readonly string[] = []): unknown {
   if (cause instanceof ProviderError && cause.code !== 'RESCUE_COMMAND_FAILED') return cause;
-  const detail = cause instanceof Error ? cause.message : `Its order is ${order.join(',') || 'empty'} still.`;
+  const detail = cause instanceof Error ? cause.message : `The boot order is still ${order.join(',') || 'empty'}.`;
   return new HetznerRobotError('RESCUE_BOOT_ORDER_REFUSED', detail, { cause });
 }

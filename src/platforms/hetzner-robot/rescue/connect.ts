@@ -100,7 +100,7 @@ function logIn(client: Client, access: RescueAccess, signal: AbortSignal): Promi
 function toLoginError(error: unknown, access: RescueAccess): ProviderError {
   const where = authorityOf(access);
   if (error instanceof HostKeyChangedError) {
-    const detail = `${where} shows ${error.message}, and showed ${access.hostKey} before.`;
+    const detail = `${where} presents ${error.message}, and presented ${access.hostKey} before.`;
     return new HetznerRobotError('RESCUE_HOST_KEY_CHANGED', detail, { cause: error });
   }
   const { level, message } = error as Error & { level?: string };

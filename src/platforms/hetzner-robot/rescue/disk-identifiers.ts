@@ -9,8 +9,8 @@ export interface DiskIdentifiers {
 
 /** The two arguments by which a script identifies the disk. */
 export function toScriptArguments({ serial, wwn }: DiskIdentifiers): [string, string] {
-  if (serial === '' && wwn === '') throw new TypeError('a disk without a name: any would fit');
+  if (serial === '' && wwn === '') throw new TypeError('a disk without an identifier would match any disk');
   // Line breaks would end a line of the script's output.
-  if (/[\n\r]/.test(serial + wwn)) throw new TypeError('a name of a disk goes over several lines');
+  if (/[\n\r]/.test(serial + wwn)) throw new TypeError('a disk identifier contains a line break');
   return [serial, wwn];
 }

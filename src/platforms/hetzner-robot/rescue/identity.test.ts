@@ -16,9 +16,9 @@ const rescue: RescueIdentity = {
 it.each([
   ['it is', {}, {}, undefined],
   ['and everything fits', {}, { mac: '02:00:5E:00:00:01', otherThanBootId: 'b1', maxUptimeSeconds: 60 }, undefined],
-  ['another name', { hostname: 'web1' }, {}, /calls itself web1/],
+  ['another name', { hostname: 'web1' }, {}, /host name is web1/],
   ['the name of rescue on an installed system', { rootDevice: '/dev/nvme0n1p3', rootType: 'ext4' }, {}, /nvme0n1p3/],
-  ['no greeting', { motdIsRescue: false }, {}, /greet/],
+  ['no greeting', { motdIsRescue: false }, {}, /message of the day/],
   ['another machine', {}, { mac: '02:00:5e:00:00:99' }, /another machine/],
   ['the boot from before the reset', {}, { otherThanBootId: 'b2' }, /before the reset/],
   ['up for longer than since the reset', {}, { maxUptimeSeconds: 39 }, /40 s/],
@@ -44,5 +44,5 @@ it.each([
 });
 
 it('incomplete output is refused', () => {
-  expect(() => parseRescueIdentity('hostname rescue\n')).toThrow(/does not say what it is/);
+  expect(() => parseRescueIdentity('hostname rescue\n')).toThrow(/the output is incomplete/);
 });

@@ -55,7 +55,7 @@ export function parseRescueIdentity(text: string): RescueIdentity {
     labeledValue(lines, 'uptime'),
   ];
   if (rootType === '' || bootId === '' || !/^\d+(\.\d+)?$/.test(uptime)) {
-    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', 'identify: it does not say what it is.');
+    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', 'identify: the output is incomplete.');
   }
   return {
     hostname: labeledValue(lines, 'hostname'),
@@ -77,14 +77,15 @@ export function parseRescueIdentity(text: string): RescueIdentity {
  */
 export function rescueMismatch(identity: RescueIdentity, expected: ExpectedRescue): string | undefined {
   const { hostname, rootDevice, motdIsRescue, bootId, uptimeSeconds, mac } = identity;
-  if (hostname !== 'rescue') return `It calls itself ${hostname.slice(0, 64) || 'nothing'}, not rescue.`;
-  if (rootDevice !== '') return `Its root lies on ${rootDevice.slice(0, 64)}, not in RAM: it is an installed system.`;
-  if (!motdIsRescue) return 'It does not greet as the Hetzner rescue system.';
+  if (hostname !== 'rescue') return `Its host name is ${hostname.slice(0, 64) || 'empty'}, not rescue.`;
+  if (rootDevice !== '')
+    return `Its root file system is on ${rootDevice.slice(0, 64)}, not in RAM: it is an installed system.`;
+  if (!motdIsRescue) return 'Its message of the day is not the one of the Hetzner rescue system.';
   if (expected.mac !== undefined && mac !== expected.mac.toLowerCase())
     return `Its network card is ${mac || 'unknown'}, not ${expected.mac}: it is another machine.`;
   if (expected.otherThanBootId !== undefined && bootId === expected.otherThanBootId)
-    return 'It is still the boot from before the reset.';
+    return 'It is still in the boot before the reset.';
   if (expected.maxUptimeSeconds !== undefined && uptimeSeconds > expected.maxUptimeSeconds)
-    return `It has been up for ${Math.round(uptimeSeconds)} s, longer than since the reset.`;
+    return `Its uptime is ${Math.round(uptimeSeconds)} s, longer than the time since the reset.`;
   return undefined;
 }

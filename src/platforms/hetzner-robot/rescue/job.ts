@@ -74,7 +74,7 @@ export function parseRescueJob(text: string): RescueJob {
         message: labeledValue(lines, 'message').trim(),
       };
     default:
-      throw new HetznerRobotError('RESCUE_COMMAND_FAILED', 'A job does not say how far it is.');
+      throw new HetznerRobotError('RESCUE_COMMAND_FAILED', 'The output of a job has no progress.');
   }
 }
 

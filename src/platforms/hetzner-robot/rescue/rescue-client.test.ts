@@ -227,12 +227,12 @@ describe('the inventory', () => {
     const rescue = await login();
     const { disks } = await rescue.inspect();
     expect(Object.fromEntries(disks.map((one) => [one.name, [one.health, one.healthMessage]]))).toEqual({
-      nvme0n1: ['Unknown', 'it does not answer smartctl in time'],
-      nvme1n1: ['Failing', 'it is not reliable any more, 12 errors of its memory'],
-      nvme2n1: ['Passed', 'it is too hot or too cold'],
+      nvme0n1: ['Unknown', 'smartctl timed out'],
+      nvme1n1: ['Failing', 'reliability is degraded, 12 media errors'],
+      nvme2n1: ['Passed', 'the temperature is out of range'],
       sda: [
         'Failing',
-        'Reallocated_Sector_Ct is below its threshold, 2040 sectors were reallocated, 16 sectors are to be reallocated',
+        'Reallocated_Sector_Ct is below its threshold, 2040 sectors were reallocated, 16 sectors are pending reallocation',
       ],
       sdb: ['Passed', '8 sectors were reallocated'],
       sdc: ['Unknown', 'Unable to detect device type'],

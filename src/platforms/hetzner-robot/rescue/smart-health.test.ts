@@ -26,9 +26,9 @@ describe('the output of smartctl', () => {
       'one with sectors that were reallocated',
       ata(true, moved('8 (2000 0)'), attribute(197, 'Current_Pending_Sector', '2')),
       'Passed',
-      '8 sectors were reallocated, 2 sectors are to be reallocated',
+      '8 sectors were reallocated, 2 sectors are pending reallocation',
     ],
-    ['one that expects to fail', ata(false, moved('0')), 'Failing', 'it expects to fail soon'],
+    ['one that expects to fail', ata(false, moved('0')), 'Failing', 'SMART predicts a failure'],
     [
       'one that passes for itself, and below its threshold',
       ata(true, moved('2040', { when_failed: 'now' })),
@@ -43,14 +43,14 @@ describe('the output of smartctl', () => {
       '',
     ],
     ['an NVMe disk that is well', nvme(0), 'Passed', ''],
-    ['one at the end of its endurance', nvme(0, { percentage_used: 104 }), 'Passed', '104 % of its endurance are used'],
-    ['one that is hot', nvme(2), 'Passed', 'it is too hot or too cold'],
-    ['one that can only be read', nvme(8), 'Failing', 'it can only be read'],
+    ['one at the end of its endurance', nvme(0, { percentage_used: 104 }), 'Passed', '104 % of the endurance used'],
+    ['one that is hot', nvme(2), 'Passed', 'the temperature is out of range'],
+    ['one that can only be read', nvme(8), 'Failing', 'it is read-only'],
     [
       'one that is hot and without spare blocks',
       nvme(3, { media_errors: 7 }),
       'Failing',
-      'its spare blocks are used up, 7 errors of its memory, it is too hot or too cold',
+      'spare blocks are exhausted, 7 media errors, the temperature is out of range',
     ],
     [
       'a SAS disk that expects to fail',
@@ -64,7 +64,7 @@ describe('the output of smartctl', () => {
       'Unknown',
       'Unknown USB bridge',
     ],
-    ['a disk without SMART', { smart_support: { available: false } }, 'Unknown', 'it tells nothing by SMART'],
+    ['a disk without SMART', { smart_support: { available: false } }, 'Unknown', 'SMART data is not available'],
   ])('of %s', (_, report, health, healthMessage) => {
     expect(parseSmartHealth(JSON.stringify(report))).toMatchObject({ health, healthMessage });
   });

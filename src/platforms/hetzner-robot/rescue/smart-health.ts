@@ -38,9 +38,9 @@ type SmartReport = z.infer<typeof SmartReport>;
  * is failing only when it reports so. Reallocated sectors and used endurance are shown but do not exclude the disk.
  */
 export function parseSmartHealth(text: string | undefined): DiskHealth {
-  if (text === undefined) return { health: 'Unknown', healthMessage: 'it does not answer smartctl in time' };
+  if (text === undefined) return { health: 'Unknown', healthMessage: 'smartctl timed out' };
   const report = SmartReport.safeParse(toJson(text));
-  if (!report.success) return { health: 'Unknown', healthMessage: 'smartctl says nothing of it' };
+  if (!report.success) return { health: 'Unknown', healthMessage: 'smartctl reports nothing' };
   const { data } = report;
   const [failures, warnings] = [failuresOf(data), remarksOf(data)];
   const hours = data.power_on_time?.hours;
@@ -49,7 +49,7 @@ export function parseSmartHealth(text: string | undefined): DiskHealth {
   if (failures.length > 0)
     return { health: 'Failing', healthMessage: joinMessages([...failures, ...warnings]), ...rest };
   if (passed !== undefined) return { health: 'Passed', healthMessage: joinMessages(warnings), ...rest };
-  const reason = data.smartctl?.messages?.[0]?.string.replace(/^\/dev\/\S+: /, '') ?? 'it tells nothing by SMART';
+  const reason = data.smartctl?.messages?.[0]?.string.replace(/^\/dev\/\S+: /, '') ?? 'SMART data is not available';
   return { health: 'Unknown', healthMessage: joinMessages([reason, ...warnings]), ...rest };
 }
 
@@ -66,11 +66,11 @@ const joinMessages = (messages: readonly string[]): string => messages.join(', '
 
 /** Bits of the critical warning (NVM Express Base Specification, SMART / Health Information log). */
 const criticalWarnings: readonly (readonly [bit: number, what: string])[] = [
-  [1, 'its spare blocks are used up'],
-  [4, 'it is not reliable any more'],
-  [8, 'it can only be read'],
-  [16, 'it does not keep its cache without power'],
-  [32, 'its persistent memory can only be read'],
+  [1, 'spare blocks are exhausted'],
+  [4, 'reliability is degraded'],
+  [8, 'it is read-only'],
+  [16, 'the volatile memory backup failed'],
+  [32, 'the persistent memory is read-only'],
 ];
 /** Temperature out of range: smartctl counts it as a failure, but the disk is not defective. */
 const temperatureBit = 2;
@@ -85,7 +85,7 @@ function failuresOf(report: SmartReport): string[] {
       .map(({ name }) => `${name} is below its threshold`),
   ];
   const isReported = report.smart_status?.passed === false && warning !== temperatureBit;
-  return found.length > 0 || !isReported ? found : ['it expects to fail soon'];
+  return found.length > 0 || !isReported ? found : ['SMART predicts a failure'];
 }
 
 function remarksOf(report: SmartReport): string[] {
@@ -95,11 +95,11 @@ function remarksOf(report: SmartReport): string[] {
   const reallocated = rawValueOf(attributes, 5) + (report.scsi_grown_defect_list ?? 0);
   const warnings: readonly (readonly [stands: boolean, what: string])[] = [
     [reallocated > 0, `${reallocated} sectors were reallocated`],
-    [rawValueOf(attributes, 197) > 0, `${rawValueOf(attributes, 197)} sectors are to be reallocated`],
+    [rawValueOf(attributes, 197) > 0, `${rawValueOf(attributes, 197)} sectors are pending reallocation`],
     [rawValueOf(attributes, 198) > 0, `${rawValueOf(attributes, 198)} sectors cannot be read`],
-    [errors > 0, `${errors} errors of its memory`],
-    [used >= 100, `${used} % of its endurance are used`],
-    [(warning & temperatureBit) !== 0, 'it is too hot or too cold'],
+    [errors > 0, `${errors} media errors`],
+    [used >= 100, `${used} % of the endurance used`],
+    [(warning & temperatureBit) !== 0, 'the temperature is out of range'],
   ];
   return warnings.filter(([applies]) => applies).map(([, what]) => what);
 }

@@ -16,7 +16,7 @@ export function parseSshPrivateKey(privateKey: SecretString): ParsedKey {
   const parsed = ssh2.utils.parseKey(`${text}\n`);
   if (parsed instanceof Error) throw new HetznerRobotError('SSH_KEY_INVALID', `${describeParserError(parsed.message)}`);
   const [key] = [parsed].flat();
-  if (!key?.isPrivateKey()) throw new HetznerRobotError('SSH_KEY_INVALID', 'It is the public half.');
+  if (!key?.isPrivateKey()) throw new HetznerRobotError('SSH_KEY_INVALID', 'It is a public key.');
   return key;
 }
 

@@ -115,7 +115,7 @@ export class SshSession {
   #toError(error: unknown, name: string): ProviderError {
     if (error instanceof ProviderError) return error;
     const reason = isDeadlineError(error)
-      ? `${name} had no answer in time`
+      ? `${name} timed out`
       : toSingleLine(error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
     return new HetznerRobotError('RESCUE_UNREACHABLE', `${this.#options.host}: ${reason}.`, { cause: error });
   }

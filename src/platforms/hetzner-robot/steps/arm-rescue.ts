@@ -28,7 +28,7 @@ export async function ensureRescueArmed(
 export const failInstallerArmed = (server: number, installers: readonly string[]): StepOutcome =>
   fail(
     'InstallerArmed',
-    `An installation (${installers.join(', ')}) is armed for server ${server} and would erase it. Cancel it in Robot.`,
+    `An installation (${installers.join(', ')}) is active for server ${server} and would erase it. Cancel it in Robot.`,
   );
 
 /** Skips the check: Robot arms one configuration at a time, so while rescue is armed no installer is. */

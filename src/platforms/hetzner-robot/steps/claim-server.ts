@@ -35,7 +35,7 @@ export function hostRejectionReason(
   node: Pick<NodeSpec, 'role' | 'size'>,
 ): string | undefined {
   const size = config.sizes.find(({ name }) => name === node.size);
-  if (!size) return `not of a size ${node.size}, which hetznerRobot.sizes does not have`;
+  if (!size) return `not of size ${node.size}, which hetznerRobot.sizes does not define`;
   const unselected = selectorMismatch(size.hostSelector, host.labels);
   if (unselected) return unselected;
   if (!host.spec.roles.includes(node.role)) return `not for the role ${node.role}`;
@@ -44,7 +44,7 @@ export function hostRejectionReason(
 
 function diskRejectionReason(plan: DiskPlan): string | undefined {
   if (!('refused' in plan)) return undefined;
-  return plan.reason === 'DiskFailing' ? 'with a root disk that is failing' : 'without a disk that may be used';
+  return plan.reason === 'DiskFailing' ? 'with a failing root disk' : 'without a disk that may be used';
 }
 
 /**
@@ -114,20 +114,20 @@ export function unfitReason({ name, spec }: Pick<HostView, 'name' | 'spec'>, ser
   const differs = (what: string, expected: string | undefined, found: string): string | undefined =>
     expected === undefined || expected === found
       ? undefined
-      : `Host ${name} expects ${what} ${expected} of server ${server.number}, and it is ${found || 'none'}. Correct spec.expect, or make a Host for the right server.`;
+      : `Host ${name} expects ${what} ${expected} of server ${server.number}, which has ${found || 'none'}. Correct spec.expect, or create a Host for the correct server.`;
   return (
     differs('the address', expect.address, server.address ?? '') ??
     differs('the product', expect.product, server.product) ??
     (server.cancelled ? `Server ${server.number} was cancelled at Hetzner. Delete Host ${name}.` : undefined) ??
     (server.address === undefined
-      ? `Server ${server.number} has no IPv4 address, without which it cannot be reached. Order one, or delete Host ${name}.`
+      ? `Server ${server.number} has no IPv4 address, which is required. Order one, or delete Host ${name}.`
       : undefined)
   );
 }
 
 /** The message for a server whose name shows another owner. */
 export const describeForeignServer = ({ number, name }: RobotServer): string =>
-  `Server ${number} is called ${name} in Robot, which is how others mark servers in use. If nobody uses it, give it another name there.`;
+  `Server ${number} has the name ${name} in Robot, which marks servers in use. If the server is unused, rename it in Robot.`;
 
 /**
  * Before: the server has no owner. After: its name in Robot is the mark of this machine. Done when it has that name.
@@ -163,5 +163,5 @@ export async function lostOwnershipReason(context: RobotStepContext, host: Robot
   if (!server) return describeMissingServer(host);
   const mark = markOf(context.owner);
   if (server.name === mark) return undefined;
-  return `Server ${server.number} was given the name ${server.name || '(none)'} in Robot by others, in place of our mark. If nobody else uses it, call it ${mark} there; else delete the Machine.`;
+  return `Server ${server.number} was renamed from ${mark} to ${server.name || '(none)'} in Robot. If nobody else uses the server, rename it back; otherwise delete the Machine.`;
 }

@@ -63,7 +63,7 @@ async function withMaintenanceClient(
       return wait(10, 'Talos is starting from its disk.');
     return fail(
       'TalosSilent',
-      `Nothing answers at ${address} since the reboot. Look at its console: it may not find its disk.`,
+      `Nothing answers at ${address} since the reboot. Check the console of the server: the firmware may not find the disk.`,
     );
   } finally {
     await client.close();
@@ -71,14 +71,14 @@ async function withMaintenanceClient(
 }
 
 const describeForeignNode = (address: string): string =>
-  `The Talos that answers at ${address} belongs to another cluster: an earlier one was started from another disk. Remove that disk, or set spec.wipe of the Host, and delete the Machine to begin anew.`;
+  `The Talos node at ${address} belongs to another cluster: an earlier installation booted from another disk. Remove that disk, or set spec.wipe of the Host, and delete the Machine to recreate it.`;
 
 /** Where Talos does not report its cards without a certificate, the address is the only check. */
 function verifyNetworkCards(macs: readonly string[], mac: string): StepOutcome {
   if (macs.length === 0 || macs.includes(mac)) return done();
   return fail(
     'WrongServer',
-    `The Talos that answers has the network cards ${macs.join(', ')} and not ${mac}. Nothing was sent to it.`,
+    `The Talos node has the network cards ${macs.join(', ')} and not ${mac}. Nothing was sent to it.`,
   );
 }
 

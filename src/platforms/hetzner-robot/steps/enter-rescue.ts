@@ -106,7 +106,7 @@ async function rebootNode(ground: RescueContext, node: ClusterNodeClient): Promi
   } catch (error) {
     ground.signal.throwIfAborted();
     if (!(error instanceof ProviderError)) throw error;
-    return wait(1, `The node does not restart by itself, and its server is reset. ${error.message}`, {
+    return wait(1, `The node does not reboot on request, so its server is reset. ${error.message}`, {
       rescueByNode: false,
     });
   }
@@ -143,7 +143,7 @@ async function verifyRescue(ground: RescueContext, target: RescueTarget): Promis
 const wrongServerReason = ({ macs, address }: RescueTarget, mac: string): string | undefined =>
   macs.length === 0 || macs.includes(mac)
     ? undefined
-    : `The server at ${address} has a network card ${mac}, which its Host does not know.`;
+    : `The server at ${address} has the network card ${mac}, which is not in the status of its Host.`;
 
 /**
  * Rescue takes too long. Still armed: the reset or reboot had no effect. Not armed: rescue hangs, or another system
@@ -172,5 +172,5 @@ async function retryReset(
     (await ensureRescueArmed(ground, robot, target.host.number)) ?? (await resetServer(ground, robot, target, resets));
   if (refused) return refused;
   const facts = { rescueResetAt: ground.clock.now().toISOString(), rescueResets: resets + 1 };
-  return wait(30, `The rescue system did not come up; the server was reset once more. ${why}`, facts);
+  return wait(30, `The rescue system did not boot; the server was reset again. ${why}`, facts);
 }

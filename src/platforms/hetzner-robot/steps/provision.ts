@@ -22,7 +22,7 @@ async function claimedRescueTarget(context: RobotStepContext): Promise<RescueTar
   if (host.spec.maintenance) {
     throw new HetznerRobotError(
       'HOST_IN_MAINTENANCE',
-      `Host ${host.name}: it is tried again when spec.maintenance is false.`,
+      `Host ${host.name}: the step continues when spec.maintenance is false.`,
     );
   }
   return {
@@ -141,8 +141,11 @@ const imageWritten: Step<RobotStepContext> = {
     if (isNew) {
       const { url: imageUrl, sha256: imageSha256 = '' } = image;
       if (imageSha256 === '')
-        context.log.warn({ image: imageUrl }, 'the factory gives no checksum: the image is judged by its structure');
-      return wait(1, 'It is known which image is written.', { imageUrl, imageSha256 });
+        context.log.warn(
+          { image: imageUrl },
+          'the image factory provides no checksum: only the structure of the image is verified',
+        );
+      return wait(1, 'The image is selected.', { imageUrl, imageSha256 });
     }
     const disk = { serial: textFact(context, 'rootSerial'), wwn: textFact(context, 'rootWwn') };
     const operation = textFact(context, 'operation');
@@ -180,7 +183,8 @@ const bootOrderKept: Step<RobotStepContext> = {
 function recordBootOrder({ log }: RobotStepContext, result: BootOrderResult): StepOutcome {
   if (result.firmware === 'bios') return done({ bootOrder: 'kept by its BIOS' });
   const { order, removed, networkFirst } = result;
-  if (!networkFirst) log.warn({ order }, 'the firmware has no entry for the network: rescue may be out of reach');
+  if (!networkFirst)
+    log.warn({ order }, 'the firmware has no entry for network boot: the rescue system may be unreachable');
   if (removed.length > 0) log.info({ removed }, 'boot entries of earlier systems were removed');
   return done({ bootOrder: order.join(', ') });
 }
@@ -213,7 +217,7 @@ const rebooted: Step<RobotStepContext> = {
       if (!isRescueUnreachable(error)) throw error;
       const rebootTriedAt = context.clock.now().toISOString();
       if (textFact(context, 'rebootTriedAt') === '')
-        return wait(10, `It is not known whether it reboots. ${(error as Error).message}`, { rebootTriedAt });
+        return wait(10, `It is unknown whether the server reboots. ${(error as Error).message}`, { rebootTriedAt });
     }
     return done({ rebootedAt: context.clock.now().toISOString(), rebootTriedAt: '' });
   },

@@ -57,9 +57,9 @@ export function explainMissingServer(
   const secret = context.config.credentialsRef.name;
   const made = textFact(context, 'account');
   if (made !== '' && made !== accountIdFor(context)) {
-    const message = `Server ${number} was taken with another login than the one that Secret ${secret} holds now, and the account of this one does not have it. Put a login of the account that has the server into the Secret.`;
+    const message = `Server ${number} was claimed with other credentials than the current ones in Secret ${secret}, whose account does not have the server. Use credentials of the account with the server.`;
     return { reason: 'AccountDiffers', message };
   }
-  const message = `The account of Secret ${secret} does not list server ${number}, which proves nothing about the server: it may still run. See whether it was cancelled, erased, or moved to another account.`;
+  const message = `The account of Secret ${secret} does not list server ${number}, which may still run. Check whether it was cancelled, erased, or moved to another account.`;
   return { reason: 'ServerUnknown', message };
 }

@@ -35,7 +35,7 @@ const claimChecked: Step<RobotStepContext> = {
           ? fail('HostLost', describeLostHost(context))
           : doneUntouchable('nothing-written');
       if (host.spec.maintenance) {
-        return wait(60, `Host ${host.name} is in maintenance: nothing is done to it until spec.maintenance is false.`);
+        return wait(60, `Host ${host.name} is in maintenance: the release continues when spec.maintenance is false.`);
       }
       if (isRecordLost(context, host)) return fail('RecordLost', describeLostRecord(host));
       const server = await findMarkedServer(context, host);
@@ -93,10 +93,10 @@ async function isProvenOurs(context: RobotStepContext, { spec }: RobotHost, serv
 }
 
 const describeRenamed = ({ owner }: RobotStepContext, { number, name }: RobotServer): string =>
-  `Server ${number} is called ${name || '(nothing)'} in Robot and not ${markOf(owner)}, and no node of the cluster answers there: others may use it, or it may still run what was written to it. If nobody else uses it, call it ${markOf(owner)} again: then it is erased.`;
+  `Server ${number} has the name ${name || '(none)'} in Robot instead of ${markOf(owner)}, and no node of the cluster answers there. It may be in use by others, or still run the node. If nobody else uses it, rename it to ${markOf(owner)}: then it is erased.`;
 
 const describeLostHost = (context: RobotStepContext): string =>
-  `Server ${context.facts['server'] ?? ''} was written to, and no Host lends it to this machine any more, so it may not be touched: it may still run. Erase it, or switch it off for good.`;
+  `Server ${context.facts['server'] ?? ''} was written to, and no Host assigns it to this machine any more, so it must not be accessed. The node may still run. Erase the server, or power it off permanently.`;
 
 const describeLostRecord = ({ name, number }: RobotHost): string =>
   `Host ${name} says that server ${number} was written to, and the Machine has lost the record of what was: it may still run. Erase it, or switch it off for good.`;
@@ -164,7 +164,7 @@ const hostReleased: Step<RobotStepContext> = {
   async run(context) {
     // Without a Host, which can be deleted meanwhile, the steps before this one do nothing.
     if (!isReleaseProven(context))
-      return returnToStep('claim-checked', 5, 'It is not proven that the server was erased.');
+      return returnToStep('claim-checked', 5, 'There is no proof that the server was erased.');
     await context.addresses.release();
     await context.hosts.release();
     return done();

@@ -60,18 +60,17 @@ const isRescueLost = ({ facts }: RescueContext): boolean => String(facts['rescue
 
 function reenterRescue(context: RescueContext, armed: string, why: string): StepOutcome {
   const now = context.clock.now().toISOString();
-  if (!isRescueLost(context))
-    return wait(20, `The rescue system does not answer any more. ${why}`, { rescueLostAt: now });
+  if (!isRescueLost(context)) return wait(20, `The rescue system no longer answers. ${why}`, { rescueLostAt: now });
   if ((secondsSince(context, 'rescueLostAt') ?? lostTimeoutSeconds) < lostTimeoutSeconds)
     return wait(30, `The rescue system is gone. ${why}`);
   const returns = Number(context.facts['rescueReturns'] ?? 0);
   if (returns >= maxReentries) {
     return fail(
       'RescueLost',
-      `The rescue system went away ${returns + 1} times. Find out who reboots the server. ${why}`,
+      `The rescue system ended unexpectedly ${returns + 1} times. Find out what reboots the server. ${why}`,
     );
   }
-  return returnToStep(armed, 5, `The rescue system is gone and entered anew. ${why}`, {
+  return returnToStep(armed, 5, `The rescue system ended and is booted again. ${why}`, {
     ...{ rescueLostAt: '', rescueReturns: returns + 1 },
   });
 }

@@ -27,7 +27,7 @@ export const vswitchJoined: Step<RobotStepContext> = {
       if (found.name !== vswitch.name) return fail('VSwitchForeign', describeForeignVSwitch(found, vswitch));
       const state = await attachServer(robot, found, number, context.signal);
       if (typeof state !== 'string') return state;
-      if (state !== 'ready') return wait(memberPollSeconds, `vSwitch ${found.name} is taking servers in.`);
+      if (state !== 'ready') return wait(memberPollSeconds, `vSwitch ${found.name} is adding servers.`);
       const { address, prefix } = await context.addresses.claim();
       return done({ vswitch: found.id, privateAddress: address, privatePrefix: prefix });
     }),
@@ -45,15 +45,15 @@ export const vswitchLimits = { servers: 100, perServer: 5 };
 
 /** The message for a VLAN that belongs to another vSwitch. */
 export const describeForeignVSwitch = ({ name }: Pick<ExistingVSwitch, 'name'>, wanted: DesiredVSwitch): string =>
-  `The vSwitch with VLAN ${wanted.vlan} is called ${name} and not ${wanted.name}. Correct hetznerRobot.vswitch.`;
+  `The vSwitch with VLAN ${wanted.vlan} has the name ${name} and not ${wanted.name}. Correct hetznerRobot.vswitch.`;
 
 /** The message for a vSwitch without space for another server. */
 export const describeFullVSwitch = ({ name }: Pick<ExistingVSwitch, 'name'>): string =>
-  `vSwitch ${name} has ${vswitchLimits.servers} servers, and Robot allows no more. Take one out of it, or name another in hetznerRobot.vswitch.`;
+  `vSwitch ${name} has ${vswitchLimits.servers} servers, the maximum of Robot. Remove one, or use another vSwitch in hetznerRobot.vswitch.`;
 
 /** The message for a server that can join no further vSwitch. */
 export const describeVSwitchLimit = (number: number): string =>
-  `Server ${number} is in ${vswitchLimits.perServer} vSwitches already, and Robot allows no more. Take it out of one of them.`;
+  `Server ${number} is in ${vswitchLimits.perServer} vSwitches, the maximum of Robot. Remove it from one of them.`;
 
 /** A reached limit needs a user, so it fails with our own message. */
 async function attachServer(

@@ -117,7 +117,7 @@ export class ChangeEvents {
         const { host } = this.#nas;
         this.#log.info(
           { host, collection },
-          'TrueNAS does not tell this user of changes, which are looked for instead',
+          'TrueNAS does not send change events to this user; the provider polls instead',
         );
       }
     }
@@ -126,7 +126,7 @@ export class ChangeEvents {
   #subscribeLater(rpc: Rpc, error: unknown): void {
     const signal = this.#nas.over;
     if (signal.aborted) return;
-    this.#log.debug({ host: this.#nas.host, err: error }, 'changes on TrueNAS could not be subscribed to');
+    this.#log.debug({ host: this.#nas.host, err: error }, 'subscription to change events of TrueNAS failed');
     const again = () => {
       if (this.#requested === rpc) this.#requested = undefined;
       this.subscribe();

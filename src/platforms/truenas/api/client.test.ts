@@ -78,7 +78,7 @@ describe('a call', () => {
   it("S42: above TrueNAS's length limit is not sent, because the connection would be closed", async () => {
     await expect(
       at.nas.change('vm.create', ['x'.repeat(65536)], z.unknown(), { signal: tenSecondSignal() }),
-    ).rejects.toThrow(/longer than TrueNAS reads/);
+    ).rejects.toThrow(/exceed the message size limit of TrueNAS/);
     await at.read();
     expect(at.server.connections).toBe(1);
   });

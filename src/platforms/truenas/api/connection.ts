@@ -101,7 +101,7 @@ export class TrueNasConnection {
     if (this.isOpen || this.#opening || this.#breaker.secondsUntilTrial > 0) return;
     const { host } = this.#options.endpoint;
     this.session(this.#options.over).catch((error: unknown) => {
-      this.#options.log.debug({ host, err: error }, 'another connection to TrueNAS could not be made');
+      this.#options.log.debug({ host, err: error }, 'an additional connection to TrueNAS could not be opened');
     });
   }
 
@@ -173,7 +173,7 @@ export class TrueNasConnection {
         ended.abort(lost);
         log.debug({ host: endpoint.host, cause: lost.message }, 'connection to TrueNAS ended');
       })
-      .catch((error: unknown) => log.error({ err: error }, 'the end of a connection could not be handled'));
+      .catch((error: unknown) => log.error({ err: error }, 'a closed connection could not be handled'));
     const closeWhenIdle = async () => {
       for (;;) {
         await clock.sleep((idleCloseSeconds / 2) * 1000, ended.signal);

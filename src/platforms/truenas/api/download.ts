@@ -41,14 +41,14 @@ export async function download(
     if (reply.status !== 200) throw await toStatusError(reply, failed);
     for await (const chunk of reply.body) {
       read += chunk.length;
-      if (read > bytes) throw failed(`more than ${bytes} bytes came`);
+      if (read > bytes) throw failed(`more than ${bytes} bytes were received`);
       file.see(chunk);
     }
   } catch (error) {
     throw toFileError(error, 'TRUENAS_DOWNLOAD_FAILED', path);
   }
   await nas.jobs.wait(id, { signal: file.signal, seconds, method: 'filesystem.get', firstArgument: path });
-  if (read < bytes) throw failed(`${read} of ${bytes} bytes came`);
+  if (read < bytes) throw failed(`${read} of ${bytes} bytes were received`);
 }
 
 async function toStatusError(reply: HttpResponse, failed: (why: string) => ProviderError): Promise<ProviderError> {

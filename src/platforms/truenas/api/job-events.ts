@@ -110,7 +110,7 @@ export class JobEvents {
       this.#reportProgress(jobs[0]);
       return jobs[0];
     }
-    throw new TrueNasError('TRUENAS_OUTCOME_UNKNOWN', `Job ${id} is no longer known.`);
+    throw new TrueNasError('TRUENAS_OUTCOME_UNKNOWN', `Job ${id} no longer exists.`);
   }
 
   #reportProgress(job: TrueNasJob): void {
@@ -142,7 +142,7 @@ const hasEnded = (job: TrueNasJob): boolean => ['SUCCESS', 'FAILED', 'ABORTED'].
 function assertJobSucceeded(job: TrueNasJob, { method, firstArgument }: JobWaitOptions): TrueNasJob {
   const [first] = job.arguments ?? [];
   if (job.method !== method || (first !== undefined && first !== firstArgument)) {
-    throw new TrueNasError('TRUENAS_OUTCOME_UNKNOWN', `Job ${job.id} is now another one.`);
+    throw new TrueNasError('TRUENAS_OUTCOME_UNKNOWN', `Job ${job.id} is another job.`);
   }
   if (job.state === 'SUCCESS') return job;
   const message = (job.error ?? 'no reason given').replace(/\s+/g, ' ').slice(0, 300);

@@ -97,7 +97,7 @@ export async function openRpc(options: RpcOptions): Promise<Rpc> {
     nextId += 1;
     const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
     if (Buffer.byteLength(text) > maxRequestBytes) {
-      throw new RangeError(`the parameters of ${method} are longer than TrueNAS reads`);
+      throw new RangeError(`the parameters of ${method} exceed the message size limit of TrueNAS`);
     }
     const answer = waitForReply(id, pending, signal, isUnread);
     socket.send(text);

@@ -49,7 +49,7 @@ async function withServerFingerprint(error: ProviderError, host: string, signal:
   const shown = await fetchFingerprint(host, deadlineSignal(fingerprintTimeoutSeconds, signal)).catch(() => '');
   signal.throwIfAborted();
   if (shown === '') return error;
-  return error.with({ detail: `${error.detail} The SHA-256 of the one it shows is ${shown}.` });
+  return error.with({ detail: `${error.detail} The SHA-256 of the presented certificate is ${shown}.` });
 }
 
 const fingerprintTimeoutSeconds = 10;
@@ -58,7 +58,7 @@ function toSessionError(error: unknown, host: string): ProviderError {
   if (error instanceof ConnectionLost && error.closeCode === 1008) {
     return new TrueNasError(
       'TRUENAS_LOGIN_DENIED',
-      'Its list of allowed addresses (System, General, GUI) does not hold the one we come from.',
+      'The list of allowed addresses (System, General, GUI) does not contain the address of the provider.',
       { cause: error },
     );
   }
@@ -71,7 +71,7 @@ function toSessionError(error: unknown, host: string): ProviderError {
     // Up to 25.10 PRIVILEGE_WRITE includes itself, up to 26.0.0-BETA.3 SYSTEM_PRODUCT_WRITE (middleware: role.py).
     if (/maximum recursion depth/.test(known.detail)) {
       const message =
-        'A role of that user includes itself: take PRIVILEGE_WRITE and SYSTEM_PRODUCT_WRITE off its privilege.';
+        'A role of that user includes itself: remove PRIVILEGE_WRITE and SYSTEM_PRODUCT_WRITE from its privilege.';
       return new TrueNasError('TRUENAS_KEY_REFUSED', message, { cause: error });
     }
     // A version without this login is far older than any with supported virtual machines.
@@ -85,7 +85,7 @@ function toSessionError(error: unknown, host: string): ProviderError {
 }
 
 function describeNetworkError(error: unknown, network: ProviderError, host: string): string {
-  if (network.code === 'DEADLINE_EXCEEDED') return `${host} did not answer in time.`;
+  if (network.code === 'DEADLINE_EXCEEDED') return `${host} timed out.`;
   const message = error instanceof Error ? error.message.replace(/\s+/g, ' ').slice(0, 200) : '';
   return `${host}: ${message || (systemCodeOf(error) ?? 'no connection')}.`;
 }

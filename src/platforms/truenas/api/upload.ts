@@ -102,7 +102,7 @@ async function* multipartBody(
     yield chunk;
   }
   if (sent !== bytes) {
-    throw new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: the source gave ${sent} bytes instead of ${bytes}.`);
+    throw new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: the source has ${sent} bytes instead of ${bytes}.`);
   }
   yield tail;
 }
@@ -116,7 +116,7 @@ async function parseJobId(nas: TrueNasClient, reply: HttpResponse, path: string)
   } catch (error) {
     throw new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: the reply is not JSON.`, { cause: error });
   }
-  if (typeof id !== 'number') throw new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: the reply names no job.`);
+  if (typeof id !== 'number') throw new TrueNasError('TRUENAS_UPLOAD_FAILED', `${path}: the response has no job.`);
   return id;
 }
 

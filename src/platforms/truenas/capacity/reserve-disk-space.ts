@@ -63,7 +63,7 @@ async function reserveDiskSpace(
   return waitWithReason(
     'RoomShort',
     30,
-    `${answer.place} on ${nas.host} has ${left} beside what is promised to machines that are being made. The disks of this one take ${formatGiB(takes)}, and TrueNAS wants ${formatGiB(unassigned)} more to be free beside them. Free some, choose another truenas.pool, or give its size smaller disks. It goes on by itself when there is enough.`,
+    `${answer.place} on ${nas.host} has ${left} available, without the reservations of machines in creation. The disks of this machine take ${formatGiB(takes)}, and TrueNAS requires another ${formatGiB(unassigned)} to remain free. Free some space, choose another truenas.pool, or reduce the disks of the size. The step continues when there is enough space.`,
   );
 }
 

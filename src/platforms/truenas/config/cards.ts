@@ -16,17 +16,17 @@ const mtu = z.int().min(1280).max(9216);
 /** Field of the first card. */
 export const mtuField = mtu
   .describe(
-    'Largest packet, in bytes, that nodes send through their first card. The interface has to carry it. Default: what Talos takes, 1500.',
+    'MTU of the first network card, in bytes. The interface must support it. Default: 1500, the default of Talos.',
   )
   .optional();
 
 const Card = z.strictObject({
-  bridge: bridgeName.describe('Network interface of the TrueNAS system that it is attached to.'),
-  mtu: mtu.describe('Largest packet, in bytes, that nodes send through it. Default: 1500.').optional(),
+  bridge: bridgeName.describe('Network interface of the TrueNAS system that the card is attached to.'),
+  mtu: mtu.describe('MTU of the card, in bytes. Default: 1500.').optional(),
   dhcp: z
     .boolean()
     .describe(
-      'Whether nodes ask for an address there. What they are told of routes counts less than network.gateway. Default: true.',
+      'Whether nodes use DHCP on the card. Routes from DHCP have lower priority than network.gateway. Default: true.',
     )
     .optional(),
 });
@@ -36,7 +36,7 @@ export const cardsField = z
   .array(Card)
   .max(maxAdditionalCards)
   .describe(
-    'Network cards beside the first, which hangs at truenas.bridge and has the address of the node. Nodes talk to each other over the first alone.',
+    'Additional network cards. The first card is attached to truenas.bridge, has the address of the node, and is the only one for communication between nodes.',
   )
   .optional();
 

@@ -15,10 +15,9 @@ import { displayField } from './display.ts';
 import { encryptedField } from './encrypted.ts';
 import { furtherPoolsField, zfsPoolName } from './pools.ts';
 
-const plaintextMessage = 'use wss:// or https://: over ws:// or http:// TrueNAS revokes the API key';
+const plaintextMessage = 'use wss:// or https://: TrueNAS revokes an API key that is sent over ws:// or http://';
 
-const singleTrustAnchorMessage =
-  'give either caBundle or tlsFingerprint: one of them has to say which certificate is the right one';
+const singleTrustAnchorMessage = 'caBundle and tlsFingerprint exclude each other';
 
 const url = z
   .string()
@@ -35,26 +34,26 @@ const url = z
     ]),
   )
   .describe(
-    'Address of the TrueNAS system: a host name or IP address, with a port if it is not 443; wss:// or https:// may stand before it. Always over TLS.',
+    'Address of the TrueNAS system: a host name or IP address, with an optional port (default 443) and an optional scheme wss:// or https://. Always over TLS.',
   );
 
 const memoryMiB = z
   .int()
   .min(2048)
   .max(16777216)
-  .describe('Memory in MiB. At least 2048, which is what Talos needs on a control plane.');
+  .describe('Memory in MiB. At least 2048, the minimum of Talos for control planes.');
 const diskGiB = z
   .int()
   .min(20)
   .max(65536)
   .describe(
-    'Boot disk in GiB, reserved in full. At least 20: smaller ones run out of room for container images. Where it is raised, disks that exist are grown.',
+    'Size of the boot disk in GiB, fully reserved. At least 20, for container images. Existing disks are grown when it is raised.',
   );
 
 const tpmField = z
   .boolean()
   .describe(
-    'Whether machines have a TPM 2.0, which TrueNAS plays. What is sealed with it is lost with the virtual machine. Default: false.',
+    'Whether machines have an emulated TPM 2.0. Data sealed with it is lost with the virtual machine. Default: false.',
   )
   .optional();
 
@@ -77,20 +76,20 @@ const VmSize = z
 export const systemFields = {
   url,
   credentialsRef: credentialsRefSchema(
-    "The Secret with the keys username and apiKey, in the provider's own namespace. The key must belong to that user, who needs the role FULL_ADMIN: TrueNAS allows uploads to no lesser one.",
+    'Secret in the namespace of the provider, with the keys username and apiKey. The API key must belong to this user. The user needs the role FULL_ADMIN, which TrueNAS requires for uploads.',
   ),
   login: z
     .enum(loginMechanisms)
     .describe(
-      'How the API key is used: Plain sends it, over TLS always. Scram only proves that it is known, on both sides, and never sends it; that needs TrueNAS 26. Default: Plain.',
+      'Login with the API key. Plain: the key is sent, over TLS. Scram: mutual authentication without sending the key; needs TrueNAS 26. Default: Plain.',
     )
     .optional(),
   caBundle: caBundleSchema('this system'),
   tlsFingerprint: tlsFingerprintSchema("this system's"),
-  pool: zfsPoolName.describe('Name of the pool that disks and images are kept in. A pool, not a dataset.'),
+  pool: zfsPoolName.describe('Name of the pool for disks and images. A pool, not a dataset.'),
   furtherPools: furtherPoolsField,
   bridge: bridgeName.describe(
-    'Network interface of the TrueNAS system that nodes are attached to, usually a bridge such as br0. Through anything but a bridge the nodes and the TrueNAS system cannot reach each other.',
+    'Network interface of the TrueNAS system for the nodes, usually a bridge such as br0. Without a bridge, the nodes and the TrueNAS system cannot reach each other.',
   ),
   mtu: mtuField,
 };
@@ -104,8 +103,8 @@ export const datasetPrefix = z
 export const sharedFields = {
   datasetPrefix: datasetPrefix
     .default('talos')
-    .describe('Dataset below the pool that everything is kept under. Made when missing. Default: talos.'),
-  sizes: sizesSchema(VmSize, 'The sizes that machines may have.'),
+    .describe('Parent dataset of all resources, below the pool. Created if missing. Default: talos.'),
+  sizes: sizesSchema(VmSize, 'Sizes of machines.'),
 };
 
 /** True unless a CA bundle and a fingerprint are both set. */

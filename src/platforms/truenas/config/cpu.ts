@@ -13,14 +13,14 @@ const unsupportedModels = [
 const unsupportedModelPattern = `^(${unsupportedModels.join('|')})(-v[0-9]+)?$`;
 
 const count = z.int().min(1).max(255);
-const unsupportedModelMessage = 'Talos halts on a processor below x86-64-v2: choose a newer one, or host';
-const cpuTopologyMessage = 'cpus must be a multiple of sockets times threads: the rest are cores';
+const unsupportedModelMessage = 'Talos needs a processor with x86-64-v2: choose a newer one, or host';
+const cpuTopologyMessage = 'cpus must be a multiple of sockets times threads';
 
 /** Processor fields of a size. */
 export const cpuFields = {
-  cpus: count.describe('Number of virtual CPUs: sockets times cores times threads.'),
-  sockets: count.describe('Sockets that they are spread over. Default: 1.').optional(),
-  threads: count.describe('Threads of each core. Default: 1.').optional(),
+  cpus: count.describe('Number of virtual CPUs, i.e. sockets times cores times threads.'),
+  sockets: count.describe('Number of sockets. Default: 1.').optional(),
+  threads: count.describe('Threads per core. Default: 1.').optional(),
   cpuModel: z
     .string()
     .max(64)
@@ -33,7 +33,7 @@ export const cpuFields = {
       ]),
     )
     .describe(
-      'The processor that nodes see: host, which is that of the system with all it can do, or one of those that the system offers, such as EPYC-Rome, for nodes that see the same on different systems. Default: host.',
+      'CPU model of the nodes: host for the processor of the system with all features, or a model that the system offers, such as EPYC-Rome, for equal nodes on different systems. Default: host.',
     )
     .optional(),
 };

@@ -9,22 +9,22 @@ const DataDiskConfig = z.strictObject({
     .string()
     .max(32)
     .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
-    .describe('Name of the disk, and of the volume that Talos makes on it.'),
+    .describe('Name of the disk and of its Talos volume.'),
   sizeGiB: z
     .int()
     .min(1)
     .max(65536)
     .describe(
-      'Size in GiB, reserved in full. Where it is raised, disks that exist are grown; raw ones when that is agreed to.',
+      'Size in GiB, fully reserved. Existing disks are grown when it is raised; raw disks only after approval.',
     ),
   pool: zfsPoolName
-    .describe('Name of the pool that it is kept in, below the same datasetPrefix. Default: that of the machine.')
+    .describe('Name of the pool of the disk, with the same datasetPrefix. Default: the pool of the machine.')
     .optional(),
   raw: z
     .boolean()
     .default(false)
     .describe(
-      'Talos leaves it as it is, for storage that takes whole disks. Default: false, then Talos makes a file system on it and mounts that at /var/mnt/<name>.',
+      'Whether the disk stays unformatted, for storage software that uses whole disks. Otherwise Talos formats it and mounts it at /var/mnt/<name>. Default: false.',
     ),
 });
 
@@ -36,7 +36,7 @@ export const disksField = z
   .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
     message: 'two disks have the same name',
   })
-  .describe('Disks beside the boot disk, in the order in which they are attached: /dev/vdb, /dev/vdc and so on.')
+  .describe('Additional disks, attached in this order as /dev/vdb, /dev/vdc and so on.')
   .optional();
 export type DataDiskConfig = z.infer<typeof DataDiskConfig>;
 

@@ -10,7 +10,7 @@ const passwordKey = 'displayPassword';
 export const displayField = z
   .boolean()
   .describe(
-    'Whether machines have a display (SPICE) in the web interface of the TrueNAS system, with the password in the key displayPassword of the Secret. Without one there is the serial console all the same. Default: false.',
+    'Whether machines have a SPICE display in the web interface of the TrueNAS system, with the password in the key displayPassword of the Secret. The serial console is always available. Default: false.',
   )
   .optional();
 

@@ -5,7 +5,7 @@ import type { Facts } from '../../../engine/step.ts';
 export const encryptedField = z
   .boolean()
   .describe(
-    "Whether all that a machine has on the TrueNAS system is encrypted by ZFS: its disks and its seed. The system does not keep the passphrase, which lies in a Secret <machine>-disk-key in the provider's namespace: after a restart of the system the provider unlocks. Default: false.",
+    'Whether the disks and the seed of a machine are encrypted by ZFS. The passphrase is only in the Secret <machine>-disk-key in the namespace of the provider, which unlocks the datasets after a restart of the system. Default: false.',
   )
   .optional();
 

@@ -10,8 +10,8 @@ export const furtherPoolsField = z
   .array(zfsPoolName)
   .max(8)
   .meta({ 'x-kubernetes-list-type': 'set' })
-  .refine((all) => new Set(all).size === all.length, { message: 'a pool is named twice' })
+  .refine((all) => new Set(all).size === all.length, { message: 'pool names must be unique' })
   .describe(
-    'Pools that machines may be put on beside pool: each is put on the one with most room at the moment it is made, and stays there. Boot images are kept in pool alone.',
+    'Additional pools for machines. A new machine uses the pool with the most available space and stays there. Boot images are only in pool.',
   )
   .optional();

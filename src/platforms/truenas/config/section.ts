@@ -23,9 +23,8 @@ const singleSystemFields = [
 ] as const;
 
 const notBesideSystemsMessage =
-  'what is about a single system (url, credentialsRef, pool and the like) belongs into its entries';
-const missingFieldMessage = (name: string): string =>
-  `truenas.${name} must be given, or truenas.systems with those of each`;
+  'fields of a single system (url, credentialsRef, pool and others) belong into the entries of systems';
+const missingFieldMessage = (name: string): string => `truenas.${name} is required, unless truenas.systems is set`;
 
 const SystemEntry = z
   .strictObject({
@@ -34,12 +33,12 @@ const SystemEntry = z
       .max(32)
       .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
       .describe(
-        'Name of the system. Machines remember it, so it stays as long as there are any; their nodes carry it in the label topology.kubernetes.io/zone.',
+        'Name of the system and failure domain. Do not change it while machines are on the system. Nodes have it as the label topology.kubernetes.io/zone.',
       ),
     ...systemFields,
     datasetPrefix: datasetPrefix
       .optional()
-      .describe('Another datasetPrefix on this system. Default: that of the section.'),
+      .describe('datasetPrefix of this system. Default: datasetPrefix of the section.'),
   })
   .refine(hasSingleTrustAnchor, singleTrustAnchorIssue)
   .meta(celValidations(singleTrustAnchorRule));
@@ -76,12 +75,12 @@ export const TrueNasSection = z
       .min(1)
       .max(16)
       .refine((systems) => new Set(systems.map(({ name }) => name)).size === systems.length, {
-        message: 'every system needs a name of its own',
+        message: 'names of systems must be unique',
       })
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
       .optional()
       .describe(
-        'Several systems in place of url, credentialsRef, pool and bridge: the machines of each cluster are spread over them. All have to lead to the same network.',
+        'Several systems instead of url, credentialsRef, pool and bridge. The machines of each cluster are distributed over them. All systems must be on the same network.',
       ),
     ...sharedFields,
   })
@@ -106,5 +105,5 @@ export const TrueNasSection = z
       ...requiredFields.map(requiredFieldRule),
     ],
   })
-  .describe('Nodes as virtual machines on TrueNAS systems, 25.04.2 or newer.');
+  .describe('Nodes on virtual machines of TrueNAS systems, 25.04.2 or newer.');
 export type TrueNasSection = z.infer<typeof TrueNasSection>;

@@ -65,8 +65,8 @@ describe('a section', () => {
   it.each([
     ['both forms', { ...single, systems: two.systems }, 'systems', /its entries/],
     ['something of one beside the list', { ...two, pool: 'tank' }, 'systems', /its entries/],
-    ['neither', { sizes }, 'url', /truenas\.url must be given/],
-    ['half of one', { sizes, url: 'nas.example.org' }, 'credentialsRef', /must be given/],
+    ['neither', { sizes }, 'url', /truenas\.url is required/],
+    ['half of one', { sizes, url: 'nas.example.org' }, 'credentialsRef', /is required/],
     ['an empty list', several(), 'systems', /./],
     ['two systems of a name', several(system('a'), system('a')), 'systems', /name of its own/],
     ['a system with two proofs', several(system('a', { caBundle: '-', tlsFingerprint: '-' })), 'systems.0', /./],
@@ -116,7 +116,7 @@ describe('the system of a machine', () => {
     const facts = text.includes('gone.example.org') ? { system: 'gone.example.org' } : {};
     const { message } = truenasErrorCodes.TRUENAS_SYSTEM_UNKNOWN;
     expect(() => pool(section, failureDomain, facts)).toThrow(
-      `${message} ${text} Put it back until the machine is gone.`,
+      `${message} ${text} Restore it until the machine is deleted.`,
     );
   });
 

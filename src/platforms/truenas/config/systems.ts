@@ -57,6 +57,6 @@ function systemAt(section: TrueNasSection, failureDomain: string | undefined, fa
   const whose = [failureDomain, made].filter((part) => part !== undefined).join(', ');
   throw new TrueNasError(
     'TRUENAS_SYSTEM_UNKNOWN',
-    `The machine is on ${whose}; there are ${there}. Put it back until the machine is gone.`,
+    `The machine is on ${whose}; the configured systems are ${there}. Restore it until the machine is deleted.`,
   );
 }

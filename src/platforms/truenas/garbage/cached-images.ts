@@ -77,7 +77,8 @@ async function removeImage(
     const outcome = await destroyOwnDatasets({ nas, signal, owner: image.owner }, [
       { id: dataset.id, path: `/mnt/${dataset.id}` },
     ]);
-    if (outcome.kind === 'fail') log.info({ image: image.path, why: outcome.message }, 'an old boot image stays');
+    if (outcome.kind === 'fail')
+      log.info({ image: image.path, why: outcome.message }, 'an old boot image could not be removed');
     return outcome.kind === 'done';
   });
   return removed ?? false;

@@ -140,5 +140,5 @@ function describeUncertainty(home: string, folders: readonly string[], found: re
     id === `${home}/boot` || folders.includes(id) || folders.some((folder) => id.startsWith(`${folder}/disk-`));
   const others = found.filter((dataset) => !isMade(dataset)).map(({ id }) => id);
   if (others.length === 0) return undefined;
-  return `${others.join(', ')} carries its mark and is not called as what was made for it, which is in ${home}: it may be a copy. Move it out of there, or take its mark off.`;
+  return `${others.join(', ')} has its mark but not a name of its resources, which are in ${home}: it may be a copy. Move it, or remove its mark.`;
 }

@@ -14,7 +14,7 @@ export function dataDiskDrift(vm: Vm, { facts }: Pick<TrueNasStepContext, 'facts
   return recordedDisks(facts)
     .map(({ zvol }) => pathOfZvol(zvol))
     .filter((path) => !vm.devices.some(({ attributes }) => attributes.path === path))
-    .map((path) => drift('DeviceMissing', `Its disk ${path} is not attached.`, reattachRepair(vm)));
+    .map((path) => drift('DeviceMissing', `The disk ${path} is not attached.`, reattachRepair(vm)));
 }
 
 /** Drift of data disks, and of pools that hold only data disks. On a pool that does not work, no disk is reported. */
@@ -39,8 +39,8 @@ function dataPoolDrift(snapshot: TrueNasMachineSnapshot, name: string): Drift[] 
   const { host } = snapshot.system.nas;
   return [
     pool
-      ? drift('PoolFaulted', `The pool ${name}, which holds a disk of it, is ${pool.status}. Repair it.`)
-      : drift('PoolGone', `There is no pool ${name} on ${host} any more, which holds a disk of it. Import it again.`),
+      ? drift('PoolFaulted', `The pool ${name}, which has a disk of the machine, is ${pool.status}. Repair it.`)
+      : drift('PoolGone', `The pool ${name} with a disk of the machine no longer exists on ${host}. Import it.`),
   ];
 }
 

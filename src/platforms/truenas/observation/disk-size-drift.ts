@@ -34,11 +34,11 @@ export function diskSizeDrift(
 
 function sizeDrift(disk: DesiredDisk, found: Dataset, { facts, clock }: TrueNasStepContext): Drift[] {
   const [has, wanted] = [volumeBytes(found), desiredBytes(disk)];
-  const sizes = `The disk ${disk.zvol} has ${formatDiskSize(has)}, and its size says ${formatDiskSize(wanted)} by now`;
-  if (has > wanted) return [drift('DiskLarger', `${sizes}. No disk is made smaller.`, { isMinor: true })];
+  const sizes = `The disk ${disk.zvol} has ${formatDiskSize(has)}; the configured size is ${formatDiskSize(wanted)}`;
+  if (has > wanted) return [drift('DiskLarger', `${sizes}. Disks are never shrunk.`, { isMinor: true })];
   if (!(has < wanted)) return [];
   const rejection = findGrowthRejection(facts, disk.zvol, clock.now());
-  const text = rejection ? ` TrueNAS refused to grow it, and is asked again every ten minutes. ${rejection.words}` : '';
+  const text = rejection ? ` TrueNAS rejected the resize, which is retried every ten minutes. ${rejection.words}` : '';
   const repair: Drift['repair'] = {
     mode: disk.raw ? 'with-approval' : 'automatic',
     effect: 'it is grown',
@@ -53,7 +53,7 @@ function guestSizeDrift({ zvol }: DesiredDisk, found: Dataset, { facts }: TrueNa
   if (seen === undefined || !(seen < has) || vm.status.state !== 'RUNNING') return [];
   const grown = `The disk ${zvol} was grown from ${formatDiskSize(seen)} to ${formatDiskSize(has)}.`;
   const when =
-    'The node has the room once its virtual machine was stopped and started; a reboot from within is not enough.';
+    'The node can use the space after its virtual machine was stopped and started; a reboot of the node is not enough.';
   const repair = { mode: 'with-approval' as const, effect: 'it is shut down and started again' };
   return [drift('RestartDue', `${grown} ${when}`, { isMinor: true, repair })];
 }

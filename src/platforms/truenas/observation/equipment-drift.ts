@@ -18,12 +18,12 @@ function additionalCardDrift(vm: Vm, { identity }: MachineScope, context: Equipm
     const which = `network card ${index + 2}`;
     const card = vm.devices.find(({ attributes }) => attributes.mac?.toLowerCase() === mac);
     if (!card) {
-      const message = `Its ${which}, at ${bridge}, is missing or has another MAC address than ${mac}.`;
+      const message = `The ${which} at ${bridge} is missing, or does not have the MAC address ${mac}.`;
       return [drift('DeviceMissing', message, reattachRepair(vm))];
     }
     const at = card.attributes.nic_attach ?? 'nothing';
     if (at === bridge) return [];
-    return [drift('CardMoved', `Its ${which} is attached to ${at} and not to ${bridge}.`, moveBackRepair)];
+    return [drift('CardMoved', `The ${which} is attached to ${at} and not to ${bridge}.`, moveBackRepair)];
   });
 }
 
@@ -32,9 +32,9 @@ function displayDrift(vm: Vm, context: EquipmentContext): Drift[] {
   const isDisplay = ({ attributes: { dtype, type } }: Vm['devices'][number]) =>
     dtype === displayAttributes.dtype && type === displayAttributes.type;
   if (!hasDisplay(context) || vm.devices.some(isDisplay)) return [];
-  const message = 'Its display is missing.';
+  const message = 'The display is missing.';
   if (displayPasswordOf(context.credentials) !== '')
     return [drift('DisplayMissing', message, { isMinor: true, ...reattachRepair(vm) })];
-  const unmet = `Secret ${context.config.credentialsRef.name} has no password for another (displayPassword).`;
+  const unmet = `Secret ${context.config.credentialsRef.name} has no key displayPassword for a new one.`;
   return [drift('DisplayMissing', `${message} ${unmet}`, { isMinor: true })];
 }

@@ -73,7 +73,7 @@ function sortBySeverity(all: readonly Drift[]): Drift[] {
 /** The machine works until the system restarts. Then it could not be unlocked. */
 function diskKeyDrift({ facts, diskKey }: TrueNasStepContext): Drift[] {
   if (facts['encrypted'] !== true || diskKey.isKept()) return [];
-  const message = `There is no ${diskKey.location} any more, which holds the key of its disks: bring it back before the system is restarted.`;
+  const message = `The ${diskKey.location} with the key of the disks no longer exists: restore it before the system is restarted.`;
   return [drift('DiskKeyMissing', message, { isMinor: true })];
 }
 
@@ -96,18 +96,18 @@ function systemChangedDrift(
   const made = facts['system'];
   const { host } = systemEndpointOf(config);
   if (typeof made !== 'string' || made === host || datasets.has(system.identity.dataset)) return undefined;
-  const message = `This machine was made on ${made}, but truenas.url names ${host}, where nothing of it is. Name the former.`;
+  const message = `This machine was created on ${made}, but truenas.url is ${host}, which has none of its resources. Restore the former.`;
   return drift('SystemChanged', message);
 }
 
 function vmGoneDrift({ system }: TrueNasMachineSnapshot, foreign: Vm | undefined, storage: readonly Drift[]): Drift {
   const { identity, nas } = system;
-  const other = foreign ? ` There is a ${foreign.name}, which is not ours and is not touched.` : '';
+  const other = foreign ? ` There is a virtual machine ${foreign.name} without our mark, which is not changed.` : '';
   const message = `No virtual machine on ${nas.host} has the UUID ${identity.uuid}.${other}`;
   // A virtual machine with our name would block the new one.
   const hasDisk = !foreign && !storage.some(needsPerson);
-  if (!hasDisk) return drift('VmGone', `${message} Delete the Machine to have it made anew.`);
-  const how = 'a virtual machine is made for that and started';
-  const disk = `Its disk ${identity.zvol} is still there. To have all made anew, delete the Machine.`;
+  if (!hasDisk) return drift('VmGone', `${message} Delete the Machine to recreate it.`);
+  const how = 'a virtual machine is created for the disk and started';
+  const disk = `The disk ${identity.zvol} still exists. To recreate everything, delete the Machine.`;
   return drift('VmGone', `${message} ${disk}`, { repair: { mode: 'with-approval', effect: how } });
 }

@@ -12,13 +12,13 @@ export function storageDrift(snapshot: TrueNasMachineSnapshot, facts: Facts): Dr
   const { identity, nas } = system;
   if (!pool) {
     const name = identity.dataset.split('/')[0];
-    return [drift('PoolGone', `There is no pool ${name} on ${nas.host} any more. Import it again.`)];
+    return [drift('PoolGone', `The pool ${name} no longer exists on ${nas.host}. Import it.`)];
   }
   if (!isPoolWorking(pool)) {
-    const message = `The pool ${pool.name} is ${pool.status}. Repair it: nothing that lies in it is touched before.`;
+    const message = `The pool ${pool.name} is ${pool.status}. Repair it: its content is not changed until then.`;
     return [drift('PoolFaulted', message)];
   }
-  const worn = `The pool ${pool.name} is ${pool.status} and not healthy. Replace what has failed in it.`;
+  const worn = `The pool ${pool.name} is ${pool.status} and not healthy. Replace the failed device.`;
   const degraded = pool.healthy ? [] : [drift('PoolDegraded', worn, { isMinor: true })];
   return [...datasetDrift(snapshot, facts), ...degraded];
 }
@@ -27,7 +27,7 @@ function datasetDrift({ datasets, system }: TrueNasMachineSnapshot, facts: Facts
   const { identity, owner } = system;
   const [dataset, disk] = [datasets.get(identity.dataset), datasets.get(identity.zvol)];
   if (!dataset)
-    return [drift('DatasetGone', `The dataset ${identity.dataset} is gone, and the disk with it. ${dataLostMessage}`)];
+    return [drift('DatasetGone', `The dataset ${identity.dataset} with the disk no longer exists. ${dataLostMessage}`)];
   if (!disk) return [diskGoneDrift(identity.zvol)];
   const foreign = [dataset, disk].find((one) => !isOwnDataset(one, owner));
   if (foreign) return [notOwnedDrift(foreign.id)];

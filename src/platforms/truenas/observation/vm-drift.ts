@@ -12,7 +12,7 @@ import { drift } from './drift.ts';
 type DriftRepair = NonNullable<Drift['repair']>;
 const automaticRepair = (how: string): DriftRepair => ({ mode: 'automatic', effect: how });
 const approvedRepair = (how: string): DriftRepair => ({ mode: 'with-approval', effect: how });
-const stopAndRestart = 'it is shut down, that is put right, and it is started again';
+const stopAndRestart = 'it is shut down, repaired and started again';
 /** A running member is never stopped without an approval. */
 export const reattachRepair = ({ status: { state } }: Vm): Partial<Drift> => ({
   repair: state === 'STOPPED' ? automaticRepair('it is attached again') : approvedRepair(stopAndRestart),
@@ -54,7 +54,7 @@ function stateDrift({ name, status: { state } }: Vm, { nas }: MachineScope, { fa
   }
   if (state === 'SUSPENDED')
     return [drift('Suspended', 'The virtual machine is suspended.', { repair: approvedRepair('it is resumed') })];
-  const message = `TrueNAS cannot tell the state of the virtual machine (${state}). See the log of libvirt for ${name} on ${nas.host}.`;
+  const message = `TrueNAS reports the state ${state} for the virtual machine. See the libvirt log of ${name} on ${nas.host}.`;
   return [drift('StateUnknown', message)];
 }
 
@@ -62,10 +62,15 @@ function bootDiskDrift(vm: Vm, { identity }: MachineScope): Drift[] {
   const { devices } = vm;
   const disk = `/dev/zvol/${identity.zvol}`;
   if (!devices.some(({ attributes }) => attributes.path === disk))
-    return [drift('DeviceMissing', `Its boot disk ${disk} is not attached.`, reattachRepair(vm))];
+    return [drift('DeviceMissing', `The boot disk ${disk} is not attached.`, reattachRepair(vm))];
   const first = firstBootPath(devices);
   if (first === disk) return [];
-  return [drift('BootOrder', `It would boot from ${first} before its disk. Give that device an order above 1501.`)];
+  return [
+    drift(
+      'BootOrder',
+      `The virtual machine would boot from ${first} before its disk. Set the order of that device above 1501.`,
+    ),
+  ];
 }
 
 function firstCardDrift(vm: Vm, { identity }: MachineScope, bridge: string): Drift[] {
@@ -74,29 +79,29 @@ function firstCardDrift(vm: Vm, { identity }: MachineScope, bridge: string): Dri
     return [
       drift(
         'DeviceMissing',
-        `Its network card is missing or has another MAC address than ${identity.mac}.`,
+        `The network card is missing, or does not have the MAC address ${identity.mac}.`,
         reattachRepair(vm),
       ),
     ];
   const at = card.attributes.nic_attach ?? 'nothing';
   return at === bridge
     ? []
-    : [drift('CardMoved', `Its network card is attached to ${at} and not to ${bridge}.`, moveBackRepair)];
+    : [drift('CardMoved', `The network card is attached to ${at} and not to ${bridge}.`, moveBackRepair)];
 }
 
 function settingsDrift(vm: Vm, { identity }: MachineScope, { node }: VmDriftContext): Drift[] {
   const { name, suspend_on_snapshot: paused } = vm;
   const named = `The virtual machine was renamed from ${identity.vmName} to ${name}; it is known by its UUID.`;
-  const outdated = 'The description of the virtual machine does not tell the labels and annotations of the Cluster.';
+  const outdated = 'The description of the virtual machine does not have the labels and annotations of the Cluster.';
   const pauses =
-    'It stands still whenever a snapshot of its disk is taken: an update of TrueNAS, or somebody, set that.';
+    'The virtual machine is suspended during snapshots of its disk: an update of TrueNAS or a user enabled that.';
   return [
     ...(name === identity.vmName ? [] : [drift('Renamed', named, { isMinor: true })]),
     ...(hasCurrentMetadata(vm, node)
       ? []
-      : [drift('MetadataDiffers', outdated, { isMinor: true, repair: automaticRepair('it is written anew') })]),
+      : [drift('MetadataDiffers', outdated, { isMinor: true, repair: automaticRepair('it is updated') })]),
     ...(paused
-      ? [drift('PausesForSnapshots', pauses, { isMinor: true, repair: automaticRepair('that is switched off') })]
+      ? [drift('PausesForSnapshots', pauses, { isMinor: true, repair: automaticRepair('that is disabled') })]
       : []),
   ];
 }

@@ -37,7 +37,7 @@ export async function checkCards(
         'interfaces',
         choices.map(({ name }) => name),
       );
-      const message = `There is no network interface ${bridge} on ${nas.host} that machines can be attached to. ${names}`;
+      const message = `${nas.host} has no network interface ${bridge} for virtual machines. ${names}`;
       return [{ field, reason: 'BridgeUnknown', message }];
     }
     const carried = sizes.get(bridge) ?? Number.POSITIVE_INFINITY;
@@ -54,12 +54,12 @@ async function readMtus(nas: TrueNasClient, options: TrueNasCallOptions): Promis
 }
 
 function mtuTooLarge(nas: TrueNasClient, { field, bridge, mtu }: CardAttachment, carried: number): Diagnostic {
-  const message = `${bridge} on ${nas.host} carries packets of ${carried} bytes, and nodes would send ${mtu}. Raise the MTU there and at its members, or lower it here.`;
+  const message = `${bridge} on ${nas.host} has the MTU ${carried}, and the nodes would use ${mtu}. Raise the MTU of the interface and its members, or lower it here.`;
   return { field: field.replace(/bridge$/, 'mtu'), reason: 'MtuTooLarge', message };
 }
 
 /** Some users intend this, and others do not expect it, so it is only advice. */
 function notABridge(nas: TrueNasClient, { field, bridge }: CardAttachment): Diagnostic {
-  const message = `${bridge} is no bridge: nodes reach others through it, but not ${nas.host} itself, nor it them. Where they need not, all is well.`;
+  const message = `${bridge} is not a bridge: nodes and ${nas.host} cannot reach each other. This is only a problem if they need to.`;
   return { field, reason: 'NoBridge', message, advice: true };
 }

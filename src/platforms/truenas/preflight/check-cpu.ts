@@ -21,14 +21,14 @@ export async function checkCpu(
 ): Promise<Diagnostic[]> {
   const { supported, error } = await nas.read('vm.virtualization_details', [], Virtualization, options);
   if (!supported) {
-    const message = `${nas.host} cannot run virtual machines${error ? ` (${error})` : ''}. Switch virtualization on in its firmware.`;
+    const message = `${nas.host} cannot run virtual machines${error ? ` (${error})` : ''}. Enable virtualization in its firmware.`;
     return [{ field: 'truenas.url', reason: 'VirtualizationUnsupported', message }];
   }
   const guests = Object.keys(
     await nas.read('vm.guest_architecture_and_machine_choices', [], GuestArchitectures, options),
   );
   if (!guests.includes(imageArchitecture)) {
-    const message = `${nas.host} runs virtual machines of ${guests.sort().join(', ') || 'no kind'} and not of ${imageArchitecture}, which the images are for. Name a system with an x86-64 processor.`;
+    const message = `${nas.host} supports virtual machines of ${guests.sort().join(', ') || 'no architecture'} and not of ${imageArchitecture}, the architecture of the images. Use a system with an x86-64 processor.`;
     return [{ field: 'truenas.url', reason: 'ArchitectureUnsupported', message }];
   }
   return await checkCpuModels(nas, config, options);
@@ -43,7 +43,7 @@ async function checkCpuModels(
   const offered = Object.keys(await nas.read('vm.cpu_model_choices', [], CpuModels, options));
   return sizes.flatMap(({ cpuModel = 'host' }, index) => {
     if (cpuModel === 'host' || offered.includes(cpuModel)) return [];
-    const message = `${nas.host} offers no processor ${cpuModel}. It offers these: ${[...offered].sort().join(', ')}.`;
+    const message = `${nas.host} does not offer the CPU model ${cpuModel}. It offers: ${[...offered].sort().join(', ')}.`;
     return [{ field: `truenas.sizes[${index}].cpuModel`, reason: 'CpuModelUnknown', message }];
   });
 }

@@ -26,11 +26,11 @@ export async function checkPools(
   return namedPools(config).flatMap(({ field, pool: name }) => {
     const pool = pools.find((one) => one.name === name);
     if (!pool) {
-      const message = `There is no pool ${name} on ${nas.host}. ${describeChoices('pools', names)}`;
+      const message = `${nas.host} has no pool ${name}. ${describeChoices('pools', names)}`;
       return [{ field, reason: 'PoolUnknown', message }];
     }
     if (isPoolWorking(pool)) return [];
-    const message = `The pool ${name} is ${pool.status}. Repair it before machines are put on it.`;
+    const message = `The pool ${name} is ${pool.status}. Repair it before you create machines.`;
     return [{ field, reason: 'PoolUnhealthy', message }];
   });
 }
@@ -43,7 +43,7 @@ export async function checkPrefixes(nas: TrueNasClient, { config, signal }: Cont
   return datasets.flatMap((dataset) => {
     const field = 'truenas.datasetPrefix';
     if (dataset && dataset.type !== 'FILESYSTEM') {
-      const message = `${dataset.id} is a zvol: nothing can be put below it. Choose another prefix.`;
+      const message = `${dataset.id} is a zvol and cannot contain datasets. Choose another prefix.`;
       return [{ field, reason: 'PrefixUnusable', message }];
     }
     if (dataset?.locked) {

@@ -79,7 +79,7 @@ async function checkVersion(nas: TrueNasClient, options: TrueNasCallOptions): Pr
     },
   );
   if (present && (major > 25 || (major === 25 && minor >= 4))) return [];
-  const message = `TrueNAS ${version} is not supported: its virtual machines cannot be used. Update it to 25.04.2 or newer.`;
+  const message = `TrueNAS ${version} is not supported. Update it to 25.04.2 or newer.`;
   return [{ field: 'truenas.url', reason: 'VersionUnsupported', message }];
 }
 
@@ -88,7 +88,7 @@ async function checkRoles(nas: TrueNasClient, options: TrueNasCallOptions): Prom
   const missing = roles === undefined ? [] : missingRoles(roles);
   if (missing.length === 0) return [];
   const words = missing.map(({ role, calls }) => `${role} (${calls.join(', ')})`).join('; ');
-  const message = `The user of the API key lacks roles: ${words}. Give it FULL_ADMIN, which brings all of them, or use another user: TrueNAS accepts uploads from no lesser one.`;
+  const message = `The user of the API key lacks roles: ${words}. Assign FULL_ADMIN, which includes them and which TrueNAS requires for uploads, or use another user.`;
   return [{ field: 'truenas.credentialsRef', reason: 'RoleMissing', message }];
 }
 

@@ -1,4 +1,4 @@
 /** A sentence with the existing names, in place of an unknown one. */
 export function describeChoices(what: string, names: readonly string[]): string {
-  return names.length > 0 ? `There are these ${what}: ${[...names].sort().join(', ')}.` : `It has no ${what} at all.`;
+  return names.length > 0 ? `Existing ${what}: ${[...names].sort().join(', ')}.` : `It has no ${what}.`;
 }

@@ -68,7 +68,7 @@ function describeShortage(
 ): string | undefined {
   const fits = countFitting(machines, available);
   if (fits === machines.length) return undefined;
-  return `${dataset.id} has room for the disks of ${fits} of ${machines.length} machines of a cluster: ${formatGiB(available)} are available, all disks take ${formatGiB(sumBytes(machines.flat()))}, and TrueNAS wants a fifth to stay free. Free some, or name another pool.`;
+  return `${dataset.id} has space for the disks of ${fits} of ${machines.length} machines of a cluster: ${formatGiB(available)} are available, all disks take ${formatGiB(sumBytes(machines.flat()))}, and TrueNAS requires a fifth to remain free. Free some space, or use another pool.`;
 }
 
 /** Number of machines whose disks all fit, one machine after the other. */

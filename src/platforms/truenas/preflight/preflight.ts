@@ -74,7 +74,7 @@ async function preflightAddresses(
   return [...taken].map(([address, name]) => ({
     field: 'network.addressPool',
     reason: 'AddressTaken',
-    message: `${address} is an address of ${nas.host} itself, at its interface ${name}. Leave it out.`,
+    message: `${address} is an address of ${nas.host}, at its interface ${name}. Remove it from the pool.`,
   }));
 }
 

@@ -36,7 +36,7 @@ export async function preview(seen: Context): Promise<readonly PreviewLine[]> {
       (card) => `network card ${card.mac} at ${card.bridge}${card.dhcp ? ', address by DHCP' : ', no address'}`,
     ),
     ...(hasDisplay(context) ? [`display in the web interface ${at}`] : []),
-  ].map((subject) => ({ effect: 'makes', subject }));
+  ].map((subject) => ({ effect: 'creates', subject }));
 }
 
 /** With several pools the choice is made at creation: `tank|fast`. */

@@ -138,10 +138,7 @@ export function pickVm({ identity, owner, nas }: MachineScope, all: readonly Vm[
   const mine = all.filter((vm) => vm.uuid?.toLowerCase() === identity.uuid && isOwnVm(vm, owner));
   if (mine.length > 1) {
     const names = mine.map(({ id, name }) => `${name} (${id})`).join(' and ');
-    throw new TrueNasError(
-      'TRUENAS_VM_TWICE',
-      `On ${nas.host} these have it: ${names}. Remove the one that is a copy.`,
-    );
+    throw new TrueNasError('TRUENAS_VM_TWICE', `On ${nas.host}: ${names}. Remove the copy.`);
   }
   const [own] = mine;
   const foreign = all.find((vm) => vm !== own && (vm.name === identity.vmName || vm.uuid === identity.uuid));
@@ -180,7 +177,10 @@ export function getVmSize(context: TrueNasStepContext): VmSize {
   const size = context.config.sizes.find(({ name }) => name === context.node.size);
   if (size) return size;
   const names = context.config.sizes.map(({ name }) => name).join(', ');
-  throw new TrueNasError('TRUENAS_SIZE_UNKNOWN', `There is no ${context.node.size}; there are ${names}.`);
+  throw new TrueNasError(
+    'TRUENAS_SIZE_UNKNOWN',
+    `The size ${context.node.size} does not exist. Existing sizes: ${names}.`,
+  );
 }
 
 /** A fact of an earlier step. */

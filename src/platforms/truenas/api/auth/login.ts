@@ -53,10 +53,11 @@ async function logInWithScram(
   signal: AbortSignal,
 ): Promise<UserRoles> {
   const [, id = '', key = ''] = /^(\d+)-(.+)$/.exec(apiKey.reveal()) ?? [];
-  if (id === '') throw new TrueNasError('TRUENAS_KEY_REFUSED', 'One for SCRAM begins with its number and a hyphen.');
+  if (id === '')
+    throw new TrueNasError('TRUENAS_KEY_REFUSED', 'An API key for SCRAM begins with its number and a hyphen.');
   const endPoint = rpc.certificate && tlsServerEndPoint(rpc.certificate);
   if (!endPoint) {
-    const message = 'Its certificate is signed with neither RSA nor ECDSA, so a login cannot be bound to it.';
+    const message = 'Its certificate is signed with neither RSA nor ECDSA, so channel binding is not possible.';
     throw new TrueNasError('TRUENAS_SCRAM_UNSUPPORTED', message);
   }
   const start = beginScram(username.reveal(), id, endPoint);
@@ -85,7 +86,7 @@ function scramTextOf(reply: LoginReply, type: string): string {
   if (response_type !== 'AUTH_ERR') throw toLoginError(reply);
   throw new TrueNasError(
     'TRUENAS_KEY_REFUSED',
-    'With SCRAM it does not tell one that has expired or was revoked from a wrong one, nor from one that came by way of a proxy with another certificate.',
+    'With SCRAM, TrueNAS does not distinguish a wrong key from an expired or revoked one, or from a connection through a proxy with another certificate.',
   );
 }
 
@@ -106,10 +107,10 @@ function toLoginError({ response_type: type }: LoginReply): ProviderError {
     case 'REDIRECT':
       return new TrueNasError(
         'TRUENAS_LOGIN_DENIED',
-        'It is the standby half of a pair: name the active one in truenas.url.',
+        'It is the standby controller of an HA pair: use the active one in truenas.url.',
       );
     default:
-      return new TrueNasError('TRUENAS_LOGIN_DENIED', `Its answer to the API key was ${type.slice(0, 40)}.`);
+      return new TrueNasError('TRUENAS_LOGIN_DENIED', `The response to the login was ${type.slice(0, 40)}.`);
   }
 }
 

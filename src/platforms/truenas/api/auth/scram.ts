@@ -44,7 +44,7 @@ export function beginScram(
   nonce = randomBytes(nonceBytes),
 ): ScramStart {
   if (!/^[^,=:]+$/.test(username)) {
-    throw new TrueNasError('TRUENAS_KEY_REFUSED', 'The username in the Secret is none that TrueNAS could know.');
+    throw new TrueNasError('TRUENAS_KEY_REFUSED', 'The username in the Secret is not a valid TrueNAS username.');
   }
   const bare = `n=${username}:${keyId},r=${nonce.toString('base64')}`;
   return { message: gs2Header + bare, clientFirstBare: bare, nonce, endPoint };
@@ -65,11 +65,11 @@ export async function answerScram(
   const [, joined = '', salt = '', schedule = ''] = /^r=([^,]+),s=([^,]+),i=([1-9]\d{0,8})$/.exec(serverFirst) ?? [];
   const both = Buffer.from(joined, 'base64');
   if (both.length !== 2 * nonceBytes || !both.subarray(0, nonceBytes).equals(nonce)) {
-    throw new TrueNasError('TRUENAS_SERVER_UNPROVEN', 'Its challenge does not belong to our login.');
+    throw new TrueNasError('TRUENAS_SERVER_UNPROVEN', 'The SCRAM challenge does not belong to this login.');
   }
   const count = Number(schedule);
   if (count < iterationBounds.fewest || count > iterationBounds.most) {
-    throw new TrueNasError('TRUENAS_SERVER_UNPROVEN', `Its challenge wants ${count} iterations.`);
+    throw new TrueNasError('TRUENAS_SERVER_UNPROVEN', `The SCRAM challenge requires ${count} iterations.`);
   }
   const salted = await derive(key.reveal(), Buffer.from(salt, 'base64'), count, 64, 'sha512');
   const clientKey = hmac(salted, 'Client Key');

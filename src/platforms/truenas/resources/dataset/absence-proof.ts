@@ -41,17 +41,17 @@ export function describeUnprovenAbsence(
   const poolOf = (guid: string) => pools.find((pool) => pool.guid === guid);
   const unseen = roots.filter(({ pool }) => !poolOf(pool)).map(({ pool, dataset }) => formatPool(dataset, pool));
   if (unseen.length > 0 && unseen.length === roots.length) {
-    const message = `This machine was made on pools that ${host} does not have: ${unseen.join(', ')}. Name the system that has them in truenas.url, or import them, until the machine is gone.`;
+    const message = `This machine was created on pools that ${host} does not have: ${unseen.join(', ')}. Use the system with these pools in truenas.url, or import them, until the machine is deleted.`;
     return { reason: 'SystemChanged', message };
   }
   if (unseen.length > 0)
     return {
       reason: 'PoolGone',
-      message: `${host} does not have the pool ${unseen.join(', ')} any more. Import it again.`,
+      message: `${host} no longer has the pool ${unseen.join(', ')}. Import it.`,
     };
   const faulted = roots.flatMap(({ pool }) => poolOf(pool) ?? []).find((pool) => !isPoolWorking(pool));
   if (!faulted) return undefined;
-  const message = `The pool ${faulted.name} is ${faulted.status}: what lies in it cannot be seen. Repair it.`;
+  const message = `The pool ${faulted.name} is ${faulted.status}: its datasets are not visible. Repair it.`;
   return { reason: 'PoolFaulted', message };
 }
 

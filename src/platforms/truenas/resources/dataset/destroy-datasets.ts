@@ -33,7 +33,7 @@ export async function destroyOwnDatasets(
   for (const { dataset, path } of found) {
     const foreign = descendantsOf(dataset).find(({ id }) => !names.has(id));
     if (foreign) {
-      const message = `The dataset ${dataset.id} holds ${foreign.id}, which we did not make. Move or delete it.`;
+      const message = `The dataset ${dataset.id} contains ${foreign.id}, which has no mark of this provider. Move or delete it.`;
       return fail('DatasetInUse', message);
     }
     const users = vmIdsUsing(vms, path);
@@ -47,7 +47,7 @@ export async function destroyOwnDatasets(
   if (await isDeletionAnswerReliable(at)) return done();
   const left = await Promise.all([...names].map(async (id) => await findDataset(at, id)));
   const still = left.flatMap((dataset) => dataset?.id ?? []);
-  if (still.length > 0) throw new TrueNasError('TRUENAS_BUSY', `${still.join(', ')}: still there.`);
+  if (still.length > 0) throw new TrueNasError('TRUENAS_BUSY', `${still.join(', ')}: still exists.`);
   return done();
 }
 

@@ -39,7 +39,7 @@ export async function ensureRootDataset(
 const notEncryptedFailure = (id: string): StepOutcome =>
   fail(
     'NotEncrypted',
-    `The dataset ${id} is there and is not encrypted with a key of its own. Delete the Machine to have it made anew.`,
+    `The dataset ${id} exists and is not encrypted with its own key. Delete the Machine to recreate it.`,
   );
 
 /** A new passphrase is generated only when no filesystem exists that needs the former one. */

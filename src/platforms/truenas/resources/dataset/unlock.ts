@@ -57,7 +57,10 @@ async function unlockDataset(system: MachineScope, id: string, key: SecretString
   const still = await findDataset(system, id);
   if (!still?.locked) return;
   const why = UnlockResult.safeParse(result).data?.failed[id]?.error ?? 'no reason given';
-  throw new TrueNasError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${nas.host}, with our key: ${why}.`);
+  throw new TrueNasError(
+    'TRUENAS_DATASET_LOCKED',
+    `Unlocking ${id} on ${nas.host} with the key of the machine failed: ${why}.`,
+  );
 }
 
 /**
@@ -69,10 +72,7 @@ export function unlockWhenLocked(step: Step<TrueNasStepContext>): Step<TrueNasSt
       return await step.run(context);
     } catch (error) {
       if (!mayBeLocked(error) || !(await unlockOwnDatasets(context))) throw error;
-      return wait(
-        1,
-        'The datasets of the machine were locked, as after a restart of the system, and are unlocked again.',
-      );
+      return wait(1, 'The datasets of the machine were locked, e.g. by a restart of the system, and were unlocked.');
     }
   };
   return { ...step, run };

@@ -126,6 +126,6 @@ export function assertImageUnchanged(
   const now = file ? `${file.size} bytes, changed at ${new Date(file.mtime * 1000).toISOString()}` : 'nothing';
   throw new TrueNasError(
     'TRUENAS_IMAGE_CHANGED',
-    `${path}: ${noted.bytes} bytes were put there, now there is ${now}. Dataset: ${dataset}.`,
+    `${path}: recorded ${noted.bytes} bytes, found ${now}. Dataset: ${dataset}.`,
   );
 }

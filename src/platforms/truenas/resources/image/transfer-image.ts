@@ -48,7 +48,7 @@ export async function transferImage(
   if (checksum !== undefined && checksum !== arrived.sha256) {
     throw new TrueNasError(
       'FACTORY_CHECKSUM_DIFFERS',
-      `It promises ${checksum}, and what came has ${arrived.sha256}: ${url}.`,
+      `The announced checksum is ${checksum}, that of the download is ${arrived.sha256}: ${url}.`,
     );
   }
   await recordImage(system, image, arrived);
@@ -72,7 +72,7 @@ async function copyImage(
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     const { bytes, body } = await downloadImage(url, { signal: reading.signal });
-    if (bytes === undefined) throw new TrueNasError('FACTORY_FAILED', 'It does not say how long the boot image is.');
+    if (bytes === undefined) throw new TrueNasError('FACTORY_FAILED', 'The response has no length of the boot image.');
     checkImageSize(bytes);
     const hash = createHash('sha256');
     let sent = 0;

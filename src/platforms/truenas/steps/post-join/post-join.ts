@@ -46,8 +46,9 @@ export async function emptySeeds(context: TrueNasStepContext): Promise<void> {
 /** A machine that joined under an older version may still have its configuration on the system. */
 export function seedDrift({ facts }: Pick<TrueNasStepContext, 'facts'>): Drift[] {
   if (facts['joined'] !== true || facts['seedEmptied'] !== undefined || typeof facts['seed'] !== 'string') return [];
-  const message = 'Its configuration may still lie on the system: it was made by a release that did not take it away.';
-  return [drift('SeedFull', message, { isMinor: true, repair: { mode: 'automatic', effect: 'its seed is emptied' } })];
+  const message =
+    'The machine configuration may still be on the system: the machine was created by a release that did not remove it.';
+  return [drift('SeedFull', message, { isMinor: true, repair: { mode: 'automatic', effect: 'the seed is cleared' } })];
 }
 
 /** A walk that went back may have left several seeds. */

@@ -106,13 +106,13 @@ export const devicesVerified: Step<TrueNasStepContext> = {
     const vm = await getKnownVm(system);
     const outcome = await attachMissing(context, system, vm);
     const names = outcome.join(', ');
-    if (outcome.length > 0) return wait(1, `${names} had got lost or changed and is back.`);
+    if (outcome.length > 0) return wait(1, `${names} was missing or changed and was restored.`);
     const disk = `/dev/zvol/${system.identity.zvol}`;
     const first = firstBootPath(vm.devices);
     if (first === disk) return done();
     return fail(
       'BootOrder',
-      `${vm.name} would boot from ${first ?? 'nothing'} before its disk ${disk}. Give that device an order above 1501.`,
+      `${vm.name} would boot from ${first ?? 'nothing'} before its disk ${disk}. Set the order of that device above 1501.`,
     );
   },
 };

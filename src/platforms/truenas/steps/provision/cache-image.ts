@@ -95,15 +95,15 @@ function refetchImage(context: TrueNasStepContext, image: CachedImage, transfers
   const { path, dataset } = image;
   const returns = Number(context.facts['returns'] ?? 0);
   if (returns >= maxReturns) throw new TrueNasError('TRUENAS_IMAGE_CHANGED', `It is ${path}. Dataset: ${dataset}.`);
-  context.log.warn({ image: path, returns: returns + 1 }, 'a boot image is not what was put there and is fetched anew');
+  context.log.warn({ image: path, returns: returns + 1 }, 'a boot image was changed and is downloaded again');
   transfers.start(dataset, (signal, progress) => transferImage(context, image, signal, progress));
-  return wait(1, `The boot image ${path} is not what was put there; it is fetched anew.`, { returns: returns + 1 });
+  return wait(1, `The boot image ${path} was changed; it is downloaded again.`, { returns: returns + 1 });
 }
 
 /** Progress of the write comes from the job. It takes a moment, or long on a busy system. */
 const describeProgress = ({ percent, written, read, removing }: TransferProgress): string => {
-  if (removing) return 'The boot image was needed by nobody and is being removed; it is fetched anew after that.';
-  if (read !== undefined) return `The boot image is read back from the TrueNAS system, to compare its hash: ${read} %.`;
+  if (removing) return 'The boot image was unused and is being removed; it is downloaded again afterwards.';
+  if (read !== undefined) return `The boot image on the TrueNAS system is being verified: ${read} %.`;
   if (written !== undefined) return `The boot image is being written by the TrueNAS system: ${Math.floor(written)} %.`;
   const part = percent === undefined ? '' : `: ${percent} %`;
   return `The boot image is being copied from the image factory to the TrueNAS system${part}.`;

@@ -17,7 +17,10 @@ export const dataDisksCreated: Step<TrueNasStepContext> = {
     const disks = dataDisksOf(context);
     for (const { zvol } of context.facts['joined'] === true ? disks : []) {
       if (await findDataset(system, zvol)) continue;
-      return fail('DiskLost', `The disk ${zvol} of this member is gone. Delete the Machine to have it made anew.`);
+      return fail(
+        'DiskLost',
+        `The disk ${zvol} of this node, which has joined its cluster, no longer exists. Delete the Machine to recreate it.`,
+      );
     }
     const short = await waitForDiskSpaceAgain(context);
     if (short) return short;

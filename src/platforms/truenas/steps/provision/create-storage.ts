@@ -31,7 +31,10 @@ export const diskCreated: Step<TrueNasStepContext> = {
     const system = machineScopeOf(context);
     const { zvol } = system.identity;
     if (context.facts['joined'] === true && !(await findDataset(system, zvol))) {
-      return fail('DiskLost', `The disk ${zvol} of this member is gone. Delete the Machine to have it made anew.`);
+      return fail(
+        'DiskLost',
+        `The disk ${zvol} of this node, which has joined its cluster, no longer exists. Delete the Machine to recreate it.`,
+      );
     }
     const short = await waitForDiskSpaceAgain(context);
     if (short) return short;

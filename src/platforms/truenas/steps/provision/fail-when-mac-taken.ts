@@ -16,6 +16,6 @@ export function failWhenMacTaken(
   if (!taken) return undefined;
   return fail(
     'MacTaken',
-    `The virtual machine with number ${taken.vm} on ${system.nas.host} has a network card of the address ${taken.attributes.mac}, which is this machine's. Give that card another one, or remove it.`,
+    `The virtual machine with number ${taken.vm} on ${system.nas.host} has a network card with the MAC address ${taken.attributes.mac} of this machine. Change the MAC address of that card, or remove it.`,
   );
 }

@@ -29,7 +29,7 @@ export const poweredOn: Step<TrueNasStepContext> = {
       default:
         throw new TrueNasError(
           'TRUENAS_VM_BROKEN',
-          `${vm.name} is in state ${vm.status.state}: see the log of libvirt on ${nas.host}.`,
+          `${vm.name} is in state ${vm.status.state}: see the libvirt log on ${nas.host}.`,
         );
     }
   },

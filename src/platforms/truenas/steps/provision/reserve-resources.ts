@@ -52,7 +52,7 @@ export async function waitForMemory(context: TrueNasStepContext, memoryMiB: numb
   return waitWithReason(
     'MemoryShort',
     30,
-    `${nas.host} can guarantee ${left} of memory beside what is promised to machines that are being made, and this one takes ${formatGiB(bytes)}. Give its size less memory, or stop other virtual machines. It goes on by itself when there is enough.`,
+    `${nas.host} can guarantee ${left} of memory, without the reservations of machines in creation, and this machine takes ${formatGiB(bytes)}. Reduce the memory of the size, or stop other virtual machines. The step continues when there is enough memory.`,
   );
 }
 

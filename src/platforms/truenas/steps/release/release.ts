@@ -56,7 +56,7 @@ const vmDeleted: Step<TrueNasRemovalContext> = {
     if (isVmActive(vm)) {
       // A reboot of the system has started it again.
       await system.nas.change('vm.poweroff', [vm.id], z.unknown(), { signal: context.signal, seconds: 60 });
-      return wait(1, 'The machine was switched off again.');
+      return wait(1, 'The machine was powered off again.');
     }
     await deleteVm(system, vm);
     return done();
@@ -115,13 +115,13 @@ const diskKeyForgotten: Step<TrueNasRemovalContext> = {
     const { facts } = context;
     if (typeof facts['uuid'] === 'string' && facts['encrypted'] !== true) return done();
     if (isAbsenceApproved(facts)) {
-      context.log.warn({}, 'nothing proves that what the key of the machine opens is gone, so it is kept');
+      context.log.warn({}, 'there is no proof that the datasets of the machine are destroyed, so its key is kept');
       return done();
     }
     const system = machineScopeOf(context);
     for (const id of rootDatasetsOf(facts, system)) {
       if (!(await findDataset(system, id))) continue;
-      context.log.warn({ dataset: id }, 'a dataset is left that is not ours, so the key of the machine is kept');
+      context.log.warn({ dataset: id }, 'a dataset without our mark remains, so the key of the machine is kept');
       return done();
     }
     await context.diskKey.delete();
@@ -152,7 +152,7 @@ async function failWhenSystemChanged(
   if (typeof made !== 'string' || made === host || (await findDataset(system, dataset))) return undefined;
   return fail(
     'SystemChanged',
-    `This machine was made on ${made}, but truenas.url names ${host}. Name the former until it is gone.`,
+    `This machine was created on ${made}, but truenas.url is ${host}. Restore the former until the machine is deleted.`,
   );
 }
 

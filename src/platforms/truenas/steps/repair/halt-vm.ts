@@ -19,6 +19,6 @@ export const haltedForRepair: Step<TrueNasRepairContext> = {
     if (!agreed)
       return done({ haltAskedAt: '', ...(vm && isVmActive(vm) ? clearApprovedStopFact(context.facts) : {}) });
     if (isApprovedStop(context.facts, context.clock)) return await stopOwnVm(context, system, vm, 'haltAskedAt');
-    return wait(1, 'The machine is going to be shut down, as approved.', toApprovedStopFact(context.clock));
+    return wait(1, 'The machine is about to be shut down, as approved.', toApprovedStopFact(context.clock));
   },
 };

@@ -47,7 +47,7 @@ export async function recover(context: TrueNasStepContext): Promise<StepOutcome 
   return returnToStep(
     'powered-on',
     1,
-    'The virtual machine was switched off before it had joined; it is started again.',
+    'The virtual machine was powered off before the node joined; it is started again.',
   );
 }
 
@@ -60,7 +60,7 @@ export async function cutPower(context: TrueNasStepContext): Promise<StepOutcome
   return returnToStep(
     'powered-on',
     1,
-    'The virtual machine was switched off, since its node did not answer; it is started again.',
+    'The virtual machine was powered off because its node did not answer; it is started again.',
   );
 }
 

@@ -14,7 +14,7 @@ export const vmRestored: Step<TrueNasRepairContext> = {
     if (!context.reasons.includes('VmGone') || (await findVm(system)).own) return done();
     const { zvol } = system.identity;
     if (!(await findOwnDataset(system, zvol)))
-      return fail('DiskGone', `The disk ${zvol} is gone as well. Delete the Machine to have it made anew.`);
+      return fail('DiskGone', `The disk ${zvol} no longer exists either. Delete the Machine to recreate it.`);
     return await vmCreated.run(context);
   },
 };

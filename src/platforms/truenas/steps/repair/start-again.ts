@@ -25,10 +25,10 @@ export const runningAgain: Step<TrueNasRepairContext> = {
     const first = firstBootPath(vm.devices);
     if (first !== disk) {
       const message = `${vm.name} would boot from ${first ?? 'nothing'} before its disk ${disk}, so it is not started.`;
-      return fail('BootOrder', `${message} Give that device an order above 1501.`);
+      return fail('BootOrder', `${message} Set the order of that device above 1501.`);
     }
     const state = await system.nas.read('system.state', [], z.string(), { signal: context.signal });
-    if (state !== 'READY') return wait(15, `${system.nas.host} says that it is ${state}: it is waited for.`);
+    if (state !== 'READY') return wait(15, `${system.nas.host} reports the state ${state}, which is waited for.`);
     const outcome = await poweredOn.run(context);
     return outcome.kind === 'done' ? done({ ...outcome.facts, ...clearApprovedStopFact(context.facts) }) : outcome;
   },

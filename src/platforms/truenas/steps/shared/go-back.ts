@@ -25,7 +25,7 @@ interface StepProduct {
 const stepProducts: readonly StepProduct[] = [
   {
     createdBy: 'image-cached',
-    describe: (context) => `The boot image ${cachedImageOf(context).path} is not the one that was there, or gone`,
+    describe: (context) => `The boot image ${cachedImageOf(context).path} was changed or no longer exists`,
     exists: async (context, system) => {
       const { dataset, owner, path } = cachedImageOf(context);
       const noted = parseImageFacts(context.facts);
@@ -35,17 +35,17 @@ const stepProducts: readonly StepProduct[] = [
   },
   {
     createdBy: 'dataset-created',
-    describe: (_, { identity }) => `The dataset ${identity.dataset} is gone`,
+    describe: (_, { identity }) => `The dataset ${identity.dataset} no longer exists`,
     exists: (_, system) => isDataset(system, system.identity.dataset),
   },
   {
     createdBy: 'disk-created',
-    describe: (_, { identity }) => `The disk ${identity.zvol} is gone`,
+    describe: (_, { identity }) => `The disk ${identity.zvol} no longer exists`,
     exists: (_, system) => isDataset(system, system.identity.zvol),
   },
   {
     createdBy: 'data-disks-created',
-    describe: (context) => `One of the disks ${zvolsOf(context).join(', ')} is gone`,
+    describe: (context) => `One of the disks ${zvolsOf(context).join(', ')} no longer exists`,
     exists: async (context, system) => {
       for (const zvol of zvolsOf(context)) if (!(await isDataset(system, zvol))) return false;
       return true;
@@ -53,12 +53,12 @@ const stepProducts: readonly StepProduct[] = [
   },
   {
     createdBy: 'seed-written',
-    describe: (context) => `The seed ${getFact(context, 'seed')} is gone`,
+    describe: (context) => `The seed ${getFact(context, 'seed')} no longer exists`,
     exists: async (context, system) => (await findFile(system, getFact(context, 'seed'))) !== undefined,
   },
   {
     createdBy: 'vm-created',
-    describe: (_, { identity }) => `The virtual machine ${identity.vmName} is gone`,
+    describe: (_, { identity }) => `The virtual machine ${identity.vmName} no longer exists`,
     exists: async (_, system) => (await findVm(system)).own !== undefined,
   },
 ];
@@ -116,13 +116,16 @@ async function goBackTo(context: TrueNasStepContext, { createdBy, describe }: St
   if (unproven) return unproven;
   const what = describe(context, system);
   if (context.facts['joined'] === true) {
-    return fail('PartGone', `${what}, which this member needs. Delete the Machine to have it made anew.`);
+    return fail('PartGone', `${what}, and this node has joined its cluster. Delete the Machine to recreate it.`);
   }
   const returns = Number(context.facts['returns'] ?? 0);
   if (returns < maxReturns) {
-    context.log.warn({ step: createdBy, returns: returns + 1 }, 'something that was made is gone and made anew');
-    return returnToStep(createdBy, 1, `${what}; it is made anew.`, { returns: returns + 1 });
+    context.log.warn(
+      { step: createdBy, returns: returns + 1 },
+      'a created resource no longer exists and is created again',
+    );
+    return returnToStep(createdBy, 1, `${what}; it is created again.`, { returns: returns + 1 });
   }
-  const often = `Something of this machine was deleted or changed ${returns + 1} times while it was made`;
-  return fail('PartGone', `${what}. ${often}. Find out who does that, then delete the Machine to have it made anew.`);
+  const often = `Resources of this machine were deleted or changed ${returns + 1} times during its creation`;
+  return fail('PartGone', `${what}. ${often}. Find out the cause, then delete the Machine to have it made anew.`);
 }

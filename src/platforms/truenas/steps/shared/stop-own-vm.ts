@@ -42,7 +42,7 @@ export async function stopOwnVm(
   // The result of that stop does not matter any more.
   vms.forgetStop(vm);
   await nas.change('vm.poweroff', [vm.id], z.unknown(), options);
-  return wait(1, 'The machine was switched off.');
+  return wait(1, 'The machine was powered off.');
 }
 
 const shuttingDownMessage = 'The machine is shutting down.';
