@@ -108,7 +108,7 @@ function watchSignals(log: Log): AbortSignal {
 /** An uncaught error is a bug: it is logged like everything else, and the Pod restarts. */
 function exitOnUncaughtErrors(log: Log): void {
   const exit = (error: unknown) => {
-    log.error({ error }, 'a bug that nobody caught');
+    log.error({ error }, 'uncaught error');
     process.exit(exitCodes.failed);
   };
   process.on('uncaughtException', exit);
@@ -120,7 +120,7 @@ function logNodeWarnings(log: Log): void {
   process.removeAllListeners('warning');
   process.on('warning', ({ name, message, stack, ...more }) => {
     const code = 'code' in more ? { code: more.code } : {};
-    log.warn({ warning: name, ...code, error: message }, 'a warning of Node');
+    log.warn({ warning: name, ...code, error: message }, 'warning of Node');
     log.debug({ stack }, 'where it comes from');
   });
 }

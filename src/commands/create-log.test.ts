@@ -49,7 +49,7 @@ test('text output reads like a sentence with its fields', () => {
 test('a reported error message stays a sentence', () => {
   for (const format of ['json', 'text'] as const) {
     const { log, lines } = capture({ format });
-    log.warn({ error: 'no connection' }, 'watching is interrupted');
+    log.warn({ error: 'no connection' }, 'watch failed');
     expect(lines[0]).toContain(format === 'json' ? '"error":"no connection"' : 'error="no connection"');
   }
 });

@@ -206,7 +206,7 @@ const rejectErasingStep = <P extends string>(progress: Progress<P>, step: { name
   progress,
   seconds: failedRequeueSeconds,
   reason: 'EraseRejected',
-  message: `The step ${step.name} erases data and this machine has joined a cluster. Delete the Machine to recreate it.`,
+  message: `The step ${step.name} erases data, and this machine has joined a cluster. Delete the Machine to recreate it.`,
 });
 
 function isOverdue<Context, P extends string>(

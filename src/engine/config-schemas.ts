@@ -28,8 +28,8 @@ export const caBundleSchema = (whom: string) =>
   z
     .string()
     .max(65536)
-    .refine((value) => isCertificate(value), { message: 'must hold at least one certificate in PEM form' })
-    .describe(`Certificates (PEM) to trust for ${whom}. Default: the public ones.`)
+    .refine((value) => isCertificate(value), { message: 'must contain at least one certificate in PEM format' })
+    .describe(`PEM bundle of the CA certificates to trust for ${whom}. Default: the public CAs.`)
     .optional();
 
 /** The fingerprint of the certificate itself, instead of its certificate authority. */
@@ -39,7 +39,7 @@ export const tlsFingerprintSchema = (whose: string) =>
     .max(120)
     .regex(fingerprintPattern, { message: 'must be a SHA-256 of 64 hexadecimal digits, with or without colons' })
     .describe(
-      `SHA-256 of ${whose} certificate, the only one that is trusted then: neither its name nor its dates count. 64 hexadecimal digits, with or without colons. Not together with caBundle.`,
+      `SHA-256 fingerprint of ${whose} certificate, as 64 hexadecimal digits, with or without colons. Only this certificate is trusted, regardless of its names and dates. Excludes caBundle.`,
     )
     .optional();
 
@@ -47,7 +47,7 @@ export const sizeNameSchema = z
   .string()
   .max(32)
   .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
-  .describe('Name that controlPlane.size and workerPools[].size refer to.');
+  .describe('Name of the size, referenced by controlPlane.size and workerPools[].size.');
 
 /** The machine sizes, by name. */
 export const sizesSchema = <T extends z.ZodType<{ readonly name: string }>>(size: T, about: string) =>

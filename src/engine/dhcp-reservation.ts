@@ -13,5 +13,5 @@ export const hasDhcpReservation = (facts: Facts): boolean => facts['assignment']
 export function describeDhcpReservation(facts: Facts): string | undefined {
   if (!hasDhcpReservation(facts)) return undefined;
   const { address, mac } = facts;
-  return `It is found once a DHCP server of its network gives ${address} to the MAC address ${mac}. If it runs all the same, look for that MAC address among the leases: with another address, or none, reserve ${address} for it there and restart the machine.`;
+  return `A DHCP server must assign ${address} to the MAC address ${mac}. If the machine runs, check the lease of this MAC address: without a lease of ${address}, reserve the address and restart the machine.`;
 }

@@ -142,8 +142,9 @@ export type RejectionCounts = ReadonlyMap<string, number>;
 /** A sentence: no Host is available for machines of this size. */
 export function describeRejections(size: string, rejected: RejectionCounts): string {
   const reasons = [...rejected].sort(([, a], [, b]) => b - a).map(([reason, count]) => `${count} ${reason}`);
-  if (reasons.length === 0) return `No Host can be had for size ${size}: there are none. Create one for each server.`;
-  return `No Host can be had for size ${size}: ${reasons.join(', ')}.`;
+  if (reasons.length === 0)
+    return `No Host is available for size ${size}: there are no Hosts. Create one for each server.`;
+  return `No Host is available for size ${size}: ${reasons.join(', ')}.`;
 }
 
 /**

@@ -39,7 +39,7 @@ export async function readBounded(pieces: AsyncIterable<unknown>, max: number, w
   const count = new BoundedByteCounter(max, whose);
   const parts: Uint8Array[] = [];
   for await (const chunk of pieces) {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('the answer is not made of bytes');
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('the response is not a byte stream');
     count.add(chunk);
     parts.push(chunk);
   }

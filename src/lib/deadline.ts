@@ -51,7 +51,7 @@ function startDeadline(seconds: number, parent?: AbortSignal): Deadline {
   };
   const onParent = () => end(parent?.reason);
   const timer = setTimeout(
-    () => end(new DOMException(`no answer within ${seconds} s`, 'TimeoutError')),
+    () => end(new DOMException(`no response within ${seconds} s`, 'TimeoutError')),
     Math.ceil(seconds * 1000),
   );
   timer.unref();

@@ -16,38 +16,40 @@ export interface ErrorCodeInfo {
  * from here.
  */
 export const errorCodes = {
-  DEADLINE_EXCEEDED: { retry: 'backoff', message: 'The other side did not answer in time.' },
-  UNREACHABLE: { retry: 'backoff', message: 'The other side could not be reached.' },
+  DEADLINE_EXCEEDED: { retry: 'backoff', message: 'The request timed out.' },
+  UNREACHABLE: { retry: 'backoff', message: 'The server could not be reached.' },
   CONFIG_INVALID: { retry: 'after-change', message: 'The configuration is not valid.' },
   PROVIDER_CONFIG_MISSING: { retry: 'after-change', message: 'The ProviderConfig of the machine does not exist.' },
   CREDENTIALS_MISSING: { retry: 'after-change', message: 'The referenced Secret or one of its keys does not exist.' },
-  CREDENTIALS_REFUSED: { retry: 'after-change', message: 'The credentials were refused.' },
-  TLS_UNTRUSTED: { retry: 'after-change', message: 'The certificate of the other side is not trusted.' },
+  CREDENTIALS_REFUSED: { retry: 'after-change', message: 'The credentials were rejected.' },
+  TLS_UNTRUSTED: { retry: 'after-change', message: 'The certificate of the server is not trusted.' },
   REDIRECT_INSECURE: {
     retry: 'after-change',
-    message: 'A redirect from https to http was refused. Name a server that does without, e.g. in talos.factoryUrl.',
+    message:
+      'A redirect from https to http was rejected. Use a server without such redirects, e.g. in talos.factoryUrl.',
   },
   TLS_FINGERPRINT_DIFFERS: {
     retry: 'after-change',
-    message: 'The certificate of the other side has another fingerprint than the one that was named.',
+    message: 'The certificate of the server does not have the configured fingerprint.',
   },
   ADDRESS_POOL_EMPTY: { retry: 'after-change', message: 'The address pool has no free address left.' },
-  OWNED_BY_OTHERS: { retry: 'after-change', message: 'An object of this name exists and does not carry our mark.' },
+  OWNED_BY_OTHERS: { retry: 'after-change', message: 'An object of this name exists and does not have our mark.' },
   NAME_COLLISION: {
     retry: 'after-change',
-    message: 'An object of this name belongs to another Cluster. It is neither taken over nor changed.',
+    message: 'An object of this name belongs to another Cluster. It is not changed.',
   },
   DISK_KEY_MISSING: {
     retry: 'after-change',
-    message: 'The key of encrypted disks is gone. Bring its Secret back from a backup, or delete the Machine.',
+    message:
+      'The key of the encrypted disks no longer exists. Restore its Secret from a backup, or delete the Machine.',
   },
   HOST_LOST: {
     retry: 'after-change',
-    message: 'The Host that the machine held names it no more. Delete the Machine to recreate it.',
+    message: 'The Host of the machine is no longer claimed by it. Delete the Machine to recreate it.',
   },
   HOST_IN_MAINTENANCE: { retry: 'after-change', message: 'The Host of the machine is in maintenance.' },
   TALOS_SECRETS_INVALID: { retry: 'after-change', message: 'The Talos secrets bundle cannot be used.' },
-  TALOS_CONFIG_INVALID: { retry: 'after-change', message: 'The machine configuration would not be accepted by Talos.' },
+  TALOS_CONFIG_INVALID: { retry: 'after-change', message: 'Talos would reject the machine configuration.' },
   TALOS_PATCH_INVALID: { retry: 'after-change', message: 'A patch does not fit the machine configuration.' },
   TALOS_UNREACHABLE: { retry: 'backoff', message: 'The Talos API of the node could not be reached.' },
   TALOS_FOREIGN_NODE: {
@@ -57,9 +59,9 @@ export const errorCodes = {
   TALOS_NOT_READY: { retry: 'backoff', message: 'The node is not ready for this yet.' },
   TALOS_ALREADY_BOOTSTRAPPED: { retry: 'after-change', message: 'The node already holds data of an etcd cluster.' },
   TALOS_PERMISSION_DENIED: { retry: 'after-change', message: 'The node does not allow this call.' },
-  TALOS_CONFIG_REFUSED: { retry: 'after-change', message: 'The node refused the request as invalid.' },
-  TALOS_NOT_FOUND: { retry: 'backoff', message: 'The node does not know this object.' },
-  TALOS_UNSUPPORTED: { retry: 'after-change', message: 'The Talos version of the node does not know this call.' },
+  TALOS_CONFIG_REFUSED: { retry: 'after-change', message: 'The node rejected the request as invalid.' },
+  TALOS_NOT_FOUND: { retry: 'backoff', message: 'The object does not exist on the node.' },
+  TALOS_UNSUPPORTED: { retry: 'after-change', message: 'The Talos version of the node does not support this call.' },
   TALOS_CALL_FAILED: { retry: 'backoff', message: 'A call to the Talos API of the node failed.' },
   FACTORY_UNREACHABLE: {
     retry: 'backoff',
@@ -67,11 +69,11 @@ export const errorCodes = {
   },
   FACTORY_SCHEMATIC_REFUSED: {
     retry: 'after-change',
-    message: 'The image factory refused the schematic. Correct talos.extensions or talos.kernelArguments.',
+    message: 'The image factory rejected the schematic. Correct talos.extensions or talos.kernelArguments.',
   },
   FACTORY_SCHEMATIC_DIFFERS: {
     retry: 'after-change',
-    message: 'The image factory answers with another schematic than the one asked for.',
+    message: 'The image factory returned another schematic than the requested one.',
   },
   FACTORY_IMAGE_MISSING: {
     retry: 'after-change',
@@ -79,29 +81,29 @@ export const errorCodes = {
   },
   FACTORY_UNAUTHORIZED: {
     retry: 'after-change',
-    message: 'The image factory asks for credentials or a licence. Name another in talos.factoryUrl.',
+    message: 'The image factory requires credentials or a licence. Use another one in talos.factoryUrl.',
   },
   FACTORY_IMAGE_TOO_LARGE: {
     retry: 'after-change',
-    message: 'The image of the image factory is larger than 2 GiB. Ask for fewer extensions in talos.extensions.',
+    message: 'The image of the image factory is larger than 2 GiB. Use fewer extensions in talos.extensions.',
   },
   FACTORY_CHECKSUM_DIFFERS: {
     retry: 'after-change',
-    message: 'What came from the image factory has another hash than the factory promises. It is not used.',
+    message: 'The download from the image factory does not have the announced checksum. It is not used.',
   },
-  FACTORY_FAILED: { retry: 'backoff', message: 'The image factory could not do what was asked.' },
+  FACTORY_FAILED: { retry: 'backoff', message: 'A request to the image factory failed.' },
   ENDPOINT_UNKNOWN: {
     retry: 'backoff',
-    message: 'The API server of the cluster is reached at the first control plane, whose address is not known yet.',
+    message: 'The endpoint of the cluster is the first control plane, whose address is not known yet.',
   },
   CLUSTER_CHANGED: {
     retry: 'backoff',
-    message: 'The Cluster was deleted or replaced while it was looked at. It is looked at again.',
+    message: 'The Cluster was deleted or replaced during the reconcile, which is repeated.',
   },
   CLUSTER_SECRETS_MISSING: { retry: 'backoff', message: 'The secrets of the cluster do not exist.' },
   CLUSTER_SECRETS_DIFFER: {
     retry: 'after-change',
-    message: 'The Secret holds the secrets of another cluster than the recorded one.',
+    message: 'The Secret has the secrets of another cluster than the recorded one.',
   },
   CLUSTER_SECRETS_DAMAGED: { retry: 'after-change', message: 'The secrets of the cluster cannot be read.' },
   CRD_OWNED_BY_OTHERS: {
@@ -111,9 +113,9 @@ export const errorCodes = {
   CRD_NOT_ESTABLISHED: { retry: 'backoff', message: 'The API server does not serve a CustomResourceDefinition.' },
   POLICY_OWNED_BY_OTHERS: {
     retry: 'after-change',
-    message: 'A ValidatingAdmissionPolicy or its binding of this name exists and was not made by this provider.',
+    message: 'A ValidatingAdmissionPolicy or its binding of this name exists and was not created by this provider.',
   },
-  INTERNAL: { retry: 'bug', message: 'Something went wrong inside the provider.' },
+  INTERNAL: { retry: 'bug', message: 'Internal error of the provider.' },
 } as const satisfies Record<string, ErrorCodeInfo>;
 
 export type ErrorCode = keyof typeof errorCodes;

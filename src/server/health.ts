@@ -39,7 +39,7 @@ export function createWatchAliveCheck(reflector: ObservedReflector, limitSeconds
     problem: () => {
       const { isStarted, silentSeconds, lastError } = reflector.health;
       if (!isStarted || silentSeconds <= limitSeconds) return undefined;
-      return `nothing heard for ${Math.round(silentSeconds)} s${lastError ? `; last error: ${lastError}` : ''}`;
+      return `no event for ${Math.round(silentSeconds)} s${lastError ? `; last error: ${lastError}` : ''}`;
     },
   };
 }
@@ -63,7 +63,7 @@ export function createLeaderKnownCheck(leadership: {
 }): HealthCheck {
   return {
     name: 'lease',
-    problem: () => (leadership.isLeader || leadership.holder ? undefined : 'no leader is known'),
+    problem: () => (leadership.isLeader || leadership.holder ? undefined : 'the leader is unknown'),
   };
 }
 

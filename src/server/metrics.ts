@@ -52,9 +52,12 @@ export interface MetricsSecurity {
 }
 
 const rejections = {
-  unauthenticated: { code: 401, text: 'A bearer token that the platform cluster knows is needed.' },
-  forbidden: { code: 403, text: 'This user may not get /metrics: bind a ClusterRole with that nonResourceURL.' },
-  unavailable: { code: 503, text: 'The platform cluster does not say now who may read metrics.' },
+  unauthenticated: { code: 401, text: 'A bearer token of the platform cluster is required.' },
+  forbidden: {
+    code: 403,
+    text: 'The user is not authorized to get /metrics: bind a ClusterRole with this nonResourceURL.',
+  },
+  unavailable: { code: 503, text: 'The platform cluster cannot authorize requests for metrics now.' },
 } as const;
 
 /** Serves `/metrics`: over HTTPS to authorized clients, or over HTTP to every client. */
@@ -88,7 +91,7 @@ function createTransportMetrics(registry: Registry): Metrics['transport'] {
     },
     time: {
       name: 'rest_client_request_duration_seconds',
-      help: 'Time until a Kubernetes API server had answered; for watches, until it had begun to.',
+      help: 'Duration of requests to Kubernetes API servers; for watches, until the response headers.',
       labelNames: ['verb', 'server'],
     },
     buckets: shortDurationBuckets,
@@ -119,7 +122,7 @@ function createControllerMetrics(registry: Registry): ControllerObserver {
   });
   const active = new Gauge({
     name: 'controller_runtime_active_workers',
-    help: 'Reconciles under way, by controller.',
+    help: 'Running reconciles, by controller.',
     ...common,
   });
   const queues = createQueueMetrics(registry);
@@ -141,18 +144,18 @@ function createControllerMetrics(registry: Registry): ControllerObserver {
 
 function createQueueMetrics(registry: Registry): (controller: string) => QueueObserver {
   const common = { labelNames: ['name', 'controller'] as const, registers: [registry] };
-  const depth = new Gauge({ name: 'workqueue_depth', help: 'Keys that wait for a worker.', ...common });
-  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys asked for.', ...common });
-  const retries = new Counter({ name: 'workqueue_retries_total', help: 'Keys asked for after a failure.', ...common });
+  const depth = new Gauge({ name: 'workqueue_depth', help: 'Keys waiting for a worker.', ...common });
+  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys added.', ...common });
+  const retries = new Counter({ name: 'workqueue_retries_total', help: 'Keys added after a failure.', ...common });
   const waited = new Histogram({
     name: 'workqueue_queue_duration_seconds',
-    help: 'How long a key waited for a worker.',
+    help: 'Waiting time of keys for a worker.',
     buckets: shortDurationBuckets,
     ...common,
   });
   const worked = new Histogram({
     name: 'workqueue_work_duration_seconds',
-    help: 'How long a key was worked on.',
+    help: 'Processing time of keys.',
     buckets: shortDurationBuckets,
     ...common,
   });
@@ -187,7 +190,7 @@ function createReflectorMetrics(registry: Registry): ReflectorObserver {
   });
   const events = new Counter({
     name: 'reflector_events_total',
-    help: 'Events received, bookmarks included.',
+    help: 'Received events, including bookmarks.',
     labelNames: ['name'],
     registers,
   });
@@ -219,7 +222,7 @@ function createReflectorGauges(registry: Registry): (reflector: ObservedReflecto
     });
   gauge('reflector_objects', 'Objects known.', (r) => r.health.objects);
   gauge('reflector_silent_seconds', 'Time since the last event, bookmark or list.', (r) => r.health.silentSeconds);
-  gauge('reflector_synced', '1 once everything was listed.', (r) => (r.health.isSynced ? 1 : 0));
+  gauge('reflector_synced', '1 after the first complete list.', (r) => (r.health.isSynced ? 1 : 0));
   return (reflector) => shown.push(reflector);
 }
 

@@ -85,12 +85,12 @@ export class PathAuthorizer {
         },
       );
       this.#remember(key, verdict);
-      if (this.#isFailing) log.info({}, 'it can be found out again who may read metrics');
+      if (this.#isFailing) log.info({}, 'authorization of requests for metrics works again');
       this.#isFailing = false;
       return verdict;
     } catch (error) {
       // Logged once per outage: scrapers retry again and again.
-      if (!this.#isFailing) log.warn({ error }, 'it cannot be found out who may read metrics');
+      if (!this.#isFailing) log.warn({ error }, 'authorization of requests for metrics failed');
       this.#isFailing = true;
       return 'unavailable';
     }

@@ -43,7 +43,7 @@ describe('probes', () => {
 
   it('request a restart when a watch has been silent for a quarter of an hour, unless it was never started', () => {
     expect(createWatchAliveCheck(watched({ silentSeconds: 900 })).problem()).toBeUndefined();
-    expect(createWatchAliveCheck(watched({ silentSeconds: 901 })).problem()).toBe('nothing heard for 901 s');
+    expect(createWatchAliveCheck(watched({ silentSeconds: 901 })).problem()).toBe('no event for 901 s');
     expect(createWatchAliveCheck(watched({ silentSeconds: 901, isStarted: false })).problem()).toBeUndefined();
     expect(createCacheSyncedCheck(watched({ isSynced: false, isStarted: false })).problem()).toBeUndefined();
   });

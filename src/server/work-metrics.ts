@@ -7,19 +7,19 @@ export function createWorkMetrics(registry: Registry): ProviderObserver {
   const steps = createTimedCounter(registry, {
     total: {
       name: 'cluster_provider_talos_steps_total',
-      help: 'Runs of steps of Machines, by how they ended: done, wait, fail or error.',
+      help: 'Runs of Machine steps, by result: done, wait, fail or error.',
       labelNames: ['platform', 'plan', 'step', 'end'],
     },
     time: {
       name: 'cluster_provider_talos_step_duration_seconds',
-      help: 'Duration of one run of a step.',
+      help: 'Duration of step runs.',
       labelNames: ['platform', 'plan', 'step'],
     },
     buckets: longDurationBuckets,
   });
   const grants = new Counter({
     name: 'cluster_provider_talos_grants_total',
-    help: 'Kubeconfigs written for AccessRequests, by kind of access and occasion.',
+    help: 'Kubeconfigs written for AccessRequests, by kind of access and reason.',
     labelNames: ['kind', 'occasion'],
     registers: [registry],
   });
@@ -42,7 +42,7 @@ export function createCallMetrics(registry: Registry): CallObserver {
     },
     time: {
       name: 'cluster_provider_talos_call_duration_seconds',
-      help: 'Time until a platform or node had answered.',
+      help: 'Duration of calls to platforms and nodes.',
       labelNames: ['system', 'call'],
     },
     buckets: longDurationBuckets,
@@ -59,7 +59,7 @@ function createRemainingCallsGauge(registry: Registry): (system: string, allowan
   const shown = new Map<string, { readonly system: string; readonly allowance: CallQuota }>();
   new Gauge({
     name: 'cluster_provider_talos_calls_remaining',
-    help: 'Calls that may still be made within the limits of an hour, by system, owner of the limit, and its name.',
+    help: 'Remaining calls in hourly budgets, by system, owner and name of the budget.',
     labelNames: ['system', 'owner', 'limit'],
     registers: [registry],
     collect() {

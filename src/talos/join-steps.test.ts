@@ -68,9 +68,7 @@ describe('the join steps of a node', () => {
     const unresponsive = { error: new ProviderError('TALOS_UNREACHABLE', '192.0.2.7: no answer.') };
     expect(await run('await-talos-api', unresponsive, facts)).toMatchObject({
       ...{ kind: 'wait', reason: 'NotAtReservedAddress' },
-      message: expect.stringMatching(
-        /no answer\. It is found once a DHCP server .* 192\.0\.2\.7 .*02:00:00:00:00:07\./,
-      ),
+      message: expect.stringMatching(/no answer\. A DHCP server must assign 192\.0\.2\.7 .*02:00:00:00:00:07\./),
     });
     const busy = { error: new ProviderError('TALOS_NOT_READY', 'busy.') };
     expect(await run('await-talos-api', busy, facts)).not.toHaveProperty('reason');
@@ -117,7 +115,7 @@ describe('the status message of a node', () => {
   it.each([
     [
       status('booting', false, { services: 'etcd not running', time: '' }),
-      'The node is booting and lacks: services (etcd not running), time.',
+      'The node is booting with unmet conditions: services (etcd not running), time.',
     ],
     [status('shutting down', true), 'The node is shutting down.'],
     [status('running', false), 'The node is running and not ready.'],

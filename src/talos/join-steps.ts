@@ -48,7 +48,7 @@ export const joinSteps: readonly Step<TalosStepContext>[] = [
         if (status.stage !== 'booting' && status.stage !== 'running')
           return wait(pollSeconds, describeNodeStatus(status));
         const disk = await client.findResource(resourceKinds.systemDisk, 'system-disk', options);
-        return disk ? done() : wait(pollSeconds, 'Talos runs from its boot image and has not installed itself yet.');
+        return disk ? done() : wait(pollSeconds, 'Talos runs from its boot image and is not installed yet.');
       }),
   },
   {
@@ -69,14 +69,10 @@ export const isClusterMember = (status: NodeMachineStatus): boolean => status.st
 /** The stage of a node and its unmet conditions, as a sentence for users. */
 export function describeNodeStatus({ stage, ready, unmetConditions }: NodeMachineStatus): string {
   const doing =
-    stage === 'unknown'
-      ? 'has only just started'
-      : stage === 'maintenance'
-        ? 'waits for a configuration'
-        : `is ${stage}`;
+    stage === 'unknown' ? 'has just started' : stage === 'maintenance' ? 'waits for a configuration' : `is ${stage}`;
   if (unmetConditions.length === 0) return `The node ${doing}${stage === 'running' && !ready ? ' and not ready' : ''}.`;
   const unmet = unmetConditions.map(({ name, reason }) => (reason === '' ? name : `${name} (${redact(reason)})`));
-  return `The node ${doing} and lacks: ${unmet.join(', ')}.`;
+  return `The node ${doing} with unmet conditions: ${unmet.join(', ')}.`;
 }
 
 /**
@@ -106,7 +102,7 @@ async function callNode(
 ): Promise<StepOutcome> {
   const { address } = context.facts;
   if (typeof address !== 'string' || address === '') {
-    return fail('AddressUnknown', 'The platform did not say which address the machine has.');
+    return fail('AddressUnknown', 'The platform did not report an address of the machine.');
   }
   const client = context.openTalos(address);
   try {

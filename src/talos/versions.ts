@@ -42,7 +42,7 @@ export function checkVersions(talosVersion: string, kubernetesVersions: readonly
   if (!window) {
     const message =
       minor === undefined
-        ? `"${talosVersion}" is no version: write it like 1.13.9.`
+        ? `"${talosVersion}" is not a version: use the form 1.13.9.`
         : `Talos ${talosVersion} is not supported: choose a release of ${supportedTalosMinors}.`;
     return [{ field: 'talos.version', reason: 'TalosVersionUnsupported', message }];
   }

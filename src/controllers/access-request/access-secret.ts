@@ -109,14 +109,14 @@ export function findSecretWriteProblem(
   const subject = `Secret ${name} in namespace ${namespace}`;
   if (!isSecretOwnedBy(secret, request))
     return new NotManagedError(
-      `Secret ${name} exists in namespace ${namespace} and does not belong to this request. Remove it.`,
+      `Secret ${name} exists in namespace ${namespace} and does not belong to this AccessRequest. Remove it.`,
     );
-  const remedy = 'the kubeconfig cannot be written into it. Remove it, and it is made again.';
+  const remedy = 'the kubeconfig cannot be written. Remove the Secret; it is created again.';
   if (secret.immutable === true) return new SecretNotWritableError(`${subject} is immutable: ${remedy}`);
   const { type = opaque } = secret;
   return type === opaque
     ? undefined
-    : new SecretNotWritableError(`${subject} has the type ${type} and not ${opaque}: ${remedy}`);
+    : new SecretNotWritableError(`${subject} has the type ${type} instead of ${opaque}: ${remedy}`);
 }
 
 /**

@@ -18,7 +18,7 @@ export function explainFailure(error: unknown): AccessFailure | undefined {
   if (unreachable) return unreachable;
   if (error instanceof TargetRejectionError) return { reason: 'TargetRejected', message: error.message };
   if (isRejection(error))
-    return { reason: 'TargetRejected', message: `The cluster refused: ${(error as Error).message}` };
+    return { reason: 'TargetRejected', message: `The cluster rejected the request: ${(error as Error).message}` };
   return undefined;
 }
 

@@ -29,7 +29,7 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
       waiting: conditionFalse(
         'ClusterReady',
         'InvalidReference',
-        'spec.clusterRef: not set yet. The operator fills it in.',
+        'spec.clusterRef: not set yet. The openMCP operator sets it.',
       ),
     };
   const cluster = services.stores.clusters.get(ref);
@@ -38,7 +38,7 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
       waiting: conditionFalse(
         'ClusterReady',
         'ClusterMissing',
-        `spec.clusterRef: there is no Cluster ${ref.namespace}/${ref.name}. Create it, or make a new request for another.`,
+        `spec.clusterRef: there is no Cluster ${ref.namespace}/${ref.name}. Create it, or create an AccessRequest for another Cluster.`,
       ),
     };
   if (!isOwnCluster(services, cluster)) {
@@ -46,7 +46,7 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
       waiting: conditionFalse(
         'ClusterReady',
         'InvalidReference',
-        `spec.clusterRef: Cluster ${ref.namespace}/${ref.name} does not belong to this provider. Make a new request for one that does.`,
+        `spec.clusterRef: Cluster ${ref.namespace}/${ref.name} does not belong to this provider. Create an AccessRequest for a Cluster of this provider.`,
       ),
     };
   }
@@ -67,7 +67,11 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
   const unresponsive = findFalseCondition(cluster.status?.conditions, 'EndpointReachable');
   if (unresponsive)
     return {
-      waiting: conditionFalse('ClusterReady', 'WaitingForCluster', unresponsive.message ?? 'It does not answer.'),
+      waiting: conditionFalse(
+        'ClusterReady',
+        'WaitingForCluster',
+        unresponsive.message ?? 'The API server does not answer.',
+      ),
     };
   const { bundle, trust } = secrets.secrets;
   const server = { url, ca: bundle.authorities.kubernetes.certificate };

@@ -19,13 +19,13 @@ export function decideUnansweredRequest(
   const age = (now.getTime() - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
   if (age < operatorTimeoutSeconds) return settled({ requeueAfterSeconds: operatorTimeoutSeconds - age });
   const name = `${metadata.namespace}/${metadata.name}`;
-  const message = `AccessRequest ${name} has no phase and no label ${openmcpKeys.provider}: the openMCP operator sets both, and nothing is granted before. Is it running?`;
+  const message = `AccessRequest ${name} has no phase and no label ${openmcpKeys.provider}: the openMCP operator sets both, which is required for access. Check that the operator is running.`;
   return settled({
     warning: { about: ownCluster, reason: 'AccessRequestUnanswered', message },
     log: {
       level: 'warn',
       fields: { request: name },
-      message: 'the openMCP operator has not answered an AccessRequest: is it running?',
+      message: 'the openMCP operator has not processed an AccessRequest: check that it is running',
     },
   });
 }

@@ -104,12 +104,9 @@ async function updateTrustRecord(
   const machine = view.trustRollout?.failed;
   if (machine === undefined) return { secrets, trust };
   const issuers = view.secrets?.trust?.entries.map(({ issuer }) => issuer) ?? [];
-  const message = `The API server of ${machine} did not come up with another trust in OIDC issuers: what was in force before is put back.`;
+  const message = `The API server of ${machine} did not start with the changed OIDC issuers. The previous configuration is restored.`;
   services.events.record(view.cluster, 'Warning', 'TrustRolledBack', message);
-  context.log.warn(
-    { machine, issuers },
-    'the API server does not come up with these OIDC issuers: they are taken back',
-  );
+  context.log.warn({ machine, issuers }, 'the API server does not start with these OIDC issuers: they are rolled back');
   return { secrets, trust, trustRollout: undefined };
 }
 
@@ -124,7 +121,7 @@ async function continueTrustRollout(
     signal,
     log,
     recordTrial: async (trial) => {
-      if (!secrets) throw new ProviderError('INTERNAL', 'What a cluster trusts lies beside its secrets.');
+      if (!secrets) throw new ProviderError('INTERNAL', 'The secrets of the cluster are unknown.');
       const object = await writeTrustRecord(services.kube, secrets.object, { ...record, trial }, signal);
       secrets = withClusterRecord(readClusterSecrets(object), secrets);
     },
@@ -138,12 +135,12 @@ async function saveTrustRecord(
   record: TrustRecord,
   { signal, log }: ClusterReconcileContext,
 ): Promise<ClusterView['secrets']> {
-  if (!secrets) throw new ProviderError('INTERNAL', 'What a cluster trusts lies beside its secrets.');
+  if (!secrets) throw new ProviderError('INTERNAL', 'The secrets of the cluster are unknown.');
   const object = await writeTrustRecord(kube, secrets.object, record, signal);
   const issuers = record.entries.map(({ issuer }) => issuer);
   log.info(
     { cluster: `${ref.namespace}/${ref.name}`, issuers, complete: record.complete },
-    'trusted OIDC issuers noted',
+    'trusted OIDC issuers recorded',
   );
   return withClusterRecord(readClusterSecrets(object), secrets);
 }
@@ -200,7 +197,7 @@ function chooseFailureDomainFor(
 
 function describeMachine(services: Services, view: ClusterView, slot: MachineSlot): Machine {
   const { cluster, config, spec, endpoint, secrets } = view;
-  if (!config || !spec || !endpoint || !secrets) throw new ProviderError('INTERNAL', 'Machines are made last.');
+  if (!config || !spec || !endpoint || !secrets) throw new ProviderError('INTERNAL', 'Machines cannot be created yet.');
   return {
     apiVersion: `${group}/${version}`,
     kind: 'Machine',
@@ -261,8 +258,7 @@ async function probeApiServer(
     await client.get(Namespace, { name: 'kube-system' }, context.signal);
     const answer = await client.raw<{ gitVersion?: unknown } | null>('GET', '/version', undefined, context.signal);
     const version = String(answer?.gitVersion ?? '');
-    if (semver.valid(version) === null)
-      return { ok: false, message: `${url} does not say which version of Kubernetes it is.` };
+    if (semver.valid(version) === null) return { ok: false, message: `${url} does not report a Kubernetes version.` };
     await services.nodes.watch(view.ref, client, context.signal);
     return { ok: true, version: version.replace(/^v/, '') };
   } catch (error) {

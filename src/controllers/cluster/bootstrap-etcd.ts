@@ -29,7 +29,7 @@ export async function bootstrapEtcd(
   machine: Machine | undefined,
   context: ClusterReconcileContext,
 ): Promise<ClusterView> {
-  if (!view.secrets) throw new ProviderError('INTERNAL', 'etcd is bootstrapped with secrets.');
+  if (!view.secrets) throw new ProviderError('INTERNAL', 'The secrets of the cluster are unknown.');
   const controlPlanes = view.machines.filter(({ spec }) => spec.role === 'controlplane');
   const states = await Promise.all(
     controlPlanes.map(async (controlPlane) => ({
@@ -55,7 +55,7 @@ async function recordBootstrapProgress(
   notes: Record<string, string>,
   signal: AbortSignal,
 ): Promise<ClusterView> {
-  if (!view.secrets) throw new ProviderError('INTERNAL', 'Notes are made on secrets.');
+  if (!view.secrets) throw new ProviderError('INTERNAL', 'The secrets of the cluster are unknown.');
   const secrets = await annotateClusterSecrets(services.kube, view.secrets, notes, signal);
   return await writeClusterRecord(services, { ...view, secrets }, signal);
 }

@@ -87,7 +87,7 @@ function warnIfHeldByAnother(
   const isNamed = spec.profile.startsWith(clusterProfileName(environment, provider, ''));
   if (isNamed && isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(services).cluster)) {
     const { finalizers } = metadata;
-    log.warn({ finalizers }, 'another instance of this provider holds the Cluster, which is left to it');
+    log.warn({ finalizers }, 'another instance of this provider manages the Cluster, which is ignored');
   }
   return {};
 }
@@ -162,7 +162,7 @@ async function publishStatus(
   };
   const written = await patchStatusIfExists(services.kube, Cluster, cluster, status, context.signal);
   if (written && phase === openmcpPhases.ready && !wasReady) {
-    services.events.record(cluster, 'Normal', 'Ready', `The cluster answers at ${view.endpoint?.url}.`);
+    services.events.record(cluster, 'Normal', 'Ready', `The cluster is reachable at ${view.endpoint?.url}.`);
     context.log.info({ endpoint: view.endpoint?.url, version }, 'cluster is ready');
   }
 }
@@ -222,7 +222,7 @@ async function releaseCluster(
   await releaseEndpointAddress(services, cluster, context.signal);
   await deleteSecrets(services, reported, context);
   await removeFinalizer(kube, Cluster, reported, instanceFinalizers(services).cluster, context.signal);
-  context.log.info({}, 'cluster is gone');
+  context.log.info({}, 'cluster was deleted');
   return {};
 }
 
@@ -239,7 +239,7 @@ async function deleteSecrets(
     assessSecretsOfCluster(services, { object, cluster, machines: [] }),
   );
   if (problem?.reason === 'SecretsDiffer' || problem?.reason === 'NameCollision')
-    log.warn({ secret: key.name }, 'a Secret with the secrets of another cluster is left');
+    log.warn({ secret: key.name }, 'a Secret with the secrets of another cluster is kept');
   else if (object) await kube.remove(Secret, key, object.metadata.uid ? { uid: object.metadata.uid } : {}, signal);
 }
 
@@ -259,11 +259,11 @@ async function reportRelease(
   context: ClusterReconcileContext,
 ): Promise<Cluster> {
   const generation = cluster.metadata.generation ?? 0;
-  const waiting = machines.map((machine) => `${machine.metadata.name} (${machine.status?.message ?? 'not begun'})`);
+  const waiting = machines.map((machine) => `${machine.metadata.name} (${machine.status?.message ?? 'not started'})`);
   const state = conditionFalse(
     'MachinesReady',
     'WaitingForDeletion',
-    waiting.length > 0 ? `Taking down ${waiting.join(', ')}.` : 'All machines are gone.',
+    waiting.length > 0 ? `Deleting ${waiting.join(', ')}.` : 'All machines were deleted.',
   );
   const { endpoints: _, apiServer: __, ...rest } = cluster.status ?? { observedGeneration: 0, phase: '' };
   const status: NonNullable<Cluster['status']> = {
@@ -275,7 +275,7 @@ async function reportRelease(
       [
         state,
         { ...state, type: 'Ready' },
-        conditionFalse('EndpointReachable', 'WaitingForDeletion', 'The cluster is being taken down.'),
+        conditionFalse('EndpointReachable', 'WaitingForDeletion', 'The cluster is being deleted.'),
       ],
       { generation, now: services.clock.now(), drop: ['ForeignFinalizersGone'] },
     ),

@@ -41,7 +41,7 @@ export function decideBootstrap(
   const uncertainties = others.flatMap((controlPlane) => describeMembershipUncertainty(controlPlane, notes) ?? []);
   if (uncertainties.length > 0) return { kind: 'wait', message: uncertainties.join(' ') };
   if (!candidate) {
-    const message = `etcd is bootstrapped on ${notes.bootstrapMachine}, which does not run from its installed system now.`;
+    const message = `etcd is bootstrapped on ${notes.bootstrapMachine}, which does not run its installed system now.`;
     return { kind: 'wait', message };
   }
   return decideForCandidate(candidate, controlPlanes.find(({ machine }) => machine === candidate)?.etcd, notes);
@@ -59,7 +59,7 @@ function describeMembershipUncertainty(
     isConditionTrue(machine.status?.conditions, 'Provisioned');
   if (!etcd) return undefined;
   const wait =
-    'Before etcd is bootstrapped, it has to be known that it was not: delete the Machine if it is gone for good.';
+    'A bootstrap of etcd requires proof that there was none before: if the machine is permanently lost, delete its Machine.';
   if ('unanswered' in etcd)
     return mayHold ? `${name} does not answer, and may be a member of etcd: ${etcd.unanswered} ${wait}` : undefined;
   if (etcd.service?.state === 'Preparing' || (!mayHold && isBeforePreparing(etcd.service))) return undefined;
@@ -87,7 +87,7 @@ function decideForCandidate(
   // A call makes Talos load the service again. An unchanged service was not reached by the call, and a reboot loses the
   // call.
   if (before !== undefined && before !== request && before.startsWith(`${boot} `))
-    return wait(`: etcd was bootstrapped and prepares to start: ${describeService('etcd', service)}`);
+    return wait(`: etcd was bootstrapped and is starting: ${describeService('etcd', service)}`);
   return { kind: 'call', machine: candidate, request };
 }
 

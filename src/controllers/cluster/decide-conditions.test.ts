@@ -101,7 +101,7 @@ describe('surplus machines', () => {
     describeClusterConditions(aClusterView({ secrets: someSecrets(), endpoint: anEndpoint, spec: one, machines })).find(
       ({ type }) => type === 'MachinesReady',
     );
-  const surplus = /More machines than asked for: prod-[a-z2-7]{8}-cp-1\. To remove one, delete its Machine\./;
+  const surplus = /Surplus machines: prod-[a-z2-7]{8}-cp-1\. To remove one, delete its Machine\./;
 
   it.each([
     ['ready', ready],
@@ -116,6 +116,6 @@ describe('surplus machines', () => {
   it('are reported beside the pending ones, and do not count', () => {
     const state = text([aMachine(0, provisioned), aMachine(1, ready)]);
     expect(state).toMatchObject({ reason: 'WaitingForMachines', message: expect.stringMatching(surplus) });
-    expect(state?.message).toMatch(/^0 of 1 are ready\. prod-[a-z2-7]{8}-cp-0: [^.]+\. More/);
+    expect(state?.message).toMatch(/^0 of 1 are ready\. prod-[a-z2-7]{8}-cp-0: [^.]+\. Surplus/);
   });
 });

@@ -13,7 +13,7 @@ import type { ClusterView } from './view.ts';
 describe('the requeue interval of a Cluster', () => {
   const now = new Date('2026-11-21T09:00:00Z');
   const made = { secrets: someSecrets({ bootstrappedAt: 'then' }), endpoint: anEndpoint, machines: threeMachines() };
-  const unresponsive = { ok: false, message: 'It does not answer.' } as const;
+  const unresponsive = { ok: false, message: 'The API server does not answer.' } as const;
   /** An API server that has been silent for `seconds` after it had answered. */
   const silentFor = (seconds: number): ClusterView => {
     const lastTransitionTime = new Date(now.getTime() - seconds * 1000).toISOString();

@@ -107,7 +107,7 @@ function findConfigRejection(view: ClusterView): ConditionState | undefined {
   }
   if (view.endpointHolder) {
     const { namespace, name } = view.endpointHolder;
-    const message = `ProviderConfig ${config.metadata.name} has one fixed endpoint (${view.fixedEndpoint?.field}), and Cluster ${namespace}/${name} has it. Delete that one, or use another profile.`;
+    const message = `ProviderConfig ${config.metadata.name} has one fixed endpoint (${view.fixedEndpoint?.field}), which Cluster ${namespace}/${name} uses. Delete that Cluster, or use another profile.`;
     return conditionFalse('Accepted', 'EndpointInUse', message);
   }
   return undefined;
@@ -120,23 +120,27 @@ function findNodePrefixRejection(view: ClusterView): ConditionState | undefined 
   if (view.secrets) {
     const kept = view.secrets.nodePrefix;
     if (desired === kept) return undefined;
-    const remedy = kept === undefined ? 'Remove it' : `Put ${kept} back`;
-    return conditionFalse('Accepted', 'NameChangeRejected', `${field}: the nodes have their names already. ${remedy}.`);
+    const remedy = kept === undefined ? 'Remove it' : `Restore ${kept}`;
+    return conditionFalse(
+      'Accepted',
+      'NameChangeRejected',
+      `${field}: the names of existing nodes cannot be changed. ${remedy}.`,
+    );
   }
   if (desired === undefined || /^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$/.test(desired)) return undefined;
-  const message = `${field}: ${desired} is not what names of nodes can begin with. Use up to 30 lower-case letters, digits and dashes, a letter first.`;
+  const message = `${field}: ${desired} is not a valid prefix of node names. Use up to 30 lower-case letters, digits and dashes, with a letter first.`;
   return conditionFalse('Accepted', 'InvalidConfig', message);
 }
 
 const describeConfigNotReady = (config: string): string =>
-  `spec.profile: ProviderConfig ${config} is not ready. See its conditions, and correct what they name.`;
+  `spec.profile: ProviderConfig ${config} is not ready. See its conditions.`;
 
 function decidePinnedVersion(
   pinned: string,
   desired: string | undefined,
 ): { version: string } | { refused: ConditionState } {
   if (!desired || satisfiesVersion(pinned, desired)) return { version: pinned };
-  const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${desired} is not possible in this release. Put ${pinned} back.`;
+  const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${desired} is not supported. Restore ${pinned}.`;
   return { refused: conditionFalse('Accepted', 'VersionChangeRejected', message) };
 }
 
@@ -157,7 +161,7 @@ function decideNewVersion(
   const offered = spec?.kubernetes.versions.map((entry) => entry.version) ?? [];
   const version = spec && chooseOfferedVersion(spec, desired);
   if (version) return { version };
-  const message = `spec.kubernetes.version: ${desired} is not offered. Use one of ${offered.join(', ')}, or leave it out.`;
+  const message = `spec.kubernetes.version: ${desired} is not offered. Use one of ${offered.join(', ')}, or omit it.`;
   return { refused: conditionFalse('Accepted', 'VersionNotOffered', message) };
 }
 
@@ -234,7 +238,7 @@ export function describeClusterConditions(view: ClusterView): ConditionState[] {
     accepted,
     view.secrets
       ? conditionTrue('SecretsReady')
-      : conditionFalse('SecretsReady', 'WaitingForSecrets', 'The secrets are being made.'),
+      : conditionFalse('SecretsReady', 'WaitingForSecrets', 'The secrets are being created.'),
     describeMachines(view),
     describeBootstrap(view),
     describeEndpoint(view),
@@ -243,7 +247,7 @@ export function describeClusterConditions(view: ClusterView): ConditionState[] {
 
 /** Nothing else is checked without the secrets, so the other conditions keep their values. */
 function describeSecretsProblem({ reason, message }: ClusterSecretsProblem): ConditionState[] {
-  const unobserved = 'The API server cannot be asked without the secrets of the cluster. It may well serve.';
+  const unobserved = 'Without the secrets of the cluster its API server cannot be probed. It may be available.';
   return [conditionFalse('SecretsReady', reason, message), conditionUnknown('EndpointReachable', reason, unobserved)];
 }
 
@@ -282,24 +286,24 @@ function describeUnhealthy({ metadata, status }: Machine): readonly string[] {
 function describeSurplus(machines: readonly Machine[]): readonly string[] {
   if (machines.length === 0) return [];
   const names = machines.map(({ metadata }) => metadata.name).join(', ');
-  return [`More machines than asked for: ${names}. To remove one, delete its Machine.`];
+  return [`Surplus machines: ${names}. To remove one, delete its Machine.`];
 }
 
 const describePending = (machine: Machine): string => {
-  const message = machine.status?.message?.replace(/\.$/, '') || 'has not begun';
+  const message = machine.status?.message?.replace(/\.$/, '') || 'not started';
   return `${machine.metadata.name}: ${message}`;
 };
 
 function describeBootstrap(view: ClusterView): ConditionState {
   if (view.secrets?.bootstrappedAt) return conditionTrue('Bootstrapped');
-  const message = view.bootstrap?.message ?? 'No control plane runs from its installed system yet.';
+  const message = view.bootstrap?.message ?? 'No control plane runs its installed system yet.';
   return conditionFalse('Bootstrapped', 'WaitingForBootstrap', message);
 }
 
 function describeEndpoint(view: ClusterView): ConditionState {
   if (view.proof?.ok) return conditionTrue('EndpointReachable');
   const unobserved = view.secrets?.bootstrappedAt
-    ? 'The API server was not asked yet.'
-    : 'The API server is asked as soon as etcd has members.';
+    ? 'The API server was not probed yet.'
+    : 'The API server is probed once etcd is bootstrapped.';
   return conditionFalse('EndpointReachable', 'WaitingForEndpoint', view.proof?.message ?? unobserved);
 }

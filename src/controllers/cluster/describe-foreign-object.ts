@@ -15,10 +15,10 @@ export function describeForeignSecret({ metadata }: KubeSecret, cluster: Cluster
   if (belongsToCluster(metadata, cluster)) return undefined;
   const owner = readClusterIdentity(metadata);
   const place = `Secret ${metadata.name} in namespace ${metadata.namespace}`;
-  const message = `The secrets of this Cluster would lie in ${place}, which belongs to ${describeClusterOwner(owner)}. It is left as it is.`;
+  const message = `The secrets of this Cluster need ${place}, which belongs to ${describeClusterOwner(owner)} and is not changed.`;
   const isSameName = !owner || (owner.namespace === cluster.namespace && owner.name === cluster.name);
-  if (!isSameName) return `${message} Make this Cluster under another name.`;
-  return `${message} Remove the Machines of that Cluster and then the Secret, once nothing needs them. If the Secret is that of this Cluster, e.g. out of a backup, correct its annotation ${annotations.clusterUid} to ${cluster.uid}.`;
+  if (!isSameName) return `${message} Create this Cluster with another name.`;
+  return `${message} Once they are not needed, delete the Machines of that Cluster and then the Secret. If the Secret is from a backup of this Cluster, set its annotation ${annotations.clusterUid} to ${cluster.uid}.`;
 }
 
 /** The same for a Machine whose name this Cluster needs. */
@@ -31,11 +31,11 @@ export function describeForeignMachine(
   const { name, environment, namespace } = machine.spec.providerRef;
   if (isSameCluster(owner, cluster)) {
     if (isOwnMachine(instance, machine.spec)) return undefined;
-    return `Machine ${machine.metadata.name} exists and was made by another instance of the provider (${name}, environment ${environment}, namespace ${namespace}). It is left as it is. Have only one instance serve this Cluster.`;
+    return `Machine ${machine.metadata.name} exists and belongs to another instance of the provider (${name}, environment ${environment}, namespace ${namespace}). It is not changed. Use only one instance for this Cluster.`;
   }
-  const message = `Machine ${machine.metadata.name} exists and belongs to ${describeClusterOwner(owner)}. It is left as it is.`;
+  const message = `Machine ${machine.metadata.name} exists and belongs to ${describeClusterOwner(owner)}. It is not changed.`;
   const isSameName = owner.namespace === cluster.namespace && owner.name === cluster.name;
   return isSameName
-    ? `${message} This Cluster goes on when it is gone: delete it, once nothing needs it.`
-    : `${message} Make this Cluster under another name, or with the annotation ${annotations.nodePrefix}.`;
+    ? `${message} Delete it once it is not needed; this Cluster continues then.`
+    : `${message} Create this Cluster with another name, or with the annotation ${annotations.nodePrefix}.`;
 }

@@ -23,6 +23,6 @@ export async function releaseEndpointAddress(
   if (address === undefined) return;
   const left = (await addresses.machinesOf(ref, signal)).filter(isControlPlaneName);
   if (left.length === 0) return await addresses.release(holder, signal);
-  const message = `The address ${address} stays claimed (Lease in namespace ${namespace}): nothing proves that ${left.join(', ')}, which may hold it, does not run any more. Once you have made sure, delete the Leases of these addresses.`;
+  const message = `The address ${address} stays claimed (Lease in namespace ${namespace}): there is no proof that ${left.join(', ')}, which may hold it, has stopped. Once you have verified that, delete the Leases of these addresses.`;
   events.record(cluster, 'Warning', 'AddressKept', message);
 }

@@ -42,7 +42,7 @@ export async function writeClusterRecord(
   view: ClusterView,
   signal: AbortSignal,
 ): Promise<ClusterView> {
-  if (!view.secrets) throw new ProviderError('INTERNAL', 'A record is of secrets that exist.');
+  if (!view.secrets) throw new ProviderError('INTERNAL', 'The secrets of the cluster are unknown.');
   const record = toClusterRecord(view.secrets);
   const missing = missingRecordAnnotations(view.secrets);
   const noted =

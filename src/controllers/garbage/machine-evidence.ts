@@ -59,7 +59,7 @@ async function findNeed(
   const object = await services.kube.find(Secret, key, signal);
   const noted = object?.metadata.annotations?.[annotations.bootstrapMachine];
   if (noted === machine || readClusterRecord(cluster)?.bootstrapMachine === machine)
-    return `The etcd of Cluster ${name} was begun on it.`;
+    return `The etcd of Cluster ${name} was bootstrapped on it.`;
   const view = buildClusterView(services, cluster);
   const { secretsProblem: problem } = toSecretsView(
     assessSecretsOfCluster(services, { object, cluster, machines: view.machines }),
@@ -67,6 +67,6 @@ async function findNeed(
   if (problem) return problem.message;
   if (!view.spec) return `Whether Cluster ${name} needs it is unknown: see its conditions.`;
   if (listDesiredSlots(view).some((slot) => slot.name === machine))
-    return `Cluster ${name} wants a Machine of this name.`;
+    return `Cluster ${name} needs a Machine of this name.`;
   return undefined;
 }

@@ -69,7 +69,7 @@ export function createRetainedResourceSource(clock: Services['clock']): GarbageS
 async function removeRetained({ services, signal }: GarbageVisit, one: RetainedCandidate): Promise<string | undefined> {
   if ((await filterUnneeded(services, [one], signal)).length === 0) return undefined;
   await one.remove();
-  return `Removed ${one.description}: for a day nothing of ${one.machine} has existed on ${one.system}, and no Cluster has needed it.`;
+  return `Removed ${one.description}: for a day ${one.machine} had no resources on ${one.system}, and no Cluster needed it.`;
 }
 
 /** Disk keys and addresses of Machines that do not exist and that no Cluster needs, verified at the API server. */

@@ -54,7 +54,7 @@ async function collectInScope(visit: GarbageVisit, scope: GarbageScope, { name, 
     signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     const { failureDomain } = scope.check;
-    log.warn({ code: error.code, failureDomain, source: name }, 'garbage cannot be collected, is tried in an hour');
+    log.warn({ code: error.code, failureDomain, source: name }, 'garbage collection failed and is retried in an hour');
   }
 }
 

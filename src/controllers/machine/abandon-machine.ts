@@ -54,9 +54,9 @@ export async function abandonMachine(
     ...(facts['encrypted'] === true ? [`the Secret ${diskKeySecretName(name)} stays`] : []),
   ];
   const message = [
-    'A person has said that its place is gone: nothing was touched there.',
-    ...(left.length > 0 ? [`What may be left: ${left.join(', ')}.`] : []),
-    ...(kept.length > 0 ? [`For that ${kept.join(', and ')}.`] : []),
+    'Its failure domain was declared lost: nothing was deleted there.',
+    ...(left.length > 0 ? [`Possibly left there: ${left.join(', ')}.`] : []),
+    ...(kept.length > 0 ? [`Therefore, ${kept.join(', and ')}.`] : []),
   ];
   events.record(machine, 'Warning', 'GivenUp', message.join(' '));
   const current = await kube.find(Machine, { name }, signal);

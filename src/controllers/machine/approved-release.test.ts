@@ -33,7 +33,7 @@ describe('a machine without proof that it is off', () => {
     expect(await release(unknown)).toEqual({
       outcome: fail(
         'ServerUnknown',
-        `It may still run. Once you have made sure that it does not run any more, the annotation ${annotations.approve}: ServerUnknown on the Machine has it let go.`,
+        `It may still run. Once you have verified that it has stopped, set the annotation ${annotations.approve}: ServerUnknown on the Machine to release it.`,
       ),
       events: [],
     });

@@ -27,7 +27,7 @@ function withStepApproval<C extends TalosStepContext>(
     if (outcome.kind !== 'fail' || !unproven.includes(outcome.reason)) return outcome;
     const { reason, message } = outcome;
     if (!approvalsOf(machine).approved.includes(reason)) return fail(reason, `${message} ${approvalHint(reason)}`);
-    const text = `${reason}: it is released as approved, and nothing more is done to what it had. ${message}`;
+    const text = `${reason}: released as approved, without cleaning up its resources. ${message}`;
     events.record(machine, 'Warning', 'ReleasedAsApproved', text);
     return done({ approved: reason });
   };
@@ -35,4 +35,4 @@ function withStepApproval<C extends TalosStepContext>(
 }
 
 const approvalHint = (reason: string): string =>
-  `Once you have made sure that it does not run any more, the annotation ${annotations.approve}: ${reason} on the Machine has it let go.`;
+  `Once you have verified that it has stopped, set the annotation ${annotations.approve}: ${reason} on the Machine to release it.`;

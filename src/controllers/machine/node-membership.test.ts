@@ -62,8 +62,8 @@ describe('for a Ready node', () => {
   });
 
   it.each([
-    ['an earlier boot id', booted('an-earlier-boot'), /has not told its cluster of this boot yet/],
-    ['no boot id', {}, /has not told its cluster of this boot yet/],
+    ['an earlier boot id', booted('an-earlier-boot'), /has not registered this boot in its cluster yet/],
+    ['no boot id', {}, /has not registered this boot in its cluster yet/],
     ['no Node', undefined, /has no Node of its name/],
     [
       'no answer',
@@ -74,7 +74,7 @@ describe('for a Ready node', () => {
         causes: [],
         details: {},
       } as never),
-      /does not say whether it knows of this boot/,
+      /its Node object cannot be read/,
     ],
   ])('the cluster has %s', async (_, node, text) => {
     expect(await why(node)).toMatch(text);

@@ -87,10 +87,10 @@ async function staleBootReason(
     const node = await client.find(Node, { name: machine.metadata.name }, signal);
     if (!node) return 'The node runs, but its cluster has no Node of its name.';
     if (node.status?.nodeInfo?.bootID === bootId) return undefined;
-    return 'The node runs, but has not told its cluster of this boot yet.';
+    return 'The node runs, but has not registered this boot in its cluster yet.';
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof KubeError)) throw error;
-    return `The node runs, but its cluster does not say whether it knows of this boot: ${error.message}`;
+    return `The node runs, but its Node object cannot be read: ${error.message}`;
   }
 }

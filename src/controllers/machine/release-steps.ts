@@ -68,12 +68,7 @@ const leaveEtcdStep = (services: Services, machine: Machine): Step<TalosStepCont
     const outcome = await leaveRemainingCluster(services, cluster, machine, context);
     const reason = 'reason' in outcome ? outcome.reason : undefined;
     if (reason === undefined || !approvalsOf(machine).approved.includes(reason)) return outcome;
-    services.events.record(
-      machine,
-      'Warning',
-      'TakenDownAsAgreed',
-      `${reason}: it is taken down all the same, as approved.`,
-    );
+    services.events.record(machine, 'Warning', 'TakenDownAsAgreed', `${reason}: removed anyway, as approved.`);
     return done();
   },
 });
@@ -161,7 +156,7 @@ async function removeMember(
   if (hold) return hold;
   if (own && own.memberId === member.id) await leaveEtcd(own.client, { signal });
   else await others[0]?.client.removeEtcdMember(member.id, { signal });
-  return wait(1, 'It was taken out of etcd, which is looked at again.');
+  return wait(1, 'It was removed from etcd, which is verified.');
 }
 
 /** Why the member may not leave now: the remaining members must keep the quorum before and after the removal. */
@@ -177,7 +172,7 @@ function findQuorumRisk(
   ).length;
   const needed = Math.floor(voters.length / 2) + 1;
   if (well >= needed) return undefined;
-  const message = `Of the other ${voters.length} members of etcd ${well} are well, and without this one ${needed} have to be. It is taken out when they are.`;
+  const message = `${well} of the other ${voters.length} members of etcd are healthy, ${needed} are required. The member is removed when they are.`;
   return waitWithReason('EtcdAtRisk', 15, `${message} ${approvalHint('EtcdAtRisk')}`);
 }
 
@@ -195,15 +190,15 @@ function handleNoAnswer(hasOthers: boolean, mayHoldData: boolean): StepOutcome {
   // A machine without a member has nothing to leave and does not affect the quorum.
   if (!mayHoldData) return done();
   if (!hasOthers) return rejectLastMember();
-  const message = 'No control plane answers for etcd, which this one has to be taken out of before it goes.';
+  const message = 'No control plane answers, and this one must be removed from etcd before it is deleted.';
   return waitWithReason('EtcdSilent', 15, `${message} ${approvalHint('EtcdSilent')}`);
 }
 
 const rejectLastMember = (): StepOutcome =>
   fail(
     'LastControlPlane',
-    `It is the only member of etcd: the cluster and all that it holds would be lost with it. To have that, delete the Cluster. ${approvalHint('LastControlPlane')}`,
+    `It is the only member of etcd: deleting it destroys the cluster and its data. To do so, delete the Cluster. ${approvalHint('LastControlPlane')}`,
   );
 
 const approvalHint = (reason: string): string =>
-  `With the annotation ${annotations.approve}: ${reason} on the Machine it is taken down all the same.`;
+  `To remove it anyway, set the annotation ${annotations.approve}: ${reason} on the Machine.`;

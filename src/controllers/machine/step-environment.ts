@@ -58,7 +58,7 @@ export function prepareStepEnvironment(
   if (!platform || chosen?.name !== platform.name) {
     throw new ProviderError(
       'CONFIG_INVALID',
-      `ProviderConfig ${machine.spec.providerConfigRef.name} has no section ${machine.spec.platform} any more. Put it back.`,
+      `ProviderConfig ${machine.spec.providerConfigRef.name} no longer has the section ${machine.spec.platform}. Restore it.`,
     );
   }
   const credentials = readCredentials(services, machine, platform, chosen.section);
@@ -96,11 +96,11 @@ function readDesiredSpec(services: Services, machine: Machine): Pick<StepEnviron
   if (!config)
     throw new ProviderError(
       'PROVIDER_CONFIG_MISSING',
-      `ProviderConfig ${name} does not exist. Create it again: without it the machine can neither be made nor taken down. If the machine is gone for good, say so with the annotation ${annotations.failureDomainLost}: "true" on it, and delete it.`,
+      `ProviderConfig ${name} does not exist. Create it again: it is required to create and to delete the machine. If the machine is permanently lost, set the annotation ${annotations.failureDomainLost}: "true" on the Machine, and delete it.`,
     );
   const parsed = parseSpec(config);
   if (!parsed.success)
-    throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name} is not valid; its conditions say why.`);
+    throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name} is not valid; see its conditions.`);
   const desired = resolveDesiredSpec(services, config, findCluster(services.stores, clusterOfMachine(machine)));
   if (desired && 'spec' in desired) return { spec: desired.spec, configMismatch: undefined };
   return { spec: parsed.data, configMismatch: desired?.refused };
@@ -141,7 +141,7 @@ function machineAddresses({ services, machine, spec, signal }: StepEnvironmentIn
     claim: async (madeOn) => {
       const { addressPool, prefix } = spec.network;
       if (!addressPool || prefix === undefined)
-        throw new ProviderError('CONFIG_INVALID', 'network.addressPool and network.prefix are needed. Put them back.');
+        throw new ProviderError('CONFIG_INVALID', 'network.addressPool and network.prefix are required. Restore them.');
       const address = await services.addresses.claim(holder, addressPool, reservedAddresses(services), signal, madeOn);
       return toAssignedAddress(address, spec.network, prefix);
     },

@@ -8,7 +8,7 @@ it('C9: the complete name of a profile is a valid label value', () => {
   expect(check('c'.repeat(53))).toEqual([
     expect.objectContaining({
       field: 'metadata.name',
-      message: expect.stringMatching(/64 characters do not fit .* holds 63\. .* of at most 52 characters\.$/),
+      message: expect.stringMatching(/64 characters, which exceeds the 63 characters .* of at most 52 characters\.$/),
     }),
   ]);
 });

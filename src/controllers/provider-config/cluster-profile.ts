@@ -22,7 +22,7 @@ export function checkProfileName(environment: string, provider: string, config: 
   const name = clusterProfileName(environment, provider, config);
   const left = maxLabelLength - (name.length - config.length);
   if (name.length <= maxLabelLength) return [];
-  const message = `the ClusterProfile would be ${name}, whose ${name.length} characters do not fit into a label of AccessRequests, which holds ${maxLabelLength}. Make a ProviderConfig with a name of at most ${left} characters.`;
+  const message = `the name of the ClusterProfile, ${name}, has ${name.length} characters, which exceeds the ${maxLabelLength} characters of a label value. Create a ProviderConfig with a name of at most ${left} characters.`;
   return [invalidField('metadata.name', message)];
 }
 

@@ -49,7 +49,7 @@ export async function reconcileProviderConfig(
   const finalizer = instanceFinalizers(services).providerConfig;
   if (isHeldByOtherInstance(found.metadata.finalizers, finalizer)) {
     const { finalizers } = found.metadata;
-    context.log.warn({ finalizers }, 'another instance of this provider holds the ProviderConfig, which is left to it');
+    context.log.warn({ finalizers }, 'another instance of this provider manages the ProviderConfig, which is ignored');
     return {};
   }
   const { operation, object: config } = await consumeOperation(kube, ProviderConfig, found, context.signal);
@@ -105,7 +105,7 @@ async function publishProfile(
   const present = await kube.find(ClusterProfile, { name }, context.signal);
   if (present && !isOwnProfile(present, environment, provider)) {
     const { providerRef, providerConfigRef } = present.spec;
-    const message = `A ClusterProfile ${name} exists and belongs to ${providerConfigRef.name} of provider ${providerRef.name}. Remove it, or make a ProviderConfig of another name.`;
+    const message = `A ClusterProfile ${name} exists and belongs to ${providerConfigRef.name} of provider ${providerRef.name}. Remove it, or create a ProviderConfig with another name.`;
     return conditionFalse('ProfilePublished', 'NotManaged', message);
   }
   if (present) await kube.apply(ClusterProfile, withResourceVersion(wanted, present), { force: true }, context.signal);
@@ -154,10 +154,7 @@ async function reportStatus(
     if (all.some((state) => state.type === type)) continue;
     // A published profile stays published if it could not be checked this time.
     if (type === 'ProfilePublished' && isConditionTrue(config.status?.conditions, type)) all.push(conditionTrue(type));
-    else
-      all.push(
-        conditionUnknown(type, 'InvalidConfig', 'Not looked at: something that it depends on has to be mended first.'),
-      );
+    else all.push(conditionUnknown(type, 'InvalidConfig', 'Not checked: see the other conditions.'));
   }
   const ready = summarizeReady(all);
   const name = clusterProfileName(services.environment, services.provider, config.metadata.name);
@@ -231,7 +228,7 @@ async function reportInUse(
   const state = conditionFalse(
     'NotInUse',
     'InUse',
-    `Still used by ${names.join(', ')}${more}. It goes when they are gone.`,
+    `Still used by ${names.join(', ')}${more}. The deletion continues when they are deleted.`,
   );
   const generation = config.metadata.generation ?? 0;
   const status: NonNullable<ProviderConfig['status']> = {

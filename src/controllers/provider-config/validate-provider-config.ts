@@ -21,7 +21,7 @@ export async function validateProviderConfig(
   const chosen = choosePlatform(needed.platforms, parsed.data);
   if (!chosen) {
     const names = needed.platforms.map(({ name }) => name).join(', ');
-    return { findings: [invalidField('spec', `exactly one platform section must be given (${names}).`)] };
+    return { findings: [invalidField('spec', `exactly one platform section is required (${names}).`)] };
   }
   const findings = validateSpec(parsed.data, chosen.section);
   if (findings.length === 0) findings.push(...(await checkFixedEndpointIsFree(needed, config, signal)));

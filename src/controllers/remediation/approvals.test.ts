@@ -60,7 +60,7 @@ describe('the messages of the drift', () => {
     [
       approvals(),
       [moved],
-      [`It moved. With the annotation ${annotations.approve}: CardMoved on the Machine it is put back.`],
+      [`It moved. With the annotation ${annotations.approve}: CardMoved on the Machine, it is put back.`],
     ],
     [approvals('CardMoved'), [moved], ['It moved. As approved, it is put back.']],
     [approvals(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is repaired/), 'It is off.']],

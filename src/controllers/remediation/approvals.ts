@@ -35,7 +35,7 @@ export function withRepairMessages(drift: readonly Drift[], approvals: MachineAp
     message: [one.message, ...describeNextAction(one, approvals)].join(' '),
   }));
   if (!approvals.maintenance || drift.length === 0) return all;
-  const message = `Nothing is repaired: the Machine has the annotation ${annotations.maintenance}.`;
+  const message = `Not repaired: the Machine has the annotation ${annotations.maintenance}.`;
   const minor = drift.every((one) => one.isMinor) ? { isMinor: true as const } : {};
   return [{ reason: 'InMaintenance', message, ...minor }, ...all];
 }
@@ -44,7 +44,7 @@ function describeNextAction({ reason, repair }: Drift, { approved, maintenance }
   if (!repair || repair.isDeferred) return [];
   if (approved.includes(reason) || repair.isStarted) return [`As approved, ${repair.effect}.`];
   if (repair.mode === 'automatic') return maintenance ? [] : [`Automatically ${repair.effect}.`];
-  return [`With the annotation ${annotations.approve}: ${reason} on the Machine ${repair.effect}.`];
+  return [`With the annotation ${annotations.approve}: ${reason} on the Machine, ${repair.effect}.`];
 }
 
 /** Removes the approvals once their drift is gone, and records whether it ever existed. */
@@ -68,12 +68,7 @@ export async function clearApprovals(
   if (options.repaired)
     services.events.record(machine, 'Normal', 'Repaired', `${approved.join(', ')}: repaired as approved.`);
   else
-    services.events.record(
-      machine,
-      'Warning',
-      'NothingToMend',
-      `${approved.join(', ')}: there is nothing of that to put right.`,
-    );
+    services.events.record(machine, 'Warning', 'NothingToMend', `${approved.join(', ')}: there is nothing to repair.`);
 }
 
 /** The loss of the cluster is approved: the annotation must stay until the user deletes the Machine. */

@@ -67,7 +67,7 @@ describe('a control plane whose node never answers', () => {
       expect(await look()).toMatchObject({ message: expect.stringContaining(`power-cycled ${text} since`) });
     }
     await minutes(6);
-    const end = { kind: 'wait', reason: 'NodeSilent', message: expect.stringMatching(/console shows is worth a look/) };
+    const end = { kind: 'wait', reason: 'NodeSilent', message: expect.stringMatching(/Check its console/) };
     expect(await look()).toMatchObject(end);
     await minutes(600);
     expect(await look()).toMatchObject(end);

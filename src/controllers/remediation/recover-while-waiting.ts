@@ -86,6 +86,6 @@ async function cyclePower(
 function withPowerCycleHint(outcome: WaitOutcome, times: number): WaitOutcome {
   if (times === 0) return outcome;
   const often = times === 1 ? 'once' : `${times} times`;
-  const message = `${outcome.message} The machine was power-cycled ${often} since its node did not answer. What its console shows is worth a look.`;
+  const message = `${outcome.message} The machine was power-cycled ${often} because its node did not answer. Check its console.`;
   return { ...outcome, message };
 }

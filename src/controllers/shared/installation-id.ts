@@ -31,7 +31,7 @@ export async function awaitInstallationId(
     } catch (error) {
       if (signal.aborted) return undefined;
       if (!(error instanceof KubeError)) throw error;
-      log.warn({ error: error.message, failures }, 'the installation cannot be asked for');
+      log.warn({ error: error.message, failures }, 'the UID of the namespace kube-system cannot be read');
     }
     // Rejects only when the signal aborts, which the loop checks next.
     await clock.sleep(backoffSeconds(failures, { ...backoff, random }) * 1000, signal).catch(() => {});

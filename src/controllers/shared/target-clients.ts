@@ -145,7 +145,7 @@ export class TargetClients {
     if (!object || !belongsToCluster(object.metadata, cluster))
       throw new ProviderError(
         'CLUSTER_SECRETS_MISSING',
-        `There is no Secret ${name} of Cluster ${cluster.namespace}/${cluster.name} in our namespace.`,
+        `There is no Secret ${name} of Cluster ${cluster.namespace}/${cluster.name} in the namespace of the provider.`,
       );
     return object;
   }

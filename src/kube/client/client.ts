@@ -334,7 +334,7 @@ function parseListItems<T extends KubeObject>(page: ListPage<T>, type: ResourceT
 }
 
 const notAListError = (path: string): KubeError =>
-  new KubeError({ status: 0, reason: 'BadAnswer', message: `GET ${path}: the answer is not a list of objects` });
+  new KubeError({ status: 0, reason: 'BadAnswer', message: `GET ${path}: the response is not a list of objects` });
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 

@@ -47,7 +47,7 @@ export class ListBudget {
     if (this.#items > listItems) throw this.#error('AnswerTooLong', `the list has more than ${listItems} objects`);
     if (!token) return;
     if (this.#pages >= listPages) throw this.#error('AnswerTooLong', `the list has more than ${listPages} pages`);
-    if (token === this.#token) throw this.#error('BadAnswer', 'the list goes on where it was before');
+    if (token === this.#token) throw this.#error('BadAnswer', 'the continue token of the list was repeated');
     this.#token = token;
   }
 

@@ -249,8 +249,8 @@ export class Controller {
   /** Warns at the first failure in a row and at every tenth, because a transient error may persist. */
   #warn(error: unknown, failures: number, log: Log): void {
     const fields = { error: error instanceof Error ? error.message : String(error), failures };
-    if (failures % 10 === 1) log.warn(fields, 'reconcile is held up');
-    else log.debug(fields, 'reconcile is held up');
+    if (failures % 10 === 1) log.warn(fields, 'reconcile is waiting');
+    else log.debug(fields, 'reconcile is waiting');
   }
 }
 

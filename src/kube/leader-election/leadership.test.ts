@@ -86,7 +86,7 @@ describe('leader election', () => {
     now = 'forbidden';
     a.end.abort();
     expect(await a.ended).toBe('ended');
-    expect(lines).toEqual(['info: leading', 'info: the lease ends by itself: we may not write it any more']);
+    expect(lines).toEqual(['info: leading', 'info: the lease expires: the permission to write it was removed']);
   });
 
   it("takes over only after a lease duration without a change, regardless of the former holder's clock", async () => {

@@ -103,7 +103,7 @@ export class Leadership {
         }
       } catch (error) {
         if (signal.aborted) await this.#releaseIfUnknown();
-        else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be taken');
+        else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be acquired');
       }
       if (this.holder !== known) this.#log.info({ holder: this.holder }, 'waiting for the leader');
       known = this.holder;
@@ -162,12 +162,12 @@ export class Leadership {
     if (!this.#lease.isOurs) return;
     try {
       await this.#withDeadline(this.#leaseSeconds / 3, undefined, (s) => this.#lease.release(s));
-      this.#log.info({}, 'the lease is given back');
+      this.#log.info({}, 'the lease is released');
     } catch (error) {
       // `helm uninstall` removes the permissions before the Pods have ended. The Lease expires by itself then.
       if (isForbidden(error) || isUnauthorized(error))
-        this.#log.info({}, 'the lease ends by itself: we may not write it any more');
-      else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be given back');
+        this.#log.info({}, 'the lease expires: the permission to write it was removed');
+      else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be released');
     }
   }
 
@@ -176,7 +176,7 @@ export class Leadership {
     try {
       await this.#withDeadline(this.#leaseSeconds / 3, undefined, (s) => this.#lease.observe(s));
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, 'it is not known whether the lease was taken');
+      this.#log.warn({ error: messageOf(error) }, 'it is unknown whether the lease was acquired');
     }
     await this.#release();
   }
@@ -197,7 +197,7 @@ export class Leadership {
     const onAbort = () => limit.abort(parent?.reason);
     parent?.addEventListener('abort', onAbort, { once: true });
     if (parent?.aborted) onAbort();
-    const late = new DOMException('the API server did not answer in time', 'TimeoutError');
+    const late = new DOMException('the request to the API server timed out', 'TimeoutError');
     const timer = this.#clock.sleep(seconds * 1000, limit.signal).then(
       () => limit.abort(late),
       () => {},

@@ -224,7 +224,7 @@ export class Reflector<T extends KubeObject> {
   /** The store exceeds its limit: only a list, which is bounded itself, restores a valid state. */
   #isOverLimit(): KubeError {
     this.#version = undefined;
-    const message = `the watch of ${this.name} tells of more than ${this.#store.size - 1} objects`;
+    const message = `the watch of ${this.name} has more than ${this.#store.size - 1} objects`;
     return new KubeError({ status: 0, reason: 'AnswerTooLong', message });
   }
 
@@ -238,8 +238,8 @@ export class Reflector<T extends KubeObject> {
     const asked = error instanceof KubeError ? Math.min(error.retryAfterSeconds ?? 0, maxRetryAfterSeconds) : 0;
     const seconds = Math.max(asked, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
     const fields = { reflector: this.name, failures: this.#failures, seconds, error: this.#lastError };
-    if (this.#failures % 10 === 1 && !isGone(error)) this.#options.log.warn(fields, 'watching is interrupted');
-    else this.#options.log.debug(fields, 'watching is interrupted');
+    if (this.#failures % 10 === 1 && !isGone(error)) this.#options.log.warn(fields, 'watch failed');
+    else this.#options.log.debug(fields, 'watch failed');
     await this.#pause(seconds, signal);
   }
 
@@ -261,7 +261,7 @@ export class Reflector<T extends KubeObject> {
     try {
       listener(change);
     } catch (error) {
-      this.#options.log.error({ reflector: this.name, err: error, change: change.kind }, 'a listener threw');
+      this.#options.log.error({ reflector: this.name, err: error, change: change.kind }, 'a listener failed');
     }
   }
 
@@ -276,5 +276,5 @@ function tooManyObjectsError(name: string, objects: number): KubeError {
 }
 
 function shortWatchError(name: string): KubeError {
-  return new KubeError({ status: 0, reason: 'ShortWatch', message: `the watch of ${name} ended at once` });
+  return new KubeError({ status: 0, reason: 'ShortWatch', message: `the watch of ${name} ended immediately` });
 }

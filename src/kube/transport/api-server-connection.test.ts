@@ -114,7 +114,7 @@ echo "{\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"t$((n))\\"}}
 
   it.each([
     ['users:\n- name: u\n  user: {token: s3cret}\n x: [', /^(?!.*s3cret).* is not a kubeconfig: .+ in line 4\.$/],
-    ['{}', /"current-context" does not lead to a cluster/],
+    ['{}', /"current-context" has no cluster/],
     [kubeconfig({}, { server: '' }), /is not a kubeconfig: clusters\[0\].cluster.server is missing/],
     [kubeconfig({}, { server: 'nonsense' }), /server of cluster c is not a URL/],
     [kubeconfig({}, { 'proxy-url': 'socks5://p' }), /"proxy-url" is not supported/],
@@ -182,7 +182,7 @@ describe('other sources', () => {
     put('host', 'not a url');
     expect(rejection(() => loadApiServerConnection({ path: join(folder, 'nope') }))).toMatch(/nope does not exist/);
     expect(rejection(() => loadApiServerConnection({ path: join(folder, 'empty') }))).toMatch(
-      /holds neither "kubeconfig" nor "host"/,
+      /has neither the file kubeconfig nor the files host/,
     );
     expect(rejection(() => loadApiServerConnection({ path: folder }))).toMatch(/host must hold a URL/);
     expect(rejection(() => loadApiServerConnection({ environment: {} }))).toMatch(

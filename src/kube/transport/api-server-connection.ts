@@ -124,7 +124,7 @@ function connectionFromPath(path: string, options: ApiServerConnectionOptions): 
   const host = join(path, 'host');
   if (!statSync(host, { throwIfNoEntry: false })) {
     throw configInvalid(
-      `--kubeconfig: the folder ${path} holds neither "kubeconfig" nor "host", "token" and "ca.crt".`,
+      `--kubeconfig: the folder ${path} has neither the file kubeconfig nor the files host, token and ca.crt.`,
     );
   }
   return connectionFromFolder(readFileSync(host, 'utf8').trim(), path, undefined, options);
@@ -139,7 +139,7 @@ function connectionFromPod(options: ApiServerConnectionOptions): ApiServerConnec
   const server = options.environment ? serverFromEnvironment(options.environment) : inClusterServer();
   if (!server) {
     throw configInvalid(
-      'KUBERNETES_SERVICE_HOST and _PORT are not set: outside of a cluster, name a file with --kubeconfig or KUBECONFIG.',
+      'KUBERNETES_SERVICE_HOST and _PORT are not set: outside of a cluster, set --kubeconfig or KUBECONFIG.',
     );
   }
   const namespace = join(folder, 'namespace');
@@ -172,7 +172,7 @@ function connectionFromFolder(
   { clock = systemClock }: ApiServerConnectionOptions,
 ): ApiServerConnection {
   if (!URL.canParse(server))
-    throw configInvalid(`${join(folder, 'host')} must hold a URL, e.g. https://10.0.0.1:6443.`);
+    throw configInvalid(`${join(folder, 'host')} must contain a URL, e.g. https://10.0.0.1:6443.`);
   const read = async (): Promise<RequestCredentials> => {
     const [token, ca] = await Promise.all([
       readFile(join(folder, 'token'), 'utf8'),
@@ -204,7 +204,7 @@ function connectionFromKubeconfig(
   const load = () => loadKubeconfig(text, name, folder);
   let config = load();
   const cluster = config.getCurrentCluster();
-  if (!cluster) throw configInvalid(`${name}: "current-context" does not lead to a cluster.`);
+  if (!cluster) throw configInvalid(`${name}: "current-context" has no cluster.`);
   if (!URL.canParse(cluster.server))
     throw configInvalid(`${name}: the server of cluster ${cluster.name} is not a URL.`);
   if (cluster.proxyUrl)

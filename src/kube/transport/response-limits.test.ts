@@ -143,7 +143,11 @@ describe('a list', () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['continues at the same position', { metadata: { continue: 'x' }, items: [] }, /goes on where it was/],
+    [
+      'continues at the same position',
+      { metadata: { continue: 'x' }, items: [] },
+      /continue token of the list was repeated/,
+    ],
     ['is not a list', null, /not a list/],
     ['is a number', { items: 7 }, /not a list/],
     ['holds an item that is not an object', { items: [{ metadata: { name: 'a' } }, null] }, /not a list/],

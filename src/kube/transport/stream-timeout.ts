@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { StreamRequest } from './line-reader.ts';
 
 /** The reason for ending a stream at its normal timeout, without an error. */
-export const streamExpired = new Error('the stream has lived long enough');
+export const streamExpired = new Error('the maximum duration of the stream is reached');
 
 /** Longest interval between two checks: a new stream can end earlier than the existing ones. */
 const maxIntervalMs = 5000;

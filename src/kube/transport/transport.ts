@@ -199,7 +199,7 @@ export class Transport {
     if (!signal.aborted)
       return new KubeError(describeNoResponse(request, 'Unreachable', describeNetworkError(error), error));
     if (!isDeadlineError(signal.reason)) return signal.reason;
-    return new KubeError(describeNoResponse(request, 'DeadlineExceeded', 'no answer in time', signal.reason));
+    return new KubeError(describeNoResponse(request, 'DeadlineExceeded', 'timeout', signal.reason));
   }
 }
 
@@ -232,6 +232,6 @@ function parseResponse<T>(request: KubeRequest, response: Dispatcher.ResponseDat
     return JSON.parse(text) as T;
   } catch {
     // The parser's error quotes the text, which may hold a secret.
-    throw new KubeError(describeNoResponse(request, 'BadAnswer', 'the answer is not JSON'));
+    throw new KubeError(describeNoResponse(request, 'BadAnswer', 'the response is not JSON'));
   }
 }

@@ -43,7 +43,10 @@ export class CertificatePin {
   refuse(socket: TLSSocket): ProviderError | undefined {
     const shown = peerFingerprint(socket);
     if (shown === this.fingerprint) return undefined;
-    return new ProviderError('TLS_FINGERPRINT_DIFFERS', `It is ${shown || 'none'}, not ${this.fingerprint}.`);
+    return new ProviderError(
+      'TLS_FINGERPRINT_DIFFERS',
+      `The fingerprint is ${shown || 'missing'}, not ${this.fingerprint}.`,
+    );
   }
 
   /** For undici. Sessions are not cached, because a resumed session does not always show the certificate. */

@@ -70,7 +70,7 @@ export async function sendHttpRequest(url: string | URL, options: HttpRequest): 
 /** The content of an https request must not come from an attacker on the network path. */
 function rejectInsecureRedirect(from: URL, to: URL): void {
   if (from.protocol !== 'https:' || to.protocol === 'https:') return;
-  throw new ProviderError('REDIRECT_INSECURE', `${from.host} leads to ${to.protocol}//${to.host}.`);
+  throw new ProviderError('REDIRECT_INSECURE', `${from.host} redirects to ${to.protocol}//${to.host}.`);
 }
 
 async function sendOnce(url: URL, options: HttpRequest): Promise<HttpResponse> {

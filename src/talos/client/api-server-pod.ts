@@ -24,7 +24,7 @@ export interface ApiServerPod {
 export async function readMachineConfig(node: TalosClient, options: TalosCallOptions): Promise<SecretString> {
   const resource = await node.findResource(resourceKinds.machineConfig, 'v1alpha1', options);
   if (typeof resource?.spec !== 'string')
-    throw new ProviderError('TALOS_NOT_READY', `${node.address} has no machine configuration to show.`);
+    throw new ProviderError('TALOS_NOT_READY', `${node.address} has no machine configuration.`);
   return new SecretString(resource.spec);
 }
 

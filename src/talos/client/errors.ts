@@ -43,14 +43,14 @@ const codeFromMessage = (message: string): ErrorCode =>
 function toTransportError(error: ConnectError, system: string, address: string): ProviderError {
   const cause = error.cause;
   if (/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/.test(system)) {
-    const detail = `${address}: its certificate is not valid at this time. Does its clock run right?`;
+    const detail = `${address}: its certificate is not valid at this time. Check its clock.`;
     return new ProviderError('TALOS_UNREACHABLE', detail, { cause });
   }
   if (toNetworkError(cause, address).code === 'TLS_UNTRUSTED') {
     return new ProviderError('TALOS_FOREIGN_NODE', `${address} (${system}).`, { cause });
   }
   if (/ALERT/.test(system)) {
-    const detail = `${address} (${system}): it refuses our certificate.`;
+    const detail = `${address} (${system}): it rejects our certificate.`;
     return new ProviderError('TALOS_UNREACHABLE', detail, { cause });
   }
   return new ProviderError('TALOS_UNREACHABLE', `${address} (${system}).`, { cause });

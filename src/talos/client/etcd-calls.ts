@@ -126,7 +126,7 @@ async function requireRunning(connection: TalosConnection, options: TalosCallOpt
 
 /** The state of a service, as a sentence for users. */
 export function describeService(id: string, service: NodeService | undefined): string {
-  if (!service) return `its service ${id} is not there yet.`;
+  if (!service) return `its service ${id} does not exist yet.`;
   const health = service.state === 'Running' && service.healthy === false ? ' and not healthy' : '';
   const message = service.message === '' ? '' : `: ${service.message}`;
   return `its service ${id} is in state ${service.state}${health}${message}.`;

@@ -57,7 +57,7 @@ describe('a response of a node', () => {
         },
       },
     );
-    expect(await rejection(node.listResources(resourceKinds.disk))).toMatch(/it lists more than we read/);
+    expect(await rejection(node.listResources(resourceKinds.disk))).toMatch(/exceeds the limit/);
     // The node also sends what the buffers hold.
     expect(reported).toBeLessThan(50 * talosLimits.listItems);
   });

@@ -24,7 +24,7 @@ export function openMaintenanceClient(
         const peer = await identifyPeer(address, options);
         if (peer === 'ours') return 'configured';
         if (peer !== 'foreign') throw error;
-        const detail = `${address} has a configuration already, and not one of this cluster.`;
+        const detail = `${address} already has a configuration of another cluster.`;
         throw new ProviderError('TALOS_FOREIGN_NODE', detail, { cause: error });
       }
     },

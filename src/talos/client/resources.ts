@@ -67,7 +67,7 @@ export function listResources(
       if (!resource) continue;
       bytes += resource.spec?.yamlSpec.length ?? 0;
       if (found.length >= talosLimits.listItems || bytes > talosLimits.listBytes)
-        throw unreadableResourceError(connection, `it lists more than we read of ${kind.type}`);
+        throw unreadableResourceError(connection, `the list of ${kind.type} exceeds the limit`);
       found.push(toResource(resource, connection));
     }
     return found;
@@ -80,12 +80,12 @@ const unreadableResourceError = ({ address }: TalosConnection, why: string): Pro
 /** Skips the check for duplicate keys: it takes quadratic time, and the node writes each key once. */
 function parseSpec(yaml: string, connection: TalosConnection): unknown {
   if (yaml.length > talosLimits.resourceBytes)
-    throw unreadableResourceError(connection, 'a resource is longer than we read of one');
+    throw unreadableResourceError(connection, 'a resource exceeds the size limit');
   try {
     return parse(yaml, { uniqueKeys: false });
   } catch {
     // The parser's error quotes the text, which may hold a secret.
-    throw unreadableResourceError(connection, 'a resource is not written in YAML that we read');
+    throw unreadableResourceError(connection, 'a resource is not valid YAML');
   }
 }
 

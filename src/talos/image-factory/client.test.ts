@@ -173,7 +173,7 @@ describe('posting a schematic', () => {
     const url = await factory((_request, _body, response) => response.writeHead(status).end('unknown field foo\nmore'));
     const error = await ensureSchematic(url, agent, { signal, log: noLog }).catch((one) => one);
     expect(error).toEqual(code(expected));
-    expect(error.message).toContain(`It answers ${status}: unknown field foo.`);
+    expect(error.message).toContain(`Status ${status}: unknown field foo.`);
   });
 
   it('detects that the server is not a factory', async () => {

@@ -54,10 +54,10 @@ export async function ensureSchematic(
   const expected = computeSchematicId(schematic);
   if (id === expected) return id;
   if (id === undefined || echo === undefined || !isSameSchematic(parseReturnedSchematic(echo), schematic)) {
-    throw new ProviderError('FACTORY_SCHEMATIC_DIFFERS', `Its id is ${id ?? 'missing'} and should be ${expected}.`);
+    throw new ProviderError('FACTORY_SCHEMATIC_DIFFERS', `The id is ${id ?? 'missing'}, expected ${expected}.`);
   }
   // The content is the same: only its format differs, or a factory with accounts has added the owner.
-  options.log.warn({ expected, id, factoryUrl }, 'the image factory gives this schematic another id');
+  options.log.warn({ expected, id, factoryUrl }, 'the image factory returns another id for this schematic');
   return id;
 }
 
@@ -129,7 +129,7 @@ export async function findChecksum(url: string, options: FactoryCallOptions): Pr
   const text = (await reply.text(64 * 1024)).trim();
   if (reply.status !== 200) throw toFactoryError(reply.status, text, 'FACTORY_IMAGE_MISSING');
   const [, digest] = /^([0-9a-f]{64})(?![0-9a-z])/.exec(text.toLowerCase()) ?? [];
-  if (digest === undefined) throw new ProviderError('FACTORY_FAILED', 'It answers with a checksum that is none.');
+  if (digest === undefined) throw new ProviderError('FACTORY_FAILED', 'The response is not a checksum.');
   return digest;
 }
 
@@ -146,7 +146,7 @@ async function requestFactory(url: string, seconds: number, request: HttpRequest
     if (!(error instanceof ProviderError)) throw error;
     const known = error.code === 'UNREACHABLE' || error.code === 'DEADLINE_EXCEEDED';
     if (!known) throw error;
-    const why = error.code === 'UNREACHABLE' ? error.message : 'It did not answer in time.';
+    const why = error.code === 'UNREACHABLE' ? error.message : 'The request timed out.';
     throw new ProviderError('FACTORY_UNREACHABLE', `${new URL(url).host}: ${why}`, { cause: error });
   }
 }
@@ -154,7 +154,7 @@ async function requestFactory(url: string, seconds: number, request: HttpRequest
 /** The only place that reads status codes. `refused` is the error code of a 400 or 404 for the call. */
 function toFactoryError(status: number, body: string, refused: ErrorCode): ProviderError {
   const message = body.trim().split('\n')[0]?.slice(0, 200) ?? '';
-  const detail = `It answers ${status}${message === '' ? '' : `: ${message}`}.`;
+  const detail = `Status ${status}${message === '' ? '' : `: ${message}`}.`;
   if (status === 400 || status === 404) return new ProviderError(refused, detail);
   if (status === 401 || status === 402 || status === 403) return new ProviderError('FACTORY_UNAUTHORIZED', detail);
   return new ProviderError('FACTORY_FAILED', detail);
@@ -166,9 +166,13 @@ function parseSchematicReply(text: string): { id?: string; schematic?: string } 
   try {
     reply = JSON.parse(text);
   } catch (error) {
-    throw new ProviderError('FACTORY_FAILED', 'Its answer is not JSON: is talos.factoryUrl an image factory?', {
-      cause: error,
-    });
+    throw new ProviderError(
+      'FACTORY_FAILED',
+      'The response is not JSON: check that talos.factoryUrl is an image factory.',
+      {
+        cause: error,
+      },
+    );
   }
   const { id, schematic } = (typeof reply === 'object' && reply !== null ? reply : {}) as Record<string, unknown>;
   return {
@@ -181,6 +185,6 @@ function parseReturnedSchematic(text: string): unknown {
   try {
     return parse(text, { uniqueKeys: false });
   } catch (error) {
-    throw new ProviderError('FACTORY_FAILED', 'It answers with a schematic that is no YAML.', { cause: error });
+    throw new ProviderError('FACTORY_FAILED', 'The schematic in the response is not valid YAML.', { cause: error });
   }
 }

@@ -99,7 +99,7 @@ function createFieldReader(document: unknown) {
     privateKey: (path: string): SecretString => keyAt(path).text,
     token(path: string): SecretString {
       const value = text(path);
-      if (!tokenPattern.test(value)) throw secretsInvalid(path, 'is not six and sixteen of 0-9a-z with a dot between');
+      if (!tokenPattern.test(value)) throw secretsInvalid(path, 'is not a token of the form [0-9a-z]{6}.[0-9a-z]{16}');
       return new SecretString(value);
     },
     key32(path: string): SecretString {
@@ -111,7 +111,7 @@ function createFieldReader(document: unknown) {
       const certificate = pem(`${path}.crt`);
       const { text: key, key: parsed } = keyAt(`${path}.key`);
       if (!isMatchingPair(certificate, parsed))
-        throw secretsInvalid(path, 'holds no certificate, or a key of another one');
+        throw secretsInvalid(path, 'has no certificate, or the key of another certificate');
       return { certificate, key };
     },
   };
@@ -124,8 +124,8 @@ function findText(document: unknown, path: string): string | undefined {
     value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
   }
   if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value !== 'string') throw secretsInvalid(path, 'is not a text');
-  if (value === redactedText) throw secretsInvalid(path, 'is blacked out: export the bundle again with its secrets');
+  if (typeof value !== 'string') throw secretsInvalid(path, 'is not a string');
+  if (value === redactedText) throw secretsInvalid(path, 'is redacted: export the bundle again with its secrets');
   return value;
 }
 

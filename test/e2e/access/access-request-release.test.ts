@@ -103,7 +103,7 @@ const waits: readonly Wait[] = [
       await open().things.cluster(inShop('slow'));
       await ask('b', 'slow');
     },
-    says: /^Cluster shop\/slow is not ready yet\. Access follows by itself\.$/,
+    says: /^Cluster shop\/slow is not ready yet\. Access is granted afterwards\.$/,
     exit: async () => comeBack(),
     end: isGranted,
   },
@@ -177,7 +177,7 @@ const waits: readonly Wait[] = [
     name: 'it is deleted while its cluster is away, and the cluster comes back',
     on: 'h',
     begin: () => grantAndTakeAway('h', 'ready'),
-    says: /^The access is withdrawn as soon as the cluster answers, or when it is gone\. /,
+    says: /^Access is revoked as soon as the cluster answers, or when it no longer exists\. /,
     exit: async () => comeBack(),
     end: isGone,
   },
@@ -185,7 +185,7 @@ const waits: readonly Wait[] = [
     name: 'it is deleted while its cluster is away, and the cluster is deleted as well',
     on: 'i',
     begin: () => grantAndTakeAway('i', 'later'),
-    says: /^The access is withdrawn as soon as the cluster answers, or when it is gone\. /,
+    says: /^Access is revoked as soon as the cluster answers, or when it no longer exists\. /,
     exit: () => open().things.remove(Cluster, inShop('later')),
     end: isGone,
   },

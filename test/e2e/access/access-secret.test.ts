@@ -64,7 +64,7 @@ describe('the Secret of a request', () => {
     await granted('frozen', maps);
     await patchSecret('frozen', { immutable: true });
     expect(await rejection('frozen', 'AccessReady', 'SecretNotWritable')).toBe(
-      'Secret frozen.kubeconfig in namespace shop is immutable: the kubeconfig cannot be written into it. Remove it, and it is made again.',
+      'Secret frozen.kubeconfig in namespace shop is immutable: the kubeconfig cannot be written. Remove the Secret; it is created again.',
     );
     expect(await refOf('frozen')).toEqual({ name: 'frozen.kubeconfig' });
     await open().things.remove(Secret, secretRef('frozen'));
@@ -84,7 +84,7 @@ describe('the Secret of a request', () => {
     });
     open().provider.start();
     expect(await rejection('typed', 'AccessReady', 'SecretNotWritable')).toBe(
-      'Secret typed.kubeconfig in namespace shop has the type example.org/other and not Opaque: the kubeconfig cannot be written into it. Remove it, and it is made again.',
+      'Secret typed.kubeconfig in namespace shop has the type example.org/other and not Opaque: the kubeconfig cannot be written. Remove the Secret; it is created again.',
     );
     expect(ownerReferences?.[0]?.uid).toBe(metadata.uid);
     await open().things.remove(Secret, secretRef('typed'));

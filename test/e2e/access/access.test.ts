@@ -60,7 +60,7 @@ describe('a request made before its cluster is ready', () => {
     const said = recorder.of(AccessRequest, early).flatMap(({ object }) => object.status?.conditions ?? []);
     const waiting = said.filter(({ type, status }) => type === 'ClusterReady' && status === 'False');
     expect(waiting.map(({ message }) => message)).toContain(
-      'Cluster shop/main is not ready yet. Access follows by itself.',
+      'Cluster shop/main is not ready yet. Access is granted afterwards.',
     );
   });
 });
@@ -184,7 +184,7 @@ describe('a request that cannot be granted as written', () => {
       token: { permissions: [{ name: 'taken', rules: coreReadRules('secrets') }] },
     });
     expect(await rejection('greedy', 'AccessReady', 'NotManaged')).toBe(
-      'spec.token.permissions[0]: ClusterRole /taken exists in the cluster and is not managed by this request. Remove it or choose another name.',
+      'spec.token.permissions[0]: ClusterRole /taken exists in the cluster and is not managed by this AccessRequest. Remove it, or choose another name.',
     );
     expect(await admin((kube) => kube.get(ClusterRole, { name: 'taken' }))).toEqual(before);
     expect(await open().things.exists(Secret, ref('greedy.kubeconfig'))).toBe(false);
@@ -204,7 +204,7 @@ describe('a request that cannot be granted as written', () => {
       },
     });
     expect(await rejection('nowhere', 'AccessReady', 'InvalidConfig')).toBe(
-      'spec.token.roleRefs[0].namespace: a Role lies in a namespace. Say in which. spec.token.roleRefs[1].namespace: a ClusterRole lies in no namespace. Leave it out to bind look-at-nodes in the whole cluster, or name a Role of that namespace.',
+      'spec.token.roleRefs[0].namespace: required for a Role. spec.token.roleRefs[1].namespace: not allowed for a ClusterRole. Omit it to bind look-at-nodes in the whole cluster, or name a Role of that namespace.',
     );
     expect(await objectsOf('nowhere')).toEqual([]);
   });

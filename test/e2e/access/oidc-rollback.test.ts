@@ -77,7 +77,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
     expect(await trusted()).toContain(issuerOf('bad'));
     const message = await rejection('bad', 'TrustReady', 'TrustFailed');
     expect(message).toMatch(
-      /^spec\.oidc: the API server of \S+-cp-\S+ did not come up with this, so it was taken back\./,
+      /^spec\.oidc: the API server of \S+-cp-\S+ did not start with this configuration, which was rolled back\./,
     );
     await eventually('it is gone from the nodes', async () => (await trusted()).join('') === '');
     await isReady();

@@ -187,7 +187,7 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     process.stdout.write(`polled: ${said.join('; ')}\n`);
     expect([poller.failures, shared.failures]).toEqual([[], []]);
     expect(Math.min(poller.answered, shared.answered)).toBeGreaterThan(50);
-    const passes = open().logLines.filter((line) => line.includes('has passed the shared address on'));
+    const passes = open().logLines.filter((line) => line.includes('has released the virtual address'));
     // In each rollout: to trust the first, the second, and only the first again. A killed provider repeats a message.
     expect(passes.length).toBeGreaterThanOrEqual(3);
     expect(open().faults()).toEqual([]);

@@ -182,7 +182,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
   it('a second issuer is rejected with a reason, and no existing access is lost', async () => {
     await ask({ name: 'other', issuer: 'https://other.example.org' }, 'second');
     expect(await rejection('second', 'TrustReady', 'TrustRejected')).toBe(
-      `spec.oidc.issuer: before Talos 1.14 a cluster trusts one OIDC issuer, and that is ${issuer().issuer} of AccessRequest shop/corp. Delete that one, or use a cluster with Talos 1.14.`,
+      `spec.oidc.issuer: before Talos 1.14 a cluster supports one OIDC issuer, and AccessRequest shop/corp uses ${issuer().issuer}. Delete that AccessRequest, or use a cluster with Talos 1.14.`,
     );
     expect(await objectsOf('second')).toEqual([]);
     expect(await look(issuer().issue(alice))).toBe('allowed');

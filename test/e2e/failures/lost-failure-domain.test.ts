@@ -100,7 +100,7 @@ it('the approval releases a Machine on a system that is gone for good, and chang
   await things().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
   await eventually('there is another', async () => (await find())?.metadata.uid !== before?.uid);
   expect(await said('GivenUp')).toEqual([
-    expect.stringMatching(/What may be left: system .*, vm .*, dataset .*address .* claimed/),
+    expect.stringMatching(/Possibly left there: system .*, vm .*, dataset .*address .* claimed/),
   ]);
   expect(west.nas.vms.size).toBe(1);
   await eventually('its successor serves', isReady, 100);
@@ -114,7 +114,7 @@ it('its remains are reported when the system returns, and are not touched: the s
   expect(told).toMatchObject({
     machine: worker.name,
     failureDomain: 'west',
-    message: expect.stringContaining('a Machine of this name at east'),
+    message: expect.stringContaining('A Machine with this name exists at east'),
   });
   await things().annotate(ProviderConfig, home, { [annotations.removeOrphans]: worker.name });
   await eventually('it is kept', async () => (await said('OrphanKept')).length > 0);
@@ -133,7 +133,7 @@ it('orphans of one system are listed while another is away', async () => {
   const all = new Map((await orphans()).map((one) => [one.machine, one]));
   expect(all.get(lone)).toMatchObject({
     failureDomain: 'east',
-    message: expect.stringContaining('while west cannot be looked at'),
+    message: expect.stringContaining('while west cannot be searched'),
   });
   expect(all.get(worker.name)?.failureDomain).toBe('west');
 });

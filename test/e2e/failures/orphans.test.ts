@@ -106,7 +106,7 @@ describe('a Machine that was deleted by force', () => {
     expect(status?.orphanSearch?.result).toBe('NoneFound');
     await eventually(
       'it is told',
-      async () => (await said('OrphanRemoved')).join() === `Nothing is left of ${machine}.`,
+      async () => (await said('OrphanRemoved')).join() === `All resources of ${machine} are removed.`,
     );
     expect(await said('OrphanKept')).toEqual([expect.stringMatching(/^nobody: Nothing is kept/)]);
     expect(stage.faults()).toEqual([]);

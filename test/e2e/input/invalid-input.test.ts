@@ -98,7 +98,7 @@ const mistakes: readonly Mistake[] = [
     spoil: ({ network }) => Object.assign(network, { addressPool: [`${subnet}.10-${subnet}.20`, '127.43.0.10'] }),
     type: 'ConfigValid',
     words:
-      /^network\.addressPool\[1\]: 127\.43\.0\.10 is not inside the subnet of network\.gateway and network\.prefix/,
+      /^network\.addressPool\[1\]: 127\.43\.0\.10 is outside the usable addresses of the subnet of network\.gateway and network\.prefix/,
     mend: { network: { addressPool: [`${subnet}.10-${subnet}.20`] } },
   },
   {
@@ -126,7 +126,7 @@ const mistakes: readonly Mistake[] = [
     name: 'unknown-size',
     spoil: ({ controlPlane }) => Object.assign(controlPlane, { size: 'huge' }),
     type: 'ConfigValid',
-    words: /^controlPlane\.size: There is no size huge\. Name one of the platform section: small\./,
+    words: /^controlPlane\.size: The size huge does not exist\. Use a size of the platform section: small\./,
     mend: { controlPlane: { size: 'small' } },
   },
 ];
@@ -229,7 +229,7 @@ it('lists the offered versions for a Cluster with another one, and accepts the c
     expect(status?.conditions?.find(({ type }) => type === 'Accepted')).toMatchObject({
       status: 'False',
       reason: 'VersionNotOffered',
-      message: 'spec.kubernetes.version: 1.29.0 is not offered. Use one of 1.35.4, 1.34.7, or leave it out.',
+      message: 'spec.kubernetes.version: 1.29.0 is not offered. Use one of 1.35.4, 1.34.7, or omit it.',
     });
     return true;
   });

@@ -64,7 +64,7 @@ describe('two Clusters whose names have the same hash', () => {
     await open().things.cluster(second);
     const message = await refusalOf(second);
     expect(message).toContain(`belongs to Cluster ${first.namespace}/${first.name} `);
-    expect(message).toContain('Make this Cluster under another name.');
+    expect(message).toContain('Create this Cluster with another name.');
     await consistently(1, async () => expect(await heldForFirst()).toEqual(before));
     expect(await isReady(first)).toBe(true);
   });

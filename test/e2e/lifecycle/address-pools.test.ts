@@ -76,7 +76,7 @@ describe('two ProviderConfigs whose address pools overlap', () => {
     });
     expectHelpfulMessage(
       verdict,
-      `ProviderConfig left: The address pool has no free address left. All addresses of network.addressPool (${at(10)}-${at(12)}) are taken. Add some.`,
+      `ProviderConfig left: The address pool has no free address left. All addresses of network.addressPool (${at(10)}-${at(12)}) are in use. Add addresses.`,
     );
     expect(await things.machines(ref('c'))).toEqual([]);
     await vanish('a');
@@ -106,7 +106,7 @@ describe('a fixed endpoint', () => {
     const { things, platform } = open();
     await things.config('late', fixed(at(42)));
     const verdict = await refusalOf('late');
-    expectHelpfulMessage(verdict, `controlPlane.endpoint: ${at(42)} was given to machine/d-`);
+    expectHelpfulMessage(verdict, `controlPlane.endpoint: ${at(42)} is claimed by machine/d-`);
     await platform.merge(ProviderConfig, { name: 'late' }, { spec: { controlPlane: { endpoint: at(60) } } });
     await configIsReady('late');
     await vanish('d');

@@ -63,7 +63,9 @@ describe('a Cluster with ClusterConfigs', () => {
       const rejection = await refusalOf(special);
       return rejection?.reason === 'InvalidClusterConfig' && rejection;
     });
-    expect(said.message).toMatch(/^ClusterConfig size, controlPlane\.size: There is no size huge\. .*small, large/);
+    expect(said.message).toMatch(
+      /^ClusterConfig size, controlPlane\.size: The size huge does not exist\. .*small, large/,
+    );
     expect(await open().things.machines(special)).toEqual([]);
   });
 

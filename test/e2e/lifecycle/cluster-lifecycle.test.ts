@@ -179,9 +179,9 @@ describe('a Cluster with three control planes and a worker', () => {
     for (const { metadata } of machines)
       expect(said).toContain(`MachineCreated: Machine ${metadata.name} was created.`);
     expect(said.filter((words) => words.startsWith('Bootstrapped: etcd was bootstrapped on first-'))).toHaveLength(1);
-    expect(said.filter((words) => words.startsWith('Ready: The cluster answers at https://127.42.100.'))).toHaveLength(
-      1,
-    );
+    expect(
+      said.filter((words) => words.startsWith('Ready: The cluster is reachable at https://127.42.100.')),
+    ).toHaveLength(1);
     for (const { metadata } of machines)
       expect(recorder.events({ kind: 'Machine', name: metadata.name })).toEqual([
         'Joined: The node is a healthy member of its cluster.',

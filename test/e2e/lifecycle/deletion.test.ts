@@ -145,7 +145,7 @@ describe('a ProviderConfig in use', () => {
       expect(status?.phase).toBe('Terminating');
       expect(status?.conditions?.find(({ type }) => type === 'NotInUse')).toMatchObject({
         status: 'False',
-        message: 'Still used by shop/order-0. It goes when they are gone.',
+        message: 'Still used by shop/order-0. The deletion continues when they are deleted.',
       });
       return true;
     });

@@ -103,7 +103,7 @@ it('a plan names what each Machine waits for while no server is available', asyn
   );
   expect({ code, writes }).toEqual({ code: 1, writes: [] });
   expect(new Set(asked)).toEqual(new Set(['GET /server']));
-  expect(out).toContain('No Host can be had for size small: 4 in maintenance.');
+  expect(out).toContain('No Host is available for size small: 4 in maintenance.');
 });
 
 it('a plan lists the disks to erase on each server, and the reasons against other servers', async () => {
@@ -117,7 +117,7 @@ it('a plan lists the disks to erase on each server, and the reasons against othe
   expect(out).toMatch(/-cp-0 \(controlplane, size small\) would claim Host server-3140011 \(server 3140011\)/);
   expect(out).toMatch(/erases +EXAMPLE A1 .*Talos is installed to it\n +keeps +EXAMPLE B2 .*ext4 on sdb1/);
   expect(out).toMatch(/blocked +Server 3140015 has the name bm-worker-7 in Robot/);
-  expect(out).toMatch(/-work-1 .* would wait\n +blocked +No Host can be had for size small: /);
+  expect(out).toMatch(/-work-1 .* would wait\n +blocked +No Host is available for size small: /);
   expect(out).toMatch(
     /1 without a disk that may be used: server-3140014\n +blocked +Server 3140014: .*photos.*spec\.wipe/,
   );

@@ -82,7 +82,7 @@ it('a Host needs approval after its Machine was deleted by force', async () => {
   provider.start();
   await eventually('it has failed', async () => (await stateOf(first)) === 'Failed');
   expect((await robot.getHost(first)).metadata.annotations?.[annotations.permanentError]).toContain(name);
-  const waits = async () => (await theMachine())?.status?.message?.includes('No Host can be had') ?? false;
+  const waits = async () => (await theMachine())?.status?.message?.includes('No Host is available') ?? false;
   await eventually('the new Machine gets no Host', waits);
   expect([bootsOf(first), foreignWrites()]).toEqual([boots, writes]);
   await things.remove(Cluster, shop);

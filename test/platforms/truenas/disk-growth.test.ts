@@ -96,7 +96,7 @@ describe('a member of a cluster', () => {
     const kept = await startMember({ now: sized(60) });
     const told = await kept.rest();
     expect(told.words).toContain(
-      `With the annotation ${annotations.approve}: RestartDue on the Machine it is shut down`,
+      `With the annotation ${annotations.approve}: RestartDue on the Machine, it is shut down`,
     );
     changes();
     kept.wish({ approve: 'RestartDue' });
@@ -209,7 +209,7 @@ describe('a member of a cluster', () => {
     const told = await kept.rest();
     expect(told.reasons.sort()).toEqual(['RawDiskSmaller', 'RestartDue']);
     expect(told.words).toContain(
-      `With the annotation ${annotations.approve}: RawDiskSmaller on the Machine it is grown.`,
+      `With the annotation ${annotations.approve}: RawDiskSmaller on the Machine, it is grown.`,
     );
     expect([sizeOf('boot'), sizeOf('disk-data'), sizeOf('disk-osd')]).toEqual([40, 70, 60]);
     kept.wish({ approve: 'RawDiskSmaller,RestartDue' });

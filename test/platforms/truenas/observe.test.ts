@@ -161,7 +161,7 @@ const cases: Case[] = [
       await call('pool.dataset.update', dataset, { user_properties_update: keys, comments: 'INHERIT' });
     },
     { ...runningState, reasons: ['OwnedByOthers'] },
-    /does not carry our mark/,
+    /no longer has our mark/,
   ],
   [
     'that exists twice',

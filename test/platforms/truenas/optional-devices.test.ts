@@ -95,7 +95,7 @@ describe('an optional device of a machine on TrueNAS', () => {
     const poor = await kept.rest();
     expect(poor).toMatchObject({ reasons: ['DisplayMissing'], words: expect.stringContaining('displayPassword') });
     kept.process = new DisplayProcess();
-    expect((await kept.rest()).words).toContain('approve: DisplayMissing on the Machine it is shut down');
+    expect((await kept.rest()).words).toContain('approve: DisplayMissing on the Machine, it is shut down');
     kept.wish({ approve: 'DisplayMissing' });
     expect(await kept.rest()).toMatchObject({ reasons: [] });
     expect(displays()).toMatchObject([{ attributes: { password } }]);

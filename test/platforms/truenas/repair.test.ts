@@ -63,7 +63,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
     const told = await kept.rest();
     expect(told).toMatchObject({ reasons: ['DeviceMissing', 'DeviceMissing'], seconds: 45 });
     expect(told.words).toContain(
-      `With the annotation ${annotations.approve}: DeviceMissing on the Machine it is shut down`,
+      `With the annotation ${annotations.approve}: DeviceMissing on the Machine, it is shut down`,
     );
     expect([stateOf(), changes()]).toEqual(['on', []]);
     kept.wish({ approve: 'DeviceMissing' });

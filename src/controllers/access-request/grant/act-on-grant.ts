@@ -37,7 +37,7 @@ export async function actOnGrant(
   context: GrantContext,
 ): Promise<AccessRequestView> {
   const { target } = view;
-  if (!target || 'waiting' in target) throw new ProviderError('INTERNAL', 'Access is granted in a known cluster.');
+  if (!target || 'waiting' in target) throw new ProviderError('INTERNAL', 'The target cluster is unknown.');
   const connection = await openTargetConnection(services, target.ref, target.server);
   try {
     return { ...view, ...(await executeGrantAction({ services, view, target, connection, context }, action)) };
@@ -90,7 +90,13 @@ async function issueToken(
   const until = expires.toISOString();
   services.observer.granted('token', isNew ? 'new' : 'renewal');
   // A renewal causes no Event.
-  if (isNew) services.events.record(request, 'Normal', 'Granted', `A token until ${until} lies in Secret ${secret}.`);
+  if (isNew)
+    services.events.record(
+      request,
+      'Normal',
+      'Granted',
+      `Secret ${secret} has a kubeconfig with a token until ${until}.`,
+    );
   log.info({ secret, until }, 'access granted');
   return { written: { renewalDue: computeRenewalTime(created, expires) } };
 }
@@ -103,7 +109,7 @@ async function writeOidcSecret(
   const grant = { request, provider, id: identity.id, inputs: { server }, kubeconfig };
   const secret = await writeAccessSecret(kube, grant, signal);
   observer.granted('oidc', isNew ? 'new' : 'renewal');
-  events.record(request, 'Normal', 'Granted', `A kubeconfig for users of ${issuer} lies in Secret ${secret}.`);
+  events.record(request, 'Normal', 'Granted', `Secret ${secret} has a kubeconfig for users of ${issuer}.`);
   log.info({ secret, issuer }, 'access granted');
   return { written: { renewalDue: undefined } };
 }

@@ -92,7 +92,7 @@ const describeNotGranted = (
 ];
 
 const undecidedTrust: GrantResult = {
-  states: describeNotGranted('WaitingForTrust', 'The Cluster has not taken note of this request yet.'),
+  states: describeNotGranted('WaitingForTrust', 'The Cluster has not processed this AccessRequest yet.'),
   requeueAfterSeconds: waitSeconds,
 };
 

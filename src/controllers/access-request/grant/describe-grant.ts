@@ -36,10 +36,10 @@ export const settleGrant = (
 
 /** The target cluster is not available. */
 export function describeAwaitedCluster(state: ConditionState): GrantResult {
-  const message = `${state.message} Access follows by itself.`;
+  const message = `${state.message} Access is granted afterwards.`;
   const reported = state.reason === 'WaitingForCluster' ? { ...state, message } : state;
   return {
-    states: [reported, conditionFalse('AccessReady', 'WaitingForCluster', 'Nothing is granted yet.')],
+    states: [reported, conditionFalse('AccessReady', 'WaitingForCluster', 'Access is not granted yet.')],
     requeueAfterSeconds: retrySeconds,
   };
 }

@@ -29,7 +29,7 @@ export async function actOnRevocation(
     case 'check-cluster-loss': {
       const { clusterRef } = request.spec;
       const isLost = clusterRef !== undefined && (await isClusterLost(services, clusterRef, signal));
-      if (isLost) log.info({}, 'the control planes are gone with their disks, and what was granted with them');
+      if (isLost) log.info({}, 'the control planes and their disks no longer exist, and with them all access');
       return { ...view, isClusterLost: isLost };
     }
   }
@@ -41,7 +41,7 @@ async function revokeObjects(
   { target, identity }: AccessRequestView,
   signal: AbortSignal,
 ): Promise<Pick<AccessRequestView, 'areObjectsRemoved' | 'failure'>> {
-  if (!target || 'waiting' in target) throw new ProviderError('INTERNAL', 'Access is revoked in a known cluster.');
+  if (!target || 'waiting' in target) throw new ProviderError('INTERNAL', 'The target cluster is unknown.');
   try {
     const connection = await openTargetConnection(services, target.ref, target.server);
     await revokeAccess(connection, identity, signal);

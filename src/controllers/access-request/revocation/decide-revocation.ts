@@ -56,19 +56,19 @@ function findObstacle({ request, target, failure, revocationNeed: need }: Access
   if (failure) return describeAwaitedCluster(failure.message);
   if (!mayBeTrustedFor(need.trust, request.metadata.uid)) return undefined;
   // The roles are deleted by now, so a login grants no rights. The trust is removed after them.
-  const explanation = 'The rights are withdrawn. Control planes are being told not to trust the issuer any more.';
+  const explanation = 'The permissions are revoked. The trust in the issuer is being removed from the control planes.';
   return target?.trustReport?.message ? `${explanation} ${target.trustReport.message}` : explanation;
 }
 
 const describeAwaitedCluster = (why: string): string =>
-  `The access is withdrawn as soon as the cluster answers, or when it is gone. ${why}`;
+  `Access is revoked as soon as the cluster answers, or when it no longer exists. ${why}`;
 
 const describeEnd = (view: AccessRequestView): string =>
-  isOwn(view) ? 'access withdrawn' : 'access withdrawn: the request is not ours any more';
+  isOwn(view) ? 'access withdrawn' : 'access revoked: the AccessRequest no longer belongs to this provider';
 
 function reportObstacle(view: AccessRequestView, obstacle: string, now: Date) {
   if (isOwn(view)) return { status: describeObstacle(view, obstacle, now) };
-  const message = 'access of a request that is not ours any more cannot be withdrawn yet';
+  const message = 'access of an AccessRequest that no longer belongs to this provider cannot be revoked yet';
   return { log: { level: 'info' as const, fields: { obstacle }, message } };
 }
 

@@ -39,4 +39,4 @@ const checkRuleCounts = (permissions: readonly Permission[], field: string): str
     .flatMap(({ rules }, i) => checkCount(rules.length, `${field}[${i}].rules`, accessLimits.rules));
 
 const checkCount = (count: number, field: string, limit: number = accessLimits.entries): string[] =>
-  count <= limit ? [] : [`${field}: ${count} are asked for, and ${limit} at most may be. Make several requests of it.`];
+  count <= limit ? [] : [`${field}: ${count} entries, at most ${limit} are allowed. Use several AccessRequests.`];

@@ -152,7 +152,7 @@ export function findDuplicateNames(objects: readonly DesiredAccessObject[]): str
     if (!owners.has(key)) owners.set(key, wanted.from);
     else
       doubles.add(
-        `${wanted.from}.name: an entry before has the name ${wanted.object.metadata.name} in the same place. Give them different names.`,
+        `${wanted.from}.name: the name ${wanted.object.metadata.name} is used by an earlier entry. Use another name.`,
       );
   }
   return [...doubles];

@@ -111,7 +111,7 @@ async function createObject(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     throw new NotManagedError(
-      `${kindKeyText(planned)} exists in the cluster and is not managed by this request. Remove it or choose another name.`,
+      `${kindKeyText(planned)} exists in the cluster and is not managed by this AccessRequest. Remove it, or choose another name.`,
     );
   }
 }

@@ -56,7 +56,7 @@ function findTakenName(wanted: ReadonlySet<string>, others: readonly AccessObjec
   const taken = others.find((one) => wanted.has(kindKeyText(one)));
   return (
     taken &&
-    `${kindKeyText(taken)} exists in the cluster for ${describeMarkedRequest(taken.object)}, whose name has the same hash. Make this request under another name.`
+    `${kindKeyText(taken)} exists in the cluster for ${describeMarkedRequest(taken.object)}, whose name has the same hash. Create this AccessRequest with another name.`
   );
 }
 

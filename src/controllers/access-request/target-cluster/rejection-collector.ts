@@ -45,6 +45,6 @@ async function withRejectedEntry<T>(from: string, what: string, work: () => Prom
     if (error instanceof NotManagedError) throw new NotManagedError(`${from}: ${error.message}`);
     if (!isRejection(error)) throw error;
     const text = (error as Error).message.replace(/[.!?]?$/, '.');
-    throw new TargetRejectionError(`${from}: the cluster refused ${what}: ${text} Correct the entry, or the cluster.`);
+    throw new TargetRejectionError(`${from}: the cluster rejected ${what}: ${text} Correct the entry, or the cluster.`);
   }
 }

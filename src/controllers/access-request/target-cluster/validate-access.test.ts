@@ -27,7 +27,7 @@ describe('a valid request', () => {
 
 describe('an invalid request is rejected with its field', () => {
   it.each([
-    [permission({ name: '..' }), /^spec\.token\.permissions\[1\]\.name: \.\. cannot be the name of a role/],
+    [permission({ name: '..' }), /^spec\.token\.permissions\[1\]\.name: \.\. is not a valid name of a role/],
     [permission({ name: 'a/b' }), /permissions\[1\]\.name: a\/b cannot/],
     [permission({ namespace: '..' }), /permissions\[1\]\.namespace: \.\. cannot be a namespace/],
     [permission({ namespace: 'Apps' }), /permissions\[1\]\.namespace: Apps cannot/],
@@ -35,12 +35,12 @@ describe('an invalid request is rejected with its field', () => {
     [permission({ rules: [{ ...rule, verbs: [] }] }), /permissions\[1\]\.rules\[0\]\.verbs: it is empty/],
     [permission({ rules: [{ ...rule, apiGroups: [] }] }), /rules\[0\]\.apiGroups: it is empty/],
     [permission({ rules: [{ apiGroups: [''], verbs: ['get'] }] }), /rules\[0\]\.resources: it is empty/],
-    [permission({ namespace: 'apps', rules: [urls] }), /rules\[0\]\.nonResourceURLs: URLs lie in no namespace/],
-    [permission({ rules: [{ ...rule, ...urls }] }), /rules\[0\]: it is about resources and/],
-    [roleRef({ kind: 'Role' }), /^spec\.token\.roleRefs\[0\]\.namespace: a Role lies in a namespace/],
+    [permission({ namespace: 'apps', rules: [urls] }), /rules\[0\]\.nonResourceURLs: not allowed with a namespace/],
+    [permission({ rules: [{ ...rule, ...urls }] }), /rules\[0\]: resources and nonResourceURLs exclude/],
+    [roleRef({ kind: 'Role' }), /^spec\.token\.roleRefs\[0\]\.namespace: required for a Role\./],
     [roleRef({ name: '.' }), /^spec\.token\.roleRefs\[0\]\.name: \. cannot/],
     [roleRef({ kind: 'Role', namespace: 'a.b' }), /^spec\.token\.roleRefs\[0\]\.namespace: a\.b cannot/],
-    [roleRef({ namespace: 'apps' }), /roleRefs\[0\]\.namespace: a ClusterRole lies in no namespace\. Leave it out/],
+    [roleRef({ namespace: 'apps' }), /roleRefs\[0\]\.namespace: not allowed for a ClusterRole\. Omit it/],
   ])('%j', (token, text) => {
     const mistakes = validateTokenAccess(token);
     expect(mistakes).toEqual([expect.stringMatching(text)]);
@@ -54,10 +54,7 @@ describe('a request above the limits', () => {
   const subject = { kind: 'User', name: 'a' } as const;
 
   it.each([
-    [
-      { permissions: many(257, { rules: [rule] }) },
-      'spec.token.permissions: 257 are asked for, and 256 at most may be.',
-    ],
+    [{ permissions: many(257, { rules: [rule] }) }, 'spec.token.permissions: 257 entries, at most 256 are allowed.'],
     [{ roleRefs: many(257, roleRef) }, 'spec.token.roleRefs: 257 are asked for'],
     [{ permissions: [{ rules: many(300, rule) }] }, 'spec.token.permissions[0].rules: 300 are asked for'],
   ])('is rejected without further checks: %#', (token, sentence) => {

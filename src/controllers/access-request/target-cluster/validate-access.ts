@@ -33,12 +33,12 @@ export function validateOidcAccess(asked: OidcAccess): string[] {
 
 function validateSubject({ kind, name, namespace }: Subject, field: string): string[] {
   if (!['User', 'Group', 'ServiceAccount'].includes(kind))
-    return [`${field}.kind: ${kind} cannot be given rights. Use User, Group or ServiceAccount.`];
-  if (name.replace(/^::/, '') === '') return [`${field}.name: it is empty. Say who is meant.`];
+    return [`${field}.kind: ${kind} is not supported. Use User, Group or ServiceAccount.`];
+  if (name.replace(/^::/, '') === '') return [`${field}.name: required.`];
   if (kind !== 'ServiceAccount') return [];
   return namespace
     ? validateNamespace(namespace, `${field}.namespace`)
-    : [`${field}.namespace: a ServiceAccount lies in a namespace. Say in which.`];
+    : [`${field}.namespace: required for a ServiceAccount.`];
 }
 
 function validatePermission({ name, namespace, rules }: Permission, field: string): string[] {
@@ -53,42 +53,42 @@ function validateRoleRef({ kind, name, namespace }: RoleRef, field: string): str
   const unplaced = kind === 'Role' && !namespace;
   // The contract: a namespace "may not be set if the kind is 'ClusterRole'". ADR 7.
   const placed = kind === 'ClusterRole' && Boolean(namespace);
-  const remedy = `Leave it out to bind ${name} in the whole cluster, or name a Role of that namespace.`;
+  const remedy = `Omit it to bind ${name} in the whole cluster, or use a Role of that namespace.`;
   return [
     ...validateRoleName(name, `${field}.name`),
     ...(namespace && !placed ? validateNamespace(namespace, `${field}.namespace`) : []),
-    ...(unplaced ? [`${field}.namespace: a Role lies in a namespace. Say in which.`] : []),
-    ...(placed ? [`${field}.namespace: a ClusterRole lies in no namespace. ${remedy}`] : []),
+    ...(unplaced ? [`${field}.namespace: required for a Role.`] : []),
+    ...(placed ? [`${field}.namespace: not allowed for a ClusterRole. ${remedy}`] : []),
   ];
 }
 
 /** Role names may contain nearly any character, but they become segments of URL paths. */
 const validateRoleName = (name: string, field: string): string[] =>
   ['.', '..'].includes(name) || /[/%]/.test(name)
-    ? [`${field}: ${name} cannot be the name of a role. Use one without slashes and percent signs.`]
+    ? [`${field}: ${name} is not a valid name of a role. Use a name without slashes and percent signs.`]
     : [];
 
 const validateNamespace = (namespace: string, field: string): string[] =>
   namespace.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(namespace)
     ? []
-    : [`${field}: ${namespace} cannot be a namespace. Use up to 63 lower-case letters, digits and dashes.`];
+    : [`${field}: ${namespace} is not a valid namespace. Use up to 63 lower-case letters, digits and dashes.`];
 
 function validateRule(rule: PermissionRule, field: string, namespaced: boolean): string[] {
   const has = (list: readonly string[] | undefined): boolean => (list ?? []).length > 0;
-  const verbs = has(rule.verbs) ? [] : [`${field}.verbs: it is empty. Name at least one, like get.`];
+  const verbs = has(rule.verbs) ? [] : [`${field}.verbs: at least one is required, e.g. get.`];
   if (has(rule.nonResourceURLs)) {
     const both = has(rule.apiGroups) || has(rule.resources) || has(rule.resourceNames);
     return [
       ...verbs,
       ...(namespaced
-        ? [`${field}.nonResourceURLs: URLs lie in no namespace. Ask for them in a permission without one.`]
+        ? [`${field}.nonResourceURLs: not allowed with a namespace. Use a permission without a namespace.`]
         : []),
-      ...(both ? [`${field}: it is about resources and about nonResourceURLs. Make two rules of it.`] : []),
+      ...(both ? [`${field}: resources and nonResourceURLs exclude each other. Use two rules.`] : []),
     ];
   }
   return [
     ...verbs,
-    ...(has(rule.apiGroups) ? [] : [`${field}.apiGroups: it is empty. Name at least one; "" is the core group.`]),
-    ...(has(rule.resources) ? [] : [`${field}.resources: it is empty. Name at least one, like configmaps.`]),
+    ...(has(rule.apiGroups) ? [] : [`${field}.apiGroups: at least one is required; "" is the core group.`]),
+    ...(has(rule.resources) ? [] : [`${field}.resources: at least one is required, e.g. configmaps.`]),
   ];
 }

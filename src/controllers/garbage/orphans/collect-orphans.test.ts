@@ -93,7 +93,7 @@ describe('a scan for orphans', () => {
         machine: name,
         resources: 'dataset tank/a',
         since: day.since,
-        message: expect.stringContaining('while b cannot be looked at'),
+        message: expect.stringContaining('while b cannot be searched'),
       },
     ]);
     expect(report?.search).toMatchObject({ result: 'OrphansFound' });

@@ -11,7 +11,7 @@ export interface RemovalDecision {
 
 type OrphanState = Pick<Orphan, 'isRunning' | 'uncertainty'>;
 
-const removalHint = `It is removed when its name stands in the annotation ${annotations.removeOrphans}.`;
+const removalHint = `To remove it, add its name to the annotation ${annotations.removeOrphans}.`;
 
 /**
  * The objection to any removal, requested or automatic. The caller has verified that the Machine does not exist. A
@@ -46,16 +46,16 @@ export function findAutomaticRemovalObjection(orphan: OrphanState, evidence: Mac
 export const describeUnavailableObjection = (away: readonly string[]): string | undefined =>
   away.length === 0
     ? undefined
-    : `It is not removed while ${away.join(', ')} cannot be looked at: what is here may be a copy. One that is gone for good has to be taken out of the ProviderConfig.`;
+    : `It is not removed while ${away.join(', ')} cannot be searched: these resources may be a copy. Remove a permanently lost system from the ProviderConfig.`;
 
 /** An orphan without objection is removed after a day in this state. */
 export function decideRemoval(restingSince: string | undefined, now: Date): RemovalDecision {
   const since = restingSince === undefined ? now.getTime() : Date.parse(restingSince);
   if (now.getTime() - since >= gracePeriodSeconds * 1000) {
-    return { isRemoved: true, message: 'For a day nothing of it has run, and nothing has spoken of it.' };
+    return { isRemoved: true, message: 'For a day it was not running and not referenced.' };
   }
   const until = new Date(since + gracePeriodSeconds * 1000).toISOString().replace('.000', '');
   const sooner = removalHint.replace('removed when', 'removed sooner when');
-  const message = `It is removed at ${until}, unless something of it runs before, or is spoken of. ${sooner}`;
+  const message = `It is removed at ${until}, unless it is running or referenced before. ${sooner}`;
   return { isRemoved: false, message };
 }

@@ -7,11 +7,11 @@ const maxNames = 10;
 /** `away`: failure domains that could not be scanned. */
 export function describeOrphans(machines: readonly string[], away: readonly string[] = []): OrphanSearch {
   if (machines.length === 0 && away.length > 0)
-    return { result: 'PlatformUnreachable', message: `Not looked at: ${away.join(', ')}. Elsewhere there are none.` };
+    return { result: 'PlatformUnreachable', message: `No orphans found. Not searched: ${away.join(', ')}.` };
   if (machines.length === 0) return { result: 'NoneFound', message: '' };
   const names = machines.slice(0, maxNames).join(', ');
   const more = machines.length > maxNames ? ` and ${machines.length - maxNames} more` : '';
-  const message = `Something is left of ${names}${more}, and there is no such Machine. status.orphans lists the resources, and says what becomes of them.`;
+  const message = `Resources of non-existent Machines found: ${names}${more}. See status.orphans.`;
   return { result: 'OrphansFound', message };
 }
 
@@ -24,7 +24,7 @@ export function reportNewOrphans(
   const known = new Set(config.status?.orphans?.map(({ machine }) => machine));
   for (const { machine, resources } of entries) {
     if (known.has(machine)) continue;
-    const message = `There is no Machine ${machine}, and its mark is on ${resources}.`;
+    const message = `Machine ${machine} does not exist, but its mark is on ${resources}.`;
     events.record(config, 'Warning', 'OrphanFound', message);
   }
 }

@@ -24,9 +24,9 @@ export interface AssessedOrphan extends FoundOrphan {
   readonly entry: OrphanEntry;
 }
 
-const unreachableMessage = 'The place where it is cannot be looked at now. It goes on when it can.';
+const unreachableMessage = 'The system with the resources is unreachable. The removal continues when it is reachable.';
 const unknownFailureDomainMessage =
-  'The place where it is does not stand in the ProviderConfig any more. Put it back until nothing is left there.';
+  'The failure domain of the resources is no longer in the ProviderConfig. Restore it until the resources are removed.';
 
 /** Whether an entry is in a failure domain that cannot be scanned now. */
 type IsUnobservable = (entry: OrphanEntry) => boolean;
@@ -59,7 +59,7 @@ export async function beginRemovals(
     if (before?.removal && (isDecided || isRemoved || isInProgress)) return { ...entry, removal: before.removal };
     const isAsked = asked?.has(entry.machine) ?? false;
     if (!isAsked && !isRemoved) return entry;
-    const why = isAsked ? 'A person has asked for it.' : entry.message;
+    const why = isAsked ? 'A user requested it.' : entry.message;
     services.events.record(config, 'Normal', 'OrphanRemoval', `${entry.resources}: the removal begins. ${why}`);
     return { ...entry, message: why, removal: createRemovalRecord(one, isAsked, now) };
   });
@@ -94,7 +94,12 @@ export async function continueRemovals(
     });
     if (verdict.kind === 'finished') {
       entries.delete(entry.machine);
-      services.events.record(writer.config, 'Normal', 'OrphanRemoved', `Nothing is left of ${entry.machine}.`);
+      services.events.record(
+        writer.config,
+        'Normal',
+        'OrphanRemoved',
+        `All resources of ${entry.machine} are removed.`,
+      );
       continue;
     }
     const last = entries.get(entry.machine) ?? entry;

@@ -75,7 +75,7 @@ async function recheckObjection(
   entry: OrphanEntry,
 ): Promise<string | undefined> {
   const { machine } = entry;
-  if (await kube.find(Machine, { name: machine }, check.signal)) return 'There is a Machine of this name again.';
+  if (await kube.find(Machine, { name: machine }, check.signal)) return 'A Machine with this name exists again.';
   if (isRequestedRemoval(entry)) return undefined;
   const isOther = (name: string): boolean => name !== machine;
   const found = await orphans.find({ ...check, instance: { installation, provider }, isKnown: isOther });

@@ -40,6 +40,6 @@ function findRequestObjection(
   if (one) return findRemovalObjection(one.orphan, one.evidence) ?? unseen;
   if (unseen) return unseen;
   if (stores.machines.get({ name }))
-    return 'There is a Machine of this name. What is outside goes when that is deleted.';
-  return 'Nothing is kept for this ProviderConfig that carries its mark.';
+    return 'A Machine with this name exists. Its resources are removed when it is deleted.';
+  return 'This ProviderConfig has no resources with its mark.';
 }

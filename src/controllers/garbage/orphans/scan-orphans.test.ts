@@ -64,7 +64,7 @@ describe('orphans', () => {
     };
     const read = async (one: object) =>
       (await find([at('a', here)], [one])).found.map(({ orphan }) => orphan.uncertainty);
-    expect(await read(made('b', 'nas-b'))).toEqual([expect.stringContaining('a Machine of this name at b')]);
+    expect(await read(made('b', 'nas-b'))).toEqual([expect.stringContaining('A Machine with this name exists at b')]);
     expect(await read(made('a', 'nas-a')), 'at the same place').toEqual([]);
     expect(await read(made('b', 'nas-a')), 'two places that are one system').toEqual([]);
     expect(await read(made('b', 'nas-b', 'other')), 'of another ProviderConfig').toEqual([]);

@@ -82,7 +82,7 @@ function excludeLiving(found: FoundOrphan, machine: Machine | undefined, config:
   // Two failure domains of the list may be the same system.
   const [made, here] = [machine.status?.progress?.facts['system'], orphan.facts['system']];
   if (!isInOtherFailureDomain(machine, config, scope) || made === undefined || made === here) return [];
-  const uncertainty = `There is a Machine of this name at ${machine.spec.failureDomain}, which has its address and its key. Remove by hand what is here.`;
+  const uncertainty = `A Machine with this name exists at ${machine.spec.failureDomain} and uses the address and the key. Remove these resources manually.`;
   return [{ scope, orphan: { ...orphan, uncertainty: orphan.uncertainty ?? uncertainty } }];
 }
 
@@ -101,7 +101,7 @@ function mergeCopies(all: readonly FoundOrphan[]): FoundOrphan[] {
       ...one.orphan,
       resources: [...new Set(found.flatMap(({ orphan }) => orphan.resources))],
       isRunning: found.some(({ orphan }) => orphan.isRunning),
-      uncertainty: `Its mark is at more than one place (${failureDomains}), so that one may be a copy. Remove that by hand.`,
+      uncertainty: `Resources with its mark exist in several failure domains (${failureDomains}), so some may be copies. Remove the copies manually.`,
     };
     return [{ ...one, orphan }];
   });

@@ -50,4 +50,4 @@ function entryToDesiredTrust({ requests: _, ca, ...settings }: TrustEntry, clien
 }
 
 const describeFailure = (machine: string, hasKept: boolean): string =>
-  `spec.oidc: the API server of ${machine} did not come up with this, so it was taken back. ${hasKept ? 'What was trusted before is in force. ' : ''}It is tried again when spec.oidc changes: correct it, or delete the request and make it again.`;
+  `spec.oidc: the API server of ${machine} did not start with this configuration, which was rolled back. ${hasKept ? 'The previous configuration is active. ' : ''}Correct spec.oidc, or recreate the AccessRequest, to try again.`;

@@ -59,7 +59,7 @@ export async function observeControlPlaneTrust(
     if (config) return { kind: 'differs', config, sharedAddress, isEarlierRun };
     const pod = await findApiServerPod(node, controlPlane);
     if (!pod || !(await hasRenderedTrust(node, pod, trust, controlPlane)))
-      return { kind: 'waits', message: 'it takes its new configuration in' };
+      return { kind: 'waits', message: 'it is applying its new configuration' };
     const message = await findServingProblem(controlPlane, pod);
     return message ? { kind: 'waits', message } : { kind: 'trusts' };
   });

@@ -78,7 +78,7 @@ describe('the trust of a cluster', () => {
       'the prefix of another issuer',
       { ...other, usernamePrefix: 'a:' },
       {},
-      /^spec\.oidc\.usernamePrefix: with "a:" this issuer could speak for those of https:\/\/id/,
+      /^spec\.oidc\.usernamePrefix: with "a:" this issuer could impersonate users of https:\/\/id/,
     ],
     [
       'a prefix that begins with the prefix of another issuer',
@@ -99,7 +99,7 @@ describe('the trust of a cluster', () => {
       'a prefix of Kubernetes',
       { ...other, usernamePrefix: 'system:node:' },
       {},
-      /^spec\.oidc\.usernamePrefix: What begins with system:/,
+      /^spec\.oidc\.usernamePrefix: The prefix system: is reserved/,
     ],
     ['plain http', { issuer: 'http://id.example.org' }, {}, /^spec\.oidc\.issuer: Kubernetes takes only https/],
     ['a query', { issuer: 'https://id.example.org?a' }, {}, /^spec\.oidc\.issuer: /],
@@ -107,7 +107,7 @@ describe('the trust of a cluster', () => {
       'a control character',
       { ...other, groupsClaim: 'a\u0000' },
       {},
-      /^spec\.oidc\.groupsClaim: It holds a control character/,
+      /^spec\.oidc\.groupsClaim: It contains a control character/,
     ],
     ['the cluster itself', { issuer: 'https://192.168.10.20:6443' }, {}, /^spec\.oidc\.issuer: .*ServiceAccounts/],
     [

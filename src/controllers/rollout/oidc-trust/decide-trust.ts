@@ -113,9 +113,9 @@ function findRejection(
   const mistakes = spec.oidc ? validateDesiredTrust(spec.oidc, { hasUserRules: view.many }) : [];
   if (mistakes.length > 0) return mistakes.join(' ');
   if (view.usedIssuers && !isTrustedFor(view.record, metadata.uid))
-    return `spec.oidc: ProviderConfig ${view.config} says itself whom the API servers trust (${view.usedIssuers}). Take that out of it, or ask for a token (spec.token).`;
+    return `spec.oidc: ProviderConfig ${view.config} configures the trusted issuers of the API servers (${view.usedIssuers}). Remove that configuration, or use spec.token.`;
   if (view.ownIssuers.includes(desired.issuer))
-    return `spec.oidc.issuer: ${desired.issuer} issues the tokens of the cluster's own ServiceAccounts. Name another issuer.`;
+    return `spec.oidc.issuer: ${desired.issuer} is the ServiceAccount issuer of the cluster. Use another issuer.`;
   const same = entries.find((entry) => entry.issuer === desired.issuer);
   if (same) return findSameIssuerRejection(same, desired, view, holder(same));
   return findNewIssuerRejection(desired, entries, view, holder);
@@ -129,10 +129,10 @@ function findSameIssuerRejection(
 ): string | undefined {
   const field = findDifferingField(entry, desired);
   if (field !== undefined)
-    return `spec.oidc.${trustFieldNames[field]}: AccessRequest ${holder} has the same issuer with ${JSON.stringify(entry[field as keyof DesiredTrust & keyof TrustEntry])} here, and an issuer is trusted in one way only. Use the same, or delete that request.`;
+    return `spec.oidc.${trustFieldNames[field]}: AccessRequest ${holder} has ${JSON.stringify(entry[field as keyof DesiredTrust & keyof TrustEntry])} for the same issuer. Use the same value, or delete that AccessRequest.`;
   const other = entry.requests.find(({ clientId }) => clientId !== desired.clientId);
   if (view.many || !other) return undefined;
-  return `spec.oidc.clientID: before Talos 1.14 a cluster trusts an issuer for one client, and AccessRequest ${holder} has it for ${other.clientId}. Use the same, or a cluster with Talos 1.14.`;
+  return `spec.oidc.clientID: before Talos 1.14 a cluster supports one client for an issuer, and AccessRequest ${holder} uses ${other.clientId}. Use the same client, or a cluster with Talos 1.14.`;
 }
 
 function findNewIssuerRejection(
@@ -143,13 +143,13 @@ function findNewIssuerRejection(
 ): string | undefined {
   const [first] = entries;
   if (first && !view.many)
-    return `spec.oidc.issuer: before Talos 1.14 a cluster trusts one OIDC issuer, and that is ${first.issuer} of AccessRequest ${holder(first)}. Delete that one, or use a cluster with Talos 1.14.`;
+    return `spec.oidc.issuer: before Talos 1.14 a cluster supports one OIDC issuer, and AccessRequest ${holder(first)} uses ${first.issuer}. Delete that AccessRequest, or use a cluster with Talos 1.14.`;
   if (entries.length >= maxIssuers)
-    return `spec.oidc.issuer: the cluster trusts ${maxIssuers} issuers, and Kubernetes takes no more. Delete another request.`;
+    return `spec.oidc.issuer: the cluster trusts ${maxIssuers} issuers, the maximum of Kubernetes. Delete another AccessRequest.`;
   for (const key of ['usernamePrefix', 'groupsPrefix'] as const) {
     const other = entries.find((entry) => desired[key].startsWith(entry[key]) || entry[key].startsWith(desired[key]));
     if (other)
-      return `spec.oidc.${key}: with ${JSON.stringify(desired[key])} this issuer could speak for those of ${other.issuer}, which AccessRequest ${holder(other)} has trusted with ${JSON.stringify(other[key])}. Choose one so that neither begins with the other.`;
+      return `spec.oidc.${key}: with ${JSON.stringify(desired[key])} this issuer could impersonate users of ${other.issuer}, for which AccessRequest ${holder(other)} has ${JSON.stringify(other[key])}. Neither prefix may begin with the other.`;
   }
   return view.many ? undefined : findArgumentsRejection(desired, view);
 }
@@ -158,12 +158,12 @@ function findArgumentsRejection(desired: DesiredTrust, view: TrustView): string 
   const ca = view.authorities.get(desired.issuer);
   const isTrusted = view.record?.entries.some(({ issuer }) => issuer === desired.issuer);
   if (ca !== undefined && !isTrusted && !view.hasFile(ca))
-    return `spec.oidc.issuer: ProviderConfig ${view.config} has an authority for ${desired.issuer} (access.oidcIssuers), but the control planes of this Cluster were made before, and Talos before 1.14 takes such a file only when a node is made. Use a new Cluster, or one with Talos 1.14.`;
+    return `spec.oidc.issuer: ProviderConfig ${view.config} has a CA for ${desired.issuer} (access.oidcIssuers), which was added after the creation of the control planes of this Cluster. Before Talos 1.14 it only applies to new nodes. Use a new Cluster, or one with Talos 1.14.`;
   const { clientId, ...settings } = desired;
   const unfit = findFieldUnfitForArguments({ ...settings, clientIds: [clientId] });
   if (unfit === undefined) return undefined;
   const field = unfit === 'clientIds' || unfit === 'ca' ? 'clientID' : trustFieldNames[unfit];
-  return `spec.oidc.${field}: before Talos 1.14 it must not hold a $, and a prefix must not be a single dash. Choose another, or use a cluster with Talos 1.14.`;
+  return `spec.oidc.${field}: before Talos 1.14 the value must not contain $, and a prefix must not be a single dash. Use another value, or a cluster with Talos 1.14.`;
 }
 
 function addToEntries(entries: TrustEntry[], view: TrustView, uid: string, desired: DesiredTrustWithCa): void {

@@ -64,7 +64,7 @@ const isPrefix = (key: keyof DesiredTrust): boolean => key === 'usernamePrefix' 
 
 function findSystemPrefixProblem(prefix: string, hasUserRules: boolean): string | undefined {
   if (prefix.startsWith(systemPrefix))
-    return `What begins with ${systemPrefix} is Kubernetes' own. Choose another prefix.`;
+    return `The prefix ${systemPrefix} is reserved by Kubernetes. Use another prefix.`;
   if (hasUserRules || !allowsSystemNames(prefix)) return undefined;
-  return `Before Talos 1.14 nothing keeps an issuer with the prefix ${JSON.stringify(prefix)} from naming system:masters. Use one that system: does not begin with, like "corp:", or a cluster with Talos 1.14.`;
+  return `Before Talos 1.14 an issuer with the prefix ${JSON.stringify(prefix)} could issue the group system:masters. Use a prefix that system: does not begin with, like "corp:", or a cluster with Talos 1.14.`;
 }

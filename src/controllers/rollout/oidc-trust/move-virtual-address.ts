@@ -30,8 +30,8 @@ export async function moveVirtualAddress(
   const successor = await awaitNewHolder(services.clock, others, virtualAddress);
   // No other control plane takes the address: a longer wait only extends the interruption.
   if (successor === undefined)
-    services.log.warn({ machine: name }, 'the shared address is away while its holder restarts');
-  else services.log.info({ machine: name, successor }, 'control plane has passed the shared address on');
+    services.log.warn({ machine: name }, 'the virtual address is unavailable while its holder restarts');
+  else services.log.info({ machine: name, successor }, 'control plane has released the virtual address');
   return undefined;
 }
 

@@ -66,7 +66,7 @@ export async function rollOutTrust(
   const waitingTimes = connections.get('trust-trials', () => new WaitDurations(clock));
   const rollout: TrustRollout = { clock, record, onTrial: needsTrial(record, current), waitingTimes, context };
   const failed = await findFailure(rollout, observations);
-  if (failed !== undefined) return { ...state, total, failed, message: `${failed}: its API server does not come up.` };
+  if (failed !== undefined) return { ...state, total, failed, message: `${failed}: its API server does not start.` };
   return { ...state, total, ...(await changeNext(rollout, observations)) };
 }
 
@@ -118,7 +118,7 @@ async function observeControlPlanes(
       const address = String(machine.status?.progress?.facts['address'] ?? '');
       const controlPlane = { services, cluster, machine, address, signal };
       if (machine.status?.trust === id) return { controlPlane, observation: { kind: 'trusts' } };
-      if (address === '') return { controlPlane, observation: { kind: 'silent', message: 'it is being made' } };
+      if (address === '') return { controlPlane, observation: { kind: 'silent', message: 'it is being created' } };
       return {
         controlPlane,
         observation: await observeControlPlaneTrust(controlPlane, trust, record.before && toOidcTrust(record.before)),
@@ -140,7 +140,7 @@ async function recordUpdated(
     const { name } = controlPlane.machine.metadata;
     if (observation.kind !== 'trusts' || controlPlane.machine.status?.trust === trust) continue;
     fresh.set(name, await kube.merge(Machine, { name }, { status: { trust } }, { subresource: 'status' }, signal));
-    log.info({ machine: name, trust }, 'control plane trusts the OIDC issuers it is to trust');
+    log.info({ machine: name, trust }, 'control plane trusts the configured OIDC issuers');
   }
   return machines.map((machine) => fresh.get(machine.metadata.name) ?? machine);
 }
@@ -206,7 +206,7 @@ async function changeControlPlane(
   if (onTrial && rejection?.code === 'TALOS_CONFIG_REFUSED')
     return { message: `${name}: ${rejection.message}.`, failed: name };
   if (rejection !== undefined) return { message: `${name}: ${rejection.message}.` };
-  log.info({ machine: name }, 'control plane was told which OIDC issuers to trust');
+  log.info({ machine: name }, 'control plane was configured with the OIDC issuers');
   return { message: `${name}: its API server restarts.` };
 }
 
@@ -232,4 +232,4 @@ async function findChangeObstacle(
 }
 
 const describeObserved = ({ machine }: ControlPlane, observation: ControlPlaneTrust): string =>
-  `${machine.metadata.name}: ${'message' in observation ? observation.message : 'it is being looked at'}.`;
+  `${machine.metadata.name}: ${'message' in observation ? observation.message : 'it is being checked'}.`;

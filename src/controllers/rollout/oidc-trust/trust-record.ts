@@ -57,7 +57,7 @@ export function readTrustRecord(object: KubeSecret): TrustRecord | undefined {
   try {
     return TrustRecord.parse(JSON.parse(Buffer.from(text, 'base64').toString('utf8')));
   } catch (cause) {
-    const message = `Secret ${object.metadata.name}: key ${trustRecordKey} holds nothing that we wrote. Remove the key.`;
+    const message = `Secret ${object.metadata.name}: the value of the key ${trustRecordKey} is invalid. Remove the key.`;
     throw new ProviderError('CLUSTER_SECRETS_DAMAGED', message, { cause });
   }
 }

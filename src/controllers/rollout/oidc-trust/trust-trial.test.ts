@@ -139,7 +139,7 @@ describe('a trust with which the API server of the first control plane does not 
     expect(fixture.nodes).toEqual(before);
     expect(fixture.starts.filter((one) => one.includes('bad'))).toHaveLength(1);
     expect(fixture.verdicts()).toEqual({ good: 'Trusted', bad: 'Failed' });
-    expect(fixture.decision().failed.get('uid-bad')).toMatch(/^spec\.oidc: the API server of cp-0 did not come up/);
+    expect(fixture.decision().failed.get('uid-bad')).toMatch(/^spec\.oidc: the API server of cp-0 did not start/);
     expect(fixture.step()).toBe(false);
     fixture.requests = [asking('good'), asking('bad', { issuer: 'https://mended.example.org' })];
     fixture.run();

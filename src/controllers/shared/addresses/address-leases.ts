@@ -59,7 +59,7 @@ export class AddressLeases {
     }
     throw new ProviderError(
       'ADDRESS_POOL_EMPTY',
-      `All addresses of network.addressPool (${pool.join(', ')}) are taken. Add some.`,
+      `All addresses of network.addressPool (${pool.join(', ')}) are in use. Add addresses.`,
     );
   }
 

@@ -56,12 +56,12 @@ export async function checkFixedEndpointIsFree(
     .list()
     .find((other) => endpointOf(other) === endpointOf(config) && ageOrderOf(other) < ageOrderOf(config));
   if (older) {
-    const message = `ProviderConfig ${older.metadata.name} has ${endpointOf(config)} as well, and only one cluster can be there. Choose another.`;
+    const message = `ProviderConfig ${older.metadata.name} also has ${endpointOf(config)}, which only one cluster can use. Choose another endpoint.`;
     return [invalidField(own.field, message)];
   }
   const address = endpointAddressOf(own.at);
   if (address === undefined || parseIpv4(address) === undefined) return [];
   const holder = await addresses.holderOf(address, signal);
   if (holder === undefined) return [];
-  return [invalidField(own.field, `${address} was given to ${holder} out of an address pool. Choose another.`)];
+  return [invalidField(own.field, `${address} is claimed by ${holder} from an address pool. Choose another address.`)];
 }

@@ -48,7 +48,7 @@ export function assessClusterSecrets({
   const record = readClusterRecord(cluster);
   if (record && record.talosCa !== secrets.talosCa) {
     const [found, recorded] = [secrets.talosCa, record.talosCa].map((hash) => hash.slice(0, 16));
-    const message = `Secret ${secretRef} holds the secrets of another cluster: the SHA-256 of its Talos CA begins with ${found}, that of this cluster with ${recorded}. It is not used. ${restoreInstructions}`;
+    const message = `Secret ${secretRef} has the secrets of another cluster: the SHA-256 of its Talos CA begins with ${found}, that of this cluster with ${recorded}. It is not used. ${restoreInstructions}`;
     return unusable('SecretsDiffer', message);
   }
   const bootstrappedAt = bootstrapObservedAt(cluster, machines);
@@ -76,12 +76,12 @@ const errorCodes: Readonly<Record<ClusterSecretsProblem['reason'], ErrorCode>> =
 };
 
 const restoreInstructions =
-  'Nothing is made, changed or deleted meanwhile. Restore the Secret from a backup, which may be older than the cluster’s last change: the bundle in it never changes. Without a backup, delete this Cluster: its machines are taken down without it.';
+  'Nothing is created, changed or deleted until then. Restore the Secret from a backup of any age: the secrets bundle never changes. Without a backup, delete this Cluster: its machines can be deleted without the Secret.';
 
 function assessMissingSecret(place: string, cluster: Cluster, machines: readonly Machine[]): ClusterSecretsState {
   const evidence = describeExistingParts(cluster, machines);
   if (evidence.length === 0) return { kind: 'none' };
-  const message = `Secret ${place} does not exist, and the cluster that it belongs to does: ${evidence.join(', ')}. ${restoreInstructions}`;
+  const message = `Secret ${place} does not exist, but its cluster does: ${evidence.join(', ')}. ${restoreInstructions}`;
   return unusable('SecretsMissing', message);
 }
 
@@ -97,12 +97,12 @@ function describeExistingParts({ status }: Cluster, machines: readonly Machine[]
   const found: string[] = [];
   const names = machines.slice(0, maxNamedMachines).map(({ metadata }) => metadata.name);
   const more = machines.length > maxNamedMachines ? ` and ${machines.length - maxNamedMachines} more` : '';
-  if (names.length > 0) found.push(`there are Machines (${names.join(', ')}${more})`);
+  if (names.length > 0) found.push(`Machines exist (${names.join(', ')}${more})`);
   // Versions from before the record wrote only this.
   const providerStatus = status?.providerStatus ?? {};
   if (providerStatus[clusterRecordKey] !== undefined || providerStatus['kubernetesVersion'] !== undefined)
-    found.push('its status records that its secrets were made');
-  if (status?.apiServer || status?.endpoints?.length) found.push('its status names an endpoint');
+    found.push('its status records the creation of its secrets');
+  if (status?.apiServer || status?.endpoints?.length) found.push('its status has an endpoint');
   return found;
 }
 

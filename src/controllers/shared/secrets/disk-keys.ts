@@ -46,7 +46,7 @@ export function diskKeyOf(
     const owner = readClusterIdentity(metadata);
     if (!cluster || !owner || belongsToCluster(metadata, cluster)) return undefined;
     const message = `The ${place} belongs to ${describeClusterOwner(owner)}.`;
-    return new ProviderError('NAME_COLLISION', `${message} Remove it once nothing needs it.`);
+    return new ProviderError('NAME_COLLISION', `${message} Remove it once it is not needed.`);
   };
   /** A Secret that this provider did not create is not used for new disks: its key may be known to others. */
   const ours = (object: KubeSecret): KubeSecret => {

@@ -37,9 +37,9 @@ describe('the address fields of a ProviderConfig', () => {
 
   it('are all required in the main network, each with an example', () => {
     expect(assessed(usual, without('addressPool', 'prefix', 'gateway'))).toEqual([
-      'network.addressPool: It is missing. Nodes get their addresses by it. Write addresses or ranges like 192.168.10.20-192.168.10.60.',
-      'network.prefix: It is missing. Nodes get their addresses by it. Write the length in bits, like 24.',
-      'network.gateway: It is missing. Nodes get their addresses by it. Write an address like 192.168.10.1.',
+      'network.addressPool: Not set. It is required for the addresses of nodes. Use addresses or ranges like 192.168.10.20-192.168.10.60.',
+      'network.prefix: Not set. It is required for the addresses of nodes. Use the length in bits, like 24.',
+      'network.gateway: Not set. It is required for the addresses of nodes. Use an address like 192.168.10.1.',
     ]);
   });
 
@@ -47,28 +47,28 @@ describe('the address fields of a ProviderConfig', () => {
     const dhcp = network({ addressAssignment: 'DHCP' });
     expect(assessed(usual, dhcp, without('gateway', 'nameServers'))).toEqual([]);
     expect(assessed(usual, dhcp, without('gateway', 'addressPool'))).toEqual([
-      expect.stringMatching(/^network\.addressPool: It is missing\./),
+      expect.stringMatching(/^network\.addressPool: Not set\./),
     ]);
     expect(assessed(usual, dhcp)).toEqual([
-      'network.gateway: With addressAssignment DHCP it is the DHCP server that tells nodes theirs. Leave it out.',
+      'network.gateway: Not allowed with addressAssignment DHCP: the DHCP server announces the gateway. Omit it.',
     ]);
     expect(assessed(usual, without('nameServers'))).toEqual([
-      'network.nameServers: It is missing. Write addresses like 192.168.10.1.',
+      'network.nameServers: Not set. Use addresses like 192.168.10.1.',
     ]);
     for (const addressing of [vlan, own])
       expect(assessed(addressing, dhcp)).toContainEqual(
-        expect.stringMatching(/^network\.addressAssignment: DHCP is for nodes .* Leave it out\.$/),
+        expect.stringMatching(/^network\.addressAssignment: DHCP is not supported: .* Omit it\.$/),
       );
   });
 
   it('are a pool and its prefix in a private network, without a gateway', () => {
     expect(assessed(vlan, without('gateway'))).toEqual([]);
     expect(assessed(vlan, without('addressPool', 'prefix', 'gateway'))).toEqual([
-      expect.stringMatching(/^network\.addressPool: It is missing\. Nodes get their private addresses by it\./),
-      expect.stringMatching(/^network\.prefix: It is missing\./),
+      expect.stringMatching(/^network\.addressPool: Not set\. It is required for the private addresses of nodes\./),
+      expect.stringMatching(/^network\.prefix: Not set\./),
     ]);
     expect(assessed(vlan)).toEqual([
-      'network.gateway: A private network leads nowhere else, and the nodes have a gateway of their own. Leave it out.',
+      'network.gateway: Not allowed: the private network has no gateway, and the nodes have their own. Omit it.',
     ]);
   });
 
@@ -96,7 +96,7 @@ describe('the address fields of a ProviderConfig', () => {
     expect(assessed(own, without('addressPool', 'prefix', 'gateway'))).toEqual([]);
     expect(assessed(own)).toEqual(
       ['addressPool', 'prefix', 'gateway'].map(
-        (field) => `network.${field}: The nodes have addresses of their own. Leave it out.`,
+        (field) => `network.${field}: Not allowed: nodes of this platform have their own addresses. Omit it.`,
       ),
     );
   });

@@ -55,9 +55,9 @@ export function checkAddresses(
 }
 
 const examples = {
-  addressPool: 'Write addresses or ranges like 192.168.10.20-192.168.10.60.',
-  prefix: 'Write the length in bits, like 24.',
-  gateway: 'Write an address like 192.168.10.1.',
+  addressPool: 'Use addresses or ranges like 192.168.10.20-192.168.10.60.',
+  prefix: 'Use the length in bits, like 24.',
+  gateway: 'Use an address like 192.168.10.1.',
 } as const;
 type NetworkField = keyof typeof examples;
 
@@ -71,12 +71,15 @@ function checkMissingFields(network: NetworkSpec, { pool }: Addressing): Diagnos
     private: ['addressPool', 'prefix'],
     none: [],
   };
-  const why = pool === 'main' ? 'Nodes get their addresses by it.' : 'Nodes get their private addresses by it.';
+  const why =
+    pool === 'main'
+      ? 'It is required for the addresses of nodes.'
+      : 'It is required for the private addresses of nodes.';
   const missing = needed[pool]
     .filter((field) => network[field] === undefined)
-    .map((field) => invalidField(`network.${field}`, `It is missing. ${why} ${examples[field]}`));
+    .map((field) => invalidField(`network.${field}`, `Not set. ${why} ${examples[field]}`));
   if (usesDhcp(network) || network.nameServers !== undefined) return missing;
-  return [...missing, invalidField('network.nameServers', 'It is missing. Write addresses like 192.168.10.1.')];
+  return [...missing, invalidField('network.nameServers', 'Not set. Use addresses like 192.168.10.1.')];
 }
 
 /** A field without effect is rejected. */
@@ -87,19 +90,18 @@ function checkSurplusFields(network: NetworkSpec, { pool }: Addressing): Diagnos
     none: ['addressPool', 'prefix', 'gateway'],
   };
   const why: Readonly<Record<Addressing['pool'], string>> = {
-    main: 'With addressAssignment DHCP it is the DHCP server that tells nodes theirs.',
-    private: 'A private network leads nowhere else, and the nodes have a gateway of their own.',
-    none: 'The nodes have addresses of their own.',
+    main: 'Not allowed with addressAssignment DHCP: the DHCP server announces the gateway.',
+    private: 'Not allowed: the private network has no gateway, and the nodes have their own.',
+    none: 'Not allowed: nodes of this platform have their own addresses.',
   };
   return surplus[pool]
     .filter((field) => network[field] !== undefined)
-    .map((field) => invalidField(`network.${field}`, `${why[pool]} Leave it out.`));
+    .map((field) => invalidField(`network.${field}`, `${why[pool]} Omit it.`));
 }
 
 function checkAssignment(network: NetworkSpec, { pool }: Addressing): Diagnostic[] {
   if (!usesDhcp(network) || pool === 'main') return [];
-  const message =
-    'DHCP is for nodes whose main address is one of the pool, and these have addresses of their own. Leave it out.';
+  const message = 'DHCP is not supported: nodes of this platform have their own addresses. Omit it.';
   return [invalidField('network.addressAssignment', message)];
 }
 
@@ -107,7 +109,7 @@ function checkGateway(gateway: string | undefined, subnet: Ipv4Range | undefined
   if (gateway === undefined) return [];
   const address = parseIpv4(gateway);
   if (address === undefined || !subnet)
-    return [invalidField('network.gateway', `${gateway} is not an IPv4 address. Write it like 192.168.10.1.`)];
+    return [invalidField('network.gateway', `${gateway} is not an IPv4 address. Use an address like 192.168.10.1.`)];
   if (address !== subnet.first && address !== subnet.last) return [];
   const message = `${gateway} is the first or last address of its subnet, ${formatRange(subnet)}, and cannot be used. Correct it or network.prefix.`;
   return [invalidField('network.gateway', message)];
@@ -139,12 +141,12 @@ function checkRange(
   }
   if (range.first <= subnet.first || range.last >= subnet.last) {
     const whose = gateway === undefined ? 'the first address' : 'network.gateway';
-    const message = `${text} is not inside the subnet of ${whose} and network.prefix, ${formatRange(subnet)} (its first and last address cannot be used). Correct one of them.`;
+    const message = `${text} is outside the usable addresses of the subnet of ${whose} and network.prefix, ${formatRange(subnet)}. Correct one of them.`;
     return [invalidField(field, message)];
   }
   return others
     .filter(({ host }) => ipv4RangeContains(range, parseIpv4(host) ?? -1))
-    .map(({ field: whose, host }) => invalidField(field, `${text} contains ${host}, which is ${whose}. Leave it out.`));
+    .map(({ field: whose, host }) => invalidField(field, `${text} contains ${host}, which is ${whose}. Exclude it.`));
 }
 
 function checkPoolSize(spec: ProviderConfigSpec, addressing: Addressing): Diagnostic[] {
@@ -155,5 +157,10 @@ function checkPoolSize(spec: ProviderConfigSpec, addressing: Addressing): Diagno
   const held = available === 1 ? '1 address' : `${available} addresses`;
   const virtual = needsVirtualAddress(spec, addressing);
   const why = virtual ? 'one for each node, and one for the endpoint' : 'one for each node';
-  return [invalidField('network.addressPool', `It holds ${held} and one cluster needs ${needed} (${why}). Add some.`)];
+  return [
+    invalidField(
+      'network.addressPool',
+      `It has ${held} addresses, and one cluster needs ${needed} (${why}). Add addresses.`,
+    ),
+  ];
 }

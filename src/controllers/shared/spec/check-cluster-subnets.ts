@@ -31,8 +31,8 @@ export function checkClusterSubnets(spec: ProviderConfigSpec, others: readonly C
       invalidField(
         field,
         range
-          ? `${text} does not begin with the first address of its range. Write it like 10.244.0.0/16.`
-          : `${text} is not a range. Write it like 10.244.0.0/16.`,
+          ? `${text} does not begin with the first address of its range. Use a range like 10.244.0.0/16.`
+          : `${text} is not a CIDR range. Use a range like 10.244.0.0/16.`,
       ),
     );
   if (malformed.length > 0) return malformed;
@@ -50,10 +50,10 @@ function checkAddressFamilies(ranges: readonly NamedSubnet[]): Diagnostic[] {
     .filter(({ field, range }) => range.family !== (field.endsWith('[0]') ? 4 : 6))
     .map(({ field, text }) =>
       field.endsWith('[0]')
-        ? invalidField(field, `${text} is IPv6, and nodes have IPv4 addresses. Put an IPv4 range first.`)
+        ? invalidField(field, `${text} is IPv6, but nodes have IPv4 addresses. List an IPv4 range first.`)
         : invalidField(
             field,
-            `${text} is IPv4 too: a second range has to be IPv6. Leave it out, or write one like fd00::/108.`,
+            `${text} is IPv4, but the second range must be IPv6. Omit it, or use a range like fd00::/108.`,
           ),
     );
 }
@@ -78,7 +78,7 @@ function checkExternalAddresses(ranges: readonly NamedSubnet[], others: readonly
     others.flatMap(({ field: whose, host }) => {
       const address = parseIp(host);
       if (!address || !ipRangesOverlap(range, address)) return [];
-      const message = `${text} contains ${host}, which is ${whose}: nodes could not reach it any more. Choose another range.`;
+      const message = `${text} contains ${host}, which is ${whose} and would be unreachable from nodes. Choose another range.`;
       return [invalidField(field, message)];
     }),
   );
@@ -118,7 +118,7 @@ function checkServiceSubnet({ field, text, range: { family, prefix } }: NamedSub
       ),
     ];
   if (!old || prefix >= minServicePrefixLength[family]) return [];
-  const message = `${text} is too large: Kubernetes before 1.34 takes /${minServicePrefixLength[family]} at most. Use a longer prefix length.`;
+  const message = `${text} is too large: Kubernetes before 1.34 allows at most /${minServicePrefixLength[family]}. Use a longer prefix length.`;
   return [invalidField(field, message)];
 }
 
@@ -130,6 +130,6 @@ function checkPodSubnet({ field, text, range: { family, prefix } }: NamedSubnet,
     return [invalidField(field, message)];
   }
   if (family === 4 || bits <= maxNodeBits) return [];
-  const message = `${text} is too large: Kubernetes hands out at most 2^${maxNodeBits} ranges of /${nodePodPrefixLength[family]}. Use /${nodePodPrefixLength[family] - maxNodeBits} or longer.`;
+  const message = `${text} is too large: Kubernetes assigns at most 2^${maxNodeBits} ranges of /${nodePodPrefixLength[family]}. Use /${nodePodPrefixLength[family] - maxNodeBits} or longer.`;
   return [invalidField(field, message)];
 }

@@ -14,20 +14,20 @@ export function checkExternalHosts(spec: ProviderConfigSpec): Diagnostic[] {
       requireThat(
         isIP(text) !== 0,
         `network.nameServers[${i}]`,
-        `${text} is not an IP address. Write it like 192.168.10.1.`,
+        `${text} is not an IP address. Use an address like 192.168.10.1.`,
       ),
     ),
     ...network.timeServers.flatMap((text, i) =>
       requireThat(
         isHostNameOrIp(text),
         `network.timeServers[${i}]`,
-        `${text} is neither a host name nor an IP address. Write it like ntp.example.org.`,
+        `${text} is neither a host name nor an IP address. Use a name like ntp.example.org.`,
       ),
     ),
     ...requireThat(
       isDnsName(network.dnsDomain),
       'network.dnsDomain',
-      `${network.dnsDomain} is not a DNS name. Write it like cluster.local.`,
+      `${network.dnsDomain} is not a DNS name. Use a name like cluster.local.`,
     ),
     ...checkFactory(talos.factoryUrl),
     ...checkDiscovery(talos.discovery.endpoint),
@@ -49,7 +49,7 @@ function checkFactory(text: string): Diagnostic[] {
   return requireThat(
     plain === true && /^[a-z0-9._/-]*$/.test(url?.pathname ?? ''),
     'talos.factoryUrl',
-    'It has to be a host with an optional port and a path in lower case, without user, query or fragment. Write it like https://factory.example.org.',
+    'The URL must have a host with an optional port and lower-case path, without user, query or fragment, like https://factory.example.org.',
   );
 }
 
@@ -60,7 +60,7 @@ function checkDiscovery(text: string | undefined): Diagnostic[] {
   return requireThat(
     text === undefined || (plain === true && ['', '/'].includes(url.pathname)),
     'talos.discovery.endpoint',
-    'It has to be a host with an optional port, without user, path or query. Write it like https://discovery.example.org.',
+    'The URL must have a host with an optional port, without user, path or query, like https://discovery.example.org.',
   );
 }
 
@@ -71,7 +71,7 @@ function checkEndpoint(text: string | undefined): Diagnostic[] {
   return requireThat(
     host !== undefined && (port === undefined || (port > 0 && port < 65_536)),
     'controlPlane.endpoint',
-    `${text} is neither a host name nor an IP address, with an optional port up to 65535. Write it like k8s.example.org, 192.168.10.5:6443 or [fd00::5]:6443.`,
+    `${text} is not a host name or IP address with an optional port up to 65535. Use e.g. k8s.example.org, 192.168.10.5:6443 or [fd00::5]:6443.`,
   );
 }
 

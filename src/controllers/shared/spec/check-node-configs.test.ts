@@ -24,17 +24,17 @@ describe('a patch', () => {
 
   it('P51: is checked before a Machine exists, on every kind of node', () => {
     expect(patched('talos', { machine: { sysctl: {} } })).toEqual([
-      'talos.patches[0]: machine.sysctl does not exist. Correct the patch, or leave it out.',
+      'talos.patches[0]: machine.sysctl does not exist. Correct or remove the patch.',
     ]);
     expect(patched('controlPlane', {}, { machine: { type: 'worker' } })).toEqual([
-      'controlPlane.patches[1]: machine.type must stay controlplane: the role of a node is fixed. Correct the patch, or leave it out.',
+      'controlPlane.patches[1]: machine.type must stay controlplane: the role of a node is fixed. Correct or remove the patch.',
     ]);
     const wrong = { cluster: { etcd: { image: 'registry.k8s.io/etcd:v3.6.1' } } };
     const findings = found((raw) => void worker({ patches: [wrong] })(raw));
     expect(findings).toEqual([
       expect.objectContaining({
         field: 'workerPools[0].patches[0]',
-        message: 'cluster.etcd must not be on a worker. Correct the patch, or leave it out.',
+        message: 'cluster.etcd must not be on a worker. Correct or remove the patch.',
       }),
     ]);
   });
@@ -68,9 +68,9 @@ describe('the placeholder hardware', () => {
     const other = { vlans: [{ vlanId: 4000, vip: { ip: '192.0.2.99' } }] };
     expect(assessed(inside, { vlans: [{ vlanId: 4000, mtu: 1450 }] })).toEqual([]);
     expect(assessed(inside, other)).toEqual([
-      expect.stringMatching(/has to keep the card, the addresses and the routes/),
+      expect.stringMatching(/must keep the network card, the addresses and the routes/),
     ]);
     expect(assessed(alone, other)).toEqual([]);
-    expect(assessed(alone, { ignore: true })).toEqual([expect.stringMatching(/has to keep the card/)]);
+    expect(assessed(alone, { ignore: true })).toEqual([expect.stringMatching(/must keep the network card/)]);
   });
 });

@@ -33,7 +33,7 @@ export function checkNodeConfigs(spec: ProviderConfigSpec, addressing: Addressin
 
 function describeProblems(field: string | undefined, messages: readonly string[]): Diagnostic {
   const more = messages.length > maxMessages ? [`And ${messages.length - maxMessages} more.`] : [];
-  const remedy = field === undefined ? [] : ['Correct the patch, or leave it out.'];
+  const remedy = field === undefined ? [] : ['Correct or remove the patch.'];
   return invalidField(field ?? 'spec', [...messages.slice(0, maxMessages), ...more, ...remedy].join(' '));
 }
 

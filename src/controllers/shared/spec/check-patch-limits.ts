@@ -19,7 +19,7 @@ export function checkPatchLimits({ talos, controlPlane, workerPools }: ProviderC
     for (const [i, patch] of patches.entries()) {
       const size = measurePatch(patch);
       if ('tooMuch' in size)
-        return [invalidField(`${field}[${i}]`, `The patch ${size.tooMuch}. Split it, or leave some out.`)];
+        return [invalidField(`${field}[${i}]`, `The patch ${size.tooMuch}. Split it, or remove parts.`)];
       all.characters += times * size.characters;
       all.values += times * size.values;
       if (exceedsLimits(all)) return [invalidField(`${field}[${i}]`, describeLimits(kinds))];
@@ -33,6 +33,6 @@ const exceedsLimits = ({ characters, values }: { characters: number; values: num
 
 function describeLimits(kinds: number): string {
   const max = `${patchLimits.valuesInAll} keys and elements, or ${patchLimits.charactersInAll / 2 ** 20} MiB of text`;
-  const counted = kinds > 1 ? `, counted for each of the ${kinds} kinds of nodes that they are for` : '';
-  return `Up to this patch there are more than ${max} in all patches${counted}. Leave some out, or have fewer pools.`;
+  const counted = kinds > 1 ? `, counted for each of the ${kinds} kinds of nodes they apply to` : '';
+  return `The patches up to this one have more than ${max}${counted}. Remove some, or use fewer pools.`;
 }

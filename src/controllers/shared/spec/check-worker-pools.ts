@@ -19,12 +19,12 @@ function checkLabels(field: string, { labels }: WorkerPool): Diagnostic[] {
 }
 
 function describeInvalidLabel(key: string, value: string): string | undefined {
-  if (!isLabelKey(key)) return `${key} is not a label key. Write it like disk or example.org/disk.`;
+  if (!isLabelKey(key)) return `${key} is not a label key. Use a key like disk or example.org/disk.`;
   if (!isLabelValue(value)) {
-    return `${value} is not a value that the label ${key} can have. Use up to 63 letters, digits, dots, dashes and underscores.`;
+    return `${value} is not a valid value of the label ${key}. Use up to 63 letters, digits, dots, dashes and underscores.`;
   }
   if (!isKubeletSettableLabel(key))
-    return `Kubernetes lets no node give itself the label ${key}. Use a prefix of your own, like example.org/.`;
+    return `Nodes cannot set the label ${key} themselves. Use your own prefix, like example.org/.`;
   if (key.startsWith(`${group}/`)) return `The label ${key} is set by the provider. Choose another name.`;
   return undefined;
 }
@@ -34,13 +34,13 @@ function checkTaints(field: string, { taints }: WorkerPool): Diagnostic[] {
   return taints.flatMap(({ key, value }, i) => {
     const at = `${field}[${i}]`;
     if (!isLabelKey(key))
-      return [invalidField(`${at}.key`, `${key} is not a taint key. Write it like gpu or example.org/gpu.`)];
+      return [invalidField(`${at}.key`, `${key} is not a taint key. Use a key like gpu or example.org/gpu.`)];
     if (!isLabelValue(value)) {
-      const message = `${value} is not a value that a taint can have. Use up to 63 letters, digits, dots, dashes and underscores.`;
+      const message = `${value} is not a valid value of a taint. Use up to 63 letters, digits, dots, dashes and underscores.`;
       return [invalidField(`${at}.value`, message)];
     }
     if (identities.indexOf(identities[i] ?? '') !== i)
-      return [invalidField(at, `There is a taint of key ${key} and the same effect before. Leave one of them out.`)];
+      return [invalidField(at, `An earlier taint has the same key ${key} and effect. Remove one of them.`)];
     return [];
   });
 }

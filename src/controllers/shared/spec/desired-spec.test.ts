@@ -89,7 +89,7 @@ describe('the spec of a Cluster', () => {
     expect(stocked(specs).wish(names.slice(1))).toHaveProperty('spec');
     expect(rejection(specs, names)).toEqual({
       reason: 'InvalidReference',
-      message: 'spec.clusterConfigs: there are 17 of them, and 16 at most may be named. Merge some into one.',
+      message: 'spec.clusterConfigs: 17 entries, at most 16 are allowed. Merge some ClusterConfigs.',
     });
   });
 
@@ -108,7 +108,7 @@ describe('the spec of a Cluster', () => {
           },
         })),
       },
-      /^ClusterConfig big, patches\[\d+\]: Up to this patch there are more than 30000 keys and elements/,
+      /^ClusterConfig big, patches\[\d+\]: The patches up to this one have more than 30000 keys and elements/,
     ],
     ['a size', { controlPlane: { size: 'huge' } }, /^ClusterConfig big, controlPlane\.size: .*no size huge.*small/],
     ['an even number', { controlPlane: { replicas: 2 } }, /^ClusterConfig big, controlPlane\.replicas: .*1, 3 or 5/],

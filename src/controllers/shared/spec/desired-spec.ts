@@ -60,7 +60,7 @@ const maxReferences = 16;
 
 const rejectTooMany = (count: number): SpecRejection => ({
   reason: 'InvalidReference',
-  message: `spec.clusterConfigs: there are ${count} of them, and ${maxReferences} at most may be named. Merge some into one.`,
+  message: `spec.clusterConfigs: ${count} entries, at most ${maxReferences} are allowed. Merge some ClusterConfigs.`,
 });
 
 const rejectMissing = (index: number, name: string, namespace = ''): SpecRejection => ({

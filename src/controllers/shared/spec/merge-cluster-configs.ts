@@ -89,7 +89,7 @@ class ClusterConfigMerger {
     this.#note(field, own);
     for (const needed of ['replicas', 'size'] as const) {
       if (given[needed] !== undefined) continue;
-      const message = `Set ${needed}: the ProviderConfig has no worker pool ${name}, so this adds one. If another pool is meant, correct the name.`;
+      const message = `Set ${needed} to add the worker pool ${name}, which the ProviderConfig does not have, or correct its name.`;
       this.#findings.push({ field: `${field}.${needed}`, reason: 'InvalidConfig', message });
     }
     return { name, replicas: 0, size: '', labels: {}, taints: [], patches: [] };

@@ -177,7 +177,7 @@ describe('problems of a ProviderConfig', () => {
       'a name server in the Pod range',
       network({ nameServers: ['10.244.0.10'] }),
       'network.podSubnets[0]',
-      /could not reach it/,
+      /would be unreachable/,
     ],
     ['an endpoint in the Service range', endpoint('10.96.0.10'), 'network.serviceSubnets[0]', /controlPlane\.endpoint/],
     [
@@ -205,7 +205,7 @@ describe('problems of a ProviderConfig', () => {
       /Use \/48/,
     ],
     ['an invalid label key', worker({ labels: { 'a b': 'c' } }), 'workerPools[0].labels', /not a label key/],
-    ['an invalid label value', worker({ labels: { a: 'b c' } }), 'workerPools[0].labels', /value that the label a/],
+    ['an invalid label value', worker({ labels: { a: 'b c' } }), 'workerPools[0].labels', /valid value of the label a/],
     [
       'a label that workers must not have',
       worker({ labels: { 'node-role.kubernetes.io/x': '' } }),

@@ -39,16 +39,14 @@ function checkReplicas({ controlPlane }: ProviderConfigSpec): Diagnostic[] {
   return [
     invalidField(
       'controlPlane.replicas',
-      `${controlPlane.replicas} control planes are not possible: etcd needs an odd number to survive the loss of one. Use 1, 3 or 5.`,
+      `${controlPlane.replicas} control planes are not supported: etcd needs an odd number of members. Use 1, 3 or 5.`,
     ),
   ];
 }
 
 function checkOfferedVersions({ kubernetes }: ProviderConfigSpec): Diagnostic[] {
   if (kubernetes.versions.some((offered) => !offered.deprecated)) return [];
-  return [
-    invalidField('kubernetes.versions', 'Every version is deprecated. Offer at least one that new clusters can get.'),
-  ];
+  return [invalidField('kubernetes.versions', 'All versions are deprecated. Offer at least one that is not.')];
 }
 
 function checkSizes(spec: ProviderConfigSpec, sizes: readonly string[]): Diagnostic[] {
@@ -61,7 +59,7 @@ function checkSizes(spec: ProviderConfigSpec, sizes: readonly string[]): Diagnos
     .map(({ field, size }) =>
       invalidField(
         field,
-        `There is no size ${size}. Name one of the platform section: ${sizes.join(', ') || 'none is defined yet'}.`,
+        `The size ${size} does not exist. Use a size of the platform section: ${sizes.join(', ') || 'none is defined'}.`,
       ),
     );
 }

@@ -107,6 +107,6 @@ function toLoginError(error: unknown, access: RescueAccess): ProviderError {
   if (level === 'client-authentication') {
     return new HetznerRobotError('RESCUE_LOGIN_REFUSED', `${where}.`, { cause: error });
   }
-  const reason = isDeadlineError(error) ? 'no answer in time' : trimTrailing(message.slice(0, 200), /[.\s]/);
+  const reason = isDeadlineError(error) ? 'timeout' : trimTrailing(message.slice(0, 200), /[.\s]/);
   return new HetznerRobotError('RESCUE_UNREACHABLE', `${where}: ${reason || 'no connection'}.`, { cause: error });
 }

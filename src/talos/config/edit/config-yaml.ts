@@ -10,7 +10,7 @@ import { SecretString } from '../../../lib/secret-string.ts';
 export function parseConfigYaml(config: SecretString): Document[] {
   const documents = parseAllDocuments(config.reveal(), { schema: 'failsafe', uniqueKeys: false });
   if ('empty' in documents || documents.some(({ errors }) => errors.length > 0))
-    throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration that the node told cannot be read.');
+    throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration of the node cannot be parsed.');
   return documents;
 }
 

@@ -50,7 +50,7 @@ describe('before Talos 1.14', () => {
       'oidc-signing-algs': 'RS256,RS384,RS512,ES256,ES384,ES512,PS256,PS384,PS512',
     });
     expect(read(render({ trust: [corp] }))[0].cluster.apiServer.extraArgs).toEqual(toOidcArguments(corp));
-    expect(() => render({ trust: [open] })).toThrow(/oidc-username-prefix has to keep the issuer from names/);
+    expect(() => render({ trust: [open] })).toThrow(/oidc-username-prefix must prevent names/);
   });
 
   it('its authority is in a file that control planes have from the beginning and that the API server can read', () => {
@@ -69,7 +69,7 @@ describe('before Talos 1.14', () => {
   });
 
   it('a second issuer is rejected', () => {
-    expect(() => setOidcTrust(render({}), [corp, open])).toThrow(/one issuer and not more/);
+    expect(() => setOidcTrust(render({}), [corp, open])).toThrow(/supports only one issuer/);
   });
 });
 

@@ -22,7 +22,7 @@ export function setOidcTrust(config: SecretString, trust: readonly OidcTrust[]):
     modern ? kindOf(document) === 'KubeAuthenticationConfig' : isMainYamlDocument(document),
   );
   if (!place)
-    throw new ProviderError('TALOS_CONFIG_INVALID', 'The node has no document that could say whom it trusts.');
+    throw new ProviderError('TALOS_CONFIG_INVALID', 'The node does not support configuration of OIDC issuers.');
   const changed = modern ? setAuthenticators(place, trust) : setArguments(place, trust);
   return changed ? formatConfigYaml(documents) : undefined;
 }
@@ -36,7 +36,7 @@ function setAuthenticators(document: Document, trust: readonly OidcTrust[]): boo
 
 function setArguments(document: Document, trust: readonly OidcTrust[]): boolean {
   if (trust.length > 1)
-    throw new ProviderError('TALOS_CONFIG_INVALID', 'The API server of this node can trust one issuer and not more.');
+    throw new ProviderError('TALOS_CONFIG_INVALID', 'The API server of this node supports only one issuer.');
   const wanted = toOidcArguments(trust[0]);
   const present = Object.entries(document.toJS()?.cluster?.apiServer?.extraArgs ?? {});
   const kept = present.filter(([name]) => !name.startsWith('oidc-'));

@@ -60,7 +60,7 @@ describe('an OIDC authenticator in a patch', () => {
       /egressSelectorType/,
     ],
     ['no mapping', { issuer }, /^jwt\[0\]\.claimMappings is missing/],
-    ['no prefix', aOne({ claimMappings: { username: { claim: 'sub' } } }), /username\.prefix: It has to be a text/],
+    ['no prefix', aOne({ claimMappings: { username: { claim: 'sub' } } }), /username\.prefix: It must be a string/],
     ['an unknown key', aOne({ claimMapping: {} }), /^jwt\[0\]\.claimMapping is not one/],
     [
       'an unsupported expression',

@@ -42,7 +42,7 @@ export function findAuthenticatorProblems(jwt: unknown, path: string, ownIssuers
   const named = urls.filter((url) => url !== undefined && url !== '');
   const doubled = named.find((url, i) => named.indexOf(url) !== i);
   return [
-    ...(doubled === undefined ? [] : [`${path}: ${String(doubled)} is there more than once. Keep one.`]),
+    ...(doubled === undefined ? [] : [`${path}: ${String(doubled)} is not unique. Keep one.`]),
     ...jwt.flatMap((one, i) => checkAuthenticator(one, `${path}[${i}]`, ownIssuers)),
   ];
 }
@@ -61,13 +61,13 @@ function checkAuthenticator(one: ConfigDocument, path: string, ownIssuers: reado
 
 /** Adds the path to the problem of a value. */
 const problemAt = (path: string, why: string | undefined): string[] => (why === undefined ? [] : [`${path}: ${why}`]);
-const notTextMessage = 'It has to be a text.';
+const notTextMessage = 'It must be a string.';
 const checkText = (value: unknown, path: string, check: (text: string) => string | undefined): string[] =>
   problemAt(path, typeof value === 'string' ? check(value) : notTextMessage);
 
 function findUnknownKeys(given: ConfigDocument, known: string, path: string): string[] {
   const unknown = Object.keys(given).filter((key) => !known.split(' ').includes(key));
-  return unknown.map((key) => `${path}.${key} is not one that may be set here. Leave it out.`);
+  return unknown.map((key) => `${path}.${key} is not supported here. Remove it.`);
 }
 
 function checkIssuer(issuer: unknown, path: string, ownIssuers: readonly unknown[]): string[] {
@@ -81,12 +81,12 @@ function checkIssuer(issuer: unknown, path: string, ownIssuers: readonly unknown
     ...checkText(url, `${path}.url`, findIssuerProblem),
     ...problemAt(
       `${path}.url`,
-      isOwn ? "It issues the tokens of the cluster's own ServiceAccounts. Name another." : undefined,
+      isOwn ? 'It is the ServiceAccount issuer of the cluster. Use another issuer.' : undefined,
     ),
     ...(discoveryURL === undefined ? [] : checkText(discoveryURL, `${path}.discoveryURL`, findIssuerProblem)),
     ...problemAt(
       `${path}.discoveryURL`,
-      bare(url) === bare(discoveryURL) ? 'It is the same as url. Leave it out.' : undefined,
+      bare(url) === bare(discoveryURL) ? 'It is equal to url. Remove it.' : undefined,
     ),
     ...(certificateAuthority === undefined
       ? []
@@ -149,7 +149,7 @@ function checkClaimOrExpression(mapping: ConfigDocument, path: string, whose: 'u
       ...checkText(prefix, `${path}.prefix`, findPrefixProblem),
     ];
   return [
-    ...(prefix === undefined ? [] : [`${path}.prefix cannot stand beside expression. Leave it out.`]),
+    ...(prefix === undefined ? [] : [`${path}.prefix and expression exclude each other. Remove it.`]),
     ...problemAt(`${path}.expression`, findExpressionProblem(expression, whose === 'groups' ? 'texts' : 'text')),
   ];
 }
@@ -161,7 +161,7 @@ function checkUid(uid: unknown, path: string): string[] {
   if (expression === undefined) return [...unknown, ...checkText(claim, `${path}.claim`, findClaimProblem)];
   return [
     ...unknown,
-    ...(claim === undefined ? [] : [`${path}.claim cannot stand beside expression. Leave it out.`]),
+    ...(claim === undefined ? [] : [`${path}.claim and expression exclude each other. Remove it.`]),
     ...problemAt(`${path}.expression`, findExpressionProblem(expression, 'text')),
   ];
 }
@@ -179,7 +179,7 @@ function checkExtra(extra: unknown, path: string): string[] {
     ...checkText(one['key'], `${path}[${i}].key`, (key) =>
       extraKeyPattern.test(key) && !kubernetesDomain.test(key) && names.indexOf(key) === i
         ? undefined
-        : 'It has to be a name of your own like example.org/team in lower case, and there once.',
+        : 'It must be a unique lower-case name with your own domain, like example.org/team.',
     ),
     ...problemAt(`${path}[${i}].valueExpression`, findExpressionProblem(one['valueExpression'], 'text')),
   ]);
@@ -191,7 +191,7 @@ function checkRules(rules: unknown, path: string, kind: Extract<ExpressionKind, 
   const subjects = rules.map(({ claim, expression }) => JSON.stringify([claim, expression]));
   const doubled = subjects.findIndex((one, i) => subjects.indexOf(one) !== i);
   return [
-    ...(doubled < 0 ? [] : [`${path}[${doubled}] is there twice. Keep one.`]),
+    ...(doubled < 0 ? [] : [`${path}[${doubled}] is not unique. Keep one.`]),
     ...rules.flatMap((rule, i) => [
       ...findUnknownKeys(rule, allowedKeys[kind], `${path}[${i}]`),
       ...(rule['message'] === undefined ? [] : checkText(rule['message'], `${path}[${i}].message`, () => undefined)),
@@ -206,13 +206,13 @@ function checkRule(
   kind: 'claimRule' | 'userRule',
 ) {
   if (claim === undefined || kind === 'userRule') {
-    const extra = requiredValue === undefined ? [] : [`${path}.requiredValue needs claim. Leave it out.`];
+    const extra = requiredValue === undefined ? [] : [`${path}.requiredValue needs claim. Remove it.`];
     return [...extra, ...problemAt(`${path}.expression`, findExpressionProblem(expression, kind))];
   }
   return [
     ...(expression === undefined && message === undefined
       ? []
-      : [`${path}: expression and message cannot stand beside claim. Leave them out.`]),
+      : [`${path}: claim excludes expression and message. Remove them.`]),
     ...checkText(claim, `${path}.claim`, findClaimProblem),
     ...(requiredValue === undefined ? [] : checkText(requiredValue, `${path}.requiredValue`, () => undefined)),
   ];

@@ -16,13 +16,13 @@ const namedCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
  */
 export function findCaBundleProblem(bundle: string): string | undefined {
   if (bundle.length > maxBundleLength)
-    return `It is longer than ${maxBundleLength} characters. Take out what is not needed.`;
+    return `It is longer than ${maxBundleLength} characters. Remove unneeded certificates.`;
   const found = parseCertificates(bundle);
-  if (found === 'foreign') return 'It holds more than certificates. Take the rest out.';
+  if (found === 'foreign') return 'It contains data other than certificates. Remove that data.';
   if (found.length > maxCertificates)
-    return `It holds more than ${maxCertificates} certificates. Take out what is not needed.`;
+    return `It contains more than ${maxCertificates} certificates. Remove unneeded certificates.`;
   if (found.length === 0 || !found.every(isReadableCertificate))
-    return 'It holds no certificate in PEM form, or one that is damaged. Put in what the issuer’s certificate is signed by.';
+    return 'It contains no valid certificate in PEM format. Use the CA certificates of the issuer.';
   return undefined;
 }
 

@@ -47,7 +47,7 @@ const reservedWords = new Set(
 export function findExpressionProblem(expression: unknown, kind: ExpressionKind): string | undefined {
   return typeof expression === 'string' && matchesKind(expression, kind)
     ? undefined
-    : `It is not one of the expressions that are certain to be read. Use one like ${exampleExpressions[kind]}.`;
+    : `The expression is not supported. Use one like ${exampleExpressions[kind]}.`;
 }
 
 function matchesKind(expression: string, kind: ExpressionKind): boolean {

@@ -23,7 +23,7 @@ const pathCharacters = /^[A-Za-z0-9._~!$&'()*+,;=:@/%-]*$/;
 const unescapedPercent = /%(?![0-9A-Fa-f]{2})/;
 
 const findLengthProblem = (text: string, max: number): string | undefined =>
-  text.length > max ? `It is longer than ${max} characters. Use a shorter one.` : undefined;
+  text.length > max ? `It is longer than ${max} characters. Shorten it.` : undefined;
 
 /** Checks an issuer, or the URL of its metadata. */
 export function findIssuerProblem(text: string): string | undefined {
@@ -34,11 +34,11 @@ export function findIssuerProblem(text: string): string | undefined {
   const authority = slash < 0 ? rest : rest.slice(0, slash);
   const path = slash < 0 ? '' : rest.slice(slash);
   if (!text.startsWith('https://') || authority.includes('@') || /[?#]/.test(text))
-    return 'Kubernetes takes only https:// URLs without user, query and fragment. Use one.';
+    return 'Kubernetes requires an https:// URL without user, query and fragment.';
   if (!isAuthority(authority))
-    return 'Its host has to be a DNS name in ASCII or an IP address (IPv6 in brackets), with a port from 1 to 65535 if any. Correct it.';
-  if (unescapedPercent.test(path)) return 'Its path holds a % that two hexadecimal digits do not follow. Correct it.';
-  if (!pathCharacters.test(path)) return 'Its path holds a character that a URL has to escape. Correct it.';
+    return 'The host must be an ASCII DNS name or an IP address (IPv6 in brackets), with an optional port from 1 to 65535.';
+  if (unescapedPercent.test(path)) return 'The path contains a % without two hexadecimal digits.';
+  if (!pathCharacters.test(path)) return 'The path contains a character that must be escaped.';
   return undefined;
 }
 
@@ -57,12 +57,10 @@ const isPort = (text: string): boolean => /^:[1-9][0-9]{0,4}$/.test(text) && Num
 
 const findWordProblem = (text: string, max: number): string | undefined =>
   findLengthProblem(text, max) ??
-  (printable.test(text)
-    ? undefined
-    : 'It holds a control character, a space, or a letter outside of ASCII. Leave it out.');
+  (printable.test(text) ? undefined : 'It contains a control character, a space, or a non-ASCII letter. Remove it.');
 
 const findNonEmptyWordProblem = (text: string, max: number): string | undefined =>
-  text === '' ? 'It is empty. Say which is meant.' : findWordProblem(text, max);
+  text === '' ? 'It is empty. A value is required.' : findWordProblem(text, max);
 
 export const findClientIdProblem = (text: string): string | undefined =>
   findNonEmptyWordProblem(text, maxLengths.clientId);

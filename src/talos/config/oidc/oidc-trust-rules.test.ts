@@ -52,7 +52,7 @@ describe('OIDC trust by arguments in a patch', () => {
     ['no client', { 'oidc-issuer-url': 'https://id.example.org' }, /oidc-client-id are needed/],
     ['a claim alone', { 'oidc-username-claim': 'sub' }, /oidc-client-id are needed/],
     ['an unknown argument', { ...issuer, 'oidc-prefix': 'x' }, /oidc-prefix is no argument/],
-    ['a variable', { ...issuer, 'oidc-client-id': '$(HOME)' }, /oidc-client-id: It must not hold a \$/],
+    ['a variable', { ...issuer, 'oidc-client-id': '$(HOME)' }, /oidc-client-id: It must not contain \$/],
     ['an invalid algorithm', { ...issuer, 'oidc-signing-algs': 'none' }, /oidc-signing-algs: /],
     ['a requirement without a value', { ...issuer, 'oidc-required-claim': 'hd' }, /oidc-required-claim: /],
     ['no prefix for users', { ...issuer, 'oidc-username-prefix': '-' }, /oidc-username-prefix has to keep .*system:/],
@@ -68,20 +68,24 @@ describe('OIDC trust by arguments in a patch', () => {
       /oidc-groups-prefix/,
     ],
     ['a missing file', { ...issuer, 'oidc-ca-file': '/etc/nothing.crt' }, /oidc-ca-file: machine\.files has no/],
-    ['both forms', { ...issuer, 'authentication-config': '/etc/x' }, /authentication-config cannot stand beside/],
+    [
+      'both forms',
+      { ...issuer, 'authentication-config': '/etc/x' },
+      /authentication-config and oidc-\* arguments exclude/,
+    ],
   ])('%s is rejected, with the path', (_, extraArgs, sentence) => {
     expect(flags(extraArgs).join('\n')).toMatch(sentence);
   });
 
   it("the issuer of the cluster's own ServiceAccounts is rejected", () => {
     const [own] = flags({ ...issuer, 'service-account-issuer': 'https://id.example.org' });
-    expect(own).toMatch(/^cluster\.apiServer\.extraArgs\.oidc-issuer-url: It issues the tokens/);
+    expect(own).toMatch(/^cluster\.apiServer\.extraArgs\.oidc-issuer-url: It is the ServiceAccount issuer/);
   });
 
   it('a damaged bundle is rejected', () => {
     const damaged = certificate.replace(/\n[^\n]{30}/, `\n${'A'.repeat(30)}`);
     expect(withFile(damaged, { ...issuer, 'oidc-ca-file': undefined })).toEqual([
-      expect.stringMatching(/^cluster\.apiServer\.extraArgs\.oidc-ca-file: It holds no certificate/),
+      expect.stringMatching(/^cluster\.apiServer\.extraArgs\.oidc-ca-file: It contains no valid certificate/),
     ]);
   });
 });
@@ -99,7 +103,7 @@ describe('by a file', () => {
     expect(evaluate('nothing: [')).toEqual([expect.stringContaining('is no AuthenticationConfiguration')]);
     expect(evaluate(file([], { anonymous: { enabled: true } }))).toEqual([expect.stringContaining('anonymous')]);
     expect(withFile('', { 'authentication-config': undefined }, '/etc/oidc/other')).toEqual([
-      expect.stringContaining('machine.files has no such file'),
+      expect.stringContaining('the file is not in machine.files'),
     ]);
   });
 });

@@ -35,11 +35,11 @@ const checksByFlag: Readonly<Record<string, (text: string, main: ConfigDocument)
 };
 
 const notMountedMessage =
-  'machine.files has no such file that cluster.apiServer.extraVolumes mounts there, and the API server does not start without it. Add it.';
+  'the file is not in machine.files with a mount in cluster.apiServer.extraVolumes, and the API server does not start without it. Add it.';
 
 function findRequiredClaimProblem(text: string): string | undefined {
   const at = text.indexOf('=');
-  return at < 0 ? 'It has to be a claim, = and its value.' : findClaimProblem(text.slice(0, at));
+  return at < 0 ? 'It must have the form claim=value.' : findClaimProblem(text.slice(0, at));
 }
 
 /** The content of a file from the machine configuration, by its path in the API server's Pod. */
@@ -80,8 +80,8 @@ export function findOidcTrustProblems(
 function checkFlag(name: string, text: string, main: ConfigDocument): string[] {
   const check = Object.hasOwn(checksByFlag, name) ? checksByFlag[name] : undefined;
   const path = `${flagsPath}.${name}`;
-  if (!check) return [`${path} is no argument of kube-apiserver. Leave it out.`];
-  const why = text.includes('$') ? 'It must not hold a $, which the kubelet takes for a variable.' : check(text, main);
+  if (!check) return [`${path} is not an argument of kube-apiserver. Remove it.`];
+  const why = text.includes('$') ? 'It must not contain $, which the kubelet expands.' : check(text, main);
   return why === undefined ? [] : [`${path}: ${why}`];
 }
 
@@ -100,16 +100,13 @@ function checkFlagsTogether(flags: Readonly<Record<string, string>>, own: readon
   return [
     ...(issuer && client
       ? []
-      : [`${flagsPath}: oidc-issuer-url and oidc-client-id are needed when one of ${names.join(', ')} is set.`]),
-    ...(file === undefined
-      ? []
-      : [`${flagsPath}.authentication-config cannot stand beside oidc-* arguments. Use one of them.`]),
+      : [`${flagsPath}: oidc-issuer-url and oidc-client-id are required with ${names.join(', ')}.`]),
+    ...(file === undefined ? [] : [`${flagsPath}.authentication-config and oidc-* arguments exclude each other.`]),
     ...(own.includes(issuer)
-      ? [`${flagsPath}.oidc-issuer-url: It issues the tokens of the cluster's own ServiceAccounts. Name another.`]
+      ? [`${flagsPath}.oidc-issuer-url: It is the ServiceAccount issuer of the cluster. Use another issuer.`]
       : []),
     ...open.map(
-      (name) =>
-        `${flagsPath}.${name} has to keep the issuer from names that begin with ${systemPrefix}: use one like "corp:".`,
+      (name) => `${flagsPath}.${name} must prevent names that begin with ${systemPrefix}: use a prefix like "corp:".`,
     ),
   ];
 }
@@ -128,10 +125,10 @@ function checkAuthenticationConfigFile(
     config['kind'] === 'AuthenticationConfiguration' &&
     /^apiserver\.config\.k8s\.io\/v1(beta1)?$/.test(String(config['apiVersion']));
   if (!isKnown)
-    return [`${where}: the file is no AuthenticationConfiguration of apiserver.config.k8s.io/v1beta1. Correct it.`];
+    return [`${where}: the file is not an AuthenticationConfiguration of apiserver.config.k8s.io/v1beta1. Correct it.`];
   const { apiVersion: _version, kind: _kind, ...rest } = config;
   return 'anonymous' in rest
-    ? [`${where}: the file must not say anonymous, which Talos says by an argument. Leave it out.`]
+    ? [`${where}: the file must not set anonymous, which Talos sets with an argument. Remove it.`]
     : checkAuthenticationConfig(rest, where, own);
 }
 
@@ -148,7 +145,7 @@ function checkAuthenticationConfig(config: unknown, path: string, own: readonly 
   if (!isRecord(config)) return [`${path} must be an object.`];
   const unknown = Object.keys(config).filter((key) => !['apiVersion', 'kind', 'anonymous', 'jwt'].includes(key));
   return [
-    ...unknown.map((key) => `${path}.${key} is not one that may be set here. Leave it out.`),
+    ...unknown.map((key) => `${path}.${key} is not supported here. Remove it.`),
     ...findAuthenticatorProblems(config['jwt'], `${path}.jwt`, own),
   ];
 }

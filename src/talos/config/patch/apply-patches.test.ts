@@ -174,7 +174,7 @@ describe('$patch: delete', () => {
 
   it('is the only valid $patch directive', () => {
     expect(() => patch({ machine: { sysctls: { $patch: 'replace' } } })).toThrow(
-      'the only thing that $patch can be is delete',
+      'the only supported value of $patch is delete',
     );
   });
 });
@@ -205,7 +205,7 @@ describe('a patch that Talos cannot read', () => {
       { apiVersion: 'v1alpha1', kind: 'HostnameConfig', name: 'x' },
       'HostnameConfig x: name does not exist',
     ],
-    ['a map in place of a list', { machine: { certSANs: { a: 1 } } }, 'machine.certSANs has to be a list'],
+    ['a map in place of a list', { machine: { certSANs: { a: 1 } } }, 'machine.certSANs must be a list'],
     ['a number in place of a text', { machine: { kubelet: { image: 5 } } }, 'machine.kubelet.image is a string'],
     ['a JSON patch', [] as never, 'JSON patches are not supported'],
   ])('is rejected with patch and path: %s', (_, document, message) => {

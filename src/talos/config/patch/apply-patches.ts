@@ -210,7 +210,7 @@ function withoutPatchDirectives(value: unknown, path: string): unknown {
 }
 
 function assertDeleteDirective(mark: unknown, path: string): void {
-  if (mark !== 'delete') throw new PatchError(`${path}: the only thing that $patch can be is delete`);
+  if (mark !== 'delete') throw new PatchError(`${path}: the only supported value of $patch is delete`);
 }
 
 /** The same text for the same content, in any order of keys. */

@@ -199,8 +199,8 @@ describe('the author of a ClusterConfig may not', () => {
       cluster({ apiServer: { admissionControl: [{ name: 'PodSecurity', ...deleted }] } }),
       /admissionControl\[\] .*not taken away/,
     ],
-    ['hide a document', { kind: '', machine: { files: [] } }, /^"" .*no kind that is known/],
-    ['use an unknown kind', document('NoSuchConfig', {}), /^NoSuchConfig .*no kind that is known/],
+    ['hide a document', { kind: '', machine: { files: [] } }, /^"" .*the kind is unknown/],
+    ['use an unknown kind', document('NoSuchConfig', {}), /^NoSuchConfig .*the kind is unknown/],
   ])('%s', (_, patch, message) => {
     const problems = problemsOf(patch);
     expect(problems).toEqual(expect.arrayContaining([expect.stringMatching(message)]));

@@ -41,14 +41,14 @@ function checkDocument(document: ConfigDocument, context: PatchPermissionContext
         Object.hasOwn(documentKinds, kind) ? rejectionReasonOfKind(kind) : unknownKindReason,
       ),
     ];
-  if ('$patch' in content) return [formatRejection(kind, 'documents can be added and changed, and not taken away')];
+  if ('$patch' in content) return [formatRejection(kind, 'documents can be added and changed, but not removed')];
   return [
     ...checkWholeDocument(kind, allowed, content, context),
     ...checkValue({ ...allowed, context, kind }, [], content),
   ];
 }
 
-const unknownKindReason = 'it is no kind that is known here';
+const unknownKindReason = 'the kind is unknown';
 
 function checkWholeDocument(
   kind: string,
@@ -109,7 +109,7 @@ function checkPermitted(
   value: unknown,
 ): string[] {
   if (isRecord(value) && '$patch' in value) {
-    return right.removable ? [] : [formatRejection(formatPath(kind, path), 'it can be changed, and not taken away')];
+    return right.removable ? [] : [formatRejection(formatPath(kind, path), 'it can be changed, but not removed')];
   }
   return !right.value || right.value.accepts(value, context)
     ? []
@@ -118,11 +118,11 @@ function checkPermitted(
 
 function rejectPath({ kind }: TraversalState, path: readonly string[]): string {
   const reason = kind === '' ? findRejectionReasonOfPath(path.join('.')) : undefined;
-  return formatRejection(formatPath(kind, path), reason ?? 'it is not among what docs/security.md lists');
+  return formatRejection(formatPath(kind, path), reason ?? 'it is not listed in docs/security.md');
 }
 
 const formatRejection = (what: string, reason: string): string =>
-  `${what} cannot be set in a ClusterConfig: ${reason}. Leave it out, or let the platform team patch the ProviderConfig.`;
+  `${what} cannot be set in a ClusterConfig: ${reason}. Remove it, or have the platform team patch the ProviderConfig.`;
 const formatRequirement = (what: string, such: string): string => `${what} must be ${such} in a ClusterConfig.`;
 
 function formatPath(kind: string, path: readonly string[]): string {

@@ -3,13 +3,13 @@
  * be set in a ClusterConfig: …".
  */
 const network = 'addresses, routes, names and the firewall of nodes belong to the network of the platform team';
-const disks = 'disks, and what is erased on them, follow from the ProviderConfig';
-const system = 'what runs on a node beside Pods follows from the ProviderConfig';
+const disks = 'disks and their erasure follow from the ProviderConfig';
+const system = 'programs on a node other than Pods follow from the ProviderConfig';
 const images = 'images of the system follow from the versions of the ProviderConfig and of the Cluster';
-const identity = 'who is let into a cluster, and with what, follows from its secrets and its AccessRequests';
+const identity = 'access to a cluster follows from its secrets and its AccessRequests';
 const files = 'it names files, programs or folders of the node';
 const time = 'time servers are those of network.timeServers';
-const egress = 'it decides where a node sends what it knows';
+const egress = 'it decides where a node sends its data';
 const manifests =
   'nodes fetch nothing from an address that a ClusterConfig names: put the objects into cluster.inlineManifests';
 const registry =
@@ -28,12 +28,12 @@ const reasonsByPath: Readonly<Record<string, string>> = {
   'machine.disks': disks,
   'machine.systemDiskEncryption': disks,
   'machine.files': files,
-  'machine.pods': 'static Pods run past the admission and the audit log of the API server',
+  'machine.pods': 'static Pods bypass the admission and the audit log of the API server',
   'machine.env': egress,
   'machine.logging': egress,
   'machine.time': time,
   'machine.udev': files,
-  'machine.sysfs': 'what drivers do follows from the ProviderConfig',
+  'machine.sysfs': 'parameters of drivers follow from the ProviderConfig',
   'machine.sysctls': 'only settings of the list in docs/security.md can be changed',
   'machine.kernel': 'only modules of the list in docs/security.md, with numbers as parameters, can be loaded',
   'machine.baseRuntimeSpecOverrides': 'it changes what every container may do',
@@ -61,7 +61,7 @@ const reasonsByPath: Readonly<Record<string, string>> = {
   'cluster.apiServer.extraArgs': 'only flags of the list in docs/security.md can be set',
   'cluster.apiServer.extraVolumes': files,
   'cluster.apiServer.env': egress,
-  'cluster.apiServer.auditPolicy': 'what is recorded of requests is for the platform team to say',
+  'cluster.apiServer.auditPolicy': 'the audit policy is up to the platform team',
   'cluster.apiServer.authorizationConfig': identity,
   'cluster.apiServer.admissionControl': 'only the plugin PodSecurity can be configured',
   'cluster.apiServer.image': images,
@@ -72,7 +72,7 @@ const reasonsByPath: Readonly<Record<string, string>> = {
   'cluster.scheduler.extraArgs': 'only flags of the list in docs/security.md can be set',
   'cluster.scheduler.extraVolumes': files,
   'cluster.scheduler.env': egress,
-  'cluster.scheduler.config': 'only profiles can be set: the rest names files and other systems',
+  'cluster.scheduler.config': 'only profiles can be set: the other fields name files and other systems',
   'cluster.scheduler.image': images,
   'cluster.proxy.extraArgs': 'only flags of the list in docs/security.md can be set',
   'cluster.proxy.image': images,
@@ -97,10 +97,10 @@ const reasonsByPath: Readonly<Record<string, string>> = {
 const reasonsByKind: readonly (readonly [RegExp, string])[] = [
   [/^(Registry)/, registry],
   [/^(.*Volume|Swap|LVM|RAID|Filesystem)/, disks],
-  [/^KubeStaticPod/, 'static Pods run past the admission and the audit log of the API server'],
+  [/^KubeStaticPod/, 'static Pods bypass the admission and the audit log of the API server'],
   [/^KubeExternalManifest/, manifests],
   [/^KubeTalosAPIAccess/, 'Pods would reach the Talos API, and with it the secrets of the nodes'],
-  [/^KubeAuditPolicy/, 'what is recorded of requests is for the platform team to say'],
+  [/^KubeAuditPolicy/, 'the audit policy is up to the platform team'],
   [/^(Kube(Auth|.*CA|ServiceAccount|EtcdEncryption|Credential|Cluster)|TrustedRoots|DiscoveryIdentity)/, identity],
   [/^(UnattendedInstall|ImageVerification|ImageCache)/, images],
   [/^(Environment|KmsgLog|EventSink|SideroLink|DiscoveryService|.*Probe)/, egress],

@@ -31,7 +31,9 @@ export const oneOfWords = (...allowed: readonly string[]): ValueCheck =>
   createTextCheck(`one of ${allowed.join(', ')}`, (written) => allowed.includes(written));
 /** From 5 on the programs log more than they should, from 8 on the contents of requests, including Secrets. */
 export const logVerbosity = oneOfWords('0', '1', '2', '3', '4');
-export const singleLineText = createTextCheck('a text of one line', (written) => /^[\x20-\x7e]{1,256}$/.test(written));
+export const singleLineText = createTextCheck('a string of one line', (written) =>
+  /^[\x20-\x7e]{1,256}$/.test(written),
+);
 export const hostNameOrAddress = createTextCheck(
   'a DNS name or an address',
   (written) => isIP(written) !== 0 || isDnsName(written),

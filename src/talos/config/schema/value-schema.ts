@@ -103,15 +103,15 @@ export function findSchemaProblems(value: unknown, shape: ValueSchema, path = ''
     case 'any':
       return [];
     case 'scalar':
-      return isScalar(value) && shape.accepts(value) ? [] : [`${path} has to be ${shape.description}`];
+      return isScalar(value) && shape.accepts(value) ? [] : [`${path} must be ${shape.description}`];
     case 'list':
-      if (!Array.isArray(value)) return [`${path} has to be a list`];
+      if (!Array.isArray(value)) return [`${path} must be a list`];
       return value.flatMap((element, i) => findSchemaProblems(element, shape.of, `${path}[${i}]`));
     case 'map':
-      if (!isRecord(value)) return [`${path} has to be a map`];
+      if (!isRecord(value)) return [`${path} must be a map`];
       return Object.entries(value).flatMap(([key, one]) => findSchemaProblems(one, shape.of, childPath(path, key)));
     case 'keys':
-      if (!isRecord(value)) return [`${path} has to be a map`];
+      if (!isRecord(value)) return [`${path} must be a map`];
       return Object.entries(value).flatMap(([key, one]) => {
         const wanted = Object.hasOwn(shape.keys, key) ? shape.keys[key] : undefined;
         if (!wanted) return [`${childPath(path, key)} does not exist`];

@@ -133,7 +133,7 @@ describe('a node with an address from a DHCP server', () => {
     };
     expect(problems({ deviceSelector, mtu: 1400 })).toEqual([]);
     expect(problems({ deviceSelector, dhcp: false })).toEqual([
-      expect.stringMatching(/^machine\.network\.interfaces has to keep dhcp of the first card/),
+      expect.stringMatching(/^machine\.network\.interfaces must keep dhcp of the first network card/),
     ]);
   });
 });
@@ -160,10 +160,10 @@ describe('a patch on a node with a VLAN', () => {
   });
 
   it('may not remove the addresses by which others reach the node', () => {
-    const sentence = expect.stringMatching(/^machine\.network\.interfaces has to keep the card/);
+    const sentence = expect.stringMatching(/^machine\.network\.interfaces must keep the network card/);
     expect(problems({ deviceSelector, vlans: [{ vlanId: 4000, vip: { ip: '10.9.0.99' } }] })).toEqual([sentence]);
     expect(problems({ deviceSelector, vlans: [{ vlanId: 4000, addresses: ['10.9.0.300/24'] }] })).toEqual([
-      'machine.network.interfaces[0].vlans[0].addresses holds something that is no address with a prefix length.',
+      'machine.network.interfaces[0].vlans[0].addresses contains a value that is not an address with a prefix length.',
     ]);
   });
 });

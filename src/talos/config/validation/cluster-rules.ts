@@ -26,7 +26,7 @@ const etcdRule: MainDocumentRule = (main, { role }) => {
   const lists = ['advertisedSubnets', 'listenSubnets'].flatMap((key) => {
     const list = valueAt(section, key);
     const good = list === undefined || (Array.isArray(list) && list.every(isSubnetFilter));
-    return problemUnless(good, `cluster.etcd.${key} holds something that is no subnet.`);
+    return problemUnless(good, `cluster.etcd.${key} contains a value that is not a subnet.`);
   });
   return [
     ...problemUnless(
@@ -46,14 +46,14 @@ const networkRule: MainDocumentRule = (main) => {
     const list = valueAt(main, path);
     return problemUnless(
       list === undefined || (Array.isArray(list) && list.length > 0 && list.every(isCidr)),
-      `${path} holds something that is no subnet like 10.244.0.0/16.`,
+      `${path} contains a value that is not a subnet like 10.244.0.0/16.`,
     );
   };
   const domain = valueAt(main, 'cluster.network.dnsDomain');
   return [
     ...subnets('cluster.network.podSubnets'),
     ...subnets('cluster.network.serviceSubnets'),
-    ...problemUnless(domain === undefined || isDnsName(domain), 'cluster.network.dnsDomain is no DNS name.'),
+    ...problemUnless(domain === undefined || isDnsName(domain), 'cluster.network.dnsDomain is not a DNS name.'),
   ];
 };
 
@@ -105,7 +105,7 @@ const manifestsRule: MainDocumentRule = (main) => {
     ),
     ...problemUnless(
       urls === undefined || (Array.isArray(urls) && urls.every((url) => toUrl(url) !== undefined)),
-      'cluster.extraManifests holds something that is no URL.',
+      'cluster.extraManifests contains a value that is not a URL.',
     ),
   ];
 };

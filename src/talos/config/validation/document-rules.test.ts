@@ -32,17 +32,17 @@ const cases: readonly RejectedPatch[] = [
   {
     what: 'two host names',
     patch: { machine: { network: { hostname: 'x' } } },
-    problem: 'HostnameConfig cannot stand beside machine.network.hostname',
+    problem: 'HostnameConfig and machine.network.hostname',
   },
   {
     what: 'two lists of name servers',
     patch: configDocument('ResolverConfig', { nameservers: [{ address: '192.0.2.1' }] }),
-    problem: 'ResolverConfig cannot stand beside machine.network.nameservers',
+    problem: 'ResolverConfig and machine.network.nameservers',
   },
   {
     what: 'two lists of time servers',
     patch: configDocument('TimeSyncConfig', { ntp: { servers: ['x'] } }),
-    problem: 'TimeSyncConfig cannot stand beside machine.time.servers',
+    problem: 'TimeSyncConfig and machine.time.servers',
   },
 ];
 
@@ -52,7 +52,7 @@ const later: readonly RejectedPatch[] = [
   {
     what: 'two API servers',
     patch: { cluster: { apiServer: { certSANs: ['a.example.org'] } } },
-    problem: 'KubeAPIServerConfig cannot stand beside cluster.apiServer',
+    problem: 'KubeAPIServerConfig and cluster.apiServer',
   },
   {
     what: 'an API server document without authentication',
@@ -69,12 +69,12 @@ const later: readonly RejectedPatch[] = [
   {
     what: 'an issuer in an argument',
     patch: configDocument('KubeAPIServerConfig', { extraArgs: { 'oidc-issuer-url': 'https://id.example.org' } }),
-    problem: 'KubeAPIServerConfig.extraArgs.oidc-issuer-url is for a document of its own: use KubeAuthenticationConfig',
+    problem: 'KubeAPIServerConfig.extraArgs.oidc-issuer-url has its own document: use KubeAuthenticationConfig',
   },
   {
     what: 'two kubelets',
     patch: configDocument('KubeletConfig', { image: 'ghcr.io/siderolabs/kubelet:v1.35.4' }),
-    problem: 'KubeletConfig cannot stand beside machine.kubelet',
+    problem: 'KubeletConfig and machine.kubelet',
   },
   {
     what: 'a repeated argument in a document',

@@ -23,7 +23,7 @@ export function findDocumentProblems(
 function findDuplicates(documents: readonly ConfigDocument[]): string[] {
   const identities = documents.map(documentIdentity);
   return [...new Set(identities.filter((one, i) => identities.indexOf(one) !== i))].map(
-    (identity) => `${identity} is there more than once.`,
+    (identity) => `${identity} is not unique.`,
   );
 }
 
@@ -35,7 +35,7 @@ function findConflicts(document: ConfigDocument, main: ConfigDocument, { role }:
   return [
     ...problemUnless(role === 'controlplane' || kind.controlPlaneOnly !== true, `${name} must not be on a worker.`),
     ...both.map(
-      (path) => `${name} cannot stand beside ${path}: remove that with $patch: delete, or leave ${name} out.`,
+      (path) => `${name} and ${path} exclude each other: remove ${path} with $patch: delete, or remove ${name}.`,
     ),
   ];
 }
@@ -75,10 +75,7 @@ function checkApiServerDocuments(others: readonly ConfigDocument[]): string[] {
   return [
     ...names
       .filter((name) => documentOnlyFlag.test(name))
-      .map(
-        (name) =>
-          `KubeAPIServerConfig.extraArgs.${name} is for a document of its own: use ${documentKindOfFlag(name)}.`,
-      ),
+      .map((name) => `KubeAPIServerConfig.extraArgs.${name} has its own document: use ${documentKindOfFlag(name)}.`),
     ...problemUnless(has('KubeAuthenticationConfig'), 'KubeAPIServerConfig needs KubeAuthenticationConfig beside it.'),
     ...problemUnless(
       has('KubeAuthorizerConfig', 'Node') && has('KubeAuthorizerConfig', 'RBAC'),

@@ -32,15 +32,13 @@ export function findImageProblems(
 /** `asked` is the desired Kubernetes version of the Cluster, if known. */
 function checkImage(path: string, value: unknown, talosVersion: string, asked: string | undefined): string[] {
   if (typeof value === 'string' && value.length > maxReferenceLength)
-    return [`${path} is longer than ${maxReferenceLength} characters: name an image by registry, repository and tag.`];
+    return [`${path} is longer than ${maxReferenceLength} characters: use registry, repository and tag.`];
   const tag = kubernetesVersionTag(value);
   if (tag === undefined) return [`${path} needs a tag with the version, like :v1.35.4.`];
   const findings = checkVersions(talosVersion, [tag]);
   if (findings.length > 0 || asked === undefined || tag === asked)
     return findings.map((finding) => `${path}: ${finding.message}`);
-  return [
-    `${path} is of Kubernetes ${tag} where a Cluster may ask for ${asked}: leave it out, or offer no other version.`,
-  ];
+  return [`${path} has Kubernetes ${tag}, but a Cluster can request ${asked}: remove it, or offer no other version.`];
 }
 
 /** A node reads the version of Kubernetes from the tag, also with a digest (`config/types/v1alpha1` of Talos). */

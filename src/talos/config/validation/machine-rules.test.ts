@@ -30,12 +30,12 @@ const cases: readonly RejectedPatch[] = [
   {
     what: 'kernel arguments that are ignored',
     patch: { machine: { install: { extraKernelArgs: ['a'] } } },
-    problem: 'name the arguments in talos.kernelArguments',
+    problem: 'use talos.kernelArguments',
   },
   {
     what: 'extensions that are ignored',
     patch: { machine: { install: { extensions: [{ image: 'x' }] } } },
-    problem: 'name the extensions in talos.extensions',
+    problem: 'use talos.extensions',
   },
   {
     what: 'a kubelet key of Talos',
@@ -88,7 +88,7 @@ const cases: readonly RejectedPatch[] = [
     what: 'a label that a worker may not set on itself',
     role: 'worker',
     patch: { machine: { nodeLabels: { 'node-role.kubernetes.io/worker': '' } } },
-    problem: 'lets no worker give itself',
+    problem: 'worker nodes cannot set themselves',
     onlyWe: true,
   },
   {

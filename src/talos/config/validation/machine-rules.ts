@@ -40,11 +40,11 @@ const installRule: MainDocumentRule = (main) => {
     ...problemUnless(named || selected, 'machine.install needs disk or diskSelector.'),
     ...problemUnless(
       !(Array.isArray(extra) && extra.length > 0 && section['grubUseUKICmdline'] === true),
-      'machine.install.extraKernelArgs has no effect here: name the arguments in talos.kernelArguments.',
+      'machine.install.extraKernelArgs has no effect here: use talos.kernelArguments.',
     ),
     ...problemUnless(
       recordsAt(main, 'machine.install.extensions').length === 0,
-      'machine.install.extensions has no effect since Talos 1.10: name the extensions in talos.extensions.',
+      'machine.install.extensions has no effect since Talos 1.10: use talos.extensions.',
     ),
   ];
 };
@@ -74,7 +74,7 @@ const kubeletRule: MainDocumentRule = (main) => {
     ...reserved.map((key) => `machine.kubelet.extraConfig.${key} belongs to Talos and cannot be set.`),
     ...problemUnless(
       subnets === undefined || (Array.isArray(subnets) && subnets.every(isSubnetFilter)),
-      'machine.kubelet.nodeIP.validSubnets holds something that is no subnet.',
+      'machine.kubelet.nodeIP.validSubnets contains a value that is not a subnet.',
     ),
   ];
 };
@@ -89,7 +89,7 @@ const featuresRule: MainDocumentRule = (main, { role }) => {
     ),
     ...problemUnless(
       port === undefined || (Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536),
-      'machine.features.kubePrism.port is no port.',
+      'machine.features.kubePrism.port is not a port.',
     ),
     ...problemUnless(
       role === 'controlplane' || at('kubernetesTalosAPIAccess.enabled') !== true,
@@ -106,13 +106,13 @@ const metadataRule: MainDocumentRule = (main, { role }) => {
   const wrong = (path: string, holds: (key: string, value: unknown) => boolean, what: string) =>
     entries(path).flatMap(([key, value]) => problemUnless(holds(key, value), `${path}: ${key} ${what}`));
   return [
-    ...wrong('machine.nodeLabels', (key, value) => isLabelKey(key) && isLabelValue(value), 'is no valid label.'),
-    ...wrong('machine.nodeAnnotations', isLabelKey, 'is no valid annotation.'),
-    ...wrong('machine.nodeTaints', (key, value) => isLabelKey(key) && isTaint(value), 'is no valid taint.'),
+    ...wrong('machine.nodeLabels', (key, value) => isLabelKey(key) && isLabelValue(value), 'is not a valid label.'),
+    ...wrong('machine.nodeAnnotations', isLabelKey, 'is not a valid annotation.'),
+    ...wrong('machine.nodeTaints', (key, value) => isLabelKey(key) && isTaint(value), 'is not a valid taint.'),
     ...wrong(
       'machine.nodeLabels',
       (key) => role === 'controlplane' || isKubeletSettableLabel(key),
-      'is a label that Kubernetes lets no worker give itself: choose another prefix.',
+      'is a label that worker nodes cannot set themselves: use another prefix.',
     ),
     ...problemUnless(
       role === 'controlplane' || entries('machine.nodeTaints').length === 0,
@@ -139,7 +139,7 @@ function findAddressProblems(link: ConfigDocument, path: string, role: 'controlp
   return [
     ...problemUnless(
       addresses === undefined || (Array.isArray(addresses) && addresses.every((one) => isCidr(one) || isIP(one) !== 0)),
-      `${path}.addresses holds something that is no address with a prefix length.`,
+      `${path}.addresses contains a value that is not an address with a prefix length.`,
     ),
     ...findVipProblems(link, path, role),
   ];
@@ -150,7 +150,7 @@ function findVipProblems(link: ConfigDocument, path: string, role: 'controlplane
   const ip = valueAt(link, 'vip.ip');
   return [
     ...problemUnless(role === 'controlplane', `${path}.vip must not be on a worker.`),
-    ...problemUnless(typeof ip === 'string' && isIP(ip) !== 0, `${path}.vip.ip is no address.`),
+    ...problemUnless(typeof ip === 'string' && isIP(ip) !== 0, `${path}.vip.ip is not an address.`),
   ];
 }
 

@@ -31,7 +31,7 @@ const block = document('NetworkDefaultActionConfig', { ingress: 'block' });
 
 describe('a patch may neither remove a protected field nor set what a ProviderConfig field sets', () => {
   it.each<[string, ConfigDocument, string, Partial<MachineConfigInput>?]>([
-    ['a token', { machine: { token: 'abcdef.0123456789abcdef' } }, 'machine.token has to stay as it is: it is one of'],
+    ['a token', { machine: { token: 'abcdef.0123456789abcdef' } }, 'machine.token must not be changed: it is one of'],
     ['no token', { cluster: { token: gone } }, 'cluster.token has to stay'],
     ['a CA', { machine: { ca: { crt: 'eA==', key: 'eA==' } } }, 'machine.ca.crt has to stay'],
     ['a CA on a worker', { machine: { ca: { crt: 'eA==' } } }, 'machine.ca.crt has to stay', worker],
@@ -56,10 +56,14 @@ describe('a patch may neither remove a protected field nor set what a ProviderCo
     ['a disk by rule', { machine: { install: { diskSelector: { type: 'ssd' } } } }, 'diskSelector has to stay'],
     ['an erased disk', { machine: { install: { wipe: true } } }, 'machine.install.wipe has to stay'],
     ['a provider id', { machine: { kubelet: { extraArgs: { 'provider-id': 'x' } } } }, 'provider-id has to stay'],
-    ['one name for all', document('HostnameConfig', { hostname: 'node' }), 'every node has a name of its own'],
-    ['no name', document('HostnameConfig', gone), 'every node has a name of its own'],
-    ['no cards', { machine: { network: { interfaces: gone } } }, 'machine.network.interfaces has to keep the card'],
-    ['no network at all', { machine: { network: gone } }, 'machine.network.interfaces has to keep the card'],
+    ['one name for all', document('HostnameConfig', { hostname: 'node' }), 'every node has its own name'],
+    ['no name', document('HostnameConfig', gone), 'every node has its own name'],
+    [
+      'no cards',
+      { machine: { network: { interfaces: gone } } },
+      'machine.network.interfaces must keep the network card',
+    ],
+    ['no network at all', { machine: { network: gone } }, 'machine.network.interfaces must keep the network card'],
     [
       'no card of the node',
       { machine: { network: { interfaces: [{ deviceSelector: { physical: true }, ...gone }] } } },
@@ -68,12 +72,12 @@ describe('a patch may neither remove a protected field nor set what a ProviderCo
     [
       'another port',
       { cluster: { controlPlane: { localAPIServerPort: 7443 } } },
-      'localAPIServerPort has to be 6443: the virtual address',
+      'localAPIServerPort must be 6443, the port of the virtual address',
     ],
     [
       'another port in the document of Talos 1.14',
       document('KubeAPIServerConfig', { apiPort: 7443 }),
-      'KubeAPIServerConfig.apiPort has to be 6443: the virtual address',
+      'KubeAPIServerConfig.apiPort must be 6443, the port of the virtual address',
       { talosVersion: '1.14.0' },
     ],
     ['another Kubernetes', { machine: { kubelet: { image: 'x/kubelet:v1.36.1' } } }, 'may ask for 1.35.4'],
@@ -199,7 +203,7 @@ describe('a patch of the OIDC trust replaces all of it', () => {
     claimMappings: { username: { claim: 'sub', prefix: 'own:' } },
   };
   const refused =
-    /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.anonymous has to be enabled for \/livez, \/readyz, \/healthz/;
+    /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.anonymous must be enabled for \/livez, \/readyz, \/healthz/;
 
   it.each<[string, ConfigDocument]>([
     ['not set', { jwt: [own] }],
@@ -223,7 +227,7 @@ describe('a patch of the OIDC trust replaces all of it', () => {
     const config = said({ anonymous: { enabled: true, conditions: probes }, jwt: [own] });
     expect(sentences([config], { ...modern, trust: [trust] })).toEqual([
       expect.stringMatching(
-        /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.jwt has to keep https:\/\/id\.example\.org: /,
+        /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.jwt must keep https:\/\/id\.example\.org, /,
       ),
     ]);
   });

@@ -11,8 +11,8 @@ interface ProtectedField {
   readonly or?: { readonly kind: string; readonly path: string };
 }
 
-const secretInstead = 'it is one of the secrets of the cluster, which the provider makes. Leave it out of the patch';
-const diskInstead = 'what is erased is not for patches to say. Leave it out of the patch';
+const secretInstead = 'it is one of the secrets of the cluster, which the provider generates. Remove it from the patch';
+const diskInstead = 'patches cannot control erasure. Remove it from the patch';
 
 const protectedNetworkField = (key: string): ProtectedField => ({
   path: `cluster.network.${key}`,
@@ -31,7 +31,7 @@ const protectedFields: readonly ProtectedField[] = [
   ),
   ...['podSubnets', 'serviceSubnets', 'dnsDomain'].map(protectedNetworkField),
   { path: 'cluster.controlPlane.endpoint', instead: 'use controlPlane.endpoint' },
-  { path: 'machine.kubelet.extraArgs.provider-id', instead: 'the provider finds its nodes by it' },
+  { path: 'machine.kubelet.extraArgs.provider-id', instead: 'the provider identifies its nodes by it' },
   ...['machine.install.disk', 'machine.install.diskSelector', 'machine.install.wipe'].map(
     (path): ProtectedField => ({ path, instead: diskInstead }),
   ),
@@ -54,7 +54,7 @@ export function findProtectedFieldProblems(
     return !isDeepStrictEqual(now, valueAt(made, path));
   });
   return [
-    ...changed.map(({ path, instead }) => `${path} has to stay as it is: ${instead}.`),
+    ...changed.map(({ path, instead }) => `${path} must not be changed: ${instead}.`),
     ...checkHostname(documents, context.made),
     ...checkNodeInterfaces(main, made),
     ...checkApiServerPort(documents, main, made),
@@ -69,7 +69,7 @@ function checkHostname(documents: readonly ConfigDocument[], made: readonly Conf
     all.find((document) => document['kind'] === 'HostnameConfig')?.['hostname'];
   return problemUnless(
     nameIn(documents) === nameIn(made),
-    'HostnameConfig.hostname has to stay as it is: every node has a name of its own.',
+    'HostnameConfig.hostname must not be changed: every node has its own name.',
   );
 }
 
@@ -94,11 +94,11 @@ function checkNodeInterfaces(main: ConfigDocument, made: ConfigDocument): string
   return [
     ...problemUnless(
       interfacesOf(made).every(whole),
-      'machine.network.interfaces has to keep the card, the addresses and the routes of the node: the provider reaches it there.',
+      'machine.network.interfaces must keep the network card, the addresses and the routes of the node, which the provider connects to.',
     ),
     ...problemUnless(
       first?.['dhcp'] !== true || interfacesOf(main).every(asks),
-      'machine.network.interfaces has to keep dhcp of the first card: by network.addressAssignment the node gets its address there.',
+      'machine.network.interfaces must keep dhcp of the first network card, which network.addressAssignment requires.',
     ),
   ];
 }
@@ -126,7 +126,7 @@ function checkApiServerPort(
   const virtual = interfacesOf(made).some((link) => [link, ...vlansOf(link)].some(({ vip }) => isRecord(vip)));
   return problemUnless(
     (port ?? 6443) === 6443 || !virtual,
-    `${path} has to be 6443: the virtual address of the control planes leads there.`,
+    `${path} must be 6443, the port of the virtual address of the control planes.`,
   );
 }
 
@@ -154,11 +154,11 @@ function checkAuthentication(documents: readonly ConfigDocument[], made: readonl
   return [
     ...problemUnless(
       isProbed,
-      `KubeAuthenticationConfig.configuration.anonymous has to be enabled for ${probed.join(', ')}: the kubelet asks there whether the API server lives.`,
+      `KubeAuthenticationConfig.configuration.anonymous must be enabled for ${probed.join(', ')}, which the kubelet uses for the probes of the API server.`,
     ),
     ...problemUnless(
       lost.length === 0,
-      `KubeAuthenticationConfig.configuration.jwt has to keep ${lost.map((one) => valueAt(one, 'issuer.url')).join(', ')}: AccessRequests ask for it.`,
+      `KubeAuthenticationConfig.configuration.jwt must keep ${lost.map((one) => valueAt(one, 'issuer.url')).join(', ')}, which AccessRequests use.`,
     ),
   ];
 }
@@ -170,7 +170,7 @@ function checkOidcArguments(main: ConfigDocument, made: ConfigDocument): string[
   );
   return problemUnless(
     own?.length === 0 || isDeepStrictEqual(Object.fromEntries(now ?? []), Object.fromEntries(own ?? [])),
-    'cluster.apiServer.extraArgs has to keep its oidc-* arguments: an AccessRequest asks for them. Leave them out of the patch.',
+    'cluster.apiServer.extraArgs must keep its oidc-* arguments, which an AccessRequest uses. Remove them from the patch.',
   );
 }
 
@@ -187,7 +187,7 @@ function checkFirewall(documents: readonly ConfigDocument[], { role }: ConfigVal
   return requiredPorts[role].flatMap((port) =>
     problemUnless(
       open.some((range) => isInPortRange(port, String(range))),
-      `NetworkDefaultActionConfig blocks TCP port ${port}, at which the provider calls the node: open it with a NetworkRuleConfig.`,
+      `NetworkDefaultActionConfig blocks TCP port ${port}, which the provider uses: open it with a NetworkRuleConfig.`,
     ),
   );
 }

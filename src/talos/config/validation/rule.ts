@@ -21,5 +21,5 @@ export const problemUnless = (holds: boolean, sentence: string): string[] => (ho
  */
 export const problemsUnlessTexts = (given: unknown, path: string): string[] =>
   Object.entries(isRecord(given) ? given : {}).flatMap(([flag, value]) =>
-    problemUnless(typeof value === 'string', `${path}.${flag} must be a text, in quotes if need be.`),
+    problemUnless(typeof value === 'string', `${path}.${flag} must be a string; add quotes if necessary.`),
   );

@@ -127,5 +127,5 @@ async function goBackTo(context: TrueNasStepContext, { createdBy, describe }: St
     return returnToStep(createdBy, 1, `${what}; it is created again.`, { returns: returns + 1 });
   }
   const often = `Resources of this machine were deleted or changed ${returns + 1} times during its creation`;
-  return fail('PartGone', `${what}. ${often}. Find out the cause, then delete the Machine to have it made anew.`);
+  return fail('PartGone', `${what}. ${often}. Find out the cause, then delete the Machine to recreate it.`);
 }
