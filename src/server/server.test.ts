@@ -33,7 +33,7 @@ describe('probes', () => {
     const ready = await app.inject('/readyz');
     expect([ready.statusCode, ready.body]).toEqual([
       503,
-      '[-]cache-clusters failed: not listed yet; last error: GET /x: 403 Forbidden\n[-]lease failed: no leader is known\nnot ok\n',
+      '[-]cache-clusters failed: not listed yet; last error: GET /x: 403 Forbidden\n[-]lease failed: the leader is unknown\nnot ok\n',
     ]);
     expect((await app.inject('/healthz')).body).toBe('[+]watch-clusters ok\nok\n');
     reflector.health = health;

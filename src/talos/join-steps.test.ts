@@ -120,7 +120,7 @@ describe('the status message of a node', () => {
     [status('shutting down', true), 'The node is shutting down.'],
     [status('running', false), 'The node is running and not ready.'],
     [status('maintenance', true), 'The node waits for a configuration.'],
-    [status('unknown', false), 'The node has only just started.'],
+    [status('unknown', false), 'The node has just started.'],
   ])('%o', (one, sentence) => {
     expect(describeNodeStatus(one)).toBe(sentence);
   });

@@ -157,7 +157,7 @@ describe('commands that users start', () => {
 
 describe('reports an invalid command line in one sentence that names the argument', () => {
   test.each([
-    [[], 'init or run or hosts'],
+    [[], 'init, run, hosts'],
     [['start'], 'start'],
     [['init', 'again', ...named], 'again'],
     [['hosts'], '--account'],

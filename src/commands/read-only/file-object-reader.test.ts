@@ -47,8 +47,8 @@ describe('objects of a file', () => {
   });
 
   it.each([
-    ['{a: [b', /no YAML/],
-    ['a: 1\na: 2\n', /no YAML/],
+    ['{a: [b', /not valid YAML/],
+    ['a: 1\na: 2\n', /not valid YAML/],
     ['kind: Secret\n', /document 1 of .* has no apiVersion/],
     ['just words', /document 1/],
     ['', /is empty/],

@@ -61,7 +61,7 @@ describe('a request that the openMCP operator has not answered', () => {
   it('is reported as an Event on its Cluster and in the log after a minute', async () => {
     expect(await look(fresh(60))).toEqual({});
     expect(reported).toEqual([
-      expect.stringMatching(/^Warning AccessRequestUnanswered: AccessRequest .* Is it running\?$/),
+      expect.stringMatching(/^Warning AccessRequestUnanswered: AccessRequest .* Check that the operator is running\.$/),
     ]);
     expect(logged).toHaveLength(1);
   });

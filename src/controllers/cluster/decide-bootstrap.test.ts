@@ -48,7 +48,7 @@ describe('the bootstrap of etcd', () => {
     ['does not answer', unresponsive, /cp-1 does not answer, and may be a member of etcd: No answer\./],
     ['runs an etcd without a list of members', running(0), /cp-1: its service etcd is in state Running/],
     ['has an etcd that failed', { service: service('Failed') }, /cp-1: its service etcd is in state Failed/],
-    ['boots, and may have earlier data', { service: undefined }, /cp-1: its service etcd is not there yet/],
+    ['boots, and may have earlier data', { service: undefined }, /cp-1: its service etcd does not exist yet/],
   ])('waits for another control plane that %s', (_, state, text) => {
     const decision = decideBootstrap(controlPlanes(preparing(), state), first, nothing);
     expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(text) });

@@ -93,7 +93,7 @@ describe('the Kubernetes version of a Cluster', () => {
       'with a prefix that was changed',
       aClusterView({ secrets: someSecrets({ nodePrefix: 'web' }) }),
       'NameChangeRejected',
-      /Put web back/,
+      /Restore web/,
     ],
     [
       'with the endpoint of another Cluster',

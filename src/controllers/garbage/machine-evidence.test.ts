@@ -49,7 +49,7 @@ describe('evidence of a Machine that does not exist', () => {
   });
 
   it.each<[string, string, Known, RegExp]>([
-    ['needs a Machine of this name', first, {}, /^Cluster team\/prod wants a Machine/],
+    ['needs a Machine of this name', first, {}, /^Cluster team\/prod needs a Machine/],
     [
       'bootstrapped its etcd on it',
       ninth,

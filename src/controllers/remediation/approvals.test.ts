@@ -63,7 +63,7 @@ describe('the messages of the drift', () => {
       [`It moved. With the annotation ${annotations.approve}: CardMoved on the Machine, it is put back.`],
     ],
     [approvals('CardMoved'), [moved], ['It moved. As approved, it is put back.']],
-    [approvals(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is repaired/), 'It is off.']],
+    [approvals(undefined, 'true'), [off], [expect.stringMatching(/^Not repaired/), 'It is off.']],
     [approvals(undefined, 'true'), [], []],
   ])('for %j, %j', (said, drift, text) => {
     expect(withRepairMessages(drift, said).map(({ message }) => message)).toEqual(text);

@@ -64,7 +64,7 @@ describe('a control plane whose node never answers', () => {
       expect(await look()).toMatchObject({ kind: 'back', to: 'powered-on' });
       expect(cuts).toBe(times);
       const text = times === 1 ? 'once' : `${times} times`;
-      expect(await look()).toMatchObject({ message: expect.stringContaining(`power-cycled ${text} since`) });
+      expect(await look()).toMatchObject({ message: expect.stringContaining(`power-cycled ${text} because`) });
     }
     await minutes(6);
     const end = { kind: 'wait', reason: 'NodeSilent', message: expect.stringMatching(/Check its console/) };

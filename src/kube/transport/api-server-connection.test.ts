@@ -184,7 +184,7 @@ describe('other sources', () => {
     expect(rejection(() => loadApiServerConnection({ path: join(folder, 'empty') }))).toMatch(
       /has neither the file kubeconfig nor the files host/,
     );
-    expect(rejection(() => loadApiServerConnection({ path: folder }))).toMatch(/host must hold a URL/);
+    expect(rejection(() => loadApiServerConnection({ path: folder }))).toMatch(/host must contain a URL/);
     expect(rejection(() => loadApiServerConnection({ environment: {} }))).toMatch(
       /KUBERNETES_SERVICE_HOST .* --kubeconfig/,
     );

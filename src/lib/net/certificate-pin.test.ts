@@ -84,7 +84,10 @@ describe('a server with an untrusted certificate for another name', () => {
   it('receives nothing when it presents another certificate, which the error names', async () => {
     received.length = 0;
     const error = await ask(new CertificatePin(spelled));
-    expect(error).toMatchObject({ code: 'TLS_FINGERPRINT_DIFFERS', detail: `It is ${own}, not ${spelled}.` });
+    expect(error).toMatchObject({
+      code: 'TLS_FINGERPRINT_DIFFERS',
+      detail: `The fingerprint is ${own}, not ${spelled}.`,
+    });
     expect(received).toEqual([]);
   });
 

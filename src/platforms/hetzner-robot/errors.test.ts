@@ -95,7 +95,7 @@ describe('an error answer', () => {
       invalid: ['a', 1],
     });
     expect(error.message).toBe(
-      'Hetzner Robot refused a value. GET /x: INVALID_INPUT: invalid input: missing os: invalid a.',
+      'Hetzner Robot rejected a value. GET /x: INVALID_INPUT: invalid input: missing os: invalid a.',
     );
   });
 

@@ -113,7 +113,7 @@ describe('a call to a node', () => {
     expect(await talos.etcdService()).toMatchObject({ state: 'Preparing', changedAt: '1700000000.5' });
     services = [];
     expect(await talos.etcdService()).toBeUndefined();
-    await expect(talos.etcdMembers()).rejects.toThrow('its service etcd is not there yet');
+    await expect(talos.etcdMembers()).rejects.toThrow('its service etcd does not exist yet');
   });
 
   it('always sets the mode of a configuration explicitly, because the default on the wire reboots', async () => {

@@ -75,7 +75,7 @@ describe('the stage of a machine that may have no configuration', () => {
     const failure = clientOf(await configured(await createOtherAuthority())).stage();
     await expect(failure).rejects.toMatchObject({
       code: 'TALOS_FOREIGN_NODE',
-      message: expect.stringContaining('127.0.0.1 has a configuration already'),
+      message: expect.stringContaining('127.0.0.1 already has a configuration'),
     });
   });
 

@@ -71,7 +71,7 @@ describe('the objects of a token request', () => {
       ],
     };
     expect(() => describeTokenAccess(spec, identity)).toThrow(
-      /^spec\.token\.roleRefs\[0\]\.namespace: .* spec\.token\.roleRefs\[1\]\.namespace: .* spec\.token\.permissions\[1\]\.name: an entry before [^:]*$/,
+      /^spec\.token\.roleRefs\[0\]\.namespace: .* spec\.token\.roleRefs\[1\]\.namespace: .* spec\.token\.permissions\[1\]\.name: the name x is used by an earlier entry\.[^:]*$/,
     );
   });
 

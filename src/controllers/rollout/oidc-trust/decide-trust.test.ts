@@ -72,7 +72,7 @@ describe('the trust of a cluster', () => {
       'a second issuer before 1.14',
       other,
       { many: false },
-      /^spec\.oidc\.issuer: before Talos 1\.14 .*https:\/\/id\.example\.org of AccessRequest team\/a/,
+      /^spec\.oidc\.issuer: before Talos 1\.14 .*AccessRequest team\/a uses https:\/\/id\.example\.org/,
     ],
     [
       'the prefix of another issuer',
@@ -90,18 +90,18 @@ describe('the trust of a cluster', () => {
       'a prefix with which the prefix of another issuer begins',
       { ...other, groupsPrefix: 'a' },
       {},
-      /^spec\.oidc\.groupsPrefix: with "a" .*neither begins/,
+      /^spec\.oidc\.groupsPrefix: with "a" .*Neither prefix may begin/,
     ],
     ['no prefix beside another issuer', { ...other, usernamePrefix: '' }, {}, /^spec\.oidc\.usernamePrefix: with ""/],
-    ['an issuer that Go cannot read', { issuer: 'https://id.example.org/%zz' }, {}, /^spec\.oidc\.issuer: Its path/],
-    ['a client id with a space', { ...other, clientID: 'a b' }, {}, /^spec\.oidc\.clientID: It holds/],
+    ['an issuer that Go cannot read', { issuer: 'https://id.example.org/%zz' }, {}, /^spec\.oidc\.issuer: The path/],
+    ['a client id with a space', { ...other, clientID: 'a b' }, {}, /^spec\.oidc\.clientID: It contains/],
     [
       'a prefix of Kubernetes',
       { ...other, usernamePrefix: 'system:node:' },
       {},
       /^spec\.oidc\.usernamePrefix: The prefix system: is reserved/,
     ],
-    ['plain http', { issuer: 'http://id.example.org' }, {}, /^spec\.oidc\.issuer: Kubernetes takes only https/],
+    ['plain http', { issuer: 'http://id.example.org' }, {}, /^spec\.oidc\.issuer: Kubernetes requires an https/],
     ['a query', { issuer: 'https://id.example.org?a' }, {}, /^spec\.oidc\.issuer: /],
     [
       'a control character',
@@ -109,12 +109,17 @@ describe('the trust of a cluster', () => {
       {},
       /^spec\.oidc\.groupsClaim: It contains a control character/,
     ],
-    ['the cluster itself', { issuer: 'https://192.168.10.20:6443' }, {}, /^spec\.oidc\.issuer: .*ServiceAccounts/],
+    [
+      'the cluster itself',
+      { issuer: 'https://192.168.10.20:6443' },
+      {},
+      /^spec\.oidc\.issuer: .* is the ServiceAccount issuer/,
+    ],
     [
       'a trust that a patch configures',
       other,
       { usedIssuers: 'talos.patches[0]' },
-      /ProviderConfig home says itself .*talos\.patches\[0\]/,
+      /ProviderConfig home configures the trusted issuers .*talos\.patches\[0\]/,
     ],
   ])('rejects %s, with the field and the action to take', (_, oidc, more, sentence) => {
     const first = decideTrust(view([asking('a')], more.usedIssuers ? {} : more));
@@ -132,7 +137,7 @@ describe('the trust of a cluster', () => {
     const authorities = new Map([[issuer, 'PEM']]);
     expect(alone({}, { authorities })).toBeUndefined();
     expect(alone({}, { authorities, hasFile: () => false })).toMatch(
-      /^spec\.oidc\.issuer: .*access\.oidcIssuers.*made before/,
+      /^spec\.oidc\.issuer: .*access\.oidcIssuers.*added after the creation/,
     );
     expect(alone({ usernamePrefix: '-' })).toMatch(/^spec\.oidc\.usernamePrefix: /);
     expect(alone({ clientID: '$(HOME)' })).toMatch(/^spec\.oidc\.clientID: /);

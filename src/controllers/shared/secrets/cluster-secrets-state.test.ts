@@ -53,7 +53,7 @@ describe('a missing Secret', () => {
   });
 
   it.each<[string, Cluster, readonly Machine[], RegExp]>([
-    ['a Machine', aCluster(), [aMachine()], /there are Machines \(prod-[a-z2-7]{8}-cp-0\)/],
+    ['a Machine', aCluster(), [aMachine()], /Machines exist \(prod-[a-z2-7]{8}-cp-0\)/],
     ['a record in its status', recorded({ talosCa }), [], /its status records/],
     ['an unreadable record', recorded('spoilt'), [], /its status records/],
     [
@@ -62,8 +62,8 @@ describe('a missing Secret', () => {
       [],
       /records/,
     ],
-    ['an endpoint', recording({ endpoints: [{ name: 'any', url: 'https://a' }] }), [], /names an endpoint/],
-    ['an address', recording({ apiServer: 'https://a' }), [], /names an endpoint/],
+    ['an endpoint', recording({ endpoints: [{ name: 'any', url: 'https://a' }] }), [], /its status has an endpoint/],
+    ['an address', recording({ apiServer: 'https://a' }), [], /its status has an endpoint/],
   ])('is a problem if there is %s', (_, cluster, machines, words) => {
     const state = evaluate(undefined, cluster, machines);
     expect(state).toMatchObject({ kind: 'unusable', problem: { reason: 'SecretsMissing' } });

@@ -84,7 +84,7 @@ describe('the address fields of a ProviderConfig', () => {
       expect.stringMatching(/^network\.addressPool\[0\]: 1\.2 is neither/),
     ]);
     expect(assessed(vlan, without('gateway'), few)).toEqual([
-      expect.stringMatching(/3 addresses .* needs 4 \(one for each node, and one/),
+      expect.stringMatching(/3 addresses, .* needs 4 \(one for each node, and one/),
     ]);
     expect(assessed({ ...vlan, endpoint: 'first-node' }, without('gateway'), few)).toEqual([]);
     expect(assessed(vlan, without('gateway'), network({ podSubnets: ['192.168.0.0/16'] }))).toEqual([

@@ -158,9 +158,6 @@ function checkPoolSize(spec: ProviderConfigSpec, addressing: Addressing): Diagno
   const virtual = needsVirtualAddress(spec, addressing);
   const why = virtual ? 'one for each node, and one for the endpoint' : 'one for each node';
   return [
-    invalidField(
-      'network.addressPool',
-      `It has ${held} addresses, and one cluster needs ${needed} (${why}). Add addresses.`,
-    ),
+    invalidField('network.addressPool', `It has ${held}, and one cluster needs ${needed} (${why}). Add addresses.`),
   ];
 }

@@ -43,12 +43,14 @@ describe('a patch', () => {
     const names = Array.from({ length: 9 }, (_, i) => [`wrong${i}`, {}]);
     expect(patched('talos', Object.fromEntries(names)).join()).toMatch(/wrong0 does not exist/);
     const many = patched('controlPlane', { machine: { $patch: 'delete' }, cluster: { $patch: 'delete' } });
-    expect(many).toEqual([expect.stringMatching(/^controlPlane\.patches\[0\]: .* And \d+ more\. Correct the patch/)]);
+    expect(many).toEqual([
+      expect.stringMatching(/^controlPlane\.patches\[0\]: .* And \d+ more\. Correct or remove the patch/),
+    ]);
   });
 
   it('that is valid for one version only is rejected if others are offered', () => {
     const image = { machine: { kubelet: { image: 'ghcr.io/siderolabs/kubelet:v1.35.4' } } };
-    expect(patched('talos', image).join()).toMatch(/^talos\.patches\[0\]: .*may ask for 1\.34\.1/);
+    expect(patched('talos', image).join()).toMatch(/^talos\.patches\[0\]: .*can request 1\.34\.1/);
     const one = (raw: Raw) => Object.assign(raw['kubernetes']!, { versions: [{ version: '1.35.4' }] });
     expect(found((raw) => void [one(raw), Object.assign(raw['talos']!, { patches: [image] })])).toEqual([]);
   });

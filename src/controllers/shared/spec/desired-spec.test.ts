@@ -110,7 +110,11 @@ describe('the spec of a Cluster', () => {
       },
       /^ClusterConfig big, patches\[\d+\]: The patches up to this one have more than 30000 keys and elements/,
     ],
-    ['a size', { controlPlane: { size: 'huge' } }, /^ClusterConfig big, controlPlane\.size: .*no size huge.*small/],
+    [
+      'a size',
+      { controlPlane: { size: 'huge' } },
+      /^ClusterConfig big, controlPlane\.size: .*The size huge does not exist.*small/,
+    ],
     ['an even number', { controlPlane: { replicas: 2 } }, /^ClusterConfig big, controlPlane\.replicas: .*1, 3 or 5/],
     [
       'a patch',
@@ -125,7 +129,7 @@ describe('the spec of a Cluster', () => {
     [
       'a pool',
       { workerPools: [{ name: 'other', size: 'small' }] },
-      /^ClusterConfig big, workerPools\[0\]\.replicas: .*no worker pool other/,
+      /^ClusterConfig big, workerPools\[0\]\.replicas: .*worker pool other, which the ProviderConfig does not have/,
     ],
     ['a type', { workerPools: 'many' }, /^ClusterConfig big, workerPools: /],
   ])('is rejected with the field of the ClusterConfig: %s', (_, spec, message) => {
@@ -196,7 +200,7 @@ describe('the spec of a Cluster', () => {
 
   it('is rejected with the field of the ProviderConfig if that is no longer sufficient', () => {
     const { message } = rejection({ big: { workerPools: [{ name: 'work', replicas: 100 }] } });
-    expect(message).toMatch(/^With ClusterConfig big, network\.addressPool of the ProviderConfig: .*Add some\.$/);
+    expect(message).toMatch(/^With ClusterConfig big, network\.addressPool of the ProviderConfig: .*Add addresses\.$/);
   });
 
   it('is rejected with the reference to a missing ClusterConfig', () => {

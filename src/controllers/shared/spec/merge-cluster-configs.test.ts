@@ -66,7 +66,11 @@ describe('the merged spec of a Cluster', () => {
       ],
     });
     expect(merged.findings).toEqual([
-      { field: 'workerPools[1].size', reason: 'InvalidConfig', message: expect.stringMatching(/no worker pool wrok/) },
+      {
+        field: 'workerPools[1].size',
+        reason: 'InvalidConfig',
+        message: expect.stringMatching(/worker pool wrok, which the ProviderConfig does not have/),
+      },
     ]);
     expect(findFieldOrigin(merged, 'workerPools[1].size')).toBe('ClusterConfig c0, workerPools[1].size');
   });

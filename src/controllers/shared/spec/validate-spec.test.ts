@@ -71,7 +71,7 @@ describe('problems of a ProviderConfig', () => {
       'the broadcast address in the pool',
       (raw: Raw) => (raw['network']!['addressPool'] = ['192.168.10.200-192.168.10.255']),
       'network.addressPool[0]',
-      /first and last/,
+      /outside the usable addresses/,
     ],
     [
       'a gateway that is not an IPv4 address',
@@ -101,15 +101,15 @@ describe('problems of a ProviderConfig', () => {
     ['a gateway that is a network address', network({ gateway: '192.168.10.0' }), 'network.gateway', /first or last/],
     ['a name server that is a name', network({ nameServers: ['dad'] }), 'network.nameServers[0]', /not an IP address/],
     ['a name server with a port', network({ nameServers: ['1.1.1.1:53'] }), 'network.nameServers[0]', /IP address/],
-    ['an invalid time server', network({ timeServers: ['a b'] }), 'network.timeServers[0]', /neither/],
+    ['an invalid time server', network({ timeServers: ['a b'] }), 'network.timeServers[0]', /neither a host name/],
     [
       'a time server with a typing error',
       network({ timeServers: ['10.0.0.256'] }),
       'network.timeServers[0]',
-      /neither/,
+      /neither a host name/,
     ],
     ['a domain with an empty label', network({ dnsDomain: 'a..b' }), 'network.dnsDomain', /not a DNS name/],
-    ['a factory that is not a URL', talos({ factoryUrl: 'https://[' }), 'talos.factoryUrl', /lower case/],
+    ['a factory that is not a URL', talos({ factoryUrl: 'https://[' }), 'talos.factoryUrl', /lower-case path/],
     ['a factory with a password', talos({ factoryUrl: 'https://me:secret@f.example.org' }), 'talos.factoryUrl', /user/],
     ['a factory that image names do not allow', talos({ factoryUrl: 'https://f/Talos' }), 'talos.factoryUrl', /lower/],
     [
@@ -120,8 +120,13 @@ describe('problems of a ProviderConfig', () => {
     ],
     ['an endpoint with a port above 65535', endpoint('k8s:70000'), 'controlPlane.endpoint', /65535/],
     ['a bare IPv6 endpoint', endpoint('fd00::5'), 'controlPlane.endpoint', /\[fd00::5\]:6443/],
-    ['an endpoint of brackets', endpoint(']['), 'controlPlane.endpoint', /neither/],
-    ['an endpoint with a typing error', endpoint('192.168.10.256'), 'controlPlane.endpoint', /neither/],
+    ['an endpoint of brackets', endpoint(']['), 'controlPlane.endpoint', /not a host name or IP address/],
+    [
+      'an endpoint with a typing error',
+      endpoint('192.168.10.256'),
+      'controlPlane.endpoint',
+      /not a host name or IP address/,
+    ],
     [
       'a pool with the endpoint in it',
       endpoint('192.168.10.30:6443'),
@@ -132,7 +137,7 @@ describe('problems of a ProviderConfig', () => {
       'a pool with a name server in it',
       network({ nameServers: ['192.168.10.20'] }),
       'network.addressPool[0]',
-      /contains 192\.168\.10\.20, which is network\.nameServers\[0\]\. Leave it out/,
+      /contains 192\.168\.10\.20, which is network\.nameServers\[0\]\. Exclude it/,
     ],
     [
       'a pool with one address in two other fields',
@@ -152,12 +157,12 @@ describe('problems of a ProviderConfig', () => {
       'network.addressPool[0]',
       /truenas\.url/,
     ],
-    ['an invalid Pod range', network({ podSubnets: ['10.244.0.0/64'] }), 'network.podSubnets[0]', /not a range/],
+    ['an invalid Pod range', network({ podSubnets: ['10.244.0.0/64'] }), 'network.podSubnets[0]', /not a CIDR range/],
     [
       'an invalid IPv6 range',
       network({ serviceSubnets: ['10.96.0.0/12', ':::/108'] }),
       'network.serviceSubnets[1]',
-      /not a range/,
+      /not a CIDR range/,
     ],
     [
       'a range that does not begin with its first address',
@@ -166,7 +171,7 @@ describe('problems of a ProviderConfig', () => {
       /first address/,
     ],
     ['IPv6 first', network({ serviceSubnets: ['fd00::/108'] }), 'network.serviceSubnets[0]', /IPv4 range first/],
-    ['IPv4 twice', network({ podSubnets: ['10.1.0.0/16', '10.2.0.0/16'] }), 'network.podSubnets[1]', /IPv4 too/],
+    ['IPv4 twice', network({ podSubnets: ['10.1.0.0/16', '10.2.0.0/16'] }), 'network.podSubnets[1]', /is IPv4, but/],
     [
       'IPv6 ranges that overlap',
       network({ podSubnets: ['10.1.0.0/16', 'fd00::/56'], serviceSubnets: ['10.2.0.0/16', 'fd00::/108'] }),
@@ -228,13 +233,13 @@ describe('problems of a ProviderConfig', () => {
       'an invalid taint value',
       worker({ taints: [{ key: 'a', value: 'b c', effect: 'NoExecute' }] }),
       'workerPools[0].taints[0].value',
-      /taint can have/,
+      /valid value of a taint/,
     ],
     [
       'a duplicate taint',
       worker({ taints: [1, 2].map((n) => ({ key: 'a', value: `${n}`, effect: 'NoExecute' })) }),
       'workerPools[0].taints[1]',
-      /same effect before/,
+      /the same key a and effect/,
     ],
   ])('are reported with their field and the action to take: %s', (_, change, field, words) => {
     const findings = corrupted((raw) => void change(raw));

@@ -241,7 +241,7 @@ describe('unexpected answers', () => {
     [
       'another server',
       { server: { server_number: secondServer, status: 'ready', cancelled: false } },
-      /server_number: another/,
+      /server_number: it does not match/,
     ],
     ['a list', [], /reply: /],
   ];

@@ -44,7 +44,7 @@ it('makes no calls where machines share nothing', async () => {
 it('shows a vSwitch that would be created, and the servers that would join', async () => {
   expect(await previewed({}, { vswitch })).toEqual({
     lines: [
-      'makes vSwitch nodes with VLAN 4000',
+      'creates vSwitch nodes with VLAN 4000',
       `joins vSwitch nodes with VLAN 4000: servers ${firstServer}, ${secondServer}`,
     ],
     asked: ['GET /vswitch'],
@@ -56,7 +56,7 @@ it('shows the members of a vSwitch', async () => {
     vswitch,
   });
   expect(lines).toEqual([
-    `keeps vSwitch nodes with VLAN 4000: server ${secondServer} in it`,
+    `keeps vSwitch nodes with VLAN 4000: server ${secondServer} connected`,
     `joins vSwitch nodes with VLAN 4000: server ${firstServer}`,
   ]);
   expect(asked).toEqual(['GET /vswitch', 'GET /vswitch/{id}']);
@@ -65,16 +65,16 @@ it('shows the members of a vSwitch', async () => {
 it('refuses a VLAN that another vSwitch has', async () => {
   const { lines } = await previewed(account({ vswitches: [{ name: 'storage', vlan: 4000 }] }), { vswitch });
   expect(lines).toEqual([
-    'refuses The vSwitch with VLAN 4000 is called storage and not nodes. Correct hetznerRobot.vswitch.',
+    'blocked The vSwitch with VLAN 4000 has the name storage and not nodes. Correct hetznerRobot.vswitch.',
   ]);
 });
 
 it('refuses a server that is in five vSwitches, and reads their members only where there are so many', async () => {
   const five = await previewed(account({ vswitches: named(5, [firstServer]) }), { vswitch });
   expect(five.lines).toEqual([
-    'makes vSwitch nodes with VLAN 4000',
+    'creates vSwitch nodes with VLAN 4000',
     `joins vSwitch nodes with VLAN 4000: server ${secondServer}`,
-    expect.stringMatching(new RegExp(`^refuses Server ${firstServer} is in 5 vSwitches already`)),
+    expect.stringMatching(new RegExp(`^blocked Server ${firstServer} is in 5 vSwitches, the maximum`)),
   ]);
   expect(five.asked).toHaveLength(6);
   const four = await previewed(account({ vswitches: named(4, [firstServer]) }), { vswitch });
@@ -87,7 +87,7 @@ it('refuses servers that the vSwitch has no space for', async () => {
   const vswitches = [{ ...vswitch, servers: numbers.slice(0, 99) }];
   const { lines } = await previewed({ servers, accounts: [{ vswitches }] }, { vswitch }, numbers.slice(98));
   expect(lines).toEqual([
-    'keeps vSwitch nodes with VLAN 4000: server 4000099 in it',
+    'keeps vSwitch nodes with VLAN 4000: server 4000099 connected',
     'joins vSwitch nodes with VLAN 4000: server 4000100',
     expect.stringMatching(/^blocked vSwitch nodes has 100 servers, .* Not connected: servers 4000101, 4000102\.$/),
   ]);

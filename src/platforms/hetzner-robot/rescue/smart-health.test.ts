@@ -56,7 +56,7 @@ describe('the output of smartctl', () => {
       'a SAS disk that expects to fail',
       { smart_status: { passed: false }, scsi_grown_defect_list: 31 },
       'Failing',
-      'it expects to fail soon, 31 sectors were reallocated',
+      'SMART predicts a failure, 31 sectors were reallocated',
     ],
     [
       'what it does not know',
@@ -87,7 +87,7 @@ describe('the output of smartctl', () => {
   it('may lack any field, and may be any JSON', () => {
     expect(parseSmartHealth(undefined)).toMatchObject({
       health: 'Unknown',
-      healthMessage: expect.stringMatching(/in time/),
+      healthMessage: expect.stringMatching(/timed out/),
     });
     const anyPart = fc.oneof(fc.jsonValue(), fc.constant({ passed: 'yes' }), fc.constant({ table: [{ id: 5 }] }));
     const anyReport = fc.record({

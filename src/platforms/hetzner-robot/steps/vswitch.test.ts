@@ -37,14 +37,14 @@ it('a VLAN of others, a full vSwitch and a server in too many vSwitches have our
     outcome: { kind: 'fail', reason, message: expect.stringMatching(message) },
   });
   const foreign = { accounts: [{ vswitches: [{ name: 'storage', vlan: 4000 }] }] };
-  expect(await joined(foreign)).toMatchObject(failed('VSwitchForeign', /is called storage and not nodes/));
+  expect(await joined(foreign)).toMatchObject(failed('VSwitchForeign', /has the name storage and not nodes/));
   const five = Array.from({ length: 5 }, (_, index) => ({
     name: `old-${index}`,
     vlan: 4010 + index,
     servers: [firstServer],
   }));
   expect(await joined({ accounts: [{ vswitches: five }] })).toMatchObject(
-    failed('VSwitchesExhausted', /^Server \d+ is in 5 vSwitches already/),
+    failed('VSwitchesExhausted', /^Server \d+ is in 5 vSwitches, the maximum/),
   );
   const numbers = Array.from({ length: 100 }, (_, index) => 4000001 + index);
   const servers = [firstServer, ...numbers].map((number) => ({ number, disks: [] }));

@@ -51,7 +51,7 @@ describe('a login', () => {
     at.nas = at.open('', other);
     await expect(at.read()).rejects.toMatchObject({
       code: 'TRUENAS_FINGERPRINT_DIFFERS',
-      detail: `It is ${fingerprint256}, not ${other.fingerprint}.`,
+      detail: `The fingerprint is ${fingerprint256}, not ${other.fingerprint}.`,
     });
     expect([at.server.calls, at.server.connections]).toEqual([[], 0]);
   });

@@ -40,7 +40,7 @@ describe('spec.truenas', () => {
   });
 
   it.each(['ws://nas', 'http://nas.example.org'])('S39: refuses %s, because the key would be revoked', (url) => {
-    expect(issuesOf({ url }).join()).toMatch(/url: use wss.*revokes the API key/);
+    expect(issuesOf({ url }).join()).toMatch(/url: use wss.*revokes an API key/);
   });
 
   it.each(['', 'nas/../x', 'user:password@nas', 'nas.example.org/other', 'nas:999999'])(

@@ -63,12 +63,12 @@ describe('a section', () => {
   });
 
   it.each([
-    ['both forms', { ...single, systems: two.systems }, 'systems', /its entries/],
-    ['something of one beside the list', { ...two, pool: 'tank' }, 'systems', /its entries/],
+    ['both forms', { ...single, systems: two.systems }, 'systems', /the entries of systems/],
+    ['something of one beside the list', { ...two, pool: 'tank' }, 'systems', /the entries of systems/],
     ['neither', { sizes }, 'url', /truenas\.url is required/],
     ['half of one', { sizes, url: 'nas.example.org' }, 'credentialsRef', /is required/],
     ['an empty list', several(), 'systems', /./],
-    ['two systems of a name', several(system('a'), system('a')), 'systems', /name of its own/],
+    ['two systems of a name', several(system('a'), system('a')), 'systems', /must be unique/],
     ['a system with two proofs', several(system('a', { caBundle: '-', tlsFingerprint: '-' })), 'systems.0', /./],
     ['a system over plain text', several(system('a', { url: 'ws://a' })), 'systems.0.url', /revokes/],
     ['a system with sizes of its own', several(system('a', { sizes })), 'systems.0', /sizes/],
@@ -98,19 +98,24 @@ describe('the system of a machine', () => {
   });
 
   it.each([
-    ['was taken from the list', two, 'gone', 'The machine is on gone; there are a, b.'],
+    ['was taken from the list', two, 'gone', 'The machine is on gone; the configured systems are a, b.'],
     [
       'was renamed',
       several(system('west', { url: 'gone.example.org' })),
       'gone',
-      'The machine is on gone, gone.example.org; there are west.',
+      'The machine is on gone, gone.example.org; the configured systems are west.',
     ],
-    ['had no name and is not in the list', two, undefined, 'The machine is on gone.example.org; there are a, b.'],
+    [
+      'had no name and is not in the list',
+      two,
+      undefined,
+      'The machine is on gone.example.org; the configured systems are a, b.',
+    ],
     [
       'was one of a list, and is not the only one now',
       single,
       'a',
-      'The machine is on a, gone.example.org; there are nas.example.org.',
+      'The machine is on a, gone.example.org; the configured systems are nas.example.org.',
     ],
   ])('is reported where it %s: its machine does not count as gone', (_, section, failureDomain, text) => {
     const facts = text.includes('gone.example.org') ? { system: 'gone.example.org' } : {};

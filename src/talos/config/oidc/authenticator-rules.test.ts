@@ -50,7 +50,11 @@ describe('an OIDC authenticator in a patch', () => {
       aOne({ issuer: { ...issuer, url: 'https://a.b/%zz' } }),
       /^jwt\[0\]\.issuer\.url: /,
     ],
-    ['the cluster itself', aOne({ issuer: { ...issuer, url: own } }), /^jwt\[0\]\.issuer\.url: .*ServiceAccounts/],
+    [
+      'the cluster itself',
+      aOne({ issuer: { ...issuer, url: own } }),
+      /^jwt\[0\]\.issuer\.url: It is the ServiceAccount issuer/,
+    ],
     ['no audience', aOne({ issuer: { url: issuer.url } }), /^jwt\[0\]\.issuer\.audiences /],
     ['two audiences without a policy', aOne({ issuer: { ...issuer, audiences: ['a', 'b'] } }), /audienceMatchPolicy/],
     ['an invalid bundle', aOne({ issuer: { ...issuer, certificateAuthority: 'x' } }), /certificateAuthority: /],
@@ -61,7 +65,7 @@ describe('an OIDC authenticator in a patch', () => {
     ],
     ['no mapping', { issuer }, /^jwt\[0\]\.claimMappings is missing/],
     ['no prefix', aOne({ claimMappings: { username: { claim: 'sub' } } }), /username\.prefix: It must be a string/],
-    ['an unknown key', aOne({ claimMapping: {} }), /^jwt\[0\]\.claimMapping is not one/],
+    ['an unknown key', aOne({ claimMapping: {} }), /^jwt\[0\]\.claimMapping is not supported/],
     [
       'an unsupported expression',
       aOne({ claimMappings: { username: { expression: 'claims.' } } }),
@@ -113,14 +117,14 @@ describe('an OIDC authenticator in a patch', () => {
     [
       'a duplicate rule',
       aOne({ userValidationRules: [noSystemUsers, noSystemUsers] }),
-      /userValidationRules\[1\] is there twice/,
+      /userValidationRules\[1\] is not unique/,
     ],
   ])('%s is rejected, with the path', (_, one, sentence) => {
     expect(evaluate(one).join('\n')).toMatch(sentence);
   });
 
   it('a duplicate issuer is rejected, and so are more than 64', () => {
-    expect(evaluate(aOne(), aOne())).toEqual([expect.stringContaining('more than once')]);
+    expect(evaluate(aOne(), aOne())).toEqual([expect.stringContaining('is not unique')]);
     expect(evaluate(...Array.from({ length: 65 }, () => aOne()))).toEqual([expect.stringContaining('64')]);
   });
 });

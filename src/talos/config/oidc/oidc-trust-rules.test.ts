@@ -47,27 +47,31 @@ describe('OIDC trust by arguments in a patch', () => {
     [
       'an issuer that Go cannot parse',
       { ...issuer, 'oidc-issuer-url': 'https://a%41b.example/' },
-      /oidc-issuer-url: Its host/,
+      /oidc-issuer-url: The host/,
     ],
-    ['no client', { 'oidc-issuer-url': 'https://id.example.org' }, /oidc-client-id are needed/],
-    ['a claim alone', { 'oidc-username-claim': 'sub' }, /oidc-client-id are needed/],
-    ['an unknown argument', { ...issuer, 'oidc-prefix': 'x' }, /oidc-prefix is no argument/],
+    ['no client', { 'oidc-issuer-url': 'https://id.example.org' }, /oidc-client-id are required/],
+    ['a claim alone', { 'oidc-username-claim': 'sub' }, /oidc-client-id are required/],
+    ['an unknown argument', { ...issuer, 'oidc-prefix': 'x' }, /oidc-prefix is not an argument/],
     ['a variable', { ...issuer, 'oidc-client-id': '$(HOME)' }, /oidc-client-id: It must not contain \$/],
     ['an invalid algorithm', { ...issuer, 'oidc-signing-algs': 'none' }, /oidc-signing-algs: /],
     ['a requirement without a value', { ...issuer, 'oidc-required-claim': 'hd' }, /oidc-required-claim: /],
-    ['no prefix for users', { ...issuer, 'oidc-username-prefix': '-' }, /oidc-username-prefix has to keep .*system:/],
+    ['no prefix for users', { ...issuer, 'oidc-username-prefix': '-' }, /oidc-username-prefix must prevent .*system:/],
     [
       'email addresses without a prefix',
       { ...issuer, 'oidc-username-claim': 'email' },
-      /oidc-username-prefix has to keep/,
+      /oidc-username-prefix must prevent/,
     ],
-    ['groups without a prefix', { ...issuer, 'oidc-groups-claim': 'groups' }, /oidc-groups-prefix has to keep/],
+    ['groups without a prefix', { ...issuer, 'oidc-groups-claim': 'groups' }, /oidc-groups-prefix must prevent/],
     [
       'half of a prefix of Kubernetes',
       { ...issuer, 'oidc-groups-claim': 'g', 'oidc-groups-prefix': 'sys' },
       /oidc-groups-prefix/,
     ],
-    ['a missing file', { ...issuer, 'oidc-ca-file': '/etc/nothing.crt' }, /oidc-ca-file: machine\.files has no/],
+    [
+      'a missing file',
+      { ...issuer, 'oidc-ca-file': '/etc/nothing.crt' },
+      /oidc-ca-file: the file is not in machine\.files/,
+    ],
     [
       'both forms',
       { ...issuer, 'authentication-config': '/etc/x' },
@@ -99,8 +103,8 @@ describe('by a file', () => {
 
   it('the same rules apply', () => {
     expect(evaluate(file(one('https://id.example.org')))).toEqual([]);
-    expect(evaluate(file(one('https://a.b/x%')))).toEqual([expect.stringContaining('jwt[0].issuer.url: Its path')]);
-    expect(evaluate('nothing: [')).toEqual([expect.stringContaining('is no AuthenticationConfiguration')]);
+    expect(evaluate(file(one('https://a.b/x%')))).toEqual([expect.stringContaining('jwt[0].issuer.url: The path')]);
+    expect(evaluate('nothing: [')).toEqual([expect.stringContaining('is not an AuthenticationConfiguration')]);
     expect(evaluate(file([], { anonymous: { enabled: true } }))).toEqual([expect.stringContaining('anonymous')]);
     expect(withFile('', { 'authentication-config': undefined }, '/etc/oidc/other')).toEqual([
       expect.stringContaining('the file is not in machine.files'),
@@ -119,11 +123,11 @@ describe('by a document', () => {
     const issuerOf = (url: string) => ({ url, audiences: ['kube'] });
     const claimMappings = { username: { claim: 'sub', prefix: '' } };
     expect(evaluate({ anonymous, jwt: [{ issuer: issuerOf('https://a.b/%zz'), claimMappings }] })).toEqual([
-      expect.stringMatching(/^KubeAuthenticationConfig\.configuration\.jwt\[0\]\.issuer\.url: Its path/),
+      expect.stringMatching(/^KubeAuthenticationConfig\.configuration\.jwt\[0\]\.issuer\.url: The path/),
       expect.stringMatching(
         /^KubeAuthenticationConfig\.configuration\.jwt\[0\]\.claimMappings\.username can give names/,
       ),
     ]);
-    expect(evaluate({ anonymous, jwts: [] })).toEqual([expect.stringContaining('configuration.jwts is not one')]);
+    expect(evaluate({ anonymous, jwts: [] })).toEqual([expect.stringContaining('configuration.jwts is not supported')]);
   });
 });

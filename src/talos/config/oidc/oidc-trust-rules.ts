@@ -100,13 +100,13 @@ function checkFlagsTogether(flags: Readonly<Record<string, string>>, own: readon
   return [
     ...(issuer && client
       ? []
-      : [`${flagsPath}: oidc-issuer-url and oidc-client-id are required with ${names.join(', ')}.`]),
+      : [`${flagsPath}: oidc-issuer-url and oidc-client-id are required when one of ${names.join(', ')} is set.`]),
     ...(file === undefined ? [] : [`${flagsPath}.authentication-config and oidc-* arguments exclude each other.`]),
     ...(own.includes(issuer)
       ? [`${flagsPath}.oidc-issuer-url: It is the ServiceAccount issuer of the cluster. Use another issuer.`]
       : []),
     ...open.map(
-      (name) => `${flagsPath}.${name} must prevent names that begin with ${systemPrefix}: use a prefix like "corp:".`,
+      (name) => `${flagsPath}.${name} must prevent names that begin with ${systemPrefix} by a prefix like "corp:".`,
     ),
   ];
 }

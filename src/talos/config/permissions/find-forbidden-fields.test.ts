@@ -193,11 +193,11 @@ describe('the author of a ClusterConfig may not', () => {
     ['remove the protection of a node', machine({ sysctls: deleted }), /machine\.sysctls /],
     ['remove a section', cluster({ apiServer: deleted }), /cluster\.apiServer /],
     ['remove the main document', { $patch: 'delete' }, /^the document /],
-    ['remove a document', document('RegistryMirrorConfig', { name: 'r.example', ...deleted }), /not taken away/],
+    ['remove a document', document('RegistryMirrorConfig', { name: 'r.example', ...deleted }), /but not removed/],
     [
       'remove PodSecurity',
       cluster({ apiServer: { admissionControl: [{ name: 'PodSecurity', ...deleted }] } }),
-      /admissionControl\[\] .*not taken away/,
+      /admissionControl\[\] .*but not removed/,
     ],
     ['hide a document', { kind: '', machine: { files: [] } }, /^"" .*the kind is unknown/],
     ['use an unknown kind', document('NoSuchConfig', {}), /^NoSuchConfig .*the kind is unknown/],
@@ -331,7 +331,7 @@ describe('every permission of the table', () => {
     expect(problemsOf(patch)).toEqual([]);
     // An unknown path could never be set. Number settings get a text here.
     const unknown = findDecodingProblems(patch, '1.14.0').filter(
-      (text) => !/has to be (a whole number|true or false)/.test(text),
+      (text) => !/must be (a whole number|true or false)/.test(text),
     );
     expect(unknown).toEqual([]);
   });

@@ -34,7 +34,7 @@ const places = [
 ].filter(({ shape }) => shape.is !== 'any');
 
 const good: Readonly<Record<string, unknown>> = {
-  'a text': 'x',
+  'a string': 'x',
   'a whole number, without quotes': 1,
   'true or false, without quotes': true,
   'a duration like 30s': '1h30m',
@@ -50,8 +50,10 @@ const good: Readonly<Record<string, unknown>> = {
 function valuesFor(shape: ValueSchema, fits: boolean): unknown[] {
   if (shape.is !== 'scalar') return fits ? [] : shape.is === 'list' ? ['x', { a: 'b' }] : ['x', ['x']];
   if (fits)
-    return shape.description === 'a text' ? [] : [good[shape.description] ?? shape.description.split(/ of |, /).at(-1)];
-  return shape.description === 'a text' ? [['x'], { a: 'b' }] : [['x'], { a: 1 }, 'x', 1.5];
+    return shape.description === 'a string'
+      ? []
+      : [good[shape.description] ?? shape.description.split(/ of |, /).at(-1)];
+  return shape.description === 'a string' ? [['x'], { a: 'b' }] : [['x'], { a: 1 }, 'x', 1.5];
 }
 
 const wrap = (value: unknown, path: readonly string[]): unknown =>

@@ -26,7 +26,7 @@ const isScalar = (value: unknown): boolean => typeof value !== 'object';
 
 const scalarSchemas: Readonly<Record<string, ValueSchema>> = {
   // A YAML parser also accepts numbers and booleans as texts.
-  '': scalarSchema('a text', isScalar),
+  '': scalarSchema('a string', isScalar),
   '#': scalarSchema('a whole number, without quotes', Number.isInteger),
   '?': scalarSchema('true or false, without quotes', (value) => typeof value === 'boolean'),
   '@': scalarSchema('a duration like 30s', isDuration),

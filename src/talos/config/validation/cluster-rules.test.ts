@@ -56,7 +56,7 @@ const cases: readonly RejectedPatch[] = [
   {
     what: 'an invalid DNS domain',
     patch: { cluster: { network: { dnsDomain: 'a..b' } } },
-    problem: 'dnsDomain is no DNS name',
+    problem: 'dnsDomain is not a DNS name',
   },
   {
     what: 'an unknown CNI',
@@ -119,7 +119,7 @@ const cases: readonly RejectedPatch[] = [
     what: 'a repeated argument, which some versions of Talos cannot read',
     onlyWe: true,
     patch: { cluster: { apiServer: { extraArgs: { a: ['1', '2'] } } } },
-    problem: 'cluster.apiServer.extraArgs.a must be a text',
+    problem: 'cluster.apiServer.extraArgs.a must be a string',
   },
 ];
 

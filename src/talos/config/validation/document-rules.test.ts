@@ -82,7 +82,7 @@ const later: readonly RejectedPatch[] = [
       image: 'ghcr.io/siderolabs/kubelet:v1.35.4',
       extraArgs: { a: ['1', '2'] },
     }),
-    problem: 'KubeletConfig.extraArgs.a must be a text',
+    problem: 'KubeletConfig.extraArgs.a must be a string',
   },
   {
     what: 'a document of control planes',

@@ -67,22 +67,22 @@ const cases: readonly RejectedPatch[] = [
   {
     what: 'an invalid label',
     patch: { machine: { nodeLabels: { 'a b': 'c' } } },
-    problem: 'a b is no valid label',
+    problem: 'a b is not a valid label',
   },
   {
     what: 'an invalid label value',
     patch: { machine: { nodeLabels: { a: 'b c' } } },
-    problem: 'a is no valid label',
+    problem: 'a is not a valid label',
   },
   {
     what: 'an invalid taint',
     patch: { machine: { nodeTaints: { a: 'b:Never' } } },
-    problem: 'a is no valid taint',
+    problem: 'a is not a valid taint',
   },
   {
     what: 'an invalid annotation',
     patch: { machine: { nodeAnnotations: { '/a': 'b' } } },
-    problem: 'no valid annotation',
+    problem: 'not a valid annotation',
   },
   {
     what: 'a label that a worker may not set on itself',
@@ -128,7 +128,7 @@ const cases: readonly RejectedPatch[] = [
   {
     what: 'an invalid virtual address',
     patch: { machine: { network: { interfaces: [{ ...eth1, vip: { ip: 'x' } }] } } },
-    problem: 'vip.ip is no address',
+    problem: 'vip.ip is not an address',
     onlyWe: true,
   },
   {
@@ -140,7 +140,7 @@ const cases: readonly RejectedPatch[] = [
   {
     what: 'an argument that is a number',
     patch: { machine: { kubelet: { extraArgs: { v: 4 } } } },
-    problem: 'machine.kubelet.extraArgs.v must be a text',
+    problem: 'machine.kubelet.extraArgs.v must be a string',
     onlyWe: true,
   },
 ];

@@ -32,30 +32,38 @@ const block = document('NetworkDefaultActionConfig', { ingress: 'block' });
 describe('a patch may neither remove a protected field nor set what a ProviderConfig field sets', () => {
   it.each<[string, ConfigDocument, string, Partial<MachineConfigInput>?]>([
     ['a token', { machine: { token: 'abcdef.0123456789abcdef' } }, 'machine.token must not be changed: it is one of'],
-    ['no token', { cluster: { token: gone } }, 'cluster.token has to stay'],
-    ['a CA', { machine: { ca: { crt: 'eA==', key: 'eA==' } } }, 'machine.ca.crt has to stay'],
-    ['a CA on a worker', { machine: { ca: { crt: 'eA==' } } }, 'machine.ca.crt has to stay', worker],
+    ['no token', { cluster: { token: gone } }, 'cluster.token must not be changed'],
+    ['a CA', { machine: { ca: { crt: 'eA==', key: 'eA==' } } }, 'machine.ca.crt must not be changed'],
+    ['a CA on a worker', { machine: { ca: { crt: 'eA==' } } }, 'machine.ca.crt must not be changed', worker],
     [
       'another key for etcd',
       { cluster: { secretboxEncryptionSecret: 'eA==' } },
-      'secretboxEncryptionSecret has to stay',
+      'secretboxEncryptionSecret must not be changed',
     ],
-    ['no key for etcd', { cluster: { secretboxEncryptionSecret: gone } }, 'secretboxEncryptionSecret has to stay'],
-    ['an identity', { cluster: { id: 'mine' } }, 'cluster.id has to stay'],
+    [
+      'no key for etcd',
+      { cluster: { secretboxEncryptionSecret: gone } },
+      'secretboxEncryptionSecret must not be changed',
+    ],
+    ['an identity', { cluster: { id: 'mine' } }, 'cluster.id must not be changed'],
     ['another endpoint', { cluster: { controlPlane: { endpoint: 'https://a:1' } } }, 'use controlPlane.endpoint'],
     ['other Pods', { cluster: { network: { podSubnets: ['10.9.0.0/16'] } } }, 'use network.podSubnets'],
     ['another domain', { cluster: { network: { dnsDomain: 'a.b' } } }, 'use network.dnsDomain', worker],
-    ['no network', { cluster: { network: gone } }, 'cluster.network.podSubnets has to stay'],
+    ['no network', { cluster: { network: gone } }, 'cluster.network.podSubnets must not be changed'],
     [
       'other Services in a document',
       document('KubeNetworkConfig', { serviceSubnets: ['10.9.0.0/16'] }),
       'use network.serviceSubnets',
       modern,
     ],
-    ['P38: another disk', { machine: { install: { disk: '/dev/sdb' } } }, 'machine.install.disk has to stay'],
-    ['a disk by rule', { machine: { install: { diskSelector: { type: 'ssd' } } } }, 'diskSelector has to stay'],
-    ['an erased disk', { machine: { install: { wipe: true } } }, 'machine.install.wipe has to stay'],
-    ['a provider id', { machine: { kubelet: { extraArgs: { 'provider-id': 'x' } } } }, 'provider-id has to stay'],
+    ['P38: another disk', { machine: { install: { disk: '/dev/sdb' } } }, 'machine.install.disk must not be changed'],
+    ['a disk by rule', { machine: { install: { diskSelector: { type: 'ssd' } } } }, 'diskSelector must not be changed'],
+    ['an erased disk', { machine: { install: { wipe: true } } }, 'machine.install.wipe must not be changed'],
+    [
+      'a provider id',
+      { machine: { kubelet: { extraArgs: { 'provider-id': 'x' } } } },
+      'provider-id must not be changed',
+    ],
     ['one name for all', document('HostnameConfig', { hostname: 'node' }), 'every node has its own name'],
     ['no name', document('HostnameConfig', gone), 'every node has its own name'],
     [
@@ -80,7 +88,7 @@ describe('a patch may neither remove a protected field nor set what a ProviderCo
       'KubeAPIServerConfig.apiPort must be 6443, the port of the virtual address',
       { talosVersion: '1.14.0' },
     ],
-    ['another Kubernetes', { machine: { kubelet: { image: 'x/kubelet:v1.36.1' } } }, 'may ask for 1.35.4'],
+    ['another Kubernetes', { machine: { kubelet: { image: 'x/kubelet:v1.36.1' } } }, 'can request 1.35.4'],
     ['a blocked port', block, 'NetworkDefaultActionConfig blocks TCP port 50000'],
     ['a blocked port on a worker', block, 'blocks TCP port 50000', worker],
   ])('%s', (_, patch, text, changes) => {
@@ -171,7 +179,7 @@ describe('of several patches the one that causes the problem is named', () => {
 
   it('and no patch is named when the base configuration has the problem', () => {
     expect(problems([fine], { nodeLabels: { 'a b': 'c' } })).toEqual([
-      { message: 'machine.nodeLabels: a b is no valid label.' },
+      { message: 'machine.nodeLabels: a b is not a valid label.' },
     ]);
   });
 });
