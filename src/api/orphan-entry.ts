@@ -12,14 +12,14 @@ export const OrphanEntry = z.strictObject({
   failureDomain: z.string().max(32).optional().describe('Failure domain, if the platform section has several.'),
   resources: z.string().describe('The existing resources.'),
   since: timestampSchema.describe('Time of the first observation.'),
-  restingSince: timestampSchema
+  unusedSince: timestampSchema
     .optional()
     .describe(
-      'Since when nothing of it has run and nothing has spoken of it, at every look. It is removed after a day.',
+      'Time since which every scan has found the orphan stopped and unreferenced. It is removed after a day.',
     ),
-  lookedAt: timestampSchema
+  lastSeenAt: timestampSchema
     .optional()
-    .describe('When that was last found to be so. After more than an hour the day begins anew.'),
+    .describe('Time of the last scan that found it unused. After a gap of more than an hour, unusedSince starts again.'),
   message: z.string().describe('Planned action and its reason.'),
   removal: progressSchema(['release']).optional().describe('Progress of the removal, once it has begun.'),
 });

@@ -235,8 +235,8 @@ export class Reflector<T extends KubeObject> {
     this.#lastError = error instanceof Error ? error.message : String(error);
     if (isGone(error) || this.#failures % failuresBeforeRelist === 0) this.#version = undefined;
     this.#options.observer?.failed(this.name, error instanceof KubeError ? error.reason : 'Internal');
-    const asked = error instanceof KubeError ? Math.min(error.retryAfterSeconds ?? 0, maxRetryAfterSeconds) : 0;
-    const seconds = Math.max(asked, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
+    const retryAfter = error instanceof KubeError ? Math.min(error.retryAfterSeconds ?? 0, maxRetryAfterSeconds) : 0;
+    const seconds = Math.max(retryAfter, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
     const fields = { reflector: this.name, failures: this.#failures, seconds, error: this.#lastError };
     if (this.#failures % 10 === 1 && !isGone(error)) this.#options.log.warn(fields, 'watch failed');
     else this.#options.log.debug(fields, 'watch failed');

@@ -64,10 +64,10 @@ export class ResponseCache {
     else this.#known.delete(request);
   }
 
-  #store(request: string, asked: CacheEntry): void {
-    this.#known.set(request, asked);
-    asked.answer.catch(() => {
-      if (this.#known.get(request) === asked) this.#known.delete(request);
+  #store(request: string, entry: CacheEntry): void {
+    this.#known.set(request, entry);
+    entry.answer.catch(() => {
+      if (this.#known.get(request) === entry) this.#known.delete(request);
     });
   }
 }

@@ -177,7 +177,7 @@ describe('an orphan that runs', () => {
     // It may take a minute to shut down.
     nasFixture.runner.minding = false;
     await fixture.look();
-    expect(await fixture.orphans()).toMatchObject([{ removal: { step: 'powered-off', facts: { asked: true } } }]);
+    expect(await fixture.orphans()).toMatchObject([{ removal: { step: 'powered-off', facts: { requested: true } } }]);
     await fixture.machine('shop-cp-0');
     expect(await changesOf(() => fixture.settle())).toEqual([]);
     await fixture.look();

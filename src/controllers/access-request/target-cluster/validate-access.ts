@@ -18,9 +18,9 @@ export function validateTokenAccess({ permissions = [], roleRefs = [] }: TokenAc
 }
 
 /** The same for the roles and subjects of an OIDC request. */
-export function validateOidcAccess(asked: OidcAccess): string[] {
-  const { roles = [], roleBindings = [] } = asked;
-  const excess = checkOidcAccessLimits(asked);
+export function validateOidcAccess(access: OidcAccess): string[] {
+  const { roles = [], roleBindings = [] } = access;
+  const excess = checkOidcAccessLimits(access);
   if (excess.length > 0) return excess;
   return [
     ...roles.flatMap((role, i) => validatePermission(role, `spec.oidc.roles[${i}]`)),

@@ -70,8 +70,8 @@ describe('a scan for orphans', () => {
   it('keeps the known orphans of an unreachable failure domain, and begins no removal elsewhere meanwhile', async () => {
     const day = {
       since: '2026-11-20T09:00:00Z',
-      restingSince: '2026-11-20T09:00:00Z',
-      lookedAt: '2026-11-21T08:59:00Z',
+      unusedSince: '2026-11-20T09:00:00Z',
+      lastSeenAt: '2026-11-21T08:59:00Z',
     };
     const there = {
       machine: 'away-cp-0',

@@ -66,13 +66,13 @@ async function scanAndRemove(
     config,
     assessed.map(({ entry }) => entry),
   );
-  const asked = resolveRequestedRemovals(services, config, assessed, unseen);
+  const requested = resolveRequestedRemovals(services, config, assessed, unseen);
   const isUnseen = (entry: OrphanEntry): boolean => {
     const failureDomain = failureDomainOfEntry(entry);
     // An entry from before the failure domain was recorded may be in any of them.
     return away.length > 0 && (failureDomain === undefined || away.includes(failureDomain));
   };
-  const started = await beginRemovals(services, writer, assessed, asked, isUnseen);
+  const started = await beginRemovals(services, writer, assessed, requested, isUnseen);
   const there = scopes.filter(({ check }) => !away.includes(check.failureDomain ?? ''));
   const { entries, requeueAfterSeconds } = await continueRemovals(services, writer, there, started, isUnseen);
   const search = describeOrphans(
@@ -109,7 +109,7 @@ async function assessOrphans(
     const { failureDomain } = scope.check;
     const observed = updateObservation({ ...orphan, failureDomain }, against === undefined, known, now);
     const { isRemoved, message } =
-      against === undefined ? decideRemoval(observed.restingSince, now) : { isRemoved: false, message: against };
+      against === undefined ? decideRemoval(observed.unusedSince, now) : { isRemoved: false, message: against };
     const goesOn = unseen !== undefined && proof === undefined;
     assessed.push({
       orphan,

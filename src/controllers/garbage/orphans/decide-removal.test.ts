@@ -21,8 +21,8 @@ describe('an orphan', () => {
   it.each([
     ['at its first observation', undefined],
     ['after the clock was set back', '2026-12-24T09:00:00Z'],
-  ])('is retained %s', (_, restingSince) => {
-    expect(decideRemoval(restingSince, late)).toMatchObject({ isRemoved: false });
+  ])('is retained %s', (_, unusedSince) => {
+    expect(decideRemoval(unusedSince, late)).toMatchObject({ isRemoved: false });
   });
 
   it.each([

@@ -49,8 +49,8 @@ export const describeUnavailableObjection = (away: readonly string[]): string | 
     : `It is not removed while ${away.join(', ')} cannot be searched: these resources may be a copy. Remove a permanently lost system from the ProviderConfig.`;
 
 /** An orphan without objection is removed after a day in this state. */
-export function decideRemoval(restingSince: string | undefined, now: Date): RemovalDecision {
-  const since = restingSince === undefined ? now.getTime() : Date.parse(restingSince);
+export function decideRemoval(unusedSince: string | undefined, now: Date): RemovalDecision {
+  const since = unusedSince === undefined ? now.getTime() : Date.parse(unusedSince);
   if (now.getTime() - since >= gracePeriodSeconds * 1000) {
     return { isRemoved: true, message: 'For a day it was not running and not referenced.' };
   }

@@ -18,7 +18,7 @@ const maxObservationGapSeconds = 3600;
  */
 export function updateObservation(
   { machine, resources, failureDomain }: Pick<Orphan, 'machine' | 'resources'> & Pick<OrphanEntry, 'failureDomain'>,
-  isResting: boolean,
+  isUnused: boolean,
   known: readonly OrphanEntry[],
   now: Date,
 ): ObservedOrphan {
@@ -26,11 +26,11 @@ export function updateObservation(
   const seconds = `${now.toISOString().slice(0, 19)}Z`;
   const location = failureDomain === undefined ? {} : { failureDomain };
   const observed = { machine, ...location, resources: resources.join(', '), since: before?.since ?? seconds };
-  if (!isResting) return observed;
-  const gap = (now.getTime() - Date.parse(before?.lookedAt ?? '')) / 1000;
+  if (!isUnused) return observed;
+  const gap = (now.getTime() - Date.parse(before?.lastSeenAt ?? '')) / 1000;
   // A clock that was set back is no proof either.
   const isWatched = gap > -60 && gap <= maxObservationGapSeconds;
-  return { ...observed, restingSince: (isWatched && before?.restingSince) || seconds, lookedAt: seconds };
+  return { ...observed, unusedSince: (isWatched && before?.unusedSince) || seconds, lastSeenAt: seconds };
 }
 
 /**

@@ -45,7 +45,7 @@ export async function beginRemovals(
   services: Services,
   writer: OrphanStatusWriter,
   assessed: readonly AssessedOrphan[],
-  asked: ReadonlySet<string> | undefined,
+  requested: ReadonlySet<string> | undefined,
   isUnseen: IsUnobservable = () => false,
 ): Promise<OrphanEntry[]> {
   const { config } = writer;
@@ -57,17 +57,17 @@ export async function beginRemovals(
     const isDecided = before && isRequestedRemoval(before) && findRemovalObjection(orphan, evidence) === undefined;
     // An automatic removal ends with its proof, for example because the machine was started again.
     if (before?.removal && (isDecided || isRemoved || isInProgress)) return { ...entry, removal: before.removal };
-    const isAsked = asked?.has(entry.machine) ?? false;
-    if (!isAsked && !isRemoved) return entry;
-    const why = isAsked ? 'A user requested it.' : entry.message;
+    const isRequested = requested?.has(entry.machine) ?? false;
+    if (!isRequested && !isRemoved) return entry;
+    const why = isRequested ? 'A user requested it.' : entry.message;
     services.events.record(config, 'Normal', 'OrphanRemoval', `${entry.resources}: the removal begins. ${why}`);
-    return { ...entry, message: why, removal: createRemovalRecord(one, isAsked, now) };
+    return { ...entry, message: why, removal: createRemovalRecord(one, isRequested, now) };
   });
   // The resources of these entries are gone or their failure domain is unreachable, but addresses may remain.
   const seen = new Set(entries.map(({ machine }) => machine));
   entries.push(...known.filter((one) => (one.removal || isUnseen(one)) && !seen.has(one.machine)));
   if (entries.some(({ removal }) => removal)) await writer.write(entries);
-  if (asked) await writer.remove();
+  if (requested) await writer.remove();
   return entries;
 }
 

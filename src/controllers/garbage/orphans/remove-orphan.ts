@@ -15,16 +15,16 @@ type RemovalProgress = Progress<'release'>;
 export const noLongerOrphanReason = 'OrphanNoMore';
 
 /** The progress record of a new removal. */
-export function createRemovalRecord({ orphan, scope }: FoundOrphan, isAsked: boolean, now: Date): RemovalProgress {
+export function createRemovalRecord({ orphan, scope }: FoundOrphan, isRequested: boolean, now: Date): RemovalProgress {
   const { orphans, check } = scope;
   const failureDomain = check.failureDomain === undefined ? {} : { failureDomain: check.failureDomain };
-  const facts: Facts = { ...orphan.facts, ...failureDomain, asked: isAsked };
+  const facts: Facts = { ...orphan.facts, ...failureDomain, requested: isRequested };
   return { plan: 'release', step: orphans.remove[0]?.name ?? '', since: now.toISOString(), failures: 0, facts };
 }
 
 /** A user has requested the removal, so the orphan may be running. */
 export const isRequestedRemoval = ({ removal }: Pick<OrphanEntry, 'removal'>): boolean =>
-  removal?.facts['asked'] === true;
+  removal?.facts['requested'] === true;
 
 /** The scope in which the removal continues; undefined if the ProviderConfig no longer names its failure domain. */
 export const findRemovalScope = ({ removal }: OrphanEntry, scopes: readonly OrphanScope[]): OrphanScope | undefined =>

@@ -22,17 +22,17 @@ interface TrustChoice {
 export function chooseDesiredTrust(
   record: TrustRecord | undefined,
   uid: string,
-  asked: DesiredTrustWithCa,
+  requested: DesiredTrustWithCa,
   turn: string | undefined,
 ): TrustChoice {
-  const id = hashCandidate(asked);
+  const id = hashCandidate(requested);
   const kept = findTrustInForce(record, uid);
   const failure = record?.failed?.find((one) => one.uid === uid && one.desired === id);
   if (failure) return { desired: kept, failed: describeFailure(failure.machine, kept !== undefined) };
   const isUncertain = (record?.uncertain ?? []).length > 0;
-  if (!isUncertain || (kept && hashCandidate(kept) === id)) return { desired: asked };
-  const takesTurn = record?.complete === true && (turn === undefined || turn === asked.issuer);
-  return takesTurn ? { desired: asked, isNext: takesTurn } : { desired: kept, waiting: true };
+  if (!isUncertain || (kept && hashCandidate(kept) === id)) return { desired: requested };
+  const takesTurn = record?.complete === true && (turn === undefined || turn === requested.issuer);
+  return takesTurn ? { desired: requested, isNext: takesTurn } : { desired: kept, waiting: true };
 }
 
 function hashCandidate({ clientId, ca, ...settings }: DesiredTrustWithCa): string {

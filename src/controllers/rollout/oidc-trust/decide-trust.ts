@@ -62,8 +62,8 @@ export function decideTrust(view: TrustView): TrustDecision {
   for (const request of sortByPrecedence(view)) {
     const { uid = '' } = request.metadata;
     if (!request.spec.oidc) continue;
-    const asked = toDesiredTrust(request.spec.oidc);
-    const choice = chooseDesiredTrust(view.record, uid, { ...asked, ca: chooseCa(view, asked.issuer) }, turn);
+    const requested = toDesiredTrust(request.spec.oidc);
+    const choice = chooseDesiredTrust(view.record, uid, { ...requested, ca: chooseCa(view, requested.issuer) }, turn);
     if (choice.failed !== undefined) failed.set(uid, choice.failed);
     if (choice.waiting) waiting.add(uid);
     const { desired } = choice;

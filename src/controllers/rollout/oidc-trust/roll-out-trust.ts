@@ -157,7 +157,7 @@ async function changeNext(
   for (const { controlPlane, observation } of sortForChange(observations)) {
     const others = observations.filter((other) => other.controlPlane !== controlPlane);
     const why =
-      (await findChangeObstacle(rollout, controlPlane, others)) ??
+      (await findRolloutBlocker(rollout, controlPlane, others)) ??
       (await findTrialObstacle(rollout, controlPlane, observation));
     if (why === undefined) return await changeControlPlane(rollout, controlPlane, observation, others);
     problem ??= why;
@@ -213,7 +213,7 @@ async function changeControlPlane(
 /**
  * Why a node cannot be changed now: if another control plane is down at the same time, the API may become unavailable.
  */
-async function findChangeObstacle(
+async function findRolloutBlocker(
   { record }: TrustRollout,
   controlPlane: ControlPlane,
   others: readonly ObservedControlPlane[],

@@ -76,8 +76,8 @@ const rescueLeft: Step<RobotHostContext> = {
  * Before: a user requested a reboot. After: Robot was asked to reset the server, and the boot ID before the reset is
  * known.
  */
-const resetAsked: Step<RobotHostContext> = {
-  name: 'reset-asked',
+const resetRequested: Step<RobotHostContext> = {
+  name: 'reset-requested',
   run: (context) =>
     runOrWait(async () => {
       const { hostedServers, signal } = context;
@@ -156,5 +156,5 @@ export const inventory: HostInventory<RobotConfig> = {
     hardwareNoted,
     rescueLeft,
   ],
-  reboot: [resetAsked, rebootProven],
+  reboot: [resetRequested, rebootProven],
 };

@@ -30,8 +30,8 @@ export async function download(
   const { path, bytes, seconds } = file;
   const signal = deadlineSignal(seconds, file.signal);
   await nas.jobs.subscribe(signal);
-  const asked = ['filesystem.get', [path], 'file'];
-  const [id, way] = await nas.change('core.download', asked, DownloadTicket, { signal: file.signal });
+  const parameters = ['filesystem.get', [path], 'file'];
+  const [id, way] = await nas.change('core.download', parameters, DownloadTicket, { signal: file.signal });
   const failed = (why: string) => new TrueNasError('TRUENAS_DOWNLOAD_FAILED', `${path}: ${why}.`);
   const { url, agent } = fileEndpointOf(context);
   let read = 0;

@@ -24,10 +24,10 @@ export async function findOrphans(context: OrphanContext<TrueNasConfig>): Promis
   const nas = connectTrueNas(context);
   const places = orphanRootsOf(config);
   const below = places.all.map((root) => ['id', '^', `${root}/`]);
-  const asked = [below.length > 1 ? [['OR', below]] : below, { extra: { retrieve_children: false } }];
+  const parameters = [below.length > 1 ? [['OR', below]] : below, { extra: { retrieve_children: false } }];
   const [vms, datasets] = await Promise.all([
     nas.read('vm.query', [], z.array(Vm), { signal }),
-    nas.read('pool.dataset.query', asked, z.array(Dataset), { signal }),
+    nas.read('pool.dataset.query', parameters, z.array(Dataset), { signal }),
   ]);
   const machines = new Set(
     [...vms.map(ownerOfVm), ...datasets.map(ownerOf)].flatMap((owner) => unknownMachineIn(owner, context)),

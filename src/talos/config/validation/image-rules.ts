@@ -20,25 +20,25 @@ export function findImageProblems(
   main: ConfigDocument,
   { role, talosVersion, made }: ConfigValidationContext,
 ): string[] {
-  const asked = kubernetesVersionTag(valueAt(made?.find(isMainConfigDocument), 'machine.kubelet.image'));
+  const desired = kubernetesVersionTag(valueAt(made?.find(isMainConfigDocument), 'machine.kubelet.image'));
   const here = components.filter(({ onWorkers }) => onWorkers || role === 'controlplane');
   return here.flatMap(({ path, kind }) => {
     const document = documents.find((one) => one['kind'] === kind);
-    if (!document) return checkImage(`${path}.image`, valueAt(main, `${path}.image`), talosVersion, asked);
-    return document['enabled'] === false ? [] : checkImage(`${kind}.image`, document['image'], talosVersion, asked);
+    if (!document) return checkImage(`${path}.image`, valueAt(main, `${path}.image`), talosVersion, desired);
+    return document['enabled'] === false ? [] : checkImage(`${kind}.image`, document['image'], talosVersion, desired);
   });
 }
 
-/** `asked` is the desired Kubernetes version of the Cluster, if known. */
-function checkImage(path: string, value: unknown, talosVersion: string, asked: string | undefined): string[] {
+/** `desired` is the desired Kubernetes version of the Cluster, if known. */
+function checkImage(path: string, value: unknown, talosVersion: string, desired: string | undefined): string[] {
   if (typeof value === 'string' && value.length > maxReferenceLength)
     return [`${path} is longer than ${maxReferenceLength} characters: use registry, repository and tag.`];
   const tag = kubernetesVersionTag(value);
   if (tag === undefined) return [`${path} needs a tag with the version, like :v1.35.4.`];
   const findings = checkVersions(talosVersion, [tag]);
-  if (findings.length > 0 || asked === undefined || tag === asked)
+  if (findings.length > 0 || desired === undefined || tag === desired)
     return findings.map((finding) => `${path}: ${finding.message}`);
-  return [`${path} has Kubernetes ${tag}, but a Cluster can request ${asked}: remove it, or offer no other version.`];
+  return [`${path} has Kubernetes ${tag}, but a Cluster can request ${desired}: remove it, or offer no other version.`];
 }
 
 /** A node reads the version of Kubernetes from the tag, also with a digest (`config/types/v1alpha1` of Talos). */

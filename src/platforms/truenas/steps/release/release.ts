@@ -31,7 +31,7 @@ const poweredOff: Step<TrueNasRemovalContext> = {
     const system = machineScopeOf(context);
     memoryTableOf(context).cancel(system.identity.uuid);
     if (isAbsenceApproved(context.facts)) return done();
-    const pending = checkPendingStop(context, system, 'stopAskedAt');
+    const pending = checkPendingStop(context, system, 'stopRequestedAt');
     if (pending) return pending;
     const { own: vm } = await findVm(system);
     if (!vm)
@@ -41,7 +41,7 @@ const poweredOff: Step<TrueNasRemovalContext> = {
         done()
       );
     if (!isVmActive(vm)) return done();
-    return await stopOwnVm(context, system, vm, 'stopAskedAt');
+    return await stopOwnVm(context, system, vm, 'stopRequestedAt');
   },
 };
 
@@ -102,7 +102,7 @@ async function goBackWhenSystemChanged(
 ): Promise<StepOutcome | undefined> {
   const unproven =
     (await failWhenSystemChanged(context, system)) ?? (await failUnlessAbsenceProven(system, context.facts));
-  return unproven?.kind === 'fail' ? returnToStep(poweredOff.name, 1, unproven.message, { stopAskedAt: '' }) : unproven;
+  return unproven?.kind === 'fail' ? returnToStep(poweredOff.name, 1, unproven.message, { stopRequestedAt: '' }) : unproven;
 }
 
 /**

@@ -17,8 +17,8 @@ export const haltedForRepair: Step<TrueNasRepairContext> = {
     const agreed = vm && isVmActive(vm) && requiresPowerOff(context, vm, system);
     // The next stop is requested anew.
     if (!agreed)
-      return done({ haltAskedAt: '', ...(vm && isVmActive(vm) ? clearApprovedStopFact(context.facts) : {}) });
-    if (isApprovedStop(context.facts, context.clock)) return await stopOwnVm(context, system, vm, 'haltAskedAt');
+      return done({ haltRequestedAt: '', ...(vm && isVmActive(vm) ? clearApprovedStopFact(context.facts) : {}) });
+    if (isApprovedStop(context.facts, context.clock)) return await stopOwnVm(context, system, vm, 'haltRequestedAt');
     return wait(1, 'The machine is about to be shut down, as approved.', toApprovedStopFact(context.clock));
   },
 };

@@ -23,19 +23,19 @@ export async function stopOwnVm(
 ): Promise<StepOutcome> {
   const options = { signal: context.signal, seconds: 60 };
   const noted = context.facts[note];
-  const asked = typeof noted === 'string' && noted !== '' ? Date.parse(noted) : undefined;
+  const requestedAt = typeof noted === 'string' && noted !== '' ? Date.parse(noted) : undefined;
   const now = context.clock.now().getTime();
   const graceful = context.facts['joined'] === true && vm.status.state === 'RUNNING';
   const observeAt = context.clock.monotonic() + pollSeconds * 1000;
   const { vms } = SystemInformer.of(nas);
-  if (graceful && asked === undefined) {
+  if (graceful && requestedAt === undefined) {
     await nas.jobs.subscribe(context.signal);
     const job = await nas.change('vm.stop', [vm.id, stopOptions], z.int(), options);
     vms.rememberStop(vm, job, observeAt);
     return wait(2, shuttingDownMessage, { [note]: context.clock.now().toISOString() });
   }
   // A clock that was set back must not extend the time.
-  if (graceful && asked !== undefined && now >= asked && now - asked < graceSeconds * 1000) {
+  if (graceful && requestedAt !== undefined && now >= requestedAt && now - requestedAt < graceSeconds * 1000) {
     vms.delayStop(vm, observeAt);
     return wait(2, shuttingDownMessage);
   }
