@@ -14,12 +14,12 @@ export const OrphanEntry = z.strictObject({
   since: timestampSchema.describe('Time of the first observation.'),
   unusedSince: timestampSchema
     .optional()
-    .describe(
-      'Time since which every scan has found the orphan stopped and unreferenced. It is removed after a day.',
-    ),
+    .describe('Time since which every scan has found the orphan stopped and unreferenced. It is removed after a day.'),
   lastSeenAt: timestampSchema
     .optional()
-    .describe('Time of the last scan that found it unused. After a gap of more than an hour, unusedSince starts again.'),
+    .describe(
+      'Time of the last scan that found it unused. After a gap of more than an hour, unusedSince starts again.',
+    ),
   message: z.string().describe('Planned action and its reason.'),
   removal: progressSchema(['release']).optional().describe('Progress of the removal, once it has begun.'),
 });

@@ -13,7 +13,7 @@ interface Review {
 const request = { path: '/metrics', verb: 'get' };
 
 /** The API server's part: tokens `good` and `known` belong to users, and `good` may read. */
-function scene() {
+function createFixture() {
   const reviews: Review[] = [];
   const state = { isDown: false, mayRead: true, hold: undefined as Promise<void> | undefined };
   const answer = async (_: unknown, object: unknown): Promise<unknown> => {
@@ -37,7 +37,7 @@ function scene() {
 
 describe('authorization for a path', () => {
   it('asks the platform cluster for the user of the token, and whether that user may read the path', async () => {
-    const { judge: evaluate, reviews } = scene();
+    const { judge: evaluate, reviews } = createFixture();
     expect(await evaluate('Bearer good')).toBe('allowed');
     expect(reviews.map(({ kind, spec }) => [kind, spec])).toEqual([
       ['TokenReview', { token: 'good' }],
@@ -58,7 +58,7 @@ describe('authorization for a path', () => {
   });
 
   it('rejects anything but one token of acceptable length, without asking', async () => {
-    const { judge: evaluate, reviews } = scene();
+    const { judge: evaluate, reviews } = createFixture();
     const headers = [
       undefined,
       '',
@@ -73,7 +73,7 @@ describe('authorization for a path', () => {
   });
 
   it('caches an approval for a minute, and a rejection for ten seconds', async () => {
-    const { judge: evaluate, reviews, state, clock } = scene();
+    const { judge: evaluate, reviews, state, clock } = createFixture();
     await evaluate('Bearer good');
     state.mayRead = false;
     await clock.advance(59_000);
@@ -89,7 +89,7 @@ describe('authorization for a path', () => {
   });
 
   it('reviews simultaneous requests with the same token once, and limits concurrent reviews', async () => {
-    const { judge: evaluate, reviews, state } = scene();
+    const { judge: evaluate, reviews, state } = createFixture();
     let go = (): void => {};
     state.hold = new Promise((resolve) => {
       go = resolve;
@@ -105,7 +105,7 @@ describe('authorization for a path', () => {
   });
 
   it('asks again after the platform cluster did not answer', async () => {
-    const { judge: evaluate, state } = scene();
+    const { judge: evaluate, state } = createFixture();
     state.isDown = true;
     expect(await evaluate('Bearer good')).toBe('unavailable');
     state.isDown = false;
@@ -115,7 +115,7 @@ describe('authorization for a path', () => {
   });
 
   it('evicts the oldest results when many invented tokens arrive', async () => {
-    const { judge: evaluate, reviews } = scene();
+    const { judge: evaluate, reviews } = createFixture();
     await evaluate('Bearer good');
     for (let i = 0; i < 256; i += 1) await evaluate(`Bearer invented${i}`);
     const before = reviews.length;

@@ -25,29 +25,29 @@ const requestKind = ({ name }: InterceptedCall): string =>
 const benchRef = (name: string): NamespacedRef => ({ namespace: 'bench', name });
 
 async function openTestbed(): Promise<Testbed> {
-  const stage = await Testbed.open({ subnet: '127.42.200' });
-  stage.provider.start();
-  await stage.things.credentials();
-  await stage.things.config('home');
-  return stage;
+  const testbed = await Testbed.open({ subnet: '127.42.200' });
+  testbed.provider.start();
+  await testbed.objects.credentials();
+  await testbed.objects.config('home');
+  return testbed;
 }
 
-async function createReadyCluster({ platform, things }: Testbed, ref: NamespacedRef): Promise<void> {
-  await things.cluster(ref);
+async function createReadyCluster({ platform, objects }: Testbed, ref: NamespacedRef): Promise<void> {
+  await objects.cluster(ref);
   await eventually('it is ready', async () => (await platform.get(Cluster, ref)).status?.phase === 'Ready');
 }
 
-async function deleteCluster({ platform, things }: Testbed, ref: NamespacedRef): Promise<void> {
-  await things.remove(Cluster, ref);
+async function deleteCluster({ platform, objects }: Testbed, ref: NamespacedRef): Promise<void> {
+  await objects.remove(Cluster, ref);
   await eventually('it is gone', async () => (await platform.find(Cluster, ref)) === undefined);
 }
 
 async function createGrantedRequest(
-  { platform, things }: Testbed,
+  { platform, objects }: Testbed,
   name: string,
   cluster: NamespacedRef,
 ): Promise<void> {
-  await things.request(benchRef(name), { clusterRef: cluster, token: { permissions: [permission] } });
+  await objects.request(benchRef(name), { clusterRef: cluster, token: { permissions: [permission] } });
   await eventually('it is granted', async () => {
     return (await platform.get(AccessRequest, benchRef(name))).status?.phase === 'Granted';
   });
@@ -57,26 +57,26 @@ async function createGrantedRequest(
 export const externalCallsBenchmark: Benchmark = {
   name: 'Calls to the outside',
   async measure(say) {
-    const stage = await openTestbed();
+    const testbed = await openTestbed();
     const during = async (work: () => Promise<void>): Promise<readonly InterceptedCall[]> => {
-      const before = stage.calls.length;
+      const before = testbed.calls.length;
       await work();
-      return stage.calls.slice(before).filter(isProviderCall);
+      return testbed.calls.slice(before).filter(isProviderCall);
     };
     try {
-      await createReadyCluster(stage, benchRef('first'));
+      await createReadyCluster(testbed, benchRef('first'));
       say('the boot image is cached');
-      const up = (await during(() => createReadyCluster(stage, benchRef('second')))).filter(
+      const up = (await during(() => createReadyCluster(testbed, benchRef('second')))).filter(
         ({ room }) => room === 'truenas',
       );
-      await createGrantedRequest(stage, 'warm', benchRef('second'));
-      const grant = (await during(() => createGrantedRequest(stage, 'counted', benchRef('second')))).filter(
+      await createGrantedRequest(testbed, 'warm', benchRef('second'));
+      const grant = (await during(() => createGrantedRequest(testbed, 'counted', benchRef('second')))).filter(
         ({ room }) => room === 'kube' || room === 'workload',
       );
-      const down = (await during(() => deleteCluster(stage, benchRef('second')))).filter(
+      const down = (await during(() => deleteCluster(testbed, benchRef('second')))).filter(
         ({ room }) => room === 'truenas',
       );
-      const machines = (await stage.platform.list(Machine)).items.length;
+      const machines = (await testbed.platform.list(Machine)).items.length;
       if (machines !== 1) throw new Error(`one machine should be left, not ${machines}`);
       const figures: Measurement[] = [
         {
@@ -93,7 +93,7 @@ export const externalCallsBenchmark: Benchmark = {
       ];
       return figures;
     } finally {
-      await stage.close();
+      await testbed.close();
     }
   },
 };

@@ -9,9 +9,9 @@ import { awaitNoWrites, countProviderWrites, zeroMeasurement } from './write-cou
 const count = 100;
 const restSeconds = 120;
 
-async function createReadyClusters({ things, recorder }: Testbed, say: (line: string) => void): Promise<void> {
+async function createReadyClusters({ objects, recorder }: Testbed, say: (line: string) => void): Promise<void> {
   const startedAt = performance.now();
-  for (let i = 0; i < count; i += 1) await things.cluster({ namespace: 'bench', name: `c-${i}` });
+  for (let i = 0; i < count; i += 1) await objects.cluster({ namespace: 'bench', name: `c-${i}` });
   const ready = (): number => {
     const sightings = recorder.of(Cluster).filter(({ object }) => object.status?.phase === 'Ready');
     return new Set(sightings.map(({ object }) => object.metadata.name)).size;
@@ -21,9 +21,9 @@ async function createReadyClusters({ things, recorder }: Testbed, say: (line: st
 }
 
 /** The provider's work while nothing changes. */
-async function measureIdle(stage: Testbed): Promise<Measurement[]> {
-  const pid = stage.provider.pid ?? 0;
-  const [writes, before] = [countProviderWrites(stage), await cpuSeconds(pid)];
+async function measureIdle(testbed: Testbed): Promise<Measurement[]> {
+  const pid = testbed.provider.pid ?? 0;
+  const [writes, before] = [countProviderWrites(testbed), await cpuSeconds(pid)];
   await pause(restSeconds * 1000);
   const share = ((await cpuSeconds(pid)) - before) / restSeconds;
   const memory = await residentMiB(pid);
@@ -35,12 +35,13 @@ async function measureIdle(stage: Testbed): Promise<Measurement[]> {
 }
 
 /** The provider's writes after a restart, until it has reconciled every cluster. */
-async function measureRestart(stage: Testbed): Promise<Measurement> {
-  const [start, writes] = [stage.calls.length, countProviderWrites(stage)];
-  await stage.provider.restart();
+async function measureRestart(testbed: Testbed): Promise<Measurement> {
+  const [start, writes] = [testbed.calls.length, countProviderWrites(testbed)];
+  await testbed.provider.restart();
   const checked = (): number =>
-    stage.calls.slice(start).filter(({ room, name }) => room === 'workload' && name.endsWith('/namespaces/kube-system'))
-      .length;
+    testbed.calls
+      .slice(start)
+      .filter(({ room, name }) => room === 'workload' && name.endsWith('/namespaces/kube-system')).length;
   await eventually('it has looked at every cluster', () => checked() >= count, 300);
   await pause(5000);
   return zeroMeasurement('Writes after a restart', writes());
@@ -54,19 +55,19 @@ export const idleClustersBenchmark: Benchmark = {
     const provider = { asProgram: { speed: 1, verbosity: 'info' } } as const;
     // A hundred nodes that poll each second of simulated time: at the default speed they would need a core for
     // themselves.
-    const stage = await Testbed.open({ subnet: '127.42.202', timeScale: 0.05, seeds, provider });
+    const testbed = await Testbed.open({ subnet: '127.42.202', timeScale: 0.05, seeds, provider });
     try {
-      stage.provider.start();
-      await stage.things.credentials();
-      await stage.things.config('home', { pool: [10, 250] });
-      await createReadyClusters(stage, say);
-      await awaitNoWrites(countProviderWrites(stage));
-      return [...(await measureIdle(stage)), await measureRestart(stage)];
+      testbed.provider.start();
+      await testbed.objects.credentials();
+      await testbed.objects.config('home', { pool: [10, 250] });
+      await createReadyClusters(testbed, say);
+      await awaitNoWrites(countProviderWrites(testbed));
+      return [...(await measureIdle(testbed)), await measureRestart(testbed)];
     } catch (error) {
-      process.stderr.write(stage.tail());
+      process.stderr.write(testbed.tail());
       throw error;
     } finally {
-      await stage.close();
+      await testbed.close();
     }
   },
 };

@@ -63,15 +63,15 @@ function largestPatch(turn: number): Record<string, unknown> {
  * One object of each kind in its worst form, until it is stopped: unresponsive, large, rejected, and updated all the
  * time.
  */
-async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>> {
-  const { things, platform } = stage;
+async function startNoisyNeighbour(testbed: Testbed): Promise<() => Promise<void>> {
+  const { objects, platform } = testbed;
   const noResponse = await startSilentServer();
-  await things.config('silent', {
+  await objects.config('silent', {
     pool: [60, 69],
     change: ({ controlPlane }) => Object.assign(controlPlane, { endpoint: `127.0.0.1:${noResponse.port}` }),
   });
-  await things.config('restless', { pool: [70, 79] });
-  await things.cluster(silentCluster, { config: 'silent' });
+  await objects.config('restless', { pool: [70, 79] });
+  await objects.cluster(silentCluster, { config: 'silent' });
   await platform.create(ClusterConfig, {
     apiVersion: apiVersionOf(ClusterConfig),
     kind: 'ClusterConfig',
@@ -79,10 +79,10 @@ async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>>
     spec: { patches: [largestPatch(0)] },
   } as never);
   const clusterConfigs = [{ name: busyCluster.name }];
-  await things.cluster(busyCluster, { config: 'restless', clusterConfigs });
+  await objects.cluster(busyCluster, { config: 'restless', clusterConfigs });
   // The target rejects it: RBAC does not allow a user to grant rights that the user does not have.
   const rules = Array.from({ length: 64 }, (_, i) => ({ apiGroups: ['*'], resources: [`r${i}`], verbs: ['bad verb'] }));
-  await things.request(busyCluster, { clusterRef: busyCluster, token: { permissions: [{ rules }] } });
+  await objects.request(busyCluster, { clusterRef: busyCluster, token: { permissions: [{ rules }] } });
   let isOver = false;
   const writing = (async () => {
     for (let turn = 1; !isOver; turn += 1) {
@@ -106,12 +106,12 @@ async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>>
 
 /** Milliseconds from the creation of each object until it was first observed in that phase. */
 async function measureTimesToPhase(
-  stage: Testbed,
+  testbed: Testbed,
   kind: string,
   phase: string,
   make: () => Promise<void>,
 ): Promise<number[]> {
-  const { sightings } = stage.recorder;
+  const { sightings } = testbed.recorder;
   let read = sightings.length;
   const startedAt = Date.now();
   const took = new Map<string, number>();
@@ -130,43 +130,43 @@ async function measureTimesToPhase(
 }
 
 async function measureRound(hasWorst: boolean): Promise<PhaseTimes> {
-  const stage = await Testbed.open({
+  const testbed = await Testbed.open({
     subnet: '127.42.207',
     provider: { asProgram: { speed: 1, verbosity: 'info' } },
   });
   let end = async (): Promise<void> => {};
   try {
-    stage.provider.start();
-    await stage.things.credentials();
-    await stage.things.config('home', { pool: [10, 59] });
+    testbed.provider.start();
+    await testbed.objects.credentials();
+    await testbed.objects.config('home', { pool: [10, 59] });
     if (hasWorst) {
-      end = await startNoisyNeighbour(stage);
+      end = await startNoisyNeighbour(testbed);
       await eventually(
         'the worst is at its worst',
         async () => {
-          const { status } = await stage.things.getCluster(silentCluster);
+          const { status } = await testbed.objects.getCluster(silentCluster);
           return JSON.stringify(status ?? {}).includes('does not answer');
         },
         120,
       );
     }
-    const clusters = await measureTimesToPhase(stage, 'Cluster', 'Ready', () =>
-      inParallel(count, async (i) => void (await stage.things.cluster(tenantClusters[i] as NamespacedRef))),
+    const clusters = await measureTimesToPhase(testbed, 'Cluster', 'Ready', () =>
+      inParallel(count, async (i) => void (await testbed.objects.cluster(tenantClusters[i] as NamespacedRef))),
     );
     const token = { permissions: [{ rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }] }] };
-    const requests = await measureTimesToPhase(stage, 'AccessRequest', 'Granted', () =>
+    const requests = await measureTimesToPhase(testbed, 'AccessRequest', 'Granted', () =>
       inParallel(count, async (i) => {
         const ref = tenantClusters[i] as NamespacedRef;
-        await stage.things.request(ref, { clusterRef: ref, token });
+        await testbed.objects.request(ref, { clusterRef: ref, token });
       }),
     );
     return { clusters, requests };
   } catch (error) {
-    process.stderr.write(stage.tail());
+    process.stderr.write(testbed.tail());
     throw error;
   } finally {
     await end();
-    await stage.close();
+    await testbed.close();
   }
 }
 

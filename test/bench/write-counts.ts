@@ -8,10 +8,10 @@ import type { Measurement } from './measurement.ts';
 export type WriteCounter = () => number | Promise<number>;
 
 /** Starts to count the provider's writes to all simulators. Real API servers do not report them. */
-export function countProviderWrites(stage: Testbed): () => number {
-  const start = stage.calls.length;
+export function countProviderWrites(testbed: Testbed): () => number {
+  const start = testbed.calls.length;
   return () => {
-    const calls = stage.calls.slice(start);
+    const calls = testbed.calls.slice(start);
     return [...providerWrites(calls), ...workloadWrites(calls), ...infrastructureWrites(calls)].length;
   };
 }

@@ -11,10 +11,10 @@ it('a command whose reader has closed the pipe ends quietly, as a shell reports 
   });
   // As `| head` does after its last line: the pipe has no reader from now on.
   child.stdout.destroy();
-  let said = '';
+  let messages = '';
   child.stderr.on('data', (chunk) => {
-    said += chunk;
+    messages += chunk;
   });
   const [code] = await once(child, 'close');
-  expect({ code, said }).toEqual({ code: 141, said: '' });
+  expect({ code, messages }).toEqual({ code: 141, messages: '' });
 });

@@ -10,7 +10,7 @@ describe('the Dockerfile', () => {
   test('names its base images by tag and digest, and uses no others', () => {
     expect(bases.map(({ name }) => name)).toEqual(['NODE', 'BASE']);
     for (const { image } of bases) expect(image).toMatch(/^[a-z0-9./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
-    const used = stages.map((stage) => /\$\{(\w+)\}(?: AS \w+)?$/m.exec(stage.split('\n')[0] ?? '')?.[1]);
+    const used = stages.map((testbed) => /\$\{(\w+)\}(?: AS \w+)?$/m.exec(testbed.split('\n')[0] ?? '')?.[1]);
     expect(used).toEqual(['NODE', 'NODE', 'BASE']);
   });
 

@@ -141,9 +141,9 @@ describe('the release', () => {
     const stages = readProjectFile('Dockerfile')
       .split(/^FROM /m)
       .slice(1);
-    const foreign = stages.filter((stage) => !stage.startsWith(`--platform=\${BUILDPLATFORM:-`));
+    const foreign = stages.filter((testbed) => !testbed.startsWith(`--platform=\${BUILDPLATFORM:-`));
     expect(foreign.length).toBeGreaterThan(0);
-    for (const stage of foreign) expect(stage).not.toMatch(/^RUN /m);
+    for (const testbed of foreign) expect(testbed).not.toMatch(/^RUN /m);
   });
 
   test('T63: signs the list of parts in the image, and everything by its digest', () => {

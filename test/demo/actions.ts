@@ -39,8 +39,8 @@ async function ensureNamespace(session: ClusterSession, name: string): Promise<v
 }
 
 /** Waits until every applied Cluster is ready and every applied AccessRequest granted. */
-export async function awaitReadyAndGranted(stage: DemoContext, objects: readonly KubeObject[]): Promise<void> {
-  const { session } = stage;
+export async function awaitReadyAndGranted(testbed: DemoContext, objects: readonly KubeObject[]): Promise<void> {
+  const { session } = testbed;
   const all = async (
     type: ResourceType<KubeObject & { status?: { phase: string } }>,
     phase: string,
@@ -49,7 +49,7 @@ export async function awaitReadyAndGranted(stage: DemoContext, objects: readonly
     const found = await Promise.all(wanted.map(({ metadata }) => session.client.find(type, metadata)));
     return found.every((object) => object?.status?.phase === phase);
   };
-  await waitWithProgress(stage, 'A ready cluster and access to it', 240, async () => {
+  await waitWithProgress(testbed, 'A ready cluster and access to it', 240, async () => {
     const ready = (await all(Cluster, openmcpPhases.ready)) && (await all(AccessRequest, openmcpPhases.granted));
     return ready || undefined;
   });
@@ -129,22 +129,22 @@ export function printInstructions({ screen }: DemoContext): void {
 
 /** Deletes everything, latest first, and verifies that nothing is left. */
 export async function deleteAll(
-  stage: DemoContext,
+  testbed: DemoContext,
   objects: readonly KubeObject[],
   granted: readonly string[],
 ): Promise<void> {
-  const { session, world, program, screen, before, story } = stage;
+  const { session, world, program, screen, before, story } = testbed;
   screen.chapter('Everything down again');
   for (const type of [AccessRequest, Cluster, Host, ProviderConfig, Secret] as const) {
     const own = objects.filter(({ kind }) => kind === type.kind);
     for (const { metadata } of own) await session.client.remove(type as ResourceType, metadata);
     if (own.length > 0)
-      await waitWithProgress(stage, `The end of every ${type.kind}`, 120, async () => {
+      await waitWithProgress(testbed, `The end of every ${type.kind}`, 120, async () => {
         const found = await Promise.all(own.map(({ metadata }) => session.client.find(type as ResourceType, metadata)));
         return found.every((object) => object === undefined) || undefined;
       });
     if (type === AccessRequest) for (const kubeconfig of granted) await proveRevoked(kubeconfig, screen);
-    if (type === Cluster) await story.whenGone(stage);
+    if (type === Cluster) await story.whenGone(testbed);
   }
   const left = await findLeftovers(session, world, before);
   if (left.length > 0) throw new DemoFailed(`Something was left behind: ${left.join(', ')}.`);
@@ -157,14 +157,14 @@ export async function deleteAll(
 
 /** Shows the progress of all objects until `look` returns a value. */
 export async function waitWithProgress<T>(
-  stage: DemoContext,
+  testbed: DemoContext,
   what: string,
   seconds: number,
   look: () => Promise<T | undefined>,
 ): Promise<T> {
-  const { session, program, screen } = stage;
+  const { session, program, screen } = testbed;
   const draw = async (): Promise<T | undefined> => {
-    for (const text of await newMilestones(stage)) screen.event(text);
+    for (const text of await newMilestones(testbed)) screen.event(text);
     screen.progress(await describeAll(session));
     return await look();
   };

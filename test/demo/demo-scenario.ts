@@ -18,9 +18,9 @@ export interface DemoScenario {
    */
   readonly moments: readonly ((machine: Machine) => string | undefined)[];
   /** Runs with the samples only, while the cluster is ready. */
-  interlude(stage: DemoContext, objects: readonly KubeObject[]): Promise<void>;
+  interlude(testbed: DemoContext, objects: readonly KubeObject[]): Promise<void>;
   /** Runs when the last Cluster is deleted and everything else still exists. */
-  whenGone(stage: DemoContext): Promise<void>;
+  whenGone(testbed: DemoContext): Promise<void>;
   /** The remaining resources, in a sentence. */
   readonly remains: string;
 }

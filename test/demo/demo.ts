@@ -19,19 +19,19 @@ export async function runDemo(
   closers: CleanupStack,
   untilInterrupted: () => Promise<void>,
 ): Promise<void> {
-  const stage = await startDemo(words.platformKubeconfig, demoScenarios[words.platform], screen, closers);
-  const objects = await applyObjects(stage, words.apply);
-  await awaitReadyAndGranted(stage, objects);
-  const granted = await tryAccess(stage, objects, words.apply === undefined);
+  const testbed = await startDemo(words.platformKubeconfig, demoScenarios[words.platform], screen, closers);
+  const objects = await applyObjects(testbed, words.apply);
+  await awaitReadyAndGranted(testbed, objects);
+  const granted = await tryAccess(testbed, objects, words.apply === undefined);
   const [request] = objects.filter(({ kind }) => kind === 'AccessRequest');
   if (words.apply === undefined && request) {
-    objects.push(await demonstrateOidcLogin(stage, request));
-    await stage.story.interlude(stage, objects);
+    objects.push(await demonstrateOidcLogin(testbed, request));
+    await testbed.story.interlude(testbed, objects);
   }
-  await printObjects(stage);
+  await printObjects(testbed);
   if (words.keep) {
-    printInstructions(stage);
+    printInstructions(testbed);
     await untilInterrupted();
   }
-  await deleteAll(stage, objects, granted);
+  await deleteAll(testbed, objects, granted);
 }

@@ -40,8 +40,8 @@ export function snapshotResources(world: RunningWorld): ResourceSnapshot {
     const id = name.replace(/^\/mnt\//, '');
     return caches.some((cache) => id === cache || id.startsWith(`${cache}/`) || cache.startsWith(`${id}/`));
   };
-  const names = (things: readonly object[], key: string): string[] =>
-    things
+  const names = (objects: readonly object[], key: string): string[] =>
+    objects
       .map((thing) => String(Object.entries(thing).find(([name]) => name === key)?.[1]))
       .filter((name) => !isCache(name));
   return new Map([

@@ -29,14 +29,15 @@ export async function validateAuthenticators(authenticators: readonly object[]):
     kind: 'AuthenticationConfiguration',
     jwt: [...authenticators, canary],
   };
-  const said = await runOnce((folder) => {
+  const output = await runOnce((folder) => {
     const file = join(folder, 'authentication.json');
     writeFileSync(file, JSON.stringify(configuration));
     return [`--authentication-config=${file}`];
   });
   const problems = new Map<number, string>();
-  for (const part of said.split(/(?=\bjwt\[\d+\]\.)/).slice(1)) problems.set(Number(part.slice(4).split(']')[0]), part);
-  if (!problems.has(authenticators.length)) throw new Error(`kube-apiserver did not judge: ${said}`);
+  for (const part of output.split(/(?=\bjwt\[\d+\]\.)/).slice(1))
+    problems.set(Number(part.slice(4).split(']')[0]), part);
+  if (!problems.has(authenticators.length)) throw new Error(`kube-apiserver did not judge: ${output}`);
   return authenticators.map((_, i) => problems.get(i));
 }
 
@@ -45,8 +46,8 @@ export async function validateAuthenticators(authenticators: readonly object[]):
  * issuer has to be on loopback, because it is contacted at once.
  */
 export async function validateAuthenticationArguments(args: readonly string[]): Promise<string | undefined> {
-  const said = await runOnce(() => args);
-  return /"command failed" err="?<?\s*([^\n]*)/.exec(said)?.[1];
+  const output = await runOnce(() => args);
+  return /"command failed" err="?<?\s*([^\n]*)/.exec(output)?.[1];
 }
 
 /** Starts it without an etcd, with the flags that it needs to reach the validation. */
@@ -88,14 +89,14 @@ const patienceMs = 60_000;
 /** The output of a program until it exits, or until it has created an authenticator. */
 async function outputOf(path: string, args: readonly string[]): Promise<string> {
   const child = spawn(path, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: patienceMs, killSignal: 'SIGKILL' });
-  let said = '';
+  let output = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    said += chunk.toString('utf8');
-    if (authenticatorCreated.test(said)) child.kill('SIGKILL');
+    output += chunk.toString('utf8');
+    if (authenticatorCreated.test(output)) child.kill('SIGKILL');
   });
   await new Promise<void>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', () => resolve());
   });
-  return said;
+  return output;
 }

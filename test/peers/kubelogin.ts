@@ -58,14 +58,14 @@ const loginUrlPattern = /visit the following URL in your browser(?: manually)?: 
 
 function run(path: string, args: readonly string[], env: NodeJS.ProcessEnv, agent: Agent): Promise<LoginResult> {
   const child = spawn(path, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000, killSignal: 'SIGKILL' });
-  const said = { out: '', error: '' };
+  const output = { out: '', error: '' };
   const visits: Promise<string[]>[] = [];
   child.stdout.on('data', (chunk: Buffer) => {
-    said.out += chunk.toString();
+    output.out += chunk.toString();
   });
   child.stderr.on('data', (chunk: Buffer) => {
-    said.error += chunk.toString();
-    const invited = [...said.error.matchAll(loginUrlPattern)].map(([, url = '']) => url);
+    output.error += chunk.toString();
+    const invited = [...output.error.matchAll(loginUrlPattern)].map(([, url = '']) => url);
     for (const url of invited.slice(visits.length)) {
       const visiting = followRedirects(url, agent);
       // The error is reported when the program has ended.
@@ -76,7 +76,7 @@ function run(path: string, args: readonly string[], env: NodeJS.ProcessEnv, agen
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
-      Promise.all(visits).then((visited) => resolve({ code, ...said, visited: visited.flat() }), reject);
+      Promise.all(visits).then((visited) => resolve({ code, ...output, visited: visited.flat() }), reject);
     });
   });
 }

@@ -74,18 +74,18 @@ export async function runTrueNasClient({ ca, ...order }: TrueNasClientInput): Pr
     timeout: 60_000,
     killSignal: 'SIGKILL',
   });
-  const said = { out: '', error: '' };
+  const output = { out: '', error: '' };
   child.stdout.on('data', (chunk: Buffer) => {
-    said.out += chunk.toString();
+    output.out += chunk.toString();
   });
   child.stderr.on('data', (chunk: Buffer) => {
-    said.error += chunk.toString();
+    output.error += chunk.toString();
   });
   child.stdin.end(JSON.stringify(order));
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  if (code !== 0) throw new Error(`the official client ended with ${code}:\n${said.error}`);
-  return JSON.parse(said.out) as TrueNasClientOutput;
+  if (code !== 0) throw new Error(`the official client ended with ${code}:\n${output.error}`);
+  return JSON.parse(output.out) as TrueNasClientOutput;
 }

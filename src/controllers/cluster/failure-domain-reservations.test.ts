@@ -5,7 +5,7 @@ import { FailureDomainReservations } from './failure-domain-reservations.ts';
 
 const names = ['a', 'b', 'c'];
 
-function scene() {
+function createFixture() {
   const clock = new ManualClock();
   const known = new Set<string>();
   const chosen = new FailureDomainReservations(clock);
@@ -25,20 +25,20 @@ function scene() {
 
 describe('reservations of failure domains', () => {
   it('T58: count for Clusters that choose concurrently, and not for those of another ProviderConfig', () => {
-    const { choose } = scene();
+    const { choose } = createFixture();
     expect([choose('x-cp-0'), choose('y-cp-0'), choose('z-cp-0')]).toEqual(['a', 'b', 'c']);
     expect(choose('o-cp-0', 'other')).toBe('a');
   });
 
   it('do not count once the Machine is in the cache', () => {
-    const { choose, known } = scene();
+    const { choose, known } = createFixture();
     choose('x-cp-0');
     known.add('x-cp-0');
     expect(choose('y-cp-0')).toBe('a');
   });
 
   it('expire after a minute: the Machine was not created', async () => {
-    const { choose, clock } = scene();
+    const { choose, clock } = createFixture();
     choose('x-cp-0');
     await clock.advance(59_000);
     expect(choose('y-cp-0')).toBe('b');

@@ -35,7 +35,7 @@ beforeEach(() => {
   claimed = [];
 });
 
-async function scene(more: Partial<ClusterView>) {
+async function createFixture(more: Partial<ClusterView>) {
   const data = {
     [secretsBundleKey]: Buffer.from(formatSecretsBundle(await exampleSecretsBundle()).reveal()).toString('base64'),
   };
@@ -71,7 +71,7 @@ async function scene(more: Partial<ClusterView>) {
 }
 
 const find = async (more: Partial<ClusterView>) => {
-  const { services, view } = await scene(more);
+  const { services, view } = await createFixture(more);
   return await resolveEndpoint(services, view, signal);
 };
 
@@ -119,7 +119,7 @@ describe('the endpoint at a control plane', () => {
   });
 
   it('stays the same when that machine is replaced', async () => {
-    const { services, view } = await scene({ machines: [machine(0, '203.0.113.41')] });
+    const { services, view } = await createFixture({ machines: [machine(0, '203.0.113.41')] });
     const { secrets } = await resolveEndpoint(services, view, signal);
     const later = { ...view, secrets, machines: [machine(0, '203.0.113.99')] };
     expect((await resolveEndpoint(services, later, signal)).endpoint?.url).toBe('https://203.0.113.41:6443');

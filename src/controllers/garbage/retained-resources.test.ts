@@ -21,7 +21,7 @@ const key = (notes: Record<string, string>, provider = 'talos') => ({
 });
 const noted = { [annotations.madeOn]: 'nas', [annotations.opens]: '1:tank/a,2:fast/a' };
 
-function scene(secrets: readonly object[] = [key(noted)]) {
+function createFixture(secrets: readonly object[] = [key(noted)]) {
   const clock = new ManualClock();
   const gone: string[] = [];
   const message: string[] = [];
@@ -66,12 +66,12 @@ function scene(secrets: readonly object[] = [key(noted)]) {
     await source.collect(visit satisfies GarbageVisit);
     await clock.advance(3600 * 1000);
   };
-  return { clock, gone, there, look: read, round, proven, said: message };
+  return { clock, gone, there, look: read, round, proven, messages: message };
 }
 
 describe('the retained resources of a Machine that does not exist', () => {
   it('are its disk key and its address, each with the system of the Machine', async () => {
-    expect(await scene().look()).toMatchObject([
+    expect(await createFixture().look()).toMatchObject([
       { machine: name, system: 'nas', roots: ['1:tank/a', '2:fast/a'], description: `the Secret ${name}-disk-key` },
       { machine: name, system: 'nas', description: 'the address 192.0.2.7' },
     ]);
@@ -82,21 +82,23 @@ describe('the retained resources of a Machine that does not exist', () => {
     ['of an earlier release without annotations', key({})],
     ['of another provider', key(noted, 'other')],
   ])('do not include a key %s', async (_, secret) => {
-    expect((await scene([secret]).look()).map(({ description }) => description)).toEqual(['the address 192.0.2.7']);
+    expect((await createFixture([secret]).look()).map(({ description }) => description)).toEqual([
+      'the address 192.0.2.7',
+    ]);
   });
 
-  it.each<[string, (there: ReturnType<typeof scene>['there']) => void]>([
+  it.each<[string, (there: ReturnType<typeof createFixture>['there']) => void]>([
     ['the cache has a Machine of the name', (there) => Object.assign(there, { known: true })],
     ['the API server has a Machine that the cache lacks', (there) => there.machines.push(aMachine())],
     ['a Cluster needs one', (there) => there.clusters.push(aCluster())],
   ])('are empty if %s', async (_, arrange) => {
-    const { there, look: read } = scene();
+    const { there, look: read } = createFixture();
     arrange(there);
     expect(await read()).toEqual([]);
   });
 
   it('are removed after a day of hourly scans', async () => {
-    const { gone, round, said: message } = scene();
+    const { gone, round, messages: message } = createFixture();
     for (let hour = 0; hour < 24; hour += 1) await round();
     expect(gone).toEqual([]);
     await round();
@@ -108,7 +110,7 @@ describe('the retained resources of a Machine that does not exist', () => {
   });
 
   it('start their day again after a long gap between scans', async () => {
-    const { gone, round, clock } = scene();
+    const { gone, round, clock } = createFixture();
     for (let hour = 0; hour < 20; hour += 1) await round();
     await clock.advance(3 * 3600 * 1000);
     for (let hour = 0; hour < 24; hour += 1) await round();
@@ -116,7 +118,7 @@ describe('the retained resources of a Machine that does not exist', () => {
   });
 
   it('stay if a Machine of the name is created right before the removal', async () => {
-    const { gone, there, round, proven } = scene();
+    const { gone, there, round, proven } = createFixture();
     for (let hour = 0; hour < 24; hour += 1) await round();
     let isProven = false;
     proven.before = async () => {

@@ -12,7 +12,7 @@ const signal = new AbortController().signal;
 const config = aProviderConfig();
 
 /** A source whose candidates each failure domain lists with this function. */
-function scene(list: (failureDomain: string | undefined) => Promise<UnusedCandidate[]> = async () => []) {
+function createFixture(list: (failureDomain: string | undefined) => Promise<UnusedCandidate[]> = async () => []) {
   const clock = new ManualClock();
   const schedule = new GarbageSchedule(clock);
   const events: string[] = [];
@@ -49,7 +49,7 @@ const candidate = (change: Partial<UnusedCandidate> = {}): UnusedCandidate => ({
 
 describe('a source of unused resources', () => {
   it('begins an hour after the process, and repeats every hour', async () => {
-    const { clock, seen, look: read, anHourLater } = scene();
+    const { clock, seen, look: read, anHourLater } = createFixture();
     await read();
     await clock.advance(3599 * 1000);
     await read();
@@ -62,7 +62,7 @@ describe('a source of unused resources', () => {
   });
 
   it('runs at once on request', async () => {
-    const { seen, look: read, schedule } = scene();
+    const { seen, look: read, schedule } = createFixture();
     for (let i = 1; i <= 2; i += 1) {
       schedule.request(config.metadata.name);
       await read();
@@ -72,7 +72,7 @@ describe('a source of unused resources', () => {
   });
 
   it('runs in an unreachable failure domain as soon as that is reachable again', async () => {
-    const { clock, seen, look: read, schedule } = scene();
+    const { clock, seen, look: read, schedule } = createFixture();
     await read('a', 'b');
     await clock.advance(3600 * 1000);
     await read('a');
@@ -85,7 +85,7 @@ describe('a source of unused resources', () => {
   });
 
   it('records an Event for each removed resource', async () => {
-    const { events, look: read, anHourLater } = scene(async () => [candidate(), candidate({ use: 'used' })]);
+    const { events, look: read, anHourLater } = createFixture(async () => [candidate(), candidate({ use: 'used' })]);
     await read();
     await anHourLater();
     expect(events).toEqual(['Normal GarbageCollected It is removed.']);
@@ -97,7 +97,7 @@ describe('a source of unused resources', () => {
       events,
       look: read,
       anHourLater,
-    } = scene(async (failureDomain) => {
+    } = createFixture(async (failureDomain) => {
       if (failureDomain === 'a') throw new TrueNasError('TRUENAS_UNREACHABLE');
       return [candidate()];
     });
@@ -110,7 +110,7 @@ describe('a source of unused resources', () => {
   });
 
   it('throws internal errors', async () => {
-    const { look: read, anHourLater } = scene(() => Promise.reject(new TypeError('ours')));
+    const { look: read, anHourLater } = createFixture(() => Promise.reject(new TypeError('ours')));
     await read();
     await expect(anHourLater()).rejects.toThrow('ours');
   });

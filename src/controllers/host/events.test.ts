@@ -16,7 +16,7 @@ const statusWith = (...disks: HostDisk[]): HostStatus => ({
 });
 
 /** The Events of a Host whose status changes from `before` to `now`. */
-function said(before: HostStatus, now: HostStatus): string[] {
+function messages(before: HostStatus, now: HostStatus): string[] {
   const found: string[] = [];
   const events = {
     record: (_: unknown, type: string, reason: string, message: string) => found.push(`${type} ${reason}: ${message}`),
@@ -30,18 +30,20 @@ const failing = disk('A', { health: 'Failing', healthMessage: 'it can only be re
 
 test('H7: a failing disk is reported once, on new and on known hardware', () => {
   const text = 'Warning DiskFailing: EXAMPLE A says that it is failing (it can only be read). Have it replaced.';
-  expect(said(statusWith(well, disk('B')), statusWith(failing, disk('B')))).toEqual([text]);
-  expect(said({ ...statusWith(), hardware: undefined }, statusWith(failing))).toEqual([
+  expect(messages(statusWith(well, disk('B')), statusWith(failing, disk('B')))).toEqual([text]);
+  expect(messages({ ...statusWith(), hardware: undefined }, statusWith(failing))).toEqual([
     expect.stringMatching(/^Normal HardwareFound: /),
     text,
   ]);
-  expect(said(statusWith(failing), statusWith(failing))).toEqual([]);
-  expect(said(statusWith(failing), statusWith(well))).toEqual([]);
+  expect(messages(statusWith(failing), statusWith(failing))).toEqual([]);
+  expect(messages(statusWith(failing), statusWith(well))).toEqual([]);
 });
 
 test('H8: content and health of disks are no change of the hardware', () => {
-  expect(said(statusWith(disk('A')), statusWith({ ...well, holds: ['ext4 on sda1'], powerOnHours: 7 }))).toEqual([]);
-  expect(said(statusWith(well), statusWith(well, disk('B')))).toEqual([
+  expect(messages(statusWith(disk('A')), statusWith({ ...well, holds: ['ext4 on sda1'], powerOnHours: 7 }))).toEqual(
+    [],
+  );
+  expect(messages(statusWith(well), statusWith(well, disk('B')))).toEqual([
     expect.stringMatching(/^Normal HardwareChanged: /),
   ]);
 });

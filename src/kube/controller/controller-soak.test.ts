@@ -24,7 +24,7 @@ const object = (i: number): KubeObject => ({
 });
 
 /** Creates objects whose reconciles fail in every possible way, and deletes them. */
-async function scene() {
+async function createFixture() {
   const clock = new ManualClock();
   const store = new ObjectStore<KubeObject>({ team: ({ metadata }) => [metadata.namespace ?? ''] });
   const listeners = new Set<(change: ObjectChange<KubeObject>) => void>();
@@ -89,7 +89,7 @@ async function scene() {
 
 describe('10,000 objects that are created and deleted', () => {
   it('leave the heap at its former size', async () => {
-    const { comeAndGo, store, left, close } = await scene();
+    const { comeAndGo, store, left, close } = await createFixture();
     // The maximum number of entries of the maps.
     const before = await comeAndGo(0, 6000);
     const grown = (await comeAndGo(6000, 16_000)) - before;

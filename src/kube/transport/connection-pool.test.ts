@@ -5,7 +5,7 @@ import { KubeConnectionPool } from './connection-pool.ts';
 
 const tls = { ca: 'A' };
 
-async function scene() {
+async function createFixture() {
   const server = await startTestServer(({ path }, response) => {
     if (path === '/') replyJson(response, {}, 200, { connection: 'close' });
     else if (path === '/kept') replyJson(response, {});
@@ -23,7 +23,7 @@ const ask = async (connections: KubeConnectionPool, path = '/', certificates = t
 };
 
 it('the pool has one connection for each concurrent call, and none to an idle server', async () => {
-  const { connections } = await scene();
+  const { connections } = await createFixture();
   const calls = [ask(connections), ask(connections)];
   expect(connections.size).toBe(2);
   expect(await Promise.all(calls)).toEqual([200, 200]);
@@ -32,7 +32,7 @@ it('the pool has one connection for each concurrent call, and none to an idle se
 });
 
 it('a stream takes over the connection of an earlier call, which no call uses any more', async () => {
-  const { server, connections } = await scene();
+  const { server, connections } = await createFixture();
   await ask(connections, '/kept');
   await waitForCondition(() => connections.size === 1, 'it is kept');
   const client = connections.own(tls);
@@ -45,7 +45,7 @@ it('a stream takes over the connection of an earlier call, which no call uses an
 });
 
 it('a change of certificates opens new connections, and calls on the former ones complete', async () => {
-  const { server, connections } = await scene();
+  const { server, connections } = await createFixture();
   const underWay = ask(connections, '/kept');
   const others = ask(connections, '/kept', { ca: 'B' });
   expect(await Promise.all([underWay, others])).toEqual([200, 200]);
@@ -53,7 +53,7 @@ it('a change of certificates opens new connections, and calls on the former ones
 });
 
 it('the connection of a stream ends with its release, and with the close of the pool', async () => {
-  const { server, connections } = await scene();
+  const { server, connections } = await createFixture();
   const [one, two] = [connections.own(tls), connections.own(tls)];
   for (const client of [one, two]) {
     const { body } = await client.request({ method: 'GET', path: '/stream' });

@@ -142,7 +142,7 @@ describe('a call', () => {
 
   describe('on a connection that is reset, as by the next holder of a shared address,', () => {
     /** Answers the first request of each connection and resets it at the second. */
-    async function scene(resets: (nth: number) => boolean = () => false) {
+    async function createFixture(resets: (nth: number) => boolean = () => false) {
       const answered = new WeakSet<object>();
       const server = await startTestServer(({ socket }, response, nth) => {
         if (answered.has(socket) || resets(nth)) return void socket.resetAndDestroy();
@@ -155,7 +155,7 @@ describe('a call', () => {
     }
 
     it('a GET is retried once on a new connection, and the observer sees one call', async () => {
-      const { server, ask } = await scene();
+      const { server, ask } = await createFixture();
       expect(await ask()).toEqual({ nth: 1 });
       expect(await ask()).toEqual({ nth: 3 });
       expect(server.received[1]?.socket).toBe(server.received[0]?.socket);
@@ -163,14 +163,14 @@ describe('a call', () => {
     });
 
     it('a GET is not retried twice', async () => {
-      const { server, ask } = await scene((nth) => nth > 1);
+      const { server, ask } = await createFixture((nth) => nth > 1);
       await ask();
       expect(isUnreachable(await kubeErrorOf(ask()))).toBe(true);
       expect(server.received).toHaveLength(3);
     });
 
     it('a GET on a new connection is not retried: the failure concerns the server', async () => {
-      const { server, ask } = await scene(() => true);
+      const { server, ask } = await createFixture(() => true);
       expect(isUnreachable(await kubeErrorOf(ask()))).toBe(true);
       expect(server.received).toHaveLength(1);
     });
@@ -178,7 +178,7 @@ describe('a call', () => {
     it.each<HttpMethod>(['POST', 'PUT', 'PATCH', 'DELETE'])(
       '%s is not sent again: the server may have carried it out',
       async (method) => {
-        const { server, ask } = await scene();
+        const { server, ask } = await createFixture();
         await ask();
         expect(isUnreachable(await kubeErrorOf(ask(method)))).toBe(true);
         expect(server.received).toHaveLength(2);
@@ -186,7 +186,7 @@ describe('a call', () => {
     );
 
     it('a watch begins on a new connection', async () => {
-      const { server, transport, ask } = await scene();
+      const { server, transport, ask } = await createFixture();
       await ask();
       const request = { path: '/', signal: new AbortController().signal, deadlineSeconds: 5, idleSeconds: 5 };
       // This server sends text that is not a line, which is reported at the end of the stream.
@@ -197,7 +197,7 @@ describe('a call', () => {
     });
 
     it('nothing is sent after the caller has aborted', async () => {
-      const { server, transport, ask } = await scene();
+      const { server, transport, ask } = await createFixture();
       await ask();
       const gone = new AbortController();
       const call = transport.request({ method: 'GET', path: '/', signal: gone.signal, deadlineSeconds: 5 });

@@ -8,7 +8,7 @@ import { unreachableServerRules } from './unreachable-server.ts';
 const target = { method: 'GET', path: '/version' } as const;
 const unresponsive = () => new KubeError(describeNoResponse(target, 'Unreachable', 'connect ECONNREFUSED'));
 
-function scene() {
+function createFixture() {
   const clock = new ManualClock();
   const breaker = new CircuitBreaker<string>({ clock, pauseSeconds: () => 2 });
   let calls = 0;
@@ -22,7 +22,7 @@ function scene() {
 }
 
 it('passes all calls while the server responds, whatever the status', async () => {
-  const { ask, calls } = scene();
+  const { ask, calls } = createFixture();
   const refused = new KubeError({ status: 403, reason: 'Forbidden', message: 'no' });
   await expect(ask(() => Promise.reject(refused))).rejects.toBe(refused);
   expect(await ask(async () => 'yes')).toBe('yes');
@@ -30,7 +30,7 @@ it('passes all calls while the server responds, whatever the status', async () =
 });
 
 it('fails all other calls at once after a call without a response, and admits one trial call after a while', async () => {
-  const { clock, ask, fails, calls } = scene();
+  const { clock, ask, fails, calls } = createFixture();
   await expect(fails()).rejects.toThrow('connect ECONNREFUSED');
   for (let i = 0; i < 50; i += 1) {
     await expect(fails()).rejects.toMatchObject({ status: 0, message: 'GET /version: connect ECONNREFUSED' });
@@ -51,7 +51,7 @@ it('fails all other calls at once after a call without a response, and admits on
 });
 
 it('ignores a call that its caller aborts, and admits the next one as the trial', async () => {
-  const { clock, ask, fails, calls } = scene();
+  const { clock, ask, fails, calls } = createFixture();
   await expect(fails()).rejects.toThrow();
   await clock.advance(2000);
   const enough = new DOMException('stopped', 'AbortError');
@@ -61,7 +61,7 @@ it('ignores a call that its caller aborts, and admits the next one as the trial'
 });
 
 it('ignores a call that fails with the error of another call', async () => {
-  const { clock, ask, fails, calls } = scene();
+  const { clock, ask, fails, calls } = createFixture();
   await expect(fails()).rejects.toThrow();
   const other = { method: 'GET', path: '/api/v1/a-longer-path/of-another-call' } as const;
   for (let i = 0; i < 3; i += 1) {

@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 /** A server that records its requests, and a dispatcher that calls `connected` for each new connection. */
-async function scene(connected: () => void) {
+async function createFixture(connected: () => void) {
   const arrived: string[] = [];
   const server = createServer((request, response) => {
     arrived.push(request.method ?? '');
@@ -33,7 +33,7 @@ it('does not send a request that changes something when its signal expires befor
   addExpiryCheck(leadership.signal, () => {
     if (isOver) leadership.abort(new Error('the time is over'));
   });
-  const { arrived, dispatcher } = await scene(() => {
+  const { arrived, dispatcher } = await createFixture(() => {
     isOver = true;
   });
   const signal = deadlineSignal(60, leadership.signal);
@@ -45,7 +45,7 @@ it('does not send a request that changes something when its signal expires befor
 });
 
 it('sends all other requests, with or without a signal, and passes the response on', async () => {
-  const { arrived, dispatcher } = await scene(() => {});
+  const { arrived, dispatcher } = await createFixture(() => {});
   const { signal } = new AbortController();
   for (const options of [{ method: 'GET' as const }, { method: 'PATCH' as const, body: 'x' }]) {
     for (const given of [options, { ...options, signal }]) {

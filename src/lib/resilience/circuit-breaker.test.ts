@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { CircuitBreaker, type CircuitRules } from './circuit-breaker.ts';
 
-function scene() {
+function createFixture() {
   const clock = new ManualClock();
   const breaker = new CircuitBreaker<string>({ clock, pauseSeconds: (_, failures) => failures * 2 });
   let calls = 0;
@@ -25,7 +25,7 @@ function scene() {
 
 describe('a circuit breaker', () => {
   it('admits no call during the pause, which the number of failures in a row determines', async () => {
-    const { clock, breaker, openError } = scene();
+    const { clock, breaker, openError } = createFixture();
     expect([breaker.failure, breaker.secondsUntilTrial]).toEqual([undefined, 0]);
     expect(breaker.recordFailure('silent')).toBe(2);
     expect(breaker.recordFailure('still silent')).toBe(4);
@@ -40,7 +40,7 @@ describe('a circuit breaker', () => {
   });
 
   it('remembers a suspected failure without a pause, and does not count it', () => {
-    const { breaker, openError } = scene();
+    const { breaker, openError } = createFixture();
     breaker.suspect('lost');
     breaker.throwIfOpen(openError);
     expect(breaker.failure).toBe('lost');
@@ -48,7 +48,7 @@ describe('a circuit breaker', () => {
   });
 
   it('makes one trial call at a time, and all calls after a response', async () => {
-    const { clock, run, fails, calls } = scene();
+    const { clock, run, fails, calls } = createFixture();
     await expect(fails('silent')).rejects.toThrow('silent');
     await expect(fails('silent')).rejects.toThrow('silent, 2 s left');
     expect(calls()).toBe(1);
@@ -66,7 +66,7 @@ describe('a circuit breaker', () => {
   });
 
   it('closes the circuit after an error response, and learns nothing from an unrelated error', async () => {
-    const { clock, fails, breaker } = scene();
+    const { clock, fails, breaker } = createFixture();
     await expect(fails('silent')).rejects.toThrow('silent');
     await clock.advance(2000);
     await expect(fails('aborted')).rejects.toThrow('aborted');

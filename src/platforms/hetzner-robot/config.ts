@@ -52,7 +52,7 @@ const VSwitchConfig = z
     mtu: z.int().min(1280).max(1500).default(1400).describe('MTU, in bytes. Default: 1400.'),
   })
   .describe(
-    'vSwitch for the private network of the nodes, with addresses of network.addressPool. Nodes communicate over it.',
+    'Private network of the nodes on a vSwitch, with addresses of network.addressPool. Nodes communicate over it.',
   );
 
 /** The section `spec.hetznerRobot` of a ProviderConfig. */

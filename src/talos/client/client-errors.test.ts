@@ -29,10 +29,10 @@ describe('an error of a node', () => {
 
   it('never shows the machine token that Talos includes in its responses', async () => {
     const token = nodes.bundle.machineToken.reveal();
-    const said = `can't be applied in immediate mode, token ${token} ${nodes.bundle.cluster.secret.reveal()}\n-  token: ${token}`;
+    const messages = `can't be applied in immediate mode, token ${token} ${nodes.bundle.cluster.secret.reveal()}\n-  token: ${token}`;
     const server = await nodes.start({
       applyConfiguration: () => {
-        throw new ConnectError(said, Code.InvalidArgument);
+        throw new ConnectError(messages, Code.InvalidArgument);
       },
     });
     const error = await failureOf(nodes.connect(server).applyConfiguration(new SecretString(''), 'no-reboot'));

@@ -31,14 +31,14 @@ const warmUp = 50;
 const testbedOptions = { subnet: '127.42.201' };
 
 /** Only the calls that every implementation needs: no checks, no cache, no events. */
-async function runMinimalLoop(stage: Testbed, admin: KubeClient, count: number, prefix = 'bare'): Promise<number> {
+async function runMinimalLoop(testbed: Testbed, admin: KubeClient, count: number, prefix = 'bare'): Promise<number> {
   const startedAt = performance.now();
   await inParallel(count, async (i) => {
     const name = `${prefix}-${i}`;
     const ref = { namespace: 'bench', name };
     // Of another provider, so that the provider under test ignores it.
-    const { metadata } = await createPendingRequest(stage, name, 'nobody');
-    await stage.platform.merge(AccessRequest, ref, { metadata: { finalizers: ['bench.example.org/held'] } });
+    const { metadata } = await createPendingRequest(testbed, name, 'nobody');
+    await testbed.platform.merge(AccessRequest, ref, { metadata: { finalizers: ['bench.example.org/held'] } });
     await admin.create(ServiceAccount, {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
@@ -53,14 +53,14 @@ async function runMinimalLoop(stage: Testbed, admin: KubeClient, count: number, 
       subjects: [{ kind: 'ServiceAccount', namespace: 'bare', name }],
     });
     const { token } = await admin.requestToken({ namespace: 'bare', name }, { expirationSeconds: 86_400 });
-    await stage.platform.create(Secret, {
+    await testbed.platform.create(Secret, {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { namespace: 'bench', name: accessSecretName(ref) },
       data: { token: Buffer.from(token.reveal()).toString('base64') },
     });
     const status = { phase: 'Granted', observedGeneration: metadata.generation ?? 1 };
-    await stage.platform.merge(AccessRequest, ref, { status }, { subresource: 'status' });
+    await testbed.platform.merge(AccessRequest, ref, { status }, { subresource: 'status' });
   });
   return performance.now() - startedAt;
 }
@@ -70,23 +70,23 @@ async function compareBurst(
   { count, turns }: (typeof bursts)[number],
   say: (line: string) => void,
 ): Promise<Measurement> {
-  const stage = await Testbed.open({
+  const testbed = await Testbed.open({
     ...testbedOptions,
     platform: 'real',
     workload: 'real',
     provider: { asProgram: { speed: 1, verbosity: 'info' } },
   });
   try {
-    stage.provider.start();
-    await createTargetCluster(stage);
-    return await withAdminClient(stage, targetCluster, async (admin) => {
+    testbed.provider.start();
+    await createTargetCluster(testbed);
+    return await withAdminClient(testbed, targetCluster, async (admin) => {
       await admin.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bare' } });
-      await runMinimalLoop(stage, admin, warmUp, 'bare-before');
-      await createAndAwaitGrants(stage, warmUp, 'before');
+      await runMinimalLoop(testbed, admin, warmUp, 'bare-before');
+      await createAndAwaitGrants(testbed, warmUp, 'before');
       let [bare, mine] = [0, 0];
       for (let turn = 0; turn < turns; turn += 1) {
-        bare += (await runMinimalLoop(stage, admin, count, `bare-${turn}`)) / turns;
-        mine += (await createAndAwaitGrants(stage, count, `ours-${turn}`)) / turns;
+        bare += (await runMinimalLoop(testbed, admin, count, `bare-${turn}`)) / turns;
+        mine += (await createAndAwaitGrants(testbed, count, `ours-${turn}`)) / turns;
       }
       const seconds = `${(mine / 1000).toFixed(1)} s ÷ ${(bare / 1000).toFixed(1)} s`;
       say(`${count}: ${seconds}`);
@@ -94,7 +94,7 @@ async function compareBurst(
       return ratioMeasurement(what, mine, bare, 1.25, seconds);
     });
   } finally {
-    await stage.close();
+    await testbed.close();
   }
 }
 

@@ -28,15 +28,15 @@ const resyncSeconds = 600;
 const samples = 15;
 
 /** Milliseconds from creation to grant, of one request after the other. */
-async function measureLatencies(stage: Testbed, prefix: string, goesOn: (i: number) => boolean): Promise<number[]> {
+async function measureLatencies(testbed: Testbed, prefix: string, goesOn: (i: number) => boolean): Promise<number[]> {
   const times: number[] = [];
   for (let i = 0; goesOn(i); i += 1) {
     const name = `${prefix}-${i}`;
     const startedAt = performance.now();
-    await createPendingRequest(stage, name);
+    await createPendingRequest(testbed, name);
     const isGranted = ({ object }: RecordedVersion): boolean =>
       object.metadata.name === name && (object as AccessRequest).status?.phase === 'Granted';
-    await eventually(`${name} is granted`, () => stage.recorder.sightings.slice(-300).some(isGranted), 60);
+    await eventually(`${name} is granted`, () => testbed.recorder.sightings.slice(-300).some(isGranted), 60);
     times.push(performance.now() - startedAt);
     await pause(100);
   }
@@ -46,22 +46,22 @@ async function measureLatencies(stage: Testbed, prefix: string, goesOn: (i: numb
 const names = (prefix: string): string[] => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
 
 /** Makes every token look as if five sixths of its lifetime were over. */
-async function ageTokens(stage: Testbed, prefix: string): Promise<void> {
+async function ageTokens(testbed: Testbed, prefix: string): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
   const encode = (seconds: number): string => Buffer.from(String(now + seconds)).toString('base64');
   const data = { creationTimestamp: encode(-25 * 86_400), expirationTimestamp: encode(5 * 86_400) };
   const all = names(prefix);
   await inParallel(count, async (i) => {
-    await stage.platform.merge(Secret, { namespace: 'bench', name: `${all[i]}.kubeconfig` }, { data });
+    await testbed.platform.merge(Secret, { namespace: 'bench', name: `${all[i]}.kubeconfig` }, { data });
   });
 }
 
 /** The provider's work while nothing changes, except for the resync every ten minutes. */
 async function measureIdle(
-  stage: Testbed,
+  testbed: Testbed,
 ): Promise<{ readonly share: number; readonly figures: readonly Measurement[] }> {
   await awaitNoWrites(countWrites);
-  const pid = stage.provider.pid ?? 0;
+  const pid = testbed.provider.pid ?? 0;
   const [first, start] = [await countApiRequests(metricsAddress), await cpuSeconds(pid)];
   await pause(restSeconds * 1000);
   const share = ((await cpuSeconds(pid)) - start) / restSeconds;
@@ -74,12 +74,12 @@ async function measureIdle(
 }
 
 /** A restart reconciles all requests and writes nothing. Its cost equals that of the resync every ten minutes. */
-async function measureRestart(stage: Testbed, idle: number): Promise<Measurement[]> {
-  await stage.provider.stop();
-  const logged = stage.provider.lines.length;
-  stage.provider.start();
-  await eventually('it leads', () => hasStartedControllers(stage, logged));
-  const [pid, startedAt] = [stage.provider.pid ?? 0, performance.now()];
+async function measureRestart(testbed: Testbed, idle: number): Promise<Measurement[]> {
+  await testbed.provider.stop();
+  const logged = testbed.provider.lines.length;
+  testbed.provider.start();
+  await eventually('it leads', () => hasStartedControllers(testbed, logged));
+  const [pid, startedAt] = [testbed.provider.pid ?? 0, performance.now()];
   const [first, start] = [await countApiRequests(metricsAddress), await cpuSeconds(pid)];
   await awaitNoWrites(countWrites);
   const last = await countApiRequests(metricsAddress);
@@ -98,18 +98,18 @@ async function measureRestart(stage: Testbed, idle: number): Promise<Measurement
   ];
 }
 
-async function measureRenewal(stage: Testbed, say: (line: string) => void): Promise<Measurement> {
-  const idle = median(await measureLatencies(stage, 'idle', (i) => i < samples));
-  await stage.provider.stop();
-  await ageTokens(stage, 'ours');
-  const logged = stage.provider.lines.length;
+async function measureRenewal(testbed: Testbed, say: (line: string) => void): Promise<Measurement> {
+  const idle = median(await measureLatencies(testbed, 'idle', (i) => i < samples));
+  await testbed.provider.stop();
+  await ageTokens(testbed, 'ours');
+  const logged = testbed.provider.lines.length;
   const tokens = (): number =>
-    stage.provider.lines.slice(logged).filter((line) => /access granted.*"ours-|"ours-.*access granted/.test(line))
+    testbed.provider.lines.slice(logged).filter((line) => /access granted.*"ours-|"ours-.*access granted/.test(line))
       .length;
-  stage.provider.start();
+  testbed.provider.start();
   await eventually('renewals are under way', () => tokens() > 20, 60);
   const startedAt = performance.now();
-  const busy = await measureLatencies(stage, 'busy', (i) => i < samples && tokens() < count);
+  const busy = await measureLatencies(testbed, 'busy', (i) => i < samples && tokens() < count);
   say(
     `${busy.length} new requests while ${tokens()} tokens were renewed: ${busy.map((time) => time.toFixed(0)).join(', ')} ms`,
   );
@@ -124,32 +124,32 @@ export const manyRequestsBenchmark: Benchmark = {
   name: `${count} AccessRequests`,
   missing: missingForRealKube(true) ?? missingForRealWorkload(),
   async measure(say) {
-    const stage = await Testbed.open({
+    const testbed = await Testbed.open({
       subnet: '127.42.203',
       platform: 'real',
       workload: 'real',
       provider: { asProgram: { speed: 1, verbosity: 'info', metrics: metricsAddress } },
     });
     try {
-      stage.provider.start();
-      await createTargetCluster(stage);
-      await createAndAwaitGrants(stage, 50, 'before');
+      testbed.provider.start();
+      await createTargetCluster(testbed);
+      await createAndAwaitGrants(testbed, 50, 'before');
       await awaitNoWrites(countWrites);
-      const before = await residentMiB(stage.provider.pid ?? 0);
-      await createAndAwaitGrants(stage, count, 'ours');
-      const { share, figures } = await measureIdle(stage);
-      const memory = await residentMiB(stage.provider.pid ?? 0);
+      const before = await residentMiB(testbed.provider.pid ?? 0);
+      await createAndAwaitGrants(testbed, count, 'ours');
+      const { share, figures } = await measureIdle(testbed);
+      const memory = await residentMiB(testbed.provider.pid ?? 0);
       const resident = {
         what: `Resident memory, and how much of it came with ${count} requests`,
         measured: `${memory.toFixed(0)} MiB, ${(memory - before).toFixed(0)} MiB`,
         goal: '',
       };
-      return [...figures, resident, ...(await measureRestart(stage, share)), await measureRenewal(stage, say)];
+      return [...figures, resident, ...(await measureRestart(testbed, share)), await measureRenewal(testbed, say)];
     } catch (error) {
-      process.stderr.write(stage.tail());
+      process.stderr.write(testbed.tail());
       throw error;
     } finally {
-      await stage.close();
+      await testbed.close();
     }
   },
 };

@@ -21,7 +21,7 @@ export async function inParallel(count: number, work: (i: number) => Promise<voi
 
 /** A request in the state in which the operator leaves it: the real operator handles fewer than two a second. */
 export async function createPendingRequest(
-  { platform, things }: Testbed,
+  { platform, objects }: Testbed,
   name: string,
   provider = 'talos',
 ): Promise<AccessRequest> {
@@ -29,7 +29,10 @@ export async function createPendingRequest(
   const made = await platform.create(AccessRequest, {
     apiVersion: 'clusters.openmcp.cloud/v1alpha1',
     kind: 'AccessRequest',
-    metadata: { ...ref, labels: { [openmcpKeys.provider]: provider, [openmcpKeys.profile]: things.profileOf('home') } },
+    metadata: {
+      ...ref,
+      labels: { [openmcpKeys.provider]: provider, [openmcpKeys.profile]: objects.profileOf('home') },
+    },
     spec: { clusterRef: targetCluster, token: { permissions: [{ rules: configMapReadRules }] } },
   });
   const status = { phase: 'Pending', observedGeneration: made.metadata.generation ?? 1 };
@@ -37,12 +40,12 @@ export async function createPendingRequest(
 }
 
 /** Creates this many requests and waits until all are granted. Returns milliseconds. */
-export async function createAndAwaitGrants(stage: Testbed, count: number, prefix: string): Promise<number> {
-  const { sightings } = stage.recorder;
+export async function createAndAwaitGrants(testbed: Testbed, count: number, prefix: string): Promise<number> {
+  const { sightings } = testbed.recorder;
   let read = sightings.length;
   const startedAt = performance.now();
   await inParallel(count, async (i) => {
-    await createPendingRequest(stage, `${prefix}-${i}`);
+    await createPendingRequest(testbed, `${prefix}-${i}`);
   });
   // Reads the recorded requests instead of loading the API server.
   const granted = new Set<string>();
@@ -59,10 +62,10 @@ export async function createAndAwaitGrants(stage: Testbed, count: number, prefix
 }
 
 /** Creates the cluster with a running provider. */
-export async function createTargetCluster({ things, platform }: Testbed): Promise<void> {
-  await things.credentials();
-  await things.config('home');
-  await things.cluster(targetCluster);
+export async function createTargetCluster({ objects, platform }: Testbed): Promise<void> {
+  await objects.credentials();
+  await objects.config('home');
+  await objects.cluster(targetCluster);
   const isReady = async () => (await platform.get(Cluster, targetCluster)).status?.phase === 'Ready';
   await eventually('it is ready', isReady, 120);
 }

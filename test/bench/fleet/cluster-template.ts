@@ -50,38 +50,38 @@ const templateConfigName = 'pattern-config';
 /** Lets the provider create one cluster on the simulators, and writes the result to `pattern.json` in the folder. */
 export async function createClusterTemplate(folder: string): Promise<ClusterTemplate> {
   const seeds = { truenas: { pools: [{ name: 'tank', sizeBytes: 2 ** 44 }] } };
-  const stage = await Testbed.open({ subnet: '127.42.207', seeds });
+  const testbed = await Testbed.open({ subnet: '127.42.207', seeds });
   try {
-    stage.provider.start();
-    await stage.things.credentials();
-    await stage.things.config(templateConfigName, { controlPlanes: machinesPerCluster });
-    await stage.things.cluster(templateRef, { config: templateConfigName });
+    testbed.provider.start();
+    await testbed.objects.credentials();
+    await testbed.objects.config(templateConfigName, { controlPlanes: machinesPerCluster });
+    await testbed.objects.cluster(templateRef, { config: templateConfigName });
     await eventually(
       'it is ready',
-      async () => (await stage.things.getCluster(templateRef)).status?.phase === 'Ready',
+      async () => (await testbed.objects.getCluster(templateRef)).status?.phase === 'Ready',
       120,
     );
-    await awaitNoWrites(countProviderWrites(stage));
-    await stage.provider.stop();
-    const pattern = await readClusterTemplate(stage, folder);
+    await awaitNoWrites(countProviderWrites(testbed));
+    await testbed.provider.stop();
+    const pattern = await readClusterTemplate(testbed, folder);
     await writeFile(join(folder, 'pattern.json'), JSON.stringify(pattern), { mode: 0o600 });
     return pattern;
   } catch (error) {
-    process.stderr.write(stage.tail());
+    process.stderr.write(testbed.tail());
     throw error;
   } finally {
-    await stage.close();
+    await testbed.close();
   }
 }
 
-async function readClusterTemplate(stage: Testbed, folder: string): Promise<ClusterTemplate> {
-  const { platform, things, world } = stage;
+async function readClusterTemplate(testbed: Testbed, folder: string): Promise<ClusterTemplate> {
+  const { platform, objects, world } = testbed;
   const [secret] = (await platform.list(Secret, { labelSelector: labels.cluster })).items;
   const leases = (await platform.list(Lease, { labelSelector: labels.address })).items;
-  const nodes = (await withAdminClient(stage, templateRef, (admin) => admin.list(KubeNode))).items;
+  const nodes = (await withAdminClient(testbed, templateRef, (admin) => admin.list(KubeNode))).items;
   if (!secret) throw new Error('the cluster has no Secret');
   const addresses = leases.map(({ metadata }) => metadata.name.replace('talos-address-', '')).sort();
-  const installation = await stage.installation();
+  const installation = await testbed.installation();
   const { host } = new URL(world.truenas.line.url);
   const { folder: kept, ...backup } = await world.truenas.backUp();
   const files = join(folder, 'pattern-files');
@@ -91,9 +91,9 @@ async function readClusterTemplate(stage: Testbed, folder: string): Promise<Clus
     names: [...derivedNames(templateRef, installation, templateConfigName, host), ...addresses],
     factoryUrl: world.factory.line.url,
     config: withoutServerFields(await platform.get(ProviderConfig, { name: templateConfigName })),
-    profile: withoutServerFields(await platform.get(ClusterProfile, { name: things.profileOf(templateConfigName) })),
-    cluster: withoutServerFields(await things.getCluster(templateRef)),
-    machines: (await things.machines(templateRef)).map(withoutServerFields),
+    profile: withoutServerFields(await platform.get(ClusterProfile, { name: objects.profileOf(templateConfigName) })),
+    cluster: withoutServerFields(await objects.getCluster(templateRef)),
+    machines: (await objects.machines(templateRef)).map(withoutServerFields),
     secret: { ...withoutServerFields(secret), data: { [secretsBundleKey]: '' } },
     leases: leases.map(withoutServerFields),
     nodes: nodes.map(withoutServerFields),

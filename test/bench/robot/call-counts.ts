@@ -42,10 +42,10 @@ const clusterSizes = [
 export async function measureRobotCalls(say: (line: string) => void): Promise<readonly Measurement[]> {
   const servers = Array.from({ length: 6 }, (_, i) => ({ number: 3140601 + i }));
   const seeds = { robot: { network: '127.42.201', servers } };
-  const stage = await Testbed.open({ subnet: '127.42.202', timeScale: 0.04, speed: 25, seeds });
+  const testbed = await Testbed.open({ subnet: '127.42.202', timeScale: 0.04, speed: 25, seeds });
   try {
-    stage.provider.start();
-    const robot = await RobotTestObjects.on(stage);
+    testbed.provider.start();
+    const robot = await RobotTestObjects.on(testbed);
     await robot.credentials();
     for (const { number } of servers) await robot.host(number);
     const figures: Measurement[] = [];
@@ -54,24 +54,24 @@ export async function measureRobotCalls(say: (line: string) => void): Promise<re
       await robot.config(config, { controlPlanes, workers: count - controlPlanes });
       const live = async (name: string): Promise<void> => {
         const ref = { namespace: 'bench', name };
-        await stage.things.cluster(ref, { config });
-        const isReady = async () => (await stage.platform.get(Cluster, ref)).status?.phase === 'Ready';
+        await testbed.objects.cluster(ref, { config });
+        const isReady = async () => (await testbed.platform.get(Cluster, ref)).status?.phase === 'Ready';
         await eventually('it is ready', isReady, 200);
-        await stage.things.remove(Cluster, ref);
-        await eventually('it is gone', async () => !(await stage.things.exists(Cluster, ref)), 200);
+        await testbed.objects.remove(Cluster, ref);
+        await eventually('it is gone', async () => !(await testbed.objects.exists(Cluster, ref)), 200);
       };
       if (figures.length === 0) await live('stores-the-key');
-      const before = stage.world.robot.calls();
+      const before = testbed.world.robot.calls();
       await live(config);
-      const made = countsSince(before, stage.world.robot.calls());
+      const made = countsSince(before, testbed.world.robot.calls());
       say(`${count} up and back: ${formatCounts(made)}`);
       figures.push(callMeasurement(count, made));
       // Each ProviderConfig is reconciled every ten minutes, which would count towards the next measurement.
-      await stage.things.remove(ProviderConfig, { name: config });
+      await testbed.objects.remove(ProviderConfig, { name: config });
     }
     return figures;
   } finally {
-    await stage.close();
+    await testbed.close();
   }
 }
 

@@ -14,22 +14,22 @@ export async function measureIdleHosts(say: (line: string) => void): Promise<rea
     address: `127.${43 + Math.floor(i / 250)}.204.${(i % 250) + 1}`,
   }));
   const speed = 50;
-  const stage = await Testbed.open({ subnet: '127.42.205', timeScale: 0.01, speed, seeds: { robot: { servers } } });
+  const testbed = await Testbed.open({ subnet: '127.42.205', timeScale: 0.01, speed, seeds: { robot: { servers } } });
   try {
-    stage.provider.start();
-    const robot = await RobotTestObjects.on(stage);
+    testbed.provider.start();
+    const robot = await RobotTestObjects.on(testbed);
     await robot.credentials();
     await robot.config('metal');
     for (const { number } of servers) await robot.host(number);
     const free = async () =>
-      (await stage.platform.list(Host)).items.filter(({ status }) => status?.state === 'Available').length;
+      (await testbed.platform.list(Host)).items.filter(({ status }) => status?.state === 'Available').length;
     await eventually('all are available', async () => (await free()) === count, 300);
     say('all are available');
-    const calls = sumCounts(stage.world.robot.calls());
-    const first = stage.calls.length;
+    const calls = sumCounts(testbed.world.robot.calls());
+    const first = testbed.calls.length;
     await new Promise((resolve) => setTimeout(resolve, 3_600_000 / speed));
-    const asked = sumCounts(stage.world.robot.calls()) - calls;
-    const writes = providerWrites(stage.calls.slice(first)).length;
+    const asked = sumCounts(testbed.world.robot.calls()) - calls;
+    const writes = providerWrites(testbed.calls.slice(first)).length;
     return [
       {
         what: 'Writes in an hour with 1,000 idle Hosts',
@@ -45,6 +45,6 @@ export async function measureIdleHosts(say: (line: string) => void): Promise<rea
       },
     ];
   } finally {
-    await stage.close();
+    await testbed.close();
   }
 }

@@ -14,7 +14,7 @@ import type { RunningMachine } from '../../world/machine-runner/machine.ts';
 const patienceSeconds = 150;
 const folder = mkdtempSync(join(tmpdir(), 'toys-'));
 const testbed = await Testbed.open({ subnet: '127.42.133' });
-const { things, world } = testbed;
+const { objects, world } = testbed;
 
 /** The hypervisor of the toy platform: what has a file `on` runs. */
 const running = new Map<string, RunningMachine>();
@@ -50,21 +50,21 @@ const ref = { namespace: 'shop', name: 'prod' };
 const timer = setInterval(switchMachines, 20);
 try {
   testbed.provider.start();
-  await things.credentials('toy', { token: 'x' });
-  await things.config('home', {
+  await objects.credentials('toy', { token: 'x' });
+  await objects.config('home', {
     change: (spec) => {
       const section = { folder, credentialsRef: { name: 'toy' }, sizes: [{ name: 'small', diskGiB: 20 }] };
       Object.assign(spec, { truenas: undefined, toy: section });
     },
   });
-  await things.cluster(ref, { config: 'home' });
-  const isReady = async (): Promise<boolean> => (await things.getCluster(ref)).status?.phase === 'Ready';
+  await objects.cluster(ref, { config: 'home' });
+  const isReady = async (): Promise<boolean> => (await objects.getCluster(ref)).status?.phase === 'Ready';
   await eventually('the Cluster is ready', isReady, patienceSeconds);
   const { items } = await testbed.platform.list(Machine);
   const machines = items.map(({ spec, status }) => ({ platform: spec.platform, phase: status?.phase }));
   const made = readdirSync(folder).length;
-  await things.remove(Cluster, ref);
-  await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, ref)), patienceSeconds);
+  await objects.remove(Cluster, ref);
+  await eventually('the Cluster is gone', async () => !(await objects.exists(Cluster, ref)), patienceSeconds);
   const left = { folders: readdirSync(folder).length, machines: (await testbed.platform.list(Machine)).items.length };
   process.stdout.write(JSON.stringify({ machines, made, left, faults: testbed.faults() }));
 } catch (error) {

@@ -15,8 +15,8 @@ import { ConfigMap, sampleNamespace } from './granted-access.ts';
 const clientID = 'first-app';
 
 /** Grants the users of the simulated OIDC issuer access to the cluster of a token request, and logs one of them in. */
-export async function demonstrateOidcLogin(stage: DemoContext, tokenRequest: KubeObject): Promise<KubeObject> {
-  const { session, world, screen } = stage;
+export async function demonstrateOidcLogin(testbed: DemoContext, tokenRequest: KubeObject): Promise<KubeObject> {
+  const { session, world, screen } = testbed;
   screen.chapter('The same cluster for people: a login by OIDC');
   const { clusterRef } = (tokenRequest as AccessRequest).spec;
   const request: AccessRequest = {
@@ -36,7 +36,7 @@ export async function demonstrateOidcLogin(stage: DemoContext, tokenRequest: Kub
     },
   };
   await session.apply([request]);
-  await waitWithProgress(stage, 'The trust of every control plane, one after the other', 120, async () => {
+  await waitWithProgress(testbed, 'The trust of every control plane, one after the other', 120, async () => {
     const { status } = await session.client.get(AccessRequest, objectKeyOf(request));
     return status?.phase === openmcpPhases.granted || undefined;
   });
@@ -44,7 +44,7 @@ export async function demonstrateOidcLogin(stage: DemoContext, tokenRequest: Kub
   await writeFile(join(demoFolder, 'login.kubeconfig'), kubeconfig, { mode: 0o600 });
   const { exec } = parse(kubeconfig).users[0].user;
   screen.step(`the kubeconfig holds nothing secret, it asks: kubectl ${exec.args.slice(0, 2).join(' ')} …`);
-  await useAsAlice(stage, kubeconfig);
+  await useAsAlice(testbed, kubeconfig);
   return request;
 }
 

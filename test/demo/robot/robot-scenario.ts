@@ -24,8 +24,8 @@ export const robotScenario: DemoScenario = {
 };
 
 /** Requests a second cluster while the only free server has data that must not be erased. */
-async function demonstrateUnusableHost(stage: DemoContext, objects: readonly KubeObject[]): Promise<void> {
-  const { session, screen } = stage;
+async function demonstrateUnusableHost(testbed: DemoContext, objects: readonly KubeObject[]): Promise<void> {
+  const { session, screen } = testbed;
   const first = objects.find((object): object is Cluster => object.kind === Cluster.kind);
   if (!first) return;
   screen.chapter("One more cluster is asked for, and the only server left is somebody's file server");

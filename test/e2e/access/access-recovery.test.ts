@@ -36,19 +36,19 @@ const speed = 120;
 const day = 24 * 3600;
 const cluster = { namespace: 'shop', name: 'main' };
 const wallClock = new WallClock();
-const open = startReplicaTestbed({ subnet: '127.42.142', speed }, async (stage) => [
-  await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.142.201', leaseSeconds: 30, wallClock }),
+const open = startReplicaTestbed({ subnet: '127.42.142', speed }, async (testbed) => [
+  await InProcessReplica.open(testbed, { name: 'talos-0', address: '127.42.142.201', leaseSeconds: 30, wallClock }),
 ]);
-const stage = () => open().stage;
-const { admin, ask, granted, isGranted, isReady, ref } = accessHelpers(stage, cluster);
+const testbed = () => open().testbed;
+const { admin, ask, granted, isGranted, isReady, ref } = accessHelpers(testbed, cluster);
 const token = {
   permissions: [{ rules: coreReadRules('configmaps') }, { namespace: 'inside', rules: coreReadRules('secrets') }],
 };
 
-prepareTestbed(stage, async ({ things }) => {
-  await things.credentials();
-  await things.config('home', { controlPlanes: 1 });
-  await things.cluster(cluster);
+prepareTestbed(testbed, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home', { controlPlanes: 1 });
+  await objects.cluster(cluster);
   await isReady();
   await granted('first', token);
 });
@@ -56,7 +56,7 @@ prepareTestbed(stage, async ({ things }) => {
 /** Waits until the request holds new credentials that open the cluster, as the old ones did. */
 async function isGrantedAnew(name: string, before: string): Promise<void> {
   await eventually(`what ${name} was granted is another`, async () => {
-    const now = await grantedKubeconfig(stage(), ref(name));
+    const now = await grantedKubeconfig(testbed(), ref(name));
     return now !== '' && now !== before;
   });
   await eventually(
@@ -68,8 +68,8 @@ async function isGrantedAnew(name: string, before: string): Promise<void> {
 
 describe('objects deleted by hand in the cluster come back, together with a new token:', () => {
   it('the ServiceAccount', async () => {
-    const before = await grantedKubeconfig(stage(), ref('first'));
-    const held = await openGrantedClient(stage(), ref('first'));
+    const before = await grantedKubeconfig(testbed(), ref('first'));
+    const held = await openGrantedClient(testbed(), ref('first'));
     await admin(async (kube) => {
       for (const { metadata } of (await kube.list(ServiceAccount, { namespace: 'accessrequests' })).items)
         if (metadata.name !== 'default') await kube.remove(ServiceAccount, { ...metadata });
@@ -80,7 +80,7 @@ describe('objects deleted by hand in the cluster come back, together with a new 
   });
 
   it('the namespace of all accounts', async () => {
-    const before = await grantedKubeconfig(stage(), ref('first'));
+    const before = await grantedKubeconfig(testbed(), ref('first'));
     await admin((kube) => kube.remove(Namespace, { name: 'accessrequests' }));
     await isGrantedAnew('first', before);
   });
@@ -105,9 +105,9 @@ describe('objects deleted by hand in the cluster come back, together with a new 
 
 /** Gives the only control plane another configuration, as a user does with `talosctl patch machineconfig`. */
 async function patchNode(change: (cluster: Record<string, unknown>) => void): Promise<void> {
-  const [machine] = await stage().things.machines(cluster);
+  const [machine] = await testbed().objects.machines(cluster);
   const address = machine?.status?.address ?? '';
-  await withTalosAdminClient(stage(), cluster, address, async (node) => {
+  await withTalosAdminClient(testbed(), cluster, address, async (node) => {
     const documents = parseAllDocuments((await readMachineConfig(node, {})).reveal());
     const [first, ...others] = documents.map((document) => document.toJS() as Record<string, unknown>);
     change(first?.['cluster'] as Record<string, unknown>);
@@ -120,7 +120,7 @@ const toBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('after a change of the cluster', () => {
   it('to another signing key, the Secret holds a token signed with that key', async () => {
-    const before = await grantedKubeconfig(stage(), ref('first'));
+    const before = await grantedKubeconfig(testbed(), ref('first'));
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const key = privateKey.export({ format: 'pem', type: 'pkcs1' }).toString();
     await patchNode((config) => Object.assign(config, { serviceAccount: { key: toBase64(key) } }));
@@ -128,8 +128,8 @@ describe('after a change of the cluster', () => {
   });
 
   it('to another certificate authority, the Secret trusts that authority', async () => {
-    const before = await grantedKubeconfig(stage(), ref('first'));
-    const bundle = await readSecretsBundle(stage(), cluster);
+    const before = await grantedKubeconfig(testbed(), ref('first'));
+    const bundle = await readSecretsBundle(testbed(), cluster);
     const old = bundle.authorities.kubernetes;
     const { authorities } = await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 });
     const now = authorities.kubernetes;
@@ -139,32 +139,32 @@ describe('after a change of the cluster', () => {
     });
     const changed = formatSecretsBundle({ ...bundle, authorities: { ...bundle.authorities, kubernetes: now } });
     const data = { [secretsBundleKey]: toBase64(changed.reveal()) };
-    const key = { namespace: stage().namespace, name: clusterSecretsName(cluster) };
-    await stage().platform.merge(KubeSecret, key, { data });
+    const key = { namespace: testbed().namespace, name: clusterSecretsName(cluster) };
+    await testbed().platform.merge(KubeSecret, key, { data });
     await isGrantedAnew('first', before);
-    expect(await grantedKubeconfig(stage(), ref('first'))).toContain(toBase64(now.certificate));
+    expect(await grantedKubeconfig(testbed(), ref('first'))).toContain(toBase64(now.certificate));
   });
 });
 
 describe('a cluster that cannot be reached while a token is due for renewal', () => {
   it('for an hour: the granted access stays, and is renewed as soon as the cluster answers', async () => {
-    const before = await grantedKubeconfig(stage(), ref('first'));
-    const { data } = await accessSecret(stage(), ref('first'));
+    const before = await grantedKubeconfig(testbed(), ref('first'));
+    const { data } = await accessSecret(testbed(), ref('first'));
     const now = Math.floor(Date.now() / 1000);
     const at = (seconds: number): string => toBase64(String(now + seconds));
     open().pod.network.cut('refused', { to: /:6443$/ });
     // Due for renewal in half an hour by the provider's clock, and valid for six days after that.
     const times = { creationTimestamp: at(1800 - 24 * day), expirationTimestamp: at(1800 + 6 * day) };
-    await stage().platform.merge(KubeSecret, ref('first.kubeconfig'), { data: { ...data, ...times } });
+    await testbed().platform.merge(KubeSecret, ref('first.kubeconfig'), { data: { ...data, ...times } });
     wallClock.set(1);
-    const start = stage().calls.length;
+    const start = testbed().calls.length;
     await eventually('the cluster is said not to answer', async () => {
-      const { status } = await stage().things.getRequest(ref('first'));
+      const { status } = await testbed().objects.getRequest(ref('first'));
       return status?.conditions?.some(({ type, status: is }) => type === 'ClusterReady' && is === 'False');
     });
     await consistently(3, async () => expect(await open().isGranted(ref('first'))).toBe(true));
-    expect(await grantedKubeconfig(stage(), ref('first'))).toBe(before);
-    const writes = stage()
+    expect(await grantedKubeconfig(testbed(), ref('first'))).toBe(before);
+    const writes = testbed()
       .calls.slice(start)
       .filter((call) => isProviderCall(call) && /\/secrets/.test(call.name));
     expect(writes.filter(({ name }) => !name.startsWith('GET'))).toEqual([]);

@@ -17,10 +17,10 @@ const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 const own = inShop('own');
 
 const ask = (name: string, cluster = 'ready') =>
-  open().things.request(inShop(name), { clusterRef: inShop(cluster), token: { permissions: [{ rules }] } });
+  open().objects.request(inShop(name), { clusterRef: inShop(cluster), token: { permissions: [{ rules }] } });
 /** The same for a Cluster that existed when the operator processed the request, and does not exist now. */
 async function askAfter(name: string, cluster: string): Promise<void> {
-  const profile = open().things.profileOf('home');
+  const profile = open().objects.profileOf('home');
   await open().platform.create(AccessRequest, {
     apiVersion: apiVersionOf(AccessRequest),
     kind: AccessRequest.kind,
@@ -30,21 +30,21 @@ async function askAfter(name: string, cluster: string): Promise<void> {
   const status = { phase: 'Pending', observedGeneration: 1 };
   await open().platform.merge(AccessRequest, inShop(name), { status }, { subresource: 'status' });
 }
-const remove = (name: string) => open().things.remove(AccessRequest, inShop(name));
+const remove = (name: string) => open().objects.remove(AccessRequest, inShop(name));
 const patch = (name: string, change: object) => open().platform.merge(AccessRequest, inShop(name), change);
 const handTo = (name: string, provider: string) =>
   patch(name, { metadata: { labels: { [openmcpKeys.provider]: provider } } });
 
 const isReady = async (name: string): Promise<boolean> =>
-  (await open().things.getCluster(inShop(name))).status?.phase === 'Ready';
+  (await open().objects.getCluster(inShop(name))).status?.phase === 'Ready';
 const isGranted = async (name: string): Promise<boolean> => {
-  const { metadata, status } = await open().things.getRequest(inShop(name));
+  const { metadata, status } = await open().objects.getRequest(inShop(name));
   return status?.phase === 'Granted' && status.observedGeneration === metadata.generation;
 };
 const beGranted = (name: string) => eventually(`${name} is granted`, () => isGranted(name), 60);
-const isGone = async (name: string): Promise<boolean> => !(await open().things.exists(AccessRequest, inShop(name)));
+const isGone = async (name: string): Promise<boolean> => !(await open().objects.exists(AccessRequest, inShop(name)));
 const isLetGo = async (name: string): Promise<boolean> =>
-  !(await open().things.getRequest(inShop(name))).metadata.finalizers?.includes(
+  !(await open().objects.getRequest(inShop(name))).metadata.finalizers?.includes(
     instanceFinalizers(open().provider.instance).accessRequest,
   );
 
@@ -64,7 +64,7 @@ async function grantAndTakeAway(name: string, cluster: string, room = 'workload'
 
 /** Destroys the virtual machines and their disks, as an administrator does on the system. */
 async function destroyMachinesOf(cluster: string): Promise<void> {
-  for (const { metadata } of await open().things.machines(inShop(cluster))) {
+  for (const { metadata } of await open().objects.machines(inShop(cluster))) {
     const { vmName, dataset } = await identityOnNas(open(), metadata.name);
     const vms = (await callNas(open(), 'vm.query', [[], {}])) as readonly { id: number; name: string }[];
     const id = vms.find(({ name }) => name === vmName)?.id;
@@ -92,7 +92,7 @@ const waits: readonly Wait[] = [
     on: 'a',
     begin: () => askAfter('a', 'later'),
     says: /^spec\.clusterRef: there is no Cluster shop\/later\. Create it/,
-    exit: () => open().things.cluster(inShop('later')),
+    exit: () => open().objects.cluster(inShop('later')),
     end: isGranted,
   },
   {
@@ -100,7 +100,7 @@ const waits: readonly Wait[] = [
     on: 'b',
     begin: async () => {
       noResponse('truenas');
-      await open().things.cluster(inShop('slow'));
+      await open().objects.cluster(inShop('slow'));
       await ask('b', 'slow');
     },
     says: /^Cluster shop\/slow is not ready yet\. Access is granted afterwards\.$/,
@@ -112,12 +112,12 @@ const waits: readonly Wait[] = [
     on: 'c',
     begin: async () => {
       noResponse('truenas');
-      await open().things.cluster(inShop('never'));
+      await open().objects.cluster(inShop('never'));
       await ask('c', 'never');
-      await open().things.remove(Cluster, inShop('never'));
+      await open().objects.remove(Cluster, inShop('never'));
       await eventually('it is on its way', async () => !(await isReady('never')));
       comeBack();
-      await eventually('the Cluster is gone', async () => !(await open().things.exists(Cluster, inShop('never'))), 60);
+      await eventually('the Cluster is gone', async () => !(await open().objects.exists(Cluster, inShop('never'))), 60);
     },
     says: /^spec\.clusterRef: there is no Cluster shop\/never\./,
     exit: () => remove('c'),
@@ -136,7 +136,7 @@ const waits: readonly Wait[] = [
     name: 'the ClusterProfile was deleted by hand: there is no wait',
     on: 'e',
     begin: async () => {
-      await open().things.remove(ClusterProfile, { name: open().things.profileOf('home') });
+      await open().objects.remove(ClusterProfile, { name: open().objects.profileOf('home') });
       await ask('e');
     },
     end: isGranted,
@@ -145,7 +145,7 @@ const waits: readonly Wait[] = [
     name: 'the ProviderConfig is being deleted: there is no wait',
     on: 'f',
     begin: async () => {
-      await open().things.remove(ProviderConfig, { name: 'doomed' });
+      await open().objects.remove(ProviderConfig, { name: 'doomed' });
       await ask('f', 'doomed');
     },
     end: isGranted,
@@ -154,8 +154,8 @@ const waits: readonly Wait[] = [
     name: 'the Cluster is deleted with everything in it',
     on: 'f',
     begin: async () => {
-      await open().things.remove(Cluster, inShop('doomed'));
-      await eventually('it is gone', async () => !(await open().things.exists(Cluster, inShop('doomed'))), 60);
+      await open().objects.remove(Cluster, inShop('doomed'));
+      await eventually('it is gone', async () => !(await open().objects.exists(Cluster, inShop('doomed'))), 60);
     },
     says: /^spec\.clusterRef: there is no Cluster shop\/doomed\./,
     exit: () => remove('f'),
@@ -168,7 +168,7 @@ const waits: readonly Wait[] = [
     says: /there is no Cluster shop\/low/,
     exit: async () => {
       await open().provider.stop();
-      await open().things.cluster(inShop('low'));
+      await open().objects.cluster(inShop('low'));
       open().provider.start();
     },
     end: isGranted,
@@ -186,7 +186,7 @@ const waits: readonly Wait[] = [
     on: 'i',
     begin: () => grantAndTakeAway('i', 'later'),
     says: /^Access is revoked as soon as the cluster answers, or when it no longer exists\. /,
-    exit: () => open().things.remove(Cluster, inShop('later')),
+    exit: () => open().objects.remove(Cluster, inShop('later')),
     end: isGone,
   },
   {
@@ -230,11 +230,11 @@ const waits: readonly Wait[] = [
   },
 ];
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  for (const config of ['home', 'doomed']) await things.config(config);
-  await things.cluster(inShop('ready'));
-  await things.cluster(inShop('doomed'), { config: 'doomed' });
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  for (const config of ['home', 'doomed']) await objects.config(config);
+  await objects.cluster(inShop('ready'));
+  await objects.cluster(inShop('doomed'), { config: 'doomed' });
   for (const name of ['ready', 'doomed']) await eventually(`${name} is ready`, () => isReady(name), 100);
   await ask(own.name);
   await beGranted(own.name);
@@ -244,14 +244,14 @@ it.each(waits)('C70, C71, C72: an AccessRequest is released when $name', async (
   await begin();
   if (says) {
     await eventually('it says what it waits for', async () => {
-      const { status } = await open().things.getRequest(inShop(on));
+      const { status } = await open().objects.getRequest(inShop(on));
       return says.test(findFalseCondition(status?.conditions, 'Ready')?.message ?? '');
     });
   }
   await exit?.();
   await eventually('it gets out', () => end(on), 60);
   if (end === isLetGo) {
-    expect(await open().things.exists(Secret, { ...own, name: accessSecretName(own) })).toBe(false);
+    expect(await open().objects.exists(Secret, { ...own, name: accessSecretName(own) })).toBe(false);
     expect(await listAccessObjects(open(), inShop('ready'), own)).toEqual([]);
   }
 });

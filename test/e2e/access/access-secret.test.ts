@@ -14,7 +14,7 @@ const maps = { permissions: [{ rules: coreReadRules('configmaps') }] };
 const secretRef = (name: string) => ({ namespace: 'shop', name: `${name}.kubeconfig` });
 const patchSecret = (name: string, patch: object) => open().platform.merge(Secret, secretRef(name), patch);
 const renew = (name: string) =>
-  open().things.annotate(AccessRequest, ref(name), { 'openmcp.cloud/operation': 'reconcile' });
+  open().objects.annotate(AccessRequest, ref(name), { 'openmcp.cloud/operation': 'reconcile' });
 /** The part of a Secret that changes with the renewal of a token. */
 const tokenOf = async (name: string): Promise<string | undefined> =>
   (await open().platform.get(Secret, secretRef(name))).data?.['kubeconfig'];
@@ -23,12 +23,12 @@ const isRenewed = async (name: string): Promise<void> => {
   await renew(name);
   await eventually('it is renewed', async () => (await tokenOf(name)) !== before);
 };
-const refOf = async (name: string) => (await open().things.getRequest(ref(name))).status?.secretRef;
+const refOf = async (name: string) => (await open().objects.getRequest(ref(name))).status?.secretRef;
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home');
-  await things.cluster(cluster);
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home');
+  await objects.cluster(cluster);
   await isReady();
 });
 
@@ -67,7 +67,7 @@ describe('the Secret of a request', () => {
       'Secret frozen.kubeconfig in namespace shop is immutable: the kubeconfig cannot be written. Remove the Secret; it is created again.',
     );
     expect(await refOf('frozen')).toEqual({ name: 'frozen.kubeconfig' });
-    await open().things.remove(Secret, secretRef('frozen'));
+    await open().objects.remove(Secret, secretRef('frozen'));
     await isGranted('frozen');
   });
 
@@ -75,7 +75,7 @@ describe('the Secret of a request', () => {
     const { metadata } = await granted('typed', maps);
     const { ownerReferences } = (await accessSecret(open(), ref('typed'))).metadata;
     await open().provider.stop();
-    await open().things.remove(Secret, secretRef('typed'));
+    await open().objects.remove(Secret, secretRef('typed'));
     await open().platform.create(Secret, {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -87,7 +87,7 @@ describe('the Secret of a request', () => {
       'Secret typed.kubeconfig in namespace shop has the type example.org/other and not Opaque: the kubeconfig cannot be written. Remove the Secret; it is created again.',
     );
     expect(ownerReferences?.[0]?.uid).toBe(metadata.uid);
-    await open().things.remove(Secret, secretRef('typed'));
+    await open().objects.remove(Secret, secretRef('typed'));
     await isGranted('typed');
   });
 
@@ -96,7 +96,7 @@ describe('the Secret of a request', () => {
     const token = { roleRefs: [{ kind: 'Role', name: 'homeless' }] };
     await open().platform.merge(AccessRequest, ref('spoiled'), { spec: { token } });
     await rejection('spoiled', 'AccessReady', 'InvalidConfig');
-    expect(await open().things.exists(Secret, secretRef('spoiled'))).toBe(true);
+    expect(await open().objects.exists(Secret, secretRef('spoiled'))).toBe(true);
     expect(await refOf('spoiled')).toEqual({ name: 'spoiled.kubeconfig' });
   });
 });
@@ -105,16 +105,16 @@ describe('the end of a request', () => {
   it('leaves its Secret to garbage collection while foreign finalizers hold the request, without access', async () => {
     await granted('held', maps);
     const holder = await openGrantedClient(open(), ref('held'));
-    const { metadata } = await open().things.getRequest(ref('held'));
+    const { metadata } = await open().objects.getRequest(ref('held'));
     const held = [...(metadata.finalizers ?? []), 'clusters.openmcp.cloud/clusteraccess'];
     await open().platform.merge(AccessRequest, ref('held'), { metadata: { finalizers: held } });
-    await open().things.remove(AccessRequest, ref('held'));
+    await open().objects.remove(AccessRequest, ref('held'));
     await eventually('we let it go', async () => {
-      const { finalizers: left } = (await open().things.getRequest(ref('held'))).metadata;
+      const { finalizers: left } = (await open().objects.getRequest(ref('held'))).metadata;
       expect(left).toEqual(['clusters.openmcp.cloud/clusteraccess']);
       return true;
     });
-    expect(await open().things.exists(Secret, secretRef('held'))).toBe(true);
+    expect(await open().objects.exists(Secret, secretRef('held'))).toBe(true);
     expect(await objectsOf('held')).toEqual([]);
     expect(await accessResult(holder.list(ConfigMap))).toBe(401);
     await holder.close();
@@ -125,12 +125,12 @@ describe('the end of a request', () => {
 describe('a request whose Cluster is gone', () => {
   it('C71: is Pending, although its token is valid for another month', async () => {
     await granted('orphan', maps);
-    await open().things.remove(Cluster, cluster);
-    await eventually('the Cluster is gone', async () => !(await open().things.exists(Cluster, cluster)), 60);
+    await open().objects.remove(Cluster, cluster);
+    await eventually('the Cluster is gone', async () => !(await open().objects.exists(Cluster, cluster)), 60);
     expect(await rejection('orphan', 'ClusterReady', 'ClusterMissing')).toContain('there is no Cluster shop/main');
     expect(await refOf('orphan')).toEqual({ name: 'orphan.kubeconfig' });
-    await open().things.remove(AccessRequest, ref('orphan'));
-    await eventually('it is gone', async () => !(await open().things.exists(AccessRequest, ref('orphan'))));
+    await open().objects.remove(AccessRequest, ref('orphan'));
+    await eventually('it is gone', async () => !(await open().objects.exists(AccessRequest, ref('orphan'))));
   });
 });
 

@@ -13,10 +13,10 @@ const open = startTestbed({ subnet: '127.42.141', speed: 3 });
 const cluster = { namespace: 'shop', name: 'main' };
 const { admin, ask, granted, isReady, ref } = accessHelpers(open, cluster);
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home');
-  await things.cluster(cluster);
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home');
+  await objects.cluster(cluster);
   await isReady();
 });
 
@@ -47,8 +47,8 @@ describe('a token', () => {
   it('C64: comes back with its Secret after the deletion of the Secret', async () => {
     await granted('lasting', token);
     const before = await grantedKubeconfig(open(), ref('lasting'));
-    await open().things.remove(Secret, ref('lasting.kubeconfig'));
-    await eventually('the Secret is back', () => open().things.exists(Secret, ref('lasting.kubeconfig')));
+    await open().objects.remove(Secret, ref('lasting.kubeconfig'));
+    await eventually('the Secret is back', () => open().objects.exists(Secret, ref('lasting.kubeconfig')));
     await isRenewed('lasting', before);
   });
 
@@ -81,19 +81,19 @@ describe('a token', () => {
 
 describe('the operation annotation', () => {
   it('C46: suspends the reconcile with `ignore`, and renews the token with `reconcile`', async () => {
-    const { things, platform } = open();
+    const { objects, platform } = open();
     await granted('ordered', { permissions: [{ name: 'ordered', rules: coreReadRules('configmaps') }] });
-    await things.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: 'ignore' });
+    await objects.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: 'ignore' });
     const before = await platform.get(Secret, ref('ordered.kubeconfig'));
-    await things.remove(Secret, ref('ordered.kubeconfig'));
-    await consistently(1, async () => expect(await things.exists(Secret, ref('ordered.kubeconfig'))).toBe(false));
-    await things.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: null });
+    await objects.remove(Secret, ref('ordered.kubeconfig'));
+    await consistently(1, async () => expect(await objects.exists(Secret, ref('ordered.kubeconfig'))).toBe(false));
+    await objects.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: null });
     const back = await eventually('the Secret is back', () => platform.find(Secret, ref('ordered.kubeconfig')));
     expect(back.data).not.toEqual(before.data);
     await admin((kube) => kube.merge(ClusterRole, { name: 'ordered' }, { rules: coreReadRules('secrets') }));
-    await things.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: 'reconcile' });
+    await objects.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: 'reconcile' });
     await isRenewed('ordered', Buffer.from(back.data?.['kubeconfig'] ?? '', 'base64').toString());
-    const { metadata } = await things.getRequest(ref('ordered'));
+    const { metadata } = await objects.getRequest(ref('ordered'));
     expect(metadata.annotations ?? {}).not.toHaveProperty([openmcpKeys.operation]);
     const { rules } = await admin((kube) => kube.get(ClusterRole, { name: 'ordered' }));
     expect(rules).toEqual(coreReadRules('configmaps'));

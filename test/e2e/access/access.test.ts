@@ -35,14 +35,14 @@ const {
 } = accessHelpers(open, cluster);
 const early = ref('early');
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home');
-  await things.request(early, {
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home');
+  await objects.request(early, {
     clusterRef: cluster,
     token: { permissions: [{ rules: coreReadRules('configmaps') }] },
   });
-  await things.cluster(cluster);
+  await objects.cluster(cluster);
   await isReady();
   await makeClusterRole('look-at-nodes', 'nodes');
   await makeClusterRole('look-at-secrets', 'secrets');
@@ -57,8 +57,8 @@ describe('a request made before its cluster is ready', () => {
     const waited = first(recorder.of(AccessRequest, early), 'Granted') - first(recorder.of(Cluster, cluster), 'Ready');
     // Without a watch event the next reconcile comes after ten seconds.
     expect(waited).toBeLessThan(6000);
-    const said = recorder.of(AccessRequest, early).flatMap(({ object }) => object.status?.conditions ?? []);
-    const waiting = said.filter(({ type, status }) => type === 'ClusterReady' && status === 'False');
+    const messages = recorder.of(AccessRequest, early).flatMap(({ object }) => object.status?.conditions ?? []);
+    const waiting = messages.filter(({ type, status }) => type === 'ClusterReady' && status === 'False');
     expect(waiting.map(({ message }) => message)).toContain(
       'Cluster shop/main is not ready yet. Access is granted afterwards.',
     );
@@ -67,7 +67,7 @@ describe('a request made before its cluster is ready', () => {
 
 describe('granted access', () => {
   it('C50, C51, C52, C54, C58, C62, C63: is a kubeconfig with exactly the requested permissions, in the requested namespaces', async () => {
-    const { things } = open();
+    const { objects } = open();
     const { status, metadata } = await granted('reader', {
       permissions: [
         { rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create'] }] },
@@ -124,7 +124,7 @@ describe('granted access', () => {
     expect(about.ownerReferences).toEqual([
       expect.objectContaining({ kind: 'AccessRequest', name: 'reader', uid: metadata.uid, controller: true }),
     ]);
-    const { apiServer } = (await things.getCluster(cluster)).status ?? {};
+    const { apiServer } = (await objects.getCluster(cluster)).status ?? {};
     expect(await grantedKubeconfig(open(), ref('reader'))).toContain(`server: ${apiServer}\n`);
   });
 
@@ -161,7 +161,7 @@ describe('granted access', () => {
     const marked = async () => (await admin((kube) => kube.get(ClusterRole, role))).metadata.labels;
     expect(await marked()).toMatchObject(marks);
     await admin((kube) => kube.merge(ClusterRole, role, { metadata: { labels: { [labels.managedByName]: null } } }));
-    await open().things.annotate(AccessRequest, ref('reader'), { [openmcpKeys.operation]: 'reconcile' });
+    await open().objects.annotate(AccessRequest, ref('reader'), { [openmcpKeys.operation]: 'reconcile' });
     await eventually('they are back', async () => {
       expect(await marked()).toMatchObject(marks);
       return true;
@@ -179,7 +179,7 @@ describe('granted access', () => {
 describe('a request that cannot be granted as written', () => {
   it('C55: does not adopt a foreign object of the same name, and reports it', async () => {
     const before = await makeClusterRole('taken', 'nodes');
-    await open().things.request(ref('greedy'), {
+    await open().objects.request(ref('greedy'), {
       clusterRef: cluster,
       token: { permissions: [{ name: 'taken', rules: coreReadRules('secrets') }] },
     });
@@ -187,14 +187,14 @@ describe('a request that cannot be granted as written', () => {
       'spec.token.permissions[0]: ClusterRole /taken exists in the cluster and is not managed by this AccessRequest. Remove it, or choose another name.',
     );
     expect(await admin((kube) => kube.get(ClusterRole, { name: 'taken' }))).toEqual(before);
-    expect(await open().things.exists(Secret, ref('greedy.kubeconfig'))).toBe(false);
+    expect(await open().objects.exists(Secret, ref('greedy.kubeconfig'))).toBe(false);
     await admin((kube) => kube.remove(ClusterRole, { name: 'taken' }));
-    await open().things.annotate(AccessRequest, ref('greedy'), { [openmcpKeys.operation]: 'reconcile' });
+    await open().objects.annotate(AccessRequest, ref('greedy'), { [openmcpKeys.operation]: 'reconcile' });
     await isGranted('greedy');
   });
 
   it('reports all missing and all superfluous fields of roleRefs at once', async () => {
-    await open().things.request(ref('nowhere'), {
+    await open().objects.request(ref('nowhere'), {
       clusterRef: cluster,
       token: {
         roleRefs: [
@@ -216,22 +216,22 @@ describe('a request that cannot be granted as written', () => {
       { namespace: 'absent', disableAutomaticNamespaceCreation: true, rules: coreReadRules('pods') },
       { name: 'fine', rules: coreReadRules('nodes') },
     ];
-    await open().things.request(ref('several'), { clusterRef: cluster, token: { permissions } });
-    const said = await rejection('several', 'AccessReady', 'NotManaged');
-    expect(said).toMatch(
+    await open().objects.request(ref('several'), { clusterRef: cluster, token: { permissions } });
+    const messages = await rejection('several', 'AccessReady', 'NotManaged');
+    expect(messages).toMatch(
       /^spec\.token\.permissions\[0\]: ClusterRole \/foreign exists .* spec\.token\.permissions\[1\]: .*absent/,
     );
-    expect(said).not.toContain('permissions[2]');
+    expect(messages).not.toContain('permissions[2]');
     expect(await objectsOf('several')).toEqual([
       'ServiceAccount accessrequests/<id>',
       'ClusterRole fine',
       'ClusterRoleBinding fine',
     ]);
-    await open().things.remove(AccessRequest, ref('several'));
+    await open().objects.remove(AccessRequest, ref('several'));
   });
 
   it('C54: does not create a namespace that the request does not want created', async () => {
-    await open().things.request(ref('modest'), {
+    await open().objects.request(ref('modest'), {
       clusterRef: cluster,
       token: {
         permissions: [{ namespace: 'not-yet', disableAutomaticNamespaceCreation: true, rules: coreReadRules('pods') }],
@@ -243,10 +243,10 @@ describe('a request that cannot be granted as written', () => {
 
   it('gets nothing for an OIDC issuer that no API server accepts, and names the alternative', async () => {
     const wrong = { ...oidc, issuer: 'http://issuer.example.org' };
-    await open().things.request(ref('trusting'), { clusterRef: cluster, oidc: wrong });
+    await open().objects.request(ref('trusting'), { clusterRef: cluster, oidc: wrong });
     expect(await rejection('trusting', 'AccessReady', 'TrustRejected')).toMatch(/^spec\.oidc\.issuer: .*https:/);
     expect(await objectsOf('trusting')).toEqual([]);
-    expect(await open().things.exists(Secret, ref('trusting.kubeconfig'))).toBe(false);
+    expect(await open().objects.exists(Secret, ref('trusting.kubeconfig'))).toBe(false);
   });
 });
 
@@ -280,10 +280,10 @@ describe('a changed request', () => {
   });
 
   it('is not lost when the change comes during the grant', async () => {
-    const { things, platform, world } = open();
+    const { objects, platform, world } = open();
     world.switchboard.fail('workload', /\/token$/, { kind: 'late', milliseconds: 1500 });
     const start = open().calls.length;
-    await things.request(ref('hasty'), {
+    await objects.request(ref('hasty'), {
       clusterRef: cluster,
       token: { permissions: [{ rules: coreReadRules('pods') }] },
     });
@@ -337,30 +337,30 @@ describe('the end', () => {
     const others = await objectsOf('roles');
     const holder = await openGrantedClient(open(), ref('reader'));
     try {
-      await open().things.remove(AccessRequest, ref('reader'));
-      await eventually('the request is gone', async () => !(await open().things.exists(AccessRequest, ref('reader'))));
+      await open().objects.remove(AccessRequest, ref('reader'));
+      await eventually('the request is gone', async () => !(await open().objects.exists(AccessRequest, ref('reader'))));
       expect(await objectsOf('reader')).toEqual([]);
       expect(await accessResult(holder.list(ConfigMap))).toBe(401);
     } finally {
       await holder.close();
     }
-    expect(await open().things.exists(Secret, ref('reader.kubeconfig'))).toBe(false);
+    expect(await open().objects.exists(Secret, ref('reader.kubeconfig'))).toBe(false);
     expect(await objectsOf('roles')).toEqual(others);
     expect(await ask('roles', (guest) => guest.list(KubeNode))).toBe('allowed');
   });
 
   it('C41, C72: of a cluster releases its remaining requests, granted or not', async () => {
-    const { things, platform } = open();
-    await things.remove(Cluster, cluster);
-    await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, cluster)));
+    const { objects, platform } = open();
+    await objects.remove(Cluster, cluster);
+    await eventually('the Cluster is gone', async () => !(await objects.exists(Cluster, cluster)));
     const { items } = await platform.list(AccessRequest);
     expect(items.length).toBeGreaterThan(8);
     await eventually('those that are left say so', async () => {
-      const request = await things.getRequest(early);
+      const request = await objects.getRequest(early);
       expect(isConditionTrue(request.status?.conditions, 'Ready')).toBe(false);
       return request.status?.conditions?.some(({ reason }) => reason === 'ClusterMissing');
     });
-    for (const { metadata } of items) await things.remove(AccessRequest, ref(metadata.name));
+    for (const { metadata } of items) await objects.remove(AccessRequest, ref(metadata.name));
     await eventually('all requests are gone', async () => (await platform.list(AccessRequest)).items.length === 0);
     const { items: secrets } = await platform.list(Secret, { namespace: 'shop' });
     expect(secrets.map(({ metadata }) => metadata.name)).toEqual([]);

@@ -24,15 +24,15 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
   const { isGranted, isReady, ref, refusal: rejection } = accessHelpers(open, cluster);
   const beside = accessHelpers(open, other);
   const ask = (name: string, change: Partial<OidcAccess> = {}) =>
-    open().things.request(ref(name), {
+    open().objects.request(ref(name), {
       clusterRef: cluster,
       oidc: oidcAccess(issuerOf(name), { name, roles: [], roleBindings: [], ...change }),
     });
   const isGone = (name: string) =>
-    eventually(`request ${name} is gone`, async () => !(await open().things.exists(AccessRequest, ref(name))));
+    eventually(`request ${name} is gone`, async () => !(await open().objects.exists(AccessRequest, ref(name))));
   /** The issuers in each control plane's current configuration. */
   const trusted = async (): Promise<string[]> => {
-    const machines = await open().things.machines(cluster);
+    const machines = await open().objects.machines(cluster);
     const texts = machines.map(({ status }) =>
       withTalosAdminClient(open(), cluster, status?.address ?? '', async (node) => {
         const config = await node.findResource(resourceKinds.machineConfig, 'v1alpha1');
@@ -50,18 +50,18 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
       .map(({ message }) => message);
   };
 
-  prepareTestbed(open, async ({ things, world }) => {
+  prepareTestbed(open, async ({ objects, world }) => {
     world.machines.refusedIssuers.add(issuerOf('bad'));
-    await things.credentials();
-    await things.config('home', {
+    await objects.credentials();
+    await objects.config('home', {
       controlPlanes,
       change: (spec) => {
         spec.talos['version'] = talosVersion;
       },
     });
-    await things.config('small', { controlPlanes: 1 });
-    await things.cluster(cluster);
-    await things.cluster(other, { config: 'small' });
+    await objects.config('small', { controlPlanes: 1 });
+    await objects.cluster(cluster);
+    await objects.cluster(other, { config: 'small' });
     await isReady();
     await beside.isReady();
   });
@@ -72,7 +72,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
       (await trusted()).some((issuers) => issuers.includes('bad')),
     );
     const oidc = oidcAccess(issuerOf('good'), { roles: [], roleBindings: [] });
-    await open().things.request(beside.ref('good'), { clusterRef: other, oidc });
+    await open().objects.request(beside.ref('good'), { clusterRef: other, oidc });
     await beside.isGranted('good');
     expect(await trusted()).toContain(issuerOf('bad'));
     const message = await rejection('bad', 'TrustReady', 'TrustFailed');
@@ -108,13 +108,13 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
 
   it('are trusted after their correction, and released like any other', async () => {
     if (controlPlanes === 1) {
-      await open().things.remove(AccessRequest, ref('good'));
+      await open().objects.remove(AccessRequest, ref('good'));
       await isGone('good');
     }
     await open().platform.merge(AccessRequest, ref('bad'), { spec: { oidc: { issuer: issuerOf('mended') } } });
     await isGranted('bad');
     expect((await trusted()).every((issuers) => issuers.includes('mended'))).toBe(true);
-    await open().things.remove(AccessRequest, ref('bad'));
+    await open().objects.remove(AccessRequest, ref('bad'));
     await isGone('bad');
     expect((await trusted()).join('')).not.toMatch(/mended|bad/);
     expect(open().faults()).toEqual([]);

@@ -44,13 +44,13 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
   /** Polls the address that the control planes share, which is in every kubeconfig. */
   let shared: AddressPoller;
   const isGone = (name: string) =>
-    eventually(`request ${name} is gone`, async () => !(await open().things.exists(AccessRequest, ref(name))), 90);
+    eventually(`request ${name} is gone`, async () => !(await open().objects.exists(AccessRequest, ref(name))), 90);
   const ask = (name: string, change: Partial<OidcAccess>) =>
-    open().things.request(ref(name), {
+    open().objects.request(ref(name), {
       clusterRef: cluster,
       oidc: oidcAccess(open().world.oidc.issuer, { name, roles: [], ...change }),
     });
-  const addresses = async () => (await open().things.machines(cluster)).map(({ status }) => status?.address ?? '');
+  const addresses = async () => (await open().objects.machines(cluster)).map(({ status }) => status?.address ?? '');
   const everywhere = async (login: OidcKubeconfig, token: string): Promise<(string | number)[]> =>
     await Promise.all(
       (await addresses()).map((address) =>
@@ -58,34 +58,34 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
       ),
     );
 
-  prepareTestbed(open, async (stage) => {
-    const { things, world } = stage;
+  prepareTestbed(open, async (testbed) => {
+    const { objects, world } = testbed;
     folder = await mkdtemp(join(tmpdir(), 'oidc-'));
     const room = { clock: new ScaledClock(), switchboard: new CallInterceptor(), runner: world.machines, extra: {} };
     second = await startOidc({ ...room, folder, host: `${subnet}.5`, port: 0, seed: { algorithm: 'RS256' } });
-    await things.credentials();
+    await objects.credentials();
     const oidcIssuers = [world.oidc, second].map(({ issuer, ca }) => ({ issuer, caBundle: ca }));
-    await things.config('home', {
+    await objects.config('home', {
       controlPlanes: 3,
       change: (spec) => {
         spec.talos['version'] = '1.14.0';
         Object.assign(spec, { access: { oidcIssuers } });
       },
     });
-    await things.cluster(cluster);
+    await objects.cluster(cluster);
     await eventually(
       'the Cluster is ready',
-      async () => (await things.getCluster(cluster)).status?.phase === 'Ready',
+      async () => (await objects.getCluster(cluster)).status?.phase === 'Ready',
       150,
     );
-    const bundle = await readSecretsBundle(stage, cluster);
+    const bundle = await readSecretsBundle(testbed, cluster);
     const about = { clusterName: 'wide', lifetimeSeconds: 3600, now: new Date() };
     const kubeconfigAt = (server: string) => renderAdminKubeconfig(bundle, { ...about, server });
     const clients = (await addresses()).map(async (address) =>
       clientFromKubeconfig(await kubeconfigAt(`https://${address}:6443`)),
     );
     poller = new ApiServerPoller(await Promise.all(clients));
-    const { endpoint = '' } = (await things.machines(cluster))[0]?.spec ?? {};
+    const { endpoint = '' } = (await objects.machines(cluster))[0]?.spec ?? {};
     shared = await AddressPoller.start(await kubeconfigAt(endpoint));
   });
   afterAll(async () => {
@@ -131,14 +131,14 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
     // Without the prefixes, user names of both issuers could be equal.
     await ask('guests', { issuer: second.issuer, usernamePrefix: 'guest-', groupsPrefix: 'guest-', roleBindings });
     await eventually('the roll is under way', async () => {
-      const { status } = await open().things.getRequest(ref('guests'));
-      const said = status?.conditions?.find(({ type }) => type === 'TrustReady')?.message ?? '';
-      return /^[12] of 3 control planes/.test(said);
+      const { status } = await open().objects.getRequest(ref('guests'));
+      const messages = status?.conditions?.find(({ type }) => type === 'TrustReady')?.message ?? '';
+      return /^[12] of 3 control planes/.test(messages);
     });
     await open().provider.kill();
     open().provider.start();
     await eventually('request guests is granted', async () => {
-      const { status } = await open().things.getRequest(ref('guests'));
+      const { status } = await open().objects.getRequest(ref('guests'));
       return status?.phase === 'Granted';
     });
     const login = await readOidcKubeconfig(open(), ref('corp'));
@@ -157,18 +157,18 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
   it('an issuer that could impersonate users of another one is rejected, with the field', async () => {
     await ask('thief', { issuer: 'https://third.example.org', usernamePrefix: 'guest-a' });
     const message = await eventually('it is refused', async () => {
-      const { status } = await open().things.getRequest(ref('thief'));
+      const { status } = await open().objects.getRequest(ref('thief'));
       return status?.conditions?.find(({ reason }) => reason === 'TrustRejected')?.message;
     });
     expect(message).toMatch(/^spec\.oidc\.usernamePrefix: .*AccessRequest shop\/guests/);
     expect(await objectsOf('thief')).toEqual([]);
-    await open().things.remove(AccessRequest, ref('thief'));
+    await open().objects.remove(AccessRequest, ref('thief'));
     await isGone('thief');
   });
 
   it('a withdrawn issuer is trusted nowhere any more, and the other one everywhere', async () => {
     const login = await readOidcKubeconfig(open(), ref('guests'));
-    await open().things.remove(AccessRequest, ref('guests'));
+    await open().objects.remove(AccessRequest, ref('guests'));
     await isGone('guests');
     expect(await everywhere(login, second.issue(alice))).toEqual([401, 401, 401]);
     await eventually('alice is let in everywhere', async () =>
@@ -179,12 +179,12 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
   it('and every request meanwhile was answered, at every address', async () => {
     await Promise.all([poller.stop(), shared.stop()]);
     // Proves that the measurement is meaningful: servers were away, and others took over.
-    const said = [
+    const messages = [
       `each node: ${poller.answered} answered, ${poller.moved} by a second server, ${poller.failures.length} failures`,
       `the shared address: ${shared.answered} answered, ${shared.broken} connections broke, ${shared.failures.length} failures`,
       `the slowest answer there: ${shared.slowestSeconds.toFixed(1)} s, silent for ${shared.silentSeconds.toFixed(1)} s`,
     ];
-    process.stdout.write(`polled: ${said.join('; ')}\n`);
+    process.stdout.write(`polled: ${messages.join('; ')}\n`);
     expect([poller.failures, shared.failures]).toEqual([[], []]);
     expect(Math.min(poller.answered, shared.answered)).toBeGreaterThan(50);
     const passes = open().logLines.filter((line) => line.includes('has released the virtual address'));

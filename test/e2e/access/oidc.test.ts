@@ -35,16 +35,16 @@ function logins(workload: 'world' | 'real', subnet: string): void {
       return answer;
     });
   const ask = async (change: Partial<OidcAccess> = {}, name = 'corp') =>
-    await open().things.request(ref(name), { clusterRef: cluster, oidc: oidcAccess(issuer().issuer, change) });
+    await open().objects.request(ref(name), { clusterRef: cluster, oidc: oidcAccess(issuer().issuer, change) });
   const isGone = (name: string) =>
-    eventually(`request ${name} is gone`, async () => !(await open().things.exists(AccessRequest, ref(name))));
+    eventually(`request ${name} is gone`, async () => !(await open().objects.exists(AccessRequest, ref(name))));
 
-  prepareTestbed(open, async ({ things, world }) => {
-    await things.credentials();
+  prepareTestbed(open, async ({ objects, world }) => {
+    await objects.credentials();
     const caBundle = world.oidc.ca;
     const access = { oidcIssuers: [{ issuer: world.oidc.issuer, caBundle }] };
-    await things.config('home', { change: (spec) => Object.assign(spec, { access }) });
-    await things.cluster(cluster);
+    await objects.config('home', { change: (spec) => Object.assign(spec, { access }) });
+    await objects.cluster(cluster);
     await isReady();
   });
 
@@ -133,8 +133,8 @@ function logins(workload: 'world' | 'real', subnet: string): void {
       come({ subject: 'alice' });
       const { out } = await people.kubectl('auth', 'can-i', '--list');
       const rights = parseCanIList(out).filter(({ resources }) => resources !== '');
-      const said = rights.map(({ resources, verbs }) => `${resources}: ${verbs.replace(/[[\]]/g, '')}`);
-      expect(said.sort()).toEqual([...defaultCanIRows, 'configmaps: get list'].sort());
+      const messages = rights.map(({ resources, verbs }) => `${resources}: ${verbs.replace(/[[\]]/g, '')}`);
+      expect(messages.sort()).toEqual([...defaultCanIRows, 'configmaps: get list'].sort());
       expect((await people.kubectl('get', 'configmaps', '-A')).code).toBe(0);
       for (const args of [
         ['get', 'secrets'],
@@ -186,7 +186,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     );
     expect(await objectsOf('second')).toEqual([]);
     expect(await look(issuer().issue(alice))).toBe('allowed');
-    await open().things.remove(AccessRequest, ref('second'));
+    await open().objects.remove(AccessRequest, ref('second'));
     await isGone('second');
   });
 
@@ -217,11 +217,11 @@ function logins(workload: 'world' | 'real', subnet: string): void {
 
   it('is rejected from its withdrawal on', async () => {
     const login = await readOidcKubeconfig(open(), ref('corp'));
-    await open().things.remove(AccessRequest, ref('corp'));
+    await open().objects.remove(AccessRequest, ref('corp'));
     await isGone('corp');
     expect(await accessWithToken(login, issuer().issue(alice), (user) => user.list(ConfigMap))).toBe(401);
     expect(await objectsOf('corp')).toEqual([]);
-    expect(await open().things.exists(Secret, ref('corp.kubeconfig'))).toBe(false);
+    expect(await open().objects.exists(Secret, ref('corp.kubeconfig'))).toBe(false);
   });
 
   it('the provider logs no fault of its own', () => {

@@ -18,41 +18,42 @@ const asked = ['main', 'other', 'third'].map(inShop);
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
 const wallClock = new WallClock();
-const open = startReplicaTestbed({ subnet: '127.42.38', speed }, async (stage) => [
-  await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.38.201', leaseSeconds: 9, wallClock }),
+const open = startReplicaTestbed({ subnet: '127.42.38', speed }, async (testbed) => [
+  await InProcessReplica.open(testbed, { name: 'talos-0', address: '127.42.38.201', leaseSeconds: 9, wallClock }),
 ]);
 
 prepareTestbed(
-  () => open().stage,
-  async ({ things }) => {
-    await things.credentials();
-    await things.config('home', { controlPlanes: 1 });
+  () => open().testbed,
+  async ({ objects }) => {
+    await objects.credentials();
+    await objects.config('home', { controlPlanes: 1 });
   },
 );
 
 const isSilent = async (ref: NamespacedRef): Promise<boolean> =>
-  findFalseCondition((await open().stage.things.getCluster(ref)).status?.conditions, 'EndpointReachable') !== undefined;
+  findFalseCondition((await open().testbed.objects.getCluster(ref)).status?.conditions, 'EndpointReachable') !==
+  undefined;
 
 /** The number of token requests since then. */
 const tokensSince = (start: number): number =>
   open()
-    .stage.calls.slice(start)
+    .testbed.calls.slice(start)
     .filter((call) => isProviderCall(call) && /\/token$/.test(call.name)).length;
 
 /** Triggers a reconcile of the Cluster, which is idle otherwise. */
 async function nudge(): Promise<void> {
   const metadata = { annotations: { 'example.org/nudged': new Date().toISOString() } };
-  await open().stage.platform.merge(Cluster, main, { metadata });
+  await open().testbed.platform.merge(Cluster, main, { metadata });
 }
 
 /** Waits until the provider has probed the cluster once more. */
 async function looksAgain(): Promise<void> {
-  const start = open().stage.calls.length;
+  const start = open().testbed.calls.length;
   await nudge();
   const isLook = /^GET \/api\/v1\/namespaces\/kube-system$/;
   const hasLooked = () =>
     open()
-      .stage.calls.slice(start)
+      .testbed.calls.slice(start)
       .some(({ room, name }) => room === 'workload' && isLook.test(name));
   await eventually('it has looked', hasLooked);
 }
@@ -62,20 +63,20 @@ it.each([
   { hours: 10, name: 'other', what: 'ten hours ahead' },
 ])('a provider whose clock is $what creates a cluster all the same', async ({ hours, name }) => {
   wallClock.set(hours);
-  await open().stage.things.cluster(inShop(name));
+  await open().testbed.objects.cluster(inShop(name));
   await eventually('it is ready', () => open().isReady(inShop(name)));
 });
 
 it('and grants access for the lifetime that the cluster sets', async () => {
   wallClock.set(0);
   for (const ref of asked)
-    await open().stage.things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
+    await open().testbed.objects.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
   for (const ref of asked) await eventually('access is granted', () => open().isGranted(ref));
-  await withGrantedClient(open().stage, main, async (holder) => await holder.list(ConfigMap));
+  await withGrantedClient(open().testbed, main, async (holder) => await holder.list(ConfigMap));
 });
 
 it('a clock that jumps by hours in either direction changes nothing', async () => {
-  const start = open().stage.calls.length;
+  const start = open().testbed.calls.length;
   for (const hours of [5, -5, 11, 20, -3, 0]) {
     wallClock.set(hours);
     for (let look = 0; look < 2; look += 1) await looksAgain();
@@ -85,7 +86,7 @@ it('a clock that jumps by hours in either direction changes nothing', async () =
 });
 
 it('the cluster does not accept a clock that is weeks ahead, which is reported; a corrected clock restores everything at once', async () => {
-  const start = open().stage.calls.length;
+  const start = open().testbed.calls.length;
   wallClock.set(25 * day);
   await nudge();
   await eventually('the Cluster does not answer to that', () => isSilent(main));
@@ -93,7 +94,7 @@ it('the cluster does not accept a clock that is weeks ahead, which is reported; 
   // The Cluster's probes, with growing backoff, and none for the requests.
   expect(
     open()
-      .stage.calls.slice(start)
+      .testbed.calls.slice(start)
       .filter((call) => call.room === 'workload' && isProviderCall(call)).length,
   ).toBeLessThan(100);
   expect(tokensSince(start)).toBe(0);

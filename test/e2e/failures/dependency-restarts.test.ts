@@ -28,30 +28,34 @@ const rebooted = ['before', 'during', 'after'] as const;
 const names = ['main', ...rebooted];
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
-const open = startReplicaTestbed({ subnet: '127.42.126', speed }, async (stage) => [
-  await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.127.1', watchClock: acceleratedClock(speed) }),
+const open = startReplicaTestbed({ subnet: '127.42.126', speed }, async (testbed) => [
+  await InProcessReplica.open(testbed, {
+    name: 'talos-0',
+    address: '127.42.127.1',
+    watchClock: acceleratedClock(speed),
+  }),
 ]);
 
 prepareTestbed(
-  () => open().stage,
-  async ({ things }) => {
-    await things.credentials();
-    await things.config('home', { controlPlanes: 1 });
+  () => open().testbed,
+  async ({ objects }) => {
+    await objects.credentials();
+    await objects.config('home', { controlPlanes: 1 });
   },
 );
 
-const platform = (): Promise<void> => open().stage.restartPlatform();
-const nas = async (): Promise<void> => await open().stage.world.truenas.restart();
+const platform = (): Promise<void> => open().testbed.restartPlatform();
+const nas = async (): Promise<void> => await open().testbed.world.truenas.restart();
 /** The virtual machine of the first control plane of a Cluster. */
 const nodeOf = (cluster: string): string =>
   open()
-    .stage.world.machines.nodes()
+    .testbed.world.machines.nodes()
     .find(({ hostname }) => hostname.startsWith(`${cluster}-`))?.name ?? '';
-const reboot = (cluster: string) => async (): Promise<void> => open().stage.world.machines.reboot(nodeOf(cluster));
-const apiServer = async (): Promise<void> => await open().stage.world.machines.crashApiServer(nodeOf('main'));
+const reboot = (cluster: string) => async (): Promise<void> => open().testbed.world.machines.reboot(nodeOf(cluster));
+const apiServer = async (): Promise<void> => await open().testbed.world.machines.crashApiServer(nodeOf('main'));
 
 it('restarts of all dependencies in the middle of a creation do not change its result', async () => {
-  const mishaps = new MidCallActions(open().stage, [
+  const mishaps = new MidCallActions(open().testbed, [
     { room: 'kube', name: /^POST \/api\/v1\/namespaces\/openmcp-system\/secrets$/, happens: platform },
     { room: 'kube', name: /^POST .*\/machines$/, happens: platform },
     { room: 'truenas', name: /^POST \/_upload$/, happens: nas },
@@ -64,50 +68,50 @@ it('restarts of all dependencies in the middle of a creation do not change its r
     { room: 'talos', node: 'during', name: /\/Bootstrap$/, happens: reboot('during') },
     { room: 'talos', node: 'after', name: /\/EtcdMemberList$/, happens: reboot('after') },
   ]);
-  for (const name of names) await open().stage.things.cluster(inShop(name));
+  for (const name of names) await open().testbed.objects.cluster(inShop(name));
   for (const name of names) await eventually(`${name} is ready`, () => open().isReady(inShop(name)), 90);
   await mishaps.end();
   expect(mishaps.missed()).toEqual([]);
-  const ofVms = listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM '));
+  const ofVms = listNasLeftovers(open().testbed).filter((fingerprint) => fingerprint.startsWith('VM '));
   expect(ofVms).toHaveLength(names.length);
   // A folder and a disk for each Machine; an address for each Machine, and one for the endpoint.
-  expect(listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('dataset '))).toHaveLength(
+  expect(listNasLeftovers(open().testbed).filter((fingerprint) => fingerprint.startsWith('dataset '))).toHaveLength(
     2 * names.length,
   );
-  expect((await addressHolders(open().stage)).size).toBe(2 * names.length);
+  expect((await addressHolders(open().testbed)).size).toBe(2 * names.length);
 });
 
 it.each(rebooted)('a node that is rebooted %s the bootstrap becomes the one member of its etcd', async (name) => {
-  const [machine] = await open().stage.things.machines(inShop(name));
+  const [machine] = await open().testbed.objects.machines(inShop(name));
   const address = machine?.status?.address ?? '';
-  const members = await withTalosAdminClient(open().stage, inShop(name), address, (talos) => talos.etcdMembers());
+  const members = await withTalosAdminClient(open().testbed, inShop(name), address, (talos) => talos.etcdMembers());
   expect(members.map((member) => member.name)).toEqual([machine?.metadata.name]);
   const node = open()
-    .stage.world.machines.nodes()
+    .testbed.world.machines.nodes()
     .find((one) => one.name === nodeOf(name));
   const console = await readFile(node?.description.serialLog ?? '', 'utf8');
   // From the installation disc, from the disk, and once more.
   expect(console.match(/booting Talos/g)).toHaveLength(3);
-  const told = new Set(bootstrappedNodes(open().stage.calls).filter((node) => node.includes(`${name}_`)));
+  const told = new Set(bootstrappedNodes(open().testbed.calls).filter((node) => node.includes(`${name}_`)));
   expect([...told]).toEqual([nodeOf(name)]);
 });
 
 it('restarts in the middle of a grant do not change it', async () => {
-  const mishaps = new MidCallActions(open().stage, [
+  const mishaps = new MidCallActions(open().testbed, [
     { room: 'workload', name: /^POST .*\/clusterroles$/, happens: apiServer },
     { room: 'workload', name: /\/token$/, happens: apiServer },
     { room: 'kube', name: /^POST \/api\/v1\/namespaces\/shop\/secrets$/, happens: platform },
   ]);
-  await open().stage.things.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
+  await open().testbed.objects.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
   await eventually('it is granted', () => open().isGranted(main));
   await mishaps.end();
   expect(mishaps.missed()).toEqual([]);
-  expect(await listAccessObjects(open().stage, main, main)).toHaveLength(3);
-  await withGrantedClient(open().stage, main, async (holder) => await holder.list(ConfigMap));
+  expect(await listAccessObjects(open().testbed, main, main)).toHaveLength(3);
+  await withGrantedClient(open().testbed, main, async (holder) => await holder.list(ConfigMap));
 });
 
 it('restarts during a deletion leave nothing behind', async () => {
-  const mishaps = new MidCallActions(open().stage, [
+  const mishaps = new MidCallActions(open().testbed, [
     { room: 'workload', name: /^DELETE /, happens: apiServer },
     { room: 'kube', name: /^DELETE .*\/machines\//, happens: platform },
     { room: 'truenas', name: /^vm\.(stop|poweroff)$/, happens: nas },
@@ -115,15 +119,15 @@ it('restarts during a deletion leave nothing behind', async () => {
     { room: 'truenas', name: /^pool\.dataset\.delete$/, happens: nas },
     { room: 'kube', name: /^DELETE .*\/leases\//, happens: platform },
   ]);
-  const { things } = open().stage;
-  await things.remove(AccessRequest, main);
-  await eventually('the request is gone', async () => !(await things.exists(AccessRequest, main)));
-  for (const name of names) await things.remove(Cluster, inShop(name));
+  const { objects } = open().testbed;
+  await objects.remove(AccessRequest, main);
+  await eventually('the request is gone', async () => !(await objects.exists(AccessRequest, main)));
+  for (const name of names) await objects.remove(Cluster, inShop(name));
   for (const name of names)
-    await eventually(`${name} is gone`, async () => !(await things.exists(Cluster, inShop(name))));
-  await things.remove(ProviderConfig, { name: 'home' });
+    await eventually(`${name} is gone`, async () => !(await objects.exists(Cluster, inShop(name))));
+  await objects.remove(ProviderConfig, { name: 'home' });
   await eventually('nothing is left', async () => {
-    expect(await listLeftovers(open().stage)).toEqual([]);
+    expect(await listLeftovers(open().testbed)).toEqual([]);
     return true;
   });
   await mishaps.end();

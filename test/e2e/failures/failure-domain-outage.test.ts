@@ -33,10 +33,12 @@ const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 let nas: TrueNasSimulator;
 const folder = mkdtempSync(join(tmpdir(), 'far-'));
 
-const open = startReplicaTestbed({ subnet: '127.42.123', speed }, async (stage) => {
-  const { clock, switchboard, machines: runner } = stage.world;
+const open = startReplicaTestbed({ subnet: '127.42.123', speed }, async (testbed) => {
+  const { clock, switchboard, machines: runner } = testbed.world;
   nas = await startTrueNasSimulator({ host: '127.42.0.10', port: 0, folder, clock, switchboard, runner, extra: {} });
-  return [await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.123.201', hasteOfDeadlines: haste })];
+  return [
+    await InProcessReplica.open(testbed, { name: 'talos-0', address: '127.42.123.201', hasteOfDeadlines: haste }),
+  ];
 });
 afterAll(async () => {
   await nas?.close();
@@ -44,24 +46,24 @@ afterAll(async () => {
 });
 
 prepareTestbed(
-  () => open().stage,
-  async ({ things }) => {
+  () => open().testbed,
+  async ({ objects }) => {
     const { user = '', apiKey = '' } = nas.line.credentials;
     const caBundle = await readFile(nas.line.ca ?? '', 'utf8');
-    await things.credentials();
-    await things.credentials('far', { username: user, apiKey });
-    await things.config('near', { pool: [10, 39] });
-    await things.config('far', {
+    await objects.credentials();
+    await objects.credentials('far', { username: user, apiKey });
+    await objects.config('near', { pool: [10, 39] });
+    await objects.config('far', {
       pool: [40, 99],
       change: (spec) => Object.assign(spec.truenas, { url: nas.line.url, caBundle, credentialsRef: { name: 'far' } }),
     });
-    for (const ref of [near, far]) await things.cluster(ref, { config: ref.name });
+    for (const ref of [near, far]) await objects.cluster(ref, { config: ref.name });
     for (const ref of [near, far]) await eventually(`${ref.name} is ready`, () => open().isReady(ref), 100);
   },
 );
 
 const ask = (name: string, clusterRef: NamespacedRef) =>
-  open().stage.things.request(inShop(name), { clusterRef, token: { permissions: [{ rules }] } });
+  open().testbed.objects.request(inShop(name), { clusterRef, token: { permissions: [{ rules }] } });
 
 const nasOf = ({ line }: TrueNasSimulator): RegExp => new RegExp(`:${new URL(line.url).port}$`);
 
@@ -74,7 +76,7 @@ async function secondsUntilTold<T extends WithConditions>(
 ): Promise<number> {
   const isIt = ({ at, object }: RecordedVersion<T>): boolean =>
     at.getTime() >= since && findFalseCondition(object.status?.conditions, condition) !== undefined;
-  const first = await eventually(`${key.name} tells`, () => open().stage.recorder.of(type, key).find(isIt));
+  const first = await eventually(`${key.name} tells`, () => open().testbed.recorder.of(type, key).find(isIt));
   return (first.at.getTime() - since) / 1000;
 }
 
@@ -87,13 +89,13 @@ interface WithConditions extends KubeObject {
  * the seconds from its creation to the provider's first call about it: its time in the queue.
  */
 async function secondsInLine(name: string): Promise<number> {
-  const first = open().stage.calls.length;
-  await open().stage.things.cluster(inShop(name), { config: 'near' });
+  const first = open().testbed.calls.length;
+  await open().testbed.objects.cluster(inShop(name), { config: 'near' });
   await ask(name, inShop(name));
   await eventually(`${name} is served`, () => open().isGranted(inShop(name)));
   const about = (plural: string): InterceptedCall[] =>
     open()
-      .stage.calls.slice(first)
+      .testbed.calls.slice(first)
       .filter(({ room, name: call }) => room === 'kube' && isAbout(call, plural, name));
   return Math.max(...['clusters', 'accessrequests'].map((plural) => firstAnswer(about(plural))));
 }
@@ -125,10 +127,10 @@ it('T58: the loss of a failure domain is reported in time, and delays no other',
   const [start, cutAt, late] = [performance.now(), Date.now(), startSchedulingDelay()];
   open().pod.network.cut('silent', { to: new RegExp(`${nasOf(nas).source}|^127\\.42\\.123\\.[4-9][0-9]:`) });
   // The provider keeps retrying for the existing Cluster and for the one in creation.
-  await open().stage.things.cluster(inShop('far-too'), { config: 'far' });
+  await open().testbed.objects.cluster(inShop('far-too'), { config: 'far' });
   for (const name of many) await ask(`${name}-too`, far);
   const disturbed = await secondsInLine('meanwhile');
-  const [machine] = await open().stage.things.machines(far);
+  const [machine] = await open().testbed.objects.machines(far);
   const since = {
     cluster: await secondsUntilTold(Cluster, far, 'EndpointReachable', cutAt),
     machine: await secondsUntilTold(Machine, { name: machine?.metadata.name ?? '' }, 'Healthy', cutAt),
@@ -151,7 +153,7 @@ it('T58: the loss of a failure domain is reported in time, and delays no other',
   expect(disturbed).toBeLessThan(undisturbed + 15 / haste + 2 + lag);
   expect(since.cluster).toBeLessThan(told.cluster + slackSeconds + lag);
   expect(since.machine).toBeLessThan(told.machine + slackSeconds + lag);
-  const phases = open().stage.recorder.values(Cluster, near, ({ status }) => status?.phase);
+  const phases = open().testbed.recorder.values(Cluster, near, ({ status }) => status?.phase);
   expect(phases).toEqual([undefined, 'Progressing', 'Ready']);
 });
 

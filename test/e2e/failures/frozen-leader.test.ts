@@ -13,22 +13,22 @@ const main = { namespace: 'shop', name: 'main' };
 const more = { namespace: 'shop', name: 'more' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
-const open = startReplicaTestbed({ subnet: '127.42.122', speed }, async (stage) =>
-  ['a', 'b'].map((name, i) => createChildProcessReplica(stage, { name, address: `127.42.107.${i + 1}`, speed })),
+const open = startReplicaTestbed({ subnet: '127.42.122', speed }, async (testbed) =>
+  ['a', 'b'].map((name, i) => createChildProcessReplica(testbed, { name, address: `127.42.107.${i + 1}`, speed })),
 );
 
 prepareTestbed(
-  () => open().stage,
-  async ({ things }) => {
-    await things.credentials();
-    await things.config('home', { controlPlanes: 1 });
+  () => open().testbed,
+  async ({ objects }) => {
+    await objects.credentials();
+    await objects.config('home', { controlPlanes: 1 });
   },
 );
 
 /** Waits until the leader makes such a call, and freezes the leader: the answer arrives while it is frozen. */
 function freeze(isMoment: (call: InterceptedCall) => boolean): Promise<ProviderReplica> {
   return new Promise((resolve) => {
-    const off = open().stage.world.switchboard.onCall((call) => {
+    const off = open().testbed.world.switchboard.onCall((call) => {
       const pod = open().fencing.podOf(call);
       if (!pod || pod !== open().fencing.leader || !isMoment(call)) return;
       off();
@@ -68,21 +68,21 @@ it.each([
   { moment: 'it created a VM', cluster: more, name: 'vm.create', nth: 1 },
 ])('a process that was frozen while $moment changes nothing after it thaws', async ({ cluster, name, nth }) => {
   const frozen = freeze(onNas(name, nth));
-  await open().stage.things.cluster(cluster);
+  await open().testbed.objects.cluster(cluster);
   await wake(await frozen);
 });
 
 it('nor does one that was frozen in the middle of a grant', async () => {
   await eventually('the Clusters are ready', async () => (await open().isReady(main)) && (await open().isReady(more)));
   const frozen = freeze(({ room, name }) => room === 'workload' && /^POST .*\/serviceaccounts$/.test(name));
-  await open().stage.things.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
+  await open().testbed.objects.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
   await wake(await frozen);
 });
 
 it('in the end everything exists exactly once', async () => {
   await eventually('access is granted', () => open().isGranted(main));
-  expect(await listAccessObjects(open().stage, main, main)).toHaveLength(3);
-  expect(listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(2);
-  expect(new Set(bootstrappedNodes(open().stage.calls)).size).toBe(2);
+  expect(await listAccessObjects(open().testbed, main, main)).toHaveLength(3);
+  expect(listNasLeftovers(open().testbed).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(2);
+  expect(new Set(bootstrappedNodes(open().testbed.calls)).size).toBe(2);
   await consistently(1, () => expect(open().fencing.takeViolations()).toEqual([]));
 });

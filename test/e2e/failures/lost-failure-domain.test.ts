@@ -17,10 +17,10 @@ import { prepareTestbed } from '../support/testbed/testbed-hooks.ts';
 /** The NAS that is lost. */
 let west: TrueNasSimulator;
 const folder = mkdtempSync(join(tmpdir(), 'west-'));
-const open = startReplicaTestbed({ subnet: '127.42.35', speed: 20 }, async (stage) => {
-  const { clock, switchboard, machines: runner } = stage.world;
+const open = startReplicaTestbed({ subnet: '127.42.35', speed: 20 }, async (testbed) => {
+  const { clock, switchboard, machines: runner } = testbed.world;
   west = await startTrueNasSimulator({ host: '127.42.36.10', port: 0, folder, clock, switchboard, runner, extra: {} });
-  return [await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.35.201', hasteOfDeadlines: 5 })];
+  return [await InProcessReplica.open(testbed, { name: 'talos-0', address: '127.42.35.201', hasteOfDeadlines: 5 })];
 });
 afterAll(async () => {
   await west?.close();
@@ -29,29 +29,29 @@ afterAll(async () => {
 
 const ref = { namespace: 'shop', name: 'spread' };
 const [home, worker] = [{ name: 'home' }, { name: machineName(ref, 'work', 0) }];
-const things = () => open().stage.things;
-const find = () => open().stage.platform.find(Machine, worker);
-const said = async (reason: string): Promise<string[]> => {
-  const { items } = await open().stage.platform.list(Event, { namespace: 'default' });
+const objects = () => open().testbed.objects;
+const find = () => open().testbed.platform.find(Machine, worker);
+const messages = async (reason: string): Promise<string[]> => {
+  const { items } = await open().testbed.platform.list(Event, { namespace: 'default' });
   return items.filter((event) => event.reason === reason).map(({ message }) => message);
 };
-const orphans = async () => (await things().getConfig('home')).status?.orphans ?? [];
-const isReady = async () => (await things().getCluster(ref)).status?.phase === 'Ready';
+const orphans = async () => (await objects().getConfig('home')).status?.orphans ?? [];
+const isReady = async () => (await objects().getCluster(ref)).status?.phase === 'Ready';
 
 let systems: { name: string }[];
 const list = async (names: readonly string[]) => {
   const named = systems.filter(({ name }) => names.includes(name));
-  await open().stage.platform.merge(ProviderConfig, home, { spec: { truenas: { systems: named } } });
+  await open().testbed.platform.merge(ProviderConfig, home, { spec: { truenas: { systems: named } } });
 };
 
 prepareTestbed(
-  () => open().stage,
-  async (stage) => {
+  () => open().testbed,
+  async (testbed) => {
     const at = async (
       name: string,
-      { line: { url, ca, credentials } }: TrueNasSimulator | typeof stage.world.truenas,
+      { line: { url, ca, credentials } }: TrueNasSimulator | typeof testbed.world.truenas,
     ) => {
-      await stage.things.credentials(name, {
+      await testbed.objects.credentials(name, {
         username: credentials['user'] ?? '',
         apiKey: credentials['apiKey'] ?? '',
       });
@@ -64,42 +64,42 @@ prepareTestbed(
         bridge: 'br0',
       };
     };
-    systems = [await at('east', stage.world.truenas), await at('west', west)];
-    await stage.things.config('home', {
+    systems = [await at('east', testbed.world.truenas), await at('west', west)];
+    await testbed.objects.config('home', {
       workers: 1,
       change: (spec) => {
         const { sizes } = spec.truenas;
         spec.truenas = { sizes, systems } as unknown as typeof spec.truenas;
       },
     });
-    await eventually('it is published', async () => (await things().getConfig('home')).status?.phase === 'Ready');
-    await stage.things.cluster(ref);
+    await eventually('it is published', async () => (await objects().getConfig('home')).status?.phase === 'Ready');
+    await testbed.objects.cluster(ref);
     await eventually('it is ready', isReady, 100);
     expect((await find())?.spec.failureDomain).toBe('west');
   },
 );
 
 it('approval of the loss of a failure domain is without effect as long as the NAS answers', async () => {
-  await things().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
+  await objects().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
   const before = (await find())?.metadata.uid;
-  await things().remove(Machine, worker);
+  await objects().remove(Machine, worker);
   await eventually('it was made anew', async () => {
     const now = await find();
     return now && now.metadata.uid !== before && now.status?.phase === 'Ready';
   });
-  expect([west.nas.vms.size, await said('GivenUp')]).toEqual([1, []]);
+  expect([west.nas.vms.size, await messages('GivenUp')]).toEqual([1, []]);
 });
 
 it('the approval releases a Machine on a system that is gone for good, and changes nothing there', async () => {
   const before = (await find())?.metadata;
   open().pod.network.cut('refused', { to: new RegExp(`:${new URL(west.line.url).port}$`) });
-  await things().remove(Machine, worker);
+  await objects().remove(Machine, worker);
   await eventually('it cannot', async () => /Tried [3-9]/.test((await find())?.status?.message ?? ''));
   await consistently(0.5, async () => expect((await find())?.metadata.uid).toBe(before?.uid));
   await list(['east']);
-  await things().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
+  await objects().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
   await eventually('there is another', async () => (await find())?.metadata.uid !== before?.uid);
-  expect(await said('GivenUp')).toEqual([
+  expect(await messages('GivenUp')).toEqual([
     expect.stringMatching(/Possibly left there: system .*, vm .*, dataset .*address .* claimed/),
   ]);
   expect(west.nas.vms.size).toBe(1);
@@ -116,19 +116,19 @@ it('its remains are reported when the system returns, and are not touched: the s
     failureDomain: 'west',
     message: expect.stringContaining('A Machine with this name exists at east'),
   });
-  await things().annotate(ProviderConfig, home, { [annotations.removeOrphans]: worker.name });
-  await eventually('it is kept', async () => (await said('OrphanKept')).length > 0);
+  await objects().annotate(ProviderConfig, home, { [annotations.removeOrphans]: worker.name });
+  await eventually('it is kept', async () => (await messages('OrphanKept')).length > 0);
   expect(west.nas.vms.size).toBe(1);
 });
 
 it('orphans of one system are listed while another is away', async () => {
-  const { platform } = open().stage;
+  const { platform } = open().testbed;
   const lone = machineName(ref, 'cp', 0);
   open().pod.network.cut('refused', { to: new RegExp(`:${new URL(west.line.url).port}$`) });
   await platform.merge(Cluster, ref, { metadata: { finalizers: null } });
   await platform.remove(Cluster, ref);
-  await things().removeByForce(lone);
-  await things().annotate(ProviderConfig, home, { 'openmcp.cloud/operation': 'reconcile' });
+  await objects().removeByForce(lone);
+  await objects().annotate(ProviderConfig, home, { 'openmcp.cloud/operation': 'reconcile' });
   await eventually('both are', async () => (await orphans()).length === 2);
   const all = new Map((await orphans()).map((one) => [one.machine, one]));
   expect(all.get(lone)).toMatchObject({

@@ -18,17 +18,17 @@ const controlPlanes = [0, 1, 2].map((slot) => machineName(three, 'cp', slot)) as
 const token = { permissions: [{ rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }] }] };
 
 const isReady = async (ref = three): Promise<boolean> =>
-  (await open().things.getCluster(ref)).status?.phase === 'Ready';
+  (await open().objects.getCluster(ref)).status?.phase === 'Ready';
 const keyOf = (ref = three) => ({ namespace: open().namespace, name: clusterSecretsName(ref) });
 const findSecret = (ref = three) => open().platform.find(Secret, keyOf(ref));
 const why = async (ref = three) =>
-  (await open().things.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'Ready');
+  (await open().objects.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'Ready');
 const says = (reason: string, ref = three) =>
   eventually(`the Cluster says ${reason}`, async () => (await why(ref))?.reason === reason);
 /** Of both clusters, each of which has one. */
 const bootstraps = () => open().calls.filter(({ name }) => name.endsWith('/Bootstrap')).length;
-const uids = async () => (await open().things.machines(three)).map(({ metadata }) => metadata.uid).sort();
-const look = (ref = three) => open().things.annotate(Cluster, ref, { [openmcpKeys.operation]: 'reconcile' });
+const uids = async () => (await open().objects.machines(three)).map(({ metadata }) => metadata.uid).sort();
+const look = (ref = three) => open().objects.annotate(Cluster, ref, { [openmcpKeys.operation]: 'reconcile' });
 
 /** A Secret as in a backup: without the fields that the API server adds. `keep` selects the annotations that stay. */
 const fromBackup = ({ metadata, type, data }: Secret, keep = (_: string): boolean => true): Secret => ({
@@ -46,19 +46,19 @@ const fromBackup = ({ metadata, type, data }: Secret, keep = (_: string): boolea
 
 const members = async () => [...(await etcdVoters(open(), three, controlPlanes[0])).values()];
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home', { controlPlanes: 3, pool: [10, 49] });
-  await things.config('small', { pool: [50, 99] });
-  await things.cluster(three);
-  await things.cluster(one, { config: 'small' });
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home', { controlPlanes: 3, pool: [10, 49] });
+  await objects.config('small', { pool: [50, 99] });
+  await objects.cluster(three);
+  await objects.cluster(one, { config: 'small' });
   for (const ref of [three, one]) await eventually(`${ref.name} is ready`, () => isReady(ref), 150);
   await eventually('all of them vote', async () => (await members()).length === 3);
 });
 
 it('decisions are stored on the Secret and in the status before their execution', async () => {
   const { recorder, calls } = open();
-  const record = (await open().things.getCluster(three)).status?.providerStatus?.[clusterRecordKey];
+  const record = (await open().objects.getCluster(three)).status?.providerStatus?.[clusterRecordKey];
   const notes = (await findSecret())?.metadata.annotations ?? {};
   expect(record).toMatchObject({
     bootstrapMachine: notes[annotations.bootstrapMachine],
@@ -87,12 +87,12 @@ describe('a deleted Secret', () => {
   let backup: Secret;
 
   it('is not generated again: the Cluster names the remedy, and nothing is created or deleted', async () => {
-    const { things, platform } = open();
+    const { objects, platform } = open();
     const found = await findSecret();
     if (!found) throw new Error('there is no Secret');
     backup = found;
     const before = await uids();
-    await things.remove(Secret, keyOf());
+    await objects.remove(Secret, keyOf());
     await says('SecretsMissing');
     expect((await why())?.message).toMatch(/Restore the Secret from a backup.*delete this Cluster/);
     await look();
@@ -103,10 +103,10 @@ describe('a deleted Secret', () => {
   });
 
   it('delays the deletion of a control plane, which is still a member', async () => {
-    const { things, platform } = open();
+    const { objects, platform } = open();
     const name = controlPlanes[1];
     const { uid } = (await platform.get(Machine, { name })).metadata;
-    await things.remove(Machine, { name });
+    await objects.remove(Machine, { name });
     await eventually('it says why', async () => {
       const { conditions } = (await platform.get(Machine, { name })).status ?? {};
       return conditions?.some(({ reason }) => reason === 'SecretsMissing');
@@ -116,23 +116,23 @@ describe('a deleted Secret', () => {
   });
 
   it('delays the deletion of an AccessRequest: its granted access still works', async () => {
-    const { things, platform } = open();
+    const { objects, platform } = open();
     const ref = { namespace: 'shop', name: 'mine' };
     await platform.create(Secret, fromBackup(backup));
     await eventually('it is ready', () => isReady(), 90);
-    await things.request(ref, { clusterRef: three, token });
-    await eventually('access is granted', async () => (await things.getRequest(ref)).status?.phase === 'Granted');
-    await things.remove(Secret, keyOf());
+    await objects.request(ref, { clusterRef: three, token });
+    await eventually('access is granted', async () => (await objects.getRequest(ref)).status?.phase === 'Granted');
+    await objects.remove(Secret, keyOf());
     await says('SecretsMissing');
-    await things.remove(AccessRequest, ref);
+    await objects.remove(AccessRequest, ref);
     await eventually('it says why', async () => {
-      const { conditions } = (await things.getRequest(ref)).status ?? {};
+      const { conditions } = (await objects.getRequest(ref)).status ?? {};
       return conditions?.some(({ message }) => message.includes('Restore the Secret'));
     });
   });
 
   it('restored from a backup as old as the cluster, resumes everything: no second bootstrap, and waiting work continues', async () => {
-    const { things, platform } = open();
+    const { objects, platform } = open();
     const before = await members().catch(() => undefined);
     expect(before, 'without the Secret nobody can be asked').toBeUndefined();
     const noted: readonly string[] = [
@@ -151,7 +151,7 @@ describe('a deleted Secret', () => {
     await eventually('it is ready', () => isReady(), 120);
     await eventually(
       'the access is gone',
-      async () => !(await things.exists(AccessRequest, { namespace: 'shop', name: 'mine' })),
+      async () => !(await objects.exists(AccessRequest, { namespace: 'shop', name: 'mine' })),
     );
     await eventually('three vote', async () => (await members()).length === 3, 120);
     expect(bootstraps()).toBe(2);
@@ -176,7 +176,7 @@ it('a Secret with another CA is not used, and nothing is deleted', async () => {
 });
 
 it('a Cluster whose Secret and status are lost is recognized by its Machines, and without them by its status', async () => {
-  const { things, platform } = open();
+  const { objects, platform } = open();
   const found = await findSecret();
   await platform.merge(
     Cluster,
@@ -184,37 +184,37 @@ it('a Cluster whose Secret and status are lost is recognized by its Machines, an
     { status: { providerStatus: null, endpoints: null, apiServer: null } },
     { subresource: 'status' },
   );
-  await things.remove(Secret, keyOf());
+  await objects.remove(Secret, keyOf());
   await says('SecretsMissing');
   expect((await why())?.message).toContain('there are Machines');
   if (found) await platform.create(Secret, fromBackup(found));
   await eventually('it is ready', () => isReady(), 60);
-  expect((await things.getCluster(three)).status?.providerStatus?.[clusterRecordKey]).toMatchObject({
+  expect((await objects.getCluster(three)).status?.providerStatus?.[clusterRecordKey]).toMatchObject({
     bootstrapMachine: found?.metadata.annotations?.[annotations.bootstrapMachine],
   });
 });
 
 it('a Cluster with the Secret of another one can be deleted, and that Secret stays', async () => {
-  const { things, platform } = open();
+  const { objects, platform } = open();
   const other = formatSecretsBundle(
     await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 }),
   ).reveal();
   const data = { [secretsBundleKey]: Buffer.from(other).toString('base64') };
   await platform.merge(Secret, keyOf(one), { data });
   await says('SecretsDiffer', one);
-  await things.remove(Cluster, one);
-  await eventually('it is gone', async () => !(await things.exists(Cluster, one)), 60);
-  expect(await things.machines(one)).toEqual([]);
+  await objects.remove(Cluster, one);
+  await eventually('it is gone', async () => !(await objects.exists(Cluster, one)), 60);
+  expect(await objects.machines(one)).toEqual([]);
   expect((await findSecret(one))?.data).toEqual(data);
 });
 
 it('a Cluster without its Secret can be deleted, and leaves nothing behind', async () => {
-  const { things } = open();
-  await things.remove(Secret, keyOf());
+  const { objects } = open();
+  await objects.remove(Secret, keyOf());
   await says('SecretsMissing');
-  await things.remove(Cluster, three);
-  await eventually('it is gone', async () => !(await things.exists(Cluster, three)), 60);
-  expect(await things.machines()).toEqual([]);
+  await objects.remove(Cluster, three);
+  await eventually('it is gone', async () => !(await objects.exists(Cluster, three)), 60);
+  expect(await objects.machines()).toEqual([]);
 });
 
 it('the provider logs no fault of its own', () => {

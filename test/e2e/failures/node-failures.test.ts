@@ -19,14 +19,14 @@ const ref = { namespace: 'shop', name: 'sturdy' };
 const lone = { namespace: 'shop', name: 'lone' };
 const [controlPlane, worker] = [machineName(ref, 'cp', 2), machineName(ref, 'work', 0)];
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home', { controlPlanes: 3, workers: 1, pool: [10, 49] });
-  await things.config('small', { pool: [50, 59] });
-  await things.cluster(ref);
-  await things.cluster(lone, { config: 'small' });
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home', { controlPlanes: 3, workers: 1, pool: [10, 49] });
+  await objects.config('small', { pool: [50, 59] });
+  await objects.cluster(ref);
+  await objects.cluster(lone, { config: 'small' });
   for (const one of [ref, lone])
-    await eventually('it is ready', async () => (await things.getCluster(one)).status?.phase === 'Ready', 120);
+    await eventually('it is ready', async () => (await objects.getCluster(one)).status?.phase === 'Ready', 120);
 });
 
 /** Ends the process of the virtual machine, as the hypervisor does when it runs out of memory. */
@@ -110,10 +110,10 @@ it('a cluster is ready as soon as its only API server is back after a restart', 
 });
 
 it('a node whose boot hangs before it has its configuration is power-cycled', async () => {
-  const { things, world, recorder, platform } = open();
+  const { objects, world, recorder, platform } = open();
   const late = { namespace: 'shop', name: 'late' };
   world.switchboard.fail('boot', /^acquire$/, { kind: 'drop' });
-  await things.cluster(late, { config: 'small' });
+  await objects.cluster(late, { config: 'small' });
   const name = machineName(late, 'cp', 0);
   const stepOf = () => recorder.last(Machine, { name })?.status?.progress?.step;
   await recorder.until('it is awaited', () => stepOf() === 'await-talos-api' || undefined);
@@ -122,10 +122,10 @@ it('a node whose boot hangs before it has its configuration is power-cycled', as
   // Timestamps keep real time.
   const since = new Date(Date.now() - 10 * 60_000).toISOString();
   await platform.merge(Machine, { name }, { status: { progress: { since } } }, { subresource: 'status' });
-  await eventually('it is ready', async () => (await things.getCluster(late)).status?.phase === 'Ready', 90);
+  await eventually('it is ready', async () => (await objects.getCluster(late)).status?.phase === 'Ready', 90);
   const last = recorder.last(Machine, { name });
   expect(last?.status?.progress?.facts).toMatchObject({ powerCycles: 1 });
-  const said = recorder.of(Machine, { name }).map(({ object }) => object.status?.message ?? '');
-  expect(said.filter((message) => /power-cycled once .* console/.test(message))).not.toEqual([]);
+  const messages = recorder.of(Machine, { name }).map(({ object }) => object.status?.message ?? '');
+  expect(messages.filter((message) => /power-cycled once .* console/.test(message))).not.toEqual([]);
   expect(open().logLines.some((line) => line.includes('its machine is power-cycled'))).toBe(true);
 });

@@ -19,38 +19,38 @@ const mark = (installation: string, provider: string): string =>
 
 /** Creates foreign objects on the system, under names like ours and with foreign ownership marks. */
 async function makeForeign(): Promise<void> {
-  const stage = open();
-  const installation = await stage.installation();
+  const testbed = open();
+  const installation = await testbed.installation();
   const make = (name: string, description: string) =>
-    callNas(stage, 'vm.create', [{ name, description, memory: 512, vcpus: 1 }]);
+    callNas(testbed, 'vm.create', [{ name, description, memory: 512, vcpus: 1 }]);
   await make('foreign_none', '');
   await make('foreign_installation', mark('another', 'talos'));
   await make('foreign_provider', mark(installation, 'other'));
   await make('foreign_copy', mark(installation, 'talos'));
-  const { dataset } = await identityOnNas(stage, `${machine}-x`);
-  await callNas(stage, 'pool.dataset.create', [{ name: dataset, create_ancestors: true }]);
+  const { dataset } = await identityOnNas(testbed, `${machine}-x`);
+  await callNas(testbed, 'pool.dataset.create', [{ name: dataset, create_ancestors: true }]);
 }
 
 /** Everything on the system but for the cache of images. */
-function things(): string[] {
+function listNasResources(): string[] {
   const { vms, datasets } = open().world.truenas.dump();
-  const names = [...vms, ...datasets].map((thing) => {
-    const { name, id } = thing as { name?: string; id: unknown };
+  const names = [...vms, ...datasets].map((row) => {
+    const { name, id } = row as { name?: string; id: unknown };
     return name ?? String(id);
   });
   return names.filter((name) => !/^tank(\/talos(\/images.*)?)?$/.test(name)).sort();
 }
 
-const said = async (reason: string): Promise<string[]> => {
+const messages = async (reason: string): Promise<string[]> => {
   const { items } = await open().platform.list(Event, { namespace: 'default' });
   return items.filter((event) => event.reason === reason).map(({ message }) => message);
 };
-const orphansOf = async () => (await open().things.getConfig('home')).status?.orphans ?? [];
+const orphansOf = async () => (await open().objects.getConfig('home')).status?.orphans ?? [];
 
 let foreign: string[];
 
-prepareTestbed(open, async (stage) => {
-  const { things: objects, provider } = stage;
+prepareTestbed(open, async (testbed) => {
+  const { objects, provider } = testbed;
   await objects.credentials();
   await objects.config('home');
   await eventually(
@@ -58,57 +58,59 @@ prepareTestbed(open, async (stage) => {
     async () => (await objects.getConfig('home')).status?.orphanSearch?.result === 'NoneFound',
   );
   await makeForeign();
-  foreign = things();
+  foreign = listNasResources();
   await objects.cluster(main);
   await eventually('the Cluster is ready', async () => (await objects.getCluster(main)).status?.phase === 'Ready', 100);
   await provider.stop();
   // Finalizers are removed by hand, as an impatient user does.
   await objects.removeByForce(machine);
-  await stage.platform.merge(Cluster, main, { metadata: { finalizers: null } });
-  await stage.platform.remove(Cluster, main);
+  await testbed.platform.merge(Cluster, main, { metadata: { finalizers: null } });
+  await testbed.platform.remove(Cluster, main);
 });
 
 describe('a Machine that was deleted by force', () => {
   it('T47: is listed by its remains, and nothing is changed', async () => {
-    const stage = open();
-    const before = things();
-    const writes = infrastructureWrites(stage.calls).length;
-    stage.provider.start();
+    const testbed = open();
+    const before = listNasResources();
+    const writes = infrastructureWrites(testbed.calls).length;
+    testbed.provider.start();
     const [orphan, ...others] = await eventually('it is listed', async () => {
       const list = await orphansOf();
       return list.length > 0 && list;
     });
-    const { vmName, dataset } = await identityOnNas(stage, machine);
+    const { vmName, dataset } = await identityOnNas(testbed, machine);
     expect(orphan).toMatchObject({
       machine,
       resources: `virtual machine ${vmName} (RUNNING), dataset ${dataset}, zvol ${dataset}/boot`,
       message: expect.stringMatching(/^The address 127\.42\.30\.\d+ is claimed for it\. .*remove-orphans/),
     });
     expect(others).toEqual([]);
-    const { status } = await stage.things.getConfig('home');
+    const { status } = await testbed.objects.getConfig('home');
     expect(status?.orphanSearch?.result).toBe('OrphansFound');
     // Ready is the sum of all conditions.
-    expect(status?.conditions?.filter(({ status: said }) => said !== 'True')).toEqual([]);
+    expect(status?.conditions?.filter(({ status: messages }) => messages !== 'True')).toEqual([]);
     expect([isConditionTrue(status?.conditions, 'Ready'), status?.phase]).toEqual([true, 'Ready']);
-    await eventually('an Event tells it', async () => (await said('OrphanFound')).some((one) => one.includes(machine)));
-    expect(things()).toEqual(before);
-    expect(infrastructureWrites(stage.calls)).toHaveLength(writes);
+    await eventually('an Event tells it', async () =>
+      (await messages('OrphanFound')).some((one) => one.includes(machine)),
+    );
+    expect(listNasResources()).toEqual(before);
+    expect(infrastructureWrites(testbed.calls)).toHaveLength(writes);
   });
 
   it('T47, G14: is removed by name, with its address and without foreign objects; a name that is no orphan is reported', async () => {
-    const stage = open();
-    await stage.things.annotate(ProviderConfig, home, { [annotations.removeOrphans]: `${machine}, nobody` });
+    const testbed = open();
+    await testbed.objects.annotate(ProviderConfig, home, { [annotations.removeOrphans]: `${machine}, nobody` });
     await eventually('nothing is left of it', async () => (await orphansOf()).length === 0, 90);
-    expect(things()).toEqual(foreign);
-    expect([...(await addressHolders(stage)).values()].filter((holder) => holder.startsWith('machine/'))).toEqual([]);
-    const { metadata, status } = await stage.things.getConfig('home');
+    expect(listNasResources()).toEqual(foreign);
+    expect([...(await addressHolders(testbed)).values()].filter((holder) => holder.startsWith('machine/'))).toEqual([]);
+    const { metadata, status } = await testbed.objects.getConfig('home');
     expect(metadata.annotations?.[annotations.removeOrphans]).toBeUndefined();
     expect(status?.orphanSearch?.result).toBe('NoneFound');
     await eventually(
       'it is told',
-      async () => (await said('OrphanRemoved')).join() === `All resources of ${machine} are removed.`,
+      async () => (await messages('OrphanRemoved')).join() === `All resources of ${machine} are removed.`,
     );
-    expect(await said('OrphanKept')).toEqual([expect.stringMatching(/^nobody: Nothing is kept/)]);
-    expect(stage.faults()).toEqual([]);
+    expect(await messages('OrphanKept')).toEqual([expect.stringMatching(/^nobody: Nothing is kept/)]);
+    expect(testbed.faults()).toEqual([]);
   });
 });

@@ -30,8 +30,8 @@ const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 const many = Array.from({ length: 50 }, (_, i) => ({ namespace: 'shop', name: `many-${i}` }));
 
-const open = startReplicaTestbed({ subnet: '127.42.124', speed }, async (stage) => [
-  await InProcessReplica.open(stage, {
+const open = startReplicaTestbed({ subnet: '127.42.124', speed }, async (testbed) => [
+  await InProcessReplica.open(testbed, {
     name: 'talos-0',
     address: '127.42.125.1',
     leaseSeconds,
@@ -41,11 +41,11 @@ const open = startReplicaTestbed({ subnet: '127.42.124', speed }, async (stage) 
 ]);
 
 prepareTestbed(
-  () => open().stage,
-  async ({ things }) => {
-    await things.credentials();
-    await things.config('home', { controlPlanes: 1 });
-    await things.cluster(main);
+  () => open().testbed,
+  async ({ objects }) => {
+    await objects.credentials();
+    await objects.config('home', { controlPlanes: 1 });
+    await objects.cluster(main);
     await ask(main);
     await eventually('the Cluster is ready', () => open().isReady(main));
     await eventually('access is granted', () => open().isGranted(main));
@@ -53,11 +53,11 @@ prepareTestbed(
 );
 
 const ask = (ref: NamespacedRef) =>
-  open().stage.things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
+  open().testbed.objects.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
 
 const portOf = (url: string | undefined): RegExp => new RegExp(`:${new URL(url ?? '').port}$`);
-const platform = (): RegExp => portOf(open().stage.world.platform?.line.url);
-const nas = (): RegExp => portOf(open().stage.world.truenas.line.url);
+const platform = (): RegExp => portOf(open().testbed.world.platform?.line.url);
+const nas = (): RegExp => portOf(open().testbed.world.truenas.line.url);
 const workload = /:6443$/;
 
 const secondsSince = (start: number): number => (performance.now() - start) / 1000;
@@ -79,7 +79,7 @@ async function outage(
   meanwhile: () => Promise<void> = async () => {},
 ): Promise<Outage> {
   const start = performance.now();
-  const calls = open().stage.calls.length;
+  const calls = open().testbed.calls.length;
   open().pod.network.cut(problem, { to });
   await meanwhile();
   await pause(outageSeconds - secondsSince(start));
@@ -87,7 +87,7 @@ async function outage(
   const seconds = secondsSince(start);
   open().pod.network.forgetMostOpen();
   open().pod.network.heal();
-  return { start, seconds, attempts, calls: open().stage.calls.slice(calls).filter(isProviderCall) };
+  return { start, seconds, attempts, calls: open().testbed.calls.slice(calls).filter(isProviderCall) };
 }
 
 /**
@@ -95,9 +95,9 @@ async function outage(
  * Scheduling delays do not count: they depend on the machine that runs the test.
  */
 async function recovery(what: string, isIt: (call: InterceptedCall) => boolean, times = 1): Promise<number> {
-  const [start, first, late] = [Date.now(), open().stage.calls.length, startSchedulingDelay()];
+  const [start, first, late] = [Date.now(), open().testbed.calls.length, startSchedulingDelay()];
   const found = (): InterceptedCall | undefined =>
-    open().stage.calls.slice(first).filter(isProviderCall).filter(isIt)[times - 1];
+    open().testbed.calls.slice(first).filter(isProviderCall).filter(isIt)[times - 1];
   const call = await eventually(what, found);
   return (call.at.getTime() - start) / 1000 - late();
 }
@@ -114,7 +114,7 @@ const watchesReturnIn = (seconds: number): number =>
 
 /** The statuses of all fifty requests, by one call. */
 async function statuses(): Promise<AccessRequest['status'][]> {
-  const { items } = await open().stage.platform.list(AccessRequest, { namespace: 'shop' });
+  const { items } = await open().testbed.platform.list(AccessRequest, { namespace: 'shop' });
   const found = many.map(({ name }) => items.find(({ metadata }) => metadata.name === name));
   return found.map((request) => request?.status);
 }
@@ -138,13 +138,13 @@ describe('an outage of the platform API server, which loses its watch history me
   let lost: string;
 
   it('calls to it stay within the backoff and resume soon after its return', async () => {
-    lost = (await accessSecret(open().stage, main)).metadata.name;
+    lost = (await accessSecret(open().testbed, main)).metadata.name;
     const measured = await outage('refused', platform(), async () => {
-      await open().stage.platform.remove(Secret, { namespace: 'shop', name: lost });
+      await open().testbed.platform.remove(Secret, { namespace: 'shop', name: lost });
       for (const ref of many) await ask(ref);
-      open().stage.world.platform?.store.compact();
+      open().testbed.world.platform?.store.compact();
     });
-    calls = open().stage.calls.length;
+    calls = open().testbed.calls.length;
     const { seconds, attempts } = measured;
     const back = await recovery('all watches are back', isWatch, watches);
     printMeasurement('platform refused', { seconds, attempts, bound: platformBound(seconds, 3), back });
@@ -155,7 +155,7 @@ describe('an outage of the platform API server, which loses its watch history me
   it('fifty requests made meanwhile are granted without a stampede', async () => {
     await eventually('all are granted', areGranted, 100);
     const connections = [platform(), workload].map((to) => open().pod.network.mostOpenAt(to));
-    const made = open().stage.calls.slice(calls).filter(isProviderCall).filter(isForRequest).length;
+    const made = open().testbed.calls.slice(calls).filter(isProviderCall).filter(isForRequest).length;
     printMeasurement('fifty after it', { connections, made });
     // One connection for each watch, the Lease, the Events and each worker; at most five reconciles call a cluster at
     // once.
@@ -165,19 +165,21 @@ describe('an outage of the platform API server, which loses its watch history me
   });
 
   it('deletions during the outage are noticed', async () => {
-    await eventually('the Secret is back', () => open().stage.things.exists(Secret, { namespace: 'shop', name: lost }));
+    await eventually('the Secret is back', () =>
+      open().testbed.objects.exists(Secret, { namespace: 'shop', name: lost }),
+    );
   });
 });
 
 it('calls to an API server that answers only 503 stay within the backoff', async () => {
-  const off = open().stage.world.switchboard.judge((call) =>
+  const off = open().testbed.world.switchboard.judge((call) =>
     isPlatformCall(call) ? { kind: 'error', status: 503 } : undefined,
   );
-  const start = open().stage.calls.length;
-  await open().stage.world.platform?.restart();
+  const start = open().testbed.calls.length;
+  await open().testbed.world.platform?.restart();
   await pause(outageSeconds);
   off();
-  const made = open().stage.calls.slice(start).filter(isPlatformCall).length;
+  const made = open().testbed.calls.slice(start).filter(isPlatformCall).length;
   const back = await recovery('all watches are back', isWatch, watches);
   printMeasurement('platform 503', { made, bound: platformBound(outageSeconds, 3), back });
   expect(made).toBeLessThanOrEqual(platformBound(outageSeconds, 3));
@@ -210,15 +212,15 @@ it('one call at a time probes an unreachable cluster for all its objects', async
 });
 
 it('one connection at a time probes an unreachable NAS for all machines in creation on it', async () => {
-  const { things } = open().stage;
+  const { objects } = open().testbed;
   const three = { namespace: 'shop', name: 'three' };
-  await things.config('three', { controlPlanes: 1, workers: 2, pool: [40, 59] });
-  await eventually('it is taken', async () => (await things.getConfig('three')).status?.phase === 'Ready');
-  const start = open().stage.calls.length;
-  await things.cluster(three, { config: 'three' });
+  await objects.config('three', { controlPlanes: 1, workers: 2, pool: [40, 59] });
+  await eventually('it is taken', async () => (await objects.getConfig('three')).status?.phase === 'Ready');
+  const start = open().testbed.calls.length;
+  await objects.cluster(three, { config: 'three' });
   await eventually('a VM is made', () =>
     open()
-      .stage.calls.slice(start)
+      .testbed.calls.slice(start)
       .some(({ name }) => name === 'vm.create'),
   );
   const { seconds, attempts, calls } = await outage('refused', nas());
@@ -234,6 +236,6 @@ it('one connection at a time probes an unreachable NAS for all machines in creat
   expect(writes).toBeLessThanOrEqual(mostWrites);
   // The first call is for one of the machines, or for the next check of a ProviderConfig.
   expect(back).toBeLessThan(maxDelayAfterOutage(seconds * speed, backoffBounds.step) / speed + slackSeconds);
-  const madeVms = () => listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM ')).length;
+  const madeVms = () => listNasLeftovers(open().testbed).filter((fingerprint) => fingerprint.startsWith('VM ')).length;
   await eventually('all machines are made', () => madeVms() === 4);
 });

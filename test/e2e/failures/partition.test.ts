@@ -21,26 +21,26 @@ const mostSeconds = leaseSeconds * (1 / 3 + 2 / 15 + 1 + 2 / 15);
 const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
-const open = startReplicaTestbed({ subnet: '127.42.120', speed: 10 }, (stage) =>
+const open = startReplicaTestbed({ subnet: '127.42.120', speed: 10 }, (testbed) =>
   Promise.all(
-    ['a', 'b'].map((name, i) => InProcessReplica.open(stage, { name, address: `127.42.121.${i + 1}`, leaseSeconds })),
+    ['a', 'b'].map((name, i) => InProcessReplica.open(testbed, { name, address: `127.42.121.${i + 1}`, leaseSeconds })),
   ),
 );
 
 prepareTestbed(
-  () => open().stage,
-  async ({ things }) => {
-    await things.credentials();
-    await things.config('home', { controlPlanes: 1 });
+  () => open().testbed,
+  async ({ objects }) => {
+    await objects.credentials();
+    await objects.config('home', { controlPlanes: 1 });
   },
 );
 
-const platform = (): RegExp => new RegExp(`:${new URL(open().stage.world.platform?.line.url ?? '').port}$`);
+const platform = (): RegExp => new RegExp(`:${new URL(open().testbed.world.platform?.line.url ?? '').port}$`);
 
 /** Waits until the leader is in the middle of such a call, and cuts it off from the platform there. */
 function cutOff(problem: NetworkFault, isMoment: (call: InterceptedCall) => boolean): Promise<InProcessReplica> {
   return new Promise((resolve) => {
-    const off = open().stage.world.switchboard.onCall((call) => {
+    const off = open().testbed.world.switchboard.onCall((call) => {
       const pod = open().fencing.podOf(call);
       if (!pod || pod !== open().fencing.leader || !isMoment(call)) return;
       off();
@@ -65,25 +65,25 @@ async function expectSuccessor(fallen: InProcessReplica): Promise<void> {
 
 async function ask(name: string): Promise<NamespacedRef> {
   const ref = { namespace: 'shop', name };
-  await open().stage.things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
+  await open().testbed.objects.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
   return ref;
 }
 
 /** Expects that a request is granted exactly once, and that its access works. */
 async function expectGranted(ref: NamespacedRef): Promise<void> {
   await eventually(`${ref.name} is granted`, () => open().isGranted(ref));
-  expect(await listAccessObjects(open().stage, main, ref)).toHaveLength(3);
-  await withGrantedClient(open().stage, ref, async (holder) => await holder.list(ConfigMap));
+  expect(await listAccessObjects(open().testbed, main, ref)).toHaveLength(3);
+  await withGrantedClient(open().testbed, ref, async (holder) => await holder.list(ConfigMap));
 }
 
 describe('the leader is cut off from the API server', () => {
   it('in the middle of a machine creation: the other pod continues, and late calls change nothing', async () => {
     const moment = cutOff('silent', ({ room, name }) => room === 'truenas' && name === 'vm.device.create');
-    await open().stage.things.cluster(main);
+    await open().testbed.objects.cluster(main);
     const fallen = await moment;
     await expectSuccessor(fallen);
     await eventually('the successor is further on', async () => {
-      const [machine] = await open().stage.things.machines(main);
+      const [machine] = await open().testbed.objects.machines(main);
       return machine?.status?.progress?.step.startsWith('await-');
     });
     // Its data was in transit for all this time, and its kernel still retransmits.
@@ -91,12 +91,12 @@ describe('the leader is cut off from the API server', () => {
     await eventually('the Cluster is ready', () => open().isReady(main));
     const late = open().fencing.takeViolations();
     expect(late.filter((words) => !/PATCH .*\/machines\/[^/]*\/status/.test(words))).toEqual([]);
-    const [machine] = await open().stage.things.machines(main);
-    const all = open().stage.recorder.values(Machine, { name: machine?.metadata.name ?? '' }, stepOf);
+    const [machine] = await open().testbed.objects.machines(main);
+    const all = open().testbed.recorder.values(Machine, { name: machine?.metadata.name ?? '' }, stepOf);
     const steps = all.filter((step) => step !== '');
     expect(steps, 'no step comes back').toEqual([...new Set(steps)]);
-    expect(listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(1);
-    expect(new Set(bootstrappedNodes(open().stage.calls)).size).toBe(1);
+    expect(listNasLeftovers(open().testbed).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(1);
+    expect(new Set(bootstrappedNodes(open().testbed.calls)).size).toBe(1);
   });
 
   it('in the middle of a grant, and its requests arrive while the answers are lost', async () => {

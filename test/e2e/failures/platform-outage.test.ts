@@ -9,28 +9,28 @@ import { InProcessReplica } from '../support/provider-process/provider-replica.t
 import { startReplicaTestbed } from '../support/testbed/replica-testbed.ts';
 import { prepareTestbed } from '../support/testbed/testbed-hooks.ts';
 
-const open = startReplicaTestbed({ subnet: '127.42.40', speed: 20 }, async (stage) => [
-  await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.41.1', hasteOfDeadlines: 5 }),
+const open = startReplicaTestbed({ subnet: '127.42.40', speed: 20 }, async (testbed) => [
+  await InProcessReplica.open(testbed, { name: 'talos-0', address: '127.42.41.1', hasteOfDeadlines: 5 }),
 ]);
 const ref = { namespace: 'shop', name: 'steady' };
-const things = () => open().stage.things;
+const objects = () => open().testbed.objects;
 
-const cluster = async () => (await things().getCluster(ref)).status;
-const machines = async () => await things().machines(ref);
-const config = async () => (await things().getConfig('home')).status?.conditions;
+const cluster = async () => (await objects().getCluster(ref)).status;
+const machines = async () => await objects().machines(ref);
+const config = async () => (await objects().getConfig('home')).status?.conditions;
 const events = async (kind: string, reason: string): Promise<string[]> => {
-  const { items } = await open().stage.platform.list(Event, {});
+  const { items } = await open().testbed.platform.list(Event, {});
   return items.filter((one) => one.involvedObject.kind === kind && one.reason === reason).map(({ message }) => message);
 };
 const reasonsOfHealth = async () =>
   (await machines()).map(({ status }) => findFalseCondition(status?.conditions, 'Healthy')?.reason);
 
 prepareTestbed(
-  () => open().stage,
+  () => open().testbed,
   async () => {
-    await things().credentials();
-    await things().config('home', { controlPlanes: 3 });
-    await things().cluster(ref);
+    await objects().credentials();
+    await objects().config('home', { controlPlanes: 3 });
+    await objects().cluster(ref);
     await eventually('it is ready', () => open().isReady(ref), 100);
   },
 );
@@ -50,7 +50,7 @@ async function expectServing(): Promise<void> {
 }
 
 it('a silent NAS leaves a working cluster ready, and the failure is reported where it belongs', async () => {
-  open().pod.network.cut('refused', { to: new RegExp(`:${new URL(open().stage.world.truenas.line.url).port}$`) });
+  open().pod.network.cut('refused', { to: new RegExp(`:${new URL(open().testbed.world.truenas.line.url).port}$`) });
   await eventually('each Machine says so', async () =>
     (await reasonsOfHealth()).every((reason) => reason === 'PlatformUnreachable'),
   );
@@ -77,19 +77,19 @@ it.each([
   [
     'missing',
     'CREDENTIALS_MISSING',
-    async () => await things().remove(Secret, { namespace: open().stage.namespace, name: truenasCredentialsName }),
+    async () => await objects().remove(Secret, { namespace: open().testbed.namespace, name: truenasCredentialsName }),
   ],
   [
     'without its key',
     'PlatformRejected',
-    async () => await things().credentials(truenasCredentialsName, { username: 'root' }),
+    async () => await objects().credentials(truenasCredentialsName, { username: 'root' }),
   ],
 ])('a Secret of the NAS that is %s leaves it ready, too', async (_, reason, spoil) => {
   await spoil();
   await eventually('the ProviderConfig says so', async () => findFalseCondition(await config(), 'CredentialsValid'));
   await eventually('each Machine says so', async () => (await reasonsOfHealth()).every((one) => one === reason));
   await expectServing();
-  await things().credentials();
+  await objects().credentials();
   await eventually(
     'it is over',
     async () => (await reasonsOfHealth()).every((one) => one === undefined) && isConditionTrue(await config(), 'Ready'),
@@ -98,7 +98,7 @@ it.each([
 
 it('a bridge that the NAS does not have is rejected at the ProviderConfig, and no machine needs a change for it', async () => {
   const bridge = async (name: string) =>
-    await open().stage.platform.merge(ProviderConfig, { name: 'home' }, { spec: { truenas: { bridge: name } } });
+    await open().testbed.platform.merge(ProviderConfig, { name: 'home' }, { spec: { truenas: { bridge: name } } });
   await bridge('br9');
   await eventually('it is refused', async () =>
     /truenas\.bridge: .*br9/.test(findFalseCondition(await config(), 'CredentialsValid')?.message ?? ''),

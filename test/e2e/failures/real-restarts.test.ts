@@ -20,8 +20,8 @@ function withRealApiServers(): void {
   const speed = 20;
   const open = startReplicaTestbed(
     { subnet: '127.42.128', speed, platform: 'real', workload: 'real' },
-    async (stage) => [
-      await InProcessReplica.open(stage, {
+    async (testbed) => [
+      await InProcessReplica.open(testbed, {
         name: 'talos-0',
         address: '127.42.129.1',
         watchClock: acceleratedClock(speed),
@@ -34,66 +34,66 @@ function withRealApiServers(): void {
 
   /** Creates a request as the operator assigns it. */
   async function handOver(ref: NamespacedRef): Promise<void> {
-    const { platform, things } = open().stage;
-    await things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
-    const labels = { [openmcpKeys.provider]: 'talos', [openmcpKeys.profile]: things.profileOf('home') };
+    const { platform, objects } = open().testbed;
+    await objects.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
+    const labels = { [openmcpKeys.provider]: 'talos', [openmcpKeys.profile]: objects.profileOf('home') };
     await platform.merge(AccessRequest, ref, { metadata: { labels } });
     await putBack(ref);
   }
 
   /** Sets the phase that the operator sets after each new generation; deletion creates one. */
   async function putBack(ref: NamespacedRef): Promise<void> {
-    const { platform, things } = open().stage;
-    const { metadata } = await things.getRequest(ref);
+    const { platform, objects } = open().testbed;
+    const { metadata } = await objects.getRequest(ref);
     const status = { phase: 'Pending', observedGeneration: metadata.generation ?? 1 };
     await platform.merge(AccessRequest, ref, { status }, { subresource: 'status' });
   }
 
   const machineSays = async (step: string): Promise<boolean> =>
-    (await open().stage.things.machines(main)).some(({ status }) => status?.progress?.step === step);
+    (await open().testbed.objects.machines(main)).some(({ status }) => status?.progress?.step === step);
   const areGone = async (refs: readonly NamespacedRef[]): Promise<boolean> =>
-    (await Promise.all(refs.map((ref) => open().stage.things.exists(AccessRequest, ref)))).every((is) => !is);
+    (await Promise.all(refs.map((ref) => open().testbed.objects.exists(AccessRequest, ref)))).every((is) => !is);
 
   prepareTestbed(
-    () => open().stage,
-    async ({ things }) => {
-      await things.credentials();
-      await things.config('home', { controlPlanes: 1 });
+    () => open().testbed,
+    async ({ objects }) => {
+      await objects.credentials();
+      await objects.config('home', { controlPlanes: 1 });
     },
   );
 
   it('that of the platform in the middle of a machine creation', async () => {
-    await open().stage.things.cluster(main);
+    await open().testbed.objects.cluster(main);
     await eventually('a machine is being made', () => machineSays('image-cached'));
-    await open().stage.restartPlatform();
+    await open().testbed.restartPlatform();
     await eventually('the Cluster is ready', () => open().isReady(main), 90);
-    expect(listNasLeftovers(open().stage).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(1);
+    expect(listNasLeftovers(open().testbed).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(1);
   });
 
   it('that of the cluster and then that of the platform in the middle of eight grants', async () => {
     await Promise.all(asked.map(handOver));
-    await open().stage.world.machines.crashApiServer(open().stage.world.machines.nodes()[0]?.name ?? '');
-    await open().stage.restartPlatform();
+    await open().testbed.world.machines.crashApiServer(open().testbed.world.machines.nodes()[0]?.name ?? '');
+    await open().testbed.restartPlatform();
     for (const ref of asked) await eventually(`${ref.name} is granted`, () => open().isGranted(ref));
-    for (const ref of asked) expect(await listAccessObjects(open().stage, main, ref)).toHaveLength(3);
-    await withGrantedClient(open().stage, asked[0] ?? main, async (holder) => await holder.list(ConfigMap));
+    for (const ref of asked) expect(await listAccessObjects(open().testbed, main, ref)).toHaveLength(3);
+    await withGrantedClient(open().testbed, asked[0] ?? main, async (holder) => await holder.list(ConfigMap));
   });
 
   it('that of the platform during the deletion of everything', async () => {
-    const { things } = open().stage;
-    await Promise.all(asked.map((ref) => things.remove(AccessRequest, ref)));
+    const { objects } = open().testbed;
+    await Promise.all(asked.map((ref) => objects.remove(AccessRequest, ref)));
     await Promise.all(asked.map(putBack));
-    await open().stage.restartPlatform();
+    await open().testbed.restartPlatform();
     await eventually('the requests are gone', () => areGone(asked));
-    await things.remove(Cluster, main);
+    await objects.remove(Cluster, main);
     await eventually('a machine goes', async () =>
-      (await things.machines(main)).every(({ metadata }) => metadata.deletionTimestamp),
+      (await objects.machines(main)).every(({ metadata }) => metadata.deletionTimestamp),
     );
-    await open().stage.restartPlatform();
-    await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, main)));
-    await things.remove(ProviderConfig, { name: 'home' });
+    await open().testbed.restartPlatform();
+    await eventually('the Cluster is gone', async () => !(await objects.exists(Cluster, main)));
+    await objects.remove(ProviderConfig, { name: 'home' });
     await eventually('nothing is left', async () => {
-      expect(await listLeftovers(open().stage)).toEqual([]);
+      expect(await listLeftovers(open().testbed)).toEqual([]);
       return true;
     });
   });

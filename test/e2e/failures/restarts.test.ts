@@ -45,36 +45,36 @@ const lost: readonly Point[] = [
   { room: 'talos', name: /^machine\.MachineService\/Bootstrap$/ },
 ];
 
-prepareTestbed(open, async ({ things, world }) => {
+prepareTestbed(open, async ({ objects, world }) => {
   for (const { room, name } of lost) world.switchboard.fail(room, name, { kind: 'lose-reply' });
-  await things.credentials();
-  await things.config('home', { controlPlanes: 3, workers: 1 });
-  await things.cluster(main);
-  await things.request(main, { clusterRef: main, token });
-  await eventually('access is granted', async () => (await things.getRequest(main)).status?.phase === 'Granted', 110);
+  await objects.credentials();
+  await objects.config('home', { controlPlanes: 3, workers: 1 });
+  await objects.cluster(main);
+  await objects.request(main, { clusterRef: main, token });
+  await eventually('access is granted', async () => (await objects.getRequest(main)).status?.phase === 'Granted', 110);
 });
 
 it('C26: three control planes and a worker have nothing twice, although the replies to the create calls were lost', async () => {
-  const stage = open();
-  const { things, recorder, namespace } = stage;
-  const machines = await things.machines(main);
+  const testbed = open();
+  const { objects, recorder, namespace } = testbed;
+  const machines = await objects.machines(main);
   expect(machines).toHaveLength(4);
   const made = (kind: string): string[] =>
-    listNasLeftovers(stage).filter((fingerprint) => fingerprint.startsWith(`${kind} `));
+    listNasLeftovers(testbed).filter((fingerprint) => fingerprint.startsWith(`${kind} `));
   expect(made('VM')).toHaveLength(4);
   // A folder and a disk for each.
   expect(made('dataset')).toHaveLength(8);
-  expect([...(await addressHolders(stage)).values()].sort()).toEqual(
+  expect([...(await addressHolders(testbed)).values()].sort()).toEqual(
     ['cluster/shop/main', ...machines.map(({ metadata }) => `machine/${metadata.name}`)].sort(),
   );
   const secrets = recorder.of(Secret, { namespace, name: clusterSecretsName(main) });
   expect(new Set(secrets.map(({ object }) => object.metadata.uid)).size).toBe(1);
-  expect(new Set(bootstrappedNodes(stage.calls)).size).toBe(1);
-  expect(stage.world.machines.bootstraps()).toBe(1);
+  expect(new Set(bootstrappedNodes(testbed.calls)).size).toBe(1);
+  expect(testbed.world.machines.bootstraps()).toBe(1);
   const address = machines[0]?.status?.address ?? '';
-  expect(await withTalosAdminClient(stage, main, address, (node) => node.etcdMembers())).toHaveLength(3);
-  expect(await listAccessObjects(stage, main, main)).toHaveLength(5);
-  await withGrantedClient(stage, main, async (holder) => await holder.list(ConfigMap));
+  expect(await withTalosAdminClient(testbed, main, address, (node) => node.etcdMembers())).toHaveLength(3);
+  expect(await listAccessObjects(testbed, main, main)).toHaveLength(5);
+  await withGrantedClient(testbed, main, async (holder) => await holder.list(ConfigMap));
 });
 
 /** The provider's changes everywhere, without its own Lease. */
@@ -101,42 +101,42 @@ const afterRestart: readonly Point[] = [
 
 describe('in the idle state', () => {
   it('the provider writes nothing, neither to the platform nor to a cluster nor to a machine', async () => {
-    const stage = open();
+    const testbed = open();
     // The last reports of the tests before.
     await eventually('the last word is said', async () => {
-      const start = stage.calls.length;
-      await consistently(1, () => expect(writesIn(stage.calls.slice(start))).toEqual([]));
+      const start = testbed.calls.length;
+      await consistently(1, () => expect(writesIn(testbed.calls.slice(start))).toEqual([]));
       return true;
     });
-    const start = stage.calls.length;
+    const start = testbed.calls.length;
     await hasLooked(start, 3, atRest);
-    expect(writesIn(stage.calls.slice(start))).toEqual([]);
+    expect(writesIn(testbed.calls.slice(start))).toEqual([]);
   });
 
   it('a restart writes nothing either', async () => {
-    const stage = open();
-    const before = await grantedKubeconfig(stage, main);
-    const start = stage.calls.length;
-    await stage.provider.restart();
+    const testbed = open();
+    const before = await grantedKubeconfig(testbed, main);
+    const start = testbed.calls.length;
+    await testbed.provider.restart();
     await hasLooked(start, 1, afterRestart);
     await eventually('the access was looked at', () =>
-      stage.calls.slice(start).some(({ room, name }) => room === 'workload' && /^GET .*\/rolebindings/.test(name)),
+      testbed.calls.slice(start).some(({ room, name }) => room === 'workload' && /^GET .*\/rolebindings/.test(name)),
     );
-    await consistently(1, () => expect(writesIn(stage.calls.slice(start))).toEqual([]));
-    expect(await grantedKubeconfig(stage, main)).toBe(before);
+    await consistently(1, () => expect(writesIn(testbed.calls.slice(start))).toEqual([]));
+    expect(await grantedKubeconfig(testbed, main)).toBe(before);
   });
 });
 
 it('a deletion leaves nothing behind', async () => {
-  const stage = open();
-  const { things } = stage;
-  await things.remove(AccessRequest, main);
-  await eventually('the request is gone', async () => !(await things.exists(AccessRequest, main)));
-  await things.remove(Cluster, main);
-  await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, main)), 60);
-  await things.remove(ProviderConfig, { name: 'home' });
+  const testbed = open();
+  const { objects } = testbed;
+  await objects.remove(AccessRequest, main);
+  await eventually('the request is gone', async () => !(await objects.exists(AccessRequest, main)));
+  await objects.remove(Cluster, main);
+  await eventually('the Cluster is gone', async () => !(await objects.exists(Cluster, main)), 60);
+  await objects.remove(ProviderConfig, { name: 'home' });
   await eventually('nothing is left', async () => {
-    expect(await listLeftovers(stage)).toEqual([]);
+    expect(await listLeftovers(testbed)).toEqual([]);
     return true;
   });
 });

@@ -46,10 +46,10 @@ export class FaultSweep {
   readonly #striker: FaultInjector | undefined;
   readonly #leave: () => void;
 
-  constructor(stage: Testbed, striker?: FaultInjector, naming = new CallNaming()) {
+  constructor(testbed: Testbed, striker?: FaultInjector, naming = new CallNaming()) {
     this.#naming = naming;
     this.#striker = striker;
-    this.#leave = stage.world.switchboard.judge((call, content) => this.#judge(call, content));
+    this.#leave = testbed.world.switchboard.judge((call, content) => this.#judge(call, content));
   }
 
   /** Starts the next phase of the scenario. */

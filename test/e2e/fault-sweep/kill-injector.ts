@@ -7,7 +7,7 @@ interface KillInjectorOptions {
   /** Whether the next run waits until the Lease has expired; default: no. */
   readonly patient?: boolean;
   /** Runs between two runs of the provider. */
-  readonly between?: (stage: Testbed) => Promise<void>;
+  readonly between?: (testbed: Testbed) => Promise<void>;
 }
 
 /**
@@ -17,13 +17,13 @@ interface KillInjectorOptions {
  * death is certain, and the injector empties the Lease before the next run; with `patient` it keeps the wait.
  */
 export class KillInjector implements FaultInjector {
-  readonly #stage: Testbed;
+  readonly #testbed: Testbed;
   readonly #options: KillInjectorOptions;
   #revival: Promise<void> | undefined;
   #isDoomed = false;
 
-  constructor(stage: Testbed, options: KillInjectorOptions = {}) {
-    this.#stage = stage;
+  constructor(testbed: Testbed, options: KillInjectorOptions = {}) {
+    this.#testbed = testbed;
     this.#options = options;
   }
 
@@ -43,17 +43,17 @@ export class KillInjector implements FaultInjector {
   }
 
   async #kill(): Promise<void> {
-    const { provider } = this.#stage;
+    const { provider } = this.#testbed;
     await provider.kill();
     const { patient, between } = this.#options;
     if (!patient) await this.#emptyLease();
-    await between?.(this.#stage);
+    await between?.(this.#testbed);
     this.#isDoomed = false;
     provider.start();
   }
 
   async #emptyLease(): Promise<void> {
-    const { platform, namespace } = this.#stage;
+    const { platform, namespace } = this.#testbed;
     const { items } = await platform.list(Lease, { namespace });
     const name = items.map(({ metadata }) => metadata.name).find((one) => one.startsWith('cluster-provider-talos-'));
     if (name) await platform.merge(Lease, { namespace, name }, { spec: { holderIdentity: '' } });

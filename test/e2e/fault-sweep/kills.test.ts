@@ -29,7 +29,7 @@ describe.concurrent('a provider that is killed after the execution of a call and
   it(`at each call of a lifecycle, on TrueNAS ${first}: the same result, no duplicates, no remains`, {
     timeout: 1_200_000,
   }, async () => {
-    const striker = (stage: Testbed): FaultInjector => new KillInjector(stage);
+    const striker = (testbed: Testbed): FaultInjector => new KillInjector(testbed);
     await expectSameResultAsUndisturbed({ script, subnet: '127.42.117', truenas: first, striker });
   });
 
@@ -39,7 +39,8 @@ describe.concurrent('a provider that is killed after the execution of a call and
     { timeout: calls === worst ? 1_200_000 : 3_600_000 },
     async () => {
       const due = (name: string): boolean => calls.some((call) => call.test(name));
-      const striker = (stage: Testbed): FaultInjector => restrictTo(due, new KillInjector(stage, { patient: true }));
+      const striker = (testbed: Testbed): FaultInjector =>
+        restrictTo(due, new KillInjector(testbed, { patient: true }));
       await expectSameResultAsUndisturbed({
         script,
         subnet: '127.42.119',
@@ -55,7 +56,7 @@ describe.concurrent('a provider that is killed after the execution of a call and
     timeout: 1_200_000,
   }, async () => {
     const due = (name: string): boolean => isSampled('stop', name, 2);
-    const striker = (stage: Testbed): FaultInjector => restrictTo(due, new StopInjector(stage));
+    const striker = (testbed: Testbed): FaultInjector => restrictTo(due, new StopInjector(testbed));
     await expectSameResultAsUndisturbed({ script, subnet: '127.42.118', truenas: third, striker, due });
   });
 });

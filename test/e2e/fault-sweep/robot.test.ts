@@ -21,7 +21,7 @@ interface Way {
   /** One in so many calls gets a fault. */
   readonly share: number;
   readonly about: string;
-  readonly striker: (stage: Testbed) => FaultInjector;
+  readonly striker: (testbed: Testbed) => FaultInjector;
 }
 
 const ways: readonly Way[] = [
@@ -29,13 +29,13 @@ const ways: readonly Way[] = [
     name: 'kill',
     share: 4,
     about: 'a provider that is killed after its execution and before its reply',
-    striker: (stage) => new KillInjector(stage, { between }),
+    striker: (testbed) => new KillInjector(testbed, { between }),
   },
   {
     name: 'stop',
     share: 4,
     about: 'a provider that is stopped in order during it',
-    striker: (stage) => new StopInjector(stage, between),
+    striker: (testbed) => new StopInjector(testbed, between),
   },
   ...Array.from({ length: isFullSweep ? quick.length : 1 }, (_, round) => ({
     ...{ name: `fault ${round}`, share: 1 },
@@ -72,7 +72,7 @@ describe.concurrent(`calls (SWEEP=${sweepSeed}) of a lifecycle from a free Host 
     { timeout: 1_200_000 },
     async ({ name: way, share, striker, subnet }) => {
       const due = (name: string): boolean => isSampled(way, name, share);
-      const options = { script, subnet, due, striker: (stage: Testbed) => restrictTo(due, striker(stage)) };
+      const options = { script, subnet, due, striker: (testbed: Testbed) => restrictTo(due, striker(testbed)) };
       await expectSameResult(reference, options);
     },
   );
@@ -83,8 +83,8 @@ describe.concurrent(`calls (SWEEP=${sweepSeed}) of a lifecycle from a free Host 
     async () => {
       expect(worst.filter((call) => ![...reference.seen].some((name) => call.test(name)))).toEqual([]);
       const due = (name: string): boolean => worst.some((call) => call.test(name));
-      const striker = (stage: Testbed): FaultInjector =>
-        restrictTo(due, new KillInjector(stage, { patient: true, between }));
+      const striker = (testbed: Testbed): FaultInjector =>
+        restrictTo(due, new KillInjector(testbed, { patient: true, between }));
       await expectSameResult(reference, { script, subnet: '127.42.180', manner: childProcessMode, striker, due });
     },
   );

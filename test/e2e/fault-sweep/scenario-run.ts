@@ -18,7 +18,7 @@ export interface ReferenceRun {
 
 /** A scenario: the lifecycle of a Cluster, or a part of one. Returns snapshots of the end, or of its phases. */
 export interface Scenario {
-  play(stage: Testbed, sweep: FaultSweep, expected?: StateSnapshot): Promise<StateSnapshot>;
+  play(testbed: Testbed, sweep: FaultSweep, expected?: StateSnapshot): Promise<StateSnapshot>;
   readonly naming: () => CallNaming;
   /** Of the simulators; default: their own. */
   readonly seeds?: (subnet: string) => Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ interface ScenarioOptions {
   readonly truenas?: string;
   readonly script: Scenario;
   readonly manner?: ProviderRunMode;
-  readonly striker?: (stage: Testbed) => FaultInjector;
+  readonly striker?: (testbed: Testbed) => FaultInjector;
 }
 
 /** With the usual Lease a renewal comes soon. */
@@ -53,7 +53,7 @@ async function runScenario(options: ScenarioOptions, expected?: StateSnapshot): 
   const { subnet, truenas, manner, striker: strikerFor, script } = options;
   const provider = { ...defaultMode, ...manner };
   const seeds = script.seeds?.(subnet) ?? {};
-  const stage = await Testbed.open({
+  const testbed = await Testbed.open({
     subnet,
     speed: 30,
     timeScale: 0.001,
@@ -61,17 +61,17 @@ async function runScenario(options: ScenarioOptions, expected?: StateSnapshot): 
     seeds,
     ...(truenas && { truenas }),
   });
-  const striker = strikerFor?.(stage);
-  const sweep = new FaultSweep(stage, striker, script.naming());
+  const striker = strikerFor?.(testbed);
+  const sweep = new FaultSweep(testbed, striker, script.naming());
   try {
-    stage.provider.start();
-    const shape = await script.play(stage, sweep, expected);
-    const calls = providerCalls(stage.calls);
-    return { shape, seen: sweep.seen, calls, sweep, offences: [...stage.faults(), ...findSecretLeaks(stage)] };
+    testbed.provider.start();
+    const shape = await script.play(testbed, sweep, expected);
+    const calls = providerCalls(testbed.calls);
+    return { shape, seen: sweep.seen, calls, sweep, offences: [...testbed.faults(), ...findSecretLeaks(testbed)] };
   } finally {
     sweep.end();
     await striker?.settled?.();
-    await stage.close();
+    await testbed.close();
   }
 }
 

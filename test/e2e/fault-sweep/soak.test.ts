@@ -25,39 +25,39 @@ const nas = { memoryMiB: 262_144, pools: [{ name: 'tank', sizeBytes: 2 ** 43 }] 
 const draw = randomNumbers('soak');
 const ways = Object.values(immediateFaults);
 
-let stage: Testbed;
+let testbed: Testbed;
 let before: string;
 const counts = { made: 0, struck: 0, killed: 0, most: 0 };
-const dump = (): string => JSON.stringify(stage.world.truenas.dump(), null, 1);
+const dump = (): string => JSON.stringify(testbed.world.truenas.dump(), null, 1);
 const refOf = (number: number): NamespacedRef => ({ namespace: 'shop', name: `c${number}` });
-const isGone = async (ref: NamespacedRef): Promise<boolean> => !(await stage.things.exists(Cluster, ref));
+const isGone = async (ref: NamespacedRef): Promise<boolean> => !(await testbed.objects.exists(Cluster, ref));
 
 beforeAll(async () => {
   const seeds = { truenas: nas };
-  stage = await Testbed.open({ subnet: '127.42.50', speed: 30, timeScale, provider, seeds, truenas });
-  stage.provider.start();
-  const { things } = stage;
-  await things.credentials();
+  testbed = await Testbed.open({ subnet: '127.42.50', speed: 30, timeScale, provider, seeds, truenas });
+  testbed.provider.start();
+  const { objects } = testbed;
+  await objects.credentials();
   // Every second Cluster has workers.
-  await things.config('alone', { pool: [10, 99] });
-  await things.config('pair', { workers: 1, pool: [100, 199] });
+  await objects.config('alone', { pool: [10, 99] });
+  await objects.config('pair', { workers: 1, pool: [100, 199] });
   for (const config of ['alone', 'pair']) {
     const ref = { namespace: 'shop', name: `first-${config}` };
-    await things.cluster(ref, { config });
+    await objects.cluster(ref, { config });
     await eventuallyInSweep(
       'the first one is ready',
-      async () => (await stage.platform.get(Cluster, ref)).status?.phase === 'Ready',
+      async () => (await testbed.platform.get(Cluster, ref)).status?.phase === 'Ready',
     );
-    await things.remove(Cluster, ref);
+    await objects.remove(Cluster, ref);
     await eventuallyInSweep('the first one is gone', () => isGone(ref));
   }
   before = dump();
 }, 300_000);
-afterAll(async () => await stage?.close());
+afterAll(async () => await testbed?.close());
 
 /** Injects random faults into calls, and kills the process at random calls. */
 function disturb(): () => Promise<void> {
-  const reaper = new KillInjector(stage);
+  const reaper = new KillInjector(testbed);
   const strike = (call: InterceptedCall): Fault | undefined => {
     if (!isProviderCall(call)) return undefined;
     if (draw(deathEvery) === 0) {
@@ -68,7 +68,7 @@ function disturb(): () => Promise<void> {
     counts.struck += 1;
     return ways[draw(ways.length)]?.strike(call, call.name);
   };
-  const calm = stage.world.switchboard.judge(strike);
+  const calm = testbed.world.switchboard.judge(strike);
   return async () => {
     calm();
     await reaper.settled();
@@ -77,25 +77,25 @@ function disturb(): () => Promise<void> {
 
 /** Creates or deletes a Cluster, in any state. */
 async function act(living: Map<number, NamespacedRef>): Promise<void> {
-  const { things } = stage;
+  const { objects } = testbed;
   const mayBeMade = living.size < mostClusters;
   if (mayBeMade && (living.size < 2 || draw(3) > 0)) {
     counts.made += 1;
     const ref = refOf(counts.made);
-    await things.cluster(ref, { config: counts.made % 2 === 0 ? 'alone' : 'pair' });
+    await objects.cluster(ref, { config: counts.made % 2 === 0 ? 'alone' : 'pair' });
     living.set(counts.made, ref);
     counts.most = Math.max(counts.most, living.size);
     return;
   }
   const chosen = [...living][draw(living.size)];
   if (!chosen) return;
-  await things.remove(Cluster, chosen[1]);
+  await objects.remove(Cluster, chosen[1]);
   living.delete(chosen[0]);
 }
 
 /** No object exists twice at any time. */
 function expectNoTwins(): void {
-  const uuids = stage.world.truenas.dump().vms.map((vm) => String((vm as { uuid?: string }).uuid));
+  const uuids = testbed.world.truenas.dump().vms.map((vm) => String((vm as { uuid?: string }).uuid));
   expect(uuids.length).toBe(new Set(uuids).size);
 }
 
@@ -111,7 +111,7 @@ it(`on TrueNAS ${truenas} random creations and deletions of Clusters for ten hou
     await pause(minutesBetween * 60_000 * timeScale);
   }
   // The last ones are deleted while faults continue.
-  for (const ref of living.values()) await stage.things.remove(Cluster, ref);
+  for (const ref of living.values()) await testbed.objects.remove(Cluster, ref);
   await pause(2000);
   await calm();
   const told = `${counts.made} Clusters, ${counts.most} at once; ${counts.struck} calls struck, ${counts.killed} deaths`;
@@ -119,13 +119,13 @@ it(`on TrueNAS ${truenas} random creations and deletions of Clusters for ten hou
   const kept = ['ProviderConfig alone', 'ProviderConfig pair', 'ClusterProfile test.talos.alone'];
   try {
     await eventuallyInSweep('nothing is left of them', async () => {
-      expect((await listLeftovers(stage)).sort()).toEqual([...kept, 'ClusterProfile test.talos.pair'].sort());
+      expect((await listLeftovers(testbed)).sort()).toEqual([...kept, 'ClusterProfile test.talos.pair'].sort());
       return true;
     });
     expect(dump()).toBe(before);
   } catch (error) {
-    throw new Error(`${told}. ${stage.tail()}`, { cause: error });
+    throw new Error(`${told}. ${testbed.tail()}`, { cause: error });
   }
-  expect([...stage.faults(), ...findSecretLeaks(stage)]).toEqual([]);
+  expect([...testbed.faults(), ...findSecretLeaks(testbed)]).toEqual([]);
   expect(Math.min(counts.made - 2 * mostClusters, counts.killed - 2)).toBeGreaterThan(0);
 });

@@ -29,16 +29,16 @@ import { triggerAnnotation } from './scenarios/trigger-reconciles.ts';
  */
 export type StateSnapshot = Readonly<Record<string, unknown>>;
 
-export async function snapshotState(stage: Testbed, cluster: NamespacedRef): Promise<StateSnapshot> {
+export async function snapshotState(testbed: Testbed, cluster: NamespacedRef): Promise<StateSnapshot> {
   return JSON.parse(
     maskIds(
       JSON.stringify({
-        ...(await snapshotPlatform(stage)),
-        ...(await withAdminClient(stage, cluster, snapshotWorkload)),
-        ...snapshotNas(stage),
-        ...snapshotRobot(stage),
-        ...(await snapshotEtcd(stage, cluster)),
-        ...countIdentities(stage),
+        ...(await snapshotPlatform(testbed)),
+        ...(await withAdminClient(testbed, cluster, snapshotWorkload)),
+        ...snapshotNas(testbed),
+        ...snapshotRobot(testbed),
+        ...(await snapshotEtcd(testbed, cluster)),
+        ...countIdentities(testbed),
       }),
     ),
   ) as StateSnapshot;
@@ -145,15 +145,15 @@ function snapshotRobot({ world }: Testbed): Record<string, unknown> {
   return { servers, keys: world.robot.robot.accounts.map(({ keys }) => keys.size) };
 }
 
-async function snapshotEtcd(stage: Testbed, cluster: NamespacedRef): Promise<Record<string, unknown>> {
-  const [controlPlane] = await stage.things.machines(cluster);
+async function snapshotEtcd(testbed: Testbed, cluster: NamespacedRef): Promise<Record<string, unknown>> {
+  const [controlPlane] = await testbed.objects.machines(cluster);
   const address = controlPlane?.status?.address ?? '';
-  const members = await withTalosAdminClient(stage, cluster, address, (node) => node.etcdMembers());
+  const members = await withTalosAdminClient(testbed, cluster, address, (node) => node.etcdMembers());
   return {
     'etcd members': members.map(({ name }) => name),
-    'etcd bootstraps': stage.world.machines.bootstraps(),
-    'nodes that were told to': new Set(bootstrappedNodes(stage.calls)).size,
-    nodes: stage.world.machines.nodes().map(({ hostname, stage: at, ready }) => [hostname, at, ready]),
+    'etcd bootstraps': testbed.world.machines.bootstraps(),
+    'nodes that were told to': new Set(bootstrappedNodes(testbed.calls)).size,
+    nodes: testbed.world.machines.nodes().map(({ hostname, stage, ready }) => [hostname, stage, ready]),
   };
 }
 

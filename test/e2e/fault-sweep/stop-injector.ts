@@ -4,14 +4,14 @@ import type { FaultInjector } from './fault-sweep.ts';
 
 /** Stops the provider in order during a call, as SIGTERM does, and starts it again after its end. */
 export class StopInjector implements FaultInjector {
-  readonly #stage: Testbed;
-  readonly #between: (stage: Testbed) => Promise<void>;
+  readonly #testbed: Testbed;
+  readonly #between: (testbed: Testbed) => Promise<void>;
   #restart: Promise<void> = Promise.resolve();
   #isEnding = false;
 
   /** `between`: runs between two runs of the provider. */
-  constructor(stage: Testbed, between = async (_stage: Testbed): Promise<void> => {}) {
-    this.#stage = stage;
+  constructor(testbed: Testbed, between = async (_stage: Testbed): Promise<void> => {}) {
+    this.#testbed = testbed;
     this.#between = between;
   }
 
@@ -31,10 +31,10 @@ export class StopInjector implements FaultInjector {
   }
 
   async #startAnew(): Promise<void> {
-    const { provider } = this.#stage;
+    const { provider } = this.#testbed;
     try {
       await provider.stop();
-      await this.#between(this.#stage);
+      await this.#between(this.#testbed);
       provider.start();
     } finally {
       this.#isEnding = false;

@@ -29,12 +29,12 @@ const rolls = [
 /** Faults only in calls that belong to a phase: other tests kill the provider at its start. */
 const killedAt =
   (due: (name: string) => boolean) =>
-  (stage: Testbed): FaultInjector =>
-    restrictTo(due, new KillInjector(stage));
+  (testbed: Testbed): FaultInjector =>
+    restrictTo(due, new KillInjector(testbed));
 const stoppedAt =
   (due: (name: string) => boolean) =>
-  (stage: Testbed): FaultInjector =>
-    restrictTo(due, new StopInjector(stage));
+  (testbed: Testbed): FaultInjector =>
+    restrictTo(due, new StopInjector(testbed));
 
 const patience = { timeout: 600_000 };
 

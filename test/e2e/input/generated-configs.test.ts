@@ -17,10 +17,10 @@ import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.t
 const subnet = '127.42.130';
 const nas = { pools: [{ name: 'tank' }, { name: 'fast' }], bridges: ['br0', 'br1'] };
 const open = startTestbed({ subnet, speed: 50, seeds: { truenas: nas } });
-prepareTestbed(open, async ({ things }) => {
+prepareTestbed(open, async ({ objects }) => {
   // Displays take their password from it.
-  const secret = { ...things.goodCredentials(), displayPassword: 'a-display-password' };
-  await things.credentials(truenasCredentialsName, secret);
+  const secret = { ...objects.goodCredentials(), displayPassword: 'a-display-password' };
+  await objects.credentials(truenasCredentialsName, secret);
 });
 
 const configs = new GeneratedObjects<ProviderConfig, RawProviderConfigSpec>(open, {
@@ -38,7 +38,7 @@ const configs = new GeneratedObjects<ProviderConfig, RawProviderConfigSpec>(open
 
 /** A spec that fits the testbed: on its TrueNAS system, with its addresses. */
 const good = (): fc.Arbitrary<RawProviderConfigSpec> => {
-  const { truenas, talos } = open().things.configSpec();
+  const { truenas, talos } = open().objects.configSpec();
   const { sizes: _, ...section } = truenas;
   const factoryUrl = String(talos['factoryUrl']);
   return anyProviderConfig({ subnet, factoryUrl, truenas: section, pools: ['fast'], bridges: nas.bridges });

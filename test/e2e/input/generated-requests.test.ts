@@ -28,11 +28,11 @@ const cluster = { namespace: 'shop', name: 'main' };
 type Spec = AccessRequest['spec'];
 
 let admin: KubeClient | undefined;
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home');
-  await things.cluster(cluster);
-  await eventually('it is ready', async () => (await things.getCluster(cluster)).status?.phase === 'Ready', 90);
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home');
+  await objects.cluster(cluster);
+  await eventually('it is ready', async () => (await objects.getCluster(cluster)).status?.phase === 'Ready', 90);
   admin = await openAdminClient(open(), cluster);
 });
 afterAll(() => admin?.close());

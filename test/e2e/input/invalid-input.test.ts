@@ -131,32 +131,35 @@ const mistakes: readonly Mistake[] = [
   },
 ];
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.credentials('half-a-secret', { username: things.goodCredentials().username });
-  await things.credentials('wrong-key', { ...things.goodCredentials(), apiKey: `1-${'wrong'.repeat(12)}abcd` });
-  await things.credentials('empty-secret', { username: '', apiKey: ' \n' });
-  await things.credentials('odd-secret', { username: 'rö\u0000ot', apiKey: `1-\u{1F511}${'\u0001\uFFFD'.repeat(20)}` });
-  for (const { name, spoil } of mistakes) await things.config(name, { change: spoil });
-  await things.cluster(early, { config: 'unknown-pool' });
-  await things.config('home');
-  await things.cluster(good);
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.credentials('half-a-secret', { username: objects.goodCredentials().username });
+  await objects.credentials('wrong-key', { ...objects.goodCredentials(), apiKey: `1-${'wrong'.repeat(12)}abcd` });
+  await objects.credentials('empty-secret', { username: '', apiKey: ' \n' });
+  await objects.credentials('odd-secret', {
+    username: 'rö\u0000ot',
+    apiKey: `1-\u{1F511}${'\u0001\uFFFD'.repeat(20)}`,
+  });
+  for (const { name, spoil } of mistakes) await objects.config(name, { change: spoil });
+  await objects.cluster(early, { config: 'unknown-pool' });
+  await objects.config('home');
+  await objects.cluster(good);
 });
 
 const conditionsOf = async (name: string): Promise<readonly Condition[]> =>
-  (await open().things.getConfig(name)).status?.conditions ?? [];
+  (await open().objects.getConfig(name)).status?.conditions ?? [];
 
 async function saysWhy({ name, type, words }: Mistake): Promise<void> {
-  const { status, metadata } = await open().things.getConfig(name);
-  const [said, ready] = [type, 'Ready'].map((wanted) => status?.conditions?.find((one) => one.type === wanted));
-  expect(said).toMatchObject({ status: 'False', message: expect.stringMatching(words) });
-  expect(ready).toMatchObject({ status: 'False', message: said?.message, observedGeneration: metadata.generation });
+  const { status, metadata } = await open().objects.getConfig(name);
+  const [messages, ready] = [type, 'Ready'].map((wanted) => status?.conditions?.find((one) => one.type === wanted));
+  expect(messages).toMatchObject({ status: 'False', message: expect.stringMatching(words) });
+  expect(ready).toMatchObject({ status: 'False', message: messages?.message, observedGeneration: metadata.generation });
   expect(status?.phase).toBe('Progressing');
 }
 
 it('reconciles the Cluster of a valid ProviderConfig among a dozen invalid ones', async () => {
-  const { things } = open();
-  await eventually('the Cluster is ready', async () => (await things.getCluster(good)).status?.phase === 'Ready', 90);
+  const { objects } = open();
+  await eventually('the Cluster is ready', async () => (await objects.getCluster(good)).status?.phase === 'Ready', 90);
   for (const { name } of mistakes) expect(isConditionTrue(await conditionsOf(name), 'Ready')).toBe(false);
 });
 
@@ -168,30 +171,30 @@ it.each(mistakes)('C13: names the invalid field of a ProviderConfig and the corr
 });
 
 it('C18: does not touch a Cluster whose ClusterProfile does not exist, since its ProviderConfig is not valid', async () => {
-  const { metadata, status } = await open().things.getCluster(early);
+  const { metadata, status } = await open().objects.getCluster(early);
   expect([metadata.finalizers, metadata.labels, status]).toEqual([undefined, undefined, undefined]);
-  expect(await open().things.machines(early)).toEqual([]);
+  expect(await open().objects.machines(early)).toEqual([]);
 });
 
 it.each(mistakes)('needs nothing but the correction: $name', async ({ name, mend: repair }) => {
-  const stage = open();
-  const { things, platform } = stage;
-  if (repair) await platform.merge(ProviderConfig, { name }, { spec: real(stage, repair) });
-  else await things.credentials(name);
+  const testbed = open();
+  const { objects, platform } = testbed;
+  if (repair) await platform.merge(ProviderConfig, { name }, { spec: real(testbed, repair) });
+  else await objects.credentials(name);
   await eventually(`${name} is ready`, async () => isConditionTrue(await conditionsOf(name), 'Ready'));
-  expect((await things.getConfig(name)).status?.phase).toBe('Ready');
+  expect((await objects.getConfig(name)).status?.phase).toBe('Ready');
 });
 
 /** Replaces placeholders in a correction by the testbed's own values. */
-function real({ things }: Testbed, repair: object): object {
-  const { truenas } = things.configSpec();
+function real({ objects }: Testbed, repair: object): object {
+  const { truenas } = objects.configSpec();
   const fill = (value: unknown, key: string): unknown => (value === 'the real one' ? truenas[key] : value);
   return JSON.parse(JSON.stringify(repair, (key, value) => fill(value, key)));
 }
 
 it('C16: continues without help with a Cluster created while its ProviderConfig was invalid', async () => {
-  const { things } = open();
-  await eventually('the Cluster is ready', async () => (await things.getCluster(early)).status?.phase === 'Ready', 90);
+  const { objects } = open();
+  await eventually('the Cluster is ready', async () => (await objects.getCluster(early)).status?.phase === 'Ready', 90);
 });
 
 it.each<[string, RegExp, (spec: RawProviderConfigSpec) => void]>([
@@ -210,7 +213,7 @@ it.each<[string, RegExp, (spec: RawProviderConfigSpec) => void]>([
   ['an invalid version', /spec\.talos\.version/, (s) => set(s.talos, { version: 'newest' })],
 ])('is rejected by the API server at once: %s', async (_, words, change) => {
   const refused = await open()
-    .things.config('never', { change })
+    .objects.config('never', { change })
     .catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(KubeError);
   expect((refused as KubeError).message).toMatch(words);
@@ -221,11 +224,11 @@ const set = (section: object, values: object): void => {
 };
 
 it('lists the offered versions for a Cluster with another one, and accepts the correction', async () => {
-  const { things, platform } = open();
+  const { objects, platform } = open();
   const picky = { namespace: 'shop', name: 'picky' };
-  await things.cluster(picky, { kubernetes: { version: '1.29.0' } });
+  await objects.cluster(picky, { kubernetes: { version: '1.29.0' } });
   await eventually('it says so', async () => {
-    const { status } = await things.getCluster(picky);
+    const { status } = await objects.getCluster(picky);
     expect(status?.conditions?.find(({ type }) => type === 'Accepted')).toMatchObject({
       status: 'False',
       reason: 'VersionNotOffered',
@@ -233,10 +236,10 @@ it('lists the offered versions for a Cluster with another one, and accepts the c
     });
     return true;
   });
-  expect(await things.machines(picky)).toEqual([]);
+  expect(await objects.machines(picky)).toEqual([]);
   await platform.merge(Cluster, picky, { spec: { kubernetes: { version: '1.34.7' } } });
-  await eventually('machines are made', async () => (await things.machines(picky)).length === 1);
-  await things.remove(Cluster, picky);
+  await eventually('machines are made', async () => (await objects.machines(picky)).length === 1);
+  await objects.remove(Cluster, picky);
 });
 
 it('the provider logs no fault of its own', () => {

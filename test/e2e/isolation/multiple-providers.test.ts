@@ -20,14 +20,14 @@ let other: Provider;
 let namesakes: Provider[];
 
 const isReady = async (ref: NamespacedRef): Promise<boolean> =>
-  (await open().things.getCluster(ref)).status?.phase === 'Ready';
+  (await open().objects.getCluster(ref)).status?.phase === 'Ready';
 const isGranted = async (ref: NamespacedRef): Promise<boolean> =>
-  (await open().things.getRequest(ref)).status?.phase === 'Granted';
+  (await open().objects.getRequest(ref)).status?.phase === 'Granted';
 const goes = (type: ResourceType, ref: NamespacedRef) =>
-  eventually(`${ref.name} is gone`, async () => !(await open().things.exists(type, ref)));
+  eventually(`${ref.name} is gone`, async () => !(await open().objects.exists(type, ref)));
 
 async function ask(name: string, cluster: NamespacedRef): Promise<NamespacedRef> {
-  await open().things.request(inShop(name), { clusterRef: cluster, token });
+  await open().objects.request(inShop(name), { clusterRef: cluster, token });
   await eventually(`${name} is granted`, () => isGranted(inShop(name)));
   return inShop(name);
 }
@@ -60,30 +60,30 @@ async function isQuiet(): Promise<void> {
   await consistently(2, async () => expect(await versions()).toEqual(before));
 }
 
-prepareTestbed(open, async (stage) => {
-  const { things } = stage;
-  await things.credentials();
-  await things.config('home', { pool: [10, 30] });
-  await things.config('away', { provider: 'other', pool: [40, 60] });
-  other = stage.addProvider('other');
-  await things.ensureNamespace('elsewhere');
+prepareTestbed(open, async (testbed) => {
+  const { objects } = testbed;
+  await objects.credentials();
+  await objects.config('home', { pool: [10, 30] });
+  await objects.config('away', { provider: 'other', pool: [40, 60] });
+  other = testbed.addProvider('other');
+  await objects.ensureNamespace('elsewhere');
   namesakes = [
-    stage.addProvider('talos', { environment: 'prod' }),
-    stage.addProvider('talos', { namespace: 'elsewhere' }),
+    testbed.addProvider('talos', { environment: 'prod' }),
+    testbed.addProvider('talos', { namespace: 'elsewhere' }),
   ];
   other.start();
   await eventually('both profiles are there', async () => {
-    const configs = await Promise.all(['home', 'away'].map((name) => things.getConfig(name)));
+    const configs = await Promise.all(['home', 'away'].map((name) => objects.getConfig(name)));
     return configs.every(({ status }) => status?.phase === 'Ready');
   });
-  await things.cluster(ours);
-  await things.cluster(theirs, { profile: things.profileOf('away', 'other') });
+  await objects.cluster(ours);
+  await objects.cluster(theirs, { profile: objects.profileOf('away', 'other') });
   for (const ref of [ours, theirs]) await eventually(`${ref.name} is ready`, () => isReady(ref), 90);
   await ask('ours-1', ours);
   await ask('theirs-1', theirs);
 });
 
-const finalizersAt = async (ref: NamespacedRef) => (await open().things.getRequest(ref)).metadata.finalizers;
+const finalizersAt = async (ref: NamespacedRef) => (await open().objects.getRequest(ref)).metadata.finalizers;
 
 describe('two providers in one namespace', () => {
   it('hold their own AccessRequests, each by a finalizer of its own, and do not write to those of the other', async () => {
@@ -94,13 +94,13 @@ describe('two providers in one namespace', () => {
   });
 
   it('an AccessRequest that is deleted while its instance is away waits for it, and leaves no account behind', async () => {
-    const { things } = open();
+    const { objects } = open();
     const request = await ask('theirs-2', theirs);
     const holder = await openGrantedClient(open(), request);
     try {
       await other.stop();
-      await things.remove(AccessRequest, request);
-      await consistently(2, async () => expect(await things.exists(AccessRequest, request)).toBe(true));
+      await objects.remove(AccessRequest, request);
+      await consistently(2, async () => expect(await objects.exists(AccessRequest, request)).toBe(true));
       expect(await accountsOf('other', theirs, request)).toHaveLength(1);
       other.start();
       await goes(AccessRequest, request);
@@ -112,14 +112,14 @@ describe('two providers in one namespace', () => {
   });
 
   it('an AccessRequest that is reassigned while its instance is away is released by that instance only', async () => {
-    const { provider, platform, things } = open();
+    const { provider, platform, objects } = open();
     const request = await ask('moved', ours);
     await provider.stop();
     await platform.merge(AccessRequest, request, { metadata: { labels: { [openmcpKeys.provider]: 'other' } } });
     await platform.merge(AccessRequest, request, { status: { phase: 'Pending' } }, { subresource: 'status' });
     await eventually('the other one has it, too', async () => (await finalizersAt(request))?.length === 2);
     expect(await accountsOf('talos', ours, request)).toHaveLength(1);
-    await things.remove(AccessRequest, request);
+    await objects.remove(AccessRequest, request);
     await eventually('the other one has let go', async () => (await finalizersAt(request))?.length === 1);
     expect(await finalizersAt(request)).toEqual([instanceFinalizers(provider.instance).accessRequest]);
     provider.start();
@@ -142,21 +142,21 @@ describe('instances of the same name in another environment and in another names
     const request = await ask('ours-2', ours);
     expect(await finalizersAt(request)).toEqual([instanceFinalizers(open().provider.instance).accessRequest]);
     await isQuiet();
-    await open().things.remove(AccessRequest, request);
+    await open().objects.remove(AccessRequest, request);
     await goes(AccessRequest, request);
     expect(await accountsOf('talos', ours, request)).toEqual([]);
   });
 
   it('delete nothing while the first one is away, and do not disturb it after its return', async () => {
-    const { things, provider, world } = open();
+    const { objects, provider, world } = open();
     await provider.stop();
-    await things.remove(AccessRequest, inShop('ours-1'));
-    await things.remove(Cluster, ours);
+    await objects.remove(AccessRequest, inShop('ours-1'));
+    await objects.remove(Cluster, ours);
     const machines = () => world.truenas.dump().vms.length;
     const count = machines();
     await consistently(2, async () => {
-      expect(await things.exists(AccessRequest, inShop('ours-1'))).toBe(true);
-      expect((await things.machines(ours)).map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined]);
+      expect(await objects.exists(AccessRequest, inShop('ours-1'))).toBe(true);
+      expect((await objects.machines(ours)).map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined]);
       expect(machines()).toBe(count);
     });
     provider.start();

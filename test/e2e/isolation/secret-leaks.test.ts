@@ -16,10 +16,10 @@ const wrongKey = `1-${'WrongKey'.repeat(8)}`;
 
 const grantedTokens = (): number =>
   collectSecrets(open()).filter(({ what }) => what === 'the token of main.kubeconfig').length;
-const isReady = async (): Promise<boolean> => (await open().things.getCluster(ref)).status?.phase === 'Ready';
+const isReady = async (): Promise<boolean> => (await open().objects.getCluster(ref)).status?.phase === 'Ready';
 
 /** A lifecycle with as many errors as possible: error messages are the likeliest place for a leak. */
-prepareTestbed(open, async ({ things, platform, world, namespace }) => {
+prepareTestbed(open, async ({ objects, platform, world, namespace }) => {
   const { switchboard } = world;
   const broken = { kind: 'error', status: 500 } as const;
   switchboard.fail('truenas', /^(pool\.dataset|vm)\.(create|query)$/, { kind: 'drop' }, 3, 5);
@@ -29,23 +29,23 @@ prepareTestbed(open, async ({ things, platform, world, namespace }) => {
   switchboard.fail('workload', /kube-system$/, { kind: 'error', status: 401 }, 2);
   switchboard.fail('workload', /\/token$/, broken, 2);
   switchboard.fail('kube', /^POST .*\/secrets$/, { kind: 'lose-reply' }, 2);
-  await things.credentials();
-  await things.credentials('wrong-key', { ...things.goodCredentials(), apiKey: wrongKey });
-  await things.config('wrong', {
+  await objects.credentials();
+  await objects.credentials('wrong-key', { ...objects.goodCredentials(), apiKey: wrongKey });
+  await objects.config('wrong', {
     change: (spec) => Object.assign(spec.truenas, { credentialsRef: { name: 'wrong-key' } }),
   });
-  await things.config('home', {
+  await objects.config('home', {
     change: (spec) =>
       Object.assign(spec.truenas, {
         sizes: [{ name: 'small', cpus: 2, memoryMiB: 2048, diskGiB: 20, encrypted: true }],
       }),
   });
-  await things.cluster(ref);
-  await things.request(ref, { clusterRef: ref, token });
+  await objects.cluster(ref);
+  await objects.request(ref, { clusterRef: ref, token });
   await eventually('the Cluster is ready', isReady, 90);
-  await eventually('access is granted', async () => (await things.getRequest(ref)).status?.phase === 'Granted');
+  await eventually('access is granted', async () => (await objects.getRequest(ref)).status?.phase === 'Granted');
 
-  await things.annotate(AccessRequest, ref, { [openmcpKeys.operation]: 'reconcile' });
+  await objects.annotate(AccessRequest, ref, { [openmcpKeys.operation]: 'reconcile' });
   await eventually('the token was renewed', () => grantedTokens() > 1);
 
   // The rest is no valid secrets bundle any more, but still contains keys.
@@ -54,18 +54,18 @@ prepareTestbed(open, async ({ things, platform, world, namespace }) => {
   const text = Buffer.from(data?.[secretsBundleKey] ?? '', 'base64').toString();
   const spoilt = Buffer.from(text.replace(/^( +)key: .{200}/m, '$1key: nonsense')).toString('base64');
   await platform.merge(Secret, bundle, { data: { [secretsBundleKey]: spoilt } });
-  await things.annotate(Cluster, ref, { [openmcpKeys.operation]: 'reconcile' });
-  await things.annotate(AccessRequest, ref, { [openmcpKeys.operation]: 'reconcile' });
+  await objects.annotate(Cluster, ref, { [openmcpKeys.operation]: 'reconcile' });
+  await objects.annotate(AccessRequest, ref, { [openmcpKeys.operation]: 'reconcile' });
   const isDamaged = async () =>
-    (await things.getCluster(ref)).status?.conditions?.some(({ reason }) => reason === 'SecretsDamaged');
+    (await objects.getCluster(ref)).status?.conditions?.some(({ reason }) => reason === 'SecretsDamaged');
   await eventually('the Cluster says that its secrets are damaged', isDamaged);
   await platform.merge(Secret, bundle, { data: { [secretsBundleKey]: data?.[secretsBundleKey] } });
   await eventually('the Cluster is ready again', isReady);
-  await things.credentials('truenas', { ...things.goodCredentials(), apiKey: wrongKey });
-  await things.annotate(ProviderConfig, { name: 'home' }, { [openmcpKeys.operation]: 'reconcile' });
-  await eventually('the key is refused', async () => (await things.getConfig('home')).status?.phase === 'Progressing');
-  await things.credentials();
-  await eventually('the key is good', async () => (await things.getConfig('home')).status?.phase === 'Ready');
+  await objects.credentials('truenas', { ...objects.goodCredentials(), apiKey: wrongKey });
+  await objects.annotate(ProviderConfig, { name: 'home' }, { [openmcpKeys.operation]: 'reconcile' });
+  await eventually('the key is refused', async () => (await objects.getConfig('home')).status?.phase === 'Progressing');
+  await objects.credentials();
+  await eventually('the key is good', async () => (await objects.getConfig('home')).status?.phase === 'Ready');
 });
 
 it('knows every secret of the run', () => {
@@ -97,20 +97,20 @@ it('finds none of them in objects readable on the NAS, but for the seed that the
 });
 
 it('finds a planted secret: raw, encoded, and encoded inside of another value', async () => {
-  const stage = open();
-  const { things, recorder } = stage;
-  const { bootstrapToken } = await readSecretsBundle(stage, ref);
+  const testbed = open();
+  const { objects, recorder } = testbed;
+  const { bootstrapToken } = await readSecretsBundle(testbed, ref);
   const hide = (note: string): Record<string, string> => ({ note });
-  const kubeconfig = await grantedKubeconfig(stage, ref);
-  await things.annotate(Cluster, ref, hide(`oops ${bootstrapToken.reveal()}`));
-  await things.annotate(AccessRequest, ref, hide(Buffer.from(kubeconfig).toString('base64')));
-  await things.annotate(ProviderConfig, { name: 'home' }, hide(Buffer.from(`{"${wrongKey}"}`).toString('base64')));
+  const kubeconfig = await grantedKubeconfig(testbed, ref);
+  await objects.annotate(Cluster, ref, hide(`oops ${bootstrapToken.reveal()}`));
+  await objects.annotate(AccessRequest, ref, hide(Buffer.from(kubeconfig).toString('base64')));
+  await objects.annotate(ProviderConfig, { name: 'home' }, hide(Buffer.from(`{"${wrongKey}"}`).toString('base64')));
   await eventually('all of it was seen', () =>
     [Cluster, AccessRequest, ProviderConfig].every((type) =>
       recorder.of(type as typeof Cluster).some(({ object }) => object.metadata.annotations?.['note']),
     ),
   );
-  const found = findSecretLeaks(stage).map((leak) => leak.replace(/ of main-[a-z0-9]+-talos/, ''));
+  const found = findSecretLeaks(testbed).map((leak) => leak.replace(/ of main-[a-z0-9]+-talos/, ''));
   expect(found).toEqual(
     expect.arrayContaining([
       'the bootstrap token in Cluster main',

@@ -16,25 +16,25 @@ const open = startTestbed({ subnet, speed: 50, seeds: { truenas: { bridges: ['br
 const at = (last: number): string => `${subnet}.${last}`;
 const ref = (name: string) => ({ namespace: 'shop', name });
 
-prepareTestbed(open, ({ things }) => things.credentials());
+prepareTestbed(open, ({ objects }) => objects.credentials());
 
 const isReady = (name: string) =>
   eventually(
     `Cluster ${name} is ready`,
-    async () => (await open().things.getCluster(ref(name))).status?.phase === 'Ready',
+    async () => (await open().objects.getCluster(ref(name))).status?.phase === 'Ready',
     90,
   );
 
 const configIsReady = (name: string) =>
   eventually(
     `ProviderConfig ${name} is ready`,
-    async () => (await open().things.getConfig(name)).status?.phase === 'Ready',
+    async () => (await open().objects.getConfig(name)).status?.phase === 'Ready',
   );
 
 /** The reason why the current spec of a ProviderConfig is rejected. */
 const refusalOf = (name: string): Promise<SubmissionResult> =>
   eventually(`ProviderConfig ${name} is refused`, async () => {
-    const config = await open().things.getConfig(name);
+    const config = await open().objects.getConfig(name);
     return config.status?.observedGeneration === config.metadata.generation && readRejection(config, 'ConfigValid');
   });
 
@@ -45,32 +45,33 @@ async function addressesOf(name: string): Promise<string[]> {
 }
 
 async function vanish(...names: string[]): Promise<void> {
-  const { things } = open();
-  for (const name of names) await things.remove(Cluster, ref(name));
-  for (const name of names) await eventually(`${name} is gone`, async () => !(await things.exists(Cluster, ref(name))));
+  const { objects } = open();
+  for (const name of names) await objects.remove(Cluster, ref(name));
+  for (const name of names)
+    await eventually(`${name} is gone`, async () => !(await objects.exists(Cluster, ref(name))));
 }
 
 describe('two ProviderConfigs whose address pools overlap', () => {
   it('both work from one plan: no address is assigned twice, not even in another network', async () => {
-    const { things } = open();
-    await things.config('left', { pool: [10, 12] });
-    await things.config('right', {
+    const { objects } = open();
+    await objects.config('left', { pool: [10, 12] });
+    await objects.config('right', {
       pool: [11, 13],
       change: ({ truenas }) => Object.assign(truenas, { bridge: 'br1' }),
     });
-    await things.cluster(ref('a'), { config: 'left' });
+    await objects.cluster(ref('a'), { config: 'left' });
     await isReady('a');
-    await things.cluster(ref('b'), { config: 'right' });
+    await objects.cluster(ref('b'), { config: 'right' });
     await isReady('b');
     expect(await addressesOf('a')).toEqual([at(10), at(11)]);
     expect(await addressesOf('b')).toEqual([at(12), at(13)]);
   });
 
   it('leave no address for a third Cluster, which reports it and continues without help after a release', async () => {
-    const { things } = open();
-    await things.cluster(ref('c'), { config: 'left' });
+    const { objects } = open();
+    await objects.cluster(ref('c'), { config: 'left' });
     const verdict = await eventually('it says so', async () => {
-      const refused = readRejection(await things.getCluster(ref('c')), 'MachinesReady');
+      const refused = readRejection(await objects.getCluster(ref('c')), 'MachinesReady');
       expect(refused).toMatchObject({ reason: 'AddressPoolExhausted' });
       return refused;
     });
@@ -78,7 +79,7 @@ describe('two ProviderConfigs whose address pools overlap', () => {
       verdict,
       `ProviderConfig left: The address pool has no free address left. All addresses of network.addressPool (${at(10)}-${at(12)}) are in use. Add addresses.`,
     );
-    expect(await things.machines(ref('c'))).toEqual([]);
+    expect(await objects.machines(ref('c'))).toEqual([]);
     await vanish('a');
     await isReady('c');
     expect(await addressesOf('c')).toEqual([at(10), at(11)]);
@@ -93,18 +94,18 @@ describe('a fixed endpoint', () => {
   });
 
   it('in the pool of another ProviderConfig is never assigned', async () => {
-    const { things } = open();
-    await things.config('fixed', fixed(`${at(40)}:443`));
+    const { objects } = open();
+    await objects.config('fixed', fixed(`${at(40)}:443`));
     await configIsReady('fixed');
-    await things.config('around', { pool: [40, 49] });
-    await things.cluster(ref('d'), { config: 'around' });
+    await objects.config('around', { pool: [40, 49] });
+    await objects.cluster(ref('d'), { config: 'around' });
     await eventually('it has its addresses', async () => (await addressesOf('d')).length === 2);
     expect(await addressesOf('d')).toEqual([at(41), at(42)]);
   });
 
   it('that a node already has is rejected, and the message names the node', async () => {
-    const { things, platform } = open();
-    await things.config('late', fixed(at(42)));
+    const { objects, platform } = open();
+    await objects.config('late', fixed(at(42)));
     const verdict = await refusalOf('late');
     expectHelpfulMessage(verdict, `controlPlane.endpoint: ${at(42)} is claimed by machine/d-`);
     await platform.merge(ProviderConfig, { name: 'late' }, { spec: { controlPlane: { endpoint: at(60) } } });
@@ -113,23 +114,23 @@ describe('a fixed endpoint', () => {
   });
 
   it('that another ProviderConfig has is rejected until that ProviderConfig is deleted', async () => {
-    const { things } = open();
-    await things.config('elder', fixed('k8s.example.org'));
+    const { objects } = open();
+    await objects.config('elder', fixed('k8s.example.org'));
     await configIsReady('elder');
-    await things.config('younger', fixed('K8s.example.org:6443'));
+    await objects.config('younger', fixed('K8s.example.org:6443'));
     expectHelpfulMessage(
       await refusalOf('younger'),
       'controlPlane.endpoint: ProviderConfig elder has k8s.example.org:6443 as well',
     );
-    await things.remove(ProviderConfig, { name: 'elder' });
+    await objects.remove(ProviderConfig, { name: 'elder' });
     await configIsReady('younger');
   });
 });
 
 it('nothing is left behind, and the provider logs no fault of its own', async () => {
-  const { things, platform } = open();
+  const { objects, platform } = open();
   const { items } = await platform.list(ProviderConfig);
-  for (const { metadata } of items) await things.remove(ProviderConfig, { name: metadata.name });
+  for (const { metadata } of items) await objects.remove(ProviderConfig, { name: metadata.name });
   await eventually('nothing is left', async () => (await listLeftovers(open())).length === 0);
   expectNoErrorsLogged(open());
 });

@@ -27,28 +27,31 @@ const write = (name: string, spec: object) =>
 const change = (name: string, spec: object) => open().platform.merge(ClusterConfig, { namespace, name }, { spec });
 
 const isReady = async (ref: typeof plain): Promise<boolean> => {
-  const { status, metadata } = await open().things.getCluster(ref);
+  const { status, metadata } = await open().objects.getCluster(ref);
   return status?.phase === 'Ready' && status.observedGeneration === metadata.generation;
 };
 const refusalOf = async (ref: typeof plain) =>
-  findFalseCondition((await open().things.getCluster(ref)).status?.conditions, 'Accepted');
+  findFalseCondition((await open().objects.getCluster(ref)).status?.conditions, 'Accepted');
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home', { workers: 1, change: (spec) => Object.assign(spec.truenas, { sizes: [small, large] }) });
-  await things.cluster(plain);
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home', {
+    workers: 1,
+    change: (spec) => Object.assign(spec.truenas, { sizes: [small, large] }),
+  });
+  await objects.cluster(plain);
   const annotations = { [annotationKeys.nodePrefix]: 'blue' };
-  await things.cluster(special, { clusterConfigs: [{ name: 'size' }, { name: 'pools' }] }, { annotations });
+  await objects.cluster(special, { clusterConfigs: [{ name: 'size' }, { name: 'pools' }] }, { annotations });
 });
 
 describe('a Cluster with ClusterConfigs', () => {
   it('waits for missing ClusterConfigs, and reports them', async () => {
-    const said = await eventually('it is refused', () => refusalOf(special));
-    expect(said).toMatchObject({
+    const messages = await eventually('it is refused', () => refusalOf(special));
+    expect(messages).toMatchObject({
       reason: 'InvalidReference',
       message: expect.stringMatching(/^spec\.clusterConfigs\[0\]: there is no ClusterConfig size in namespace shop\./),
     });
-    expect(await open().things.machines(special)).toEqual([]);
+    expect(await open().objects.machines(special)).toEqual([]);
   });
 
   it('is rejected with the field of the invalid ClusterConfig, and nothing is created', async () => {
@@ -59,21 +62,21 @@ describe('a Cluster with ClusterConfigs', () => {
         { name: 'fast', replicas: 1, size: 'small', labels: { 'example.org/disk': 'fast' } },
       ],
     });
-    const said = await eventually('the field is named', async () => {
+    const messages = await eventually('the field is named', async () => {
       const rejection = await refusalOf(special);
       return rejection?.reason === 'InvalidClusterConfig' && rejection;
     });
-    expect(said.message).toMatch(
+    expect(messages.message).toMatch(
       /^ClusterConfig size, controlPlane\.size: The size huge does not exist\. .*small, large/,
     );
-    expect(await open().things.machines(special)).toEqual([]);
+    expect(await open().objects.machines(special)).toEqual([]);
   });
 
   it('C22: follows its ClusterConfigs once they are valid, and its neighbour follows the ProviderConfig', async () => {
     await change('size', { controlPlane: { size: 'large' } });
     for (const ref of [plain, special]) await eventually(`${ref.name} is ready`, () => isReady(ref), 100);
     const made = async (ref: typeof plain) =>
-      (await open().things.machines(ref)).map(({ spec }) => [spec.pool, spec.size]).sort();
+      (await open().objects.machines(ref)).map(({ spec }) => [spec.pool, spec.size]).sort();
     expect(await made(special)).toEqual([
       ['cp', 'large'],
       ['fast', 'small'],
@@ -94,13 +97,16 @@ describe('a Cluster with ClusterConfigs', () => {
   });
 
   it('C25: names its nodes by its annotation, permanently', async () => {
-    const names = async () => (await open().things.machines(special)).map(({ metadata }) => metadata.name);
+    const names = async () => (await open().objects.machines(special)).map(({ metadata }) => metadata.name);
     const before = await names();
     expect(before.every((name) => /^blue-[a-z2-7]{8}-(cp|fast)-0$/.test(name))).toBe(true);
-    await open().things.annotate(Cluster, special, { [annotationKeys.nodePrefix]: 'red' });
-    const said = await eventually('the change is refused', () => refusalOf(special));
-    expect(said).toMatchObject({ reason: 'NameChangeRejected', message: expect.stringMatching(/Put blue back\.$/) });
-    await open().things.annotate(Cluster, special, { [annotationKeys.nodePrefix]: 'blue' });
+    await open().objects.annotate(Cluster, special, { [annotationKeys.nodePrefix]: 'red' });
+    const messages = await eventually('the change is refused', () => refusalOf(special));
+    expect(messages).toMatchObject({
+      reason: 'NameChangeRejected',
+      message: expect.stringMatching(/Put blue back\.$/),
+    });
+    await open().objects.annotate(Cluster, special, { [annotationKeys.nodePrefix]: 'blue' });
     await eventually('all is well again', async () => !(await refusalOf(special)));
     expect(await names()).toEqual(before);
   });
@@ -113,23 +119,26 @@ describe('a Cluster with ClusterConfigs', () => {
       ],
     });
     await eventually('the second one is there', async () => {
-      const machines = await open().things.machines(special);
+      const machines = await open().objects.machines(special);
       return machines.length === 3 && machines.every(({ status }) => isConditionTrue(status?.conditions, 'Ready'));
     });
-    expect(await open().things.machines(plain)).toHaveLength(2);
+    expect(await open().objects.machines(plain)).toHaveLength(2);
   });
 
   it('reports the deletion of one of them, and is reconciled all the same', async () => {
-    await open().things.remove(ClusterConfig, { namespace, name: 'pools' });
-    const said = await eventually('it is missed', () => refusalOf(special));
-    expect(said).toMatchObject({ reason: 'InvalidReference', message: expect.stringMatching(/ClusterConfig pools/) });
-    const { status } = await open().things.getCluster(special);
+    await open().objects.remove(ClusterConfig, { namespace, name: 'pools' });
+    const messages = await eventually('it is missed', () => refusalOf(special));
+    expect(messages).toMatchObject({
+      reason: 'InvalidReference',
+      message: expect.stringMatching(/ClusterConfig pools/),
+    });
+    const { status } = await open().objects.getCluster(special);
     expect(isConditionTrue(status?.conditions, 'EndpointReachable')).toBe(true);
-    expect(await open().things.machines(special)).toHaveLength(3);
+    expect(await open().objects.machines(special)).toHaveLength(3);
   });
 
   it('is deleted without it, and leaves nothing behind', async () => {
-    for (const ref of [plain, special]) await open().things.remove(Cluster, ref);
+    for (const ref of [plain, special]) await open().objects.remove(Cluster, ref);
     await eventually('they are gone', async () => {
       const left = await open().platform.list(Cluster);
       return left.items.length === 0;

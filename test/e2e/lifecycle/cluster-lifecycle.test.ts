@@ -25,14 +25,14 @@ const proof = /^GET \/api\/v1\/namespaces\/kube-system$/;
 const rejections = 4;
 
 const addressesOf = async (ref: { namespace: string; name: string }): Promise<string[]> =>
-  (await open().things.machines(ref)).flatMap(({ status }) => status?.address ?? []);
+  (await open().objects.machines(ref)).flatMap(({ status }) => status?.address ?? []);
 
-prepareTestbed(open, async ({ things, world }) => {
+prepareTestbed(open, async ({ objects, world }) => {
   // The new API server rejects the provider a few times although everything else is ready.
   world.switchboard.fail('workload', proof, { kind: 'error', status: 401 }, rejections);
-  await things.credentials();
-  await things.config('home', { controlPlanes: 3, workers: 1 });
-  await things.cluster(
+  await objects.credentials();
+  await objects.config('home', { controlPlanes: 3, workers: 1 });
+  await objects.cluster(
     first,
     { purposes: ['test'] },
     {
@@ -40,21 +40,21 @@ prepareTestbed(open, async ({ things, world }) => {
       annotations: { [`${openmcpKeys.metadataPrefix}contact`]: 'a person' },
     },
   );
-  await things.cluster(second, { kubernetes: { version: '1.34.7' } });
-  const ready = async (ref: typeof first) => (await things.getCluster(ref)).status?.phase === 'Ready';
+  await objects.cluster(second, { kubernetes: { version: '1.34.7' } });
+  const ready = async (ref: typeof first) => (await objects.getCluster(ref)).status?.phase === 'Ready';
   await eventually('both clusters are ready', async () => (await ready(first)) && (await ready(second)), 100);
 });
 
 describe('a ProviderConfig', () => {
   it('C8, C9, C10: publishes one ClusterProfile by the predictable name, with its versions newest first', async () => {
-    const { things, platform } = open();
+    const { objects, platform } = open();
     const profile = await platform.get(ClusterProfile, { name: 'test.talos.home' });
     expect(profile.spec).toEqual({
       providerRef: { name: 'talos' },
       providerConfigRef: { name: 'home' },
       supportedVersions: [{ version: '1.35.4' }, { version: '1.34.7', deprecated: true }],
     });
-    const { status, metadata } = await things.getConfig('home');
+    const { status, metadata } = await objects.getConfig('home');
     expect(status).toMatchObject({
       phase: 'Ready',
       profile: 'test.talos.home',
@@ -71,18 +71,18 @@ describe('a Cluster with three control planes and a worker', () => {
     expect(proofs.length).toBeGreaterThan(rejections);
     const becameReady = recorder.of(Cluster).find(({ object }) => object.status?.phase === 'Ready');
     expect(becameReady?.at.getTime()).toBeGreaterThanOrEqual(proofs[rejections]?.at.getTime() ?? Number.NaN);
-    const said = recorder
+    const messages = recorder
       .of(Cluster)
       .flatMap(({ object }) => object.status?.conditions ?? [])
       .filter(({ type, status }) => type === 'EndpointReachable' && status === 'False')
       .map(({ message }) => message);
-    expect(said.some((message) => /^https:\/\/127\.42\.100\.\d+:6443 does not answer yet: .*401/.test(message))).toBe(
-      true,
-    );
+    expect(
+      messages.some((message) => /^https:\/\/127\.42\.100\.\d+:6443 does not answer yet: .*401/.test(message)),
+    ).toBe(true);
   });
 
   it('C33, C34, C36: reports conditions of one polarity, all True and all current when it is ready', async () => {
-    const { status, metadata } = await open().things.getCluster(first);
+    const { status, metadata } = await open().objects.getCluster(first);
     const conditions = status?.conditions ?? [];
     expect(conditions.map(({ type, status: is, observedGeneration }) => [type, is, observedGeneration])).toEqual(
       ['Accepted', 'Bootstrapped', 'EndpointReachable', 'MachinesReady', 'Ready', 'SecretsReady'].map((type) => [
@@ -106,7 +106,7 @@ describe('a Cluster with three control planes and a worker', () => {
   });
 
   it('C27, C28, C29, C30, C31: publishes both endpoints, the running version, its provider and its sources', async () => {
-    const { status, metadata } = await open().things.getCluster(first);
+    const { status, metadata } = await open().objects.getCluster(first);
     const url = status?.apiServer ?? '';
     expect(url).toMatch(/^https:\/\/127\.42\.100\.\d+:6443$/);
     expect(status?.endpoints).toEqual([
@@ -118,7 +118,7 @@ describe('a Cluster with three control planes and a worker', () => {
       [openmcpKeys.provider]: 'talos',
     });
     expect(metadata.annotations?.[openmcpKeys.providerInfo]).toBe('Talos 1.13.9 on truenas, 4 machines');
-    const machines = await open().things.machines(first);
+    const machines = await open().objects.machines(first);
     expect(status?.providerStatus).toEqual({
       platform: 'truenas',
       providerConfig: 'home',
@@ -138,9 +138,9 @@ describe('a Cluster with three control planes and a worker', () => {
   });
 
   it('is a real cluster: four ready nodes with their roles, three members of one etcd', async () => {
-    const stage = open();
-    const { items } = await withAdminClient(stage, first, (admin) => admin.list(KubeNode));
-    const machines = await stage.things.machines(first);
+    const testbed = open();
+    const { items } = await withAdminClient(testbed, first, (admin) => admin.list(KubeNode));
+    const machines = await testbed.objects.machines(first);
     expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(
       machines.map(({ metadata }) => metadata.name).sort(),
     );
@@ -150,7 +150,7 @@ describe('a Cluster with three control planes and a worker', () => {
       expect(metadata.labels?.[labels.pool]).toMatch(/^(cp|work)$/);
     }
     const [address = ''] = await addressesOf(first);
-    const members = await withTalosAdminClient(stage, first, address, (node) => node.etcdMembers());
+    const members = await withTalosAdminClient(testbed, first, address, (node) => node.etcdMembers());
     const controlPlanes = machines.filter(({ spec }) => spec.role === 'controlplane');
     expect(members.map(({ name }) => name).sort()).toEqual(controlPlanes.map(({ metadata }) => metadata.name).sort());
   });
@@ -173,14 +173,16 @@ describe('a Cluster with three control planes and a worker', () => {
   });
 
   it('C37: reports its progress in events', async () => {
-    const { recorder, things } = open();
-    const machines = await things.machines(first);
-    const said = recorder.events({ kind: 'Cluster', name: 'first' });
+    const { recorder, objects } = open();
+    const machines = await objects.machines(first);
+    const messages = recorder.events({ kind: 'Cluster', name: 'first' });
     for (const { metadata } of machines)
-      expect(said).toContain(`MachineCreated: Machine ${metadata.name} was created.`);
-    expect(said.filter((words) => words.startsWith('Bootstrapped: etcd was bootstrapped on first-'))).toHaveLength(1);
+      expect(messages).toContain(`MachineCreated: Machine ${metadata.name} was created.`);
+    expect(messages.filter((words) => words.startsWith('Bootstrapped: etcd was bootstrapped on first-'))).toHaveLength(
+      1,
+    );
     expect(
-      said.filter((words) => words.startsWith('Ready: The cluster is reachable at https://127.42.100.')),
+      messages.filter((words) => words.startsWith('Ready: The cluster is reachable at https://127.42.100.')),
     ).toHaveLength(1);
     for (const { metadata } of machines)
       expect(recorder.events({ kind: 'Machine', name: metadata.name })).toEqual([
@@ -201,7 +203,7 @@ describe('a Cluster with three control planes and a worker', () => {
   });
 
   it('C39: propagates labels and annotations of the contract to its machines, and no others', async () => {
-    for (const { metadata } of await open().things.machines(first)) {
+    for (const { metadata } of await open().objects.machines(first)) {
       expect(metadata.labels).toMatchObject({ [`${openmcpKeys.metadataPrefix}project`]: 'apollo' });
       expect(metadata.labels).not.toHaveProperty('other');
       expect(metadata.annotations).toMatchObject({ [`${openmcpKeys.metadataPrefix}contact`]: 'a person' });
@@ -222,7 +224,7 @@ describe('a Cluster with three control planes and a worker', () => {
     const metadata = { labels: wanted, annotations: { [contact]: null } };
     await open().platform.merge(Cluster, first, { metadata });
     await eventually('the Machines have them', async () => {
-      for (const machine of await open().things.machines(first)) {
+      for (const machine of await open().objects.machines(first)) {
         expect(machine.metadata.labels).toMatchObject(wanted);
         expect(machine.metadata.annotations).not.toHaveProperty([contact]);
       }
@@ -237,7 +239,7 @@ describe('a Cluster with three control planes and a worker', () => {
   });
 
   it('has machines that report their host and their addresses', async () => {
-    for (const { status, metadata } of await open().things.machines(first)) {
+    for (const { status, metadata } of await open().objects.machines(first)) {
       expect(status).toMatchObject({
         phase: 'Ready',
         observedGeneration: metadata.generation,
@@ -250,39 +252,39 @@ describe('a Cluster with three control planes and a worker', () => {
 
 describe('a second Cluster of the same ProviderConfig at the same time', () => {
   it('T39, S19: gets addresses of its own, each claimed by one holder', async () => {
-    const stage = open();
-    const plan = await addressHolders(stage);
+    const testbed = open();
+    const plan = await addressHolders(testbed);
     const all = [...(await addressesOf(first)), ...(await addressesOf(second))];
     expect(new Set(all).size).toBe(8);
     expect(plan.size).toBe(10);
     expect(new Set(plan.values()).size).toBe(10);
     for (const address of all) expect(plan.get(address)).toMatch(/^machine\//);
     const urls = await Promise.all(
-      [first, second].map(async (ref) => (await stage.things.getCluster(ref)).status?.apiServer),
+      [first, second].map(async (ref) => (await testbed.objects.getCluster(ref)).status?.apiServer),
     );
     expect(new Set(urls).size).toBe(2);
   });
 
   it('C21: runs the requested Kubernetes version', async () => {
-    const { metadata } = await open().things.getCluster(second);
+    const { metadata } = await open().objects.getCluster(second);
     expect(metadata.labels?.[openmcpKeys.kubernetesVersion]).toBe('1.34.7');
   });
 });
 
 describe('deletion', () => {
   it('removes one Cluster and leaves the other unchanged', async () => {
-    const stage = open();
-    const { things } = stage;
-    const kept = await things.machines(second);
-    const before = JSON.stringify([kept, await things.getCluster(second)]);
-    await things.remove(Cluster, first);
-    await eventually('the first cluster is gone', async () => !(await things.exists(Cluster, first)));
-    expect(await things.machines()).toHaveLength(4);
-    expect((await addressHolders(stage)).size).toBe(5);
-    expect(listNasLeftovers(stage).filter((fingerprint) => fingerprint.includes('first'))).toEqual([]);
-    expect(listNasLeftovers(stage).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(4);
-    expect(JSON.stringify([await things.machines(second), await things.getCluster(second)])).toBe(before);
-    const space = await withAdminClient(stage, second, (admin) => admin.get(Namespace, { name: 'kube-system' }));
+    const testbed = open();
+    const { objects } = testbed;
+    const kept = await objects.machines(second);
+    const before = JSON.stringify([kept, await objects.getCluster(second)]);
+    await objects.remove(Cluster, first);
+    await eventually('the first cluster is gone', async () => !(await objects.exists(Cluster, first)));
+    expect(await objects.machines()).toHaveLength(4);
+    expect((await addressHolders(testbed)).size).toBe(5);
+    expect(listNasLeftovers(testbed).filter((fingerprint) => fingerprint.includes('first'))).toEqual([]);
+    expect(listNasLeftovers(testbed).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(4);
+    expect(JSON.stringify([await objects.machines(second), await objects.getCluster(second)])).toBe(before);
+    const space = await withAdminClient(testbed, second, (admin) => admin.get(Namespace, { name: 'kube-system' }));
     expect(space.status?.phase).toBe('Active');
   });
 
@@ -298,17 +300,17 @@ describe('deletion', () => {
   });
 
   it('T48: removes a boot image that has been unused for a day', async () => {
-    const stage = open();
-    const { things, world, platform } = stage;
+    const testbed = open();
+    const { objects, world, platform } = testbed;
     const home = { name: 'home' };
     const { datasets } = world.truenas.nas;
     const [image = ''] = [...datasets.keys()].filter((id) => /\/images\//.test(id));
     const properties = () => datasets.get(image)?.userProperties;
-    await things.remove(Cluster, second);
-    await eventually('the second cluster is gone', async () => !(await things.exists(Cluster, second)));
+    await objects.remove(Cluster, second);
+    await eventually('the second cluster is gone', async () => !(await objects.exists(Cluster, second)));
     // No object names the old version any more.
     await platform.merge(ProviderConfig, home, { spec: { talos: { version: '1.13.8' } } });
-    const ask = () => things.annotate(ProviderConfig, home, { [openmcpKeys.operation]: 'reconcile' });
+    const ask = () => objects.annotate(ProviderConfig, home, { [openmcpKeys.operation]: 'reconcile' });
     await ask();
     await eventually('it is noted', async () => properties()?.has('openmcp.talos:unused-since') ?? false);
     expect(properties()?.has('openmcp.talos:sha256')).toBe(true);
@@ -320,10 +322,10 @@ describe('deletion', () => {
   });
 
   it('ends with nothing left but the folders of boot images', async () => {
-    const stage = open();
-    await stage.things.remove(ProviderConfig, { name: 'home' });
+    const testbed = open();
+    await testbed.objects.remove(ProviderConfig, { name: 'home' });
     await eventually('nothing is left', async () => {
-      expect(await listLeftovers(stage)).toEqual([]);
+      expect(await listLeftovers(testbed)).toEqual([]);
       return true;
     });
   });

@@ -16,16 +16,16 @@ const [three, one] = [
 const [first, second, third] = [0, 1, 2].map((slot) => machineName(three, 'cp', slot)) as [string, string, string];
 
 const find = (name: string) => open().platform.find(Machine, { name });
-const isReady = async (ref: typeof three) => (await open().things.getCluster(ref)).status?.phase === 'Ready';
+const isReady = async (ref: typeof three) => (await open().objects.getCluster(ref)).status?.phase === 'Ready';
 
 const voters = (asked: string) => etcdVoters(open(), three, asked);
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home', { controlPlanes: 3, pool: [10, 49] });
-  await things.config('small', { pool: [50, 99] });
-  await things.cluster(three);
-  await things.cluster(one, { config: 'small' });
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home', { controlPlanes: 3, pool: [10, 49] });
+  await objects.config('small', { pool: [50, 99] });
+  await objects.cluster(three);
+  await objects.cluster(one, { config: 'small' });
   for (const ref of [three, one]) await eventually(`${ref.name} is ready`, () => isReady(ref), 150);
   await eventually('all of them vote', async () => (await voters(first)).size === 3);
 });
@@ -33,7 +33,7 @@ prepareTestbed(open, async ({ things }) => {
 it('a control plane that is deleted alone leaves etcd first, and its successor joins as a new member', async () => {
   const before = await voters(first);
   const { uid } = (await find(second))?.metadata ?? {};
-  await open().things.remove(Machine, { name: second });
+  await open().objects.remove(Machine, { name: second });
   await eventually('it has left, and nothing else has', async () => {
     const now = await voters(first);
     return now.size === 2 && now.get(third) === before.get(third);
@@ -47,60 +47,60 @@ it('a control plane that is deleted alone leaves etcd first, and its successor j
 });
 
 it('another control plane removes a silent one from etcd', async () => {
-  const stage = open();
+  const testbed = open();
   const before = await voters(first);
-  await stage.things.annotate(Machine, { name: third }, { [annotations.maintenance]: 'true' });
-  const { vmName } = await identityOnNas(stage, third);
-  const [{ id } = { id: 0 }] = (await callNas(stage, 'vm.query', [[['name', '=', vmName]]])) as { id: number }[];
-  await callNas(stage, 'vm.poweroff', [id]);
-  await stage.things.remove(Machine, { name: third });
+  await testbed.objects.annotate(Machine, { name: third }, { [annotations.maintenance]: 'true' });
+  const { vmName } = await identityOnNas(testbed, third);
+  const [{ id } = { id: 0 }] = (await callNas(testbed, 'vm.query', [[['name', '=', vmName]]])) as { id: number }[];
+  await callNas(testbed, 'vm.poweroff', [id]);
+  await testbed.objects.remove(Machine, { name: third });
   await eventually('it is no member any more', async () => (await voters(first)).get(third) !== before.get(third));
   await eventually('its successor votes', async () => (await voters(first)).size === 3, 100);
   expect((await voters(first)).get(second)).toBe(before.get(second));
-  expect(stage.calls.some(({ name }) => name.endsWith('/EtcdRemoveMemberByID'))).toBe(true);
+  expect(testbed.calls.some(({ name }) => name.endsWith('/EtcdRemoveMemberByID'))).toBe(true);
 });
 
 it('the only one is not deleted without approval', async () => {
-  const { things } = open();
+  const { objects } = open();
   const name = machineName(one, 'cp', 0);
   const { uid } = (await find(name))?.metadata ?? {};
   await eventually(
     'it is marked',
     async () => (await find(name))?.metadata.annotations?.[annotations.onlyControlPlane],
   );
-  await expect(things.remove(Machine, { name })).rejects.toThrow(
+  await expect(objects.remove(Machine, { name })).rejects.toThrow(
     /the only control plane of its cluster.*delete the Cluster/,
   );
   await consistently(1, async () => expect((await find(name))?.metadata.deletionTimestamp).toBeUndefined());
   expect(await withAdminClient(open(), one, (admin) => admin.find(Namespace, { name: 'kube-system' }))).toBeDefined();
-  await things.annotate(Machine, { name }, { [annotations.approve]: 'LastControlPlane' });
+  await objects.annotate(Machine, { name }, { [annotations.approve]: 'LastControlPlane' });
   await consistently(1, async () =>
     expect((await find(name))?.metadata.annotations).toMatchObject({ [annotations.approve]: 'LastControlPlane' }),
   );
-  await things.remove(Machine, { name });
+  await objects.remove(Machine, { name });
   await eventually('it is gone', async () => (await find(name))?.metadata.uid !== uid, 60);
 });
 
 it('the last of several that are deleted at once stays, and the others are created again', async () => {
-  const { things } = open();
-  await things.remove(Machine, { name: first });
-  await things.remove(Machine, { name: second });
+  const { objects } = open();
+  await objects.remove(Machine, { name: first });
+  await objects.remove(Machine, { name: second });
   await eventually('the third is marked', async () => {
     return (await find(third))?.metadata.annotations?.[annotations.onlyControlPlane] === 'true';
   });
-  await expect(things.remove(Machine, { name: third })).rejects.toThrow(/the only control plane/);
+  await expect(objects.remove(Machine, { name: third })).rejects.toThrow(/the only control plane/);
   await eventually('all of them vote again', async () => (await voters(third)).size === 3, 150);
   await eventually('none is marked', async () => {
-    const machines = await things.machines(three);
+    const machines = await objects.machines(three);
     return machines.every(({ metadata }) => metadata.annotations?.[annotations.onlyControlPlane] === undefined);
   });
   await eventually('the cluster is whole', () => isReady(three), 60);
 });
 
 it('deletion of the Cluster deletes all of them, whatever happens to etcd', async () => {
-  const { things } = open();
-  for (const ref of [three, one]) await things.remove(Cluster, ref);
+  const { objects } = open();
+  for (const ref of [three, one]) await objects.remove(Cluster, ref);
   for (const ref of [three, one])
-    await eventually(`${ref.name} is gone`, async () => !(await things.exists(Cluster, ref)), 60);
-  expect(await things.machines()).toEqual([]);
+    await eventually(`${ref.name} is gone`, async () => !(await objects.exists(Cluster, ref)), 60);
+  expect(await objects.machines()).toEqual([]);
 });

@@ -36,26 +36,26 @@ const doomed = trio('doomed', 'doomed');
 const foreignFinalizer = 'service.example.org/still-here';
 
 async function make({ name, ref }: Trio, metadata: { finalizers?: string[] } = {}): Promise<void> {
-  const { things } = open();
-  await things.config(name);
-  await things.cluster(ref, { config: name }, metadata);
-  await things.request(ref, { clusterRef: ref, token });
+  const { objects } = open();
+  await objects.config(name);
+  await objects.cluster(ref, { config: name }, metadata);
+  await objects.request(ref, { clusterRef: ref, token });
 }
 
 async function remove(member: Member, { name, ref }: Trio): Promise<void> {
-  const { things } = open();
-  if (member === 'ProviderConfig') await things.remove(ProviderConfig, { name });
-  if (member === 'Cluster') await things.remove(Cluster, ref);
-  if (member === 'AccessRequest') await things.remove(AccessRequest, ref);
+  const { objects } = open();
+  if (member === 'ProviderConfig') await objects.remove(ProviderConfig, { name });
+  if (member === 'Cluster') await objects.remove(Cluster, ref);
+  if (member === 'AccessRequest') await objects.remove(AccessRequest, ref);
 }
 
 async function isLeft({ name, ref }: Trio): Promise<string[]> {
-  const { things } = open();
+  const { objects } = open();
   const [config, profile, cluster, request] = await Promise.all([
-    things.exists(ProviderConfig, { name }),
-    things.exists(ClusterProfile, { name: things.profileOf(name) }),
-    things.exists(Cluster, ref),
-    things.exists(AccessRequest, ref),
+    objects.exists(ProviderConfig, { name }),
+    objects.exists(ClusterProfile, { name: objects.profileOf(name) }),
+    objects.exists(Cluster, ref),
+    objects.exists(AccessRequest, ref),
   ]);
   const left = { ProviderConfig: config, ClusterProfile: profile, Cluster: cluster, AccessRequest: request };
   return Object.entries(left).flatMap(([kind, is]) => (is ? [`${kind} ${name}`] : []));
@@ -66,10 +66,10 @@ const isGone = async (one: Trio): Promise<boolean> => {
   return true;
 };
 const isGranted = async ({ ref }: Trio): Promise<boolean> =>
-  (await open().things.getRequest(ref)).status?.phase === 'Granted';
+  (await open().objects.getRequest(ref)).status?.phase === 'Granted';
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
   await make(needed, { finalizers: [foreignFinalizer] });
   for (const one of [...ordered, doomed]) await make(one);
   for (const one of [needed, ...ordered, doomed]) await eventually(`${one.name} is granted`, () => isGranted(one), 110);
@@ -77,12 +77,12 @@ prepareTestbed(open, async ({ things }) => {
 
 describe('a Cluster with a foreign finalizer', () => {
   it('C20, C40: is reconciled as before although it is deleted, and names its remaining users', async () => {
-    const stage = open();
-    const { things } = stage;
-    const { status: before } = await things.getCluster(needed.ref);
+    const testbed = open();
+    const { objects } = testbed;
+    const { status: before } = await objects.getCluster(needed.ref);
     await remove('Cluster', needed);
     const status = await eventually('it is Terminating', async () => {
-      const { status: now } = await things.getCluster(needed.ref);
+      const { status: now } = await objects.getCluster(needed.ref);
       return now?.phase === 'Terminating' && now;
     });
     expect(status.endpoints).toEqual(before?.endpoints);
@@ -94,32 +94,32 @@ describe('a Cluster with a foreign finalizer', () => {
       }),
     );
     expect(isConditionTrue(status.conditions, 'EndpointReachable')).toBe(true);
-    expect((await withAdminClient(stage, needed.ref, (admin) => admin.list(ConfigMap))).items).toBeDefined();
+    expect((await withAdminClient(testbed, needed.ref, (admin) => admin.list(ConfigMap))).items).toBeDefined();
   });
 
   it('still gives access: a lost Secret comes back, a new request is granted, an old one can be deleted', async () => {
-    const stage = open();
-    const { things } = stage;
+    const testbed = open();
+    const { objects } = testbed;
     const secret = { namespace: 'shop', name: 'needed.kubeconfig' };
-    await things.remove(Secret, secret);
-    await eventually('the Secret is back', () => things.exists(Secret, secret));
+    await objects.remove(Secret, secret);
+    await eventually('the Secret is back', () => objects.exists(Secret, secret));
     const late = trio('late');
-    await things.request(late.ref, { clusterRef: needed.ref, token });
+    await objects.request(late.ref, { clusterRef: needed.ref, token });
     await eventually('the new request is granted', () => isGranted(late));
-    await withGrantedClient(stage, late.ref, async (holder) => await holder.list(ConfigMap));
+    await withGrantedClient(testbed, late.ref, async (holder) => await holder.list(ConfigMap));
     await remove('AccessRequest', late);
-    await eventually('the new request is gone', async () => !(await things.exists(AccessRequest, late.ref)));
-    expect(listNasLeftovers(stage).filter((fingerprint) => fingerprint.startsWith('VM needed'))).toHaveLength(1);
+    await eventually('the new request is gone', async () => !(await objects.exists(AccessRequest, late.ref)));
+    expect(listNasLeftovers(testbed).filter((fingerprint) => fingerprint.startsWith('VM needed'))).toHaveLength(1);
   });
 
   it('is deleted after its last foreign finalizer once the NAS answers, and reports that it waits for the NAS', async () => {
-    const { things, platform, world } = open();
-    const { metadata } = await things.getCluster(needed.ref);
+    const { objects, platform, world } = open();
+    const { metadata } = await objects.getCluster(needed.ref);
     const finalizers = metadata.finalizers?.filter((name) => name !== foreignFinalizer) ?? [];
     world.switchboard.fail('truenas', /./, { kind: 'drop' }, Number.POSITIVE_INFINITY);
     await platform.merge(Cluster, needed.ref, { metadata: { finalizers } });
     await eventually('it says so', async () => {
-      const { status } = await things.getCluster(needed.ref);
+      const { status } = await objects.getCluster(needed.ref);
       expect(status?.conditions?.find(({ type }) => type === 'MachinesReady')?.message).toMatch(
         /^Taking down needed-.*\(powered-off: The TrueNAS system could not be reached/,
       );
@@ -127,7 +127,7 @@ describe('a Cluster with a foreign finalizer', () => {
     });
     expect(listNasLeftovers(open()).filter((fingerprint) => fingerprint.startsWith('VM needed'))).toHaveLength(1);
     world.switchboard.clear();
-    await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, needed.ref)));
+    await eventually('the Cluster is gone', async () => !(await objects.exists(Cluster, needed.ref)));
     await remove('AccessRequest', needed);
     await remove('ProviderConfig', needed);
     await eventually('all of it is gone', () => isGone(needed));
@@ -138,10 +138,10 @@ describe('a ProviderConfig in use', () => {
   const [used = trio('')] = ordered;
 
   it('C12, C14, C15: is not released, names its Clusters, and accepts no new ones', async () => {
-    const { things } = open();
+    const { objects } = open();
     await remove('ProviderConfig', used);
     await eventually('it says who uses it', async () => {
-      const { status } = await things.getConfig(used.name);
+      const { status } = await objects.getConfig(used.name);
       expect(status?.phase).toBe('Terminating');
       expect(status?.conditions?.find(({ type }) => type === 'NotInUse')).toMatchObject({
         status: 'False',
@@ -150,24 +150,24 @@ describe('a ProviderConfig in use', () => {
       return true;
     });
     const late = trio('too-late');
-    await things.cluster(late.ref, { config: used.name });
+    await objects.cluster(late.ref, { config: used.name });
     await eventually('the new Cluster is refused', async () => {
-      const { status } = await things.getCluster(late.ref);
+      const { status } = await objects.getCluster(late.ref);
       expect(status?.conditions?.find(({ type }) => type === 'Accepted')).toMatchObject({ status: 'False' });
       return true;
     });
-    expect(await things.machines(late.ref)).toEqual([]);
+    expect(await objects.machines(late.ref)).toEqual([]);
     await remove('Cluster', late);
-    await eventually('the new Cluster is gone', async () => !(await things.exists(Cluster, late.ref)));
+    await eventually('the new Cluster is gone', async () => !(await objects.exists(Cluster, late.ref)));
   });
 
   it('reconciles its Cluster until its deletion', async () => {
-    const stage = open();
-    const { things } = stage;
+    const testbed = open();
+    const { objects } = testbed;
     const secret = { namespace: 'shop', name: `${used.name}.kubeconfig` };
-    await things.remove(Secret, secret);
-    await eventually('access is renewed', () => things.exists(Secret, secret));
-    expect((await things.getCluster(used.ref)).status?.phase).toBe('Ready');
+    await objects.remove(Secret, secret);
+    await eventually('access is renewed', () => objects.exists(Secret, secret));
+    expect((await objects.getCluster(used.ref)).status?.phase).toBe('Ready');
   });
 });
 
@@ -185,9 +185,9 @@ describe('deletion of a ProviderConfig, its Cluster and an AccessRequest at once
 
 describe('deletion', () => {
   it('of a namespace deletes its Cluster and its access', async () => {
-    const { things } = open();
-    await things.remove(Namespace, { name: 'doomed' });
-    await eventually('the namespace is gone', async () => !(await things.exists(Namespace, { name: 'doomed' })));
+    const { objects } = open();
+    await objects.remove(Namespace, { name: 'doomed' });
+    await eventually('the namespace is gone', async () => !(await objects.exists(Namespace, { name: 'doomed' })));
     await remove('ProviderConfig', doomed);
     await eventually('all of it is gone', () => isGone(doomed));
   });

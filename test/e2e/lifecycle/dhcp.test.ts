@@ -21,8 +21,8 @@ const open = startTestbed({
 });
 
 /** MAC addresses by address, as the command prints them, run with read-only permissions. */
-async function reserved(stage: Testbed, config = 'home'): Promise<ReadonlyMap<string, string>> {
-  const kubeconfig = await stage.kubeconfigWith('config/rbac/looking.yaml');
+async function reserved(testbed: Testbed, config = 'home'): Promise<ReadonlyMap<string, string>> {
+  const kubeconfig = await testbed.kubeconfigWith('config/rbac/looking.yaml');
   const words = ['reservations', `--provider-config=${config}`, '--dhcp-server=dnsmasq', '--kubeconfig', kubeconfig];
   const line = parseCommandLine(words, {});
   if (line.command !== 'reservations') throw new Error(`parsed as ${line.command}`);
@@ -37,9 +37,9 @@ async function reserved(stage: Testbed, config = 'home'): Promise<ReadonlyMap<st
   return new Map(lines.map((text) => /^dhcp-host=(.*),(.*)$/.exec(text)!).map(([, mac = '', at = '']) => [at, mac]));
 }
 
-const serverOf = (stage: Testbed) => stage.world.truenas.nas.dhcp.get('br0')!;
+const serverOf = (testbed: Testbed) => testbed.world.truenas.nas.dhcp.get('br0')!;
 const machineAt = async (address: string) =>
-  (await open().things.machines(ref)).find(({ status }) => status?.address === address);
+  (await open().objects.machines(ref)).find(({ status }) => status?.address === address);
 const statusOf = async (address: string) => (await machineAt(address))?.status;
 const addresses = [11, 12, 13, 14].map((number) => `${subnet}.${number}`);
 const [forgotten = ''] = addresses.slice(2);
@@ -47,17 +47,17 @@ const [forgotten = ''] = addresses.slice(2);
 let macs: ReadonlyMap<string, string>;
 let noResponse: Awaited<ReturnType<typeof statusOf>>;
 
-prepareTestbed(open, async (stage) => {
-  const { things } = stage;
-  await things.credentials();
+prepareTestbed(open, async (testbed) => {
+  const { objects } = testbed;
+  await objects.credentials();
   const change = ({ network }: { network: Record<string, unknown> }) => {
     Object.assign(network, { addressAssignment: 'DHCP', gateway: undefined, nameServers: undefined });
   };
-  await things.config('home', { controlPlanes: 3, workers: 1, change });
-  macs = await reserved(stage);
+  await objects.config('home', { controlPlanes: 3, workers: 1, change });
+  macs = await reserved(testbed);
   for (const address of addresses.filter((one) => one !== forgotten))
-    serverOf(stage).reserve(macs.get(address) ?? '', address);
-  await things.cluster(ref);
+    serverOf(testbed).reserve(macs.get(address) ?? '', address);
+  await objects.cluster(ref);
   // All nodes with a reservation have their addresses by then.
   await eventually(
     'all nodes but one are found',
@@ -71,17 +71,17 @@ prepareTestbed(open, async (stage) => {
   );
   const silent = await machineAt(forgotten);
   noResponse = silent?.status;
-  const [vm] = [...stage.world.truenas.nas.vms.values()].filter(({ row }) =>
+  const [vm] = [...testbed.world.truenas.nas.vms.values()].filter(({ row }) =>
     String(row['description']).includes(silent?.metadata.name ?? 'nobody'),
   );
-  serverOf(stage).reserve(macs.get(forgotten) ?? '', forgotten);
-  await stage.world.truenas.powerOff(String(vm?.row['name']));
-  await eventually('the cluster is ready', async () => (await things.getCluster(ref)).status?.phase === 'Ready', 100);
+  serverOf(testbed).reserve(macs.get(forgotten) ?? '', forgotten);
+  await testbed.world.truenas.powerOff(String(vm?.row['name']));
+  await eventually('the cluster is ready', async () => (await objects.getCluster(ref)).status?.phase === 'Ready', 100);
 });
 
 describe('a cluster whose nodes have their addresses from a DHCP server', () => {
   it('no reservation is needed where nodes get their addresses by their configuration', async () => {
-    await open().things.config('static', { pool: [180, 189] });
+    await open().objects.config('static', { pool: [180, 189] });
     await expect(reserved(open(), 'static')).rejects.toThrow(/network\.addressAssignment is Static/);
   });
 
@@ -106,13 +106,13 @@ describe('a cluster whose nodes have their addresses from a DHCP server', () => 
       (status?.addresses ?? []).filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
     );
     expect(internal.sort()).toEqual(addresses);
-    expect((await open().things.getCluster(ref)).status?.apiServer).toBe(`https://${subnet}.10:6443`);
+    expect((await open().objects.getCluster(ref)).status?.apiServer).toBe(`https://${subnet}.10:6443`);
   });
 
   it('leaves nothing behind', async () => {
-    const { things, world } = open();
-    await things.remove(Cluster, ref);
-    await eventually('the cluster is gone', async () => !(await things.exists(Cluster, ref)), 60);
+    const { objects, world } = open();
+    await objects.remove(Cluster, ref);
+    await eventually('the cluster is gone', async () => !(await objects.exists(Cluster, ref)), 60);
     expect(world.truenas.nas.vms.size).toBe(0);
   });
 });

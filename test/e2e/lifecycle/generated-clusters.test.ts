@@ -28,11 +28,11 @@ const open = startTestbed({ subnet: '127.42.131', speed: 20 });
 const namespace = 'shop';
 const offer: OfferedVersions = { profile: 'test.talos.home', versions: ['1.35.4', '1.34.7'] };
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home');
-  await things.ensureNamespace(namespace);
-  await eventually('it is offered', async () => (await things.getConfig('home')).status?.phase === 'Ready');
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home');
+  await objects.ensureNamespace(namespace);
+  await eventually('it is offered', async () => (await objects.getConfig('home')).status?.phase === 'Ready');
 });
 
 const create = ({ metadata, spec }: RawCluster, name: string): Promise<Cluster> =>

@@ -36,11 +36,11 @@ const namesIn = (calls: readonly InterceptedCall[] = []): string[] =>
   [...new Set(calls.map(({ name }) => name))].sort();
 const phaseOf = async (name: string) => (await open().platform.get(Machine, { name })).status?.phase;
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home', { controlPlanes: 3 });
-  await things.cluster(main);
-  await eventually('the Cluster is ready', async () => (await things.getCluster(main)).status?.phase === 'Ready', 100);
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home', { controlPlanes: 3 });
+  await objects.cluster(main);
+  await eventually('the Cluster is ready', async () => (await objects.getCluster(main)).status?.phase === 'Ready', 100);
   // Each machine is observed once more at the end.
   await eventually('all is at rest', async () => !(await callsIn(120)).has('talos'), 60);
 });

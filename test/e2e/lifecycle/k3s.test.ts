@@ -13,22 +13,22 @@ const ref = { namespace: 'shop', name: 'first' };
 describeUnlessMissing('on k3s as the platform cluster', await missingDocker(), () => {
   const open = startTestbed({ subnet: '127.42.135', platform: 'k3s' });
 
-  prepareTestbed(open, async ({ things }) => {
-    await things.credentials();
-    await things.config('home');
-    await things.cluster(ref);
+  prepareTestbed(open, async ({ objects }) => {
+    await objects.credentials();
+    await objects.config('home');
+    await objects.cluster(ref);
   });
 
   it('a Cluster becomes ready', async () => {
-    const { things } = open();
-    await eventually('it is ready', async () => (await things.getCluster(ref)).status?.phase === 'Ready', 90);
-    expect(await things.machines(ref)).toHaveLength(1);
+    const { objects } = open();
+    await eventually('it is ready', async () => (await objects.getCluster(ref)).status?.phase === 'Ready', 90);
+    expect(await objects.machines(ref)).toHaveLength(1);
   });
 
   it('and is deleted again, with nothing left behind', async () => {
-    const { things } = open();
-    await things.remove(Cluster, ref);
-    await things.remove(ProviderConfig, { name: 'home' });
+    const { objects } = open();
+    await objects.remove(Cluster, ref);
+    await objects.remove(ProviderConfig, { name: 'home' });
     await eventually('nothing is left', async () => (await listLeftovers(open())).length === 0);
     expectNoErrorsLogged(open());
   });

@@ -33,27 +33,27 @@ const mistakes: readonly [name: string, words: string, spoil: (spec: RawProvider
 
 const size = (more: object): object => ({ name: 'small', cpus: 2, memoryMiB: 2048, diskGiB: 20, ...more });
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
   for (const [i, [name, , change]] of mistakes.entries()) {
-    await things.config(name, { change, pool: [10 + 2 * i, 11 + 2 * i] });
-    await things.cluster(ref(name), { config: name });
+    await objects.config(name, { change, pool: [10 + 2 * i, 11 + 2 * i] });
+    await objects.cluster(ref(name), { config: name });
   }
-  await things.config('home', { pool: [40, 49] });
-  await things.cluster(ref('good'));
+  await objects.config('home', { pool: [40, 49] });
+  await objects.cluster(ref('good'));
 });
 
 it('the valid ProviderConfig among them is reconciled', async () => {
   await eventually(
     'it is ready',
-    async () => (await open().things.getCluster(ref('good'))).status?.phase === 'Ready',
+    async () => (await open().objects.getCluster(ref('good'))).status?.phase === 'Ready',
     90,
   );
 });
 
 it.each(mistakes)('C35, T32: the Cluster names the field to correct: %s', async (name, words) => {
   const verdict = await eventually('it says so', async () => {
-    const found = readRejection(await open().things.getCluster(ref(name)), 'MachinesReady');
+    const found = readRejection(await open().objects.getCluster(ref(name)), 'MachinesReady');
     expect(found).toMatchObject({ message: expect.stringContaining(words) });
     return found;
   });
@@ -61,16 +61,16 @@ it.each(mistakes)('C35, T32: the Cluster names the field to correct: %s', async 
 });
 
 it('the Cluster continues without help after the correction', async () => {
-  const { things, platform } = open();
+  const { objects, platform } = open();
   await platform.merge(ProviderConfig, { name: 'unknown-extension' }, { spec: { talos: { extensions: [] } } });
   await eventually('it is ready', async () => {
-    return (await things.getCluster(ref('unknown-extension'))).status?.phase === 'Ready';
+    return (await objects.getCluster(ref('unknown-extension'))).status?.phase === 'Ready';
   });
 });
 
 it('all of it is deleted again, finished or not, and the provider logs no fault of its own', async () => {
-  const { things, platform } = open();
-  for (const { metadata } of (await platform.list(Cluster)).items) await things.remove(Cluster, ref(metadata.name));
+  const { objects, platform } = open();
+  for (const { metadata } of (await platform.list(Cluster)).items) await objects.remove(Cluster, ref(metadata.name));
   await eventually('nothing is left but the ProviderConfigs', async () => {
     const left = await listLeftovers(open());
     return left.every((name) => /^(ProviderConfig|ClusterProfile) /.test(name));

@@ -53,8 +53,8 @@ function withoutCache(room: TrueNasSimulator): object {
 }
 
 /** The plan as the command prints it, run with read-only permissions. */
-async function planText(stage: Testbed): Promise<string> {
-  const kubeconfig = await stage.kubeconfigWith('config/rbac/looking.yaml');
+async function planText(testbed: Testbed): Promise<string> {
+  const kubeconfig = await testbed.kubeconfigWith('config/rbac/looking.yaml');
   const words = ['plan', '--provider-config', 'home', '--cluster', 'shop/spread', '--kubeconfig', kubeconfig];
   const { code, out } = await runProgram(...words);
   expect(code).toBe(0);
@@ -65,13 +65,13 @@ async function planText(stage: Testbed): Promise<string> {
 const hostsIn = (text: string): string[] =>
   [...text.matchAll(/virtual machine \S+ on ([^\s,]+)/g)].map(([, host = '']) => host);
 
-prepareTestbed(open, async (stage) => {
-  await startSystems(stage);
-  const { things } = stage;
+prepareTestbed(open, async (testbed) => {
+  await startSystems(testbed);
+  const { objects } = testbed;
   const list = await Promise.all(
     names.map(async (name) => {
       const { url, ca, credentials } = systems.get(name)!.line;
-      await things.credentials(`key-${name}`, {
+      await objects.credentials(`key-${name}`, {
         username: credentials['user'] ?? '',
         apiKey: credentials['apiKey'] ?? '',
       });
@@ -80,7 +80,7 @@ prepareTestbed(open, async (stage) => {
     }),
   );
   before = seen();
-  await things.config('home', {
+  await objects.config('home', {
     controlPlanes: 3,
     workers: 2,
     change: (spec) => {
@@ -88,16 +88,16 @@ prepareTestbed(open, async (stage) => {
       spec.truenas = { sizes, systems: list } as unknown as typeof spec.truenas;
     },
   });
-  await eventually('it is published', async () => (await things.getConfig('home')).status?.phase === 'Ready');
-  planned = await planText(stage);
-  await things.cluster(ref);
-  await eventually('it is ready', async () => (await things.getCluster(ref)).status?.phase === 'Ready', 100);
+  await eventually('it is published', async () => (await objects.getConfig('home')).status?.phase === 'Ready');
+  planned = await planText(testbed);
+  await objects.cluster(ref);
+  await eventually('it is ready', async () => (await objects.getCluster(ref)).status?.phase === 'Ready', 100);
 });
 
 describe('a cluster on several TrueNAS systems', () => {
   it('T58: has its control planes on all of them, its workers on the least used, and each keeps its system', async () => {
     expect(Object.fromEntries(seen())).not.toEqual(Object.fromEntries(before));
-    const machines = await open().things.machines(ref);
+    const machines = await open().objects.machines(ref);
     const placed = machines.map(({ spec }) => `${spec.pool}-${spec.slot} ${spec.failureDomain}`).sort();
     expect(placed).toEqual(['cp-0 east', 'cp-1 west', 'cp-2 vault', 'work-0 east', 'work-1 west']);
     for (const { metadata, spec } of machines) {
@@ -128,9 +128,9 @@ describe('a cluster on several TrueNAS systems', () => {
   });
 
   it('T58: leaves each system as before when it is deleted, but for the cached boot image', async () => {
-    const { things } = open();
-    await things.remove(Cluster, ref);
-    await eventually('it is gone', async () => !(await things.exists(Cluster, ref)), 60);
+    const { objects } = open();
+    await objects.remove(Cluster, ref);
+    await eventually('it is gone', async () => !(await objects.exists(Cluster, ref)), 60);
     expect(Object.fromEntries(seen())).toEqual(Object.fromEntries(before));
   });
 });

@@ -12,20 +12,20 @@ const open = startTestbed({ subnet: '127.42.138' });
 const main = { namespace: 'shop', name: 'main' };
 const home = { name: 'home' };
 
-const isReady = async (): Promise<boolean> => (await open().things.getCluster(main)).status?.phase === 'Ready';
+const isReady = async (): Promise<boolean> => (await open().objects.getCluster(main)).status?.phase === 'Ready';
 const labelOf = async (): Promise<string | undefined> =>
-  (await open().things.getCluster(main)).metadata.labels?.[openmcpKeys.provider];
+  (await open().objects.getCluster(main)).metadata.labels?.[openmcpKeys.provider];
 const offered = async (): Promise<string[]> => {
-  const profile = await open().platform.get(ClusterProfile, { name: open().things.profileOf('home') });
+  const profile = await open().platform.get(ClusterProfile, { name: open().objects.profileOf('home') });
   return (profile.spec.supportedVersions ?? []).map(({ version }) => version);
 };
 const operate = (type: typeof Cluster | typeof ProviderConfig, key: typeof main | typeof home, what: string | null) =>
-  open().things.annotate(type, key, { [openmcpKeys.operation]: what });
+  open().objects.annotate(type, key, { [openmcpKeys.operation]: what });
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home');
-  await things.cluster(main);
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home');
+  await objects.cluster(main);
   await eventually('the Cluster is ready', isReady, 100);
 });
 
@@ -44,7 +44,7 @@ describe('C38: the operation annotation', () => {
   it('triggers a reconcile of a Cluster at once with `reconcile`, and is removed by it', async () => {
     const before = open().calls.length;
     await operate(Cluster, main, 'reconcile');
-    const notes = async () => (await open().things.getCluster(main)).metadata.annotations ?? {};
+    const notes = async () => (await open().objects.getCluster(main)).metadata.annotations ?? {};
     await eventually('it is taken', async () => !(openmcpKeys.operation in (await notes())));
     const proof = /\/namespaces\/kube-system$/;
     await eventually('it is looked at', () =>
@@ -55,14 +55,14 @@ describe('C38: the operation annotation', () => {
   });
 
   it('suspends the Machines of a Cluster with `ignore` as well, and resumes without it', async () => {
-    const [machine] = await open().things.machines(main);
+    const [machine] = await open().objects.machines(main);
     const key = { name: machine?.metadata.name ?? '' };
     const vms = async () =>
       (await callNas(open(), 'vm.query', [[], {}])) as { id: number; status: { state: string } }[];
     const states = async () => (await vms()).map(({ status }) => status.state);
     await operate(Cluster, main, 'ignore');
     await callNas(open(), 'vm.poweroff', [(await vms())[0]?.id]);
-    await open().things.annotate(Machine, key, { [openmcpKeys.operation]: 'reconcile' });
+    await open().objects.annotate(Machine, key, { [openmcpKeys.operation]: 'reconcile' });
     await consistently(2, async () => {
       const { metadata } = await open().platform.get(Machine, key);
       expect([metadata.annotations?.[openmcpKeys.operation], await states()]).toEqual(['reconcile', ['STOPPED']]);
@@ -83,16 +83,16 @@ describe('C38: the operation annotation', () => {
 });
 
 it('C43, T43: a machine that is powered off by hand stays off in maintenance, reported on the Cluster, and starts again without it', async () => {
-  const [machine] = await open().things.machines(main);
+  const [machine] = await open().objects.machines(main);
   const mark = (value: string | null) =>
-    open().things.annotate(Machine, { name: machine?.metadata.name ?? '' }, { [annotations.maintenance]: value });
+    open().objects.annotate(Machine, { name: machine?.metadata.name ?? '' }, { [annotations.maintenance]: value });
   const vms = async () => (await callNas(open(), 'vm.query', [[], {}])) as { id: number; status: { state: string } }[];
   await mark('true');
   await callNas(open(), 'vm.poweroff', [(await vms())[0]?.id]);
-  const said = async () =>
-    findFalseCondition((await open().things.getCluster(main)).status?.conditions, 'MachinesReady')?.message ?? '';
+  const messages = async () =>
+    findFalseCondition((await open().objects.getCluster(main)).status?.conditions, 'MachinesReady')?.message ?? '';
   // An observation at the moment of the shutdown finds a silent node first.
-  await eventually('the Cluster says so', async () => /maintenance.*powered off/.test(await said()));
+  await eventually('the Cluster says so', async () => /maintenance.*powered off/.test(await messages()));
   expect((await vms()).map(({ status }) => status.state)).toEqual(['STOPPED']);
   await mark(null);
   await eventually('it runs', async () => (await vms()).every(({ status }) => status.state === 'RUNNING'));

@@ -150,13 +150,13 @@ function alone(): void {
   /** The sample's objects with the testbed's values, under the names that the other samples refer to. */
   async function sampleOfThisPlace(): Promise<string> {
     const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
-    const things = new TestObjects(platform, {
+    const objects = new TestObjects(platform, {
       ...{ subnet, namespace, environment: 'demo', caBundle },
       ...{ truenas: world.truenas.line, factoryUrl: world.factory.line.url },
     });
     const metadata = { name: truenasCredentialsName, namespace };
-    const secret = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: things.goodCredentials() };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: objects.goodCredentials() };
     const kind = { apiVersion: `${group}/${version}`, kind: 'ProviderConfig', metadata: { name: 'small' } };
-    return [secret, { ...kind, spec: things.configSpec() }].map((object) => stringify(object)).join('---\n');
+    return [secret, { ...kind, spec: objects.configSpec() }].map((object) => stringify(object)).join('---\n');
   }
 }

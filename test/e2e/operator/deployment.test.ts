@@ -69,7 +69,7 @@ function deployed(): void {
     const inProcess = async (file: string) => (await readFile(`/proc/${pid}/${file}`, 'utf8')).split('\0').slice(0, -1);
     expect(await inProcess('cmdline')).toEqual(['node', '/app/main.js', 'run', ...initArguments, ...metricsArguments]);
     const environment = Object.fromEntries((await inProcess('environ')).map((line) => line.split(/=(.*)/s)));
-    const { hostname, port } = new URL(loadApiServerConnection({ path: at().stage.world.kubeconfig }).server);
+    const { hostname, port } = new URL(loadApiServerConnection({ path: at().testbed.world.kubeconfig }).server);
     expect(environment).toEqual({
       SITE: 'the cellar',
       POD_NAME: run.name,
@@ -89,7 +89,7 @@ function deployed(): void {
 
   it('C1: each program calls with the ServiceAccount of its own Pod, and no call is rejected', async () => {
     const [init] = at().inits();
-    const calls = at().stage.audit();
+    const calls = at().testbed.audit();
     const callers = new Set(calls.map(({ pod, user }) => `${pod} as ${user}`));
     const account = 'system:serviceaccount:openmcp-system:cp-talos';
     expect([...callers].sort()).toEqual(
@@ -113,7 +113,7 @@ function deployed(): void {
 
   it('C3: metrics are available at the Service and the annotations of the operator', async () => {
     const run = await at().theRunning();
-    const { namespace, platform } = at().stage;
+    const { namespace, platform } = at().testbed;
     const labelSelector = 'kubernetes.io/service-name=cp-talos-metrics';
     const address = await eventually('the Service leads somewhere', async () => {
       const { items } = await platform.list(EndpointSlice, { namespace, labelSelector });
@@ -141,11 +141,11 @@ function deployed(): void {
   });
 
   it('C1, C2: creates Clusters of a ProviderConfig, without help', async () => {
-    const { things, platform } = at().stage;
-    await things.credentials();
-    await things.config('home', { pool: [10, 49] });
-    await eventually('its profile is there', () => things.exists(ClusterProfile, { name: 'test.talos.home' }));
-    for (const ref of [app, beside]) await things.cluster(ref);
+    const { objects, platform } = at().testbed;
+    await objects.credentials();
+    await objects.config('home', { pool: [10, 49] });
+    await eventually('its profile is there', () => objects.exists(ClusterProfile, { name: 'test.talos.home' }));
+    for (const ref of [app, beside]) await objects.cluster(ref);
     for (const ref of [app, beside]) await at().isReady(ref);
     expect((await platform.get(Cluster, app)).status?.observedGeneration).toBe(1);
     const run = await at().theRunning();
@@ -180,18 +180,18 @@ function deployed(): void {
   const keptByOperator = ['Service cp-talos-metrics', 'Role cp-talos-init', 'RoleBinding cp-talos-init'];
   const leftovers = async (): Promise<string[]> => {
     const labelSelector = 'app.kubernetes.io/instance=talos';
-    const lists = await Promise.all(made.map((type) => at().stage.platform.list(type, { labelSelector })));
+    const lists = await Promise.all(made.map((type) => at().testbed.platform.list(type, { labelSelector })));
     return lists.flatMap(({ items }, i) => items.map(({ metadata }) => `${made[i]?.kind} ${metadata.name}`));
   };
 
   it('C1: is removed with its ClusterProvider, in order and completely, and leaves the Clusters unchanged', async () => {
-    const { platform, things } = at().stage;
+    const { platform, objects } = at().testbed;
     const run = await at().theRunning();
-    const before = infrastructureWrites(at().stage.calls).length;
-    await things.remove(ClusterProvider, clusterProviderKey);
+    const before = infrastructureWrites(at().testbed.calls).length;
+    await objects.remove(ClusterProvider, clusterProviderKey);
     await eventually(
       'the ClusterProvider is gone',
-      async () => !(await things.exists(ClusterProvider, clusterProviderKey)),
+      async () => !(await objects.exists(ClusterProvider, clusterProviderKey)),
     );
     await eventually('nothing of it is left', async () => {
       expect(await leftovers()).toEqual(keptByOperator);
@@ -207,34 +207,34 @@ function deployed(): void {
       ['app', 'Ready'],
       ['beside', 'Ready'],
     ]);
-    expect(infrastructureWrites(at().stage.calls).slice(before)).toEqual([]);
+    expect(infrastructureWrites(at().testbed.calls).slice(before)).toEqual([]);
   });
 
   it('C1: resumes its work when it is deployed again, and creates nothing twice', async () => {
-    const { platform, things } = at().stage;
-    const before = infrastructureWrites(at().stage.calls).length;
+    const { platform, objects } = at().testbed;
+    const before = infrastructureWrites(at().testbed.calls).length;
     const machines = (await platform.list(Machine)).items.map(({ metadata }) => metadata.uid);
     await at().install();
     await at().isDeployed();
     const run = await at().theRunning();
     await eventually('it leads', async () => (await at().witness.leader()) === run);
-    await things.remove(Cluster, app);
-    await eventually('the first Cluster is gone', async () => !(await things.exists(Cluster, app)));
+    await objects.remove(Cluster, app);
+    await eventually('the first Cluster is gone', async () => !(await objects.exists(Cluster, app)));
     expect((await platform.list(Machine)).items.map(({ metadata }) => metadata.uid)).toEqual(machines.slice(1));
-    const writes = infrastructureWrites(at().stage.calls).slice(before);
+    const writes = infrastructureWrites(at().testbed.calls).slice(before);
     expect(writes.filter((name) => /create|Bootstrap|Apply/.test(name))).toEqual([]);
     expect(at().witness.violations()).toEqual([]);
   });
 
   describeUnlessMissing('or the chart', missingPeers('helm'), () => {
     it('C4: is ready by its probes, and has sufficient rights to create a Cluster', async () => {
-      const { things, platform, namespace } = at().stage;
+      const { objects, platform, namespace } = at().testbed;
       const image = at().images.get(imageReference('0.1.0'));
       if (image) at().images.set('cluster-provider-talos:0.1.0', image);
       const set = ['--set=environment=test', '--set=providerName=second'];
       const words = ['template', 'second', 'charts/cluster-provider-talos', `--namespace=${namespace}`, ...set];
       const text = execFileSync(findPeer('helm') ?? 'helm', words, { encoding: 'utf8' });
-      const session = await ClusterSession.fromFile(at().stage.world.kubeconfig);
+      const session = await ClusterSession.fromFile(at().testbed.world.kubeconfig);
       await session.apply(parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? []));
       await session.close();
       const release = { namespace, name: 'second-cluster-provider-talos' };
@@ -250,15 +250,15 @@ function deployed(): void {
       expect(status?.initContainerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 0 });
       expect(status?.containerStatuses?.[0]).toMatchObject({ started: true, ready: true, restartCount: 0 });
       const far: NamespacedRef = { namespace: 'team-a', name: 'far' };
-      await things.config('far', { provider: 'second', pool: [50, 99] });
-      await things.cluster(far, { profile: things.profileOf('far', 'second') });
+      await objects.config('far', { provider: 'second', pool: [50, 99] });
+      await objects.cluster(far, { profile: objects.profileOf('far', 'second') });
       await at().isReady(far);
       const calls = at()
-        .stage.audit()
+        .testbed.audit()
         .filter((call) => call.pod === pod?.name);
       expect(calls.filter(({ user }) => user.endsWith(':second-cluster-provider-talos'))).toEqual(calls);
       expect(calls.filter(({ code }) => code === 403)).toEqual([]);
-      await things.remove(Deployment, release);
+      await objects.remove(Deployment, release);
       await eventually('its program has ended', () => pod?.phase === 'Succeeded');
     });
   });

@@ -38,7 +38,7 @@ function withRealOperator(): void {
   };
 
   async function askForCluster(ref: NamespacedRef, asked: string): Promise<void> {
-    await open().things.ensureNamespace(ref.namespace);
+    await open().objects.ensureNamespace(ref.namespace);
     await open().platform.create(ClusterRequest, {
       apiVersion: 'clusters.openmcp.cloud/v1alpha1',
       kind: 'ClusterRequest',
@@ -49,7 +49,7 @@ function withRealOperator(): void {
 
   /** Creates an AccessRequest beside the ClusterRequest of the same name. */
   async function askForAccess(ref: NamespacedRef, what: AccessRequest['spec']['token'] = token): Promise<void> {
-    await open().things.request(ref, { requestRef: ref, ...(what && { token: what }) });
+    await open().objects.request(ref, { requestRef: ref, ...(what && { token: what }) });
   }
 
   /** The Cluster that the operator has created for a request. */
@@ -63,7 +63,7 @@ function withRealOperator(): void {
     eventually(
       `access for ${ref.name} is granted`,
       async () => {
-        const request = await open().things.getRequest(ref);
+        const request = await open().objects.getRequest(ref);
         const { phase, observedGeneration } = request.status ?? {};
         return phase === 'Granted' && observedGeneration === request.metadata.generation && request;
       },
@@ -79,12 +79,14 @@ function withRealOperator(): void {
     }
   }
 
-  prepareTestbed(open, async ({ things }) => {
-    await things.credentials();
-    await things.config('home', { pool: [10, 59] });
-    await things.config('grand', { controlPlanes: 3, pool: [60, 99] });
+  prepareTestbed(open, async ({ objects }) => {
+    await objects.credentials();
+    await objects.config('home', { pool: [10, 59] });
+    await objects.config('grand', { controlPlanes: 3, pool: [60, 99] });
     for (const name of ['home', 'grand'])
-      await eventually(`profile ${name} is there`, () => things.exists(ClusterProfile, { name: `test.talos.${name}` }));
+      await eventually(`profile ${name} is there`, () =>
+        objects.exists(ClusterProfile, { name: `test.talos.${name}` }),
+      );
     await askForCluster(app, 'small');
     await askForAccess(app);
     await askForCluster(grand, 'large');
@@ -93,14 +95,14 @@ function withRealOperator(): void {
     for (const ref of [app, grand]) {
       await isGranted(ref);
       const cluster = await clusterOf(ref);
-      const isReady = async () => (await things.getCluster(cluster)).status?.phase === 'Ready';
+      const isReady = async () => (await objects.getCluster(cluster)).status?.phase === 'Ready';
       await eventually(`cluster ${cluster.name} is ready`, isReady, 110);
     }
   });
 
   it('a ClusterRequest becomes a Cluster of our profile, and becomes ready', async () => {
-    const { things } = open();
-    const cluster = await things.getCluster(await clusterOf(app));
+    const { objects } = open();
+    const cluster = await objects.getCluster(await clusterOf(app));
     expect(cluster.metadata.name).toMatch(/^small-/);
     expect(cluster.spec).toMatchObject({ profile: 'test.talos.home', tenancy: 'Exclusive', purposes: ['small'] });
     const { uid } = (await open().platform.get(ClusterRequest, app)).metadata;
@@ -109,7 +111,7 @@ function withRealOperator(): void {
     );
     expect(cluster.metadata.labels).toMatchObject({ [openmcpKeys.provider]: 'talos' });
     expect(cluster.status?.phase).toBe('Ready');
-    expect((await things.machines(await clusterOf(app))).map(({ status }) => status?.phase)).toEqual(['Ready']);
+    expect((await objects.machines(await clusterOf(app))).map(({ status }) => status?.phase)).toEqual(['Ready']);
   });
 
   it('the operator assigns an AccessRequest for a ClusterRequest to us, and it is granted', async () => {
@@ -126,7 +128,7 @@ function withRealOperator(): void {
 
   it('a changed AccessRequest, which the operator resets to Pending, is granted again each time', async () => {
     const again = inTeam('again');
-    await open().things.request(again, { requestRef: app, token });
+    await open().objects.request(again, { requestRef: app, token });
     await isGranted(again);
     for (const name of ['one', 'two', 'three', 'four']) {
       const permissions = [...token.permissions, { namespace: name, rules: token.permissions[0]?.rules ?? [] }];
@@ -136,8 +138,8 @@ function withRealOperator(): void {
         `Role ${name}/openmcp:permission:<id>:2`,
       );
     }
-    await open().things.remove(AccessRequest, again);
-    await eventually('it is gone', async () => !(await open().things.exists(AccessRequest, again)));
+    await open().objects.remove(AccessRequest, again);
+    await eventually('it is gone', async () => !(await open().objects.exists(AccessRequest, again)));
     expect(await listAccessObjects(open(), await clusterOf(app), again)).toEqual([]);
   });
 
@@ -182,15 +184,15 @@ function withRealOperator(): void {
     ])('has exactly the requested rights in namespace $namespace', async ({ namespace, more }) => {
       const table = await withKubectl(app, (kubectl) => kubectl.says(['auth', 'can-i', '--list', '-n', namespace]));
       const rights = parseCanIList(table).filter(({ resources }) => resources !== '');
-      const said = rights.map(({ resources, verbs }) => `${resources}: ${verbs.replace(/[[\]]/g, '')}`);
+      const messages = rights.map(({ resources, verbs }) => `${resources}: ${verbs.replace(/[[\]]/g, '')}`);
       const everybody = ['selfsubjectaccessreviews.authorization', 'selfsubjectrulesreviews.authorization']
         .concat('selfsubjectreviews.authentication')
         .map((resource) => `${resource}.k8s.io: create`);
-      expect(said.sort()).toEqual([...everybody, 'configmaps: get list create patch', ...more].sort());
+      expect(messages.sort()).toEqual([...everybody, 'configmaps: get list create patch', ...more].sort());
     });
 
     it('sees the three nodes of a cluster of three control planes, at the address that they share', async () => {
-      const machines = await open().things.machines(await clusterOf(grand));
+      const machines = await open().objects.machines(await clusterOf(grand));
       const wanted = machines.map(({ metadata }) => [metadata.name, 'Ready', 'control-plane']);
       await withKubectl(grand, async (kubectl) => {
         await eventually('kubectl shows three ready nodes', async () => {
@@ -204,12 +206,12 @@ function withRealOperator(): void {
 
     it('is rejected once the access is withdrawn, although it still holds its token', async () => {
       const brief = inTeam('brief');
-      await open().things.request(brief, { requestRef: app, token });
+      await open().objects.request(brief, { requestRef: app, token });
       await isGranted(brief);
       await withKubectl(brief, async (kubectl) => {
         await kubectl.says(['get', 'configmaps']);
-        await open().things.remove(AccessRequest, brief);
-        await eventually('the request is gone', async () => !(await open().things.exists(AccessRequest, brief)));
+        await open().objects.remove(AccessRequest, brief);
+        await eventually('the request is gone', async () => !(await open().objects.exists(AccessRequest, brief)));
         expect(await listAccessObjects(open(), await clusterOf(app), brief)).toEqual([]);
         // It has no binding any more; the API server may cache its authentication for ten more seconds.
         expect((await kubectl.run(['get', 'configmaps'])).code).toBe(1);
@@ -221,12 +223,12 @@ function withRealOperator(): void {
   });
 
   it('a Cluster that is deleted before its ClusterRequest is reconciled until the ClusterRequest is gone, and reports it', async () => {
-    const { things } = open();
+    const { objects } = open();
     const cluster = await clusterOf(grand);
     const { uid } = (await open().platform.get(ClusterRequest, grand)).metadata;
-    await things.remove(Cluster, cluster);
+    await objects.remove(Cluster, cluster);
     await eventually('it says who needs it', async () => {
-      const { status } = await things.getCluster(cluster);
+      const { status } = await objects.getCluster(cluster);
       expect(status?.phase).toBe('Terminating');
       expect(status?.conditions).toContainEqual(
         expect.objectContaining({
@@ -236,11 +238,11 @@ function withRealOperator(): void {
       );
       return true;
     });
-    expect(await things.machines(cluster)).toHaveLength(3);
-    await things.remove(ClusterRequest, grand);
-    await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, cluster)));
-    await things.remove(AccessRequest, grand);
-    await eventually('the access is gone', async () => !(await things.exists(AccessRequest, grand)));
+    expect(await objects.machines(cluster)).toHaveLength(3);
+    await objects.remove(ClusterRequest, grand);
+    await eventually('the Cluster is gone', async () => !(await objects.exists(Cluster, cluster)));
+    await objects.remove(AccessRequest, grand);
+    await eventually('the access is gone', async () => !(await objects.exists(AccessRequest, grand)));
     expect(listNasLeftovers(open()).filter((fingerprint) => fingerprint.startsWith('VM '))).toHaveLength(1);
   });
 
@@ -263,20 +265,20 @@ function withRealOperator(): void {
     for (const [i] of orders.entries()) await isGranted(orderedRequest(i));
   });
 
-  it.each(orders.map((order, i) => ({ order, said: order.join(', '), ref: orderedRequest(i) })))(
+  it.each(orders.map((order, i) => ({ order, messages: order.join(', '), ref: orderedRequest(i) })))(
     'deletion in the order $said leaves nothing behind',
     async ({ order, ref }) => {
-      const { things } = open();
+      const { objects } = open();
       const cluster = await clusterOf(ref);
-      const machines = await things.machines(cluster);
-      for (const kind of order) await things.remove(kinds[kind], kind === 'Cluster' ? cluster : ref);
+      const machines = await objects.machines(cluster);
+      for (const kind of order) await objects.remove(kinds[kind], kind === 'Cluster' ? cluster : ref);
       await eventually('all three are gone', async () => {
         const left = await Promise.all(
-          order.map((kind) => things.exists(kinds[kind], kind === 'Cluster' ? cluster : ref)),
+          order.map((kind) => objects.exists(kinds[kind], kind === 'Cluster' ? cluster : ref)),
         );
         return left.every((is) => !is);
       });
-      expect(await things.machines(cluster)).toEqual([]);
+      expect(await objects.machines(cluster)).toEqual([]);
       const isOfIt = (fingerprint: string) =>
         machines.some(({ metadata }) => fingerprint.includes(metadata.name.replaceAll('-', '_')));
       expect(machines).toHaveLength(1);
@@ -285,10 +287,10 @@ function withRealOperator(): void {
   );
 
   it('nothing is left anywhere but the cached boot image', async () => {
-    const { things } = open();
-    await things.remove(ClusterRequest, app);
-    await things.remove(AccessRequest, app);
-    for (const name of ['home', 'grand']) await things.remove(ProviderConfig, { name });
+    const { objects } = open();
+    await objects.remove(ClusterRequest, app);
+    await objects.remove(AccessRequest, app);
+    for (const name of ['home', 'grand']) await objects.remove(ProviderConfig, { name });
     await eventually('nothing is left', async () => {
       expect(await listLeftovers(open())).toEqual([]);
       return true;

@@ -27,16 +27,16 @@ function changed(): void {
   const crdKey = { name: buildCrds()[0]?.metadata.name ?? '' };
 
   beforeAll(async () => {
-    const { things } = at().stage;
+    const { objects } = at().testbed;
     await at().install();
     await at().isDeployed();
-    await things.credentials();
-    await things.config('home', { pool: [10, 49] });
-    await eventually('its profile is there', () => things.exists(ClusterProfile, { name: 'test.talos.home' }));
+    await objects.credentials();
+    await objects.config('home', { pool: [10, 49] });
+    await eventually('its profile is there', () => objects.exists(ClusterProfile, { name: 'test.talos.home' }));
   });
 
   it('C1, C5, C6: rolls out to a second version, and while both are alive only one acts', async () => {
-    const { things, platform } = at().stage;
+    const { objects, platform } = at().testbed;
     const during: NamespacedRef = { namespace: 'team-a', name: 'during' };
     const first = await at().theRunning();
     // A remnant of an older version, for the new init.
@@ -49,15 +49,15 @@ function changed(): void {
         .find((pod) => pod !== first),
     );
     await at().isWell(second);
-    await things.cluster(during);
+    await objects.cluster(during);
     await eventually('it is under way', async () => {
-      const [machine] = await things.machines(during);
+      const [machine] = await objects.machines(during);
       return machine !== undefined && machine.status?.phase !== undefined;
     });
     expect(at().running()).toEqual([first, second]);
     expect(await at().witness.leader()).toBe(first);
     expect(at().witness.changesOf(second)).toEqual([]);
-    expect((await things.getCluster(during)).status?.phase).toBe('Progressing');
+    expect((await objects.getCluster(during)).status?.phase).toBe('Progressing');
     expect((await at().ask(second, ':8080/metrics')).text).toMatch(
       /^leader_election_master_status\{name="leader"\} 0$/m,
     );
@@ -75,7 +75,7 @@ function changed(): void {
   });
 
   it('C6: does not touch a kind of ours that is not for the platform cluster, and run continues until the conflict is resolved', async () => {
-    const { platform } = at().stage;
+    const { platform } = at().testbed;
     const label = (value: string | null) => ({ metadata: { labels: { 'openmcp.cloud/cluster': value } } });
     const before = await at().theRunning();
     const { metadata } = await platform.merge(CustomResourceDefinition, crdKey, label('onboarding'));
@@ -104,13 +104,13 @@ function changed(): void {
       const pods = await Promise.all(
         at()
           .inits()
-          .map(({ pod }) => at().stage.platform.find(KubePod, objectKeyOf(pod))),
+          .map(({ pod }) => at().testbed.platform.find(KubePod, objectKeyOf(pod))),
       );
       const waiting = pods.map((pod) => pod?.status?.containerStatuses?.[0]?.state.waiting?.reason);
       return waiting.includes('ErrImagePull');
     });
     await consistently(2, () => expect(at().running()).toEqual([before]));
-    const { status } = await at().stage.platform.get(ClusterProvider, clusterProviderKey);
+    const { status } = await at().testbed.platform.get(ClusterProvider, clusterProviderKey);
     expect(status?.phase).toBe('Progressing');
     await at().change({ image: imageReference('0.2.0') });
     await at().isDeployed();
@@ -145,7 +145,7 @@ function changed(): void {
     const holder = await at().witness.holder();
     process.kill(lastProcessOf(leader).pid, 'SIGKILL');
     await eventually('its container is started again', async () => {
-      const { status } = await at().stage.platform.get(KubePod, objectKeyOf(leader.pod));
+      const { status } = await at().testbed.platform.get(KubePod, objectKeyOf(leader.pod));
       const [container] = status?.containerStatuses ?? [];
       return container?.restartCount === 1 && container.lastState.terminated?.exitCode === 137;
     });
@@ -156,7 +156,7 @@ function changed(): void {
   });
 
   it('C3: metrics use TLS with a custom certificate, where configured', async () => {
-    const { platform, namespace } = at().stage;
+    const { platform, namespace } = at().testbed;
     await at().change({ runReplicas: 1 });
     await at().isDeployed();
     const authority = await createTestAuthority('metrics');

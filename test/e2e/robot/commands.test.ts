@@ -12,13 +12,13 @@ import { Testbed } from '../support/testbed/testbed.ts';
 
 const [first, second, files, foreign] = [3140011, 3140012, 3140014, 3140015] as const;
 const shop = { namespace: 'shop', name: 'bare' };
-let stage: Testbed;
+let testbed: Testbed;
 let robot: RobotTestObjects;
 let kubeconfig: string;
 
 // The provider does not run: every call comes from a command, or from the test itself.
 beforeAll(async () => {
-  stage = await Testbed.open({
+  testbed = await Testbed.open({
     subnet: '127.42.149',
     seeds: {
       robot: {
@@ -38,18 +38,18 @@ beforeAll(async () => {
       },
     },
   });
-  robot = await RobotTestObjects.on(stage);
+  robot = await RobotTestObjects.on(testbed);
   await robot.credentials();
   await robot.config('metal', { workers: 2 });
-  kubeconfig = await stage.kubeconfigWith('config/rbac/looking.yaml');
+  kubeconfig = await testbed.kubeconfigWith('config/rbac/looking.yaml');
 }, 60_000);
-afterAll(async () => await stage?.close());
+afterAll(async () => await testbed?.close());
 
 /** Runs a command with the rights of config/rbac/looking.yaml, as users do. Returns the calls it made as well. */
 async function start(...words: string[]) {
-  const before = stage.calls.length;
+  const before = testbed.calls.length;
   const end = await runProgram(...words, '--kubeconfig', kubeconfig);
-  const calls = stage.calls.slice(before);
+  const calls = testbed.calls.slice(before);
   const asked = calls.filter(({ room }) => room === 'robot').map(({ name }) => name);
   const own = providerCalls(calls).map(({ name }) => name);
   expect(own).not.toEqual([]);
@@ -60,7 +60,7 @@ const documents = (text: string): Host[] =>
   parseAllDocuments(text).flatMap((document) => (document.toJS() as Host | null) ?? []);
 
 const listed = async () => {
-  const { url, ca } = stage.world.robot.line;
+  const { url, ca } = testbed.world.robot.line;
   return await start('hosts', '--account', robotCredentialsName, '--url', url, '--ca-file', ca ?? '');
 };
 
@@ -73,7 +73,7 @@ it('servers are listed as Hosts that can be applied unchanged', async () => {
   expect(hosts.map(({ spec }) => [spec.serverID, spec.maintenance])).toEqual(
     [first, second, files, foreign].map((number) => [`${number}`, true]),
   );
-  for (const host of hosts) await stage.platform.create(Host, host);
+  for (const host of hosts) await testbed.platform.create(Host, host);
   const again = await listed();
   expect(again).toMatchObject({ code: 0, out: '# Omitted: 4 servers that have a Host.\n', writes: [] });
 });
@@ -88,8 +88,8 @@ it('servers that cannot be listed are reported with a reason', async () => {
 });
 
 it('a rejected login is reported with the consequences of a retry', async () => {
-  await stage.things.credentials('mistyped', { ...robot.goodCredentials(), password: 'wrong' });
-  const { url, ca } = stage.world.robot.line;
+  await testbed.objects.credentials('mistyped', { ...robot.goodCredentials(), password: 'wrong' });
+  const { url, ca } = testbed.world.robot.line;
   const { code, out, err, asked } = await start(
     ...['hosts', '--account', 'mistyped', '--url', url, '--ca-file', ca ?? ''],
   );
@@ -151,12 +151,12 @@ it('a plan describes the changes of the vSwitch and of the failover address', as
 it('a plan of a cluster that exists lists what its machines hold', async () => {
   const lookAt = () => start('plan', '--cluster', `${shop.namespace}/${shop.name}`);
   expect((await lookAt()).err).toMatch(/There is no Cluster bare in namespace shop\. .*--provider-config/);
-  await stage.things.cluster(shop, { config: 'metal' });
+  await testbed.objects.cluster(shop, { config: 'metal' });
   expect((await lookAt()).err).toMatch(/spec\.profile: there is no ClusterProfile test\.talos\.metal/);
-  await stage.platform.create(ClusterProfile, {
+  await testbed.platform.create(ClusterProfile, {
     apiVersion: 'clusters.openmcp.cloud/v1alpha1',
     kind: 'ClusterProfile',
-    metadata: { name: stage.things.profileOf('metal') },
+    metadata: { name: testbed.objects.profileOf('metal') },
     spec: { providerRef: { name: 'talos' }, providerConfigRef: { name: 'metal' }, supportedVersions: [] },
   });
   await claim(first);
@@ -167,15 +167,15 @@ it('a plan of a cluster that exists lists what its machines hold', async () => {
 });
 
 it('a plan for virtual machines lists their names, and makes no calls', async () => {
-  await stage.things.credentials();
-  await stage.things.config('home');
+  await testbed.objects.credentials();
+  await testbed.objects.config('home');
   const { code, out, asked, writes } = await start('plan', '--cluster', 'shop/vms', '--provider-config', 'home');
   expect({ code, asked, writes }).toEqual({ code: 0, asked: [], writes: [] });
   expect(out).toMatch(/^vms-\w+-cp-0 .* would be created\n +creates +virtual machine vms_\w+ on /);
   expect(out).toMatch(/creates +zvol tank\/\S+\/boot, 20 GiB on /);
   expect(out).toMatch(/creates +network card 02:(?!00:00:00)\S+ at \S+, address \d/);
   expect(out).toMatch(/^Endpoint of the API server: https:\/\/[\d.]+:6443$/m);
-  expect(stage.calls.filter(({ room }) => room === 'truenas')).toEqual([]);
+  expect(testbed.calls.filter(({ room }) => room === 'truenas')).toEqual([]);
 });
 
 it('the check of a ProviderConfig changes nothing', async () => {
@@ -196,7 +196,7 @@ it('the check of a ProviderConfig changes nothing', async () => {
 });
 
 it('servers were neither changed nor renamed', () => {
-  const { robot: room } = stage.world;
+  const { robot: room } = testbed.world;
   expect(room.forbiddenCalls()).toEqual([]);
   expect(room.servers().map(({ bootCount }) => bootCount)).toEqual([1, 1, 1, 1]);
   for (const number of [first, second, files, foreign]) expect(room.writes(number)).toEqual([]);
@@ -208,13 +208,13 @@ const disk = (serial: string, sizeGb: number, holds: string[] = []) => ({
 
 /** Assigns the server to a machine of the cluster, as the provider does. */
 async function claim(number: number): Promise<void> {
-  const { uid = '' } = (await stage.things.getCluster(shop)).metadata;
-  const { metadata } = await stage.platform.create(Machine, {
+  const { uid = '' } = (await testbed.objects.getCluster(shop)).metadata;
+  const { metadata } = await testbed.platform.create(Machine, {
     apiVersion: `${group}/${version}`,
     kind: 'Machine',
     metadata: { name: 'shop-machine', labels: { [labels.cluster]: clusterId(shop) } },
     spec: {
-      providerRef: { name: 'talos', environment: stage.environment, namespace: stage.namespace },
+      providerRef: { name: 'talos', environment: testbed.environment, namespace: testbed.namespace },
       ...{ providerConfigRef: { name: 'metal' }, clusterRef: { ...shop, uid } },
       ...{ platform: 'hetznerRobot', role: 'controlplane', pool: 'cp', slot: 0, size: 'small' },
       ...{ talosVersion: '1.13.9', kubernetesVersion: '1.35.4' },
@@ -222,17 +222,17 @@ async function claim(number: number): Promise<void> {
   });
   const machineRef = { name: metadata.name, uid: metadata.uid, since: '2026-11-22T00:00:00Z' };
   const status = { state: 'Claimed', machineRef };
-  await stage.platform.merge(Host, { name: `server-${number}` }, { status }, { subresource: 'status' });
+  await testbed.platform.merge(Host, { name: `server-${number}` }, { status }, { subresource: 'status' });
 }
 
 /** Sets the Host's status, as the provider does after its inspection. */
 async function lend(number: number, disks?: readonly object[]): Promise<void> {
   const key = { name: `server-${number}` };
-  await stage.platform.merge(Host, key, { spec: { maintenance: false } });
+  await testbed.platform.merge(Host, key, { spec: { maintenance: false } });
   const hardware = {
     ...{ cpu: { model: 'EXAMPLE', threads: 8 }, memoryMiB: 65536, firmware: 'uefi', nics: [], disks },
     inspectedAt: '2026-11-22T00:00:00Z',
   };
   const status = { observedGeneration: 1, state: 'Available', conditions: [], ...(disks && { hardware }) };
-  await stage.platform.merge(Host, key, { status }, { subresource: 'status' });
+  await testbed.platform.merge(Host, key, { status }, { subresource: 'status' });
 }

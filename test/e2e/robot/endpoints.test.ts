@@ -26,7 +26,7 @@ const inside: NamespacedRef = { namespace: 'shop', name: 'inside' };
 const led: NamespacedRef = { namespace: 'shop', name: 'led' };
 let robot: RobotTestObjects;
 
-const isReady = async (ref: NamespacedRef) => (await open().things.getCluster(ref)).status?.phase === 'Ready';
+const isReady = async (ref: NamespacedRef) => (await open().objects.getCluster(ref)).status?.phase === 'Ready';
 const serverOf = (number: number) => {
   const found = open()
     .world.robot.servers()
@@ -35,8 +35,8 @@ const serverOf = (number: number) => {
   return found;
 };
 
-prepareTestbed(open, async (stage) => {
-  robot = await RobotTestObjects.on(stage);
+prepareTestbed(open, async (testbed) => {
+  robot = await RobotTestObjects.on(testbed);
   await robot.credentials();
   for (const [index, number] of numbers.entries()) await robot.host(number, {}, { rack: index < 3 ? 'a' : 'b' });
   const inRack = (rack: string) => [{ name: 'small', hostSelector: { matchLabels: { rack } } }];
@@ -51,20 +51,20 @@ prepareTestbed(open, async (stage) => {
     controlPlanes: 3,
     change: (spec) => Object.assign(spec.hetznerRobot ?? {}, { sizes: inRack('b'), failoverAddress: failover }),
   });
-  await stage.things.cluster(inside, { config: 'inside' });
-  await stage.things.cluster(led, { config: 'led' });
+  await testbed.objects.cluster(inside, { config: 'inside' });
+  await testbed.objects.cluster(led, { config: 'led' });
   await eventually('both are ready', async () => (await isReady(inside)) && (await isReady(led)), 200);
 });
 
 it('H26: a virtual address inside a vSwitch: nodes are members, and hold it there', async () => {
   const [vswitch] = open().world.robot.robot.accounts[0]!.vswitches.values();
   expect(vswitch).toMatchObject({ name: 'talos', vlan: 4007 });
-  const { status } = await open().things.getCluster(inside);
+  const { status } = await open().objects.getCluster(inside);
   expect(JSON.stringify(status?.endpoints)).toMatch(new RegExp(`https://${subnet.replaceAll('.', '\\.')}\\.\\d+:6443`));
 });
 
 it('a failover address points to a control plane, and to another one after the loss of the first', async () => {
-  const { status } = await open().things.getCluster(led);
+  const { status } = await open().objects.getCluster(led);
   expect(JSON.stringify(status?.endpoints)).toContain(`https://${failover}:6443`);
   const activeOf = () => [...open().world.robot.robot.accounts[0]!.failovers.values()][0]?.active;
   const before = activeOf();

@@ -17,8 +17,8 @@ const open = startTestbed({
 const shop: NamespacedRef = { namespace: 'shop', name: 'bare' };
 let robot: RobotTestObjects;
 
-prepareTestbed(open, async (stage) => {
-  robot = await RobotTestObjects.on(stage);
+prepareTestbed(open, async (testbed) => {
+  robot = await RobotTestObjects.on(testbed);
   await robot.credentials();
   await robot.host(first, { maintenance: true });
   await robot.host(second, { expect: { product: 'another one' } });
@@ -33,18 +33,18 @@ const bootsOf = (number: number) =>
   open()
     .world.robot.servers()
     .find((one) => one.number === number)?.bootCount ?? 0;
-const theMachine = async (): Promise<Machine | undefined> => (await open().things.machines(shop))[0];
+const theMachine = async (): Promise<Machine | undefined> => (await open().objects.machines(shop))[0];
 
 it('a Cluster waits for a suitable Host, and counts the reasons against each', async () => {
   await eventually('the Hosts were looked at', async () => (await stateOf(second)) === 'Failed');
-  await open().things.cluster(shop, { config: 'metal' });
+  await open().objects.cluster(shop, { config: 'metal' });
   const says = async () => (await theMachine())?.status?.message ?? '';
   await eventually('the Machine says why', async () => (await says()).includes('1 in maintenance'));
   expect(await says()).toContain('1 failed');
 });
 
 it('the hardware of a server is inspected on request, and nothing is written to it', async () => {
-  await open().things.annotate(Host, named(first), { [annotations.inspect]: '' });
+  await open().objects.annotate(Host, named(first), { [annotations.inspect]: '' });
   await eventually('it was inspected', async () => (await conditionOf(first, 'Inspected'))?.status === 'True', 90);
   const { status, metadata } = await robot.getHost(first);
   expect(status?.hardware?.disks).not.toEqual([]);
@@ -57,22 +57,22 @@ it('the hardware of a server is inspected on request, and nothing is written to 
 it('P40: a waiting Machine gets a Host as soon as one is available', async () => {
   await open().platform.merge(Host, named(first), { spec: { maintenance: false } });
   await eventually('it is claimed', async () => (await robot.getHost(first)).status?.machineRef !== undefined);
-  const isReady = async () => (await open().things.getCluster(shop)).status?.phase === 'Ready';
+  const isReady = async () => (await open().objects.getCluster(shop)).status?.phase === 'Ready';
   await eventually('the cluster is ready', isReady, 150);
 });
 
 it('H13: a server in use is rebooted on request', async () => {
   const boots = bootsOf(first);
-  await open().things.annotate(Host, named(first), { [annotations.reboot]: '' });
+  await open().objects.annotate(Host, named(first), { [annotations.reboot]: '' });
   await eventually('it was rebooted', async () => (await conditionOf(first, 'Rebooted'))?.status === 'True', 60);
   await eventually('it has booted once more', () => bootsOf(first) > boots);
 });
 
 it('a Host needs approval after its Machine was deleted by force', async () => {
-  const { provider, things } = open();
+  const { provider, objects } = open();
   await provider.stop();
   const { name } = (await theMachine())?.metadata ?? { name: '' };
-  await things.removeByForce(name);
+  await objects.removeByForce(name);
   // The node still runs, and may write to its own disk.
   const foreignWrites = () =>
     open()
@@ -85,6 +85,6 @@ it('a Host needs approval after its Machine was deleted by force', async () => {
   const waits = async () => (await theMachine())?.status?.message?.includes('No Host is available') ?? false;
   await eventually('the new Machine gets no Host', waits);
   expect([bootsOf(first), foreignWrites()]).toEqual([boots, writes]);
-  await things.remove(Cluster, shop);
-  await eventually('the cluster is gone', async () => !(await things.exists(Cluster, shop)), 60);
+  await objects.remove(Cluster, shop);
+  await eventually('the cluster is gone', async () => !(await objects.exists(Cluster, shop)), 60);
 });

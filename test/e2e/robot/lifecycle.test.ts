@@ -26,8 +26,8 @@ const open = startTestbed({
 const shop: NamespacedRef = { namespace: 'shop', name: 'bare' };
 let robot: RobotTestObjects;
 
-prepareTestbed(open, async (stage) => {
-  robot = await RobotTestObjects.on(stage);
+prepareTestbed(open, async (testbed) => {
+  robot = await RobotTestObjects.on(testbed);
   await robot.credentials();
   for (const number of [first, second]) await robot.host(number);
   await robot.config('metal', { workers: 1 });
@@ -48,8 +48,8 @@ it('Hosts are observed without a change of their servers', async () => {
 });
 
 it('H1: bare servers become a Talos cluster', async () => {
-  await open().things.cluster(shop, { config: 'metal' });
-  const isReady = async () => (await open().things.getCluster(shop)).status?.phase === 'Ready';
+  await open().objects.cluster(shop, { config: 'metal' });
+  const isReady = async () => (await open().objects.getCluster(shop)).status?.phase === 'Ready';
   await eventually('the cluster is ready', isReady, 150);
   const { robot: room } = open().world;
   expect(room.servers().map(({ number, phase }) => [number, phase])).toEqual([
@@ -63,8 +63,8 @@ it('H1: bare servers become a Talos cluster', async () => {
 });
 
 it('and free servers again, with nothing of ours on them', async () => {
-  await open().things.remove(Cluster, shop);
-  await eventually('the cluster is gone', async () => !(await open().things.exists(Cluster, shop)), 150);
+  await open().objects.remove(Cluster, shop);
+  await eventually('the cluster is gone', async () => !(await open().objects.exists(Cluster, shop)), 150);
   expect([await stateOf(first), await stateOf(second)]).toEqual(['Available', 'Available']);
   const { robot: room } = open().world;
   expect(room.servers().map(({ name }) => name)).toEqual(['rack-7', '', 'files']);
@@ -78,6 +78,6 @@ it('no other disk was written to, no forbidden call was made, and no secret appe
   expect(room.lockouts()).toEqual([]);
   expect(open().faults()).toEqual([]);
   expect(findSecretLeaks(open())).toEqual([]);
-  await open().things.remove(Host, { name: `server-${first}` });
-  await eventually('the Host is gone', async () => !(await open().things.exists(Host, { name: `server-${first}` })));
+  await open().objects.remove(Host, { name: `server-${first}` });
+  await eventually('the Host is gone', async () => !(await open().objects.exists(Host, { name: `server-${first}` })));
 });

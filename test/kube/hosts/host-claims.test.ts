@@ -35,7 +35,7 @@ describe('a claim', () => {
       message: `Claimed for Machine ${aServerMachine(0).metadata.name}.`,
       machineRef: { name: aServerMachine(0).metadata.name, uid: 'machine-cp-0' },
     });
-    expect(fixture.said).toContain('Normal Claimed');
+    expect(fixture.messages).toContain('Normal Claimed');
   });
 
   test('P41: is found again after the process died before recording it, and no second one is made', async () => {

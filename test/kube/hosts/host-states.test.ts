@@ -33,7 +33,7 @@ describe('a free Host', () => {
     });
     expect(hostCondition(host, 'Ready')?.status).toBe('True');
     expect(host.metadata.finalizers).toEqual([finalizers.host]);
-    expect(fixture.said).toEqual(['Normal Available']);
+    expect(fixture.messages).toEqual(['Normal Available']);
     expect(result.requeueAfterSeconds).toBe(600);
     const { host: again } = await fixture.look();
     expect(again.metadata.resourceVersion).toBe(host.metadata.resourceVersion);
@@ -45,7 +45,7 @@ describe('a free Host', () => {
     const { host } = await fixture.look();
     expect(host.status).toMatchObject({ state: 'Failed', message: 'It is an EX44.' });
     expect(hostCondition(host, 'Identified')).toMatchObject({ status: 'False', reason: 'NotIdentified' });
-    expect(fixture.said).toEqual(['Warning Failed']);
+    expect(fixture.messages).toEqual(['Warning Failed']);
     fixture.inventory.identify = async () => ({ server: seenServer });
     expect((await fixture.look()).host.status?.state).toBe('Available');
   });

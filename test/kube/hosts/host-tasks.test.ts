@@ -54,7 +54,7 @@ describe('an inspection', () => {
     expect(host.status).toMatchObject({ state: 'Available', hardware });
     expect(host.status?.task).toBeUndefined();
     expect(hostCondition(host, 'Inspected')?.status).toBe('True');
-    expect(fixture.said).toEqual(expect.arrayContaining(['Normal HardwareFound', 'Normal Inspected']));
+    expect(fixture.messages).toEqual(expect.arrayContaining(['Normal HardwareFound', 'Normal Inspected']));
   });
 
   test("starts with the inventory's data of the server, and may add to it", async () => {
@@ -126,7 +126,7 @@ describe('an inspection', () => {
     expect(hostCondition(host, 'Inspected')).toMatchObject({ status: 'False', reason, message });
     expect(host.status?.task).toBeUndefined();
     expect(host.status?.state).toBe('Available');
-    expect(fixture.said).toContain('Warning InspectFailed');
+    expect(fixture.messages).toContain('Warning InspectFailed');
   });
 
   test('is rejected while a Machine holds the server', async () => {
@@ -136,7 +136,7 @@ describe('an inspection', () => {
     const { host } = await fixture.look();
     expect(hostCondition(host, 'Inspected')).toMatchObject({ status: 'False', reason: 'InUse' });
     expect(host.metadata.annotations).toBeUndefined();
-    expect(fixture.said).toContain('Warning InspectRejected');
+    expect(fixture.messages).toContain('Warning InspectRejected');
   });
 
   test('does not start when a Machine claims the server at the same moment', async () => {
@@ -194,7 +194,7 @@ describe('a reboot', () => {
     expect(owners).toEqual([machine.metadata.name]);
     expect(hostCondition(host, 'Rebooted')?.status).toBe('True');
     expect(host.metadata.annotations).toBeUndefined();
-    expect(fixture.said).toContain('Normal Rebooted');
+    expect(fixture.messages).toContain('Normal Rebooted');
   });
 
   test('waits until the Machine is provisioned: it would interrupt the writes', async () => {

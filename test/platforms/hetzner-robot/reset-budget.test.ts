@@ -36,8 +36,8 @@ const nowSeconds = (): number => fixture.clock.monotonic() / 1000;
 
 /** Whether a position was ever reported to this machine. */
 function recordEstimate(machine: string, verdict: AdvanceResult): boolean {
-  const said = 'message' in verdict ? verdict.message : '';
-  const [, place, estimate] = /position (\d+) of \d+, in (about .*)\.$/.exec(said) ?? [];
+  const messages = 'message' in verdict ? verdict.message : '';
+  const [, place, estimate] = /position (\d+) of \d+, in (about .*)\.$/.exec(messages) ?? [];
   if (place !== undefined && estimate !== undefined && !turns.has(machine)) {
     turns.set(machine, { place: Number(place), at: nowSeconds(), estimate, doneAt: Number.NaN });
   }

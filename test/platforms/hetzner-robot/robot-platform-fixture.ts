@@ -77,18 +77,18 @@ export interface RobotPlatformFixture {
 
 /** One run of the provider's process. */
 export class RobotProviderProcess extends SimulatedProviderProcess {
-  readonly #scene: RobotPlatformFixture;
+  readonly #createFixture: RobotPlatformFixture;
   readonly #other: InstallationHosts | undefined;
 
   constructor(fixture: RobotPlatformFixture, other?: InstallationHosts) {
     super(fixture.clock);
-    this.#scene = fixture;
+    this.#createFixture = fixture;
     this.#other = other;
   }
 
   context(machine: string, facts: Facts): StepContext {
-    const { login, factory, rendered, config, clock, cluster } = this.#scene;
-    const { name: installation, hosts } = this.#other ?? { name: 'installation-1', hosts: this.#scene.hosts };
+    const { login, factory, rendered, config, clock, cluster } = this.#createFixture;
+    const { name: installation, hosts } = this.#other ?? { name: 'installation-1', hosts: this.#createFixture.hosts };
     const talosCredentials = cluster && createTalosCredentials(cluster, clock);
     const { signal } = this.stop;
     const talos = { version: '1.13.9', schematic, factoryUrl: factory.line.url };

@@ -26,7 +26,7 @@ const address = '192.168.10.77';
 export class OrphanRemovalFixture {
   readonly kube: KubeClient;
   /** Reasons of Events, e.g. `OrphanFound`. */
-  readonly said: string[] = [];
+  readonly messages: string[] = [];
   readonly #server: KubeWithCrds;
   #ahead = 0;
 
@@ -60,7 +60,7 @@ export class OrphanRemovalFixture {
     for (const type of types)
       for (const { metadata } of (await this.kube.list(type)).items) await this.kube.remove(type, metadata);
     for (const name of ['shop-cp-0', 'shop-cp-1']) await this.#leases().release(addressHolder.machine(name), forever);
-    this.said.splice(0);
+    this.messages.splice(0);
     this.#ahead = 0;
     const { status: _, metadata: __, ...config } = aProviderConfig();
     await this.kube.create(ProviderConfig, { ...config, metadata: home });
@@ -148,7 +148,7 @@ export class OrphanRemovalFixture {
       ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', installation: 'installation-1' },
       stores: { machines: { ...none, isSynced: true }, providerConfigs: none, profiles: none, secrets: none },
       ...{ kube: this.kube, platforms: [truenas], connections: process.connections, addresses: this.#leases() },
-      events: { record: (...words: unknown[]) => this.said.push(String(words[2])) },
+      events: { record: (...words: unknown[]) => this.messages.push(String(words[2])) },
       observer: { step: () => {} },
       ...{ clock: standing, log: noLog },
     } as unknown as Services;

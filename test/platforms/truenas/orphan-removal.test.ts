@@ -55,7 +55,10 @@ describe('an orphan that is idle', () => {
     fixture.wait(0.75);
     expect(await changesOf(() => fixture.settle())).toEqual(['vm.delete', 'pool.dataset.delete']);
     expect(remainingState()).toBe(before);
-    expect([await fixture.orphans(), fixture.said]).toEqual([[], ['OrphanFound', 'OrphanRemoval', 'OrphanRemoved']]);
+    expect([await fixture.orphans(), fixture.messages]).toEqual([
+      [],
+      ['OrphanFound', 'OrphanRemoval', 'OrphanRemoved'],
+    ]);
   });
 
   it('restarts its day after a start by hand', async () => {
@@ -123,7 +126,7 @@ describe('an orphan that is idle', () => {
     await fixture.ask(`${named}, shop-cp-0`);
     await fixture.settle();
     expect((await fixture.orphans()).map(({ machine }) => machine)).toEqual([named]);
-    expect([await fixture.holder(), fixture.said.includes('OrphanKept')]).toEqual([undefined, true]);
+    expect([await fixture.holder(), fixture.messages.includes('OrphanKept')]).toEqual([undefined, true]);
   });
 });
 
@@ -134,7 +137,7 @@ describe('an orphan that runs', () => {
     await fixture.look();
     fixture.wait(1000);
     expect(await changesOf(() => fixture.look())).toEqual([]);
-    expect(fixture.said).toEqual(['OrphanFound']);
+    expect(fixture.messages).toEqual(['OrphanFound']);
   });
 
   it('is removed with all its disks, on other pools too, on request', async () => {

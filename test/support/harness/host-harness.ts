@@ -47,7 +47,7 @@ const serverSpec = () =>
 export class HostHarness {
   readonly clock = new ManualClock();
   /** The Events, e.g. `Normal Claimed`. */
-  readonly said: string[] = [];
+  readonly messages: string[] = [];
   /** Number of PATCH and other write requests since the last reset. */
   writes = 0;
   readonly #server: KubeWithCrds;
@@ -80,7 +80,7 @@ export class HostHarness {
   /** Deletes everything, and resets the events and the inventory to the expected server. */
   async reset(): Promise<void> {
     await this.clear();
-    this.said.splice(0);
+    this.messages.splice(0);
     Object.assign(this.inventory, { identify: async () => ({ server: seenServer }), inspect: [], reboot: [] });
   }
 
@@ -135,7 +135,7 @@ export class HostHarness {
     const platform: Platform = { ...hetznerRobot, hosts: this.inventory };
     const { clock } = this;
     const events = {
-      record: (...[, type, reason]: string[] | [unknown, ...string[]]) => this.said.push(`${type} ${reason}`),
+      record: (...[, type, reason]: string[] | [unknown, ...string[]]) => this.messages.push(`${type} ${reason}`),
     };
     return {
       ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', installation: 'installation-1' },

@@ -38,19 +38,20 @@ export async function createNetworkNamespace(
   ].join(' && ');
   const words = ['--net', ...(isRoot ? [] : ['--user', '--map-root-user']), 'sh', '-c', `${set} && echo ready && cat`];
   const holder = spawn('unshare', words, { stdio: ['pipe', 'pipe', 'pipe'] });
-  const said: string[] = [];
-  createInterface({ input: holder.stderr }).on('line', (line) => said.push(line));
+  const output: string[] = [];
+  createInterface({ input: holder.stderr }).on('line', (line) => output.push(line));
   const isReady = await Promise.race([
     once(createInterface({ input: holder.stdout }), 'line').then(() => true),
     new Promise<false>((resolve) => {
       holder.once('error', (error) => {
-        said.push(error.message);
+        output.push(error.message);
         resolve(false);
       });
       holder.once('close', () => resolve(false));
     }),
   ]);
-  if (!isReady) return `This machine allows no network namespace with a bridge: ${said.join(' ') || 'unshare failed'}`;
+  if (!isReady)
+    return `This machine allows no network namespace with a bridge: ${output.join(' ') || 'unshare failed'}`;
   const enter = [
     'nsenter',
     '--target',

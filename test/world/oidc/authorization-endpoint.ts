@@ -13,9 +13,9 @@ export function handleAuthorizationRequest(issuer: Issuer, query: URLSearchParam
   if (!isRegisteredRedirect(client, redirectUri))
     throw new OAuthError('invalid_request', `the client may not be sent to ${redirectUri}`);
   const state = query.get('state');
-  const back = (said: Readonly<Record<string, string>>): OidcResponse => {
+  const back = (output: Readonly<Record<string, string>>): OidcResponse => {
     const url = new URL(redirectUri);
-    for (const [name, value] of Object.entries({ ...said, ...(state ? { state } : {}) }))
+    for (const [name, value] of Object.entries({ ...output, ...(state ? { state } : {}) }))
       url.searchParams.append(name, value);
     return { status: 302, headers: { location: url.href, 'cache-control': 'no-store' } };
   };

@@ -14,7 +14,7 @@ const { name } = aMachine().metadata;
 const left: Orphan = { machine: name, resources: ['dataset tank/a'], isRunning: false, facts: {} };
 
 /** The cache, the API server, and the resources on the system. */
-function scene({ there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
+function createFixture({ there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
   const clock = new ManualClock();
   const message: string[] = [];
   const services = {
@@ -31,9 +31,9 @@ function scene({ there = [] as Machine[], find = async () => [left] as readonly 
     orphans: { find, remove: [] },
     check: { signal: new AbortController().signal },
   } as unknown as OrphanScope;
-  return { services, scope, said: message };
+  return { services, scope, messages: message };
 }
-const read = ({ services, scope }: ReturnType<typeof scene>, config = aProviderConfig(), away: string[] = []) =>
+const read = ({ services, scope }: ReturnType<typeof createFixture>, config = aProviderConfig(), away: string[] = []) =>
   collectOrphans(services, new OrphanStatusWriter(services, config, scope.check.signal), [scope], {
     away,
     signal: scope.check.signal,
@@ -41,7 +41,7 @@ const read = ({ services, scope }: ReturnType<typeof scene>, config = aProviderC
 
 describe('a scan for orphans', () => {
   it('lists the resources of a Machine that does not exist, and reports them in the ProviderConfig', async () => {
-    expect(await read(scene())).toMatchObject({
+    expect(await read(createFixture())).toMatchObject({
       listed: {
         orphans: [{ machine: name, resources: 'dataset tank/a', since: '2026-11-21T09:00:00Z' }],
         orphanCount: 1,
@@ -51,7 +51,7 @@ describe('a scan for orphans', () => {
   });
 
   it('S9: does not treat an existing Machine as an orphan if the cache lacks it', async () => {
-    const report = await read(scene({ there: [aMachine()] }));
+    const report = await read(createFixture({ there: [aMachine()] }));
     expect(report).toMatchObject({ search: { result: 'NoneFound' } });
     expect(report?.listed).toEqual({});
   });
@@ -61,7 +61,7 @@ describe('a scan for orphans', () => {
     const known = { machine: name, resources: '', since: '2026-11-20T09:00:00Z', message: '' };
     const config = aProviderConfig();
     config.status = { ...config.status!, orphans: [known], orphanCount: 1 };
-    expect(await read(scene({ find }), config)).toMatchObject({
+    expect(await read(createFixture({ find }), config)).toMatchObject({
       listed: { orphans: [known], orphanCount: 1 },
       search: { result: 'PlatformUnreachable' },
     });
@@ -81,7 +81,7 @@ describe('a scan for orphans', () => {
       message: 'x',
     };
     const gone = { ...there, machine: 'gone-cp-0', failureDomain: 'c' };
-    const one = scene();
+    const one = createFixture();
     const config = aProviderConfig();
     const here = { ...day, machine: name, failureDomain: 'a', resources: 'dataset tank/a', message: '' };
     config.metadata.annotations = { [annotations.removeOrphans]: 'away-cp-0' };
@@ -97,8 +97,8 @@ describe('a scan for orphans', () => {
       },
     ]);
     expect(report?.search).toMatchObject({ result: 'OrphansFound' });
-    expect(one.said).toEqual([expect.stringMatching(/^OrphanKept away-cp-0: It is not removed while b /)]);
-    const clean = scene({ find: async () => [] });
+    expect(one.messages).toEqual([expect.stringMatching(/^OrphanKept away-cp-0: It is not removed while b /)]);
+    const clean = createFixture({ find: async () => [] });
     expect((await read(clean, aProviderConfig(), ['b']))?.search).toMatchObject({
       result: 'PlatformUnreachable',
       message: expect.stringContaining('b'),

@@ -14,7 +14,7 @@ import { orphanSource } from './orphan-source.ts';
 const { signal } = new AbortController();
 
 /** A ProviderConfig with one failure domain, in which `find` lists the orphans. */
-function scene({ isSynced = true, find = async (): Promise<readonly Orphan[]> => [] } = {}) {
+function createFixture({ isSynced = true, find = async (): Promise<readonly Orphan[]> => [] } = {}) {
   const clock = new ManualClock();
   const written: object[] = [];
   let scans = 0;
@@ -49,7 +49,7 @@ function scene({ isSynced = true, find = async (): Promise<readonly Orphan[]> =>
 
 describe('the source of orphans', () => {
   it('writes the result of each scan, and scans again after ten minutes', async () => {
-    const { clock, written, visit, scans } = scene();
+    const { clock, written, visit, scans } = createFixture();
     expect(await visit()).toBeUndefined();
     expect(written).toEqual([{ orphanSearch: { result: 'NoneFound', message: '' } }]);
     await clock.advance(300_000);
@@ -61,13 +61,13 @@ describe('the source of orphans', () => {
   });
 
   it('S9: scans nothing before the caches are complete', async () => {
-    const { visit, scans } = scene({ isSynced: false });
+    const { visit, scans } = createFixture({ isSynced: false });
     expect(await visit()).toBeUndefined();
     expect(scans()).toBe(0);
   });
 
   it('scans at once while a removal is requested', async () => {
-    const { visit, scans } = scene();
+    const { visit, scans } = createFixture();
     await visit();
     const config = aProviderConfig();
     config.metadata.annotations = { [annotations.removeOrphans]: 'unlisted-cp-0' };
@@ -76,7 +76,9 @@ describe('the source of orphans', () => {
   });
 
   it('scans again in half a minute if the platform does not answer', async () => {
-    const { written, visit, scans } = scene({ find: () => Promise.reject(new TrueNasError('TRUENAS_UNREACHABLE')) });
+    const { written, visit, scans } = createFixture({
+      find: () => Promise.reject(new TrueNasError('TRUENAS_UNREACHABLE')),
+    });
     expect([await visit(), await visit()]).toEqual([30, 30]);
     expect(scans()).toBe(2);
     expect(written).toMatchObject([
@@ -86,7 +88,7 @@ describe('the source of orphans', () => {
   });
 
   it('waits for the next check if the platform refuses', async () => {
-    const { visit } = scene({ find: () => Promise.reject(new TrueNasError('TRUENAS_KEY_REFUSED')) });
+    const { visit } = createFixture({ find: () => Promise.reject(new TrueNasError('TRUENAS_KEY_REFUSED')) });
     expect(await visit()).toBeUndefined();
   });
 });

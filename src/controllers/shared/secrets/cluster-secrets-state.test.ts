@@ -119,8 +119,8 @@ describe('an existing Secret', () => {
     expect(evaluate(secretOf(), aCluster(), [joined])).toMatchObject({
       secrets: { bootstrappedAt: '2026-11-21T10:00:00Z' },
     });
-    const said = recording({ conditions: [aCondition('Bootstrapped')] });
-    expect(evaluate(secretOf(), said)).toMatchObject({ secrets: { bootstrappedAt: '2026-11-21T09:00:00Z' } });
+    const messages = recording({ conditions: [aCondition('Bootstrapped')] });
+    expect(evaluate(secretOf(), messages)).toMatchObject({ secrets: { bootstrappedAt: '2026-11-21T09:00:00Z' } });
     const denied = recording({ conditions: [aCondition('Bootstrapped', 'False')] });
     expect(evaluate(secretOf(), denied, [aMachine()])).toMatchObject({ secrets: { bootstrappedAt: undefined } });
   });

@@ -6,7 +6,7 @@ import { MemoryReservations } from './memory-reservations.ts';
 const { signal } = new AbortController();
 const [byName, byAddress, other] = ['wss://nas', 'wss://192.0.2.1', 'wss://other'];
 
-function scene() {
+function createFixture() {
   const books = new MemoryReservations(new ManualClock());
   const asked: string[] = [];
   const meet = (url: string, id: string | undefined) =>
@@ -23,7 +23,7 @@ function scene() {
 
 describe('memory of a system with several URLs', () => {
   it('G17: is reserved once, also when it was reserved before the second URL was used', async () => {
-    const { meet, hold } = scene();
+    const { meet, hold } = createFixture();
     await meet(byName, '1');
     expect(await hold(byName, 'a', 4)).toBe(true);
     await meet(byAddress, '1');
@@ -33,7 +33,7 @@ describe('memory of a system with several URLs', () => {
   });
 
   it('is released under either URL', async () => {
-    const { books, meet, hold } = scene();
+    const { books, meet, hold } = createFixture();
     for (const url of [byName, byAddress, byName]) await meet(url, '1');
     await hold(byName, 'a', 10);
     books.of(byAddress).cancel('a');
@@ -45,7 +45,7 @@ describe('memory of a system with several URLs', () => {
     ['does not answer', undefined],
     ['cannot tell', ''],
   ])('is separate where a system %s', async (_, id) => {
-    const { meet, hold } = scene();
+    const { meet, hold } = createFixture();
     for (const [url, says] of [
       [byName, id === '' ? '' : '1'],
       [other, id],
@@ -56,7 +56,7 @@ describe('memory of a system with several URLs', () => {
   });
 
   it('costs no call with one URL, and one call for each with several', async () => {
-    const { asked, meet } = scene();
+    const { asked, meet } = createFixture();
     for (let i = 0; i < 3; i += 1) await meet(byName, '1');
     expect(asked).toEqual([]);
     for (const url of [byAddress, byName, byAddress, byName]) await meet(url, '1');

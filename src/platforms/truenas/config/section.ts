@@ -38,7 +38,7 @@ const SystemEntry = z
     ...systemFields,
     datasetPrefix: datasetPrefix
       .optional()
-      .describe('datasetPrefix of this system. Default: datasetPrefix of the section.'),
+      .describe('Value of datasetPrefix on this system. Default: the value of the section.'),
   })
   .refine(hasSingleTrustAnchor, singleTrustAnchorIssue)
   .meta(celValidations(singleTrustAnchorRule));

@@ -205,7 +205,7 @@ describe('a patch of the OIDC trust replaces all of it', () => {
     clientIds: ['kube'],
     ...{ usernameClaim: 'sub', usernamePrefix: 'corp:', groupsClaim: 'groups', groupsPrefix: 'corp:' },
   };
-  const said = (configuration: ConfigDocument) => document('KubeAuthenticationConfig', { configuration });
+  const messages = (configuration: ConfigDocument) => document('KubeAuthenticationConfig', { configuration });
   const own = {
     issuer: { url: 'https://own.example.org', audiences: ['a'] },
     claimMappings: { username: { claim: 'sub', prefix: 'own:' } },
@@ -220,7 +220,7 @@ describe('a patch of the OIDC trust replaces all of it', () => {
     ['enabled for another path only', { anonymous: { enabled: true, conditions: [{ path: '/version' }] } }],
     ['enabled for two of three paths', { anonymous: { enabled: true, conditions: probes.slice(1) } }],
   ])('and is rejected when kubelets cannot check health: anonymous access is %s', (_, configuration) => {
-    expect(sentences([said(configuration)], modern)).toEqual([expect.stringMatching(refused)]);
+    expect(sentences([messages(configuration)], modern)).toEqual([expect.stringMatching(refused)]);
   });
 
   it.each<[string, ConfigDocument]>([
@@ -228,11 +228,11 @@ describe('a patch of the OIDC trust replaces all of it', () => {
     ['on more paths', { anonymous: { enabled: true, conditions: [...probes, { path: '/version' }] } }],
     ['on all paths, as by default in Kubernetes', { anonymous: { enabled: true } }],
   ])('and is accepted when anonymous access is permitted %s', (_, configuration) => {
-    expect(sentences([said(configuration)], modern)).toEqual([]);
+    expect(sentences([messages(configuration)], modern)).toEqual([]);
   });
 
   it('and may not remove the issuers of AccessRequests', () => {
-    const config = said({ anonymous: { enabled: true, conditions: probes }, jwt: [own] });
+    const config = messages({ anonymous: { enabled: true, conditions: probes }, jwt: [own] });
     expect(sentences([config], { ...modern, trust: [trust] })).toEqual([
       expect.stringMatching(
         /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.jwt must keep https:\/\/id\.example\.org, /,

@@ -9,7 +9,7 @@ import { differingKeys, type StateSnapshot, snapshotState } from '../state-snaps
 import { triggerReconciles } from './trigger-reconciles.ts';
 
 /** Phases of a lifecycle by name, in order; each is done when it resolves. A phase checks its own results. */
-export type LifecyclePhases = Readonly<Record<string, (stage: Testbed) => Promise<void>>>;
+export type LifecyclePhases = Readonly<Record<string, (testbed: Testbed) => Promise<void>>>;
 
 /** The lifecycle of a Cluster from its ProviderConfig to its deletion. */
 export interface ClusterLifecycle {
@@ -19,7 +19,7 @@ export interface ClusterLifecycle {
   /** The phases up to the full size. */
   readonly rise: LifecyclePhases;
   /** Further checks at the full size. Their calls belong to the test. */
-  readonly height?: (stage: Testbed) => Promise<void>;
+  readonly height?: (testbed: Testbed) => Promise<void>;
   /** The phases of the deletion. */
   readonly fall: LifecyclePhases;
 }
@@ -36,50 +36,50 @@ export const eventuallyInSweep = (what: string, look: Parameters<typeof waitFor>
 export const scenarioOf = (life: ClusterLifecycle): Scenario => ({
   naming: () => new CallNaming(),
   ...(life.seeds ? { seeds: life.seeds } : {}),
-  play: async (stage, sweep, expected) => {
-    await runPhases(stage, sweep, life.rise);
+  play: async (testbed, sweep, expected) => {
+    await runPhases(testbed, sweep, life.rise);
     let shape: StateSnapshot = {};
-    await runPhase(stage, sweep, 'height', async () => {
+    await runPhase(testbed, sweep, 'height', async () => {
       sweep.isPaused = true;
-      await life.height?.(stage);
-      shape = await stableSnapshot(stage, life.cluster, expected);
+      await life.height?.(testbed);
+      shape = await stableSnapshot(testbed, life.cluster, expected);
       sweep.isPaused = false;
     });
-    await runPhases(stage, sweep, life.fall);
+    await runPhases(testbed, sweep, life.fall);
     return shape;
   },
 });
 
-async function runPhases(stage: Testbed, sweep: FaultSweep, acts: LifecyclePhases): Promise<void> {
-  const rest = triggerReconciles(stage);
+async function runPhases(testbed: Testbed, sweep: FaultSweep, acts: LifecyclePhases): Promise<void> {
+  const rest = triggerReconciles(testbed);
   try {
-    for (const [act, work] of Object.entries(acts)) await runPhase(stage, sweep, act, () => work(stage));
+    for (const [act, work] of Object.entries(acts)) await runPhase(testbed, sweep, act, () => work(testbed));
   } finally {
     await rest();
   }
 }
 
-async function runPhase(stage: Testbed, sweep: FaultSweep, act: string, work: () => Promise<void>): Promise<void> {
+async function runPhase(testbed: Testbed, sweep: FaultSweep, act: string, work: () => Promise<void>): Promise<void> {
   sweep.begin(act);
   try {
     await work();
   } catch (error) {
-    throw new Error(`the life broke in its act "${act}". ${sweep.story()}${stage.tail()}`, { cause: error });
+    throw new Error(`the life broke in its act "${act}". ${sweep.story()}${testbed.tail()}`, { cause: error });
   }
 }
 
 /** The snapshot of an idle state: as expected, or, without an expectation, equal twice in a row. */
 async function stableSnapshot(
-  stage: Testbed,
+  testbed: Testbed,
   cluster: NamespacedRef,
   expected: StateSnapshot | undefined,
 ): Promise<StateSnapshot> {
   const end = performance.now() + 60_000;
-  let shape = await snapshotState(stage, cluster);
+  let shape = await snapshotState(testbed, cluster);
   for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
     if (aim && differingKeys(shape, aim).length === 0) break;
     await delay(300);
-    shape = await snapshotState(stage, cluster);
+    shape = await snapshotState(testbed, cluster);
   }
   return shape;
 }

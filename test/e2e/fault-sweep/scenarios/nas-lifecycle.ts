@@ -21,69 +21,69 @@ const secret = { namespace: clusterRef.namespace, name: 'main.kubeconfig' };
 const day = 24 * 3600;
 
 const creation: LifecyclePhases = {
-  async offer({ things }) {
-    await things.credentials();
-    await things.config('home', { controlPlanes: 1 });
+  async offer({ objects }) {
+    await objects.credentials();
+    await objects.config('home', { controlPlanes: 1 });
     await eventuallyInSweep(
       'the ProviderConfig is ready',
-      async () => (await things.getConfig('home')).status?.phase === 'Ready',
+      async () => (await objects.getConfig('home')).status?.phase === 'Ready',
     );
   },
-  async create({ things }) {
-    await things.cluster(clusterRef);
+  async create({ objects }) {
+    await objects.cluster(clusterRef);
     await eventuallyInSweep(
       'the Cluster is ready',
-      async () => (await things.getCluster(clusterRef)).status?.phase === 'Ready',
+      async () => (await objects.getCluster(clusterRef)).status?.phase === 'Ready',
     );
     await eventuallyInSweep('its machine is done', async () =>
-      (await things.machines(clusterRef)).every(isProvisioned),
+      (await objects.machines(clusterRef)).every(isProvisioned),
     );
   },
-  async grant(stage) {
+  async grant(testbed) {
     const token = { permissions: [{ rules }, { namespace: 'inside', rules }] };
-    await stage.things.request(clusterRef, { clusterRef: clusterRef, token });
-    await awaitGranted(stage);
+    await testbed.objects.request(clusterRef, { clusterRef: clusterRef, token });
+    await awaitGranted(testbed);
   },
-  async renew(stage) {
-    const before = await grantedKubeconfig(stage, clusterRef);
-    await ageToken(stage);
+  async renew(testbed) {
+    const before = await grantedKubeconfig(testbed, clusterRef);
+    await ageToken(testbed);
     await eventuallyInSweep(
       'the token is renewed',
-      async () => (await grantedKubeconfig(stage, clusterRef)) !== before,
+      async () => (await grantedKubeconfig(testbed, clusterRef)) !== before,
     );
-    await awaitGranted(stage);
+    await awaitGranted(testbed);
   },
-  async change(stage) {
+  async change(testbed) {
     const token = { permissions: [{ namespace: 'inside', rules }], roleRefs: [{ kind: 'ClusterRole', name: 'view' }] };
-    await stage.platform.merge(AccessRequest, clusterRef, { spec: { token } });
-    await awaitGranted(stage);
+    await testbed.platform.merge(AccessRequest, clusterRef, { spec: { token } });
+    await awaitGranted(testbed);
   },
-  async grow({ things, platform }) {
+  async grow({ objects, platform }) {
     const workerPools = [{ name: 'work', replicas: 1, size: 'small' }];
     const kubernetes = { versions: [{ version: '1.35.4' }] };
     await platform.merge(ProviderConfig, { name: 'home' }, { spec: { workerPools, kubernetes } });
     // A provider that was just stopped may reach it after the worker.
     await eventuallyInSweep('the profile offers one version', async () => {
-      const { spec } = await platform.get(ClusterProfile, { name: things.profileOf('home') });
+      const { spec } = await platform.get(ClusterProfile, { name: objects.profileOf('home') });
       return spec.supportedVersions.length === 1;
     });
     await eventuallyInSweep('the worker is there', async () => {
-      const machines = await things.machines(clusterRef);
-      const { status } = await things.getCluster(clusterRef);
+      const machines = await objects.machines(clusterRef);
+      const { status } = await objects.getCluster(clusterRef);
       const isWhole =
         machines.length === 2 &&
         machines.every((machine) => isProvisioned(machine) && isConditionTrue(machine.status?.conditions, 'Ready'));
       return isWhole && status?.phase === 'Ready' && status.providerStatus?.['workers'] === 1;
     });
   },
-  async repair({ things, world }) {
+  async repair({ objects, world }) {
     const { vms } = world.truenas.dump();
     const worker = vms.map((vm) => String((vm as { name?: string }).name)).find((name) => name.includes('_work_'));
     await world.truenas.powerOff(worker ?? '');
     await eventuallyInSweep('the worker runs again', async () => {
       const nodes = world.machines.nodes().filter(({ hostname }) => hostname.includes('-work-'));
-      const machines = await things.machines(clusterRef);
-      const { status } = await things.getCluster(clusterRef);
+      const machines = await objects.machines(clusterRef);
+      const { status } = await objects.getCluster(clusterRef);
       return (
         nodes.some(({ ready }) => ready) &&
         machines.every((machine) => isProvisioned(machine) && isConditionTrue(machine.status?.conditions, 'Ready')) &&
@@ -100,19 +100,22 @@ const creation: LifecyclePhases = {
 };
 
 const teardown: LifecyclePhases = {
-  async withdraw(stage) {
-    await stage.things.remove(AccessRequest, clusterRef);
-    await eventuallyInSweep('the request is gone', async () => !(await stage.things.exists(AccessRequest, clusterRef)));
-    expect(await listAccessObjects(stage, clusterRef, clusterRef)).toEqual([]);
+  async withdraw(testbed) {
+    await testbed.objects.remove(AccessRequest, clusterRef);
+    await eventuallyInSweep(
+      'the request is gone',
+      async () => !(await testbed.objects.exists(AccessRequest, clusterRef)),
+    );
+    expect(await listAccessObjects(testbed, clusterRef, clusterRef)).toEqual([]);
   },
-  async delete({ things }) {
-    await things.remove(Cluster, clusterRef);
-    await eventuallyInSweep('the Cluster is gone', async () => !(await things.exists(Cluster, clusterRef)));
+  async delete({ objects }) {
+    await objects.remove(Cluster, clusterRef);
+    await eventuallyInSweep('the Cluster is gone', async () => !(await objects.exists(Cluster, clusterRef)));
   },
-  async retract(stage) {
-    await stage.things.remove(ProviderConfig, { name: 'home' });
+  async retract(testbed) {
+    await testbed.objects.remove(ProviderConfig, { name: 'home' });
     await eventuallyInSweep('nothing is left', async () => {
-      expect(await listLeftovers(stage)).toEqual([]);
+      expect(await listLeftovers(testbed)).toEqual([]);
       return true;
     });
   },
@@ -125,8 +128,8 @@ const teardown: LifecyclePhases = {
 export const nasLifecycle: Scenario = scenarioOf({
   cluster: clusterRef,
   rise: creation,
-  height: async (stage) => {
-    await withGrantedClient(stage, clusterRef, (holder) => holder.list(ConfigMap, { namespace: 'inside' }));
+  height: async (testbed) => {
+    await withGrantedClient(testbed, clusterRef, (holder) => holder.list(ConfigMap, { namespace: 'inside' }));
   },
   fall: teardown,
 });
@@ -134,9 +137,9 @@ export const nasLifecycle: Scenario = scenarioOf({
 /** A member is ready before all of its steps are done. */
 const isProvisioned = ({ status }: Machine): boolean => status?.progress?.finishedAt !== undefined;
 
-async function awaitGranted({ things }: Testbed): Promise<void> {
+async function awaitGranted({ objects }: Testbed): Promise<void> {
   await eventuallyInSweep('access is granted', async () => {
-    const { metadata, status } = await things.getRequest(clusterRef);
+    const { metadata, status } = await objects.getRequest(clusterRef);
     return status?.phase === 'Granted' && status.observedGeneration === metadata.generation;
   });
 }

@@ -45,38 +45,38 @@ const areAvailable = async ({ platform }: Testbed): Promise<boolean> => {
 };
 
 const creation: LifecyclePhases = {
-  async offer(stage) {
-    const robot = await RobotTestObjects.on(stage);
+  async offer(testbed) {
+    const robot = await RobotTestObjects.on(testbed);
     await robot.credentials();
     for (const { number } of lentServers) await robot.host(number, { protectedDisks: [protectedDiskSerial(number)] });
     await robot.config('home');
     await eventuallyInSweep(
       'the ProviderConfig is ready',
-      async () => (await stage.things.getConfig('home')).status?.phase === 'Ready',
+      async () => (await testbed.objects.getConfig('home')).status?.phase === 'Ready',
     );
-    await eventuallyInSweep('the Hosts are available', () => areAvailable(stage));
+    await eventuallyInSweep('the Hosts are available', () => areAvailable(testbed));
   },
-  async create({ things }) {
-    await things.cluster(clusterRef);
+  async create({ objects }) {
+    await objects.cluster(clusterRef);
     await eventuallyInSweep(
       'the Cluster is ready',
-      async () => (await things.getCluster(clusterRef)).status?.phase === 'Ready',
+      async () => (await objects.getCluster(clusterRef)).status?.phase === 'Ready',
     );
   },
 };
 
 const teardown: LifecyclePhases = {
-  async delete(stage) {
-    await stage.things.remove(Cluster, clusterRef);
-    await eventuallyInSweep('the Cluster is gone', async () => !(await stage.things.exists(Cluster, clusterRef)));
-    await eventuallyInSweep('the Hosts are available again', () => areAvailable(stage));
-    expectServersUntouched(stage);
+  async delete(testbed) {
+    await testbed.objects.remove(Cluster, clusterRef);
+    await eventuallyInSweep('the Cluster is gone', async () => !(await testbed.objects.exists(Cluster, clusterRef)));
+    await eventuallyInSweep('the Hosts are available again', () => areAvailable(testbed));
+    expectServersUntouched(testbed);
   },
-  async retract(stage) {
-    await stage.things.remove(ProviderConfig, { name: 'home' });
-    for (const { number } of lentServers) await stage.things.remove(Host, hostKey(number));
+  async retract(testbed) {
+    await testbed.objects.remove(ProviderConfig, { name: 'home' });
+    for (const { number } of lentServers) await testbed.objects.remove(Host, hostKey(number));
     await eventuallyInSweep('nothing is left', async () => {
-      expect(await listLeftovers(stage)).toEqual([]);
+      expect(await listLeftovers(testbed)).toEqual([]);
       return true;
     });
   },
@@ -86,8 +86,8 @@ const teardown: LifecyclePhases = {
 const restartSeconds = 60;
 
 /** For work between two runs: every change of a server is old by then. */
-export async function backdateMachineFacts({ platform, things }: Testbed): Promise<void> {
-  for (const { metadata, status } of await things.machines()) {
+export async function backdateMachineFacts({ platform, objects }: Testbed): Promise<void> {
+  for (const { metadata, status } of await objects.machines()) {
     const dates = Object.entries(status?.progress?.facts ?? {}).filter(([name, value]) => isDate(name, value));
     const facts = Object.fromEntries(dates.map(([name, value]) => [name, backdate(String(value))]));
     if (dates.length > 0)

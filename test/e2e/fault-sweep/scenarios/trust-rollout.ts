@@ -41,16 +41,16 @@ export interface TrustRolloutOptions {
  */
 export const trustRolloutScenario = (options: TrustRolloutOptions): Scenario => ({
   naming: () => new RolloutCallNaming(),
-  play: async (stage, sweep, expected) => {
+  play: async (testbed, sweep, expected) => {
     sweep.isPaused = true;
-    await createCluster(stage, options);
-    const watch = watchControlPlanes(stage);
-    const rest = triggerReconciles(stage);
+    await createCluster(testbed, options);
+    const watch = watchControlPlanes(testbed);
+    const rest = triggerReconciles(testbed);
     const shape: Record<string, unknown> = {};
     try {
       for (const act of options.acts) {
-        await runPhase(stage, sweep, act);
-        shape[act] = await stableSnapshot(stage, expected?.[act] as StateSnapshot | undefined);
+        await runPhase(testbed, sweep, act);
+        shape[act] = await stableSnapshot(testbed, expected?.[act] as StateSnapshot | undefined);
       }
     } finally {
       await rest();
@@ -61,43 +61,49 @@ export const trustRolloutScenario = (options: TrustRolloutOptions): Scenario => 
   },
 });
 
-async function createCluster({ things }: Testbed, { talosVersion, controlPlanes }: TrustRolloutOptions): Promise<void> {
-  await things.credentials();
-  await things.config('home', {
+async function createCluster(
+  { objects }: Testbed,
+  { talosVersion, controlPlanes }: TrustRolloutOptions,
+): Promise<void> {
+  await objects.credentials();
+  await objects.config('home', {
     controlPlanes,
     change: (spec) => {
       spec.talos['version'] = talosVersion;
     },
   });
-  await things.cluster(clusterRef);
-  await eventually('the Cluster is ready', async () => (await things.getCluster(clusterRef)).status?.phase === 'Ready');
+  await objects.cluster(clusterRef);
+  await eventually(
+    'the Cluster is ready',
+    async () => (await objects.getCluster(clusterRef)).status?.phase === 'Ready',
+  );
 }
 
-async function runPhase(stage: Testbed, sweep: FaultSweep, act: RolloutPhase): Promise<void> {
-  const { things } = stage;
+async function runPhase(testbed: Testbed, sweep: FaultSweep, act: RolloutPhase): Promise<void> {
+  const { objects } = testbed;
   const name: IssuerName = act.endsWith('first') ? 'first' : 'second';
   sweep.begin(act);
   sweep.isPaused = false;
   try {
     if (act.startsWith('ask')) {
-      await things.request(requestRef(name), {
+      await objects.request(requestRef(name), {
         clusterRef,
         oidc: { ...oidcAccess(issuers[name]), name, roles: [] },
       });
       await eventually(
         `${name} is granted`,
-        async () => (await things.getRequest(requestRef(name))).status?.phase === 'Granted',
+        async () => (await objects.getRequest(requestRef(name))).status?.phase === 'Granted',
       );
     } else {
-      await things.remove(AccessRequest, requestRef(name));
-      await eventually(`${name} is gone`, async () => !(await things.exists(AccessRequest, requestRef(name))));
+      await objects.remove(AccessRequest, requestRef(name));
+      await eventually(`${name} is gone`, async () => !(await objects.exists(AccessRequest, requestRef(name))));
     }
     await eventually(
       'the Cluster is at rest',
-      async () => (await things.getCluster(clusterRef)).status?.phase === 'Ready',
+      async () => (await objects.getCluster(clusterRef)).status?.phase === 'Ready',
     );
   } catch (error) {
-    throw new Error(`the roll broke in its act "${act}". ${sweep.story()}${stage.tail()}`, { cause: error });
+    throw new Error(`the roll broke in its act "${act}". ${sweep.story()}${testbed.tail()}`, { cause: error });
   } finally {
     sweep.isPaused = true;
   }
@@ -116,32 +122,32 @@ function watchControlPlanes({ world }: Testbed) {
   return { stop: () => clearInterval(timer), mostAway: () => max };
 }
 
-async function stableSnapshot(stage: Testbed, expected: StateSnapshot | undefined): Promise<StateSnapshot> {
+async function stableSnapshot(testbed: Testbed, expected: StateSnapshot | undefined): Promise<StateSnapshot> {
   const end = performance.now() + 20_000;
-  let shape = await snapshotTrust(stage);
+  let shape = await snapshotTrust(testbed);
   for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
     if (aim && differingKeys(shape, aim).length === 0) break;
     await delay(200);
-    shape = await snapshotTrust(stage);
+    shape = await snapshotTrust(testbed);
   }
   return shape;
 }
 
-async function snapshotTrust(stage: Testbed): Promise<StateSnapshot> {
-  const { platform, things, namespace, recorder } = stage;
-  const machines = await things.machines(clusterRef);
+async function snapshotTrust(testbed: Testbed): Promise<StateSnapshot> {
+  const { platform, objects, namespace, recorder } = testbed;
+  const machines = await objects.machines(clusterRef);
   const { items: requests } = await platform.list(AccessRequest);
   const record = readTrustRecord(await platform.get(Secret, { namespace, name: clusterSecretsName(clusterRef) }));
   const secrets = recorder.of(Secret as never).map(({ object }) => `${object.metadata.name} ${object.metadata.uid}`);
   const nodes = machines.map(async ({ status }) => {
     const address = status?.address ?? '';
-    return await withTalosAdminClient(stage, clusterRef, address, nodeTrust);
+    return await withTalosAdminClient(testbed, clusterRef, address, nodeTrust);
   });
   const seen = {
-    cluster: (await things.getCluster(clusterRef)).status?.phase,
+    cluster: (await objects.getCluster(clusterRef)).status?.phase,
     requests: requests.map(({ metadata, status }) => [metadata.name, status?.phase, status?.secretRef?.name]),
     'in the cluster': await Promise.all(
-      requests.map(({ metadata }) => listAccessObjects(stage, clusterRef, requestRef(metadata.name))),
+      requests.map(({ metadata }) => listAccessObjects(testbed, clusterRef, requestRef(metadata.name))),
     ),
     decided: [record?.revision, record?.complete, record?.leaving, record?.entries.map(({ issuer }) => issuer)],
     'noted on the Machines': new Set(machines.map(({ status }) => status?.trust)).size,

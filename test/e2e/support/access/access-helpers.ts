@@ -18,7 +18,7 @@ export function accessHelpers(open: () => Testbed, cluster: NamespacedRef) {
 
   async function isGranted(name: string): Promise<AccessRequest> {
     return await eventually(`request ${name} is granted`, async () => {
-      const request = await open().things.getRequest(ref(name));
+      const request = await open().objects.getRequest(ref(name));
       const { phase, observedGeneration } = request.status ?? {};
       return phase === 'Granted' && observedGeneration === request.metadata.generation && request;
     });
@@ -31,13 +31,13 @@ export function accessHelpers(open: () => Testbed, cluster: NamespacedRef) {
     isGranted,
     /** Creates a request, and waits until it is granted. */
     async granted(name: string, token: NonNullable<AccessRequest['spec']['token']>): Promise<AccessRequest> {
-      await open().things.request(ref(name), { clusterRef: cluster, token });
+      await open().objects.request(ref(name), { clusterRef: cluster, token });
       return await isGranted(name);
     },
     /** Waits until a condition of a request is False, and returns its message. */
     refusal: (name: string, type: string, reason: string): Promise<string> =>
       eventually(`request ${name} is refused with ${reason}`, async () => {
-        const { status, metadata } = await open().things.getRequest(ref(name));
+        const { status, metadata } = await open().objects.getRequest(ref(name));
         const found = status?.conditions?.find((condition) => condition.type === type);
         expect(found).toMatchObject({ status: 'False', reason, observedGeneration: metadata.generation });
         expect(status?.phase).toBe('Pending');
@@ -62,7 +62,7 @@ export function accessHelpers(open: () => Testbed, cluster: NamespacedRef) {
     isReady: (): Promise<unknown> =>
       eventually(
         'the Cluster is ready',
-        async () => (await open().things.getCluster(cluster)).status?.phase === 'Ready',
+        async () => (await open().objects.getCluster(cluster)).status?.phase === 'Ready',
         90,
       ),
   };

@@ -70,8 +70,8 @@ export class AddressPoller {
           signal: AbortSignal.timeout(2000),
         };
         const { statusCode, body } = await request(this.#url, options);
-        const said = await body.text();
-        return statusCode === 200 ? undefined : `${statusCode} ${said.slice(0, 100)}`;
+        const messages = await body.text();
+        return statusCode === 200 ? undefined : `${statusCode} ${messages.slice(0, 100)}`;
       } catch (error) {
         const code = String((error as { code?: unknown }).code ?? (error as Error).message);
         if (left === 0 || !/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(code)) return code;

@@ -9,13 +9,13 @@ import { type VmIdentity, vmIdentityOf } from '../../../../src/platforms/truenas
 import type { Testbed } from '../testbed/testbed.ts';
 
 /** Calls a method of the TrueNAS system as another user of the system. */
-export async function callNas(stage: Testbed, method: string, params: readonly unknown[]): Promise<unknown> {
-  const { username, apiKey } = stage.things.goodCredentials();
+export async function callNas(testbed: Testbed, method: string, params: readonly unknown[]): Promise<unknown> {
+  const { username, apiKey } = testbed.objects.goodCredentials();
   const connections = new ProcessConnectionCache();
   const signal = AbortSignal.timeout(10_000);
   try {
     const nas = connectTrueNas({
-      config: TrueNasConfig.parse(stage.things.configSpec().truenas),
+      config: TrueNasConfig.parse(testbed.objects.configSpec().truenas),
       credentials: { username: new SecretString(username), apiKey: new SecretString(apiKey) },
       connections,
       log: noLog,
@@ -29,7 +29,7 @@ export async function callNas(stage: Testbed, method: string, params: readonly u
 }
 
 /** The names that the provider `talos` gives to the NAS objects of a Machine. */
-export async function identityOnNas(stage: Testbed, machine: string): Promise<VmIdentity> {
-  const owner = { installation: await stage.installation(), provider: 'talos', machine };
-  return vmIdentityOf({ owner, config: TrueNasConfig.parse(stage.things.configSpec().truenas), facts: {} });
+export async function identityOnNas(testbed: Testbed, machine: string): Promise<VmIdentity> {
+  const owner = { installation: await testbed.installation(), provider: 'talos', machine };
+  return vmIdentityOf({ owner, config: TrueNasConfig.parse(testbed.objects.configSpec().truenas), facts: {} });
 }

@@ -16,8 +16,8 @@ export interface OidcKubeconfig {
   readonly exec: { readonly command: string; readonly args: readonly string[] };
 }
 
-export async function readOidcKubeconfig(stage: Testbed, request: NamespacedRef): Promise<OidcKubeconfig> {
-  const text = await grantedKubeconfig(stage, request);
+export async function readOidcKubeconfig(testbed: Testbed, request: NamespacedRef): Promise<OidcKubeconfig> {
+  const text = await grantedKubeconfig(testbed, request);
   const { clusters, users } = parse(text);
   const { server, 'certificate-authority-data': ca } = clusters[0].cluster;
   return { server, ca: Buffer.from(ca, 'base64').toString('utf8'), text, exec: users[0].user.exec };

@@ -48,33 +48,33 @@ export async function readSecretsBundle({ platform, namespace }: Testbed, ref: N
 
 /** Makes calls as administrator of a Cluster. */
 export async function withAdminClient<T>(
-  stage: Testbed,
+  testbed: Testbed,
   ref: NamespacedRef,
   work: (admin: KubeClient) => Promise<T>,
 ): Promise<T> {
-  return await useAndClose(await openAdminClient(stage, ref), work);
+  return await useAndClose(await openAdminClient(testbed, ref), work);
 }
 
 /** A client for an administrator of a Cluster, for repeated calls. The caller closes it. */
-export async function openAdminClient(stage: Testbed, ref: NamespacedRef): Promise<KubeClient> {
-  const { status } = await stage.things.getCluster(ref);
+export async function openAdminClient(testbed: Testbed, ref: NamespacedRef): Promise<KubeClient> {
+  const { status } = await testbed.objects.getCluster(ref);
   const server = status?.endpoints?.[0]?.url ?? '';
   const about = { clusterName: ref.name, server, lifetimeSeconds: 600, now: new Date() };
-  return clientFromKubeconfig(await renderAdminKubeconfig(await readSecretsBundle(stage, ref), about));
+  return clientFromKubeconfig(await renderAdminKubeconfig(await readSecretsBundle(testbed, ref), about));
 }
 
 /** Makes calls with the kubeconfig of a granted AccessRequest. */
 export async function withGrantedClient<T>(
-  stage: Testbed,
+  testbed: Testbed,
   ref: NamespacedRef,
   work: (holder: KubeClient) => Promise<T>,
 ): Promise<T> {
-  return await useAndClose(clientFromKubeconfig(new SecretString(await grantedKubeconfig(stage, ref))), work);
+  return await useAndClose(clientFromKubeconfig(new SecretString(await grantedKubeconfig(testbed, ref))), work);
 }
 
 /** Keeps a client with the granted access, to test it after its withdrawal. The caller closes it. */
-export async function openGrantedClient(stage: Testbed, ref: NamespacedRef): Promise<KubeClient> {
-  return clientFromKubeconfig(new SecretString(await grantedKubeconfig(stage, ref)));
+export async function openGrantedClient(testbed: Testbed, ref: NamespacedRef): Promise<KubeClient> {
+  return clientFromKubeconfig(new SecretString(await grantedKubeconfig(testbed, ref)));
 }
 
 export async function accessSecret({ platform }: Testbed, ref: NamespacedRef): Promise<KubeSecret> {
@@ -82,33 +82,33 @@ export async function accessSecret({ platform }: Testbed, ref: NamespacedRef): P
   return await platform.get(KubeSecret, { namespace: ref.namespace, name: status?.secretRef?.name ?? '(none)' });
 }
 
-export async function grantedKubeconfig(stage: Testbed, ref: NamespacedRef): Promise<string> {
-  const { data } = await accessSecret(stage, ref);
+export async function grantedKubeconfig(testbed: Testbed, ref: NamespacedRef): Promise<string> {
+  const { data } = await accessSecret(testbed, ref);
   return Buffer.from(data?.['kubeconfig'] ?? '', 'base64').toString('utf8');
 }
 
 /** Makes calls as administrator of a node. */
 export async function withTalosAdminClient<T>(
-  stage: Testbed,
+  testbed: Testbed,
   ref: NamespacedRef,
   address: string,
   work: (node: TalosClient) => Promise<T>,
 ): Promise<T> {
   const node = openTalosClient({
     address,
-    credentials: createTalosCredentials(await readSecretsBundle(stage, ref), systemClock),
+    credentials: createTalosCredentials(await readSecretsBundle(testbed, ref), systemClock),
   });
   return await useAndClose(node, work);
 }
 
 /** Ids of the voting members of etcd by node name, as one control plane Machine lists them. */
 export async function etcdVoters(
-  stage: Testbed,
+  testbed: Testbed,
   cluster: NamespacedRef,
   machine: string,
 ): Promise<ReadonlyMap<string, string>> {
-  const { status } = await stage.platform.get(Machine, { name: machine });
-  const members = await withTalosAdminClient(stage, cluster, status?.address ?? '', (node) => node.etcdMembers());
+  const { status } = await testbed.platform.get(Machine, { name: machine });
+  const members = await withTalosAdminClient(testbed, cluster, status?.address ?? '', (node) => node.etcdMembers());
   return new Map(members.filter(({ learner }) => !learner).map(({ name, id }) => [name, id]));
 }
 
@@ -138,12 +138,12 @@ const accessKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, Clust
 
 /** Everything in a Cluster that carries the ownership mark of a request, as `Role inside/name`. */
 export async function listAccessObjects(
-  stage: Testbed,
+  testbed: Testbed,
   cluster: NamespacedRef,
   request: NamespacedRef,
 ): Promise<string[]> {
-  const id = accessRequestId(stage.environment, 'talos', request);
-  return await withAdminClient(stage, cluster, async (admin) => {
+  const id = accessRequestId(testbed.environment, 'talos', request);
+  return await withAdminClient(testbed, cluster, async (admin) => {
     const marked = await listLabelled(admin, `${labels.access}=${id}`);
     return marked.map((name) => name.replaceAll(id, '<id>'));
   });

@@ -114,11 +114,11 @@ export class PodSandbox {
 }
 
 async function awaitHolder(holder: ChildProcess): Promise<void> {
-  const said: string[] = [];
-  if (holder.stderr) createInterface({ input: holder.stderr }).on('line', (line) => said.push(line));
+  const messages: string[] = [];
+  if (holder.stderr) createInterface({ input: holder.stderr }).on('line', (line) => messages.push(line));
   const failed = new Promise<never>((_, reject) => {
     holder.once('error', reject);
-    holder.once('close', () => reject(new Error(said.join(' ') || 'unshare failed')));
+    holder.once('close', () => reject(new Error(messages.join(' ') || 'unshare failed')));
   });
   failed.catch(() => {});
   if (holder.stdout) await Promise.race([once(createInterface({ input: holder.stdout }), 'line'), failed]);
@@ -137,10 +137,10 @@ export async function missingForSandbox(number: number): Promise<string | undefi
     try {
       const image = { folder: empty, entrypoint: ['node', '--version'], environment: {}, user: 65_532 };
       const child = sandbox.start({ image, args: [], environment: {}, mounts: new Map() });
-      const said: string[] = [];
-      child.stderr?.on('data', (chunk: Buffer) => said.push(chunk.toString('utf8')));
+      const messages: string[] = [];
+      child.stderr?.on('data', (chunk: Buffer) => messages.push(chunk.toString('utf8')));
       const [code] = await once(child, 'close');
-      return code === 0 ? undefined : describeMissing(said.join(''));
+      return code === 0 ? undefined : describeMissing(messages.join(''));
     } finally {
       await sandbox.close();
     }

@@ -15,37 +15,37 @@ export const robotCredentialsName = 'robot';
 
 /** Objects that users write to get clusters on the testbed's bare servers. */
 export class RobotTestObjects {
-  readonly #stage: Testbed;
+  readonly #testbed: Testbed;
   readonly #key = makeSshKey();
   readonly #caBundle: string;
   readonly #imageSum: string;
 
-  private constructor(stage: Testbed, caBundle: string, imageSum: string) {
-    this.#stage = stage;
+  private constructor(testbed: Testbed, caBundle: string, imageSum: string) {
+    this.#testbed = testbed;
     this.#caBundle = caBundle;
     this.#imageSum = imageSum;
   }
 
-  static async on(stage: Testbed): Promise<RobotTestObjects> {
-    const { robot } = stage.world;
+  static async on(testbed: Testbed): Promise<RobotTestObjects> {
+    const { robot } = testbed.world;
     const nothing = { extensions: [], kernelArguments: [] };
     const imageSum = metalImageChecksum('1.13.9', nothing);
-    return new RobotTestObjects(stage, await readFile(robot.line.ca ?? '', 'utf8'), imageSum);
+    return new RobotTestObjects(testbed, await readFile(robot.line.ca ?? '', 'utf8'), imageSum);
   }
 
   async credentials(data: Record<string, string> = this.goodCredentials()): Promise<void> {
-    await this.#stage.things.credentials(robotCredentialsName, data);
+    await this.#testbed.objects.credentials(robotCredentialsName, data);
   }
 
   goodCredentials(): { username: string; password: string; sshPrivateKey: string } {
-    const { user = '', password = '' } = this.#stage.world.robot.line.credentials;
+    const { user = '', password = '' } = this.#testbed.world.robot.line.credentials;
     return { username: user, password, sshPrivateKey: this.#key.private };
   }
 
   /** A Host for a server of the simulator, with the server's actual location. */
   async host(number: number, spec: Record<string, unknown> = {}, labels: Record<string, string> = {}): Promise<Host> {
-    const { address } = this.#stage.world.robot.server(number);
-    return await this.#stage.platform.create(Host, {
+    const { address } = this.#testbed.world.robot.server(number);
+    return await this.#testbed.platform.create(Host, {
       apiVersion: `${group}/${version}`,
       kind: 'Host',
       metadata: { name: `server-${number}`, labels },
@@ -57,15 +57,15 @@ export class RobotTestObjects {
   }
 
   async getHost(number: number): Promise<Host> {
-    return await this.#stage.platform.get(Host, { name: `server-${number}` });
+    return await this.#testbed.platform.get(Host, { name: `server-${number}` });
   }
 
   /** The spec of a valid ProviderConfig. */
   configSpec(words: ProviderConfigOverrides = {}): RawProviderConfigSpec {
     const { change, ...rest } = words;
-    const { truenas: _, ...spec } = this.#stage.things.configSpec(rest);
+    const { truenas: _, ...spec } = this.#testbed.objects.configSpec(rest);
     const { addressPool: __, prefix: ___, gateway: ____, ...network } = spec.network as Record<string, unknown>;
-    const { url, credentials } = this.#stage.world.robot.line;
+    const { url, credentials } = this.#testbed.world.robot.line;
     const made = {
       ...spec,
       talos: { ...spec.talos, extensions: [] },
@@ -84,7 +84,7 @@ export class RobotTestObjects {
   }
 
   async config(name: string, words: ProviderConfigOverrides = {}): Promise<ProviderConfig> {
-    return await this.#stage.platform.create(ProviderConfig, {
+    return await this.#testbed.platform.create(ProviderConfig, {
       apiVersion: `${group}/${version}`,
       kind: 'ProviderConfig',
       metadata: { name },

@@ -20,14 +20,14 @@ export type SubmissionReader<T extends SubmittedObject> = (object: T) => Submiss
 /** A rejection by a condition that is False and that `Ready` repeats. */
 export function readRejection({ status }: SubmittedObject, ...types: readonly string[]): SubmissionResult | undefined {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  const said = status?.conditions?.find(({ type, status: holds }) => types.includes(type) && holds === 'False');
-  if (!said || ready?.status !== 'False' || ready.message !== said.message) return undefined;
-  return { kind: 'refused', by: 'provider', reason: said.reason, message: said.message };
+  const messages = status?.conditions?.find(({ type, status: holds }) => types.includes(type) && holds === 'False');
+  if (!messages || ready?.status !== 'False' || ready.message !== messages.message) return undefined;
+  return { kind: 'refused', by: 'provider', reason: messages.reason, message: messages.message };
 }
 
 /** Creates an object, waits for its result, deletes it and waits until it is gone. */
 export async function submitAndDelete<T extends SubmittedObject>(
-  stage: Testbed,
+  testbed: Testbed,
   type: ResourceType<T>,
   create: () => Promise<T>,
   read: SubmissionReader<T>,
@@ -36,9 +36,9 @@ export async function submitAndDelete<T extends SubmittedObject>(
   if ('kind' in made && made.kind === 'refused') return made as SubmissionResult;
   const object = made as T;
   try {
-    return await awaitSubmissionResult(stage, type, object, read);
+    return await awaitSubmissionResult(testbed, type, object, read);
   } finally {
-    await deleteAndAwait(stage, type, object);
+    await deleteAndAwait(testbed, type, object);
   }
 }
 
@@ -53,25 +53,29 @@ async function createOrRejection<T>(create: () => Promise<T>): Promise<T | Submi
 
 /** The result in its current status. Also expects that the spec is unchanged: only users change it. */
 export async function awaitSubmissionResult<T extends SubmittedObject>(
-  stage: Testbed,
+  testbed: Testbed,
   type: ResourceType<T>,
   made: T,
   read: SubmissionReader<T>,
 ): Promise<SubmissionResult> {
   const { uid, generation, name } = made.metadata;
   const look = (): SubmissionResult | undefined => {
-    const seen = stage.recorder.last(type, objectKeyOf(made));
+    const seen = testbed.recorder.last(type, objectKeyOf(made));
     if (!seen || seen.metadata.uid !== uid || seen.metadata.generation !== generation) return undefined;
     expect(seen.spec).toEqual(made.spec);
     return seen.status?.observedGeneration === generation ? read(seen) : undefined;
   };
-  return await stage.recorder.until(`there is a verdict on ${type.kind} ${name}`, look, 90);
+  return await testbed.recorder.until(`there is a verdict on ${type.kind} ${name}`, look, 90);
 }
 
-export async function deleteAndAwait(stage: Testbed, type: ResourceType<KubeObject>, made: KubeObject): Promise<void> {
-  await stage.platform.remove(type, objectKeyOf(made));
-  const gone = (): true | undefined => stage.recorder.isGone(type, objectKeyOf(made)) || undefined;
-  await stage.recorder.until(`${type.kind} ${made.metadata.name} is gone`, gone, 60);
+export async function deleteAndAwait(
+  testbed: Testbed,
+  type: ResourceType<KubeObject>,
+  made: KubeObject,
+): Promise<void> {
+  await testbed.platform.remove(type, objectKeyOf(made));
+  const gone = (): true | undefined => testbed.recorder.isGone(type, objectKeyOf(made)) || undefined;
+  await testbed.recorder.until(`${type.kind} ${made.metadata.name} is gone`, gone, 60);
 }
 
 /** Words that introduce a remedy in a message. Messages of schemas state the constraint. */
@@ -96,7 +100,7 @@ export function expectHelpfulMessage(verdict: SubmissionResult, field: string): 
 }
 
 /** Expects that no log line contains a stack trace or reports a fault of the program. */
-export function expectNoErrorsLogged(stage: Testbed): void {
-  expect(stage.faults()).toEqual([]);
-  expect(stage.logLines.filter((line) => /"stack"|\\n\s+at |TypeError|ZodError/.test(line))).toEqual([]);
+export function expectNoErrorsLogged(testbed: Testbed): void {
+  expect(testbed.faults()).toEqual([]);
+  expect(testbed.logLines.filter((line) => /"stack"|\\n\s+at |TypeError|ZodError/.test(line))).toEqual([]);
 }

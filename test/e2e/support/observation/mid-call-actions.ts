@@ -19,9 +19,9 @@ export class MidCallActions {
   readonly #off: () => void;
   #happening: Promise<void> = Promise.resolve();
 
-  constructor(stage: Testbed, mishaps: readonly MidCallAction[]) {
+  constructor(testbed: Testbed, mishaps: readonly MidCallAction[]) {
     this.#left = new Map(mishaps.map((mishap) => [mishap, mishap.nth ?? 1]));
-    this.#off = stage.world.switchboard.onCall((call) => {
+    this.#off = testbed.world.switchboard.onCall((call) => {
       if (isProviderCall(call)) this.#see(call);
     });
   }

@@ -111,11 +111,11 @@ export class ObjectRecorder {
 
   /** The Events of an object: `reason: message`. */
   events(involved: { readonly kind: string; readonly name: string }): string[] {
-    const said = this.of(Event)
+    const messages = this.of(Event)
       .map(({ object }) => object)
       .filter(({ involvedObject }) => involvedObject.kind === involved.kind && involvedObject.name === involved.name)
       .map(({ reason, message }) => `${reason}: ${message}`);
-    return [...new Set(said)];
+    return [...new Set(messages)];
   }
 
   /** The messages of objects that are not ready: `Machine first-cp-0 Joined: await-member: …`. */

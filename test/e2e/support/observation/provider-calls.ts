@@ -12,8 +12,8 @@ import { type Testbed, userAgents } from '../testbed/testbed.ts';
  * Descriptions of all existing objects that the provider created or that it was created for. Empty: nothing was left
  * behind.
  */
-export async function listLeftovers(stage: Testbed): Promise<string[]> {
-  const { platform } = stage;
+export async function listLeftovers(testbed: Testbed): Promise<string[]> {
+  const { platform } = testbed;
   const kinds: readonly ResourceType[] = [Host, ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine];
   const objects = await Promise.all(kinds.map(async (type) => (await platform.list(type)).items));
   const marked = await Promise.all([
@@ -24,17 +24,17 @@ export async function listLeftovers(stage: Testbed): Promise<string[]> {
   const found = [...objects.flat(), ...marked.flatMap((list) => list.items)];
   return [
     ...found.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
-    ...listNasLeftovers(stage),
-    ...listRobotLeftovers(stage),
-    ...listRunningNodes(stage),
+    ...listNasLeftovers(testbed),
+    ...listRobotLeftovers(testbed),
+    ...listRunningNodes(testbed),
   ];
 }
 
 /** The content of the TrueNAS system, but for its pools, the cache of boot images and its folders. */
 export function listNasLeftovers({ world }: Testbed): string[] {
   const { vms, datasets, files } = world.truenas.dump();
-  const named = (things: readonly object[], key: string): string[] =>
-    things.map((thing) => String((thing as Record<string, unknown>)[key]));
+  const named = (objects: readonly object[], key: string): string[] =>
+    objects.map((thing) => String((thing as Record<string, unknown>)[key]));
   const isKept = (path: string): boolean => /^(\/mnt\/)?[^/]+(\/talos(\/images(\/.*)?)?)?$/.test(path);
   return [
     ...named(vms, 'name').map((name) => `VM ${name}`),

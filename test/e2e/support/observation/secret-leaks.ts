@@ -14,11 +14,11 @@ interface KnownSecret {
 }
 
 /** Places outside of Secrets where secrets of this testbed appear: `what in place`. */
-export function findSecretLeaks(stage: Testbed): string[] {
-  const needles = collectSecrets(stage);
+export function findSecretLeaks(testbed: Testbed): string[] {
+  const needles = collectSecrets(testbed);
   const forms = needles.flatMap(({ what, text }) => encodingsOf(text).map((form) => ({ what, form })));
   const found: string[] = [];
-  for (const { place, text } of readableTexts(stage)) {
+  for (const { place, text } of readableTexts(testbed)) {
     for (const { what, form } of forms) if (text.includes(form)) found.push(`${what} in ${place}`);
     // Secrets that are never stored, such as the keys of client certificates, are recognized by their format.
     if (/PRIVATE KEY|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}UFJJVkFURSBLRV|eyJhbGciOi/.test(text))
@@ -28,12 +28,12 @@ export function findSecretLeaks(stage: Testbed): string[] {
 }
 
 /** Every secret that ever appeared in a Secret on the platform cluster. */
-export function collectSecrets({ recorder, things }: Testbed): KnownSecret[] {
+export function collectSecrets({ recorder, objects }: Testbed): KnownSecret[] {
   const needles = new Map<string, string>();
   const add = (what: string, text: string): void => {
     if (text.length >= 12) needles.set(text, what);
   };
-  add('an API key', things.goodCredentials().apiKey);
+  add('an API key', objects.goodCredentials().apiKey);
   for (const { object } of recorder.of(KubeSecret)) {
     const { name } = object.metadata;
     for (const [key, value] of Object.entries(object.data ?? {})) {

@@ -53,8 +53,8 @@ export function startDeployedProvider({
   const seeds = { operator: { scheduler: { purposeMappings: {} } } };
   const open = startTestbed({ subnet, platform: 'real', isBare: true, seeds });
   let deployed: DeployedProvider | undefined;
-  prepareTestbed(open, async (stage) => {
-    deployed = await DeployedProvider.open(stage, firstPod);
+  prepareTestbed(open, async (testbed) => {
+    deployed = await DeployedProvider.open(testbed, firstPod);
   });
   beforeEach(({ onTestFailed }) => {
     onTestFailed(() => {
@@ -69,29 +69,29 @@ export function startDeployedProvider({
 }
 
 export class DeployedProvider {
-  readonly stage: Testbed;
+  readonly testbed: Testbed;
   readonly kubelet: Kubelet;
   readonly witness: DeploymentFencingMonitor;
   /** Available images, by name. */
   readonly images: Map<string, Image>;
   readonly #folder: string;
 
-  private constructor(stage: Testbed, kubelet: Kubelet, images: Map<string, Image>, folder: string) {
-    this.stage = stage;
+  private constructor(testbed: Testbed, kubelet: Kubelet, images: Map<string, Image>, folder: string) {
+    this.testbed = testbed;
     this.kubelet = kubelet;
-    this.witness = new DeploymentFencingMonitor(stage, kubelet);
+    this.witness = new DeploymentFencingMonitor(testbed, kubelet);
     this.images = images;
     this.#folder = folder;
   }
 
-  static async open(stage: Testbed, firstPod: number): Promise<DeployedProvider> {
+  static async open(testbed: Testbed, firstPod: number): Promise<DeployedProvider> {
     const folder = await mkdtemp(join(tmpdir(), 'images-'));
     const versions = ['0.1.0', '0.2.0'];
     const images = new Map(versions.map((version) => [imageReference(version), makeImage(join(folder, version))]));
-    const { server } = loadApiServerConnection({ path: stage.world.kubeconfig });
-    const { platform: client, namespace } = stage;
+    const { server } = loadApiServerConnection({ path: testbed.world.kubeconfig });
+    const { platform: client, namespace } = testbed;
     const kubelet = await Kubelet.start({ client, server, namespace, images, firstPod });
-    return new DeployedProvider(stage, kubelet, images, folder);
+    return new DeployedProvider(testbed, kubelet, images, folder);
   }
 
   async close(): Promise<void> {
@@ -125,17 +125,17 @@ export class DeployedProvider {
     const sample = parse(await readFile('config/samples/clusterprovider.yaml', 'utf8')) as ClusterProvider;
     const env = [{ name: 'SITE', value: 'the cellar' }];
     const spec = { ...sample.spec, verbosity: 'DEBUG', env };
-    await this.stage.platform.create(ClusterProvider, { ...sample, spec });
+    await this.testbed.platform.create(ClusterProvider, { ...sample, spec });
   }
 
   change(spec: Partial<ClusterProvider['spec']>): Promise<ClusterProvider> {
-    return this.stage.platform.merge(ClusterProvider, clusterProviderKey, { spec });
+    return this.testbed.platform.merge(ClusterProvider, clusterProviderKey, { spec });
   }
 
   /** Waits until the operator has applied the ClusterProvider, and reports it. */
   isDeployed(): Promise<ClusterProvider> {
     return eventually('the operator says that the provider is ready', async () => {
-      const provider = await this.stage.platform.get(ClusterProvider, clusterProviderKey);
+      const provider = await this.testbed.platform.get(ClusterProvider, clusterProviderKey);
       const { phase, observedGeneration } = provider.status ?? {};
       return phase === 'Ready' && observedGeneration === provider.metadata.generation && provider;
     });
@@ -143,14 +143,14 @@ export class DeployedProvider {
 
   /** Our kinds that exist on the platform cluster. */
   async crds(): Promise<(CustomResourceDefinition | undefined)[]> {
-    const find = (name: string) => this.stage.platform.find(CustomResourceDefinition, { name });
+    const find = (name: string) => this.testbed.platform.find(CustomResourceDefinition, { name });
     return await Promise.all(buildCrds().map(({ metadata }) => find(metadata.name)));
   }
 
   /** Waits until a Cluster is ready. */
   isReady(ref: NamespacedRef): Promise<boolean> {
-    const { things } = this.stage;
-    const ready = async () => (await things.getCluster(ref)).status?.phase === 'Ready';
+    const { objects } = this.testbed;
+    const ready = async () => (await objects.getCluster(ref)).status?.phase === 'Ready';
     return eventually(`cluster ${ref.name} is ready`, ready, 100);
   }
 

@@ -66,14 +66,14 @@ const readVerbs: readonly string[] = ['get', 'list', 'watch'];
 
 /** The changes by processes of the Deployment, from the logs of all servers that they call. */
 export class DeploymentFencingMonitor {
-  readonly #stage: Testbed;
+  readonly #testbed: Testbed;
   readonly #kubelet: Kubelet;
   readonly #outside: { readonly at: number; readonly from: string | undefined; readonly what: string }[] = [];
 
-  constructor(stage: Testbed, kubelet: Kubelet) {
-    this.#stage = stage;
+  constructor(testbed: Testbed, kubelet: Kubelet) {
+    this.#testbed = testbed;
     this.#kubelet = kubelet;
-    stage.world.switchboard.onCall((call) => {
+    testbed.world.switchboard.onCall((call) => {
       if (!isMutatingCall(call)) return;
       this.#outside.push({ at: Date.now(), from: call.from, what: `${call.room} ${call.name}` });
     });
@@ -81,7 +81,10 @@ export class DeploymentFencingMonitor {
 
   /** The current holder of the Lease: a Pod's name and an identifier of its run. Empty without a holder. */
   async holder(): Promise<string> {
-    const lease = await this.#stage.platform.find(Lease, { namespace: this.#stage.namespace, name: leaderLeaseName });
+    const lease = await this.#testbed.platform.find(Lease, {
+      namespace: this.#testbed.namespace,
+      name: leaderLeaseName,
+    });
     return lease?.spec?.holderIdentity ?? '';
   }
 
@@ -94,7 +97,7 @@ export class DeploymentFencingMonitor {
   /** Mutating calls at all servers, but for those about the Lease; oldest first. */
   changes(): MutatingCall[] {
     const pods = this.#kubelet.pods.filter(({ pod }) => isControllerPod(pod));
-    const inside = this.#stage
+    const inside = this.#testbed
       .audit()
       .filter(
         (call) => !isLeaseRequest(call) && !readVerbs.includes(call.verb) && pods.some(({ name }) => name === call.pod),
@@ -113,7 +116,7 @@ export class DeploymentFencingMonitor {
 
   /** Changes by a Pod that did not hold the Lease. */
   violations(): string[] {
-    const leases = this.#stage
+    const leases = this.#testbed
       .audit()
       .filter((call) => isLeaseRequest(call) && !readVerbs.includes(call.verb) && call.code < 300)
       .map(({ at, object }) => {

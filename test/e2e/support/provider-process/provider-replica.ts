@@ -87,13 +87,13 @@ export class InProcessReplica extends ProviderReplica {
     this.network = network;
   }
 
-  static async open(stage: Testbed, options: ReplicaOptions & InProcessReplicaOptions): Promise<InProcessReplica> {
+  static async open(testbed: Testbed, options: ReplicaOptions & InProcessReplicaOptions): Promise<InProcessReplica> {
     const network = await SimulatedNetwork.open(options.address);
     const { name: _, address: __, wallClock = new WallClock(), ...more } = options;
-    const { clock } = stage;
+    const { clock } = testbed;
     return new InProcessReplica(options, network, (say) =>
       wallClock.within(() =>
-        network.within(() => runInProcess({ ...runOptionsFor(stage, options), ...more, clock, say })),
+        network.within(() => runInProcess({ ...runOptionsFor(testbed, options), ...more, clock, say })),
       ),
     );
   }
@@ -106,12 +106,12 @@ export class InProcessReplica extends ProviderReplica {
 
 /** A pod that is the built program, in a process of its own with accelerated time. */
 export function createChildProcessReplica(
-  stage: Testbed,
+  testbed: Testbed,
   options: ReplicaOptions & { readonly speed: number },
 ): ProviderReplica {
   const { address, speed } = options;
   return new ProviderReplica(options, (say) =>
-    runAsChildProcess({ ...runOptionsFor(stage, options), address, speed, say }),
+    runAsChildProcess({ ...runOptionsFor(testbed, options), address, speed, say }),
   );
 }
 

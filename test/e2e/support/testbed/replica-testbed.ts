@@ -7,27 +7,27 @@ import { Testbed, type TestbedOptions } from './testbed.ts';
 
 /** A testbed on which pods run the provider: each process can be killed, frozen or cut off alone. */
 export class ReplicaTestbed<P extends ProviderReplica = ProviderReplica> {
-  readonly stage: Testbed;
+  readonly testbed: Testbed;
   readonly pods: readonly P[];
   /** Monitors the leader, and actions without the Lease. It has no data at a real platform cluster. */
   readonly fencing: FencingMonitor<P>;
 
-  private constructor(stage: Testbed, pods: readonly P[]) {
-    this.stage = stage;
+  private constructor(testbed: Testbed, pods: readonly P[]) {
+    this.testbed = testbed;
     this.pods = pods;
-    this.fencing = new FencingMonitor(stage, pods);
+    this.fencing = new FencingMonitor(testbed, pods);
   }
 
   static async open<P extends ProviderReplica>(
     options: TestbedOptions,
-    make: (stage: Testbed) => Promise<readonly P[]>,
+    make: (testbed: Testbed) => Promise<readonly P[]>,
   ) {
-    const stage = await Testbed.open(options);
-    const fixture = new ReplicaTestbed(stage, await make(stage));
+    const testbed = await Testbed.open(options);
+    const fixture = new ReplicaTestbed(testbed, await make(testbed));
     // One after the other: the creator of the Lease has to appear before it holds the Lease.
     for (const pod of fixture.pods) {
       pod.start();
-      if (stage.world.platform) await eventually('somebody leads', () => fixture.fencing.leader);
+      if (testbed.world.platform) await eventually('somebody leads', () => fixture.fencing.leader);
     }
     return fixture;
   }
@@ -44,28 +44,28 @@ export class ReplicaTestbed<P extends ProviderReplica = ProviderReplica> {
   }
 
   async isReady(ref: NamespacedRef): Promise<boolean> {
-    return (await this.stage.things.getCluster(ref)).status?.phase === 'Ready';
+    return (await this.testbed.objects.getCluster(ref)).status?.phase === 'Ready';
   }
 
   async isGranted(ref: NamespacedRef): Promise<boolean> {
-    return (await this.stage.things.getRequest(ref)).status?.phase === 'Granted';
+    return (await this.testbed.objects.getRequest(ref)).status?.phase === 'Granted';
   }
 
   tail(): string {
-    return this.pods.map((pod) => pod.tail()).join('') + this.stage.tail();
+    return this.pods.map((pod) => pod.tail()).join('') + this.testbed.tail();
   }
 
   async close(): Promise<void> {
     this.fencing.close();
     for (const pod of this.pods) await pod.close();
-    await this.stage.close();
+    await this.testbed.close();
   }
 }
 
 /** One testbed for all tests of a file, with the pods running. A failed test prints the ends of their logs. */
 export function startReplicaTestbed<P extends ProviderReplica>(
   options: TestbedOptions,
-  make: (stage: Testbed) => Promise<readonly P[]>,
+  make: (testbed: Testbed) => Promise<readonly P[]>,
 ): () => ReplicaTestbed<P> {
   let fixture: ReplicaTestbed<P> | undefined;
   beforeAll(async () => {

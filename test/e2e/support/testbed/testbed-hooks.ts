@@ -6,31 +6,31 @@ import { Testbed, type TestbedOptions } from './testbed.ts';
  * end of its log.
  */
 export function startTestbed(options: TestbedOptions): () => Testbed {
-  let stage: Testbed | undefined;
+  let testbed: Testbed | undefined;
   beforeAll(async () => {
-    stage = await Testbed.open(options);
-    if (!options.isBare) stage.provider.start();
+    testbed = await Testbed.open(options);
+    if (!options.isBare) testbed.provider.start();
   });
   beforeEach(({ onTestFailed }) => {
     onTestFailed(() => {
-      process.stderr.write(stage?.tail() ?? '');
+      process.stderr.write(testbed?.tail() ?? '');
     });
   });
-  afterAll(async () => await stage?.close());
+  afterAll(async () => await testbed?.close());
   return () => {
-    if (!stage) throw new Error('the stage did not open');
-    return stage;
+    if (!testbed) throw new Error('the stage did not open');
+    return testbed;
   };
 }
 
 /** The setup of all tests of a file. When it fails, it prints the end of the log, as a test does. */
-export function prepareTestbed(open: () => Testbed, work: (stage: Testbed) => Promise<void>): void {
+export function prepareTestbed(open: () => Testbed, work: (testbed: Testbed) => Promise<void>): void {
   beforeAll(async () => {
-    const stage = open();
+    const testbed = open();
     try {
-      await work(stage);
+      await work(testbed);
     } catch (error) {
-      process.stderr.write(stage.tail());
+      process.stderr.write(testbed.tail());
       throw error;
     }
   });

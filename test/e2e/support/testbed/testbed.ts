@@ -76,7 +76,7 @@ export class Testbed {
   /** A client for an administrator of the platform cluster. */
   readonly platform: KubeClient;
   /** Creates, reads and deletes objects. */
-  readonly things: TestObjects;
+  readonly objects: TestObjects;
   /** Records every version of every object. */
   readonly recorder = new ObjectRecorder();
   /** The provider `talos`. */
@@ -103,7 +103,7 @@ export class Testbed {
     this.#folder = parts.folder;
     this.#kubeconfig = parts.kubeconfig;
     this.#real = parts.real;
-    this.things = new TestObjects(parts.platform, {
+    this.objects = new TestObjects(parts.platform, {
       subnet: parts.options.subnet,
       namespace,
       environment,
@@ -137,11 +137,11 @@ export class Testbed {
       });
       const kubeconfig = isBare ? '' : await writeProviderKubeconfig(connection, platform, folder);
       const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
-      const stage = new Testbed({ options, world, platform, folder, kubeconfig, caBundle, real });
-      if (isBare) return stage;
-      await stage.provider.init();
-      await stage.recorder.start(platform);
-      return stage;
+      const testbed = new Testbed({ options, world, platform, folder, kubeconfig, caBundle, real });
+      if (isBare) return testbed;
+      await testbed.provider.init();
+      await testbed.recorder.start(platform);
+      return testbed;
     } catch (error) {
       for (const one of opened) await one.close();
       throw error;

@@ -128,13 +128,13 @@ function memberFromData(node: TalosNode): SimulatedEtcdMember | string | undefin
 
 /** Without data: the node waits for Bootstrap, or for a cluster to join. Only the console shows why it waits. */
 async function joinOrBootstrap(node: TalosNode): Promise<SimulatedEtcdMember> {
-  let said = '';
+  let output = '';
   for (;;) {
     if (node.bootstrapCalls > 0) return bootstrapEtcd(node);
     const member = tryJoin(node);
     if (typeof member !== 'string') return member;
-    if (member !== said) node.log(`etcd: ${member}`);
-    said = member;
+    if (member !== output) node.log(`etcd: ${member}`);
+    output = member;
     await node.sleep(timings.poll);
   }
 }

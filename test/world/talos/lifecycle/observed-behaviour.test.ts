@@ -68,10 +68,10 @@ describe('the observed behaviour of Talos', () => {
     const etcd = async () => {
       const { services = [] } = (await node.machine.serviceList({})).messages[0] ?? {};
       const one = services.find(({ id }) => id === 'etcd');
-      return { state: one?.state, said: one?.events?.events.map(({ msg }) => msg) ?? [] };
+      return { state: one?.state, output: one?.events?.events.map(({ msg }) => msg) ?? [] };
     };
     await world.until('etcd that waits for a bootstrap', async () => (await etcd()).state === 'Preparing');
-    expect((await etcd()).said.at(-1)).toBe('Running pre state');
+    expect((await etcd()).output.at(-1)).toBe('Running pre state');
     for (let call = 0; call < 4; call += 1) {
       await node.machine.bootstrap({});
       let passed = false;
@@ -81,7 +81,7 @@ describe('the observed behaviour of Talos', () => {
       await world.until('five seconds', () => passed);
       expect((await etcd()).state).toBe('Preparing');
     }
-    expect((await etcd()).said).toContain('Sending SIGTERM to Process(etcd)');
+    expect((await etcd()).output).toContain('Sending SIGTERM to Process(etcd)');
     const stopped = 'etcd: error pulling image: context canceled';
     expect(world.runner.node('again')?.console.filter((line) => line.includes(stopped)).length).toBeGreaterThan(2);
     await world.until('etcd', async () => (await etcd()).state === 'Running');

@@ -46,8 +46,8 @@ describeUnlessMissing('the start of a simulated API server', missingForAuthentic
     expect(cases.map((one) => authenticatorErrors([one], []).length > 0)).toEqual(real);
     expect(real.filter((isRefused) => !isRefused)).toHaveLength(1);
     // The error about its own tokens' issuer comes later and names no location in the file.
-    const said = await validateAuthenticationArguments([`--oidc-issuer-url=${ownIssuer}`, '--oidc-client-id=any']);
-    expect(said).toContain('URL must not overlap with disallowed issuers');
+    const output = await validateAuthenticationArguments([`--oidc-issuer-url=${ownIssuer}`, '--oidc-client-id=any']);
+    expect(output).toContain('URL must not overlap with disallowed issuers');
     const ofOwn = { issuer: { ...issuer, url: ownIssuer }, claimMappings: { username } };
     expect(authenticatorErrors([ofOwn], [ownIssuer]).length).toBe(1);
     expect(authenticatorErrors([cases[0] ?? {}, cases[0] ?? {}], [])).toEqual(['jwt[1].issuer.url: Duplicate value']);

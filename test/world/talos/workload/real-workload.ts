@@ -102,9 +102,9 @@ function toApiServer(
 /** Its own last message, without the help text before it. */
 function exitReason(program: PeerProcess, error: unknown): string {
   const lines = program.tail().split('\n');
-  const said = lines.findLast((line) => /^(Error|error|panic|F\d{4}|E\d{4})[: ]/.test(line)) ?? lines.at(-1) ?? '';
+  const output = lines.findLast((line) => /^(Error|error|panic|F\d{4}|E\d{4})[: ]/.test(line)) ?? lines.at(-1) ?? '';
   const isOver = error === undefined || (error instanceof Error && error.message.includes('ended before'));
-  return isOver ? `the program has ended: ${said}` : String(error instanceof Error ? error.message : error);
+  return isOver ? `the program has ended: ${output}` : String(error instanceof Error ? error.message : error);
 }
 
 interface AdminAccess {

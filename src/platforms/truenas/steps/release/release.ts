@@ -102,7 +102,9 @@ async function goBackWhenSystemChanged(
 ): Promise<StepOutcome | undefined> {
   const unproven =
     (await failWhenSystemChanged(context, system)) ?? (await failUnlessAbsenceProven(system, context.facts));
-  return unproven?.kind === 'fail' ? returnToStep(poweredOff.name, 1, unproven.message, { stopRequestedAt: '' }) : unproven;
+  return unproven?.kind === 'fail'
+    ? returnToStep(poweredOff.name, 1, unproven.message, { stopRequestedAt: '' })
+    : unproven;
 }
 
 /**
