@@ -219,7 +219,7 @@ it('a maintenance of Robot is waited for, and reported', async () => {
     durable,
     ({ progress, kind }) => progress.step === 'intent-recorded' && kind === 'waiting',
   );
-  expect(waits).toMatchObject({ kind: 'waiting', message: expect.stringMatching(/out of service/) });
+  expect(waits).toMatchObject({ kind: 'waiting', message: expect.stringMatching(/temporarily unavailable/) });
   fixture.room.setMaintenance(false);
   expect(describeVerdict(await process.walk('provision', 'low', durable))).toBe('finished');
   expect([fixture.room.lockouts(), resetsOf(number)]).toEqual([[], 1]);

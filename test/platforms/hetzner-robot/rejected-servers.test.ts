@@ -91,7 +91,7 @@ const cases: readonly RejectionCase[] = [
   {
     title: 'has two disks with the same serial number',
     seed: { disks: [{ serial: 'TWIN' }, { serial: 'TWIN' }] },
-    says: /^DiskRefused: .*told apart/,
+    says: /^DiskRefused: .*cannot be distinguished/,
     early: false,
   },
   {

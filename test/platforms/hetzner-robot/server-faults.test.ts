@@ -47,7 +47,7 @@ const cases: readonly FaultCase[] = [
   {
     title: 'P8: a server that does not boot from the network fails after three resets',
     seed: { firmware: { order: [] } },
-    says: /^RescueSilent: .*try the network first/,
+    says: /^RescueSilent: .*Network boot must be first/,
     resets: 3,
   },
   {

@@ -91,7 +91,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     expect(await run(['check', '--config', path])).toMatchObject({
       verdict: true,
       lines: [
-        expect.stringMatching(/^truenas\.bridge: vlan50 is no bridge/),
+        expect.stringMatching(/^truenas\.bridge: vlan50 is not a bridge/),
         'ProviderConfig small: no problems found.',
       ],
     });

@@ -179,7 +179,7 @@ describe('an encrypted machine', () => {
     diskKeyStore.secrets.set(secretName, { ...right, data: { [diskPassphraseKey]: wrong } });
     await reboot();
     const { verdict } = await keeping.once();
-    const message = expect.stringMatching(/with our key: Invalid Key\./);
+    const message = expect.stringMatching(/with the key of the machine failed: Invalid Key\./);
     expect(verdict).toMatchObject({ kind: 'failed', reason: 'TRUENAS_DATASET_LOCKED', message });
     expect([areLocked(), isOn()]).toEqual([[true, true], false]);
     diskKeyStore.secrets.set(secretName, right);
@@ -219,7 +219,7 @@ describe('an encrypted machine', () => {
     await reboot();
     await nasFixture.room.loseVm(String(vmOf(machine)?.row['name']));
     const told = await keeping.rest();
-    expect(told).toMatchObject({ reasons: ['VmGone'], words: expect.stringMatching(/is still there/) });
+    expect(told).toMatchObject({ reasons: ['VmGone'], words: expect.stringMatching(/still exists/) });
     expect(areLocked()).toEqual([false, false]);
     keeping.wish({ approve: 'VmGone' });
     expect(await keeping.rest()).toMatchObject(healthyObservation);

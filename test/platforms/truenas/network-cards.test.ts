@@ -102,7 +102,7 @@ describe('network cards of a machine on TrueNAS', () => {
     const told = await kept.rest();
     expect(told).toMatchObject({
       reasons: ['DeviceMissing'],
-      words: expect.stringMatching(/^Its network card 2, at br1/),
+      words: expect.stringMatching(/^The network card 2 at br1/),
     });
     kept.wish({ approve: 'DeviceMissing' });
     expect(await kept.rest()).toMatchObject({ reasons: [] });
@@ -146,7 +146,7 @@ describe('network cards of a machine on TrueNAS', () => {
       ).toEqual([
         {
           ...{ field: 'truenas.bridge', reason: 'NoBridge', advice: true },
-          message: expect.stringMatching(/^vlan50 is no bridge: /),
+          message: expect.stringMatching(/^vlan50 is not a bridge: /),
         },
       ]);
       expect(

@@ -70,7 +70,7 @@ const cases: Case[] = [
     'in an unknown state',
     () => Object.assign(nasFixture.room.nas, { hasKvm: false }),
     { exists: true, reasons: ['StateUnknown'] },
-    /\(ERROR\)/,
+    /the state ERROR/,
   ],
   [
     'deleted by hand',
@@ -131,7 +131,7 @@ const cases: Case[] = [
     'whose pool was removed',
     () => nasFixture.room.nas.pools.delete('tank'),
     { reasons: expect.arrayContaining(['PoolGone']) },
-    /no pool tank/,
+    /The pool tank no longer exists/,
   ],
   [
     'whose dataset was deleted',

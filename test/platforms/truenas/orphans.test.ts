@@ -154,7 +154,7 @@ describe('a foreign object', () => {
       seed: { datasets: [{ name: 'tank/talos' }, { name: 'tank/talos/copy', userProperties }] },
     });
     expect(await findOrphans()).toMatchObject([
-      { machine: 'shop-cp-0', uncertainty: expect.stringMatching(/^tank\/talos\/copy carries/) },
+      { machine: 'shop-cp-0', uncertainty: expect.stringMatching(/^tank\/talos\/copy has its mark/) },
     ]);
   });
 });

@@ -85,7 +85,7 @@ describe('space on a TrueNAS system', () => {
     expect(await process.walk('provision', other!.name, other!.durable)).toMatchObject({ kind: 'finished' });
     expect(await process.walk('provision', one!.name, one!.durable, wide, isShort)).toMatchObject({
       ...{ kind: 'waiting', reason: 'RoomShort', progress: { step: 'data-disks-created' } },
-      message: expect.stringContaining('this one take 40.8 GiB'),
+      message: expect.stringContaining('this machine take 40.8 GiB'),
     });
     await process.walk('release', other!.name, other!.durable);
     expect(await process.walk('provision', one!.name, one!.durable, wide)).toMatchObject({ kind: 'finished' });

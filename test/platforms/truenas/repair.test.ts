@@ -79,7 +79,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
   it('T42: that is gone while its disk exists waits for approval, and is created again around its disk then', async () => {
     const kept = await startMember({}, version);
     await nasFixture.room.loseVm(nameOf());
-    expect(await kept.rest()).toMatchObject({ reasons: ['VmGone'], words: expect.stringMatching(/is still there/) });
+    expect(await kept.rest()).toMatchObject({ reasons: ['VmGone'], words: expect.stringMatching(/still exists/) });
     expect(changes()).toEqual([]);
     kept.wish({ approve: 'VmGone' });
     expect(await kept.rest()).toMatchObject(healthyObservation);

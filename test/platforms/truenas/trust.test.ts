@@ -34,7 +34,7 @@ describe('a system with a certificate of an unknown authority', () => {
       {
         field: 'truenas.tlsFingerprint',
         reason: 'FingerprintDiffers',
-        message: expect.stringContaining(`It is ${await shown()}, not AB:AB:`),
+        message: expect.stringContaining(`The fingerprint is ${await shown()}, not AB:AB:`),
       },
     ]);
   });
