@@ -36,6 +36,6 @@ export function recordRepairs(
   for (const { reason, message, isMinor, repair } of drift) {
     if (isMinor || repair?.mode !== 'automatic') continue;
     events.record(machine, 'Warning', reason, message);
-    log.warn({ reason, why: message }, 'something is amiss, and is put right');
+    log.warn({ reason, why: message }, 'drift is being repaired');
   }
 }

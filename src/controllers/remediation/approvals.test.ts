@@ -40,8 +40,8 @@ describe('the drift to repair', () => {
     ['excludes drift without a repair', approvals('DiskGone,Renamed'), ['PoweredOff']],
     ['excludes a repair that has just failed', approvals('DiskSmaller'), ['PoweredOff']],
     ['includes safe repairs, whatever else the annotation contains', approvals(' ,', 'false'), ['PoweredOff']],
-  ])('%s', (_, approvals, due) => {
-    expect(reasonsToRepair([off, moved, refused, gone, renamed, off], approvals)).toEqual(due);
+  ])('%s', (_, given, due) => {
+    expect(reasonsToRepair([off, moved, refused, gone, renamed, off], given)).toEqual(due);
   });
 });
 
@@ -65,8 +65,8 @@ describe('the messages of the drift', () => {
     [approvals('CardMoved'), [moved], ['It moved. As approved, it is put back.']],
     [approvals(undefined, 'true'), [off], [expect.stringMatching(/^Not repaired/), 'It is off.']],
     [approvals(undefined, 'true'), [], []],
-  ])('for %j, %j', (approvals, drift, text) => {
-    expect(withRepairMessages(drift, approvals).map(({ message }) => message)).toEqual(text);
+  ])('for %j, %j', (given, drift, text) => {
+    expect(withRepairMessages(drift, given).map(({ message }) => message)).toEqual(text);
   });
 
   it('leave a machine in maintenance Ready with minor drift only', () => {

@@ -100,7 +100,9 @@ describe('a return to an earlier step', () => {
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({
       kind: 'failed',
       reason: 'PartGone',
-      message: expect.stringMatching(/^The virtual machine shop_cp_0_\w+ no longer exists\. .* 4 times .* delete the Machine/),
+      message: expect.stringMatching(
+        /^The virtual machine shop_cp_0_\w+ no longer exists\. .* 4 times .* delete the Machine/,
+      ),
     });
     expect(await process.walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
   });

@@ -40,7 +40,10 @@ describe('memory on a TrueNAS system', () => {
         progress: { step: 'resources-reserved', failures: 0 },
         seconds: 30,
       });
-      expect(verdict).toHaveProperty('message', expect.stringMatching(/ can guarantee .* this machine takes 4\.0 GiB\./));
+      expect(verdict).toHaveProperty(
+        'message',
+        expect.stringMatching(/ can guarantee .* this machine takes 4\.0 GiB\./),
+      );
     }
     expect([callsOf('vm.create'), callsOf('vm.start')]).toEqual([5, 5]);
     expect(stateSummary().vms).toHaveLength(5);

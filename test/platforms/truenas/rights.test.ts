@@ -91,7 +91,11 @@ describe('the user of an API key', () => {
   ])('S58: on %s with %s, which includes itself, is told which one to remove', async (version, role) => {
     await startFor([...lesserRoles, role], version);
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), {}, credentials())).toEqual([
-      { field: 'truenas.credentialsRef', reason: 'KeyRefused', message: expect.stringMatching(`remove .*${role}.* from`) },
+      {
+        field: 'truenas.credentialsRef',
+        reason: 'KeyRefused',
+        message: expect.stringMatching(`remove .*${role}.* from`),
+      },
     ]);
   });
 

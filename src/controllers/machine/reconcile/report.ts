@@ -86,7 +86,7 @@ async function finishRelease(
   facts: Facts,
 ): Promise<ReconcileResult> {
   const isDown = typeof facts['approved'] !== 'string';
-  if (isDown) services.events.record(machine, 'Normal', 'Released', 'The machine was taken down.');
+  if (isDown) services.events.record(machine, 'Normal', 'Released', 'The machine was deleted.');
   // The steps have written the status, so the finalizer must be removed from the current version.
   const current = await services.kube.find(Machine, { name: machine.metadata.name }, signal);
   if (current) await removeFinalizer(services.kube, Machine, current, finalizers.machine, signal);
