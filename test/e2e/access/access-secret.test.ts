@@ -84,7 +84,7 @@ describe('the Secret of a request', () => {
     });
     open().provider.start();
     expect(await rejection('typed', 'AccessReady', 'SecretNotWritable')).toBe(
-      'Secret typed.kubeconfig in namespace shop has the type example.org/other and not Opaque: the kubeconfig cannot be written. Remove the Secret; it is created again.',
+      'Secret typed.kubeconfig in namespace shop has the type example.org/other instead of Opaque: the kubeconfig cannot be written. Remove the Secret; it is created again.',
     );
     expect(ownerReferences?.[0]?.uid).toBe(metadata.uid);
     await open().objects.remove(Secret, secretRef('typed'));

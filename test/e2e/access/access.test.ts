@@ -204,7 +204,7 @@ describe('a request that cannot be granted as written', () => {
       },
     });
     expect(await rejection('nowhere', 'AccessReady', 'InvalidConfig')).toBe(
-      'spec.token.roleRefs[0].namespace: required for a Role. spec.token.roleRefs[1].namespace: not allowed for a ClusterRole. Omit it to bind look-at-nodes in the whole cluster, or name a Role of that namespace.',
+      'spec.token.roleRefs[0].namespace: required for a Role. Set it. spec.token.roleRefs[1].namespace: not allowed for a ClusterRole. Omit it to bind look-at-nodes in the whole cluster, or use a Role of that namespace.',
     );
     expect(await objectsOf('nowhere')).toEqual([]);
   });

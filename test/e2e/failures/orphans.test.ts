@@ -110,7 +110,9 @@ describe('a Machine that was deleted by force', () => {
       'it is told',
       async () => (await messages('OrphanRemoved')).join() === `All resources of ${machine} are removed.`,
     );
-    expect(await messages('OrphanKept')).toEqual([expect.stringMatching(/^nobody: Nothing is kept/)]);
+    expect(await messages('OrphanKept')).toEqual([
+      expect.stringMatching(/^nobody: This ProviderConfig has no resources/),
+    ]);
     expect(testbed.faults()).toEqual([]);
   });
 });

@@ -90,7 +90,7 @@ const mistakes: readonly Mistake[] = [
     name: 'small-range',
     spoil: ({ network }) => Object.assign(network, { addressPool: [`${subnet}.200`] }),
     type: 'ConfigValid',
-    words: /^network\.addressPool: It holds 1 address and one cluster needs 2 .* Add some\./,
+    words: /^network\.addressPool: It has 1 address, and one cluster needs 2 .* Add addresses\./,
     mend: { network: { addressPool: [`${subnet}.200`, `${subnet}.202`] } },
   },
   {
@@ -206,7 +206,7 @@ it.each<[string, RegExp, (spec: RawProviderConfigSpec) => void]>([
   ['no platform section', /exactly one platform section/, (s) => delete (s as Partial<RawProviderConfigSpec>).truenas],
   [
     'a worker pool with the name of the control planes',
-    /cannot be called cp/,
+    /cannot have the name cp/,
     (s) => set(s, { workerPools: [{ name: 'cp', replicas: 1, size: 'small' }] }),
   ],
   ['TrueNAS without TLS', /truenas\.url: use wss/, (s) => set(s.truenas, { url: 'ws://nas.example.org' })],

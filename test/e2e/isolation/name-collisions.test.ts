@@ -145,7 +145,7 @@ describe('a Cluster that is created again under its name while the Machines of t
     const { metadata } = await objects.cluster(first);
     open().provider.start();
     const message = await refusalOf(first);
-    expect(message).toContain(`correct its annotation ${annotations.clusterUid} to ${metadata.uid}`);
+    expect(message).toContain(`set its annotation ${annotations.clusterUid} to ${metadata.uid}`);
     await consistently(1, async () => expect(await heldForFirst()).toEqual(before));
   });
 

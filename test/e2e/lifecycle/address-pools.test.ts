@@ -120,7 +120,7 @@ describe('a fixed endpoint', () => {
     await objects.config('younger', fixed('K8s.example.org:6443'));
     expectHelpfulMessage(
       await refusalOf('younger'),
-      'controlPlane.endpoint: ProviderConfig elder has k8s.example.org:6443 as well',
+      'controlPlane.endpoint: ProviderConfig elder also has k8s.example.org:6443',
     );
     await objects.remove(ProviderConfig, { name: 'elder' });
     await configIsReady('younger');

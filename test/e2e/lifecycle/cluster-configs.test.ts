@@ -104,7 +104,7 @@ describe('a Cluster with ClusterConfigs', () => {
     const messages = await eventually('the change is refused', () => refusalOf(special));
     expect(messages).toMatchObject({
       reason: 'NameChangeRejected',
-      message: expect.stringMatching(/Put blue back\.$/),
+      message: expect.stringMatching(/Restore blue\.$/),
     });
     await open().objects.annotate(Cluster, special, { [annotationKeys.nodePrefix]: 'blue' });
     await eventually('all is well again', async () => !(await refusalOf(special)));

@@ -121,7 +121,7 @@ describe('a Cluster with a foreign finalizer', () => {
     await eventually('it says so', async () => {
       const { status } = await objects.getCluster(needed.ref);
       expect(status?.conditions?.find(({ type }) => type === 'MachinesReady')?.message).toMatch(
-        /^Taking down needed-.*\(powered-off: The TrueNAS system could not be reached/,
+        /^Deleting needed-.*\(powered-off: The TrueNAS system could not be reached/,
       );
       return true;
     });

@@ -97,7 +97,7 @@ describe('a cluster whose nodes have their addresses from a DHCP server', () => 
   it('T39: names the missing reservation of a node with another address, and changes nothing', () => {
     const provisioned = findFalseCondition(noResponse?.conditions, 'Provisioned');
     expect(provisioned).toMatchObject({ status: 'False', reason: 'NotAtReservedAddress' });
-    expect(provisioned?.message).toContain(`gives ${forgotten} to the MAC address ${macs.get(forgotten)}`);
+    expect(provisioned?.message).toContain(`must assign ${forgotten} to the MAC address ${macs.get(forgotten)}`);
   });
 
   it('T39: is a cluster like any other, with each node at its address and the endpoint at an unassigned one', async () => {

@@ -115,7 +115,7 @@ describe('a cluster on several TrueNAS systems', () => {
     expect(hostsIn(planned)).toEqual(hosts);
     const after = await planText(open());
     expect(hostsIn(after)).toEqual(hosts);
-    expect([planned, after].map((text) => [/^ +makes /m.test(text), /^ +has /m.test(text)])).toEqual([
+    expect([planned, after].map((text) => [/^ +creates /m.test(text), /^ +has /m.test(text)])).toEqual([
       [true, false],
       [false, true],
     ]);

@@ -16,7 +16,7 @@ export function decideGrant(view: AccessRequestView, time: DecisionTime): Access
   if (token) return decideTokenGrant(view, { target, token, time });
   if (oidc) return decideOidcGrant(view, { target, oidc, time });
   // The access of an earlier spec is revoked.
-  const message = 'spec: token or oidc is required.';
+  const message = 'spec: token or oidc is required. Set one of them.';
   const result = describeRejection('InvalidConfig', message, accessResyncSeconds);
   return withdrawGrant(view, 'all') ?? settleGrant(view, time, result);
 }

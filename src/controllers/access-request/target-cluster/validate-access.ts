@@ -34,11 +34,11 @@ export function validateOidcAccess(access: OidcAccess): string[] {
 function validateSubject({ kind, name, namespace }: Subject, field: string): string[] {
   if (!['User', 'Group', 'ServiceAccount'].includes(kind))
     return [`${field}.kind: ${kind} is not supported. Use User, Group or ServiceAccount.`];
-  if (name.replace(/^::/, '') === '') return [`${field}.name: required.`];
+  if (name.replace(/^::/, '') === '') return [`${field}.name: it is empty. Set it.`];
   if (kind !== 'ServiceAccount') return [];
   return namespace
     ? validateNamespace(namespace, `${field}.namespace`)
-    : [`${field}.namespace: required for a ServiceAccount.`];
+    : [`${field}.namespace: required for a ServiceAccount. Set it.`];
 }
 
 function validatePermission({ name, namespace, rules }: Permission, field: string): string[] {
@@ -57,7 +57,7 @@ function validateRoleRef({ kind, name, namespace }: RoleRef, field: string): str
   return [
     ...validateRoleName(name, `${field}.name`),
     ...(namespace && !placed ? validateNamespace(namespace, `${field}.namespace`) : []),
-    ...(unplaced ? [`${field}.namespace: required for a Role.`] : []),
+    ...(unplaced ? [`${field}.namespace: required for a Role. Set it.`] : []),
     ...(placed ? [`${field}.namespace: not allowed for a ClusterRole. ${remedy}`] : []),
   ];
 }
@@ -75,7 +75,7 @@ const validateNamespace = (namespace: string, field: string): string[] =>
 
 function validateRule(rule: PermissionRule, field: string, namespaced: boolean): string[] {
   const has = (list: readonly string[] | undefined): boolean => (list ?? []).length > 0;
-  const verbs = has(rule.verbs) ? [] : [`${field}.verbs: at least one is required, e.g. get.`];
+  const verbs = has(rule.verbs) ? [] : [`${field}.verbs: it is empty. Add at least one, like get.`];
   if (has(rule.nonResourceURLs)) {
     const both = has(rule.apiGroups) || has(rule.resources) || has(rule.resourceNames);
     return [
@@ -88,7 +88,7 @@ function validateRule(rule: PermissionRule, field: string, namespaced: boolean):
   }
   return [
     ...verbs,
-    ...(has(rule.apiGroups) ? [] : [`${field}.apiGroups: at least one is required; "" is the core group.`]),
-    ...(has(rule.resources) ? [] : [`${field}.resources: at least one is required, e.g. configmaps.`]),
+    ...(has(rule.apiGroups) ? [] : [`${field}.apiGroups: it is empty. Add at least one; "" is the core group.`]),
+    ...(has(rule.resources) ? [] : [`${field}.resources: it is empty. Add at least one, like configmaps.`]),
   ];
 }

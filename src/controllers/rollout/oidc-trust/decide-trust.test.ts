@@ -90,7 +90,7 @@ describe('the trust of a cluster', () => {
       'a prefix with which the prefix of another issuer begins',
       { ...other, groupsPrefix: 'a' },
       {},
-      /^spec\.oidc\.groupsPrefix: with "a" .*Neither prefix may begin/,
+      /^spec\.oidc\.groupsPrefix: with "a" .*neither may begin/,
     ],
     ['no prefix beside another issuer', { ...other, usernamePrefix: '' }, {}, /^spec\.oidc\.usernamePrefix: with ""/],
     ['an issuer that Go cannot read', { issuer: 'https://id.example.org/%zz' }, {}, /^spec\.oidc\.issuer: The path/],

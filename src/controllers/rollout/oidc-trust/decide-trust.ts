@@ -149,7 +149,7 @@ function findNewIssuerRejection(
   for (const key of ['usernamePrefix', 'groupsPrefix'] as const) {
     const other = entries.find((entry) => desired[key].startsWith(entry[key]) || entry[key].startsWith(desired[key]));
     if (other)
-      return `spec.oidc.${key}: with ${JSON.stringify(desired[key])} this issuer could impersonate users of ${other.issuer}, for which AccessRequest ${holder(other)} has ${JSON.stringify(other[key])}. Neither prefix may begin with the other.`;
+      return `spec.oidc.${key}: with ${JSON.stringify(desired[key])} this issuer could impersonate users of ${other.issuer}, for which AccessRequest ${holder(other)} has ${JSON.stringify(other[key])}. Choose another prefix: neither may begin with the other.`;
   }
   return view.many ? undefined : findArgumentsRejection(desired, view);
 }

@@ -49,7 +49,7 @@ function checkFactory(text: string): Diagnostic[] {
   return requireThat(
     plain === true && /^[a-z0-9._/-]*$/.test(url?.pathname ?? ''),
     'talos.factoryUrl',
-    'The URL must have a host with an optional port and lower-case path, without user, query or fragment, like https://factory.example.org.',
+    'Use a URL with a host, an optional port and a lower-case path, without user, query or fragment, like https://factory.example.org.',
   );
 }
 
@@ -60,7 +60,7 @@ function checkDiscovery(text: string | undefined): Diagnostic[] {
   return requireThat(
     text === undefined || (plain === true && ['', '/'].includes(url.pathname)),
     'talos.discovery.endpoint',
-    'The URL must have a host with an optional port, without user, path or query, like https://discovery.example.org.',
+    'Use a URL with a host and an optional port, without user, path or query, like https://discovery.example.org.',
   );
 }
 

@@ -34,11 +34,11 @@ export function findIssuerProblem(text: string): string | undefined {
   const authority = slash < 0 ? rest : rest.slice(0, slash);
   const path = slash < 0 ? '' : rest.slice(slash);
   if (!text.startsWith('https://') || authority.includes('@') || /[?#]/.test(text))
-    return 'Kubernetes requires an https:// URL without user, query and fragment.';
+    return 'Kubernetes requires an https:// URL without user, query and fragment. Use one.';
   if (!isAuthority(authority))
-    return 'The host must be an ASCII DNS name or an IP address (IPv6 in brackets), with an optional port from 1 to 65535.';
-  if (unescapedPercent.test(path)) return 'The path contains a % without two hexadecimal digits.';
-  if (!pathCharacters.test(path)) return 'The path contains a character that must be escaped.';
+    return 'The host must be an ASCII DNS name or an IP address (IPv6 in brackets), with an optional port from 1 to 65535. Correct it.';
+  if (unescapedPercent.test(path)) return 'The path contains a % without two hexadecimal digits. Correct it.';
+  if (!pathCharacters.test(path)) return 'The path contains a character that must be escaped. Correct it.';
   return undefined;
 }
 
@@ -60,7 +60,7 @@ const findWordProblem = (text: string, max: number): string | undefined =>
   (printable.test(text) ? undefined : 'It contains a control character, a space, or a non-ASCII letter. Remove it.');
 
 const findNonEmptyWordProblem = (text: string, max: number): string | undefined =>
-  text === '' ? 'It is empty. A value is required.' : findWordProblem(text, max);
+  text === '' ? 'It is empty. Set it.' : findWordProblem(text, max);
 
 export const findClientIdProblem = (text: string): string | undefined =>
   findNonEmptyWordProblem(text, maxLengths.clientId);

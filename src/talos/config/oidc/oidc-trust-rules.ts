@@ -39,7 +39,7 @@ const notMountedMessage =
 
 function findRequiredClaimProblem(text: string): string | undefined {
   const at = text.indexOf('=');
-  return at < 0 ? 'It must have the form claim=value.' : findClaimProblem(text.slice(0, at));
+  return at < 0 ? 'It must have the form claim=value. Correct it.' : findClaimProblem(text.slice(0, at));
 }
 
 /** The content of a file from the machine configuration, by its path in the API server's Pod. */
@@ -81,7 +81,7 @@ function checkFlag(name: string, text: string, main: ConfigDocument): string[] {
   const check = Object.hasOwn(checksByFlag, name) ? checksByFlag[name] : undefined;
   const path = `${flagsPath}.${name}`;
   if (!check) return [`${path} is not an argument of kube-apiserver. Remove it.`];
-  const why = text.includes('$') ? 'It must not contain $, which the kubelet expands.' : check(text, main);
+  const why = text.includes('$') ? 'It must not contain $, which the kubelet expands. Remove it.' : check(text, main);
   return why === undefined ? [] : [`${path}: ${why}`];
 }
 
@@ -101,7 +101,9 @@ function checkFlagsTogether(flags: Readonly<Record<string, string>>, own: readon
     ...(issuer && client
       ? []
       : [`${flagsPath}: oidc-issuer-url and oidc-client-id are required when one of ${names.join(', ')} is set.`]),
-    ...(file === undefined ? [] : [`${flagsPath}.authentication-config and oidc-* arguments exclude each other.`]),
+    ...(file === undefined
+      ? []
+      : [`${flagsPath}.authentication-config and oidc-* arguments exclude each other. Use one of them.`]),
     ...(own.includes(issuer)
       ? [`${flagsPath}.oidc-issuer-url: It is the ServiceAccount issuer of the cluster. Use another issuer.`]
       : []),

@@ -80,7 +80,7 @@ export async function deleteAndAwait(
 
 /** Words that introduce a remedy in a message. Messages of schemas state the constraint. */
 const advicePattern =
-  /\b(Add|Ask|Check|Choose|Correct|Create|Delete|Give|Leave|Make|Name|Offer|Put|Remove|See|Say|Update|Use|Write|choose|leave|take|use|write)\b/;
+  /\b(Add|Check|Choose|Correct|Create|Delete|Exclude|List|Merge|Offer|Omit|Reduce|Remove|Repair|Restore|See|Set|Shorten|Split|Update|Use|choose|omit|remove|use)\b/;
 const demandPattern =
   /must|should|has to|may not|Required value|Unsupported value|Duplicate value|Too long|Too many|expected|cannot be|is required|unknown field|unable to/;
 
