@@ -14,7 +14,7 @@ export async function runHosts(options: HostsSettings & ReadOnlyCommandContext):
   const { account, url } = options;
   // Only one platform has an inventory of user-owned servers; with a second one a flag would have to select it.
   const { name, hosts: inventory } = platforms.find(({ hosts }) => hosts) ?? {};
-  if (!name || !inventory) throw new ProviderError('INTERNAL', 'No platform has servers to list.');
+  if (!name || !inventory) throw new ProviderError('INTERNAL', 'No platform has an inventory of servers.');
   await withReadOnlySession(options, async (at) => {
     const credentials = await at.credentials(account);
     const caBundle = options.caFile === undefined ? undefined : await readCaFile(options.caFile);

@@ -29,8 +29,8 @@ export const describeMachineConfigs = ({ machines }: ClusterPlan): string[] =>
 
 function describeMachine({ host: assignment, error, lines }: PlannedMachine): string {
   const { slot, machine, host, isHeld } = assignment;
-  const holds = host && `${isHeld ? 'holds' : 'would be given'} Host ${host.name} (server ${host.spec.serverID})`;
-  const state = holds ?? (machine ? 'exists' : 'would be made');
+  const holds = host && `${isHeld ? 'holds' : 'would claim'} Host ${host.name} (server ${host.spec.serverID})`;
+  const state = holds ?? (machine ? 'exists' : 'would be created');
   return [
     `${slot.name} (${slot.role}, size ${slot.size}) ${error === undefined ? state : 'would wait'}`,
     ...(error === undefined ? [] : [formatEffect('blocked', error)]),

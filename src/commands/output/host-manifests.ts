@@ -24,8 +24,8 @@ export function formatHostManifests(
   const documents = fresh.filter(hasExpectation).map((server) => formatHostManifest(platform, server, names));
   const vague = fresh.filter((server) => !hasExpectation(server));
   const ends = [
-    ...describeOmitted(servers.length - fresh.length, 'a Host already'),
-    ...describeOmitted(vague.length, `neither an address nor a product (${vague.map(({ id }) => id).join(', ')})`),
+    ...describeOmitted(servers.length - fresh.length, 'a Host'),
+    ...describeOmitted(vague.length, `no address and no product (${vague.map(({ id }) => id).join(', ')})`),
   ];
   if (servers.length === 0) ends.push('# The account has no servers.');
   return [...documents, ...(ends.length > 0 ? [ends.join('\n')] : [])].join('\n---\n');

@@ -47,7 +47,7 @@ export async function findClaimedHost({ hosts }: Pick<RobotStepContext, 'hosts'>
 export async function getClaimedHost(context: Pick<RobotStepContext, 'hosts' | 'owner'>): Promise<RobotHost> {
   const host = await findClaimedHost(context);
   if (host) return host;
-  throw new HetznerRobotError('HOST_LOST', `No Host is held by Machine ${context.owner.machine}.`);
+  throw new HetznerRobotError('HOST_LOST', `Machine ${context.owner.machine} holds no Host.`);
 }
 
 /** A fact of an earlier step, as text. */

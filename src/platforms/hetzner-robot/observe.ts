@@ -10,8 +10,8 @@ export const serverListMaxAgeSeconds = 590;
 /** Observes a server with one read-only call for all servers of the account. */
 export async function observe(context: RobotStepContext): Promise<Observation> {
   const host = await findClaimedHost(context);
-  const lost = 'Delete the Machine to have it made anew on another one.';
-  if (!host) return missingObservation(drift('HostLost', `No Host is held by the machine any more. ${lost}`));
+  const lost = 'Delete the Machine to recreate it on another Host.';
+  if (!host) return missingObservation(drift('HostLost', `The Machine no longer holds a Host. ${lost}`));
   const servers = await robotClientFor(context, context.hosts.servers).listServers({
     signal: context.signal,
     maxAgeSeconds: serverListMaxAgeSeconds,

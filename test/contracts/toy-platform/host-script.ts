@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'toy-servers-'));
 mkdirSync(join(folder, 'rack-7'));
 for (const name of ['a.log', 'b.log', 'c.txt']) writeFileSync(join(folder, 'rack-7', name), '');
 const testbed = await Testbed.open({ subnet: '127.42.169' });
-const { things, platform } = testbed;
+const { objects, platform } = testbed;
 
 const createHost = async (name: string, serverID: string, sections: object = { toyMetal: { ending: '.log' } }) =>
   await platform.create(Host, {
@@ -30,8 +30,8 @@ const rejection = async (serverID: string, sections?: object): Promise<string> =
 
 try {
   testbed.provider.start();
-  await things.credentials('toy', { token: 'x' });
-  await things.config('metal', {
+  await objects.credentials('toy', { token: 'x' });
+  await objects.config('metal', {
     change: (spec) => {
       const section = { folder, credentialsRef: { name: 'toy' }, sizes: [{ name: 'small' }] };
       Object.assign(spec, { truenas: undefined, toyMetal: section });

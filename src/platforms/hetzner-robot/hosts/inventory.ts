@@ -93,7 +93,7 @@ const resetRequested: Step<RobotHostContext> = {
       }
       const { types, power } = await robot.getReset(number, { signal });
       const type = chooseResetType(platformSpec.resetTypes, types, power, 0);
-      if (!type) return fail('NoReset', `It can only be reset by: ${types.join(', ')}.`);
+      if (!type) return fail('NoReset', `The only reset types of the server are ${types.join(', ')}.`);
       const bootIdBefore = (await context.bootId()) ?? '';
       await robot.reset(number, type, { signal });
       return done({ resetAt: context.clock.now().toISOString(), bootIdBefore });

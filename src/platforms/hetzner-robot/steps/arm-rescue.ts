@@ -16,7 +16,7 @@ export async function ensureRescueArmed(
   const ours = robotKeyFingerprint(publicKeyOf(rescueSshKey(context)));
   const boot = await robot.getBoot(number, { signal });
   if (boot.armedInstallers.length > 0) return failInstallerArmed(number, boot.armedInstallers);
-  if (!boot.rescue) return fail('NoRescue', `Server ${number} has no rescue system in Robot. Ask Hetzner for it.`);
+  if (!boot.rescue) return fail('NoRescue', `Server ${number} has no rescue system in Robot. Contact Hetzner.`);
   if (boot.rescue.active && boot.rescue.fingerprints.includes(ours)) return undefined;
   // Rescue is armed with another key, so our login would be refused.
   if (boot.rescue.active) await robot.disarmRescue(number, { signal });

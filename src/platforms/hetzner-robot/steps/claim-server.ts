@@ -106,7 +106,7 @@ export async function findMarkedServer(
 
 /** The message for a server that the account does not have. */
 export const describeMissingServer = ({ name, number }: Pick<RobotHost, 'name' | 'number'>): string =>
-  `The account has no server ${number}. Put the login of the account that has it into the Secret, or delete Host ${name} and make one for the right number.`;
+  `The account has no server ${number}. Use the credentials of the account with this server, or delete Host ${name} and create one for the correct server.`;
 
 /** Why a server must not be used, as a sentence; undefined: it matches the Host and is usable. */
 export function unfitReason({ name, spec }: Pick<HostView, 'name' | 'spec'>, server: RobotServer): string | undefined {
@@ -148,7 +148,7 @@ export const serverMarked: Step<RobotStepContext> = {
       }
       const { name } = await robot.renameServer(number, mark, context);
       if (name === mark) return done();
-      return fail('NameRefused', `Robot calls server ${number} ${name} and not ${mark}, as it was told.`);
+      return fail('NameRefused', `Server ${number} has the name ${name} in Robot after it was renamed to ${mark}.`);
     }),
 };
 

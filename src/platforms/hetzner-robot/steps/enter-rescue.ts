@@ -165,7 +165,7 @@ async function retryReset(
   if (resets >= maxResets) {
     return fail(
       'RescueSilent',
-      `Server ${number} does not come up in its rescue system after ${resets} resets. Its firmware has to try the network first. ${why}`,
+      `Server ${number} does not boot its rescue system after ${resets} resets. Network boot must be first in the boot order of its firmware. ${why}`,
     );
   }
   const refused =

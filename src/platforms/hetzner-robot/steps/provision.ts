@@ -63,7 +63,7 @@ async function chooseDisks(context: RobotStepContext, host: RobotHost, found: Se
   const plan = planDisks(host.spec, disks);
   if ('refused' in plan) return fail(plan.reason, `Server ${host.number}: ${plan.refused}`);
   const root = disks.find((disk) => diskIdentifierOf(disk) === diskIdentifierOf(plan.root));
-  context.log.info({ server: host.number, erase: plan.erase.map(describeDisk) }, 'disks were chosen');
+  context.log.info({ server: host.number, erase: plan.erase.map(describeDisk) }, 'disks were selected');
   return done({
     rootSerial: plan.root.serial,
     rootWwn: plan.root.wwn,

@@ -99,7 +99,7 @@ const describeLostHost = (context: RobotStepContext): string =>
   `Server ${context.facts['server'] ?? ''} was written to, and no Host assigns it to this machine any more, so it must not be accessed. The node may still run. Erase the server, or power it off permanently.`;
 
 const describeLostRecord = ({ name, number }: RobotHost): string =>
-  `Host ${name} says that server ${number} was written to, and the Machine has lost the record of what was: it may still run. Erase it, or switch it off for good.`;
+  `By the status of Host ${name}, server ${number} was written to, and the Machine has no record of it. The node may still run. Erase the server, or power it off permanently.`;
 
 /** The server, if it is ours and was written to. */
 async function targetToWipe(context: RobotStepContext): Promise<RescueTarget | undefined> {

@@ -46,7 +46,7 @@ export async function resetServer(
   const others = types.length > 0 ? types.join(', ') : 'none';
   return fail(
     'NoReset',
-    `Server ${number} can only be reset by: ${others}. Name one that it offers in spec.hetznerRobot.resetTypes of the Host, or start it by hand while rescue is armed.`,
+    `The only reset types of server ${number} are ${others}. Add one of them to spec.hetznerRobot.resetTypes of the Host, or restart the server manually while the rescue system is active.`,
   );
 }
 

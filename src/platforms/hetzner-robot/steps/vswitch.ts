@@ -108,7 +108,7 @@ export const vswitchLeft: Step<RobotStepContext> = {
       if (typeof vswitch !== 'number' || !host) return done();
       const robot = robotClientFor(context, context.hosts.servers);
       const state = await robot.detachServers(vswitch, [host.number], context);
-      return state === 'gone' ? done() : wait(memberPollSeconds, 'The vSwitch is letting servers go.');
+      return state === 'gone' ? done() : wait(memberPollSeconds, 'The vSwitch is removing servers.');
     }),
 };
 
