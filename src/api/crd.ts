@@ -132,7 +132,7 @@ const crdDefinitions: readonly CrdDefinition[] = [
       printerColumn('Address', '.status.server.address', 'Main address'),
       messageColumn('.status.message'),
       ageColumn,
-      widePrinterColumn('Location', '.status.server.location', 'Phase'),
+      widePrinterColumn('Location', '.status.server.location', 'Data center of the server'),
       widePrinterColumn('CPU', '.status.hardware.cpu.model', 'Processor model'),
       {
         ...widePrinterColumn('Threads', '.status.hardware.cpu.threads', 'Number of hardware threads'),
