@@ -157,7 +157,7 @@ export const celRuleCases: readonly CelRuleCase[] = [
     '',
     withPlainHttp({ image: { sha256: 'a'.repeat(64) } }),
     withPlainHttp({ image: { compression: 'xz' } }),
-    'hetznerRobot.image.sha256 must say',
+    'hetznerRobot.image.sha256 is required',
   ),
   onConfig('', network(byDhcp), network({ nameServers: undefined }), 'network.nameServers is required'),
   onConfig('', network(byDhcp), network({ addressAssignment: 'DHCP' }), 'network.gateway must be omitted'),
