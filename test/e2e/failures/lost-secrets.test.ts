@@ -169,7 +169,7 @@ it('a Secret with another CA is not used, and nothing is deleted', async () => {
     platform.merge(Secret, keyOf(), { data: { [secretsBundleKey]: Buffer.from(text).toString('base64') } });
   await put(other);
   await says('SecretsDiffer');
-  expect((await why())?.message).toMatch(/holds the secrets of another cluster.*It is not used/);
+  expect((await why())?.message).toMatch(/has the secrets of another cluster.*It is not used/);
   expect([await uids(), bootstraps()]).toEqual([before, 2]);
   await put(Buffer.from(found?.data?.[secretsBundleKey] ?? '', 'base64').toString());
   await eventually('it is ready', () => isReady(), 60);
@@ -186,7 +186,7 @@ it('a Cluster whose Secret and status are lost is recognized by its Machines, an
   );
   await objects.remove(Secret, keyOf());
   await says('SecretsMissing');
-  expect((await why())?.message).toContain('there are Machines');
+  expect((await why())?.message).toContain('Machines exist');
   if (found) await platform.create(Secret, fromBackup(found));
   await eventually('it is ready', () => isReady(), 60);
   expect((await objects.getCluster(three)).status?.providerStatus?.[clusterRecordKey]).toMatchObject({
