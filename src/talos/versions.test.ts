@@ -30,7 +30,7 @@ describe('the Kubernetes versions that a Talos version supports', () => {
   });
 
   it('reports an invalid Kubernetes version', () => {
-    expect(checkVersions('1.13.9', ['1.35'])[0]?.message).toContain('"1.35" is no Kubernetes version');
+    expect(checkVersions('1.13.9', ['1.35'])[0]?.message).toContain('"1.35" is not a Kubernetes version');
   });
 
   it('counts a pre-release as its minor, because it already behaves like it', () => {

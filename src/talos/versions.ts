@@ -60,9 +60,9 @@ function findKubernetesVersionProblem(
   talosVersion: string,
 ): string | undefined {
   const minor = minorOf(version);
-  if (minor === undefined) return `"${version}" is no Kubernetes version: write it like 1.35.4.`;
+  if (minor === undefined) return `"${version}" is not a Kubernetes version. Use a version like 1.35.4.`;
   if (semver.gte(`${minor}.0`, `${window.oldest}.0`) && semver.lte(`${minor}.0`, `${window.newest}.0`))
     return undefined;
   const range = `${window.oldest} to ${window.newest}`;
-  return `Talos ${withoutLeadingV(talosVersion)} runs Kubernetes ${range}, not ${version}: take it from the list, or change talos.version.`;
+  return `Talos ${withoutLeadingV(talosVersion)} runs Kubernetes ${range}, not ${version}. Remove it from the list, or change talos.version.`;
 }

@@ -35,7 +35,7 @@ const etcdRule: MainDocumentRule = (main, { role }) => {
     ),
     ...problemUnless(
       valueAt(section, 'subnet') === undefined || valueAt(section, 'advertisedSubnets') === undefined,
-      'cluster.etcd.subnet and advertisedSubnets exclude each other: leave subnet out.',
+      'cluster.etcd.subnet and advertisedSubnets exclude each other: omit subnet.',
     ),
     ...lists,
   ];
