@@ -9,19 +9,18 @@ import { Namespace } from '../../../src/kube/core-types.ts';
 import { loadApiServerConnection } from '../../../src/kube/transport/api-server-connection.ts';
 import { Transport } from '../../../src/kube/transport/transport.ts';
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
-import { testNetworkPrefix } from '../network/test-network.ts';
 import { ClusterRequest } from '../operator/cluster-request.ts';
 import { ScaledClock } from '../scaled-clock.ts';
 import type { RunningSimulator, SimulatorOptions } from '../simulator.ts';
 import { simulators } from '../simulators.ts';
-import { connectTalos } from '../talos/testing/talos-test-bed.ts';
-import { makeConfig, makeSecrets } from '../talos/testing/test-config.ts';
+import { startTalosTestBed, type TestClient } from '../talos/testing/talos-test-bed.ts';
+import { awaitBootFromDisk, startTestCluster } from '../talos/testing/test-cluster.ts';
 import { RawClient } from '../truenas/testing/true-nas-fixture.ts';
 import { CallInterceptor } from './call-interceptor.ts';
 
 /** A simulator with an object that can be written and read, as by a client of the real service. */
 interface FaultSubject {
-  readonly room: RunningSimulator;
+  restart(): Promise<void>;
   write(name: string): Promise<unknown>;
   has(name: string): Promise<boolean>;
 }
@@ -58,7 +57,7 @@ async function kube(): Promise<FaultSubject> {
   const room = await start('kube');
   const client = kubeClient(room.line.credentials['kubeconfig'] ?? '');
   return {
-    room,
+    restart: async () => await room.restart?.(),
     write: (name) => client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
     has: async (name) => (await client.find(Namespace, { name })) !== undefined,
   };
@@ -81,7 +80,7 @@ async function imageFactory(): Promise<FaultSubject> {
   };
   for (const name of ['one', 'two']) ids.set(name, await idOf(name));
   return {
-    room,
+    restart: async () => await room.restart?.(),
     write: post,
     has: async (name) => (await fetch(`${room.line.url}/schematics/${ids.get(name)}`)).ok,
   };
@@ -101,7 +100,7 @@ async function truenas(): Promise<FaultSubject> {
     }
   };
   return {
-    room,
+    restart: async () => await room.restart?.(),
     write: (name) => call('vm.create', { name, memory: 512 }),
     has: async (name) => (await call('vm.query', [['name', '=', name]], { count: true })) === 1,
   };
@@ -121,7 +120,7 @@ async function robot(): Promise<FaultSubject> {
     return JSON.parse(text);
   };
   return {
-    room,
+    restart: async () => await room.restart?.(),
     write: (name) => ask('POST', `/server/${name === 'one' ? 1 : 2}`, `server_name=${name}`),
     has: async (name) =>
       (await ask('GET', '/server')).some((one: { server: { server_name: string } }) => one.server.server_name === name),
@@ -130,31 +129,26 @@ async function robot(): Promise<FaultSubject> {
 
 const hostNumbers: Readonly<Record<string, number>> = { one: 1, two: 2 };
 
-async function readConfig(state: Awaited<ReturnType<typeof connectTalos>>['state']): Promise<string> {
+async function readConfig({ state }: TestClient): Promise<string> {
   const request = { namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' };
   const { resource } = await state.get(request);
   return String(parse(resource?.spec?.yamlSpec ?? ''));
 }
 
 async function talos(): Promise<FaultSubject> {
-  const secrets = await makeSecrets();
-  const host = `${testNetworkPrefix}.250`;
-  const role = 'controlplane' as const;
-  const nic = { hostname: 'one', mac: '02:00:00:00:00:01', address: host };
-  const config = makeConfig({ secrets, role, ...nic, endpoint: `https://${host}:6443`, factory: '127.0.0.1:1' });
-  const room = await start('talos', { host, port: 50000, seed: { config } });
-  const using = async <T>(work: (client: Awaited<ReturnType<typeof connectTalos>>) => Promise<T>): Promise<T> => {
-    const client = await connectTalos(host, secrets);
-    return await work(client).finally(() => client.close());
-  };
+  const cluster = await startTestCluster('one', {}, () => startTalosTestBed(0.001, { switchboard }));
+  await awaitBootFromDisk(cluster);
   return {
-    room,
-    write: (name) =>
-      using(async ({ machine, state }) => {
-        const text = `${await readConfig(state)}---\napiVersion: v1alpha1\nkind: StaticHostConfig\nname: 192.0.2.${hostNumbers[name]}\nhostnames: [${name}]\n`;
-        return await machine.applyConfiguration({ data: Buffer.from(text), mode: Mode.NO_REBOOT });
-      }),
-    has: (name) => using(async ({ state }) => (await readConfig(state)).includes(`[${name}]`)),
+    restart: async () => {
+      await cluster.again();
+      await awaitBootFromDisk(cluster);
+    },
+    write: async (name) => {
+      const client = await cluster.client();
+      const text = `${await readConfig(client)}---\napiVersion: v1alpha1\nkind: StaticHostConfig\nname: 192.0.2.${hostNumbers[name]}\nhostnames: [${name}]\n`;
+      return await client.machine.applyConfiguration({ data: Buffer.from(text), mode: Mode.NO_REBOOT });
+    },
+    has: async (name) => (await readConfig(await cluster.client())).includes(`[${name}]`),
   };
 }
 
@@ -242,7 +236,7 @@ describe.each([
   it('restarts and keeps what was written', async () => {
     const subject = await enter();
     await subject.write('one');
-    await subject.room.restart?.();
+    await subject.restart();
     // The first call may still use a connection from before the restart.
     expect(await subject.has('one').catch(() => subject.has('one'))).toBe(true);
     await subject.write('two');

@@ -88,12 +88,12 @@ let networks = 0;
 
 export async function startTalosTestBed(
   scale: number | 'stepped' = 0.004,
-  { workload }: { readonly workload?: (folder: string) => WorkloadBackend } = {},
+  options: { readonly workload?: (folder: string) => WorkloadBackend; readonly switchboard?: CallInterceptor } = {},
 ): Promise<TalosTestBed> {
   const folder = mkdtempSync(join(tmpdir(), 'talos-world-'));
   const clock = scale === 'stepped' ? new SteppedClock() : new ScaledClock(scale);
   const stepped = clock instanceof SteppedClock ? clock : undefined;
-  const switchboard = new CallInterceptor();
+  const { workload, switchboard = new CallInterceptor() } = options;
   const factory = await startTestFactory();
   const given = workload ? { workload: workload(join(folder, 'workload')) } : {};
   const runner = startTalosRunner({ clock, switchboard, folder, ...given });

@@ -56,10 +56,14 @@ export interface TestNodeOptions extends Partial<ConfigOptions> {
   readonly prepare?: (world: TalosTestBed, machine: MachineDescription) => void;
 }
 
-/** One machine, and optionally more, whose clock advances only while the test waits. */
-export async function startTestCluster(name: string, options: TestNodeOptions = {}): Promise<TestCluster> {
+/** One machine, and optionally more. By default the clock advances only while the test waits. */
+export async function startTestCluster(
+  name: string,
+  options: TestNodeOptions = {},
+  create: () => Promise<TalosTestBed> = () => startTalosTestBed('stepped'),
+): Promise<TestCluster> {
   const secrets = await sharedTestSecrets();
-  const world = await startTalosTestBed('stepped');
+  const world = await create();
   const clients: TestClient[] = [];
   onTestFinished(async () => {
     for (const client of clients) client.close();
