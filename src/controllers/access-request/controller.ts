@@ -19,8 +19,9 @@ export async function reconcileAccessRequest(
   key: ObjectKey,
   context: AccessRequestContext,
 ): Promise<ReconcileResult> {
-  const found = newestKnown(services.kube, AccessRequest, services.stores.accessRequests.get(key));
-  if (!found) return {};
+  const cached = services.stores.accessRequests.get(key);
+  if (!cached) return {};
+  const found = newestKnown(services.kube, AccessRequest, cached);
   let view = viewAccessRequest(services, options, found);
   for (;;) {
     const decision = decideAccessRequest(view, timeOf(services));

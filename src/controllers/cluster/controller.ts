@@ -46,8 +46,9 @@ export async function reconcileCluster(
   key: ObjectKey,
   context: ClusterReconcileContext,
 ): Promise<ReconcileResult> {
-  const found = newestKnown(services.kube, Cluster, services.stores.clusters.get(key));
-  if (!found) return await closeConnections(services, key);
+  const cached = services.stores.clusters.get(key);
+  if (!cached) return await closeConnections(services, key);
+  const found = newestKnown(services.kube, Cluster, cached);
   if (!isOwnCluster(services, found)) return warnIfHeldByAnother(services, found, context);
   const { operation, object: cluster } = await consumeOperation(services.kube, Cluster, found, context.signal);
   if (operation === 'ignore') return {};

@@ -44,8 +44,9 @@ export async function reconcileProviderConfig(
   context: ConfigReconcileContext,
 ): Promise<ReconcileResult> {
   const { kube, stores, provider } = services;
-  const found = newestKnown(kube, ProviderConfig, stores.providerConfigs.get(key));
-  if (found?.spec?.providerRef?.name !== provider) return {};
+  const cached = stores.providerConfigs.get(key);
+  if (cached?.spec?.providerRef?.name !== provider) return {};
+  const found = newestKnown(kube, ProviderConfig, cached);
   const finalizer = instanceFinalizers(services).providerConfig;
   if (isHeldByOtherInstance(found.metadata.finalizers, finalizer)) {
     const { finalizers } = found.metadata;

@@ -50,27 +50,23 @@ export async function latestVersion<T extends KubeObject>(
   cached: T,
   signal: AbortSignal,
 ): Promise<T> {
-  const writes = writesOf(kube);
-  const key = writeKey(type, cached);
-  const last = writes.get(key);
-  if (last === undefined) return cached;
-  if (last === 'unknown') return await recordWrite(kube, type, cached, () => readStatus(kube, type, cached, signal));
-  if (isNewer(last, cached)) return last as T;
-  writes.delete(key);
-  return cached;
+  if (writesOf(kube).get(writeKey(type, cached)) === 'unknown')
+    return await recordWrite(kube, type, cached, () => readStatus(kube, type, cached, signal));
+  return newestKnown(kube, type, cached);
 }
 
 /**
- * A cached object, or our own last write of it while the cache lags behind. What a reconcile reports as a change, such
- * as an Event for a new reason, must be compared with this: the cache would report the change again. Makes no call.
+ * The same without a call: after a write without a response, the cached object. What a reconcile reports as a change,
+ * such as an Event for a new reason, must be compared with this: the cache would report the change again.
  */
-export function newestKnown<T extends KubeObject>(
-  kube: KubeClient,
-  type: ResourceType<T>,
-  cached: T | undefined,
-): T | undefined {
-  const last = cached && writesOf(kube).get(writeKey(type, cached));
-  return cached && last && last !== 'unknown' && isNewer(last, cached) ? (last as T) : cached;
+export function newestKnown<T extends KubeObject>(kube: KubeClient, type: ResourceType<T>, cached: T): T {
+  const writes = writesOf(kube);
+  const key = writeKey(type, cached);
+  const last = writes.get(key);
+  if (last === undefined || last === 'unknown') return cached;
+  if (isNewer(last, cached)) return last as T;
+  writes.delete(key);
+  return cached;
 }
 
 /** An empty patch changes nothing and returns the object. The provider may patch a status, and may not get it. */
