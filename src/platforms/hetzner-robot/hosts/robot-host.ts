@@ -43,8 +43,8 @@ export interface RobotHost extends HostView {
 export const toRobotHost = (host: HostView): RobotHost => ({
   ...host,
   number: Number(host.spec.serverID),
-  platformSpec: RobotHostSpec.parse(host.platformSpec),
-  // Only this platform writes it, by the same schema.
+  // Parsed with the Host, by the schema above. Only this platform writes the status, by the same schema.
+  platformSpec: host.platformSpec as RobotHost['platformSpec'],
   platformStatus: { resetTypes: [], ...(host.platformStatus as Partial<RobotHost['platformStatus']>) },
 });
 
