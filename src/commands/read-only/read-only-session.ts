@@ -89,8 +89,8 @@ async function openFileSource({
     leasesOf: () => ({ holderOf: async () => undefined }),
     credentials: async (name) => {
       if (credentials !== undefined) return await readCredentialsFromPath(credentials);
-      const reported = credentialsFromEnvironment(process.env);
-      if (Object.keys(reported).length > 0) return reported;
+      const fromEnvironment = credentialsFromEnvironment(process.env);
+      if (Object.keys(fromEnvironment).length > 0) return fromEnvironment;
       const object = await kube.find(Secret, { name });
       if (object) return credentialsFromSecret(object);
       throw new ProviderError(

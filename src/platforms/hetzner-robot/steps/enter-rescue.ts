@@ -59,15 +59,15 @@ export function enterRescueSteps<C extends RescueContext>(
 }
 
 /** Done when rescue is armed with our key. Facts of an earlier rescue system are cleared. */
-async function armRescue(ground: RescueContext, { host, servers, isOurs, node }: RescueTarget): Promise<StepOutcome> {
-  const robot = robotClientFor(ground, servers);
+async function armRescue(context: RescueContext, { host, servers, isOurs, node }: RescueTarget): Promise<StepOutcome> {
+  const robot = robotClientFor(context, servers);
   const rescueByNode = (await node?.answers()) ?? false;
   // Rescue would be disarmed while its server waits for a reset.
   if (!rescueByNode) robot.checkResetBudget(host.number);
   const arm = isOurs ? armRescueUnchecked : ensureRescueArmed;
-  const refused = await arm(ground, robot, host.number);
+  const refused = await arm(context, robot, host.number);
   if (refused) return refused;
-  const rescueArmedAt = ground.clock.now().toISOString();
+  const rescueArmedAt = context.clock.now().toISOString();
   return done({
     ...{ rescueArmedAt, rescueByNode, rescueResetAt: '', rescueResets: 0 },
     ...{ rescueHostKey: '', rescueBootId: '' },
@@ -79,53 +79,53 @@ async function armRescue(ground: RescueContext, { host, servers, isOurs, node }:
  * any more, it was booted and no reset follows. A second reboot request to the node, after an unknown outcome, is
  * harmless.
  */
-async function resetIntoRescue(ground: RescueContext, target: RescueTarget): Promise<StepOutcome> {
-  const robot = robotClientFor(ground, target.servers);
-  const node = ground.facts['rescueByNode'] === true ? target.node : undefined;
+async function resetIntoRescue(context: RescueContext, target: RescueTarget): Promise<StepOutcome> {
+  const robot = robotClientFor(context, target.servers);
+  const node = context.facts['rescueByNode'] === true ? target.node : undefined;
   if (!node) robot.checkResetBudget(target.host.number);
-  const armedFor = secondsSince(ground, 'rescueArmedAt') ?? armedLifetimeSeconds;
+  const armedFor = secondsSince(context, 'rescueArmedAt') ?? armedLifetimeSeconds;
   // Rescue was armed within the last seconds, so no other configuration can be armed.
   if (armedFor >= 10) {
-    const boot = await robot.getBoot(target.host.number, { signal: ground.signal });
+    const boot = await robot.getBoot(target.host.number, { signal: context.signal });
     if (boot.armedInstallers.length > 0) return failInstallerArmed(target.host.number, boot.armedInstallers);
     const isUsed = boot.rescue?.active === false;
     if (isUsed && armedFor < armedLifetimeSeconds)
-      return done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 1 });
-    const refused = isUsed ? await ensureRescueArmed(ground, robot, target.host.number) : undefined;
+      return done({ rescueResetAt: context.clock.now().toISOString(), rescueResets: 1 });
+    const refused = isUsed ? await ensureRescueArmed(context, robot, target.host.number) : undefined;
     if (refused) return refused;
   }
-  if (node) return await rebootNode(ground, node);
-  const refused = await resetServer(ground, robot, target, 0);
-  return refused ?? done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 1 });
+  if (node) return await rebootNode(context, node);
+  const refused = await resetServer(context, robot, target, 0);
+  return refused ?? done({ rescueResetAt: context.clock.now().toISOString(), rescueResets: 1 });
 }
 
 /** Done when the node has accepted the reboot. Otherwise the server is reset. */
-async function rebootNode(ground: RescueContext, node: ClusterNodeClient): Promise<StepOutcome> {
+async function rebootNode(context: RescueContext, node: ClusterNodeClient): Promise<StepOutcome> {
   try {
     await node.restart();
   } catch (error) {
-    ground.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     if (!(error instanceof ProviderError)) throw error;
     return wait(1, `The node does not reboot on request, so its server is reset. ${error.message}`, {
       rescueByNode: false,
     });
   }
-  return done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 0 });
+  return done({ rescueResetAt: context.clock.now().toISOString(), rescueResets: 0 });
 }
 
 /**
  * Done when the system that answers is proven to be the rescue system of this server, booted by our reset. Its host key
  * is pinned.
  */
-async function verifyRescue(ground: RescueContext, target: RescueTarget): Promise<StepOutcome> {
-  const seconds = secondsSince(ground, 'rescueResetAt') ?? 0;
+async function verifyRescue(context: RescueContext, target: RescueTarget): Promise<StepOutcome> {
+  const seconds = secondsSince(context, 'rescueResetAt') ?? 0;
   let why: string;
   try {
-    const outcome = await runInRescue(ground, target.address, async (rescue) => {
+    const outcome = await runInRescue(context, target.address, async (rescue) => {
       const identity = await rescue.identify();
-      const uncertainty =
+      const mismatch =
         rescueMismatch(identity, { maxUptimeSeconds: seconds + 30 }) ?? wrongServerReason(target, identity.mac);
-      if (uncertainty !== undefined) return uncertainty;
+      if (mismatch !== undefined) return mismatch;
       const { bootId, mac, gateway, firmware } = identity;
       return { rescueHostKey: rescue.hostKey, rescueBootId: bootId, mac, gateway, firmware } satisfies Facts;
     });
@@ -135,9 +135,9 @@ async function verifyRescue(ground: RescueContext, target: RescueTarget): Promis
     if (!isRescueUnreachable(error)) throw error;
     why = (error as Error).message;
   }
-  const timeoutSeconds = ground.facts['rescueResets'] === 0 ? rebootTimeoutSeconds : resetTimeoutSeconds;
+  const timeoutSeconds = context.facts['rescueResets'] === 0 ? rebootTimeoutSeconds : resetTimeoutSeconds;
   if (seconds < timeoutSeconds) return wait(10, `The rescue system is starting. ${why}`);
-  return await retryReset(ground, target, seconds, why);
+  return await retryReset(context, target, seconds, why);
 }
 
 const wrongServerReason = ({ macs, address }: RescueTarget, mac: string): string | undefined =>
@@ -150,18 +150,18 @@ const wrongServerReason = ({ macs, address }: RescueTarget, mac: string): string
  * answers.
  */
 async function retryReset(
-  ground: RescueContext,
+  context: RescueContext,
   target: RescueTarget,
   seconds: number,
   why: string,
 ): Promise<StepOutcome> {
-  const robot = robotClientFor(ground, target.servers);
+  const robot = robotClientFor(context, target.servers);
   const { number } = target.host;
   if (seconds < bootTimeoutSeconds) {
-    const { active } = await robot.getRescue(number, { signal: ground.signal });
+    const { active } = await robot.getRescue(number, { signal: context.signal });
     if (!active) return wait(45, `The rescue system was loaded and does not answer yet. ${why}`);
   }
-  const resets = Number(ground.facts['rescueResets'] ?? 1);
+  const resets = Number(context.facts['rescueResets'] ?? 1);
   if (resets >= maxResets) {
     return fail(
       'RescueSilent',
@@ -169,8 +169,9 @@ async function retryReset(
     );
   }
   const refused =
-    (await ensureRescueArmed(ground, robot, target.host.number)) ?? (await resetServer(ground, robot, target, resets));
+    (await ensureRescueArmed(context, robot, target.host.number)) ??
+    (await resetServer(context, robot, target, resets));
   if (refused) return refused;
-  const facts = { rescueResetAt: ground.clock.now().toISOString(), rescueResets: resets + 1 };
+  const facts = { rescueResetAt: context.clock.now().toISOString(), rescueResets: resets + 1 };
   return wait(30, `The rescue system did not boot; the server was reset again. ${why}`, facts);
 }
