@@ -30,7 +30,7 @@ const missingObservation = (why: Drift): Observation => ({ exists: false, drift:
 
 function findDrift({ number, name, cancelled, paidUntil }: RobotServer, mark: string): Drift[] {
   const end = `Server ${number} was cancelled, paid until ${paidUntil ?? 'an unknown date'}.`;
-  const named = `Server ${number} was renamed from ${mark} to ${name || 'nothing'}. Name it ${mark} again.`;
+  const named = `The name of server ${number} in Robot was changed from ${mark} to "${name}". Restore the name.`;
   return [
     ...(cancelled
       ? [drift('ServerCancelled', `${end} Withdraw the cancellation, or delete the Machine before that date.`)]

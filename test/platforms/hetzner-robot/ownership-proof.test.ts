@@ -163,7 +163,7 @@ describe('a server that has another name in Robot', () => {
     const held = await newProvisionedServer();
     const { name } = serverOf(held);
     serverOf(held).name = 'photos';
-    await isRejectedUntil(held, /^ServerRenamed: .*name photos in Robot instead of cpt\./, () => {
+    await isRejectedUntil(held, /^ServerRenamed: .*name of server \d+ in Robot is "photos" instead of cpt\./, () => {
       serverOf(held).name = name;
     });
   });

@@ -96,11 +96,11 @@ it('refuses servers that the vSwitch has no space for', async () => {
 it.each([
   [
     thirdServer,
-    `routes failover address ${ip}: from server ${thirdServer} to the first healthy control plane of servers ${firstServer}, ${secondServer}`,
+    `routes failover address ${ip} to the first healthy control plane of servers ${firstServer}, ${secondServer} (now routed to server ${thirdServer})`,
   ],
   [
     null,
-    `routes failover address ${ip}: from nobody to the first healthy control plane of servers ${firstServer}, ${secondServer}`,
+    `routes failover address ${ip} to the first healthy control plane of servers ${firstServer}, ${secondServer} (now not routed)`,
   ],
   [
     secondServer,

@@ -108,17 +108,16 @@ async function previewFailover(context: RobotClusterPreviewContext, robot: Robot
   const servers =
     routedTo === undefined ? [] : await robot.listServers({ signal, maxAgeSeconds: previewMaxAgeSeconds });
   const server = servers.find(({ address, ipv6Net }) => routedTo === address || routedTo === ipv6Net);
-  const now = server ? `server ${server.number}` : (routedTo ?? 'nobody');
+  const target = server ? `server ${server.number}` : routedTo;
+  const now = target === undefined ? 'not routed' : `routed to ${target}`;
   if (server && controlPlanes.includes(server.number)) {
-    return [
-      { effect: 'keeps', subject: `failover address ${ip}: routed to ${now} as long as the API server works there` },
-    ];
+    return [{ effect: 'keeps', subject: `failover address ${ip}: ${now} as long as the API server works there` }];
   }
-  if (controlPlanes.length === 0) return [{ effect: 'keeps', subject: `failover address ${ip}: routed to ${now}` }];
+  if (controlPlanes.length === 0) return [{ effect: 'keeps', subject: `failover address ${ip}: ${now}` }];
   return [
     {
       effect: 'routes',
-      subject: `failover address ${ip}: from ${now} to the first healthy control plane of ${formatServers(controlPlanes)}`,
+      subject: `failover address ${ip} to the first healthy control plane of ${formatServers(controlPlanes)} (now ${now})`,
     },
   ];
 }

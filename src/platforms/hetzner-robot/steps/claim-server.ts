@@ -163,5 +163,5 @@ export async function lostOwnershipReason(context: RobotStepContext, host: Robot
   if (!server) return describeMissingServer(host);
   const mark = markOf(context.owner);
   if (server.name === mark) return undefined;
-  return `Server ${server.number} was renamed from ${mark} to ${server.name || '(none)'} in Robot. If nobody else uses the server, rename it back; otherwise delete the Machine.`;
+  return `The name of server ${server.number} in Robot was changed from ${mark} to "${server.name}". If the server is not in use elsewhere, restore the name; otherwise delete the Machine.`;
 }

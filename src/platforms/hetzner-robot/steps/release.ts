@@ -93,7 +93,7 @@ async function isProvenOurs(context: RobotStepContext, { spec }: RobotHost, serv
 }
 
 const describeRenamed = ({ owner }: RobotStepContext, { number, name }: RobotServer): string =>
-  `Server ${number} has the name ${name || '(none)'} in Robot instead of ${markOf(owner)}, and no node of the cluster answers there. It may be in use by others, or still run the node. If nobody else uses it, rename it to ${markOf(owner)}: then it is erased.`;
+  `The name of server ${number} in Robot is "${name}" instead of ${markOf(owner)}, and no node of the cluster answers at its address. The server may be in use elsewhere, or still run the node. If it is not in use elsewhere, rename it to ${markOf(owner)}: it is then erased.`;
 
 const describeLostHost = (context: RobotStepContext): string =>
   `Server ${context.facts['server'] ?? ''} was written to, and no Host assigns it to this machine any more, so it must not be accessed. The node may still run. Erase the server, or power it off permanently.`;
