@@ -32,6 +32,8 @@ export const conditionTypes = {
   Provisioned: 'Machine: the hardware exists and boots Talos with its configuration.',
   Joined: 'Machine: it is a healthy member of its cluster.',
   Healthy: 'Machine: it matches its desired state on the platform.',
+  UpToDate:
+    'Machine or Cluster: the running nodes have the configuration and versions that their ProviderConfig and ClusterConfigs ask for.',
   Identified: 'Host: the server exists and may be used.',
   Usable: 'Host: a Machine can claim it, or holds it.',
   Inspected: 'Host: the last requested inspection succeeded.',
@@ -91,6 +93,12 @@ export const conditionReasons = {
   EraseRejected: 'A step that erases data does not run on a machine that has joined a cluster.',
   Overdue: 'The current step takes longer than expected.',
   Releasing: 'The machine is being deleted.',
+  UpdatePending: 'A change is not applied yet; the message says what it waits for.',
+  Updating: 'A change is being applied to a running node; the message has the progress.',
+  UpdateFailed:
+    'A change could not be applied to a running node; the message says why. Other nodes are not changed meanwhile.',
+  RestartRequired: 'A change needs a restart of the node, which the provider does not do by itself.',
+  UpgradeRequired: 'A change needs an upgrade of Talos or Kubernetes, which the provider does not do by itself.',
   NotIdentified:
     'The server is not the one that the Host describes, or cannot be used; the message names the difference.',
   NotUsed: 'No ProviderConfig uses this Host.',

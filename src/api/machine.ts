@@ -1,11 +1,30 @@
 import { z } from 'zod';
+import { changeClasses } from '../engine/change-class.ts';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { group, version } from './names.ts';
 import { conditionListSchema, observedGenerationSchema } from './schema/condition-schema.ts';
 import { progressSchema } from './schema/progress-schema.ts';
+import { celValidation } from './schema/spec-fields.ts';
 
 /** Names that are also used as label values. */
 const labelValueSchema = z.string().max(63);
+
+/** Hash of a machine configuration. */
+const configurationHashSchema = z.string().max(16);
+
+const immutableFields = [
+  ...['providerRef', 'providerConfigRef', 'clusterRef', 'platform', 'role', 'pool', 'slot', 'size'],
+  ...['talosVersion', 'kubernetesVersion'],
+];
+const immutableOptionalFields = ['failureDomain', 'endpoint', 'virtualAddress', 'issuerAuthorities'];
+
+const immutableSpecRule = [
+  ...immutableFields.map((field) => `self.${field} == oldSelf.${field}`),
+  ...immutableOptionalFields.map(
+    (field) =>
+      `(has(self.${field}) ? has(oldSelf.${field}) && self.${field} == oldSelf.${field} : !has(oldSelf.${field}))`,
+  ),
+].join(' && ');
 
 const MachineSpecSchema = z
   .strictObject({
@@ -58,10 +77,27 @@ const MachineSpecSchema = z
       .max(64)
       .optional()
       .describe('Hashes of the CA bundles of OIDC issuers in the machine configuration.'),
+    configuration: configurationHashSchema
+      .optional()
+      .describe(
+        'Hash of the machine configuration that may be applied to the running node. The rollout of the cluster sets it, one Machine at a time.',
+      ),
   })
-  .meta({
-    'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'the spec of a Machine cannot be changed' }],
-  });
+  .meta(celValidation(immutableSpecRule, 'only the configuration of a Machine can be changed'));
+
+const AppliedSchema = z.strictObject({
+  configuration: configurationHashSchema.optional().describe('Hash of the desired configuration that the node has.'),
+});
+
+const PendingSchema = z.strictObject({
+  configuration: configurationHashSchema.describe('Hash of the desired configuration.'),
+  class: z
+    .enum(changeClasses)
+    .describe(
+      'What the change needs: live (nothing), restart (a restart of the node or of its control plane), os (an upgrade of Talos), kubernetes (an upgrade of Kubernetes).',
+    ),
+  fields: z.array(z.string().max(256)).max(20).describe('The first fields that differ.'),
+});
 
 const MachineStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema,
@@ -79,8 +115,15 @@ const MachineStatusSchema = z.strictObject({
     .max(16)
     .optional()
     .describe('Control plane: hash of the OIDC issuers that its API server last reported as trusted.'),
-  progress: progressSchema(['provision', 'release', 'repair']).optional().describe('Progress of the steps.'),
-  conditions: conditionListSchema('Ready, Provisioned, Joined, Healthy.'),
+  applied: AppliedSchema.optional().describe('What was last seen on the node.'),
+  compared: configurationHashSchema
+    .optional()
+    .describe('Hash of the ProviderConfig, merged with the ClusterConfigs, that the node was last compared with.'),
+  pending: PendingSchema.optional().describe('How the node differs from its desired configuration.'),
+  progress: progressSchema(['provision', 'update', 'release', 'repair'])
+    .optional()
+    .describe('Progress of the steps.'),
+  conditions: conditionListSchema('Ready, Provisioned, Joined, Healthy, UpToDate.'),
 });
 
 export const MachineSpec = MachineSpecSchema;

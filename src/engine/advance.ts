@@ -4,7 +4,7 @@ import type { StepRunResult } from '../lib/observers.ts';
 import { backoffSeconds } from '../lib/resilience/backoff.ts';
 import type { Facts, Step, StepOutcome } from './step.ts';
 
-export type StepPlanName = 'provision' | 'release' | 'repair';
+export type StepPlanName = 'provision' | 'update' | 'release' | 'repair';
 
 /** The position in a list of steps. This record, saved in the status, is the whole state machine. */
 export interface Progress<P extends string = StepPlanName> {

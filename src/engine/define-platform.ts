@@ -43,7 +43,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
   const narrow = createNarrowing<C>((section, failureDomain, facts) => at(parse(section), failureDomain, facts));
   const withFieldPaths = (findings: readonly Diagnostic[], { config, failureDomain }: FailureDomainScoped) =>
     findings.map((finding) => ({ ...finding, field: fieldAt(parse(config), failureDomain, finding.field) }));
-  const { hosts, repair, garbage, endpoint, loss, network = {} } = spec;
+  const { hosts, reconfigure, repair, garbage, endpoint, loss, network = {} } = spec;
   return {
     name: spec.name,
     config: {
@@ -75,6 +75,9 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     ...(spec.errorCodes && { errorCodes: spec.errorCodes }),
     ...(loss && { loss }),
     ...(hosts && { hosts: closeHosts(hosts, narrow) }),
+    ...(reconfigure && {
+      reconfigure: { hardware: (context) => reconfigure.hardware(narrow.context(context)) },
+    }),
     ...(repair && { repair: closeRepair(repair, narrow) }),
     ...(garbage && { garbage: closeGarbage(garbage, narrow) }),
     ...(endpoint && { endpoint: { failOver: (context) => endpoint.failOver(narrow.context(context)) } }),

@@ -9,6 +9,7 @@ import type { LossCapability } from './capabilities/loss.ts';
 import type { MonitorCapability } from './capabilities/monitor.ts';
 import type { NetworkCapability } from './capabilities/network.ts';
 import type { ClosedPreviewCapability, PreviewCapability } from './capabilities/preview.ts';
+import type { ReconfigureCapability } from './capabilities/reconfigure.ts';
 import type { RepairCapability } from './capabilities/repair.ts';
 import type { PlatformContext, PreflightContext, StepContext } from './contexts.ts';
 import type { Diagnostic } from './diagnostic.ts';
@@ -77,6 +78,8 @@ export interface PlatformCapabilities<C, S = C> {
   readonly preview?: PreviewCapability<C>;
   /** For machines that are user-owned servers, which Host objects describe. */
   readonly hosts?: HostInventory<C>;
+  /** For platforms whose machines can get another configuration while they run. */
+  readonly reconfigure?: ReconfigureCapability<C>;
   /** For platforms that can repair existing machines. */
   readonly repair?: RepairCapability<C>;
   /** For platforms where resources can be left without a Machine, or without use. */

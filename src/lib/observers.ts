@@ -32,7 +32,7 @@ export type StepRunResult = 'done' | 'wait' | 'back' | 'fail' | 'error';
 /** The labels of a step in metrics. */
 export interface StepLabels {
   readonly platform: string;
-  readonly plan: 'provision' | 'release' | 'repair' | 'inspect' | 'reboot';
+  readonly plan: 'provision' | 'update' | 'release' | 'repair' | 'inspect' | 'reboot';
   readonly step: string;
 }
 

@@ -96,7 +96,7 @@ function waitForNode(facts: Facts, message: string): StepOutcome {
 }
 
 /** Calls the node once. A node that is silent or foreign is not a failure: it may still be booting. */
-async function callNode(
+export async function callNode(
   context: TalosStepContext,
   check: (client: TalosClient, options: TalosCallOptions) => Promise<StepOutcome>,
 ): Promise<StepOutcome> {

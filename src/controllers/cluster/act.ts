@@ -11,6 +11,7 @@ import { issuerCaId } from '../../talos/config/machine-config.ts';
 import { isAtLeastMinor } from '../../talos/versions.ts';
 import { rollOutTrust } from '../rollout/oidc-trust/roll-out-trust.ts';
 import { type TrustRecord, writeTrustRecord } from '../rollout/oidc-trust/trust-record.ts';
+import { startUpdate } from '../rollout/start-update.ts';
 import { inheritedMetadata } from '../shared/objects.ts';
 import { withClusterRecord } from '../shared/secrets/cluster-record.ts';
 import { ensureClusterSecrets, readClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
@@ -65,9 +66,24 @@ export async function actOnCluster(
       return { ...view, ...(await continueTrustRollout(services, view, decision.record, context)) };
     case 'prove':
       return { ...view, proof: await probeApiServer(services, view, context) };
+    case 'update-machine':
+      return await updateMachine(services, view, decision.update, context);
     case 'settled':
       return view;
   }
+}
+
+async function updateMachine(
+  services: Services,
+  view: ClusterView,
+  update: Extract<ClusterDecision, { kind: 'update-machine' }>['update'],
+  context: ClusterReconcileContext,
+): Promise<ClusterView> {
+  const started = await startUpdate(services, view.ref, view.machines, update, context);
+  if ('message' in started) return { ...view, updateObstacle: started.message };
+  const { name } = started.machine.metadata;
+  const machines = view.machines.map((machine) => (machine.metadata.name === name ? started.machine : machine));
+  return { ...view, machines };
 }
 
 async function createSecrets(

@@ -6,12 +6,15 @@ import {
   conditionUnknown,
   findFalseCondition,
   isConditionTrue,
+  toStepReason,
 } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
+import { decideRollout, isUpdating, type RolloutDecision } from '../rollout/decide-rollout.ts';
 import { decideNextTrustRecord } from '../rollout/oidc-trust/decide-next-trust-record.ts';
 import { isTrustRolloutDue } from '../rollout/oidc-trust/roll-out-trust.ts';
 import type { TrustRecord } from '../rollout/oidc-trust/trust-record.ts';
+import { hashSpec } from '../rollout/spec-hash.ts';
 import { missingRecordAnnotations, readClusterRecord, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
 import { chooseOfferedVersion, satisfiesVersion } from './kubernetes-version.ts';
@@ -28,6 +31,7 @@ export type ClusterDecision =
   | { readonly kind: 'record-trust'; readonly record: TrustRecord }
   | { readonly kind: 'roll-trust'; readonly record: TrustRecord }
   | { readonly kind: 'prove' }
+  | { readonly kind: 'update-machine'; readonly update: Extract<RolloutDecision, { kind: 'update' }> }
   | { readonly kind: 'settled' };
 
 /** Decides from the view alone. Executing the decision yields a view in which it is done. */
@@ -60,12 +64,24 @@ function decideSecrets(view: ClusterView): ClusterDecision | undefined {
 }
 
 /** For a bootstrapped cluster. Its API server need not answer: a wrong trust is rolled back on the nodes. */
-function decideBootstrapped({ secrets, machines, trustRollout: rollout, proof, trust }: ClusterView): ClusterDecision {
+function decideBootstrapped(view: ClusterView): ClusterDecision {
+  const { secrets, machines, trustRollout: rollout, proof, trust } = view;
   const record = secrets?.trust;
   // An empty record must not remove the trust that a patch configures on new nodes.
   const isOver = trust?.isTaken === true && record?.complete === true && record.entries.length === 0;
   if (record && !rollout && !isOver && isTrustRolloutDue(machines, record)) return { kind: 'roll-trust', record };
-  return proof ? { kind: 'settled' } : { kind: 'prove' };
+  if (!proof) return { kind: 'prove' };
+  const update = view.updateObstacle === undefined ? decideClusterRollout(view) : undefined;
+  return update?.kind === 'update' ? { kind: 'update-machine', update } : { kind: 'settled' };
+}
+
+/** What to do for the Machines that are not up to date. Nothing without an accepted spec. */
+function decideClusterRollout(view: ClusterView): RolloutDecision {
+  const { cluster, spec, machines, proof, secrets } = view;
+  if (!spec || cluster.metadata.deletionTimestamp) return { kind: 'none' };
+  const isTrustPending = secrets?.trust !== undefined && isTrustRolloutDue(machines, secrets.trust);
+  const missing = findMissingSlots(view).map(({ name }) => name);
+  return decideRollout({ machines, missing, spec: hashSpec(spec), isReachable: proof?.ok === true, isTrustPending });
 }
 
 const needsUserAction = ({ secretsProblem: problem, noAddress }: ClusterView): boolean =>
@@ -193,6 +209,7 @@ const idleRequeueSeconds = 1800;
 const steadyRequeueSeconds = 60;
 const progressRequeueSeconds = 5;
 const rolloutRequeueSeconds = 3;
+const obstacleRequeueSeconds = 15;
 /** For an API server that does not answer: minimum and maximum. Its restart takes some seconds. */
 const unreachableRequeueSeconds = { first: 2, most: 30 };
 
@@ -209,6 +226,7 @@ export function decideRequeueAfterSeconds(
   const allTrue = states.every((state) => state.status === 'True');
   const isSettled = needsUserAction(view) || isBlockedByNameCollision(view) || isRejected(view, states) || allTrue;
   if (isSettled && view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
+  if (isSettled && view.updateObstacle !== undefined) return obstacleRequeueSeconds;
   if (isSettled) return allTrue && isConnected ? idleRequeueSeconds : steadyRequeueSeconds;
   const { endpoints, conditions } = view.cluster.status ?? {};
   const unresponsive = endpoints && !view.proof?.ok && findFalseCondition(conditions, 'EndpointReachable');
@@ -243,6 +261,24 @@ export function describeClusterConditions(view: ClusterView): ConditionState[] {
     describeBootstrap(view),
     describeEndpoint(view),
   ];
+}
+
+/** Not part of `Ready`: a cluster serves while it is not up to date. Undefined until every Machine was compared. */
+export function describeUpToDate(view: ClusterView): ConditionState | undefined {
+  if (view.secretsProblem || !view.secrets?.bootstrappedAt || view.machines.length === 0) return undefined;
+  const states = view.machines.map(({ status }) => status?.conditions?.find(({ type }) => type === 'UpToDate'));
+  const outdated = view.machines.flatMap(({ metadata }, i) =>
+    states[i]?.status === 'False' ? [{ name: metadata.name, state: states[i] }] : [],
+  );
+  const [first] = outdated;
+  if (!first) return states.every((state) => state?.status === 'True') ? conditionTrue('UpToDate') : undefined;
+  const count = `${outdated.length} of ${view.machines.length} machines are not up to date.`;
+  const rollout = decideClusterRollout(view);
+  const obstacle = view.updateObstacle ?? ('message' in rollout ? rollout.message : undefined);
+  const message = `${count} ${obstacle ?? `${first.name}: ${first.state.message}`}`;
+  if (rollout.kind === 'failed') return conditionFalse('UpToDate', 'UpdateFailed', message);
+  const isRunning = view.machines.some(isUpdating);
+  return conditionFalse('UpToDate', isRunning ? 'Updating' : toStepReason(first.state.reason), message);
 }
 
 /** Nothing else is checked without the secrets, so the other conditions keep their values. */

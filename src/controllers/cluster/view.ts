@@ -95,6 +95,8 @@ export interface ClusterView {
   readonly trust: TrustDecision | undefined;
   /** The progress of the rollout, if it was observed. */
   readonly trustRollout: TrustRolloutState | undefined;
+  /** Why the next Machine could not be updated in this reconcile. */
+  readonly updateObstacle?: string | undefined;
 }
 
 /**

@@ -13,6 +13,8 @@ import type { AdvanceResult, Progress } from '../../engine/advance.ts';
 import type { Drift } from '../../engine/observation.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { describeStepProgress } from '../shared/describe-step-progress.ts';
+import { configurationStatus, describeUpToDate } from './configuration/describe-configuration.ts';
+import { isMaintenancePlan } from './is-provisioned.ts';
 import type { MachineObservation } from './observe-machine.ts';
 
 /** The last provisioning step: the node runs its installed system and waits to join its cluster. */
@@ -23,6 +25,7 @@ export const planPhases: Readonly<Record<Progress['plan'], string>> = {
   provision: 'Provisioning',
   release: 'Releasing',
   repair: 'Degraded',
+  update: 'Updating',
 };
 
 /** The status of a Machine after its steps have run. `observed` is set for a provisioned Machine. */
@@ -35,6 +38,7 @@ export function describeMachineStatus(
   const { progress } = verdict;
   const states = describeConditions(verdict, observed);
   const ready = summarizeMachine(states, observed);
+  const upToDate = describeUpToDate(machine, verdict, observed?.configuration);
   const note = [
     ...(observed && verdict.kind !== 'finished' ? [describeMachineProgress(verdict)] : []),
     ...(observed?.drift ?? []).map(({ message }) => message),
@@ -47,9 +51,13 @@ export function describeMachineStatus(
     // The Cluster controller writes this field.
     ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
     ...lostStatus(machine, observed),
+    ...configurationStatus(machine, observed?.configuration),
     message: ready.status === 'True' ? note || 'Runs as it was made.' : (ready.message ?? ''),
     progress: { ...progress, facts: { ...progress.facts } },
-    conditions: mergeConditions(machine.status?.conditions ?? [], [...states, ready], { generation, now }),
+    conditions: mergeConditions(machine.status?.conditions ?? [], [...states, ready, ...(upToDate ? [upToDate] : [])], {
+      generation,
+      now,
+    }),
   };
 }
 
@@ -62,7 +70,7 @@ function lostStatus({ status }: Machine, observed: MachineObservation | undefine
 function describePhase(verdict: AdvanceResult, observed: MachineObservation | undefined, ready: boolean): string {
   const serves = observed || verdict.kind === 'finished';
   if (verdict.progress.plan === 'provision' && serves) return ready ? 'Ready' : 'Degraded';
-  if (verdict.kind === 'failed' && verdict.progress.plan !== 'repair') return 'Failed';
+  if (verdict.kind === 'failed' && !isMaintenancePlan(verdict.progress.plan)) return 'Failed';
   return planPhases[verdict.progress.plan];
 }
 
@@ -71,6 +79,7 @@ function describeConditions(verdict: AdvanceResult, observed: MachineObservation
   if (progress.plan === 'release')
     return [conditionFalse('Provisioned', releaseReason(verdict), describeMachineProgress(verdict))];
   if (progress.plan === 'repair') return describeRepair(verdict, observed);
+  if (progress.plan === 'update') return describeObservation({ kind: 'finished', progress }, observed);
   const [reason, message] = [describeReason(verdict), describeMachineProgress(verdict)];
   if (!observed && verdict.kind !== 'finished') {
     if (progress.step !== lastJoinStep)

@@ -26,6 +26,18 @@ export function recordPhaseChange(
   }
 }
 
+/** Records that the running node has got another configuration. */
+export function recordUpdate(
+  { events }: Pick<Services, 'events'>,
+  machine: Machine,
+  fields: readonly string[],
+  log: Log,
+): void {
+  const first = fields.slice(0, 10);
+  events.record(machine, 'Normal', 'Updated', `The running node has its new configuration (${first.join(', ')}).`);
+  log.info({ fields: first }, 'configuration updated');
+}
+
 /** Records the drift that is repaired automatically. Approved repairs are recorded when they are finished. */
 export function recordRepairs(
   { events }: Pick<Services, 'events'>,

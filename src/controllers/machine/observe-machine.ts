@@ -4,6 +4,7 @@ import type { Facts } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
+import type { ConfigurationState } from './configuration/observe-configuration.ts';
 import type { NodeMembership } from './node-membership.ts';
 import type { StepEnvironment } from './step-environment.ts';
 
@@ -22,6 +23,8 @@ export interface MachineObservation {
   readonly unchangedFingerprint?: string;
   /** Facts about the node that the observation has found. */
   readonly facts?: Facts;
+  /** Undefined if it could not be compared. */
+  readonly configuration?: ConfigurationState | undefined;
 }
 
 /**

@@ -28,11 +28,16 @@ import type { Services } from '../shared/services.ts';
 import { resolveDesiredSpec, type SpecRejection } from '../shared/spec/desired-spec.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
 import { describeNodeConfig } from './node-config.ts';
+import { schematicIdsOf } from './schematic-ids.ts';
 
 /** Everything that the steps of one Machine use, prepared once for each reconcile. */
 export interface StepEnvironment {
   readonly platform: Platform;
+  /** The ProviderConfig merged with the ClusterConfigs of the Cluster. */
+  readonly spec: ProviderConfigSpec;
   context(facts: Facts): TalosStepContext;
+  /** Renders the desired configuration of the node again. Undefined if its platform does not support that. */
+  configuration?(facts: Facts): Promise<SecretString>;
 }
 
 interface StepEnvironmentInput {
@@ -73,7 +78,7 @@ export function prepareStepEnvironment(
     hosts: services.hosts.of(machine, signal),
     diskKey: diskKeyOf(services, machine.metadata.name, signal, clusterOfMachine(machine)),
     connections: services.connections,
-    machineConfig: (hardware) => renderConfigOf(material, hardware),
+    machineConfig: async (hardware) => renderConfigOf(material, hardware, await registerSchematic(material)),
     maintenance: (address) => services.targets.unconfigured(clusterOfMachine(machine), address, signal),
     ownNode: (address) =>
       createClusterNodeClient(() => services.targets.talos(clusterOfMachine(machine), address), signal),
@@ -82,7 +87,17 @@ export function prepareStepEnvironment(
     clock: services.clock,
     signal,
   });
-  return { platform, context };
+  const { reconfigure } = platform;
+  if (!reconfigure) return { platform, spec, context };
+  const configuration = async (facts: Facts): Promise<SecretString> => {
+    const hardware = await reconfigure.hardware(context(facts));
+    return renderConfigOf(
+      material,
+      hardware,
+      await schematicIdsOf(services).get(spec.talos, () => registerSchematic(material)),
+    );
+  };
+  return { platform, spec, context, configuration };
 }
 
 const ownerOf = ({ installation, provider }: Services, { metadata, spec }: Machine): Owner => ({
@@ -156,14 +171,17 @@ function clusterSecretsOf(services: Services, machine: Machine): ClusterSecrets 
   return requireClusterSecrets(findSecretsState(services, ref) ?? { kind: 'none' }, place);
 }
 
-async function renderConfigOf(material: StepEnvironmentInput, hardware: NodeHardware): Promise<SecretString> {
-  const { services, machine, spec, configMismatch: mismatch, signal, log } = material;
+const registerSchematic = async ({ spec, signal, log }: StepEnvironmentInput): Promise<string> => {
+  const { factoryUrl, extensions, kernelArguments } = spec.talos;
+  return await ensureSchematic(factoryUrl, { extensions, kernelArguments }, { signal, log });
+};
+
+function renderConfigOf(material: StepEnvironmentInput, hardware: NodeHardware, schematicId: string): SecretString {
+  const { services, machine, spec, configMismatch: mismatch } = material;
   if (mismatch) throw new ProviderError('CONFIG_INVALID', mismatch.message);
   const { bundle, endpoint: ofNode, trust: record } = clusterSecretsOf(services, machine);
   const endpoint = machine.spec.endpoint ?? ofNode;
   if (endpoint === undefined) throw new ProviderError('ENDPOINT_UNKNOWN');
-  const { factoryUrl, extensions, kernelArguments } = spec.talos;
-  const schematicId = await ensureSchematic(factoryUrl, { extensions, kernelArguments }, { signal, log });
   const trust = toOidcTrust(record?.entries ?? []);
   const { name } = machine.metadata;
   const sources = { spec, name, machine: machine.spec, endpoint, hardware, schematicId, bundle, trust };

@@ -8,6 +8,7 @@ import { observe } from './observe.ts';
 import { check } from './preflight/check.ts';
 import { preview } from './preflight/preview.ts';
 import { previewCluster } from './preflight/preview-cluster.ts';
+import { describeNodeHardware } from './steps/configure-talos.ts';
 import { provision } from './steps/provision.ts';
 import { release } from './steps/release.ts';
 import { approvableReleaseReasons } from './steps/release-proof.ts';
@@ -45,4 +46,5 @@ export const hetznerRobot: Platform = definePlatform({
   preview: { machine: preview, cluster: previewCluster },
   hosts: inventory,
   endpoint: { failOver: failOverEndpoint },
+  reconfigure: { hardware: describeNodeHardware },
 });

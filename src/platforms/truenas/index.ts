@@ -16,6 +16,7 @@ import { preflight } from './preflight/preflight.ts';
 import { preview, previewHardware } from './preflight/preview.ts';
 import { unprovenReasons } from './resources/dataset/absence-proof.ts';
 import { reservedMac } from './resources/identity.ts';
+import { hardwareOf } from './resources/vm/node-hardware.ts';
 import { postJoin } from './steps/post-join/post-join.ts';
 import { provision } from './steps/provision/provision.ts';
 import { release } from './steps/release/release.ts';
@@ -46,6 +47,7 @@ export const truenas: Platform = definePlatform({
   },
   monitor: { observeAll, listen: (context, listener) => SystemInformer.of(connectTrueNas(context)).listen(listener) },
   preview: { machine: preview, hardware: previewHardware },
+  reconfigure: { hardware: async (context) => hardwareOf(context) },
   repair: { steps: repair, recover, cutPower },
   garbage: { sharedResources: findCachedImages, findUnneeded, orphans: { find: findOrphans, remove: release } },
 });

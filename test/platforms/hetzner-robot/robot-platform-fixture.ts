@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AdvanceResult, StepPlanName } from '../../../src/engine/advance.ts';
+import type { AdvanceResult } from '../../../src/engine/advance.ts';
 import type { StepContext } from '../../../src/engine/contexts.ts';
 import type { HostSpecView } from '../../../src/engine/host.ts';
 import type { NodeHardware } from '../../../src/engine/node.ts';
@@ -122,7 +122,7 @@ export class RobotProviderProcess extends SimulatedProviderProcess {
 
   /** Runs steps until the list is finished, a step fails, or `until` holds. `upTo`: the last step. */
   async walk(
-    plan: Exclude<StepPlanName, 'repair'>,
+    plan: 'provision' | 'release',
     machine: string,
     durable: MachineRecord,
     until: (verdict: AdvanceResult) => boolean = () => false,

@@ -80,7 +80,10 @@ export class MemberFixture {
     const desired = { services, machine: this.machine, goal: 'provision', environment } as unknown as DesiredMachine;
     const before = await this.#observe(this.durable.progress!);
     const plan = planMachine(desired, before);
-    const repair = plan.kind === 'walk' ? await this.#repair(plan.drift.map(({ reason }) => reason)) : undefined;
+    const repair =
+      plan.kind === 'walk' && plan.plan === 'repair'
+        ? await this.#repair(plan.drift.map(({ reason }) => reason))
+        : undefined;
     const after =
       repair?.kind === 'finished' ? await this.#observe(asProvisioned(repair.progress, fixtureClock.now())) : before;
     const { verdict, observation, seconds } = await concludeRemediation(

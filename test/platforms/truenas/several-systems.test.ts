@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { describeMachineProgress } from '../../../src/controllers/machine/describe.ts';
 import { checkPlatform } from '../../../src/controllers/provider-config/check-platform.ts';
 import type { Services } from '../../../src/controllers/shared/services.ts';
-import type { AdvanceResult, StepPlanName } from '../../../src/engine/advance.ts';
+import type { AdvanceResult } from '../../../src/engine/advance.ts';
 import type { StepContext } from '../../../src/engine/contexts.ts';
 import type { Facts } from '../../../src/engine/step.ts';
 import { noLog } from '../../../src/lib/log.ts';
@@ -86,7 +86,7 @@ const orError = ({ kind }: AdvanceResult): boolean => kind === 'error';
 const runPlanOn = (
   section: object,
   failureDomain: string | undefined,
-  plan: Exclude<StepPlanName, 'repair'>,
+  plan: 'provision' | 'release',
   durable: MachineRecord,
 ) => new PlacedProcess(section, failureDomain).walk(plan, 'shop-cp-1', durable, {}, orError);
 

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach } from 'vitest';
-import type { AdvanceResult, StepPlanName } from '../../../src/engine/advance.ts';
+import type { AdvanceResult } from '../../../src/engine/advance.ts';
 import type { StepContext } from '../../../src/engine/contexts.ts';
 import type { Facts } from '../../../src/engine/step.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
@@ -83,7 +83,7 @@ export class TrueNasProviderProcess extends SimulatedProviderProcess {
 
   /** Runs steps until the list is finished, a step fails, or `until` returns true. */
   async walk(
-    plan: Exclude<StepPlanName, 'repair'>,
+    plan: 'provision' | 'release',
     machine: string,
     durable: MachineRecord,
     change: object = {},

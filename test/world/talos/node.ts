@@ -104,6 +104,7 @@ export class TalosNode {
 
   readonly #life: AbortController;
   readonly #closers: CloseHandler[] = [];
+  readonly #configListeners: (() => void)[] = [];
   readonly #lastClosers: CloseHandler[] = [];
   #closing: Promise<void> = Promise.resolve();
   #end: (ending: BootOutcome) => void = () => {};
@@ -176,7 +177,12 @@ export class TalosNode {
   setConfig(text: string): void {
     const source = decodeConfig(text, this.minor);
     this.config = { source, view: viewOf(source) };
+    for (const listener of this.#configListeners) listener();
     this.world.changed();
+  }
+
+  onConfig(listener: () => void): void {
+    this.#configListeners.push(listener);
   }
 
   /** Unmet conditions, in the words of MachineStatus; evaluated in `booting` and `running` only. */

@@ -4,6 +4,7 @@ import type { Drift } from '../../../engine/observation.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { approvalsOf, type MachineApprovals } from '../../remediation/approvals.ts';
+import { observeConfiguration } from '../configuration/observe-configuration.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import { isProvisioned } from '../is-provisioned.ts';
 import { nodeMembershipOf } from '../node-membership.ts';
@@ -31,7 +32,7 @@ export interface ObservedMachine {
 export interface MachineWalk {
   readonly plan: Progress['plan'];
   readonly result: AdvanceResult;
-  /** The phase before a repair, which changes it. */
+  /** The phase before a repair or an update, which changes it. */
   readonly phaseBefore?: string | undefined;
   /** The drift for which this reconcile has started a repair. */
   readonly startedFor: readonly Drift[];
@@ -52,8 +53,14 @@ export const savedProgress = (machine: Machine): Progress | undefined => {
   return saved ? ({ ...saved, facts: saved.facts } as Progress) : undefined;
 };
 
-/** Observes a Machine on its platform, if that is possible, and in its cluster. */
-export async function observeProvisioned(
+/** Observes a Machine on its platform, if that is possible, and in its cluster, and compares its configuration. */
+export async function observeProvisioned(desired: DesiredMachine, progress: Progress): Promise<MachineObservation> {
+  const observation = await observeMember(desired, progress);
+  if (observation.notJoined !== undefined) return observation;
+  return { ...observation, configuration: await observeConfiguration(desired, progress) };
+}
+
+async function observeMember(
   { services, machine, context: { signal }, environment }: DesiredMachine,
   { facts }: Progress,
 ): Promise<MachineObservation> {

@@ -1,23 +1,24 @@
 import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
+import { highestClass } from '../../../engine/change-class.ts';
 import type { Drift } from '../../../engine/observation.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { reasonsToRepair, withRepairMessages } from '../../remediation/approvals.ts';
 import type { Services } from '../../shared/services.ts';
 import { mayAbandonMachine } from '../abandon-machine.ts';
-import { isProvisioned } from '../is-provisioned.ts';
+import type { ConfigurationState } from '../configuration/observe-configuration.ts';
+import { isMaintenancePlan, isProvisioned } from '../is-provisioned.ts';
 import type { MachineObservation } from '../observe-machine.ts';
 import type { StepEnvironment } from '../step-environment.ts';
 import type { DesiredMachine } from './desired.ts';
 import type { ObservedMachine } from './observed.ts';
 
 /** The steps to run now. */
-export interface WalkPlan {
-  readonly kind: 'walk';
-  readonly plan: Progress['plan'];
-  readonly environment: StepEnvironment;
-  /** The drift to repair, with its messages; none for other plans. */
-  readonly drift: readonly Drift[];
-}
+export type WalkPlan = { readonly kind: 'walk'; readonly environment: StepEnvironment } & (
+  | { readonly plan: 'provision' | 'release' }
+  /** `drift`: to repair, with its messages. */
+  | { readonly plan: 'repair'; readonly drift: readonly Drift[] }
+  | { readonly plan: 'update'; readonly configuration: ConfigurationState }
+);
 
 /** How the reconcile ends. */
 export type MachineEnd =
@@ -43,33 +44,49 @@ function planRelease({ services, machine, environment }: PlanInput, { walk }: Ob
   const stop = environment instanceof ProviderError ? environment : walk?.result;
   if (stop && mayAbandonMachine(services, machine, stop)) return { kind: 'abandoned' };
   if (environment instanceof ProviderError) return { kind: 'blocked', problem: environment };
-  if (!walk) return { kind: 'walk', plan: 'release', environment, drift: [] };
+  if (!walk) return { kind: 'walk', plan: 'release', environment };
   const { result } = walk;
   return result.kind === 'finished' ? { kind: 'released', progress: result.progress } : { kind: 'unfinished', result };
 }
 
-function planProvision({ environment }: PlanInput, observed: ObservedMachine): WalkPlan | MachineEnd {
+function planProvision(desired: PlanInput, observed: ObservedMachine): WalkPlan | MachineEnd {
+  const { environment } = desired;
   const { progress, observation, blocker, walk } = observed;
   if (isProvisioned(progress) && observation)
-    return planRepair(environment, observed) ?? { kind: 'provisioned', progress, observation };
+    return planMaintenance(desired, observed) ?? { kind: 'provisioned', progress, observation };
   // The servers are not erased for a node that cannot be configured.
   if (blocker) return { kind: 'blocked', problem: blocker };
   if (environment instanceof ProviderError) return { kind: 'blocked', problem: environment };
-  if (!walk) return { kind: 'walk', plan: 'provision', environment, drift: [] };
+  if (!walk) return { kind: 'walk', plan: 'provision', environment };
   if (walk.result.kind === 'finished') throw new Error('a finished walk has left a Machine that is not provisioned');
   return { kind: 'unfinished', result: walk.result };
 }
 
-/** Undefined: nothing is to be repaired, or it was in this reconcile. */
-function planRepair(
-  environment: DesiredMachine['environment'],
-  { observation, approvals, walk }: ObservedMachine,
-): WalkPlan | undefined {
-  if (environment instanceof ProviderError || !environment.platform.repair || walk?.plan === 'repair') return undefined;
+/** A Machine is repaired before it is updated. Undefined: neither is needed, or it was done in this reconcile. */
+function planMaintenance({ environment, machine }: PlanInput, observed: ObservedMachine): WalkPlan | undefined {
+  if (environment instanceof ProviderError || isMaintenancePlan(observed.walk?.plan)) return undefined;
+  return planRepair(environment, observed) ?? planUpdate(environment, machine, observed);
+}
+
+function planRepair(environment: StepEnvironment, { observation, approvals }: ObservedMachine): WalkPlan | undefined {
+  if (!environment.platform.repair) return undefined;
   const reasons = reasonsToRepair(observation?.drift ?? [], approvals);
   if (reasons.length === 0) return undefined;
   const drift = withRepairMessages(observation?.drift ?? [], approvals).filter(({ reason }) =>
     reasons.includes(reason),
   );
   return { kind: 'walk', plan: 'repair', environment, drift };
+}
+
+/** Only the configuration that the rollout of the cluster has released is applied. */
+function planUpdate(
+  environment: StepEnvironment,
+  { spec }: PlanInput['machine'],
+  { observation, progress }: ObservedMachine,
+): WalkPlan | undefined {
+  const { configuration } = observation ?? {};
+  if (!configuration || spec.configuration !== configuration.hash) return undefined;
+  const isInterrupted = progress?.plan === 'update';
+  const isDue = highestClass(configuration.changes) === 'live';
+  return isDue || isInterrupted ? { kind: 'walk', plan: 'update', environment, configuration } : undefined;
 }

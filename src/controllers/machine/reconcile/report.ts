@@ -8,6 +8,7 @@ import { asProvisioned, concludeRemediation } from '../../remediation/conclude-r
 import { patchStatusIfExists, removeFinalizer } from '../../shared/objects.ts';
 import { abandonMachine } from '../abandon-machine.ts';
 import { describeMachineProgress, describeMachineStatus } from '../describe.ts';
+import { isMaintenancePlan } from '../is-provisioned.ts';
 import { recordPhaseChange, recordRepairs } from '../machine-events.ts';
 import type { MachineObservation } from '../observe-machine.ts';
 import type { DesiredMachine } from './desired.ts';
@@ -17,6 +18,9 @@ import type { MachineEnd } from './plan.ts';
 
 /** Retry interval while a prerequisite is missing that only a user can provide. */
 const blockedRetrySeconds = 60;
+
+/** Maximum retry interval of an update, which holds up the other Machines of its cluster. */
+const updateRetrySeconds = 45;
 
 /** Writes status, Events and finalizer, and says when the Machine is due again. */
 export async function reportMachine(
@@ -69,9 +73,14 @@ async function reportProvisioned(
     await reportStatus(desired, { verdict, observation });
     return { requeueAfterSeconds: blockedRetrySeconds };
   }
+  const maintenance = isMaintenancePlan(walk?.plan) ? walk : undefined;
   const repair = walk?.plan === 'repair' ? walk : undefined;
   // While steps run, the status shows their progress.
-  const before = repair ? repair.phaseBefore : machine.status?.phase;
+  const before = maintenance ? maintenance.phaseBefore : machine.status?.phase;
+  if (walk?.plan === 'update' && walk.result.kind !== 'finished') {
+    await reportStatus(desired, { verdict: walk.result, observation, before });
+    return { requeueAfterSeconds: Math.min(walk.result.seconds, updateRetrySeconds) };
+  }
   const concluded = await concludeRemediation(
     { services, machine, signal: context.signal, monitor: (fingerprint) => context.monitor.add(machine, fingerprint) },
     { progress, observation, approvals, repair: repair?.result },

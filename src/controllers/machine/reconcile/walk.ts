@@ -4,13 +4,18 @@ import type { StepContext } from '../../../engine/contexts.ts';
 import type { Facts, Step } from '../../../engine/step.ts';
 import { isConflict, isRetryable } from '../../../kube/errors.ts';
 import { joinSteps, type TalosStepContext } from '../../../talos/join-steps.ts';
+import { updateSteps } from '../../../talos/update-steps.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { machinesOfCluster } from '../../cluster/view.ts';
 import { approvalsOf } from '../../remediation/approvals.ts';
 import { asProvisioned } from '../../remediation/conclude-remediation.ts';
 import { recoverWhileWaiting } from '../../remediation/recover-while-waiting.ts';
+import { findHealthProblem } from '../../rollout/oidc-trust/control-plane.ts';
 import { patchStatus } from '../../shared/objects.ts';
 import { planPhases } from '../describe.ts';
+import { isMaintenancePlan } from '../is-provisioned.ts';
+import { recordUpdate } from '../machine-events.ts';
+import { nodeMembershipOf } from '../node-membership.ts';
 import { releaseStepsOf } from '../release-steps.ts';
 import type { DesiredMachine } from './desired.ts';
 import type { MachineTask } from './machine-task.ts';
@@ -23,15 +28,20 @@ export async function walkMachine(
   observed: ObservedMachine,
   plan: WalkPlan,
 ): Promise<ObservedMachine> {
-  return plan.plan === 'repair'
-    ? await walkRepair(desired, observed, plan)
-    : await walkLifecycle(desired, observed, plan);
+  switch (plan.plan) {
+    case 'repair':
+      return await walkRepair(desired, observed, plan);
+    case 'update':
+      return await walkUpdate(desired, observed, plan);
+    default:
+      return await walkLifecycle(desired, observed, plan);
+  }
 }
 
 async function walkLifecycle(
   desired: DesiredMachine,
   observed: ObservedMachine,
-  { plan, environment }: WalkPlan,
+  { plan, environment }: Extract<WalkPlan, { plan: 'provision' | 'release' }>,
 ): Promise<ObservedMachine> {
   const { platform, context } = environment;
   const steps =
@@ -54,7 +64,7 @@ async function walkLifecycle(
 async function walkRepair(
   desired: DesiredMachine,
   observed: ObservedMachine,
-  { plan, environment, drift }: WalkPlan,
+  { plan, environment, drift }: Extract<WalkPlan, { plan: 'repair' }>,
 ): Promise<ObservedMachine> {
   const { services, machine } = desired;
   const { phase: phaseBefore, progress: before } = { ...machine.status };
@@ -68,6 +78,39 @@ async function walkRepair(
   if (result.kind !== 'finished') return { ...observed, walk };
   const progress = asProvisioned(result.progress, services.clock.now());
   return { ...observed, progress, observation: await observeProvisioned(desired, progress), walk };
+}
+
+async function walkUpdate(
+  desired: DesiredMachine,
+  observed: ObservedMachine,
+  { plan, environment, configuration }: Extract<WalkPlan, { plan: 'update' }>,
+): Promise<ObservedMachine> {
+  const phaseBefore = desired.machine.status?.phase;
+  const context = (facts: Facts) => ({
+    ...environment.context(facts),
+    configuration: configuration.desired,
+    findProblem: () => findMemberProblem(desired, facts),
+  });
+  const result = await runSteps(desired, { plan, platform: environment.platform.name, steps: updateSteps, context });
+  const walk = { plan, result, phaseBefore, startedFor: [] };
+  if (result.kind !== 'finished') return { ...observed, walk };
+  const fields = configuration.changes.map(({ field }) => field);
+  recordUpdate(desired.services, desired.machine, fields, desired.context.log);
+  const progress = asProvisioned(result.progress, desired.services.clock.now());
+  return { ...observed, progress, observation: await observeProvisioned(desired, progress), walk };
+}
+
+/** Why the node is not a healthy member of its cluster. */
+async function findMemberProblem(
+  { services, machine, context: { signal } }: MachineTask,
+  facts: Facts,
+): Promise<string | undefined> {
+  if (!(await nodeMembershipOf(services, machine, facts, signal).isReady()))
+    return 'The cluster does not report the node as Ready.';
+  if (machine.spec.role !== 'controlplane') return undefined;
+  const cluster = clusterOfMachine(machine);
+  const why = await findHealthProblem({ services, cluster, machine, address: String(facts['address']), signal });
+  return why === undefined ? undefined : `The node runs, but ${why}.`;
 }
 
 function provisionStepsOf(
@@ -116,9 +159,9 @@ async function saveProgress(
   progress: Progress,
   steps: readonly string[],
 ): Promise<void> {
-  // A repaired Machine returns to the plan `provision` in the same write.
+  // A maintained Machine returns to the plan `provision` in the same write.
   const record =
-    progress.plan === 'repair' && progress.finishedAt ? asProvisioned(progress, services.clock.now()) : progress;
+    isMaintenancePlan(progress.plan) && progress.finishedAt ? asProvisioned(progress, services.clock.now()) : progress;
   const before = machine.status?.progress;
   const isNew = !progress.finishedAt && (before?.step !== progress.step || before.plan !== progress.plan);
   const started = {

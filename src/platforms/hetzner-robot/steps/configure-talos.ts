@@ -82,7 +82,8 @@ function verifyNetworkCards(macs: readonly string[], mac: string): StepOutcome {
   );
 }
 
-async function describeNodeHardware(context: RobotStepContext): Promise<NodeHardware> {
+/** The hardware of a server, from its Host, its section and the facts of its steps. */
+export async function describeNodeHardware(context: RobotStepContext): Promise<NodeHardware> {
   const { number } = await getClaimedHost(context);
   // The gateway that the rescue system received by DHCP.
   const gateway = textFact(context, 'gateway') || (await fetchGateway(context, number));

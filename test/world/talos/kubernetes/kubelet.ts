@@ -4,7 +4,7 @@ import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import { endpointHost, readEphemeral, type SimulatedEtcdCluster, writeEphemeral } from './etcd.ts';
 import { runHeartbeat } from './heartbeat.ts';
-import { kubeletNodeIps, putNodeObject } from './node-and-pod-objects.ts';
+import { kubeletNodeIps, putNodeObject, updateNodeMetadata } from './node-and-pod-objects.ts';
 import { setNodeReady } from './node-conditions.ts';
 
 /**
@@ -22,6 +22,7 @@ export async function runKubelet(node: TalosNode): Promise<void> {
   await node.sleep(isKnown ? timings.kubeletAgain : timings.kubelet);
   putNodeObject(node, cluster.store);
   node.registered = true;
+  node.onConfig(() => updateNodeMetadata(node, cluster.store));
   node.log(`kubelet: registered node ${node.nodename}`);
   writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
   runHeartbeat(node, cluster);

@@ -10,11 +10,10 @@ export function putNodeObject(node: TalosNode, store: KubeStore): void {
   const old = store.get({ apiVersion: 'v1', kind: 'Node', name });
   const { conditions: before } = (old?.['status'] ?? {}) as { conditions?: NodeCondition[] };
   const spec = (old?.['spec'] as Record<string, unknown> | undefined) ?? newSpec(node);
-  const annotations = { ...old?.metadata.annotations, ...node.config?.view.kubernetes.annotations };
   store.put({
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { ...old?.metadata, name, labels: { ...old?.metadata.labels, ...labels(node) }, annotations },
+    metadata: { ...old?.metadata, name, ...nodeMetadata(node, old) },
     spec,
     status: {
       addresses: [
@@ -42,6 +41,35 @@ export function putNodeObject(node: TalosNode, store: KubeStore): void {
       },
     },
   });
+}
+
+/** After a change of the configuration of a running node. */
+export function updateNodeMetadata(node: TalosNode, store: KubeStore): void {
+  const old = store.get({ apiVersion: 'v1', kind: 'Node', name: node.nodename });
+  if (old && node.config) store.put({ ...old, metadata: { ...old.metadata, ...nodeMetadata(node, old) } });
+}
+
+/** The annotation in which Talos notes the labels that it has set (talos: controllers/k8s/node_apply.go). */
+const ownedLabelsAnnotation = 'talos.dev/owned-labels';
+
+/** Labels of the configuration are removed from the Node with it; others stay. */
+function nodeMetadata(
+  node: TalosNode,
+  old: ApiObject | undefined,
+): Pick<ApiObject['metadata'], 'labels' | 'annotations'> {
+  const { annotations: before = {}, labels: present = {} } = old?.metadata ?? {};
+  const owned: string[] = JSON.parse(before[ownedLabelsAnnotation] ?? '[]');
+  const others = Object.entries(present).filter(([key]) => !owned.includes(key));
+  const configured = Object.keys(node.config?.view.kubernetes.labels ?? {}).sort();
+  const annotations = { ...before, ...node.config?.view.kubernetes.annotations };
+  delete annotations[ownedLabelsAnnotation];
+  return {
+    labels: { ...Object.fromEntries(others), ...labels(node) },
+    annotations: {
+      ...annotations,
+      ...(configured.length > 0 ? { [ownedLabelsAnnotation]: JSON.stringify(configured) } : {}),
+    },
+  };
 }
 
 /** `providerID` and taints count at the first registration only. */

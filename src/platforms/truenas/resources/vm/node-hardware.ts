@@ -3,9 +3,9 @@ import type { NodeHardware, NodeLink } from '../../../../engine/node.ts';
 import type { Facts } from '../../../../engine/step.ts';
 import { additionalCardsOf } from '../../config/cards.ts';
 import type { TrueNasConfig } from '../../config/config.ts';
-import { type DataDisk, volumesOf } from '../disk/data-disks.ts';
+import { type DataDisk, dataDisksOf, volumesOf } from '../disk/data-disks.ts';
 import type { VmIdentity } from '../identity.ts';
-import { getFact } from '../machine-scope.ts';
+import { getFact, machineScopeOf, type TrueNasStepContext } from '../machine-scope.ts';
 
 interface HardwareContext {
   readonly config: TrueNasConfig;
@@ -15,6 +15,10 @@ interface HardwareContext {
 
 /** The metric that Talos gives to a route without one. A larger metric has lower priority. */
 const defaultRouteMetric = 1024;
+
+/** The hardware of a machine, from its section and the facts of its steps. Makes no calls. */
+export const hardwareOf = (context: TrueNasStepContext): NodeHardware =>
+  toNodeHardware(context, machineScopeOf(context).identity, dataDisksOf(context));
 
 /**
  * The hardware for the machine configuration: VirtIO disks, the first one for booting, and VirtIO cards, the first one

@@ -1,7 +1,6 @@
 import { done, type Step } from '../../../../engine/step.ts';
 import { upload } from '../../api/upload.ts';
 import { TrueNasError } from '../../error-codes.ts';
-import { dataDisksOf } from '../../resources/disk/data-disks.ts';
 import {
   findFile,
   findKnownDataset,
@@ -10,7 +9,7 @@ import {
   type TrueNasStepContext,
 } from '../../resources/machine-scope.ts';
 import { buildSeed } from '../../resources/nocloud-seed.ts';
-import { toNodeHardware } from '../../resources/vm/node-hardware.ts';
+import { hardwareOf } from '../../resources/vm/node-hardware.ts';
 
 /**
  * Before: the dataset exists. After: it contains the seed with the whole machine configuration. Done when a file with
@@ -20,7 +19,7 @@ export const seedWritten: Step<TrueNasStepContext> = {
   name: 'seed-written',
   async run(context) {
     const system = machineScopeOf(context);
-    const hardware = toNodeHardware(context, system.identity, dataDisksOf(context));
+    const hardware = hardwareOf(context);
     const [link] = hardware.links;
     if (!link) throw new TrueNasError('INTERNAL', 'A machine without a network card.');
     const machineConfig = await context.machineConfig(hardware);

@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+import type { ChangeClass } from '../../../engine/change-class.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import type { SecretString } from '../../../lib/secret-string.ts';
+import { isRecord } from '../config-document.ts';
+import { classifyChange } from './change-class.ts';
+
+/** One difference between the configuration of a node and its desired one. It never contains a value. */
+export interface ConfigChange {
+  /** Path in the main document, e.g. `machine.nodeLabels.disk`, or kind and name of another document. */
+  readonly field: string;
+  readonly class: ChangeClass;
+}
+
+type Documents = ReadonlyMap<string, unknown>;
+
+/** Maximum depth of the fields that are named. */
+const maxDepth = 4;
+
+/**
+ * The differences between two configurations, regardless of format and order of keys. Empty: they have the same
+ * content. Throws TALOS_CALL_FAILED if the node's configuration cannot be read.
+ */
+export function listConfigChanges(present: SecretString, desired: SecretString): ConfigChange[] {
+  const [before, after] = [parseDocuments(present), parseDocuments(desired)];
+  const names = [...new Set([...before.keys(), ...after.keys()])];
+  const fields = names.flatMap((name) =>
+    name === mainDocument
+      ? listDifferences(before.get(name), after.get(name), [])
+      : isDeepStrictEqual(before.get(name), after.get(name))
+        ? []
+        : [name],
+  );
+  return fields.map((field) => ({ field, class: classifyChange(field) }));
+}
+
+const mainDocument = 'v1alpha1';
+
+/** The documents by kind and name. The core schema reads numbers and booleans as Talos does. */
+function parseDocuments(config: SecretString): Documents {
+  const documents = parseAllDocuments(config.reveal(), { schema: 'core', uniqueKeys: false });
+  if ('empty' in documents || documents.some(({ errors }) => errors.length > 0))
+    throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration of the node cannot be read.');
+  return new Map(documents.map((document) => document.toJS()).map((content) => [documentName(content), content]));
+}
+
+function documentName(content: unknown): string {
+  if (!isRecord(content) || content['kind'] === undefined) return mainDocument;
+  return [content['kind'], content['name'], content['type']].filter((part) => part !== undefined).join(' ');
+}
+
+/** The paths at which two values differ; a whole map is named where it is missing on one side. */
+function listDifferences(before: unknown, after: unknown, path: readonly string[]): string[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  if (path.length >= maxDepth || !isRecord(before) || !isRecord(after)) return [path.join('.')];
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return keys.flatMap((key) => listDifferences(before[key], after[key], [...path, key]));
+}

@@ -1,0 +1,109 @@
+import { expect, it } from 'vitest';
+import { findFalseCondition, isConditionTrue } from '../../../src/api/conditions.ts';
+import type { Machine } from '../../../src/api/machine.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { Event } from '../../../src/kube/event-recorder.ts';
+import { eventually } from '../../support/eventually.ts';
+import { KubeNode } from '../../support/fixtures/kube-node.ts';
+import { withAdminClient } from '../support/access/workload-cluster.ts';
+import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
+
+const open = startTestbed({ subnet: '127.42.169' });
+const first = { namespace: 'shop', name: 'first' };
+const second = { namespace: 'shop', name: 'second' };
+const both = [first, second];
+
+const machines = (ref: typeof first) => open().things.machines(ref);
+const isUpToDate = ({ status }: Pick<Machine, 'status'>) => isConditionTrue(status?.conditions, 'UpToDate');
+const conditionOf = async (ref: typeof first) =>
+  (await open().things.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'UpToDate');
+const changeConfig = (spec: object) => open().platform.merge(ProviderConfig, { name: 'home' }, { spec });
+const pool = (more: object) => ({ workerPools: [{ name: 'work', replicas: 2, size: 'small', ...more }] });
+
+/** The Machines whose configuration was changed, in the order of the changes. */
+async function listUpdated(): Promise<string[]> {
+  const { items } = await open().platform.list(Event, {});
+  const updates = items.filter(({ reason }) => reason === 'Updated');
+  return updates
+    .sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
+    .map(({ involvedObject }) => String(involvedObject.name));
+}
+
+const nodeLabels = async (ref: typeof first, key: string) =>
+  await withAdminClient(open(), ref, async (admin) =>
+    (await admin.list(KubeNode)).items.flatMap(({ metadata }) => metadata.labels?.[key] ?? []),
+  );
+
+prepareTestbed(open, async ({ things }) => {
+  await things.credentials();
+  await things.config('home', { controlPlanes: 3, workers: 2 });
+  for (const ref of both) await things.cluster(ref);
+  for (const ref of both)
+    await eventually(`${ref.name} is up to date`, async () => (await conditionOf(ref))?.status === 'True', 150);
+});
+
+it('a changed label reaches the nodes of every cluster, one Machine of one cluster at a time', async () => {
+  let most = 0;
+  await changeConfig(pool({ labels: { 'example.org/disk': 'fast' } }));
+  await eventually(
+    'every Machine has it',
+    async () => {
+      const all = (await Promise.all(both.map(machines))).flat();
+      const updating = all.filter(({ status }) => status?.progress?.plan === 'update');
+      most = Math.max(most, updating.length);
+      expect(all.every(({ status }) => isConditionTrue(status?.conditions, 'Ready'))).toBe(true);
+      return all.every(isUpToDate) && (await listUpdated()).length === 4;
+    },
+    100,
+  );
+  expect(most).toBeLessThanOrEqual(1);
+  for (const ref of both)
+    await eventually('the nodes show it', async () => {
+      const found = await nodeLabels(ref, 'example.org/disk');
+      return found.join() === 'fast,fast';
+    });
+  const names = (await listUpdated()).map((name) => name.split('-')[0]);
+  expect(names).toEqual([names[0], names[0], names[2], names[2]]);
+  expect(names[0]).not.toBe(names[2]);
+});
+
+it('control planes come before workers', async () => {
+  const before = (await listUpdated()).length;
+  await changeConfig({ network: { timeServers: ['192.0.2.123'] } });
+  await eventually('all are changed', async () => (await listUpdated()).length === before + 10, 150);
+  const roles = (await listUpdated()).slice(before).map((name) => (name.includes('-cp-') ? 'cp' : 'work'));
+  expect(roles.slice(0, 5)).toEqual(['cp', 'cp', 'cp', 'work', 'work']);
+  for (const ref of both)
+    await eventually('the Cluster is up to date', async () => (await conditionOf(ref))?.status === 'True');
+});
+
+it('what needs a restart is reported, and no node is changed', async () => {
+  const before = (await listUpdated()).length;
+  await changeConfig({ talos: { patches: [{ machine: { env: { http_proxy: 'http://192.0.2.9:3128' } } }] } });
+  const state = await eventually('the Cluster says so', async () => {
+    const condition = await conditionOf(first);
+    return condition?.message.startsWith('5 of 5') && condition;
+  });
+  expect(state).toMatchObject({
+    reason: 'RestartRequired',
+    message: expect.stringMatching(/^5 of 5 machines are not up to date\. first-.*-cp-0: .* in machine\.env\./),
+  });
+  expect((await open().things.getCluster(first)).status?.phase).toBe('Ready');
+  expect((await listUpdated()).length).toBe(before);
+  await changeConfig({ talos: { patches: [] } });
+  for (const ref of both)
+    await eventually('nothing differs again', async () => (await conditionOf(ref))?.status === 'True');
+  expect((await listUpdated()).length).toBe(before);
+});
+
+it('another version of Talos is reported, and labels change all the same', async () => {
+  await changeConfig({ talos: { version: '1.13.8' }, ...pool({ labels: { 'example.org/disk': 'slow' } }) });
+  await eventually('the nodes show it', async () => {
+    const found = await nodeLabels(first, 'example.org/disk');
+    return found.join() === 'slow,slow';
+  });
+  await eventually('the version is reported', async () => {
+    const machine = (await machines(first))[0];
+    return findFalseCondition(machine?.status?.conditions, 'UpToDate')?.reason === 'UpgradeRequired';
+  });
+});
