@@ -3,6 +3,7 @@ import { aMachine } from '../../../../test/support/fixtures/builders.ts';
 import { annotations } from '../../../api/names.ts';
 import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
 import { ProviderError } from '../../../lib/errors.ts';
+import { SecretString } from '../../../lib/secret-string.ts';
 import { approvalsOf } from '../../remediation/approvals.ts';
 import type { DesiredMachine } from './desired.ts';
 import type { MachineWalk, ObservedMachine } from './observed.ts';
@@ -31,10 +32,20 @@ const walk = (plan: MachineWalk['plan'], result: AdvanceResult): MachineWalk => 
 interface Case extends Partial<Omit<ObservedMachine, 'approvals'>>, Partial<Pick<DesiredMachine, 'goal'>> {
   readonly environment?: unknown;
   readonly annotations?: Record<string, string>;
+  /** Of the spec. */
+  readonly configuration?: string | undefined;
 }
 
-function plan({ goal = 'provision', environment: found = environment, annotations = {}, ...observed }: Case) {
-  const machine = { ...aMachine(), metadata: { ...aMachine().metadata, annotations } };
+function plan({
+  goal = 'provision',
+  environment: found = environment,
+  annotations = {},
+  configuration,
+  ...observed
+}: Case) {
+  const made = aMachine();
+  const spec = { ...made.spec, ...(configuration === undefined ? {} : { configuration }) };
+  const machine = { ...made, metadata: { ...made.metadata, annotations }, spec };
   const desired = { goal, machine, environment: found, services: { platforms: [] } } as unknown as DesiredMachine;
   return planMachine(desired, { progress: undefined, approvals: approvalsOf(machine), ...observed });
 }
@@ -82,6 +93,39 @@ describe('a provisioned Machine', () => {
 
   it('continues a repair that was interrupted', () => {
     expect(plan({ ...state, progress: { ...unfinished, plan: 'repair' } })).toMatchObject({ plan: 'repair' });
+  });
+});
+
+describe('a Machine with another desired configuration', () => {
+  const change = { field: 'machine.time', class: 'live' } as const;
+  const configuration = { desired: new SecretString(''), spec: 'spec', hash: 'new', changes: [change], upgrades: [] };
+  const differs = { progress: provisioned, observation: { drift: [], configuration }, configuration: 'new' };
+
+  it('is updated once the rollout has released the configuration', () => {
+    expect(plan(differs)).toMatchObject({ kind: 'walk', plan: 'update', configuration: { hash: 'new' } });
+  });
+
+  it('is repaired first', () => {
+    expect(plan({ ...differs, observation: { drift: [off], configuration } })).toMatchObject({ plan: 'repair' });
+  });
+
+  it('continues an update that was interrupted after the configuration was applied', () => {
+    const applied = { drift: [], configuration: { ...configuration, changes: [] } };
+    const interrupted: Progress = { ...unfinished, plan: 'update' };
+    expect(plan({ ...differs, observation: applied, progress: interrupted })).toMatchObject({ plan: 'update' });
+  });
+
+  it.each<[string, Case]>([
+    ['that is not released', { configuration: undefined }],
+    ['while another one is released', { configuration: 'old' }],
+    ['whose update waits', { walk: walk('update', waiting) }],
+    ['that could not be compared', { observation: { drift: [] } }],
+    [
+      'that needs a restart',
+      { observation: { drift: [], configuration: { ...configuration, changes: [{ ...change, class: 'restart' }] } } },
+    ],
+  ])('%s is left as it is', (_, state) => {
+    expect(plan({ ...differs, ...state }).kind).toBe('provisioned');
   });
 });
 

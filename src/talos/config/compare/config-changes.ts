@@ -50,10 +50,14 @@ function documentName(content: unknown): string {
   return [content['kind'], content['name'], content['type']].filter((part) => part !== undefined).join(' ');
 }
 
-/** The paths at which two values differ; a whole map is named where it is missing on one side. */
+/** The paths at which two values differ. A map that one side lacks is named by its keys. */
 function listDifferences(before: unknown, after: unknown, path: readonly string[]): string[] {
   if (isDeepStrictEqual(before, after)) return [];
-  if (path.length >= maxDepth || !isRecord(before) || !isRecord(after)) return [path.join('.')];
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return keys.flatMap((key) => listDifferences(before[key], after[key], [...path, key]));
+  const isLeaf = ![before, after].every((value) => value === undefined || isRecord(value));
+  const [left, right] = [before, after].map((value) => (isRecord(value) ? value : {})) as [Fields, Fields];
+  const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort();
+  if (isLeaf || keys.length === 0 || path.length >= maxDepth) return [path.join('.')];
+  return keys.flatMap((key) => listDifferences(left[key], right[key], [...path, key]));
 }
+
+type Fields = Readonly<Record<string, unknown>>;

@@ -1,0 +1,81 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { exampleConfigInput, exampleSecretsBundle } from '../../../../test/talos/example-config.ts';
+import { highestClass } from '../../../engine/change-class.ts';
+import { SecretString } from '../../../lib/secret-string.ts';
+import type { SecretsBundle } from '../../secrets/secrets-bundle.ts';
+import { type MachineConfigInput, renderMachineConfig } from '../machine-config.ts';
+import { listConfigChanges } from './config-changes.ts';
+
+let bundle: SecretsBundle;
+beforeAll(async () => {
+  bundle = await exampleSecretsBundle();
+});
+const render = (changes: Partial<MachineConfigInput> = {}): SecretString =>
+  renderMachineConfig(exampleConfigInput(bundle, changes));
+const patched = (document: Record<string, unknown>): Partial<MachineConfigInput> => ({
+  patches: [{ from: 'talos.patches[0]', document }],
+});
+const network = (more: object) => ({ network: { ...exampleConfigInput(bundle).network, ...more } });
+
+describe('the differences of two configurations', () => {
+  it('are none between equal ones, in any format and order', () => {
+    const config = render();
+    const reversed = config.reveal().split('---\n').reverse().join('---\n');
+    expect(listConfigChanges(config, render())).toEqual([]);
+    expect(listConfigChanges(new SecretString(reversed.replaceAll('"', "'")), config)).toEqual([]);
+  });
+
+  it.each<[string, () => Partial<MachineConfigInput>, string, string]>([
+    ['a label', () => ({ nodeLabels: { disk: 'fast' } }), 'machine.nodeLabels.disk', 'live'],
+    ['time servers', () => network({ timeServers: ['192.0.2.1'] }), 'machine.time', 'live'],
+    [
+      'an argument of the kubelet',
+      () => patched({ machine: { kubelet: { extraArgs: { v: '4' } } } }),
+      'machine.kubelet.extraArgs.v',
+      'live',
+    ],
+    ['an environment variable', () => patched({ machine: { env: { a: 'b' } } }), 'machine.env', 'restart'],
+    [
+      'an argument of the API server',
+      () => patched({ cluster: { apiServer: { extraArgs: { v: '4' } } } }),
+      'cluster.apiServer.extraArgs',
+      'restart',
+    ],
+    [
+      'another installer',
+      () => ({ installerImage: 'factory.example.org/nocloud-installer/a:v1.13.9' }),
+      'machine.install.image',
+      'os',
+    ],
+    [
+      'another document',
+      () => patched({ apiVersion: 'v1alpha1', kind: 'WatchdogTimerConfig', device: '/dev/watchdog0' }),
+      'WatchdogTimerConfig',
+      'live',
+    ],
+  ])('name %s and what it needs', (_, changes, field, class_) => {
+    const found = listConfigChanges(render(), render(changes()));
+    expect(found).toContainEqual({ field: expect.stringContaining(field), class: class_ });
+    expect(highestClass(found)).toBe(class_);
+  });
+
+  it('name a taint with which a worker registers as one that needs more than a new configuration', () => {
+    const worker = (nodeTaints: MachineConfigInput['nodeTaints']) => render({ role: 'worker', nodeTaints });
+    const taint = { key: 'gpu', value: 'yes', effect: 'NoSchedule' as const };
+    expect(highestClass(listConfigChanges(worker([]), worker([taint])))).toBe('restart');
+    expect(highestClass(listConfigChanges(worker([taint]), worker([{ ...taint, value: 'no' }])))).toBe('restart');
+  });
+
+  it('never contain a value', () => {
+    const other = render({
+      ...patched({ machine: { sysctls: { 'net.core.somaxconn': '65535' } } }),
+      nodeLabels: { a: 'hidden' },
+    });
+    const text = JSON.stringify(listConfigChanges(render(), other));
+    expect(text).not.toMatch(/hidden|65535/);
+  });
+
+  it('cannot be found in a text that is no YAML', () => {
+    expect(() => listConfigChanges(new SecretString('a: [1'), render())).toThrow(/cannot be read/);
+  });
+});
