@@ -99,6 +99,11 @@ const crdDefinitions: readonly CrdDefinition[] = [
       printerColumn('Cluster', '.spec.clusterRef.name', 'Name of the Cluster'),
       printerColumn('Role', '.spec.role', 'controlplane or worker'),
       printerColumn('Phase', '.status.phase', 'Phase'),
+      printerColumn(
+        'Up-To-Date',
+        '.status.conditions[?(@.type=="UpToDate")].status',
+        'Whether the node has the configuration and version of its ProviderConfig',
+      ),
       printerColumn('Step', '.status.progress.step', 'Current step'),
       printerColumn('Address', '.status.address', 'Address of the node'),
       messageColumn('.status.message'),
