@@ -18,6 +18,7 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
       'src/kube/resource.ts',
       'src/kube/core-types.ts',
       'src/lib/hash.ts',
+      'src/engine/change-class.ts',
       'src/engine/host.ts',
       'src/platforms/index.ts',
       'zod',

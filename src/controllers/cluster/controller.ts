@@ -20,7 +20,12 @@ import type { Services } from '../shared/services.ts';
 import { newestKnown } from '../shared/status-writes.ts';
 import { actOnCluster, describeMetadataPatch } from './act.ts';
 import { isOwnCluster } from './cluster-responsibility.ts';
-import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions, describeUpToDate } from './decide.ts';
+import {
+  decideCluster,
+  decideRequeueAfterSeconds,
+  describeClusterConditions,
+  describeClusterUpToDate,
+} from './decide.ts';
 import { isOwnMachine } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
 import { releaseEndpointAddress } from './release-endpoint-address.ts';
@@ -129,7 +134,7 @@ async function publishStatus(
   const { cluster } = view;
   const generation = cluster.metadata.generation ?? 0;
   const ready = summarizeReady(states);
-  const upToDate = describeUpToDate(view);
+  const upToDate = describeClusterUpToDate(view);
   const wasReady = cluster.status?.phase === openmcpPhases.ready;
   const terminating = cluster.metadata.deletionTimestamp !== undefined;
   const version = view.proof?.ok ? view.proof.version : undefined;

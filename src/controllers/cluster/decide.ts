@@ -264,7 +264,7 @@ export function describeClusterConditions(view: ClusterView): ConditionState[] {
 }
 
 /** Not part of `Ready`: a cluster serves while it is not up to date. Undefined until every Machine was compared. */
-export function describeUpToDate(view: ClusterView): ConditionState | undefined {
+export function describeClusterUpToDate(view: ClusterView): ConditionState | undefined {
   if (view.secretsProblem || !view.secrets?.bootstrappedAt || view.machines.length === 0) return undefined;
   const states = view.machines.map(({ status }) => status?.conditions?.find(({ type }) => type === 'UpToDate'));
   const outdated = view.machines.flatMap(({ metadata }, i) =>
