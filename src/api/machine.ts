@@ -120,9 +120,7 @@ const MachineStatusSchema = z.strictObject({
     .optional()
     .describe('Hash of the ProviderConfig, merged with the ClusterConfigs, that the node was last compared with.'),
   pending: PendingSchema.optional().describe('How the node differs from its desired configuration.'),
-  progress: progressSchema(['provision', 'update', 'release', 'repair'])
-    .optional()
-    .describe('Progress of the steps.'),
+  progress: progressSchema(['provision', 'update', 'release', 'repair']).optional().describe('Progress of the steps.'),
   conditions: conditionListSchema('Ready, Provisioned, Joined, Healthy, UpToDate.'),
 });
 

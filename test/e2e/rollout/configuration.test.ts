@@ -13,10 +13,10 @@ const first = { namespace: 'shop', name: 'first' };
 const second = { namespace: 'shop', name: 'second' };
 const both = [first, second];
 
-const machines = (ref: typeof first) => open().things.machines(ref);
+const machines = (ref: typeof first) => open().objects.machines(ref);
 const isUpToDate = ({ status }: Pick<Machine, 'status'>) => isConditionTrue(status?.conditions, 'UpToDate');
 const conditionOf = async (ref: typeof first) =>
-  (await open().things.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'UpToDate');
+  (await open().objects.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'UpToDate');
 const changeConfig = (spec: object) => open().platform.merge(ProviderConfig, { name: 'home' }, { spec });
 const pool = (more: object) => ({ workerPools: [{ name: 'work', replicas: 2, size: 'small', ...more }] });
 
@@ -34,10 +34,10 @@ const nodeLabels = async (ref: typeof first, key: string) =>
     (await admin.list(KubeNode)).items.flatMap(({ metadata }) => metadata.labels?.[key] ?? []),
   );
 
-prepareTestbed(open, async ({ things }) => {
-  await things.credentials();
-  await things.config('home', { controlPlanes: 3, workers: 2 });
-  for (const ref of both) await things.cluster(ref);
+prepareTestbed(open, async ({ objects }) => {
+  await objects.credentials();
+  await objects.config('home', { controlPlanes: 3, workers: 2 });
+  for (const ref of both) await objects.cluster(ref);
   for (const ref of both)
     await eventually(`${ref.name} is up to date`, async () => (await conditionOf(ref))?.status === 'True', 150);
 });
@@ -88,7 +88,7 @@ it('what needs a restart is reported, and no node is changed', async () => {
     reason: 'RestartRequired',
     message: expect.stringMatching(/^5 of 5 machines are not up to date\. first-.*-cp-0: .* in machine\.env\./),
   });
-  expect((await open().things.getCluster(first)).status?.phase).toBe('Ready');
+  expect((await open().objects.getCluster(first)).status?.phase).toBe('Ready');
   expect((await listUpdated()).length).toBe(before);
   await changeConfig({ talos: { patches: [] } });
   for (const ref of both)

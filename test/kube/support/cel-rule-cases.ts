@@ -146,7 +146,7 @@ export const celRuleCases: readonly CelRuleCase[] = [
   },
   {
     ...{ kind: 'Machine', path: '.spec' },
-    accepts: { change: { slot: 0 } },
+    accepts: { change: { slot: 0, configuration: 'released' } },
     refuses: { change: { slot: 1 } },
   },
   onConfig('', {}, { spec: { truenas: undefined } }, 'exactly one platform section'),
