@@ -14,7 +14,9 @@ export class RolloutTurns {
   /** The name of the cluster whose turn it is; undefined: it is the turn of the given one. */
   take({ stores }: Pick<Services, 'stores'>, config: string, cluster: ClusterIdentity): string | undefined {
     const ofConfig = stores.machines.list().filter(({ spec }) => spec.providerConfigRef.name === config);
-    const others = ofConfig.filter(({ spec }) => spec.clusterRef.uid !== cluster.uid);
+    const others = ofConfig.filter(
+      ({ spec, metadata }) => spec.clusterRef.uid !== cluster.uid && !metadata.deletionTimestamp,
+    );
     const holder = this.#holders.get(config);
     const current =
       others.find((machine) => isUpdating(machine)) ??

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import { clusterSecretsName } from '../../../api/names.ts';
+import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Progress } from '../../../engine/advance.ts';
+import type { Facts } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 import { readMachineConfig } from '../../../talos/client/api-server-pod.ts';
@@ -10,6 +13,7 @@ import { hashTrustRecord } from '../../rollout/oidc-trust/trust-record.ts';
 import { hashSpec } from '../../rollout/spec-hash.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import type { DesiredMachine } from '../reconcile/desired.ts';
+import { upToDateMachinesOf } from './up-to-date-machines.ts';
 
 /** The configuration of a running node, compared with its desired one. */
 export interface ConfigurationState {
@@ -26,8 +30,8 @@ export interface ConfigurationState {
 
 /**
  * Compares the configuration of a running node with the desired one. Undefined while that is not possible: the
- * ProviderConfig was not accepted, the OIDC trust of the control plane is being changed, or the node does not answer.
- * Makes no call to a node that is known to have the desired configuration.
+ * ProviderConfig was not accepted, the OIDC trust of the control plane is being changed, or the node does not answer. Also
+ * undefined while nothing has changed since the node was found up to date: that costs no call.
  */
 export async function observeConfiguration(
   desired: DesiredMachine,
@@ -37,6 +41,9 @@ export async function observeConfiguration(
   if (environment instanceof ProviderError || !environment.configuration) return undefined;
   const { name } = machine.spec.providerConfigRef;
   if (!isConfigAccepted(services.stores.providerConfigs.get({ name })) || isTrustPending(desired)) return undefined;
+  const known = upToDateMachinesOf(services);
+  const inputs = hashInputs(desired, environment.spec, facts);
+  if (known.has(machine, inputs)) return undefined;
   try {
     const configuration = await environment.configuration(facts);
     const hash = hashConfiguration(configuration);
@@ -46,6 +53,7 @@ export async function observeConfiguration(
       : listConfigChanges(await readFromNode(desired, String(facts['address'])), configuration);
     const { spec } = environment;
     const upgrades = listUpgrades(desired, spec.talos.version);
+    if (changes.length + upgrades.length === 0) known.add(machine, inputs);
     return { desired: configuration, spec: hashSpec(spec), hash, changes, upgrades };
   } catch (error) {
     context.signal.throwIfAborted();
@@ -56,11 +64,19 @@ export async function observeConfiguration(
 }
 
 /** The text contains keys with high entropy, so that nothing can be concluded from its hash. */
-const hashConfiguration = (configuration: SecretString): string =>
-  createHash('sha256').update(configuration.reveal()).digest('hex').slice(0, 16);
+const hashConfiguration = (configuration: SecretString): string => shortHash(configuration.reveal());
+
+const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 const listUpgrades = ({ machine }: DesiredMachine, version: string): ConfigChange[] =>
   machine.spec.talosVersion === version ? [] : [{ field: 'talos.version', class: 'os' }];
+
+/** Hash of everything that the desired configuration is rendered from. */
+function hashInputs({ services, machine }: DesiredMachine, spec: ProviderConfigSpec, facts: Facts): string {
+  const name = clusterSecretsName(clusterOfMachine(machine));
+  const secrets = services.stores.secrets.get({ namespace: services.namespace, name });
+  return shortHash(JSON.stringify([hashSpec(spec), machine.spec, secrets?.metadata.resourceVersion, facts]));
+}
 
 async function readFromNode({ services, machine, context }: DesiredMachine, address: string): Promise<SecretString> {
   const node = services.targets.talos(clusterOfMachine(machine), address);
