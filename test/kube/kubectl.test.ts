@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { type KubectlResult, type KubectlRunner, openKubectlRunner } from '../e2e/support/access/kubectl.ts';
 import { missingPeers } from '../peers/find-peer.ts';
 import { startRealKube } from '../peers/kube-apiserver.ts';
+import { aCondition } from '../support/fixtures/builders.ts';
 import {
   type ApiServerTarget,
   realApiServer,
@@ -121,7 +122,7 @@ describe.each([simulatedApiServer, bare])("the real kubectl with the provider's 
     await patchStatus('tm one', {
       ...{ observedGeneration: 1, phase: 'Ready', message: 'Well.', address: '192.168.10.21' },
       progress: { plan: 'provision', step: 'await-talos', since: '2026-11-21T09:00:00Z', failures: 0, facts: {} },
-      conditions: [],
+      conditions: [aCondition('UpToDate')],
     });
     for (const [short, kind] of [
       ['tpc', 'ProviderConfig'],
@@ -132,7 +133,7 @@ describe.each([simulatedApiServer, bare])("the real kubectl with the provider's 
       expect(rows(await says(`get ${short} -o wide`))[0]).toEqual(columnsOf(kind, true));
     }
     expect(rows(await says('get tm'))[1]?.slice(0, 7)).toEqual([
-      ...['one', 'one', 'worker', 'Ready', 'await-talos', '192.168.10.21', 'Well.'],
+      ...['one', 'one', 'worker', 'Ready', 'True', '192.168.10.21', 'Well.'],
     ]);
     expect((await says('get talos -o name')).trim().split('\n').sort()).toEqual([
       ...[
