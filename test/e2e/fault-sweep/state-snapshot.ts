@@ -121,6 +121,8 @@ const volatile = new Set<string>([
   ...['openmcp.talos:modified', 'modified', 'mtime', 'serial', 'failures', 'caBundle', 'data', 'sha256'],
   ...[annotations.bootstrappedAt, annotations.bootstrapRequest],
   ...[annotations.server, annotations.signingKey, triggerAnnotation],
+  // Hashes of a machine configuration, which contains the secrets of its cluster, and of a spec with ports.
+  ...['configuration', 'compared'],
   // From the record in the status of a Cluster.
   ...['talosCa', 'bootstrappedAt', 'bootstrapRequest'],
 ]);
