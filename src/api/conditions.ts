@@ -99,6 +99,10 @@ export const conditionReasons = {
     'A change could not be applied to a running node; the message says why. Other nodes are not changed meanwhile.',
   RestartRequired: 'A change needs a restart of the node, which the provider does not do by itself.',
   UpgradeRequired: 'A change needs an upgrade of Talos or Kubernetes, which the provider does not do by itself.',
+  ReplacementRequired: 'A change needs another machine in place of this one.',
+  ChangeRefused: 'A change cannot be made to existing machines; the message names the field and the remedy.',
+  RolloutPaused: 'The annotation rollout: pause holds the changes up.',
+  OutsideWindow: 'Changes wait for the next window of spec.rollout.windows; the message has its time.',
   NotIdentified:
     'The server is not the one that the Host describes, or cannot be used; the message names the difference.',
   NotUsed: 'No ProviderConfig uses this Host.',

@@ -6,16 +6,24 @@ import { conditionListSchema, observedGenerationSchema } from './schema/conditio
 import { progressSchema } from './schema/progress-schema.ts';
 import { celValidation } from './schema/spec-fields.ts';
 
+const versionSchema = z.string().max(20);
+
+/** Versions of single components of a control plane. */
+const ComponentVersions = z.strictObject({
+  apiServer: versionSchema.optional().describe('Version of kube-apiserver.'),
+  controllerManager: versionSchema.optional().describe('Version of kube-controller-manager.'),
+  scheduler: versionSchema.optional().describe('Version of kube-scheduler.'),
+  proxy: versionSchema.optional().describe('Version of kube-proxy.'),
+});
+export type ComponentVersions = z.infer<typeof ComponentVersions>;
+
 /** Names that are also used as label values. */
 const labelValueSchema = z.string().max(63);
 
-/** Hash of a machine configuration. */
-const configurationHashSchema = z.string().max(16);
+/** Hash of everything that a machine is to be: its configuration, versions and hardware. */
+const revisionSchema = z.string().max(16);
 
-const immutableFields = [
-  ...['providerRef', 'providerConfigRef', 'clusterRef', 'platform', 'role', 'pool', 'slot', 'size'],
-  ...['talosVersion', 'kubernetesVersion'],
-];
+const immutableFields = ['providerRef', 'providerConfigRef', 'clusterRef', 'platform', 'role', 'pool', 'slot'];
 const immutableOptionalFields = ['failureDomain', 'endpoint', 'virtualAddress', 'issuerAuthorities'];
 
 const immutableSpecRule = [
@@ -58,8 +66,13 @@ const MachineSpecSchema = z
       .max(32)
       .optional()
       .describe('Failure domain of the Machine, if the platform section has several.'),
-    talosVersion: z.string().max(20).describe('Talos version at creation.'),
-    kubernetesVersion: z.string().max(20).describe('Kubernetes version at creation.'),
+    talosVersion: versionSchema.describe('Desired Talos version.'),
+    kubernetesVersion: versionSchema.describe(
+      'Desired Kubernetes version: that of the kubelet, and of every component that components does not name.',
+    ),
+    components: ComponentVersions.optional().describe(
+      'Control plane: desired versions of the components that differ from kubernetesVersion during an upgrade.',
+    ),
     endpoint: z
       .string()
       .max(512)
@@ -77,24 +90,28 @@ const MachineSpecSchema = z
       .max(64)
       .optional()
       .describe('Hashes of the CA bundles of OIDC issuers in the machine configuration.'),
-    configuration: configurationHashSchema
+    revision: revisionSchema
       .optional()
       .describe(
-        'Hash of the machine configuration that may be applied to the running node. The rollout of the cluster sets it, one Machine at a time.',
+        'Revision that the running machine may be changed to. The rollout of the cluster sets it, one Machine at a time.',
       ),
   })
-  .meta(celValidation(immutableSpecRule, 'only the configuration of a Machine can be changed'));
+  .meta(celValidation(immutableSpecRule, 'the identity and the place of a Machine cannot be changed'));
 
 const AppliedSchema = z.strictObject({
-  configuration: configurationHashSchema.optional().describe('Hash of the desired configuration that the node has.'),
+  revision: revisionSchema.optional().describe('Revision that the node was last seen with.'),
+  talosVersion: versionSchema.optional().describe('Talos version that the node reports.'),
+  schematic: z.string().max(64).optional().describe('Schematic of the boot image that the node reports.'),
+  kubernetesVersion: versionSchema.optional().describe('Version of the running kubelet.'),
+  components: ComponentVersions.optional().describe('Control plane: versions of the running components.'),
 });
 
 const PendingSchema = z.strictObject({
-  configuration: configurationHashSchema.describe('Hash of the desired configuration.'),
+  revision: revisionSchema.describe('The desired revision.'),
   class: z
     .enum(changeClasses)
     .describe(
-      'What the change needs: live (nothing), restart (a restart of the node or of its control plane), os (an upgrade of Talos), kubernetes (an upgrade of Kubernetes).',
+      'What the change needs: live (nothing), kubernetes (a component restarts in another version), restart (a restart of the node), os (an upgrade of Talos), hardware (the machine is off meanwhile), replace (another machine), refused (it cannot be made).',
     ),
   fields: z.array(z.string().max(256)).max(20).describe('The first fields that differ.'),
 });
@@ -116,10 +133,10 @@ const MachineStatusSchema = z.strictObject({
     .optional()
     .describe('Control plane: hash of the OIDC issuers that its API server last reported as trusted.'),
   applied: AppliedSchema.optional().describe('What was last seen on the node.'),
-  compared: configurationHashSchema
+  compared: revisionSchema
     .optional()
     .describe('Hash of the ProviderConfig, merged with the ClusterConfigs, that the node was last compared with.'),
-  pending: PendingSchema.optional().describe('How the node differs from its desired configuration.'),
+  pending: PendingSchema.optional().describe('How the machine differs from its desired state.'),
   progress: progressSchema(['provision', 'update', 'release', 'repair']).optional().describe('Progress of the steps.'),
   conditions: conditionListSchema('Ready, Provisioned, Joined, Healthy, UpToDate.'),
 });

@@ -132,6 +132,8 @@ export const annotations = {
    * delete.
    */
   onlyControlPlane: `${group}/only-control-plane`,
+  /** On a Cluster or ProviderConfig, set by a user: `pause`, `now` or `retry`. */
+  rollout: `${group}/rollout`,
   /** On a Machine, set by a user, `true`: leave it as it is, even when it is switched off. */
   maintenance: `${group}/maintenance`,
   /**

@@ -6,6 +6,7 @@ import {
   optionalSections,
   type PlatformSection,
 } from './schema/platform-sections.ts';
+import { RolloutSchema } from './schema/rollout-schema.ts';
 import {
   celValidation,
   controlPlaneReplicasSchema,
@@ -45,7 +46,7 @@ const ipAddressSchema = z
 const Talos = z
   .strictObject({
     version: versionSchema.describe(
-      'Talos version of new nodes, without a leading v, e.g. 1.13.9. Supported: 1.12 to 1.14.',
+      'Talos version, without a leading v, e.g. 1.13.9. Supported: 1.12 to 1.14. Running nodes are upgraded to it.',
     ),
     factoryUrl: z
       .string()
@@ -280,6 +281,7 @@ const Spec = z
       .describe('Pools of worker nodes. Default: none.'),
     network: Network,
     access: Access,
+    rollout: RolloutSchema,
     ...optionalSections(platforms.map(({ name, config }) => [name, config.schema])),
   })
   .meta({

@@ -1,9 +1,10 @@
 /**
- * What a change of a running node needs, from least to most. `live`: it takes effect without interruption. `restart`:
- * the node or a component of its control plane restarts. `os`: an upgrade of Talos. `kubernetes`: an upgrade of
- * Kubernetes.
+ * What a change of a running node needs, from least to most. `live`: it takes effect without interruption.
+ * `kubernetes`: a component of Kubernetes restarts in another version. `restart`: the node restarts. `os`: an upgrade of
+ * Talos. `hardware`: the machine is off while it is changed. `replace`: another machine takes its place. `refused`: it
+ * cannot be made at all.
  */
-export const changeClasses = ['live', 'restart', 'os', 'kubernetes'] as const;
+export const changeClasses = ['live', 'kubernetes', 'restart', 'os', 'hardware', 'replace', 'refused'] as const;
 export type ChangeClass = (typeof changeClasses)[number];
 
 /** The class of several changes: the one that needs most. Undefined without changes. */

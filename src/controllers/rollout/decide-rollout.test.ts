@@ -3,7 +3,7 @@ import { aCondition, aMachine } from '../../../test/support/fixtures/builders.ts
 import type { Machine, MachineStatus } from '../../api/machine.ts';
 import { decideRollout, type RolloutView } from './decide-rollout.ts';
 
-const pending: MachineStatus['pending'] = { configuration: 'new', class: 'live', fields: ['machine.time'] };
+const pending: MachineStatus['pending'] = { revision: 'new', class: 'live', fields: ['machine.time'] };
 
 function machine(
   slot: number,
@@ -32,7 +32,7 @@ const progress = (plan: 'provision' | 'update'): MachineStatus['progress'] => ({
 });
 const released = (slot: number, status: Partial<MachineStatus> = {}) => {
   const made = machine(slot, { status: { pending, ...status } });
-  return { ...made, spec: { ...made.spec, configuration: 'new' } };
+  return { ...made, spec: { ...made.spec, revision: 'new' } };
 };
 
 describe('the rollout of a cluster', () => {
@@ -43,7 +43,7 @@ describe('the rollout of a cluster', () => {
 
   it('updates the first Machine that differs', () => {
     const [one, two, three] = [machine(0), waiting(1), waiting(2)];
-    expect(decide([one, two, three])).toEqual({ kind: 'update', machine: two, configuration: 'new' });
+    expect(decide([one, two, three])).toEqual({ kind: 'update', machine: two, revision: 'new' });
   });
 
   it.each<[string, Machine[], Partial<RolloutView>, RegExp]>([
@@ -86,7 +86,7 @@ describe('the rollout of a cluster', () => {
   });
 
   it('begins again with a Machine whose desired configuration has changed meanwhile', () => {
-    const changed = released(0, { pending: { ...pending, configuration: 'newer' } });
-    expect(decide([changed])).toMatchObject({ kind: 'update', configuration: 'newer' });
+    const changed = released(0, { pending: { ...pending, revision: 'newer' } });
+    expect(decide([changed])).toMatchObject({ kind: 'update', revision: 'newer' });
   });
 });

@@ -20,7 +20,7 @@ export type RolloutDecision =
   | { readonly kind: 'wait'; readonly message: string }
   /** Nothing more is changed before a user acts. */
   | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'update'; readonly machine: Machine; readonly configuration: string };
+  | { readonly kind: 'update'; readonly machine: Machine; readonly revision: string };
 
 /** Decides from the view alone. */
 export function decideRollout(view: RolloutView): RolloutDecision {
@@ -31,14 +31,14 @@ export function decideRollout(view: RolloutView): RolloutDecision {
   if (!next?.status?.pending) return { kind: 'none' };
   const obstacle = findObstacle(view);
   if (obstacle !== undefined) return { kind: 'wait', message: obstacle };
-  return { kind: 'update', machine: next, configuration: next.status.pending.configuration };
+  return { kind: 'update', machine: next, revision: next.status.pending.revision };
 }
 
 /** It was told to apply a configuration that it does not have yet, or its steps are not finished. */
 export const isUpdating = ({ spec, status, metadata }: Machine): boolean =>
   !metadata.deletionTimestamp &&
   (status?.progress?.plan === 'update' ||
-    (status?.pending?.class === 'live' && spec.configuration === status.pending.configuration));
+    (status?.pending?.class === 'live' && spec.revision === status.pending.revision));
 
 /** It has a change that can be applied to the running node. */
 export const isWaiting = ({ status, metadata }: Machine): boolean =>

@@ -3,10 +3,10 @@ import { aMachine } from '../../../test/support/fixtures/builders.ts';
 import type { Machine, MachineStatus } from '../../api/machine.ts';
 import { RolloutTurns } from './rollout-turns.ts';
 
-const pending: MachineStatus['pending'] = { configuration: 'new', class: 'live', fields: [] };
+const pending: MachineStatus['pending'] = { revision: 'new', class: 'live', fields: [] };
 const clusterRef = (name: string) => ({ namespace: 'shop', name, uid: `uid-of-${name}` });
 
-const machine = (cluster: string, config: string, configuration?: string): Machine => {
+const machine = (cluster: string, config: string, revision?: string): Machine => {
   const { spec, ...made } = aMachine();
   return {
     ...made,
@@ -14,7 +14,7 @@ const machine = (cluster: string, config: string, configuration?: string): Machi
       ...spec,
       clusterRef: clusterRef(cluster),
       providerConfigRef: { name: config },
-      ...(configuration && { configuration }),
+      ...(revision && { revision }),
     },
     status: { observedGeneration: 1, phase: 'Ready', conditions: [], pending },
   };

@@ -20,7 +20,7 @@ export async function startUpdate(
   services: Services,
   cluster: ClusterIdentity,
   machines: readonly Machine[],
-  { machine, configuration }: Extract<RolloutDecision, { kind: 'update' }>,
+  { machine, revision }: Extract<RolloutDecision, { kind: 'update' }>,
   { signal, log }: StartContext,
 ): Promise<{ readonly machine: Machine } | { readonly message: string }> {
   const problem = await findClusterProblem(services, cluster, machines, signal);
@@ -29,8 +29,8 @@ export async function startUpdate(
   if (other !== undefined) return { message: `Cluster ${other} of the same ProviderConfig is changed first.` };
   const { name, resourceVersion } = machine.metadata;
   const lock = resourceVersion ? { resourceVersion } : {};
-  const updated = await services.kube.merge(Machine, { name }, { spec: { configuration } }, lock, signal);
-  log.info({ machine: name, configuration }, 'update of a machine begins');
+  const updated = await services.kube.merge(Machine, { name }, { spec: { revision } }, lock, signal);
+  log.info({ machine: name, revision }, 'update of a machine begins');
   return { machine: updated };
 }
 

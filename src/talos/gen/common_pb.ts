@@ -176,8 +176,6 @@ export const ContainerDriverSchema: GenEnum<ContainerDriver> = /*@__PURE__*/
   enumDesc(file_common, 1);
 
 /**
- * Since Talos 1.13.
- *
  * @generated from enum common.ContainerdNamespace
  */
 export const ContainerdNamespace = {
@@ -198,8 +196,6 @@ export const ContainerdNamespace = {
 } as const;
 
 /**
- * Since Talos 1.13.
- *
  * @generated from enum common.ContainerdNamespace
  */
 export type ContainerdNamespace = (typeof ContainerdNamespace)[keyof typeof ContainerdNamespace] | UnknownEnum;

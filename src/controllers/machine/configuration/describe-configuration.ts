@@ -19,13 +19,13 @@ export function configurationStatus(
     const { applied, compared, pending } = status ?? {};
     return { ...(applied && { applied }), ...(compared && { compared }), ...(pending && { pending }) };
   }
-  const { hash, spec, changes, upgrades } = configuration;
+  const { revision, spec, changes, upgrades } = configuration;
   const highest = nextClass(configuration);
   const fields = [...changes, ...upgrades].slice(0, maxFields).map(({ field }) => field.slice(0, maxFieldLength));
   return {
     compared: spec,
-    ...(changes.length === 0 ? { applied: { configuration: hash } } : {}),
-    ...(highest ? { pending: { configuration: hash, class: highest, fields } } : {}),
+    ...(changes.length === 0 ? { applied: { revision } } : {}),
+    ...(highest ? { pending: { revision, class: highest, fields } } : {}),
   };
 }
 
@@ -53,7 +53,7 @@ export function describeUpToDate(
     return conditionFalse('UpToDate', reason, `${differs} ${describeStepProgress(verdict) ?? ''}`.trim());
   }
   const doing =
-    spec.configuration === configuration.hash
+    spec.revision === configuration.revision
       ? 'The update begins.'
       : 'It is updated when its turn in the cluster comes.';
   return conditionFalse('UpToDate', 'UpdatePending', `${differs} ${doing}`);
@@ -62,9 +62,12 @@ export function describeUpToDate(
 type UnsupportedClass = Exclude<ChangeClass, 'live'>;
 
 const unsupportedReasons = {
+  kubernetes: 'UpgradeRequired',
   restart: 'RestartRequired',
   os: 'UpgradeRequired',
-  kubernetes: 'UpgradeRequired',
+  hardware: 'RestartRequired',
+  replace: 'ReplacementRequired',
+  refused: 'ChangeRefused',
 } as const satisfies Record<UnsupportedClass, string>;
 
 const replaceRemedy = 'This release does not do that on a running node. Delete the Machine to have it created anew.';
@@ -72,4 +75,7 @@ const remedies: Readonly<Record<UnsupportedClass, string>> = {
   restart: `The change needs a restart of the node. ${replaceRemedy}`,
   os: `The change needs an upgrade of Talos. ${replaceRemedy}`,
   kubernetes: `The change needs an upgrade of Kubernetes. ${replaceRemedy}`,
+  hardware: `The machine has to be off for the change. ${replaceRemedy}`,
+  replace: `The change needs another machine. ${replaceRemedy}`,
+  refused: 'The change cannot be made. Take it back.',
 };

@@ -20,8 +20,8 @@ export interface ConfigurationState {
   readonly desired: SecretString;
   /** Hash of the spec that it was rendered from. */
   readonly spec: string;
-  /** Hash of the desired configuration. */
-  readonly hash: string;
+  /** Identifies the desired state of the machine. */
+  readonly revision: string;
   /** How the node's configuration differs. Empty: it has the desired one. */
   readonly changes: readonly ConfigChange[];
   /** The versions that differ. They are part of the Machine, so its desired configuration does not show them. */
@@ -46,15 +46,15 @@ export async function observeConfiguration(
   if (known.has(machine, inputs)) return undefined;
   try {
     const configuration = await environment.configuration(facts);
-    const hash = hashConfiguration(configuration);
-    const isKnown = machine.status?.applied?.configuration === hash;
+    const revision = hashConfiguration(configuration);
+    const isKnown = machine.status?.applied?.revision === revision;
     const changes = isKnown
       ? []
       : listConfigChanges(await readFromNode(desired, String(facts['address'])), configuration);
     const { spec } = environment;
     const upgrades = listUpgrades(desired, spec.talos.version);
     if (changes.length + upgrades.length === 0) known.add(machine, inputs);
-    return { desired: configuration, spec: hashSpec(spec), hash, changes, upgrades };
+    return { desired: configuration, spec: hashSpec(spec), revision, changes, upgrades };
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;

@@ -33,18 +33,12 @@ interface Case extends Partial<Omit<ObservedMachine, 'approvals'>>, Partial<Pick
   readonly environment?: unknown;
   readonly annotations?: Record<string, string>;
   /** Of the spec. */
-  readonly configuration?: string | undefined;
+  readonly revision?: string | undefined;
 }
 
-function plan({
-  goal = 'provision',
-  environment: found = environment,
-  annotations = {},
-  configuration,
-  ...observed
-}: Case) {
+function plan({ goal = 'provision', environment: found = environment, annotations = {}, revision, ...observed }: Case) {
   const made = aMachine();
-  const spec = { ...made.spec, ...(configuration === undefined ? {} : { configuration }) };
+  const spec = { ...made.spec, ...(revision === undefined ? {} : { revision }) };
   const machine = { ...made, metadata: { ...made.metadata, annotations }, spec };
   const desired = { goal, machine, environment: found, services: { platforms: [] } } as unknown as DesiredMachine;
   return planMachine(desired, { progress: undefined, approvals: approvalsOf(machine), ...observed });
@@ -98,11 +92,17 @@ describe('a provisioned Machine', () => {
 
 describe('a Machine with another desired configuration', () => {
   const change = { field: 'machine.time', class: 'live' } as const;
-  const configuration = { desired: new SecretString(''), spec: 'spec', hash: 'new', changes: [change], upgrades: [] };
-  const differs = { progress: provisioned, observation: { drift: [], configuration }, configuration: 'new' };
+  const configuration = {
+    desired: new SecretString(''),
+    spec: 'spec',
+    revision: 'new',
+    changes: [change],
+    upgrades: [],
+  };
+  const differs = { progress: provisioned, observation: { drift: [], configuration }, revision: 'new' };
 
   it('is updated once the rollout has released the configuration', () => {
-    expect(plan(differs)).toMatchObject({ kind: 'walk', plan: 'update', configuration: { hash: 'new' } });
+    expect(plan(differs)).toMatchObject({ kind: 'walk', plan: 'update', configuration: { revision: 'new' } });
   });
 
   it('is repaired first', () => {
@@ -116,8 +116,8 @@ describe('a Machine with another desired configuration', () => {
   });
 
   it.each<[string, Case]>([
-    ['that is not released', { configuration: undefined }],
-    ['while another one is released', { configuration: 'old' }],
+    ['that is not released', { revision: undefined }],
+    ['while another one is released', { revision: 'old' }],
     ['whose update waits', { walk: walk('update', waiting) }],
     ['that could not be compared', { observation: { drift: [] } }],
     [

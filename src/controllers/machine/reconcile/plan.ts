@@ -85,7 +85,7 @@ function planUpdate(
   { observation, progress }: ObservedMachine,
 ): WalkPlan | undefined {
   const { configuration } = observation ?? {};
-  if (!configuration || spec.configuration !== configuration.hash) return undefined;
+  if (!configuration || spec.revision !== configuration.revision) return undefined;
   const isInterrupted = progress?.plan === 'update';
   const isDue = highestClass(configuration.changes) === 'live';
   return isDue || isInterrupted ? { kind: 'walk', plan: 'update', environment, configuration } : undefined;
