@@ -65,6 +65,16 @@ async function startCommand(line: RunnableCommand, edges: ProcessContext): Promi
       await reservations({ ...line.settings, ...edges, print });
       return true;
     }
+    case 'talosconfig': {
+      const { runTalosconfig: talosconfig } = await import('./commands/talosconfig.ts');
+      await talosconfig({ ...line.settings, ...edges, print });
+      return true;
+    }
+    case 'kubeconfig': {
+      const { runKubeconfig: kubeconfig } = await import('./commands/kubeconfig.ts');
+      await kubeconfig({ ...line.settings, ...edges, print });
+      return true;
+    }
   }
 }
 

@@ -106,6 +106,10 @@ export const errorCodes = {
     message: 'The Secret has the secrets of another cluster than the recorded one.',
   },
   CLUSTER_SECRETS_DAMAGED: { retry: 'after-change', message: 'The secrets of the cluster cannot be read.' },
+  CLUSTER_MISSING: { retry: 'after-change', message: 'The Cluster does not exist, or no Talos provider serves it.' },
+  CLUSTER_NOT_READY: { retry: 'backoff', message: 'The Cluster is not ready for this yet.' },
+  KUBE_PERMISSION_DENIED: { retry: 'after-change', message: 'The platform cluster does not allow you this request.' },
+  OUTPUT_REJECTED: { retry: 'after-change', message: 'The file cannot be written.' },
   CRD_OWNED_BY_OTHERS: {
     retry: 'after-change',
     message: 'A CustomResourceDefinition of this name exists and is not for platform clusters.',

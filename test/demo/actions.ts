@@ -9,7 +9,7 @@ import { readClusterSecrets } from '../../src/controllers/shared/secrets/cluster
 import { Namespace, Secret } from '../../src/kube/core-types.ts';
 import { isAlreadyExists } from '../../src/kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../src/kube/resource.ts';
-import { renderTalosconfig } from '../../src/talos/secrets/talosconfig.ts';
+import { renderAdminTalosconfig } from '../talos/admin-talosconfig.ts';
 import { demonstrateAccess, proveRevoked, showIdentity } from './access/granted-access.ts';
 import { type ClusterSession, readYamlObjects } from './cluster-session.ts';
 import { type DemoContext, providerNamespace } from './demo-context.ts';
@@ -92,7 +92,7 @@ async function writeTalosconfig(session: ClusterSession): Promise<void> {
   const machines = (await session.client.list(Machine)).items.filter(({ spec }) => spec.role === 'controlplane');
   const endpoints = machines.flatMap(({ status }) => status?.address ?? []);
   const options = { now: new Date(), lifetimeSeconds: 86_400, clusterName: ref.name, endpoints, nodes: endpoints };
-  await writeFile(join(demoFolder, 'talosconfig'), (await renderTalosconfig(bundle, options)).reveal(), {
+  await writeFile(join(demoFolder, 'talosconfig'), (await renderAdminTalosconfig(bundle, options)).reveal(), {
     mode: 0o600,
   });
 }

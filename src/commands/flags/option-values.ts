@@ -67,3 +67,33 @@ export function parseClusterName(value: string): ClusterFlagValue {
   if (namespace !== undefined && name !== undefined) return { namespace, name };
   throw new InvalidArgumentError('Use a namespace and a name, e.g. shop/prod.');
 }
+
+const minTtlSeconds = 5 * 60;
+const maxTtlSeconds = 24 * 60 * 60;
+
+/** Seconds of a duration such as `8h`, `30m` or `1h30m`, within the limits of a client certificate. */
+export function parseTtl(value: string): number {
+  const [match, hours = 0, minutes = 0, seconds = 0] = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(value) ?? [];
+  if (!match) throw new InvalidArgumentError('Use hours and minutes, e.g. 8h, 30m or 1h30m.');
+  const total = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  if (total < minTtlSeconds) throw new InvalidArgumentError('Use at least 5m.');
+  if (total <= maxTtlSeconds) return total;
+  throw new InvalidArgumentError(
+    'Use at most 24h: a certificate cannot be revoked before it expires. Run the command again when it has.',
+  );
+}
+
+/** Maximum length of an attribute of a certificate's subject (RFC 5280, appendix A.1). */
+export const maxSubjectLength = 64;
+
+/** One more group of a client certificate. Groups of Kubernetes itself are rejected. */
+export function parseGroups(value: string, previous: readonly string[] = []): readonly string[] {
+  if (value === 'system:masters') throw new InvalidArgumentError('Use --role admin for this group.');
+  if (value.startsWith('system:'))
+    throw new InvalidArgumentError('Use a group of your own: those that begin with system: belong to Kubernetes.');
+  if (!/^[A-Za-z0-9][-\w.:@/]*$/.test(value) || value.length > maxSubjectLength)
+    throw new InvalidArgumentError(
+      `Use at most ${maxSubjectLength} letters, digits and -_.:@/, with a letter or digit first.`,
+    );
+  return [...previous, value];
+}

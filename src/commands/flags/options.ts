@@ -1,5 +1,7 @@
 import { Option } from 'commander';
+import { talosRoles } from '../../talos/secrets/talosconfig.ts';
 import { reservationFormats } from '../output/reservation-formats.ts';
+import { kubeconfigRoles } from './access-settings.ts';
 import {
   controllerFlagValues,
   parseBindAddress,
@@ -7,8 +9,10 @@ import {
   parseChoice,
   parseClusterName,
   parseControllers,
+  parseGroups,
   parseName,
   parseRequiredText,
+  parseTtl,
 } from './option-values.ts';
 
 /**
@@ -22,6 +26,10 @@ export const commandDescriptions = {
   plan: 'Print the resources that a cluster would use, and the disks that would be erased. Read-only.',
   check: 'Validate a ProviderConfig against its platform. Read-only.',
   reservations: 'Print the DHCP reservations for the nodes of a ProviderConfig. Read-only.',
+  talosconfig:
+    'Print a short-lived talosconfig of a cluster, for users who may read its Secret. Records an Event on the Cluster.',
+  kubeconfig:
+    'Print a short-lived kubeconfig of a cluster, for users who may read its Secret. Records an Event on the Cluster.',
 } as const;
 export type CommandName = keyof typeof commandDescriptions;
 export const commandNames = Object.keys(commandDescriptions) as readonly CommandName[];
@@ -112,6 +120,17 @@ const fileOptions = [
   ),
 ];
 
+const accessOptions = [
+  text('--cluster <NAMESPACE/NAME>', 'The Cluster.').argParser(parseClusterName).makeOptionMandatory(),
+  text('--ttl <DURATION>', 'Lifetime of the client certificate, from 5m to 24h. It cannot be revoked before.')
+    .argParser(parseTtl)
+    .default(8 * 60 * 60, '8h'),
+  text('--output <FILE>', 'File to write, readable by you alone. Default: standard output.').argParser(
+    parseRequiredText,
+  ),
+  toggle('--force', 'With --output: replace the file if it exists.'),
+];
+
 /** The options of each command. `--help` and `docs/reference/flags.md` are generated from these. */
 export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = {
   init: [
@@ -149,6 +168,28 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
       Object.keys(reservationFormats),
       'Output format: dnsmasq, isc (dhcpd.conf), kea (the reservations of a subnet), or text.',
     ).default('text'),
+    ...commonOptions,
+  ],
+  talosconfig: [
+    ...accessOptions,
+    choice(
+      '--role <ROLE>',
+      talosRoles,
+      'Role in the Talos API. os:reader: state, logs and events of nodes, no secrets. os:operator: also reboots, shutdowns, services and snapshots of etcd. os:etcd:backup: snapshots and state of etcd only. os:admin: everything, including upgrade, reset and machine configurations.',
+    ).default('os:reader'),
+    ...commonOptions,
+  ],
+  kubeconfig: [
+    ...accessOptions,
+    choice(
+      '--role <ROLE>',
+      kubeconfigRoles,
+      'Role in the cluster. reader: the ClusterRole view, i.e. most objects in namespaces, but no Secrets and no Nodes; the command binds it in the cluster if it is not bound yet. admin: the group system:masters, which no rule of the cluster limits.',
+    ).default('reader'),
+    text(
+      '--group <NAME>',
+      'Instead of --role: a group that a RoleBinding or ClusterRoleBinding in the cluster names. Can be repeated. Nothing is changed in the cluster.',
+    ).argParser(parseGroups),
     ...commonOptions,
   ],
 };

@@ -1,4 +1,10 @@
 import { type Command, CommanderError } from 'commander';
+import {
+  type KubeconfigSettings,
+  type TalosconfigSettings,
+  toKubeconfigSettings,
+  toTalosconfigSettings,
+} from './access-settings.ts';
 import type { ProcessEnvironment } from './environment-variables.ts';
 import { type InitSettings, type RunSettings, toInitSettings, toRunSettings } from './operator-settings.ts';
 import { type CommandName, commandNames, commandOptions } from './options.ts';
@@ -24,7 +30,9 @@ export type CommandLine =
   | { readonly command: 'hosts'; readonly settings: HostsSettings }
   | { readonly command: 'plan'; readonly settings: PlanSettings }
   | { readonly command: 'check'; readonly settings: CheckSettings }
-  | { readonly command: 'reservations'; readonly settings: ReservationsSettings };
+  | { readonly command: 'reservations'; readonly settings: ReservationsSettings }
+  | { readonly command: 'talosconfig'; readonly settings: TalosconfigSettings }
+  | { readonly command: 'kubeconfig'; readonly settings: KubeconfigSettings };
 
 /** Parses the arguments after the program's name. Throws a {@link UsageError}. */
 export function parseCommandLine(argv: readonly string[], environment: ProcessEnvironment): CommandLine {
@@ -74,6 +82,10 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toCheckSettings(command, environment) };
     case 'reservations':
       return { command: name, settings: toReservationsSettings(command, environment) };
+    case 'talosconfig':
+      return { command: name, settings: toTalosconfigSettings(command, environment) };
+    case 'kubeconfig':
+      return { command: name, settings: toKubeconfigSettings(command, environment) };
   }
 }
 

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import type { NamespacedRef } from '../../api/openmcp/types.ts';
 import { SecretString } from '../../lib/secret-string.ts';
+import type { KeyPair } from '../../talos/secrets/certificates.ts';
 
 /** The address of an API server and the CA to verify it. */
 export interface ApiServerEndpoint {
@@ -28,6 +29,33 @@ export function renderTokenKubeconfig(server: ApiServerEndpoint, user: string, t
         users: [{ name: user, user: { token: token.reveal() } }],
         contexts: [{ name: 'cluster', context: { cluster: 'cluster', user } }],
         'current-context': 'cluster',
+      },
+      { lineWidth: 0 },
+    ),
+  );
+}
+
+/** A kubeconfig with a client certificate. Cluster and context have the same name. */
+export function renderCertificateKubeconfig(
+  server: ApiServerEndpoint,
+  { context, user }: { readonly context: string; readonly user: string },
+  client: KeyPair,
+): SecretString {
+  const credentials = {
+    'client-certificate-data': toBase64(client.certificate),
+    'client-key-data': toBase64(client.key.reveal()),
+  };
+  return new SecretString(
+    stringify(
+      {
+        apiVersion: 'v1',
+        kind: 'Config',
+        clusters: [
+          { name: context, cluster: { server: server.url, 'certificate-authority-data': toBase64(server.ca) } },
+        ],
+        users: [{ name: user, user: credentials }],
+        contexts: [{ name: context, context: { cluster: context, user } }],
+        'current-context': context,
       },
       { lineWidth: 0 },
     ),

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { renderAdminKubeconfig } from '../../../test/talos/admin-kubeconfig.ts';
+import { renderAdminTalosconfig } from '../../../test/talos/admin-talosconfig.ts';
 import { exampleSecretsBundle } from '../../../test/talos/example-config.ts';
 import { describeWithTalosctl, runTalosctl } from '../../../test/talos/talosctl.ts';
 import { SecretString } from '../../lib/secret-string.ts';
@@ -9,7 +10,7 @@ import { certifyKey, createCertificateAuthority, issueCertificate } from './cert
 import { issueKubernetesClientCertificate } from './kubernetes-client-certificate.ts';
 import { formatPrivateKey, fromBase64, parsePrivateKey, toBase64 } from './pem.ts';
 import type { SecretsBundle } from './secrets-bundle.ts';
-import { issueTalosClientCertificate, renderTalosconfig } from './talosconfig.ts';
+import { issueTalosClientCertificate } from './talosconfig.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const clientAuth = '1.3.6.1.5.5.7.3.2';
@@ -142,7 +143,7 @@ describe('the kubeconfig of an administrator', () => {
 describe('the talosconfig', () => {
   it('names endpoints and nodes, and holds a key that talosctl can read', async () => {
     const options = { now, lifetimeSeconds: 3600, clusterName: 'c', endpoints: ['192.0.2.1'], nodes: ['192.0.2.2'] };
-    const config = parse((await renderTalosconfig(bundle, options)).reveal());
+    const config = parse((await renderAdminTalosconfig(bundle, options)).reveal());
     expect(config).toMatchObject({ context: 'c', contexts: { c: { endpoints: ['192.0.2.1'], nodes: ['192.0.2.2'] } } });
     expect(fromBase64(config.contexts.c.key)).toContain('BEGIN ED25519 PRIVATE KEY');
   });
@@ -151,7 +152,7 @@ describe('the talosconfig', () => {
 describeWithTalosctl((talosctl) => {
   it('accepts our talosconfig and reads our certificate out of it', async () => {
     const options = { now: new Date(), lifetimeSeconds: 7200, clusterName: 'c', endpoints: ['192.0.2.1'] };
-    const file = (await renderTalosconfig(bundle, options)).reveal();
+    const file = (await renderAdminTalosconfig(bundle, options)).reveal();
     const info = runTalosctl(talosctl, ['config', 'info', '--talosconfig', 'talosconfig'], { talosconfig: file });
     expect(info).toMatch(/Roles:\s+os:admin/);
     expect(info).toMatch(/expires.*(1 hour|2 hours)/i);

@@ -5,7 +5,8 @@ import { toBase64 } from './pem.ts';
 import { certificateBackdateSeconds, type SecretsBundle } from './secrets-bundle.ts';
 
 /** Roles of the Talos API (`pkg/machinery/role` of Talos). */
-export type TalosRole = 'os:admin' | 'os:operator' | 'os:reader' | 'os:etcd:backup';
+export const talosRoles = ['os:admin', 'os:operator', 'os:reader', 'os:etcd:backup'] as const;
+export type TalosRole = (typeof talosRoles)[number];
 
 /**
  * A client certificate for the Talos API. Each role is an organisation of its subject. Its only usage is `clientAuth`:
@@ -24,28 +25,24 @@ export function issueTalosClientCertificate(
 }
 
 /** The configuration file of `talosctl`. `endpoints` are addresses of control planes, `nodes` the targets of calls. */
-export async function renderTalosconfig(
-  bundle: SecretsBundle,
+export function renderTalosconfig(
+  { authorities }: SecretsBundle,
   options: {
-    now: Date;
-    lifetimeSeconds: number;
+    /** Of {@link issueTalosClientCertificate}. */
+    client: KeyPair;
     /** Name of the context. */
-    clusterName: string;
+    context: string;
     endpoints: readonly string[];
     nodes?: readonly string[];
-    roles?: readonly TalosRole[];
   },
-): Promise<SecretString> {
-  const { clusterName, endpoints, nodes } = options;
-  const client = await issueTalosClientCertificate(bundle, options);
+): SecretString {
+  const { client, context: name, endpoints, nodes } = options;
   const context = {
     endpoints: [...endpoints],
     ...(nodes && nodes.length > 0 ? { nodes: [...nodes] } : {}),
-    ca: toBase64(bundle.authorities.os.certificate),
+    ca: toBase64(authorities.os.certificate),
     crt: toBase64(client.certificate),
     key: toBase64(client.key.reveal()),
   };
-  return new SecretString(
-    stringify({ context: clusterName, contexts: { [clusterName]: context } }, { indent: 4, lineWidth: 0 }),
-  );
+  return new SecretString(stringify({ context: name, contexts: { [name]: context } }, { indent: 4, lineWidth: 0 }));
 }

@@ -8,8 +8,8 @@ import { loadApiServerConnection } from '../../../../src/kube/transport/api-serv
 import { Transport } from '../../../../src/kube/transport/transport.ts';
 import { renderMachineConfig } from '../../../../src/talos/config/machine-config.ts';
 import type { SecretsBundle } from '../../../../src/talos/secrets/secrets-bundle.ts';
-import { renderTalosconfig } from '../../../../src/talos/secrets/talosconfig.ts';
 import { KubeNode } from '../../../support/fixtures/kube-node.ts';
+import { renderAdminTalosconfig } from '../../../talos/admin-talosconfig.ts';
 import { exampleConfigInput, exampleSecretsBundle } from '../../../talos/example-config.ts';
 import { nextMac, rewriteBootDisc, startTalosTestBed, type TalosTestBed, waitUntilDefined } from './talos-test-bed.ts';
 import { talosVersion } from './test-config.ts';
@@ -119,7 +119,7 @@ export function renderProductConfig(
 /** The talosconfig of the product, for these control planes. */
 export async function renderProductTalosconfig(bundle: SecretsBundle, ...endpoints: string[]): Promise<string> {
   const options = { now: new Date(), lifetimeSeconds: 3600, clusterName: 'example', nodes: endpoints.slice(0, 1) };
-  return (await renderTalosconfig(bundle, { ...options, endpoints })).reveal();
+  return (await renderAdminTalosconfig(bundle, { ...options, endpoints })).reveal();
 }
 
 /** Waits until machines run from their disks. */

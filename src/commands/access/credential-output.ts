@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { lstat, rename, rm, writeFile } from 'node:fs/promises';
+import { ProviderError } from '../../lib/errors.ts';
+import type { SecretString } from '../../lib/secret-string.ts';
+import type { AccessSettings } from '../flags/access-settings.ts';
+
+type OutputSettings = Pick<AccessSettings, 'output' | 'force'> & {
+  print(text: string): void;
+};
+
+/** Throws before anything is issued if the file of `--output` cannot be a new one. */
+export async function checkOutput({ output, force }: OutputSettings): Promise<void> {
+  if (output === undefined) return;
+  const found = await lstat(output).catch(() => undefined);
+  if (found?.isDirectory()) throw new ProviderError('OUTPUT_REJECTED', `--output: ${output} is a folder.`);
+  if (found && !force) throw fileExists(output);
+}
+
+/** Prints the text, or writes it to a file that only the user can read. An existing file is replaced as a whole. */
+export async function writeCredential(text: SecretString, { output, force, print }: OutputSettings): Promise<void> {
+  if (output === undefined) {
+    print(text.reveal().trimEnd());
+    return;
+  }
+  // Written under another name first: an existing file keeps its mode when it is opened, and others may have it open.
+  const path = force ? `${output}.${randomBytes(6).toString('hex')}` : output;
+  try {
+    await writeFile(path, text.reveal(), { mode: 0o600, flag: 'wx' });
+    if (path !== output) await rename(path, output);
+  } catch (error) {
+    if (path !== output) await rm(path, { force: true });
+    if (isFileError(error) && error.code === 'EEXIST') throw fileExists(output);
+    const why = isFileError(error) ? ` (${error.code})` : '';
+    throw new ProviderError('OUTPUT_REJECTED', `--output: ${output} cannot be written${why}. Use another path.`, {
+      cause: error,
+    });
+  }
+}
+
+const fileExists = (output: string): ProviderError =>
+  new ProviderError('OUTPUT_REJECTED', `--output: ${output} exists. Use another path, or --force to replace it.`);
+
+const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && 'code' in error;

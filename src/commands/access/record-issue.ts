@@ -1,0 +1,58 @@
+import { X509Certificate } from 'node:crypto';
+import { fieldManager } from '../../api/names.ts';
+import type { Cluster } from '../../api/openmcp/types.ts';
+import { KubeError } from '../../kube/errors.ts';
+import { EventRecorder } from '../../kube/event-recorder.ts';
+import type { AccessSession } from './access-session.ts';
+import { accessRoles } from './find-cluster-access.ts';
+
+/** A client certificate that is about to be handed out. */
+export interface IssuedCertificate {
+  readonly kind: 'talosconfig' | 'kubeconfig';
+  /** For the sentence "… with …", e.g. `the role os:reader`. */
+  readonly rights: string;
+  /** PEM. */
+  readonly certificate: string;
+}
+
+/** The user of the session, as the platform cluster names them; undefined if it does not say. */
+export async function findCaller({ kube, signal }: AccessSession): Promise<string | undefined> {
+  try {
+    return (await kube.reviewSelf(signal)).username;
+  } catch (error) {
+    // Kubernetes before 1.28 does not know the review, and a user without groups may not create it.
+    if (error instanceof KubeError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Records an Event on the Cluster. The fingerprint is the one that the API server writes to its audit log. A user who
+ * may not create Events gets the certificate all the same: who can read the Secret can make one without this program.
+ */
+export async function recordIssue(
+  session: AccessSession,
+  cluster: Cluster,
+  caller: string | undefined,
+  issued: IssuedCertificate,
+): Promise<void> {
+  const { kube, clock, log, signal } = session;
+  const { namespace = '', name } = cluster.metadata;
+  const isAllowed = await kube
+    .reviewAccess({ verb: 'create', resource: 'events', namespace }, signal)
+    .catch((error: unknown) => error instanceof KubeError);
+  if (!isAllowed) {
+    const remedy = `your user may not create Events in namespace ${namespace}; the ClusterRole ${accessRoles.name} of ${accessRoles.file} allows it`;
+    log.warn({ cluster: `${namespace}/${name}` }, `no Event is recorded: ${remedy}`);
+    return;
+  }
+  const { fingerprint256, validTo } = new X509Certificate(issued.certificate);
+  const fingerprint = fingerprint256.replaceAll(':', '').toLowerCase();
+  const until = `${new Date(validTo).toISOString().slice(0, 19)}Z`;
+  const events = new EventRecorder({ client: kube, clock, log, component: fieldManager, signal });
+  const reason = issued.kind === 'talosconfig' ? 'TalosconfigIssued' : 'KubeconfigIssued';
+  const who = caller === undefined ? 'A user' : `User ${caller}`;
+  const message = `${who} issued a ${issued.kind} with ${issued.rights}, valid until ${until} (SHA-256 ${fingerprint}).`;
+  events.record(cluster, 'Normal', reason, message);
+  await events.close();
+}

@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import type { TalosRole } from '../../talos/secrets/talosconfig.ts';
+import { type CommonSettings, readPodNamespace, toCommonSettings } from './common-settings.ts';
+import type { ProcessEnvironment } from './environment-variables.ts';
+import type { ClusterFlagValue } from './option-values.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Settings of the commands that issue client certificates. */
+export interface AccessSettings extends CommonSettings {
+  /** The provider's own namespace. */
+  readonly podNamespace: string;
+  readonly cluster: ClusterFlagValue;
+  readonly ttlSeconds: number;
+  /** Path of the file to write. Absent: standard output. */
+  readonly output?: string;
+  /** Replaces the file if it exists. */
+  readonly force: boolean;
+}
+
+export interface TalosconfigSettings extends AccessSettings {
+  readonly role: TalosRole;
+}
+
+export const kubeconfigRoles = ['reader', 'admin'] as const;
+type KubeconfigRole = (typeof kubeconfigRoles)[number];
+
+/** A role that this provider defines, or groups that only the cluster knows. */
+export type KubeconfigRights =
+  | { readonly role: KubeconfigRole; readonly groups?: never }
+  | { readonly groups: readonly string[]; readonly role?: never };
+
+export interface KubeconfigSettings extends AccessSettings {
+  readonly rights: KubeconfigRights;
+}
+
+function toAccessSettings(command: Command, environment: ProcessEnvironment): AccessSettings {
+  const settings = toCommonSettings(command, 'people');
+  const { cluster, ttl, output, force } = command.opts<{
+    cluster: ClusterFlagValue;
+    ttl: number;
+    output?: string;
+    force: boolean;
+  }>();
+  if (force && output === undefined) throw new UsageError('--force needs --output.');
+  return {
+    ...settings,
+    podNamespace: readPodNamespace(settings, environment),
+    cluster,
+    ttlSeconds: ttl,
+    ...(output !== undefined && { output }),
+    force,
+  };
+}
+
+export function toTalosconfigSettings(command: Command, environment: ProcessEnvironment): TalosconfigSettings {
+  const { role } = command.opts<Pick<TalosconfigSettings, 'role'>>();
+  return { ...toAccessSettings(command, environment), role };
+}
+
+export function toKubeconfigSettings(command: Command, environment: ProcessEnvironment): KubeconfigSettings {
+  const { role, group: groups } = command.opts<{ role: KubeconfigRole; group?: readonly string[] }>();
+  if (groups && command.getOptionValueSource('role') === 'cli')
+    throw new UsageError('--role and --group exclude each other.');
+  return { ...toAccessSettings(command, environment), rights: groups ? { groups } : { role } };
+}
