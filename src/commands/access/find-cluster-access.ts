@@ -5,6 +5,7 @@ import { Cluster, type NamespacedRef } from '../../api/openmcp/types.ts';
 import { clusterIdentityOf, clusterOfMachine } from '../../controllers/cluster/identity.ts';
 import type { ClusterSecrets } from '../../controllers/shared/secrets/cluster-secrets.ts';
 import { assessClusterSecrets, requireClusterSecrets } from '../../controllers/shared/secrets/cluster-secrets-state.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { Secret } from '../../kube/core-types.ts';
 import { isForbidden, KubeError } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
@@ -20,8 +21,13 @@ export interface ClusterAccess {
 /** The file with the rights that these commands need, and the name of its roles. */
 export const accessRoles = { file: 'config/rbac/access.yaml', name: 'cluster-provider-talos-access' } as const;
 
+/** The part of a session that only reads. */
+type PlatformReader = Pick<AccessSession, 'namespace' | 'signal'> & {
+  readonly kube: Pick<KubeClient, 'find' | 'list'>;
+};
+
 /** Reads a cluster and its secrets. Throws a ProviderError that names the flag or object and the remedy. */
-export async function findClusterAccess(session: AccessSession, ref: NamespacedRef): Promise<ClusterAccess> {
+export async function findClusterAccess(session: PlatformReader, ref: NamespacedRef): Promise<ClusterAccess> {
   const { kube, namespace, signal } = session;
   const cluster = await whatIsAllowed(kube.find(Cluster, ref, signal));
   if (!cluster)
