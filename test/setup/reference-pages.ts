@@ -105,29 +105,37 @@ export const allErrorCodes: Readonly<Record<string, ErrorCodeInfo>> = Object.ass
   ...platforms.map((platform) => platform.errorCodes),
 );
 
+interface CommandOption {
+  readonly command: CommandName;
+  readonly option: (typeof commandOptions)[CommandName][number];
+}
+
+/** A flag has one row for each of its meanings, with the commands that share it. */
 const flagTable = (): string => {
-  const flags = new Set(commandNames.flatMap((command) => commandOptions[command].map(({ long }) => long)));
-  return formatTable(['Flag', 'Commands', 'Default', 'Meaning'], [...flags].map(flagRow));
+  const all = commandNames.flatMap((command) => commandOptions[command].map((option) => ({ command, option })));
+  const flags = [...new Set(all.map(({ option }) => option.long))];
+  const rows = flags.flatMap((long) => {
+    const owners = all.filter(({ option }) => option.long === long);
+    const meanings = [...new Set(owners.map(({ option }) => option.description))];
+    return meanings.map((meaning) => flagRow(owners.filter(({ option }) => option.description === meaning)));
+  });
+  return formatTable(['Flag', 'Commands', 'Default', 'Meaning'], rows);
 };
 
-/** One row for a flag of several commands: its text is the same in all of them. */
-function flagRow(long: string | undefined): string[] {
-  const owners = commandNames.flatMap((command) =>
-    commandOptions[command].filter((option) => option.long === long).map((option) => ({ command, option })),
-  );
+function flagRow(owners: readonly CommandOption[]): string[] {
   const required = owners.filter(({ option }) => option.mandatory).map(({ command }) => command);
   const commands = owners.map(({ command }) => command);
-  const [first] = owners;
+  const option = owners[0]?.option;
   return [
-    [first?.option.short, long].flatMap((flag) => (flag ? `\`${flag}\`` : [])).join(', '),
+    [option?.short, option?.long].flatMap((flag) => (flag ? `\`${flag}\`` : [])).join(', '),
     commandsOf(commands),
     required.length > 0
       ? `required${required.length < commands.length ? ` for ${commandsOf(required)}` : ''}`
-      : [first?.option]
-          .flatMap((option) => (option && describeDefault(option)) || [])
+      : [option]
+          .flatMap((one) => (one && describeDefault(one)) || [])
           .map((text) => `\`${text}\``)
           .join(''),
-    first?.option.description ?? '',
+    option?.description ?? '',
   ];
 }
 
