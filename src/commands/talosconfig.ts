@@ -1,7 +1,8 @@
 import type { Machine } from '../api/machine.ts';
 import type { NamespacedRef } from '../api/openmcp/types.ts';
 import { ProviderError } from '../lib/errors.ts';
-import { issueTalosClientCertificate, renderTalosconfig, type TalosRole } from '../talos/secrets/talosconfig.ts';
+import type { TalosRole } from '../talos/secrets/talos-role.ts';
+import { issueTalosClientCertificate, renderTalosconfig } from '../talos/secrets/talosconfig.ts';
 import { type AccessCommandContext, withAccessSession } from './access/access-session.ts';
 import { checkOutput, writeCredential } from './access/credential-output.ts';
 import { findClusterAccess } from './access/find-cluster-access.ts';

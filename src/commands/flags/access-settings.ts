@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { TalosRole } from '../../talos/secrets/talosconfig.ts';
+import type { TalosRole } from '../../talos/secrets/talos-role.ts';
 import { type CommonSettings, readPodNamespace, toCommonSettings } from './common-settings.ts';
 import type { ProcessEnvironment } from './environment-variables.ts';
-import type { ClusterFlagValue } from './option-values.ts';
+import type { ClusterFlagValue, KubeconfigRole } from './option-values.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Settings of the commands that issue client certificates. */
@@ -20,9 +20,6 @@ export interface AccessSettings extends CommonSettings {
 export interface TalosconfigSettings extends AccessSettings {
   readonly role: TalosRole;
 }
-
-export const kubeconfigRoles = ['reader', 'admin'] as const;
-type KubeconfigRole = (typeof kubeconfigRoles)[number];
 
 /** A role that this provider defines, or groups that only the cluster knows. */
 export type KubeconfigRights =

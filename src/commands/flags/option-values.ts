@@ -68,6 +68,10 @@ export function parseClusterName(value: string): ClusterFlagValue {
   throw new InvalidArgumentError('Use a namespace and a name, e.g. shop/prod.');
 }
 
+/** Roles of `kubeconfig --role`. */
+export const kubeconfigRoles = ['reader', 'admin'] as const;
+export type KubeconfigRole = (typeof kubeconfigRoles)[number];
+
 const minTtlSeconds = 5 * 60;
 const maxTtlSeconds = 24 * 60 * 60;
 

@@ -1,9 +1,9 @@
 import { Option } from 'commander';
-import { talosRoles } from '../../talos/secrets/talosconfig.ts';
+import { talosRoles } from '../../talos/secrets/talos-role.ts';
 import { reservationFormats } from '../output/reservation-formats.ts';
-import { kubeconfigRoles } from './access-settings.ts';
 import {
   controllerFlagValues,
+  kubeconfigRoles,
   parseBindAddress,
   parseBoolean,
   parseChoice,

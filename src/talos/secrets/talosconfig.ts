@@ -3,10 +3,7 @@ import { SecretString } from '../../lib/secret-string.ts';
 import { issueCertificate, type KeyPair } from './certificates.ts';
 import { toBase64 } from './pem.ts';
 import { certificateBackdateSeconds, type SecretsBundle } from './secrets-bundle.ts';
-
-/** Roles of the Talos API (`pkg/machinery/role` of Talos). */
-export const talosRoles = ['os:admin', 'os:operator', 'os:reader', 'os:etcd:backup'] as const;
-export type TalosRole = (typeof talosRoles)[number];
+import type { TalosRole } from './talos-role.ts';
 
 /**
  * A client certificate for the Talos API. Each role is an organisation of its subject. Its only usage is `clientAuth`:
