@@ -64,8 +64,8 @@ async function bindReaders(session: AccessSession, { cluster, secrets }: Cluster
   } catch (error) {
     if (!isUnreachable(error)) throw error;
     throw new ProviderError(
-      'CLUSTER_NOT_READY',
-      `--role: ${url} does not answer, and reader needs a ClusterRoleBinding in the cluster. Run the command where the API server can be reached, or use --group or --role admin, which need no call.`,
+      'UNREACHABLE',
+      `--role: reader needs a ClusterRoleBinding in the cluster, and ${url} does not answer. Run the command where the API server can be reached, or use --group or --role admin, which need no call.`,
       { cause: error },
     );
   } finally {
