@@ -278,7 +278,7 @@ describe('the errors', () => {
     expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^context: shop-main/) });
     expect(err).toMatch(/^WARN .*no Event is recorded: your user may not create Events in namespace shop;/);
     expect((await eventsOf('TalosconfigIssued')).length).toBe(recorded);
-    kubeconfig = await open().kubeconfigWith(accessRoles.file);
+    await open().platform.merge(ClusterRole, { name: accessRoles.name }, { rules });
   });
 
   it('say that the Secret is damaged', async () => {
