@@ -241,6 +241,13 @@ describe('problems of a ProviderConfig', () => {
       'workerPools[0].taints[1]',
       /the same key a and effect/,
     ],
+    [
+      'a time zone that does not exist',
+      (raw: Raw) =>
+        Object.assign(raw, { rollout: { windows: [{ from: '22:00', to: '04:00', timeZone: 'Mars/Base' }] } }),
+      'rollout.windows[0].timeZone',
+      /no time zone Mars\/Base/,
+    ],
   ])('are reported with their field and the action to take: %s', (_, change, field, words) => {
     const findings = corrupted((raw) => void change(raw));
     expect(findings.map((finding) => finding.field)).toEqual([field]);

@@ -7,6 +7,7 @@ import { checkExternalHosts, listExternalAddresses } from './check-external-host
 import { checkIssuers } from './check-issuers.ts';
 import { checkNodeConfigs } from './check-node-configs.ts';
 import { checkPatchLimits } from './check-patch-limits.ts';
+import { checkRollout } from './check-rollout.ts';
 import { checkWorkerPools } from './check-worker-pools.ts';
 import { invalidField, type PlatformSectionSummary } from './invalid-field.ts';
 
@@ -28,6 +29,7 @@ export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionS
     ...checkWorkerPools(spec),
     ...checkPatchLimits(spec),
     ...checkIssuers(spec),
+    ...checkRollout(spec),
   ];
   // Configurations are rendered only if the parts are valid.
   return findings.length > 0 ? findings : checkNodeConfigs(spec, addressing);
