@@ -44,7 +44,7 @@ async function startCommand(line: RunnableCommand, edges: ProcessContext): Promi
     case 'run': {
       setHeapGrowth();
       const { runProvider: run } = await import('./commands/run.ts');
-      await run({ ...line.settings, ...edges });
+      await run({ ...line.settings, ...edges, release: manifest.version });
       return true;
     }
     case 'hosts': {

@@ -64,6 +64,7 @@ export async function runAsLeader({
     environment: options.environment,
     provider: options.providerName,
     namespace: options.podNamespace,
+    release: options.release ?? '',
     installation,
     kube,
     stores,

@@ -10,3 +10,9 @@ export type ChangeClass = (typeof changeClasses)[number];
 /** The class of several changes: the one that needs most. Undefined without changes. */
 export const highestClass = (changes: readonly { readonly class: ChangeClass }[]): ChangeClass | undefined =>
   changeClasses.findLast((name) => changes.some((change) => change.class === name));
+
+/**
+ * The classes that the steps of the plan `update` carry out on a running node, so that a rollout may release them. The
+ * others are reported and hold up nothing.
+ */
+export const updatableClasses: ReadonlySet<ChangeClass> = new Set<ChangeClass>(['live']);

@@ -51,6 +51,8 @@ export interface RunOptions extends RunSettings, ProcessContext {
    * time.
    */
   readonly clock?: Clock;
+  /** Version of the provider. */
+  readonly release?: string;
   /** The clock of the watches; default: the system's. */
   readonly watchClock?: Clock;
   /** Duration of a Lease without renewal; default: 15 seconds. All processes of one provider have to agree. */

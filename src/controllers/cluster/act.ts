@@ -2,6 +2,7 @@ import semver from 'semver';
 import { clusterIdentityAnnotations } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
 import { clusterId, group, labels, openmcpKeys, version } from '../../api/names.ts';
+import { Cluster } from '../../api/openmcp/types.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import { Namespace } from '../../kube/core-types.ts';
 import { isAlreadyExists, KubeError } from '../../kube/errors.ts';
@@ -11,6 +12,7 @@ import { issuerCaId } from '../../talos/config/machine-config.ts';
 import { isAtLeastMinor } from '../../talos/versions.ts';
 import { rollOutTrust } from '../rollout/oidc-trust/roll-out-trust.ts';
 import { type TrustRecord, writeTrustRecord } from '../rollout/oidc-trust/trust-record.ts';
+import { removeRolloutRequest, retryUpdates } from '../rollout/policy/retry-updates.ts';
 import { startUpdate } from '../rollout/start-update.ts';
 import { inheritedMetadata } from '../shared/objects.ts';
 import { withClusterRecord } from '../shared/secrets/cluster-record.ts';
@@ -66,6 +68,8 @@ export async function actOnCluster(
       return { ...view, ...(await continueTrustRollout(services, view, decision.record, context)) };
     case 'prove':
       return { ...view, proof: await probeApiServer(services, view, context) };
+    case 'end-rollout-request':
+      return await endRolloutRequest(services, view, decision.retry, context.signal);
     case 'update-machine':
       return await updateMachine(services, view, decision.update, context);
     case 'settled':
@@ -79,11 +83,27 @@ async function updateMachine(
   update: Extract<ClusterDecision, { kind: 'update-machine' }>['update'],
   context: ClusterReconcileContext,
 ): Promise<ClusterView> {
-  const started = await startUpdate(services, view.ref, view.machines, update, context);
-  if ('message' in started) return { ...view, updateObstacle: started.message };
+  const { cluster, ref, machines: all, revision = '', spec } = view;
+  const request = { cluster, ref, machines: all, revision, maxClusters: spec?.rollout.maxClusters ?? 1 };
+  const started = await startUpdate(services, request, update, context);
+  if ('message' in started) return { ...view, updateObstacle: started };
   const { name } = started.machine.metadata;
   const machines = view.machines.map((machine) => (machine.metadata.name === name ? started.machine : machine));
   return { ...view, machines };
+}
+
+/** The annotation has had its effect. It is removed after that: a crash in between repeats the effect. */
+async function endRolloutRequest(
+  services: Services,
+  view: ClusterView,
+  retry: readonly Machine[],
+  signal: AbortSignal,
+): Promise<ClusterView> {
+  await retryUpdates(services, retry, signal);
+  const { metadata } = await removeRolloutRequest(services, Cluster, view.cluster, signal);
+  for (const { metadata: machine } of retry)
+    services.events.record(view.cluster, 'Normal', 'UpdateRetried', `The update of ${machine.name} begins again.`);
+  return { ...view, cluster: { ...view.cluster, metadata } };
 }
 
 async function createSecrets(

@@ -14,18 +14,15 @@ import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
 import { describeTrustReport, retainTrustReport } from '../rollout/oidc-trust/trust-report.ts';
+import { clusterRolloutKey } from '../rollout/policy/cluster-rollout.ts';
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
 import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { Services } from '../shared/services.ts';
 import { newestKnown } from '../shared/status-writes.ts';
 import { actOnCluster, describeMetadataPatch } from './act.ts';
 import { isOwnCluster } from './cluster-responsibility.ts';
-import {
-  decideCluster,
-  decideRequeueAfterSeconds,
-  describeClusterConditions,
-  describeClusterUpToDate,
-} from './decide.ts';
+import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
+import { describeClusterRollout, describeClusterUpToDate } from './decide-cluster-rollout.ts';
 import { isOwnMachine } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
 import { releaseEndpointAddress } from './release-endpoint-address.ts';
@@ -196,6 +193,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
   const { providerStatus: before = {} } = view.cluster.status ?? {};
   if (view.secretsProblem) return before;
   const recorded = before[clusterRecordKey] === undefined ? {} : { [clusterRecordKey]: before[clusterRecordKey] };
+  const rollout = describeClusterRollout(view);
   const count = (role: string): number => view.machines.filter((machine) => machine.spec.role === role).length;
   return {
     platform: view.platform,
@@ -205,6 +203,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
     controlPlanes: count('controlplane'),
     workers: count('worker'),
     machines: view.machines.map((machine) => machine.metadata.name),
+    ...(rollout ? { [clusterRolloutKey]: { ...rollout } } : {}),
     ...(view.secrets ? { [clusterRecordKey]: toClusterRecord(view.secrets) } : recorded),
     ...(view.trust
       ? describeTrustReport(view.trust, view.secrets?.trust, view.trustRollout, count('controlplane'))

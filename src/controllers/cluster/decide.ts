@@ -6,19 +6,24 @@ import {
   conditionUnknown,
   findFalseCondition,
   isConditionTrue,
-  toStepReason,
 } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
-import { decideRollout, isUpdating, type RolloutDecision } from '../rollout/decide-rollout.ts';
+import type { RolloutDecision } from '../rollout/decide-rollout.ts';
 import { decideNextTrustRecord } from '../rollout/oidc-trust/decide-next-trust-record.ts';
 import { isTrustRolloutDue } from '../rollout/oidc-trust/roll-out-trust.ts';
 import type { TrustRecord } from '../rollout/oidc-trust/trust-record.ts';
-import { hashSpec } from '../rollout/spec-hash.ts';
 import { missingRecordAnnotations, readClusterRecord, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
+import { decideClusterRollout, findFulfilledRequest } from './decide-cluster-rollout.ts';
 import { chooseOfferedVersion, satisfiesVersion } from './kubernetes-version.ts';
-import { type ClusterView, listDesiredSlots, type MachineSlot, readDesiredNodePrefix } from './view.ts';
+import {
+  type ClusterView,
+  findMissingSlots,
+  listDesiredSlots,
+  type MachineSlot,
+  readDesiredNodePrefix,
+} from './view.ts';
 
 /** The next action for a Cluster. `settled`: nothing more can be done now, and the status is written. */
 export type ClusterDecision =
@@ -31,6 +36,7 @@ export type ClusterDecision =
   | { readonly kind: 'record-trust'; readonly record: TrustRecord }
   | { readonly kind: 'roll-trust'; readonly record: TrustRecord }
   | { readonly kind: 'prove' }
+  | { readonly kind: 'end-rollout-request'; readonly retry: readonly Machine[] }
   | { readonly kind: 'update-machine'; readonly update: Extract<RolloutDecision, { kind: 'update' }> }
   | { readonly kind: 'settled' };
 
@@ -71,17 +77,10 @@ function decideBootstrapped(view: ClusterView): ClusterDecision {
   const isOver = trust?.isTaken === true && record?.complete === true && record.entries.length === 0;
   if (record && !rollout && !isOver && isTrustRolloutDue(machines, record)) return { kind: 'roll-trust', record };
   if (!proof) return { kind: 'prove' };
+  const fulfilled = findFulfilledRequest(view);
+  if (fulfilled) return { kind: 'end-rollout-request', ...fulfilled };
   const update = view.updateObstacle === undefined ? decideClusterRollout(view) : undefined;
   return update?.kind === 'update' ? { kind: 'update-machine', update } : { kind: 'settled' };
-}
-
-/** What to do for the Machines that are not up to date. Nothing without an accepted spec. */
-function decideClusterRollout(view: ClusterView): RolloutDecision {
-  const { cluster, spec, machines, proof, secrets } = view;
-  if (!spec || cluster.metadata.deletionTimestamp) return { kind: 'none' };
-  const isTrustPending = secrets?.trust !== undefined && isTrustRolloutDue(machines, secrets.trust);
-  const missing = findMissingSlots(view).map(({ name }) => name);
-  return decideRollout({ machines, missing, spec: hashSpec(spec), isReachable: proof?.ok === true, isTrustPending });
 }
 
 const needsUserAction = ({ secretsProblem: problem, noAddress }: ClusterView): boolean =>
@@ -185,11 +184,6 @@ function decideNewVersion(
 const slotsToCreate = (view: ClusterView): MachineSlot[] =>
   view.nameTaken === undefined ? findMissingSlots(view) : [];
 
-export function findMissingSlots(view: ClusterView): MachineSlot[] {
-  const present = new Set(view.machines.map((machine) => machine.metadata.name));
-  return listDesiredSlots(view).filter((slot) => !present.has(slot.name));
-}
-
 /**
  * The machine on which etcd is bootstrapped. Once chosen, it never changes. Before that, it is the first control plane
  * whose Talos API answered from the installed system.
@@ -210,6 +204,8 @@ const steadyRequeueSeconds = 60;
 const progressRequeueSeconds = 5;
 const rolloutRequeueSeconds = 3;
 const obstacleRequeueSeconds = 15;
+/** While other clusters come first, which takes minutes. */
+const turnRequeueSeconds = 30;
 /** For an API server that does not answer: minimum and maximum. Its restart takes some seconds. */
 const unreachableRequeueSeconds = { first: 2, most: 30 };
 
@@ -226,13 +222,21 @@ export function decideRequeueAfterSeconds(
   const allTrue = states.every((state) => state.status === 'True');
   const isSettled = needsUserAction(view) || isBlockedByNameCollision(view) || isRejected(view, states) || allTrue;
   if (isSettled && view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
-  if (isSettled && view.updateObstacle !== undefined) return obstacleRequeueSeconds;
-  if (isSettled) return allTrue && isConnected ? idleRequeueSeconds : steadyRequeueSeconds;
+  if (isSettled && view.updateObstacle) return view.updateObstacle.isTurn ? turnRequeueSeconds : obstacleRequeueSeconds;
+  if (isSettled)
+    return Math.min(allTrue && isConnected ? idleRequeueSeconds : steadyRequeueSeconds, secondsUntilWindow(view));
   const { endpoints, conditions } = view.cluster.status ?? {};
   const unresponsive = endpoints && !view.proof?.ok && findFalseCondition(conditions, 'EndpointReachable');
   if (!unresponsive) return progressRequeueSeconds;
   const silentFor = (now.getTime() - Date.parse(unresponsive.lastTransitionTime)) / 1000;
   return Math.min(unreachableRequeueSeconds.most, Math.max(unreachableRequeueSeconds.first, silentFor / 10));
+}
+
+/** Until the window that changes wait for. */
+function secondsUntilWindow(view: ClusterView): number {
+  const rollout = decideClusterRollout(view);
+  if (rollout.kind !== 'wait' || !rollout.until) return Number.POSITIVE_INFINITY;
+  return Math.max(1, Math.ceil((rollout.until.getTime() - view.now.getTime()) / 1000));
 }
 
 /** Only an object of another Cluster blocks progress. No event reports its deletion. */
@@ -261,24 +265,6 @@ export function describeClusterConditions(view: ClusterView): ConditionState[] {
     describeBootstrap(view),
     describeEndpoint(view),
   ];
-}
-
-/** Not part of `Ready`: a cluster serves while it is not up to date. Undefined until every Machine was compared. */
-export function describeClusterUpToDate(view: ClusterView): ConditionState | undefined {
-  if (view.secretsProblem || !view.secrets?.bootstrappedAt || view.machines.length === 0) return undefined;
-  const states = view.machines.map(({ status }) => status?.conditions?.find(({ type }) => type === 'UpToDate'));
-  const outdated = view.machines.flatMap(({ metadata }, i) =>
-    states[i]?.status === 'False' ? [{ name: metadata.name, state: states[i] }] : [],
-  );
-  const [first] = outdated;
-  if (!first) return states.every((state) => state?.status === 'True') ? conditionTrue('UpToDate') : undefined;
-  const count = `${outdated.length} of ${view.machines.length} machines are not up to date.`;
-  const rollout = decideClusterRollout(view);
-  const obstacle = view.updateObstacle ?? ('message' in rollout ? rollout.message : undefined);
-  const message = `${count} ${obstacle ?? `${first.name}: ${first.state.message}`}`;
-  if (rollout.kind === 'failed') return conditionFalse('UpToDate', 'UpdateFailed', message);
-  const isRunning = view.machines.some(isUpdating);
-  return conditionFalse('UpToDate', isRunning ? 'Updating' : toStepReason(first.state.reason), message);
 }
 
 /** Nothing else is checked without the secrets, so the other conditions keep their values. */

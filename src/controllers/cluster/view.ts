@@ -18,6 +18,8 @@ import type { Secret as KubeSecret } from '../../kube/core-types.ts';
 import { decideClusterTrust } from '../rollout/oidc-trust/decide-cluster-trust.ts';
 import type { TrustDecision } from '../rollout/oidc-trust/decide-trust.ts';
 import type { TrustRolloutState } from '../rollout/oidc-trust/roll-out-trust.ts';
+import { hashSpec } from '../rollout/spec-hash.ts';
+import type { StartObstacle } from '../rollout/start-update.ts';
 import { type FixedEndpoint, fixedEndpointOf } from '../shared/addresses/fixed-endpoints.ts';
 import { readClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
@@ -29,6 +31,7 @@ import {
 import type { Services } from '../shared/services.ts';
 import { addressingOf } from '../shared/spec/choose-platform.ts';
 import { resolveDesiredSpec, type SpecRejection } from '../shared/spec/desired-spec.ts';
+import { parseSpec } from '../shared/spec/parse-spec.ts';
 import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from './identity.ts';
 import { findCluster, findClusterSecret } from './ownership.ts';
 
@@ -96,7 +99,13 @@ export interface ClusterView {
   /** The progress of the rollout, if it was observed. */
   readonly trustRollout: TrustRolloutState | undefined;
   /** Why the next Machine could not be updated in this reconcile. */
-  readonly updateObstacle?: string | undefined;
+  readonly updateObstacle?: StartObstacle | undefined;
+  /** Hash of the ProviderConfig without ClusterConfigs; undefined if it is not valid. */
+  readonly revision: string | undefined;
+  /** Version of the provider. */
+  readonly release: string;
+  /** When the view was built. */
+  readonly now: Date;
 }
 
 /**
@@ -152,7 +161,16 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     proof: undefined,
     trust: spec && config ? decideTrustForView(services, ref, config, spec, secrets) : undefined,
     trustRollout: undefined,
+    revision: config && revisionOf(services, config),
+    release: services.release,
+    now: services.clock.now(),
   };
+}
+
+/** Hash of a ProviderConfig as this release of the provider reads it; undefined if it is not valid. */
+export function revisionOf({ release }: Pick<Services, 'release'>, config: ProviderConfig): string | undefined {
+  const { success, data } = parseSpec(config);
+  return success ? hashSpec(data, release) : undefined;
 }
 
 /** The trust decision with the current record, which may be newer than the view. */
@@ -270,6 +288,12 @@ export function listDesiredSlots({
     ...numbered(spec.controlPlane.replicas, 'controlplane', controlPlanePool, spec.controlPlane.size),
     ...spec.workerPools.flatMap((pool) => numbered(pool.replicas, 'worker', pool.name, pool.size)),
   ];
+}
+
+/** The Machines that the spec asks for and that do not exist. */
+export function findMissingSlots(view: ClusterView): MachineSlot[] {
+  const present = new Set(view.machines.map((machine) => machine.metadata.name));
+  return listDesiredSlots(view).filter((slot) => !present.has(slot.name));
 }
 
 /** A fact of a Machine's steps, as text. */

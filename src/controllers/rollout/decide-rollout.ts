@@ -1,65 +1,93 @@
-import { findFalseCondition, isConditionTrue } from '../../api/conditions.ts';
+import { type ConditionReason, findFalseCondition } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
+import { findGateProblem, type GateView } from './health-gate.ts';
+import { changeOf, desiredRevision, hasFailed, isInHand, isWaiting } from './machine-change.ts';
+import { orderMachines } from './order-machines.ts';
+import type { RolloutHold } from './policy/rollout-hold.ts';
 
-/** The Machines of a cluster, control planes first, and what else may hold up a change. */
-export interface RolloutView {
-  readonly machines: readonly Machine[];
-  /** Names of Machines that do not exist yet. */
-  readonly missing: readonly string[];
-  /** Hash of the current spec. */
-  readonly spec: string;
-  /** The API server answered in this reconcile. */
-  readonly isReachable: boolean;
-  /** Another rollout changes the control planes. */
-  readonly isTrustPending: boolean;
+export interface RolloutView extends GateView {
+  /** Names of the worker pools, in the order of the spec. */
+  readonly pools: readonly string[];
+  /** Why no further change may begin, whatever the state of the cluster. */
+  readonly hold?: RolloutHold | undefined;
 }
 
-/** What to do for the Machines that are not up to date. At most one of a cluster is changed at the same time. */
+/** What to do for the Machines that are not up to date. */
 export type RolloutDecision =
   | { readonly kind: 'none' }
-  | { readonly kind: 'wait'; readonly message: string }
+  /** `until`: when the reason for waiting ends by itself. */
+  | {
+      readonly kind: 'wait';
+      readonly reason: ConditionReason;
+      readonly message: string;
+      readonly until?: Date | undefined;
+    }
   /** Nothing more is changed before a user acts. */
-  | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'update'; readonly machine: Machine; readonly revision: string };
+  | { readonly kind: 'failed'; readonly machine: Machine; readonly message: string }
+  /**
+   * To release one Machine. `candidates`: those that may be next, in their order; of several control planes, etcd's leader
+   * is the last. `isResumed`: it is being changed already, and what it is to become has changed meanwhile.
+   */
+  | { readonly kind: 'update'; readonly candidates: readonly Machine[]; readonly isResumed: boolean }
+  /** Another machine has to take the place of this one. */
+  | { readonly kind: 'replace'; readonly machine: Machine };
 
 /** Decides from the view alone. */
 export function decideRollout(view: RolloutView): RolloutDecision {
-  const { machines } = view;
-  const updating = machines.find(isUpdating);
-  if (updating) return describeUpdating(updating);
-  const next = machines.find(isWaiting);
-  if (!next?.status?.pending) return { kind: 'none' };
-  const obstacle = findObstacle(view);
-  if (obstacle !== undefined) return { kind: 'wait', message: obstacle };
-  return { kind: 'update', machine: next, revision: next.status.pending.revision };
+  const machines = orderMachines(view.machines, view);
+  const superseded = machines.find((machine) => changeOf(machine) === 'superseded');
+  if (superseded) return { kind: 'update', candidates: [superseded], isResumed: true };
+  const failed = machines.find(hasFailed);
+  if (failed) return describeFailed(failed);
+  const changing = machines.filter(isInHand);
+  const waiting = machines.filter(isWaiting);
+  const [next] = waiting;
+  const [first] = changing;
+  if (first && (!next || !canJoin(next, changing))) return describeChanging(first);
+  if (!next) return findReplacement(machines);
+  const stop = findStop(view, next);
+  if (stop) return first ? describeChanging(first) : stop;
+  const isAlternative = ({ spec }: Machine): boolean =>
+    next.spec.role === 'controlplane' && spec.role === next.spec.role;
+  const candidates = [next, ...waiting.filter((machine) => machine !== next && isAlternative(machine))];
+  return { kind: 'update', candidates, isResumed: false };
 }
 
-/** It was told to apply a configuration that it does not have yet, or its steps are not finished. */
-export const isUpdating = ({ spec, status, metadata }: Machine): boolean =>
-  !metadata.deletionTimestamp &&
-  (status?.progress?.plan === 'update' ||
-    (status?.pending?.class === 'live' && spec.revision === status.pending.revision));
-
-/** It has a change that can be applied to the running node. */
-export const isWaiting = ({ status, metadata }: Machine): boolean =>
-  !metadata.deletionTimestamp && status?.pending?.class === 'live';
-
-function describeUpdating({ metadata, status }: Machine): RolloutDecision {
-  const state = findFalseCondition(status?.conditions, 'UpToDate');
-  const message = `${metadata.name}: ${state?.message ?? 'The update begins.'}`;
-  return state?.reason === 'UpdateFailed' ? { kind: 'failed', message } : { kind: 'wait', message };
+/** What a Machine is released to. */
+export function revisionToRelease(machine: Machine): string {
+  const revision = desiredRevision(machine.status);
+  if (revision === undefined) throw new Error(`${machine.metadata.name} has no desired revision`);
+  return revision;
 }
 
-/** Why no node may be changed now: a change during another disturbance could add to it. */
-function findObstacle({ machines, missing, spec, isReachable, isTrustPending }: RolloutView): string | undefined {
-  if (isTrustPending) return 'The OIDC issuers of the control planes are being changed.';
-  if (!isReachable) return 'The API server does not answer.';
-  if (missing.length > 0) return `${missing[0]} does not exist yet.`;
-  const deleted = machines.find(({ metadata }) => metadata.deletionTimestamp);
-  if (deleted) return `${deleted.metadata.name} is being deleted.`;
-  const unready = machines.find(({ status }) => !isConditionTrue(status?.conditions, 'Ready'));
-  if (unready) return `${unready.metadata.name} is not ready.`;
-  // A control plane that differs must not be changed after a worker only because it was compared later.
-  const unknown = machines.find(({ status }) => status?.compared !== spec);
-  return unknown && `${unknown.metadata.name} was not compared with the ProviderConfig yet.`;
+/** Control planes change alone, and pools one after the other. */
+const canJoin = (next: Machine, changing: readonly Machine[]): boolean =>
+  next.spec.role === 'worker' && changing.every(({ spec }) => spec.role === 'worker' && spec.pool === next.spec.pool);
+
+function findStop(view: RolloutView, next: Machine): Extract<RolloutDecision, { kind: 'wait' }> | undefined {
+  if (view.hold) return { kind: 'wait', ...view.hold };
+  const problem = findGateProblem(view, next);
+  return problem === undefined ? undefined : { kind: 'wait', reason: 'UpdatePending', message: problem };
 }
+
+function findReplacement(machines: readonly Machine[]): RolloutDecision {
+  const machine = machines.find(
+    ({ status, metadata }) => !metadata.deletionTimestamp && status?.pending?.class === 'replace',
+  );
+  return machine ? { kind: 'replace', machine } : { kind: 'none' };
+}
+
+const describeChanging = (machine: Machine): RolloutDecision => ({
+  kind: 'wait',
+  reason: 'Updating',
+  message: `${machine.metadata.name}: ${stateOf(machine) ?? 'The update begins.'}`,
+});
+
+function describeFailed(machine: Machine): RolloutDecision {
+  const remedy =
+    'No other machine is changed. Correct the ProviderConfig or ClusterConfig, or repair the node; the annotation rollout: retry lets the update begin again.';
+  return { kind: 'failed', machine, message: `${machine.metadata.name}: ${stateOf(machine)} ${remedy}` };
+}
+
+const stateOf = ({ status }: Machine): string | undefined =>
+  findFalseCondition(status?.conditions, 'UpToDate')?.message;

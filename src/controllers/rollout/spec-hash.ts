@@ -1,16 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 
-/** Specs in a cache are immutable, so each is hashed once. */
-const known = new WeakMap<ProviderConfigSpec, string>();
+/** Specs in a cache are immutable, so each is read once. */
+const hashes = new WeakMap<ProviderConfigSpec, { readonly release: string; readonly hash: string }>();
 
 /**
- * Identifies a spec, merged or not, so that a Cluster can tell which of its Machines were compared with it. How changes
- * reach machines is no part of what the machines are to be.
+ * Identifies a spec, merged or not, so that a Cluster can tell which of its Machines were compared with it. Another release
+ * of the provider may make another configuration of the same spec. How changes reach machines is no part of what the
+ * machines are to be.
  */
-export function hashSpec(spec: ProviderConfigSpec): string {
+export function hashSpec(spec: ProviderConfigSpec, release: string): string {
+  const known = hashes.get(spec);
+  if (known?.release === release) return known.hash;
   const { rollout: _, ...rest } = spec;
-  const hash = known.get(spec) ?? createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 16);
-  known.set(spec, hash);
+  const hash = createHash('sha256')
+    .update(JSON.stringify([release, rest]))
+    .digest('hex')
+    .slice(0, 16);
+  hashes.set(spec, { release, hash });
   return hash;
 }

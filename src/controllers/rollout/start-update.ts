@@ -2,60 +2,117 @@ import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Services } from '../shared/services.ts';
-import type { RolloutDecision } from './decide-rollout.ts';
-import { findHealthProblem, findMembershipProblem } from './oidc-trust/control-plane.ts';
+import { type RolloutDecision, revisionToRelease } from './decide-rollout.ts';
+import { type EtcdReport, findEtcdLeader, findEtcdProblem } from './etcd-health.ts';
+import { isInHand, isReady } from './machine-change.ts';
+import { findHealthProblem, queryNode } from './oidc-trust/control-plane.ts';
 import type { ControlPlane } from './oidc-trust/control-plane-target.ts';
-import { rolloutTurnsOf } from './rollout-turns.ts';
+import { orderMachines } from './order-machines.ts';
+import { rolloutTurnsOf, type TurnRequest } from './policy/rollout-turns.ts';
 
 interface StartContext {
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
+/** The cluster of which a Machine is to be changed. */
+export interface StartRequest extends TurnRequest {
+  readonly ref: ClusterIdentity;
+  readonly machines: readonly Machine[];
+}
+
+/** Why no Machine was released. `isTurn`: other clusters come first. */
+export interface StartObstacle {
+  readonly message: string;
+  readonly isTurn: boolean;
+}
+
+type UpdateDecision = Extract<RolloutDecision, { kind: 'update' }>;
+
 /**
- * Lets a Machine apply its desired configuration, if every control plane is healthy just now and no other cluster of the
- * ProviderConfig is being changed. Returns the Machine after the write, or why it has to wait.
+ * Releases one Machine to its desired state, if the cluster is healthy just now and no other cluster of the ProviderConfig
+ * comes first. A Machine that is being changed already is released to what it is to become now: it may not be left halfway.
+ * Returns the Machine after the write, or why it has to wait.
  */
 export async function startUpdate(
   services: Services,
-  cluster: ClusterIdentity,
-  machines: readonly Machine[],
-  { machine, revision }: Extract<RolloutDecision, { kind: 'update' }>,
-  { signal, log }: StartContext,
-): Promise<{ readonly machine: Machine } | { readonly message: string }> {
-  const problem = await findClusterProblem(services, cluster, machines, signal);
-  if (problem !== undefined) return { message: problem };
-  const other = rolloutTurnsOf(services).take(services, machine.spec.providerConfigRef.name, cluster);
-  if (other !== undefined) return { message: `Cluster ${other} of the same ProviderConfig is changed first.` };
-  const { name, resourceVersion } = machine.metadata;
-  const lock = resourceVersion ? { resourceVersion } : {};
-  const updated = await services.kube.merge(Machine, { name }, { spec: { revision } }, lock, signal);
-  log.info({ machine: name, revision }, 'update of a machine begins');
-  return { machine: updated };
+  request: StartRequest,
+  { candidates, isResumed }: UpdateDecision,
+  context: StartContext,
+): Promise<{ readonly machine: Machine } | StartObstacle> {
+  const [first] = candidates;
+  if (!first) return { message: 'No machine is to be changed.', isTurn: false };
+  if (isResumed) return { machine: await release(services, first, context) };
+  const turns = rolloutTurnsOf(services);
+  const earlier = turns.findEarlier(services, request);
+  if (earlier !== undefined) return { message: earlier, isTurn: true };
+  const found = await checkCluster(services, request, candidates, context.signal);
+  if ('problem' in found) return { message: found.problem, isTurn: false };
+  // Another cluster may have been faster meanwhile.
+  const faster = turns.take(services, request);
+  if (faster !== undefined) return { message: faster, isTurn: true };
+  try {
+    return { machine: await release(services, found.machine, context) };
+  } catch (error) {
+    turns.giveBack(request.cluster);
+    throw error;
+  }
 }
 
-/** Why the control plane is not healthy: every API server, and every member of etcd. */
-async function findClusterProblem(
+async function release({ kube }: Services, machine: Machine, { signal, log }: StartContext): Promise<Machine> {
+  const { name, resourceVersion } = machine.metadata;
+  const revision = revisionToRelease(machine);
+  const lock = resourceVersion ? { resourceVersion } : {};
+  const updated = await kube.merge(Machine, { name }, { spec: { revision } }, lock, signal);
+  log.info({ machine: name, revision, class: machine.status?.pending?.class }, 'update of a machine begins');
+  return updated;
+}
+
+/** Asks every control plane and the Nodes, and chooses among the candidates the one that does not lead etcd. */
+async function checkCluster(
   services: Services,
-  cluster: ClusterIdentity,
-  machines: readonly Machine[],
+  { ref: cluster, machines }: StartRequest,
+  candidates: readonly Machine[],
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const targets = machines
-    .filter(({ spec }) => spec.role === 'controlplane')
-    .map((machine): ControlPlane => {
-      const address = String(machine.status?.progress?.facts['address'] ?? '');
-      return { services, cluster, machine, address, signal };
-    });
-  const problems = await Promise.all(
-    targets.map(async (target) => {
-      const why = await findHealthProblem(target);
-      return why === undefined ? undefined : `${target.machine.metadata.name}: ${why}.`;
-    }),
+): Promise<{ readonly machine: Machine } | { readonly problem: string }> {
+  const lost = machines.find(
+    (machine) => isReady(machine) && !isInHand(machine) && !services.nodes.isReady(cluster, machine.metadata.name),
   );
-  const [first] = problems.filter((problem) => problem !== undefined);
-  const [witness] = targets;
-  if (first !== undefined || !witness) return first;
-  const incomplete = await findMembershipProblem(witness, targets.length);
-  return incomplete === undefined ? undefined : `${witness.machine.metadata.name}: ${incomplete}.`;
+  if (lost) return { problem: `The Node ${lost.metadata.name} is not Ready.` };
+  const controlPlanes = machines.filter(({ spec }) => spec.role === 'controlplane');
+  // One that is not ready is only changed itself: the others have to be well without it.
+  const asked = controlPlanes.filter(isReady).map((machine): ControlPlane => {
+    const address = String(machine.status?.progress?.facts['address'] ?? '');
+    return { services, cluster, machine, address, signal };
+  });
+  const reports: EtcdReport[] = [];
+  for (const answer of await Promise.all(asked.map(askControlPlane))) {
+    if ('problem' in answer) return answer;
+    reports.push(answer.report);
+  }
+  const problem = findEtcdProblem(
+    reports,
+    controlPlanes.map(({ metadata }) => metadata.name),
+  );
+  if (problem !== undefined) return { problem };
+  const [machine] = orderMachines(candidates, { pools: [], leader: findEtcdLeader(reports) });
+  return machine ? { machine } : { problem: 'No machine is to be changed.' };
+}
+
+async function askControlPlane(
+  target: ControlPlane,
+): Promise<{ readonly report: EtcdReport } | { readonly problem: string }> {
+  const machine = target.machine.metadata.name;
+  const why = await findHealthProblem(target);
+  if (why !== undefined) return { problem: `${machine}: ${why}.` };
+  const found = await queryNode(target, async (node) => ({
+    kind: 'report' as const,
+    report: {
+      machine,
+      status: await node.etcdStatus(target),
+      members: await node.etcdMembers(target),
+      alarms: await node.etcdAlarms(target),
+    },
+  }));
+  return found.kind === 'report' ? found : { problem: `${machine}: ${found.message}.` };
 }

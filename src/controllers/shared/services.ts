@@ -45,6 +45,8 @@ export interface Services {
   /** `--provider-name`. */
   readonly provider: string;
   readonly namespace: string;
+  /** Version of the provider. */
+  readonly release: string;
   /** UID of the platform cluster's `kube-system`: identifies this installation on shared hardware. */
   readonly installation: string;
   readonly kube: KubeClient;

@@ -54,7 +54,7 @@ export async function observeConfiguration(
     const { spec } = environment;
     const upgrades = listUpgrades(desired, spec.talos.version);
     if (changes.length + upgrades.length === 0) known.add(machine, inputs);
-    return { desired: configuration, spec: hashSpec(spec), revision, changes, upgrades };
+    return { desired: configuration, spec: hashSpec(spec, services.release), revision, changes, upgrades };
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
@@ -75,7 +75,9 @@ const listUpgrades = ({ machine }: DesiredMachine, version: string): ConfigChang
 function hashInputs({ services, machine }: DesiredMachine, spec: ProviderConfigSpec, facts: Facts): string {
   const name = clusterSecretsName(clusterOfMachine(machine));
   const secrets = services.stores.secrets.get({ namespace: services.namespace, name });
-  return shortHash(JSON.stringify([hashSpec(spec), machine.spec, secrets?.metadata.resourceVersion, facts]));
+  return shortHash(
+    JSON.stringify([hashSpec(spec, services.release), machine.spec, secrets?.metadata.resourceVersion, facts]),
+  );
 }
 
 async function readFromNode({ services, machine, context }: DesiredMachine, address: string): Promise<SecretString> {

@@ -1,5 +1,5 @@
 import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
-import { highestClass } from '../../../engine/change-class.ts';
+import { highestClass, updatableClasses } from '../../../engine/change-class.ts';
 import type { Drift } from '../../../engine/observation.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { reasonsToRepair, withRepairMessages } from '../../remediation/approvals.ts';
@@ -87,6 +87,7 @@ function planUpdate(
   const { configuration } = observation ?? {};
   if (!configuration || spec.revision !== configuration.revision) return undefined;
   const isInterrupted = progress?.plan === 'update';
-  const isDue = highestClass(configuration.changes) === 'live';
+  const highest = highestClass(configuration.changes);
+  const isDue = highest !== undefined && updatableClasses.has(highest);
   return isDue || isInterrupted ? { kind: 'walk', plan: 'update', environment, configuration } : undefined;
 }

@@ -1,0 +1,46 @@
+import { findFalseCondition, isConditionTrue } from '../../api/conditions.ts';
+import type { Machine } from '../../api/machine.ts';
+import { updatableClasses } from '../../engine/change-class.ts';
+
+/**
+ * What a rollout knows of a Machine from its object alone.
+ *
+ * `none`: nothing to do. `reported`: its change cannot be made on the running node. `waiting`: its change was not released
+ * yet. `changing`: it was, and is not finished. `failed`: it was, and the node does not get there. `superseded`: its steps
+ * run for a state that is no longer desired.
+ */
+export type MachineChange = 'none' | 'reported' | 'waiting' | 'changing' | 'failed' | 'superseded';
+
+export function changeOf({ spec, status, metadata }: Machine): MachineChange {
+  if (metadata.deletionTimestamp) return 'none';
+  const { pending, conditions, progress } = status ?? {};
+  const isWalking = progress?.plan === 'update';
+  const isUpdatable = pending !== undefined && updatableClasses.has(pending.class);
+  const desired = desiredRevision(status);
+  const canFollow = pending === undefined || isUpdatable;
+  if (isWalking && canFollow && desired !== undefined && desired !== spec.revision) return 'superseded';
+  if (isWalking || (isUpdatable && pending.revision === spec.revision))
+    return findFalseCondition(conditions, 'UpToDate')?.reason === 'UpdateFailed' ? 'failed' : 'changing';
+  if (pending === undefined) return 'none';
+  return isUpdatable ? 'waiting' : 'reported';
+}
+
+/** What the Machine should be: the revision of its change, or the one that it has. */
+export const desiredRevision = (status: Machine['status']): string | undefined =>
+  status?.pending?.revision ?? status?.applied?.revision;
+
+/** It was released to a change that is not finished. */
+export const isInHand = (machine: Machine): boolean => {
+  const change = changeOf(machine);
+  return change === 'changing' || change === 'failed' || change === 'superseded';
+};
+
+export const isWaiting = (machine: Machine): boolean => changeOf(machine) === 'waiting';
+
+export const hasFailed = (machine: Machine): boolean => changeOf(machine) === 'failed';
+
+export const isReady = ({ status }: Machine): boolean => isConditionTrue(status?.conditions, 'Ready');
+
+/** Whether it was compared with the spec of this hash, as the object is now. */
+export const isComparedWith = ({ status, metadata }: Machine, spec: string): boolean =>
+  status?.compared === spec && (metadata.generation ?? 0) <= (status.observedGeneration ?? 0);

@@ -1,0 +1,56 @@
+import type { ClusterRollout } from './cluster-rollout.ts';
+import { hasReached } from './cluster-rollout.ts';
+
+/** A cluster of a ProviderConfig, as far as the turns of its rollout are concerned. */
+export interface RolloutCluster {
+  /** `namespace/name` */
+  readonly name: string;
+  readonly namespace: string;
+  /** Names of its ClusterConfigs, in its namespace. */
+  readonly clusterConfigs: readonly string[];
+  readonly rollout: ClusterRollout | undefined;
+  /** A Machine is being changed, or is about to be. */
+  readonly isChanging: boolean;
+  /** Machines wait, and no user holds them up. */
+  readonly isWaiting: boolean;
+  /** The Machine whose change has failed. */
+  readonly failed?: string | undefined;
+}
+
+export interface TurnView {
+  readonly cluster: RolloutCluster;
+  readonly others: readonly RolloutCluster[];
+  /** Hash of the ProviderConfig. */
+  readonly revision: string;
+  readonly maxClusters: number;
+}
+
+/**
+ * Why another cluster of the ProviderConfig comes first; undefined if this one may change. The first cluster to change is
+ * the canary: until one has gone through the change, only one changes. A failure stops the others, because the change may
+ * do the same to them. What a user changes on a cluster that has followed its ProviderConfig already concerns that cluster
+ * and those that share a ClusterConfig with it.
+ */
+export function findEarlierCluster({ cluster, others, revision, maxClusters }: TurnView): string | undefined {
+  const isOwnMatter = (other: RolloutCluster): boolean =>
+    hasReached(other.rollout, revision) && !shareClusterConfig(cluster, other);
+  const failed = others.find((other) => other.failed !== undefined && !isOwnMatter(other));
+  if (failed)
+    return `Cluster ${failed.name} of the same ProviderConfig stopped at machine ${failed.failed}. Nothing is changed here until that is solved.`;
+  const isBusy = ({ rollout, ...other }: RolloutCluster): boolean =>
+    other.failed === undefined &&
+    (other.isChanging || (other.isWaiting && rollout?.revision === revision && rollout.state === 'Changing'));
+  const busy = others.filter(isBusy);
+  const isProven = [cluster, ...others].some(
+    ({ rollout }) => rollout?.revision === revision && rollout.state === 'Changed',
+  );
+  const [first] = busy;
+  if (!first) return undefined;
+  if (!isProven && !hasReached(cluster.rollout, revision))
+    return `Cluster ${first.name} of the same ProviderConfig is the first to change. Others follow when it has succeeded.`;
+  if (busy.length < maxClusters) return undefined;
+  return `Cluster ${first.name} of the same ProviderConfig is changed first.`;
+}
+
+const shareClusterConfig = (one: RolloutCluster, other: RolloutCluster): boolean =>
+  one.namespace === other.namespace && one.clusterConfigs.some((name) => other.clusterConfigs.includes(name));
