@@ -7,11 +7,23 @@ import type { ProviderConfigSpec } from './provider-config-spec.ts';
 import { conditionListSchema, observedGenerationSchema } from './schema/condition-schema.ts';
 import { listMapBy } from './schema/spec-fields.ts';
 
+const countSchema = z.int().min(0).max(2147483647);
+
+const RolloutProgress = z.strictObject({
+  revision: z.string().max(16).describe('Hash of the spec that running machines follow.'),
+  total: countSchema.describe('Number of running machines.'),
+  updated: countSchema.describe('Number of machines that are as the spec wants them.'),
+  updating: countSchema.describe('Number of machines that are being changed.'),
+  failed: countSchema.describe('Number of machines whose change has failed.'),
+});
+type RolloutProgress = z.infer<typeof RolloutProgress>;
+
 export const ProviderConfigStatus = z.strictObject({
   observedGeneration: observedGenerationSchema,
   phase: z.string().default('').describe('Progressing, Ready or Terminating.'),
   profile: z.string().optional().describe('Name of the published ClusterProfile.'),
   clusters: z.int().min(0).max(2147483647).optional().describe('Number of Clusters that use the ProviderConfig.'),
+  rollout: RolloutProgress.optional().describe('How far running machines have followed the spec.'),
   orphanSearch: OrphanSearch.optional().describe('Result of the last search for orphans. It does not affect Ready.'),
   orphanCount: z
     .int()
@@ -32,6 +44,7 @@ export type ProviderConfigStatus = CommonStatus & {
   profile?: string;
   /** Number of Clusters that use this ProviderConfig. */
   clusters?: number;
+  rollout?: RolloutProgress;
   orphanSearch?: OrphanSearch;
   orphanCount?: number;
   orphans?: OrphanEntry[];

@@ -1,6 +1,7 @@
 import { fieldManager } from '../api/names.ts';
 import { HostClaims } from '../controllers/host/host-claims.ts';
 import { makeControllers } from '../controllers/index.ts';
+import { listRollouts } from '../controllers/rollout/progress/list-rollouts.ts';
 import { AddressLeases } from '../controllers/shared/addresses/address-leases.ts';
 import { awaitInstallationId } from '../controllers/shared/installation-id.ts';
 import { NodeWatches } from '../controllers/shared/nodes/node-watches.ts';
@@ -79,6 +80,10 @@ export async function runAsLeader({
     clock,
     log,
   };
+  metrics.setRollouts(
+    () => (leadership.aborted ? [] : listRollouts(services)),
+    () => clock.now(),
+  );
   const controllers = makeControllers(services, {
     names: options.controllers,
     accountNamespace: options.accessNamespace,

@@ -26,6 +26,7 @@ import { reconcileMachine } from './machine/controller.ts';
 import { isConfigAccepted } from './machine/is-config-accepted.ts';
 import { MachineMonitor } from './machine/machine-monitor.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
+import { configOfRolloutChange, reportRollout } from './rollout/progress/report-rollout.ts';
 import { fixedEndpointOf } from './shared/addresses/fixed-endpoints.ts';
 import type { NodeWatchEvent } from './shared/nodes/node-watches.ts';
 import { changedBeyondStatus } from './shared/objects.ts';
@@ -79,7 +80,10 @@ export function makeControllers(
     (name) => new Controller({ name, ...common, ...workersByController[name], ...wirings[name]() }),
   );
   if (options.names.includes('providerconfig'))
-    controllers.push(new Controller({ name: 'garbage', ...common, ...wireGarbage(services, checks) }));
+    controllers.push(
+      new Controller({ name: 'garbage', ...common, ...wireGarbage(services, checks) }),
+      new Controller({ name: 'rollout', ...common, ...wireRollout(services) }),
+    );
   return controllers;
 }
 
@@ -90,6 +94,28 @@ function wireGarbage(services: Services, checks: PlatformChecks): Wiring {
     reconcile: (key, context) => reconcileGarbage(services, collection, key, context),
     sources: [garbageKeySource(collection)],
   };
+}
+
+/** It has no name on the command line, either: it reports on ProviderConfigs. Many Machines may change at once. */
+function wireRollout(services: Services): Wiring {
+  const { stores, clock } = services;
+  return {
+    reconcile: (key, context) => reportRollout(services, key, context),
+    sources: [
+      createKeySource(stores.machines, configOfRolloutChange, { clock, seconds: 2 }),
+      createKeySource(stores.providerConfigs, (change) =>
+        change.kind !== 'resync' && hasChangedForClusters(change) ? [objectKeyOf(change.object)] : [],
+      ),
+    ],
+  };
+}
+
+/** Progress of the rollout and orphans are of no interest to clusters. */
+function hasChangedForClusters(change: ObjectChange<ProviderConfig>): boolean {
+  const relevant = ({ status }: ProviderConfig): string =>
+    JSON.stringify([status?.observedGeneration, status?.phase, status?.conditions]);
+  if (changedBeyondStatus(change) || !change.before) return true;
+  return relevant(change.object) !== relevant(change.before);
 }
 
 /** The key of the object. Changes of the status alone and resyncs are skipped: the controller requeues by itself. */
@@ -163,7 +189,7 @@ function wireCluster(services: Services): Wiring {
         change.kind === 'resync' ? [] : ofProfile(change.object.metadata.name),
       ),
       createKeySource(stores.providerConfigs, (change) =>
-        change.kind === 'resync'
+        change.kind === 'resync' || !hasChangedForClusters(change)
           ? []
           : ofProfile(clusterProfileName(environment, provider, change.object.metadata.name)),
       ),

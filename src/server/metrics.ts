@@ -7,6 +7,7 @@ import type { TransportObserver } from '../kube/transport/transport.ts';
 import type { CallObserver, ProviderObserver } from '../lib/observers.ts';
 import type { ObservedReflector } from './health.ts';
 import type { PathAuthorizer } from './path-authorizer.ts';
+import { createRolloutGauges, type RolloutMetric } from './rollout-metrics.ts';
 import { createTimedCounter, shortDurationBuckets } from './timed-counter.ts';
 import { createCallMetrics, createWorkMetrics } from './work-metrics.ts';
 
@@ -26,6 +27,8 @@ export interface Metrics {
   setObjects(reflector: ObservedReflector): void;
   /** Exports whether this process leads. */
   setLeader(name: string, leadership: { readonly isLeader: boolean }): void;
+  /** Exports the rollouts at each scrape, with their ages at that time. */
+  setRollouts(list: () => readonly RolloutMetric[], now: () => Date): void;
 }
 
 /** A separate registry, so that two instances in one process do not share metrics. */
@@ -42,6 +45,7 @@ export function createMetrics(): Metrics {
     calls: createCallMetrics(registry),
     setObjects: createReflectorGauges(registry),
     setLeader: createLeaderGauge(registry),
+    setRollouts: createRolloutGauges(registry),
   };
 }
 

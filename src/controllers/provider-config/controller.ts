@@ -15,6 +15,7 @@ import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { formatObjectKey, type ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
 import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
+import { describeUnknownRequest } from '../rollout/policy/rollout-hold.ts';
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
 import type { PlatformCheck, PlatformChecks } from '../shared/platform-checks.ts';
 import type { Services } from '../shared/services.ts';
@@ -25,8 +26,8 @@ import { validateProviderConfig } from './validate-provider-config.ts';
 
 const resyncSeconds = 600;
 const unreachableRetrySeconds = 30;
-/** The fields of the status that the garbage controller writes. */
-const garbageFields = ['orphans', 'orphanCount', 'orphanSearch'] as const;
+/** The fields of the status that other controllers write. */
+const otherFields = ['orphans', 'orphanCount', 'orphanSearch', 'rollout'] as const;
 
 interface ConfigReconcileContext {
   readonly signal: AbortSignal;
@@ -83,7 +84,7 @@ async function assessConfig(
   if ('findings' in checked)
     return { states: [conditionFalse('ConfigValid', 'InvalidConfig', formatDiagnostics(checked.findings))] };
   const { state, check } = await checkPlatform(services, checked.chosen, context);
-  return { states: [conditionTrue('ConfigValid'), state], check };
+  return { states: [conditionTrue('ConfigValid', describeUnknownRequest(config)), state], check };
 }
 
 interface ConfigAssessment {
@@ -172,7 +173,7 @@ async function reportStatus(
     ...(published ? { profile: name } : {}),
   };
   const written = await patchStatusIfExists(services.kube, ProviderConfig, config, status, context.signal, {
-    otherFields: garbageFields,
+    otherFields,
   });
   if (written) announceReadiness(services, config, ready, context.log);
 }
@@ -243,6 +244,6 @@ async function reportInUse(
     }),
   };
   await patchStatusIfExists(services.kube, ProviderConfig, config, status, context.signal, {
-    otherFields: garbageFields,
+    otherFields,
   });
 }
