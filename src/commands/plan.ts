@@ -10,6 +10,7 @@ import { clusterIdentityOf, clusterOfMachine } from '../controllers/cluster/iden
 import { chooseOfferedVersion } from '../controllers/cluster/kubernetes-version.ts';
 import { listDesiredSlots, readDesiredNodePrefix } from '../controllers/cluster/view.ts';
 import { type ClusterPlan, type ClusterPlanInput, planCluster } from '../controllers/plan/plan-cluster.ts';
+import { type PlannedUpdate, planUpdates } from '../controllers/plan/plan-updates.ts';
 import { fixedEndpointOf, reservedAddresses } from '../controllers/shared/addresses/fixed-endpoints.ts';
 import { choosePlatform } from '../controllers/shared/spec/choose-platform.ts';
 import { resolveDesiredSpec } from '../controllers/shared/spec/desired-spec.ts';
@@ -21,6 +22,7 @@ import type { SecretStrings } from '../lib/secret-string.ts';
 import { platforms } from '../platforms/index.ts';
 import type { PlanSettings } from './flags/read-only-settings.ts';
 import { describeMachineConfigs, describePlan } from './output/describe-plan.ts';
+import { describeUpdates } from './output/describe-updates.ts';
 import {
   type ReadOnlyCommandContext,
   type ReadOnlySession,
@@ -30,8 +32,12 @@ import { selectProviderConfig } from './read-only/select-provider-config.ts';
 
 /** Prints the effects of creating the machines of a cluster. Returns whether all of them can be placed. */
 export async function runPlan(options: PlanSettings & ReadOnlyCommandContext): Promise<boolean> {
-  const made = await withReadOnlySession(options, (at) => buildPlan(at, options));
+  const [made, updates] = await withReadOnlySession(options, (at) =>
+    Promise.all([buildPlan(at, options), listUpdates(at, options)]),
+  );
   options.print(describePlan(made));
+  const changes = describeUpdates(updates);
+  if (changes !== undefined) options.print(`\n${changes}`);
   if (options.documents) for (const document of describeMachineConfigs(made)) options.print(document);
   const lines = [...made.machines.flatMap((machine) => machine.lines), ...made.shared];
   return made.machines.every(({ error }) => error === undefined) && lines.every(({ effect }) => effect !== 'blocked');
@@ -54,7 +60,7 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   const [hosts, machines, ofConfig, system] = await Promise.all([
     platform.hosts ? kube.list(Host, {}, signal) : { items: [] },
     kube.list(Machine, { labelSelector: `${labels.cluster}=${clusterId(ref)}` }, signal),
-    failureDomains.length > 0 ? listMachineSpecs(at, template) : [],
+    failureDomains.length > 0 ? listMachines(at, template) : [],
     kube.find(Namespace, { name: 'kube-system' }, signal),
   ]);
   const credentials = new Map<string | undefined, SecretStrings>();
@@ -76,21 +82,32 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
       kubernetesVersion: chooseOfferedVersion(spec, desired) ?? desired ?? '',
     },
     owner: { installation: system?.metadata.uid ?? '', provider: template.spec.providerRef.name },
-    ofConfig,
+    ofConfig: ofConfig.map((machine) => machine.spec),
     previewContext: { config, connections, log, clock, signal },
     credentialsAt: (failureDomain) => credentials.get(failureDomain) ?? {},
   });
 }
 
+/** The changes of the running machines of a Cluster; without one, of all Clusters of the ProviderConfig. */
+async function listUpdates(
+  at: ReadOnlySession,
+  { cluster: given, providerConfig }: PlanSettings,
+): Promise<PlannedUpdate[]> {
+  const template = await findProviderConfig(at, given, providerConfig);
+  const machines = await listMachines(at, template);
+  if (machines.length === 0) return [];
+  const { items } = await at.kube.list(Cluster, {}, at.signal);
+  const isMeant = ({ metadata }: Cluster): boolean =>
+    !given || (metadata.name === given.name && metadata.namespace === given.namespace);
+  const clusters = items.filter(isMeant);
+  const [only] = clusters;
+  return planUpdates(clusters, machines, await buildDesiredSpec(at, template, given && only));
+}
+
 /** All Machines that were created from a template, of any cluster. */
-async function listMachineSpecs(
-  { kube, signal }: ReadOnlySession,
-  { metadata, spec }: ProviderConfig,
-): Promise<Machine['spec'][]> {
+async function listMachines({ kube, signal }: ReadOnlySession, { metadata, spec }: ProviderConfig): Promise<Machine[]> {
   const { items } = await kube.list(Machine, { labelSelector: `${labels.provider}=${spec.providerRef.name}` }, signal);
-  return items
-    .map((machine) => machine.spec)
-    .filter(({ providerConfigRef }) => providerConfigRef.name === metadata.name);
+  return items.filter((machine) => machine.spec.providerConfigRef.name === metadata.name);
 }
 
 /** A plan from a file may have no credentials yet, and most of the plan works without them. */

@@ -43,5 +43,6 @@ const describeUnassignedHosts = ({ reason, names, refused }: UnassignedHosts): s
   ...refused.map((what) => `  ${formatEffect('blocked', what)}`),
 ];
 
-const formatEffect = (effect: string, what: string): string =>
+/** A line with an effect and its subject. */
+export const formatEffect = (effect: string, what: string): string =>
   `  ${effect.padEnd(8)}  ${what.replace(/\p{Cc}+/gu, ' ')}`;
