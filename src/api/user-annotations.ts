@@ -50,7 +50,7 @@ export const userAnnotations: readonly UserAnnotation[] = [
     value: '`now`',
     effect: 'Changes begin outside the windows of `spec.rollout.windows`, too.',
     data: 'none is touched',
-    removed: 'when every node is up to date',
+    removed: 'when no change waits any more',
   },
   {
     key: annotations.rollout,

@@ -49,7 +49,8 @@ export function describeUpToDate(
   if (highest !== 'live')
     return conditionFalse('UpToDate', unsupportedReasons[highest], `${differs} ${remedies[highest]}`);
   if (verdict.progress.plan === 'update' && verdict.kind !== 'finished') {
-    const reason = verdict.kind === 'waiting' ? 'Updating' : 'UpdateFailed';
+    // A node that does not come back must stop the rollout like one that refuses.
+    const reason = verdict.kind === 'waiting' && !verdict.overdue ? 'Updating' : 'UpdateFailed';
     return conditionFalse('UpToDate', reason, `${differs} ${describeStepProgress(verdict) ?? ''}`.trim());
   }
   const doing =

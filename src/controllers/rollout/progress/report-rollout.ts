@@ -47,7 +47,7 @@ function isServed(services: Services, config: ProviderConfig): boolean {
   return finalizers.includes(instanceFinalizers(services).providerConfig) && deletionTimestamp === undefined;
 }
 
-/** Removes `retry` when the failed updates begin again, and `now` when every Machine is up to date. */
+/** Removes `retry` when the failed updates begin again, and `now` when no change waits any more. */
 async function endRequest(
   services: Services,
   config: ProviderConfig,
@@ -63,8 +63,7 @@ async function endRequest(
       services.events.record(config, 'Normal', 'UpdateRetried', `Begins again: ${names.join(', ')}.`);
     }
   }
-  const isFulfilled =
-    request === 'retry' || (request === 'now' && summary.updated === summary.total && summary.total > 0);
+  const isFulfilled = request === 'retry' || (request === 'now' && summary.isSettled && summary.total > 0);
   if (isFulfilled) await removeRolloutRequest(services, ProviderConfig, config, signal);
 }
 

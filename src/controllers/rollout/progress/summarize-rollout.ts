@@ -10,6 +10,8 @@ export interface RolloutSummary {
   /** Machines that are being changed. */
   readonly updating: number;
   readonly failed: number;
+  /** Nothing is left that a rollout could do. Changes that cannot be made on running machines do not count. */
+  readonly isSettled: boolean;
   /** When the oldest difference was found that is not applied yet. */
   readonly outdatedSince: Date | undefined;
 }
@@ -20,11 +22,12 @@ export function summarizeRollout(
   hashOf: (machine: Machine) => string | undefined,
 ): RolloutSummary {
   const kept = machines.filter(({ metadata, status }) => !metadata.deletionTimestamp && status?.compared !== undefined);
-  const isUpdated = (machine: Machine): boolean => {
+  const isCurrent = (machine: Machine): boolean => {
     const hash = hashOf(machine);
-    const isCurrent = hash === undefined || isComparedWith(machine, hash);
-    return isCurrent && isConditionTrue(machine.status?.conditions, 'UpToDate');
+    return hash === undefined || isComparedWith(machine, hash);
   };
+  const isUpdated = (machine: Machine): boolean =>
+    isCurrent(machine) && isConditionTrue(machine.status?.conditions, 'UpToDate');
   const changes = kept.map(changeOf);
   const times = kept.flatMap(({ status }) => {
     const found = findFalseCondition(status?.conditions, 'UpToDate');
@@ -35,6 +38,7 @@ export function summarizeRollout(
     updated: kept.filter(isUpdated).length,
     updating: changes.filter((change) => change === 'changing' || change === 'superseded').length,
     failed: changes.filter((change) => change === 'failed').length,
+    isSettled: kept.every(isCurrent) && changes.every((change) => change === 'none' || change === 'reported'),
     outdatedSince: times.length > 0 ? new Date(Math.min(...times)) : undefined,
   };
 }
