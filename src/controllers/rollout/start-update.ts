@@ -49,14 +49,8 @@ export async function startUpdate(
   const found = await checkCluster(services, request, candidates, context.signal);
   if ('problem' in found) return { message: found.problem, isTurn: false };
   // Another cluster may have been faster meanwhile.
-  const faster = turns.take(services, request);
-  if (faster !== undefined) return { message: faster, isTurn: true };
-  try {
-    return { machine: await release(services, found.machine, context) };
-  } catch (error) {
-    turns.giveBack(request.cluster);
-    throw error;
-  }
+  const used = await turns.use(services, request, found.machine, () => release(services, found.machine, context));
+  return typeof used === 'string' ? { message: used, isTurn: true } : { machine: used };
 }
 
 async function release({ kube }: Services, machine: Machine, { signal, log }: StartContext): Promise<Machine> {

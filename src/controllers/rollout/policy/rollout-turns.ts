@@ -23,13 +23,19 @@ type TurnStores = {
   };
 };
 
+/** The write with which a cluster uses its turn. `version`: of the Machine after it; undefined while it is under way. */
+interface TurnWrite {
+  readonly machine: string;
+  version?: string | undefined;
+}
+
 /**
  * The turns of the clusters of each ProviderConfig. What they follow from is in the objects, so that a restart changes
- * nothing. Only the turns of this moment are kept in memory, until the caches show them.
+ * nothing. Only writes that the caches do not show yet are kept in memory.
  */
 export class RolloutTurns {
-  /** Keys of clusters, by profile. */
-  readonly #taken = new Map<string, Set<string>>();
+  /** By key of the cluster. */
+  readonly #writes = new Map<string, TurnWrite>();
 
   /** Why another cluster comes first. Takes no turn. */
   findEarlier({ stores }: TurnStores, { cluster, ...rules }: TurnRequest): string | undefined {
@@ -40,19 +46,30 @@ export class RolloutTurns {
     return findEarlierCluster({ cluster: describe(cluster), others: others.map(describe), ...rules });
   }
 
-  /** The same, and the cluster has its turn if nothing comes first. */
-  take(sources: TurnStores, request: TurnRequest): string | undefined {
+  /**
+   * If no other cluster comes first, this one has its turn, and `write` releases a Machine. Otherwise returns why another
+   * one comes first.
+   */
+  async use(
+    sources: TurnStores,
+    request: TurnRequest,
+    { metadata: { name: machine } }: Machine,
+    write: () => Promise<Machine>,
+  ): Promise<Machine | string> {
     const earlier = this.findEarlier(sources, request);
     if (earlier !== undefined) return earlier;
-    const { profile } = request.cluster.spec;
-    const taken = this.#taken.get(profile) ?? new Set();
-    this.#taken.set(profile, taken.add(clusterIdentityKey(clusterIdentityOf(request.cluster))));
-    return undefined;
-  }
-
-  /** The change did not begin, or the caches show that it did. */
-  giveBack(cluster: Cluster): void {
-    this.#taken.get(cluster.spec.profile)?.delete(clusterIdentityKey(clusterIdentityOf(cluster)));
+    const key = clusterIdentityKey(clusterIdentityOf(request.cluster));
+    const turn: TurnWrite = { machine };
+    this.#writes.set(key, turn);
+    try {
+      const written = await write();
+      turn.version = written.metadata.resourceVersion ?? '0';
+      return written;
+    } catch (error) {
+      // A write without an answer may have been made: then the next list or watch event shows it.
+      this.#writes.delete(key);
+      throw error;
+    }
   }
 
   close(): void {}
@@ -62,20 +79,31 @@ export class RolloutTurns {
     const identity = clusterIdentityOf(cluster);
     const machines = machinesOf({ stores }, identity);
     const isPaused = readRolloutRequest(cluster) === 'pause';
-    const isInProgress = machines.some(isInHand);
-    if (isInProgress) this.giveBack(cluster);
-    const isTaken = this.#taken.get(cluster.spec.profile)?.has(clusterIdentityKey(identity)) ?? false;
     return {
       name: `${namespace}/${name}`,
       namespace,
       clusterConfigs: (cluster.spec.clusterConfigs ?? []).map((reference) => reference.name),
       rollout: readClusterRollout(cluster),
-      isChanging: isInProgress || (isTaken && machines.some(isWaiting)),
+      isChanging: machines.some(isInHand) || this.#isWriting(clusterIdentityKey(identity), machines),
       isWaiting: !isPaused && machines.some(isWaiting),
       failed: machines.find(hasFailed)?.metadata.name,
     };
   }
+
+  /** Whether the caches do not show yet what the cluster has used its turn for. */
+  #isWriting(key: string, machines: readonly Machine[]): boolean {
+    const turn = this.#writes.get(key);
+    if (!turn) return false;
+    const shown = machines.find(({ metadata }) => metadata.name === turn.machine);
+    const isOver = turn.version !== undefined && (!shown || isSameOrNewer(shown, turn.version));
+    if (isOver) this.#writes.delete(key);
+    return !isOver;
+  }
 }
+
+/** Resource versions of one object are comparable integers (KEP-5504). */
+const isSameOrNewer = ({ metadata }: Machine, version: string): boolean =>
+  BigInt(metadata.resourceVersion ?? '0') >= BigInt(version);
 
 const machinesOf = ({ stores }: TurnStores, identity: ClusterIdentity): readonly Machine[] =>
   stores.machines.by('cluster', clusterIdentityKey(identity));
