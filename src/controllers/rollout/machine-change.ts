@@ -30,10 +30,10 @@ export const desiredRevision = (status: Machine['status']): string | undefined =
   status?.pending?.revision ?? status?.applied?.revision;
 
 /** It was released to a change that is not finished. */
-export const isInHand = (machine: Machine): boolean => {
-  const change = changeOf(machine);
-  return change === 'changing' || change === 'failed' || change === 'superseded';
-};
+export const isInHand = (machine: Machine): boolean => isChangeInHand(changeOf(machine));
+
+export const isChangeInHand = (change: MachineChange): boolean =>
+  change === 'changing' || change === 'failed' || change === 'superseded';
 
 export const isWaiting = (machine: Machine): boolean => changeOf(machine) === 'waiting';
 

@@ -3,7 +3,7 @@ import type { Machine } from '../../../api/machine.ts';
 import type { Cluster } from '../../../api/openmcp/types.ts';
 import { clusterIdentityOf } from '../../cluster/identity.ts';
 import type { Services } from '../../shared/services.ts';
-import { hasFailed, isInHand, isWaiting } from '../machine-change.ts';
+import { changeOf, isChangeInHand, type MachineChange } from '../machine-change.ts';
 import { readClusterRollout } from './cluster-rollout.ts';
 import { findEarlierCluster, type RolloutCluster } from './decide-turn.ts';
 import { readRolloutRequest } from './rollout-hold.ts';
@@ -78,15 +78,16 @@ export class RolloutTurns {
     const { namespace = '', name } = cluster.metadata;
     const identity = clusterIdentityOf(cluster);
     const machines = machinesOf({ stores }, identity);
+    const changes = machines.map(cachedChangeOf);
     const isPaused = readRolloutRequest(cluster) === 'pause';
     return {
       name: `${namespace}/${name}`,
       namespace,
       clusterConfigs: (cluster.spec.clusterConfigs ?? []).map((reference) => reference.name),
       rollout: readClusterRollout(cluster),
-      isChanging: machines.some(isInHand) || this.#isWriting(clusterIdentityKey(identity), machines),
-      isWaiting: !isPaused && machines.some(isWaiting),
-      failed: machines.find(hasFailed)?.metadata.name,
+      isChanging: changes.some(isChangeInHand) || this.#isWriting(clusterIdentityKey(identity), machines),
+      isWaiting: !isPaused && changes.includes('waiting'),
+      failed: machines[changes.indexOf('failed')]?.metadata.name,
     };
   }
 
@@ -99,6 +100,15 @@ export class RolloutTurns {
     if (isOver) this.#writes.delete(key);
     return !isOver;
   }
+}
+
+/** Objects in a cache are immutable. Every cluster that waits looks at the Machines of all others. */
+const knownChanges = new WeakMap<Machine, MachineChange>();
+
+function cachedChangeOf(machine: Machine): MachineChange {
+  const change = knownChanges.get(machine) ?? changeOf(machine);
+  knownChanges.set(machine, change);
+  return change;
 }
 
 /** Resource versions of one object are comparable integers (KEP-5504). */
