@@ -26,7 +26,8 @@ import { reconcileMachine } from './machine/controller.ts';
 import { isConfigAccepted } from './machine/is-config-accepted.ts';
 import { MachineMonitor } from './machine/machine-monitor.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
-import { configOfRolloutChange, reportRollout } from './rollout/progress/report-rollout.ts';
+import { reportRollout } from './rollout/progress/report-rollout.ts';
+import { hasChangedForClusters, rolloutKeySources } from './rollout/progress/rollout-key-sources.ts';
 import { fixedEndpointOf } from './shared/addresses/fixed-endpoints.ts';
 import type { NodeWatchEvent } from './shared/nodes/node-watches.ts';
 import { changedBeyondStatus } from './shared/objects.ts';
@@ -96,27 +97,11 @@ function wireGarbage(services: Services, checks: PlatformChecks): Wiring {
   };
 }
 
-/** It has no name on the command line, either: it reports on ProviderConfigs. Many Machines may change at once. */
-function wireRollout(services: Services): Wiring {
-  const { stores, clock } = services;
-  return {
-    reconcile: (key, context) => reportRollout(services, key, context),
-    sources: [
-      createKeySource(stores.machines, configOfRolloutChange, { clock, seconds: 2 }),
-      createKeySource(stores.providerConfigs, (change) =>
-        change.kind !== 'resync' && hasChangedForClusters(change) ? [objectKeyOf(change.object)] : [],
-      ),
-    ],
-  };
-}
-
-/** Progress of the rollout and orphans are of no interest to clusters. */
-function hasChangedForClusters(change: ObjectChange<ProviderConfig>): boolean {
-  const relevant = ({ status }: ProviderConfig): string =>
-    JSON.stringify([status?.observedGeneration, status?.phase, status?.conditions]);
-  if (changedBeyondStatus(change) || !change.before) return true;
-  return relevant(change.object) !== relevant(change.before);
-}
+/** It has no name on the command line, either: it reports on ProviderConfigs. */
+const wireRollout = (services: Services): Wiring => ({
+  reconcile: (key, context) => reportRollout(services, key, context),
+  sources: rolloutKeySources(services),
+});
 
 /** The key of the object. Changes of the status alone and resyncs are skipped: the controller requeues by itself. */
 const keyUnlessResync = (change: ObjectChange<KubeObject>): ObjectKey[] =>

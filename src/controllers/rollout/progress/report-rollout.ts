@@ -3,13 +3,12 @@ import type { Machine } from '../../../api/machine.ts';
 import { instanceFinalizers } from '../../../api/names.ts';
 import { ProviderConfig } from '../../../api/provider-config.ts';
 import type { ReconcileContext, ReconcileResult } from '../../../kube/controller/controller.ts';
-import type { ObjectChange } from '../../../kube/reflector/object-store.ts';
 import type { ObjectKey } from '../../../kube/resource.ts';
 import { isOwnConfig, revisionOf } from '../../cluster/view.ts';
 import { hasIgnoreOperation } from '../../shared/objects.ts';
 import type { Services } from '../../shared/services.ts';
 import { latestVersion, recordWrite } from '../../shared/status-writes.ts';
-import { changeOf, hasFailed } from '../machine-change.ts';
+import { hasFailed } from '../machine-change.ts';
 import { removeRolloutRequest, retryUpdates } from '../policy/retry-updates.ts';
 import { readRolloutRequest } from '../policy/rollout-hold.ts';
 import { machinesOfConfig, summarizeConfig } from './list-rollouts.ts';
@@ -76,18 +75,4 @@ function describeRollout(
   const revision = revisionOf(services, config);
   if (revision === undefined || (total === 0 && !config.status?.rollout)) return config.status?.rollout;
   return { revision, total, updated, updating, failed };
-}
-
-/** The ProviderConfig of a Machine whose part in the rollout has changed. */
-export function configOfRolloutChange({ kind, object, before }: ObjectChange<Machine>): ObjectKey[] {
-  if (kind === 'resync' || (kind === 'updated' && describePart(object) === describePart(before))) return [];
-  return [{ name: object.spec.providerConfigRef.name }];
-}
-
-function describePart(machine: Machine | undefined): string {
-  if (!machine) return '';
-  const { status, metadata } = machine;
-  const state = status?.conditions?.find(({ type }) => type === 'UpToDate')?.status;
-  const isSeen = (metadata.generation ?? 0) <= (status?.observedGeneration ?? 0);
-  return [changeOf(machine), state, status?.compared, isSeen, metadata.deletionTimestamp !== undefined].join();
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aCondition, aMachine } from '../../../../test/support/fixtures/builders.ts';
 import type { Condition } from '../../../api/conditions.ts';
 import type { Machine, MachineStatus } from '../../../api/machine.ts';
-import { configOfRolloutChange } from './report-rollout.ts';
+import { configOfRolloutChange } from './rollout-key-sources.ts';
 import { summarizeRollout } from './summarize-rollout.ts';
 
 const pending: MachineStatus['pending'] = { revision: 'new', class: 'live', fields: [] };
