@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aCluster, aMachine, aProviderConfig } from '../../../test/support/fixtures/builders.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { annotations } from '../../api/names.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { truenas } from '../../platforms/truenas/index.ts';
@@ -19,7 +20,7 @@ interface Known {
 function gather(machine: string, { clusters = [prod], address, notes, configs = [aProviderConfig()] }: Known) {
   const none = { get: () => undefined, by: () => [], list: () => [] };
   const services = {
-    ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', platforms: [truenas] },
+    ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', platforms: [truenas], release: '1.0.0', clock: new ManualClock() },
     addresses: { find: async () => address },
     kube: { find: async () => (notes ? { metadata: { name: 'prod', annotations: notes } } : undefined) },
     stores: {

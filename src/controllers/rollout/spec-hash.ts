@@ -11,7 +11,7 @@ const hashes = new WeakMap<ProviderConfigSpec, { readonly release: string; reado
  */
 export function hashSpec(spec: ProviderConfigSpec, release: string): string {
   const known = hashes.get(spec);
-  if (known?.release === release) return known.hash;
+  if (known && known.release === release) return known.hash;
   const { rollout: _, ...rest } = spec;
   const hash = createHash('sha256')
     .update(JSON.stringify([release, rest]))
