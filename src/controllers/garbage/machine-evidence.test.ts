@@ -20,7 +20,14 @@ interface Known {
 function gather(machine: string, { clusters = [prod], address, notes, configs = [aProviderConfig()] }: Known) {
   const none = { get: () => undefined, by: () => [], list: () => [] };
   const services = {
-    ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', platforms: [truenas], release: '1.0.0', clock: new ManualClock() },
+    ...{
+      environment: 'test',
+      provider: 'talos',
+      namespace: 'openmcp-system',
+      platforms: [truenas],
+      release: '1.0.0',
+      clock: new ManualClock(),
+    },
     addresses: { find: async () => address },
     kube: { find: async () => (notes ? { metadata: { name: 'prod', annotations: notes } } : undefined) },
     stores: {

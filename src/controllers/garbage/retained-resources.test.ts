@@ -28,7 +28,14 @@ function createFixture(secrets: readonly object[] = [key(noted)]) {
   const there = { machines: [] as Machine[], clusters: [] as Cluster[], known: false };
   const none = { get: () => undefined, by: () => [], list: () => [] };
   const services = {
-    ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', platforms: [truenas], release: '1.0.0', clock },
+    ...{
+      environment: 'test',
+      provider: 'talos',
+      namespace: 'openmcp-system',
+      platforms: [truenas],
+      release: '1.0.0',
+      clock,
+    },
     events: { record: (_: unknown, ...words: string[]) => void message.push(words.join(' ')) },
     addresses: {
       leasedAddress: async () => [{ machine: name, address: '192.0.2.7', system: 'nas' }],
