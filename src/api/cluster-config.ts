@@ -8,6 +8,7 @@ import {
   nodeSizeSchema,
   oddReplicasRule,
   patchesSchema,
+  replicaLimitsRule,
   taintsSchema,
   workerPoolNameSchema,
   workerReplicasSchema,
@@ -18,28 +19,40 @@ const ownerPatchesSchema = (whom: string) =>
   patchesSchema(whom, 'The permitted fields are listed in docs/security.md. ');
 
 /** A pool of the ProviderConfig, by name, or an additional one. A field that is left out keeps its value from there. */
-const WorkerPoolOverrides = z.strictObject({
-  name: workerPoolNameSchema,
-  replicas: workerReplicasSchema
-    .optional()
-    .describe(
-      'Number of nodes. Default: the value of the ProviderConfig. Required for a pool that the ProviderConfig does not have.',
-    ),
-  size: nodeSizeSchema
-    .optional()
-    .describe(
-      'Name of a size of the ProviderConfig. Default: the value of the ProviderConfig. Required for a pool that the ProviderConfig does not have.',
-    ),
-  labels: nodeLabelsSchema
-    .optional()
-    .describe('Labels of the Kubernetes nodes, added to those of the ProviderConfig. Default: none.'),
-  taints: taintsSchema
-    .optional()
-    .describe(
-      'Taints that the nodes register with. Replace the taints of the ProviderConfig. Default: the value of the ProviderConfig.',
-    ),
-  patches: ownerPatchesSchema('the nodes of this pool, applied after the patches of the ProviderConfig'),
-});
+const WorkerPoolOverrides = z
+  .strictObject({
+    name: workerPoolNameSchema,
+    replicas: workerReplicasSchema
+      .optional()
+      .describe(
+        'Number of nodes. Default: the value of the ProviderConfig. Required for a pool that the ProviderConfig does not have.',
+      ),
+    minReplicas: workerReplicasSchema
+      .optional()
+      .describe(
+        'Smallest number of nodes that the NodePool can be scaled to. Default: the value of the ProviderConfig.',
+      ),
+    maxReplicas: workerReplicasSchema
+      .optional()
+      .describe(
+        'Largest number of nodes that the NodePool can be scaled to. Default: the value of the ProviderConfig.',
+      ),
+    size: nodeSizeSchema
+      .optional()
+      .describe(
+        'Name of a size of the ProviderConfig. Default: the value of the ProviderConfig. Required for a pool that the ProviderConfig does not have.',
+      ),
+    labels: nodeLabelsSchema
+      .optional()
+      .describe('Labels of the Kubernetes nodes, added to those of the ProviderConfig. Default: none.'),
+    taints: taintsSchema
+      .optional()
+      .describe(
+        'Taints that the nodes register with. Replace the taints of the ProviderConfig. Default: the value of the ProviderConfig.',
+      ),
+    patches: ownerPatchesSchema('the nodes of this pool, applied after the patches of the ProviderConfig'),
+  })
+  .meta({ 'x-kubernetes-validations': [replicaLimitsRule] });
 
 const ControlPlaneOverrides = z.strictObject({
   replicas: controlPlaneReplicasSchema

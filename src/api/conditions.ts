@@ -34,6 +34,7 @@ export const conditionTypes = {
   Healthy: 'Machine: it matches its desired state on the platform.',
   UpToDate:
     'Machine or Cluster: the running nodes have the configuration and versions that their ProviderConfig and ClusterConfigs ask for.',
+  WithinLimits: 'NodePool: spec.replicas is between minReplicas and maxReplicas of the worker pool.',
   Identified: 'Host: the server exists and may be used.',
   Usable: 'Host: a Machine can claim it, or holds it.',
   Inspected: 'Host: the last requested inspection succeeded.',
@@ -71,7 +72,8 @@ export const conditionReasons = {
     'The Secret has the secrets of another cluster: its Talos CA is not the recorded one. It is not used; the message describes the remedy.',
   WaitingForSecrets: 'The secrets are being created.',
   WaitingForMachines: 'Machines are being created or have not joined yet; the message shows their progress.',
-  SurplusMachines: 'Machines exist that the spec does not require; the message names them.',
+  ReplicasOutOfRange:
+    'spec.replicas is not between minReplicas and maxReplicas; the nearest of the two counts, as the message says.',
   WaitingForBootstrap: 'The first control plane is not ready to be bootstrapped yet.',
   WaitingForEndpoint: 'The API server does not answer yet.',
   WaitingForDeletion: 'Another object must be deleted first; the message names it.',

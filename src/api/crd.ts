@@ -5,6 +5,7 @@ import { ClusterConfig, ClusterConfigSpec } from './cluster-config.ts';
 import { Host, HostSpec, HostStatus } from './host.ts';
 import { Machine, MachineSpec, MachineStatus } from './machine.ts';
 import { openmcpKeys } from './names.ts';
+import { NodePool, NodePoolSpec, NodePoolStatus } from './node-pool.ts';
 import { ProviderConfig, ProviderConfigStatus } from './provider-config.ts';
 import { ProviderConfigSpec } from './provider-config-spec.ts';
 import { toStructuralSchema } from './schema/structural-schema.ts';
@@ -25,6 +26,12 @@ interface CrdDefinition {
   readonly spec: z.ZodType;
   /** Absent for kinds that are only read. */
   readonly status?: z.ZodType;
+  /** Paths of the scale subresource. */
+  readonly scale?: {
+    readonly specReplicasPath: string;
+    readonly statusReplicasPath: string;
+    readonly labelSelectorPath: string;
+  };
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields: readonly string[];
 }
@@ -38,6 +45,10 @@ const printerColumn = (name: string, jsonPath: string, description: string): Pri
 const widePrinterColumn = (name: string, jsonPath: string, description: string): PrinterColumn => ({
   ...printerColumn(name, jsonPath, description),
   priority: 1,
+});
+const countColumn = (name: string, jsonPath: string, description: string): PrinterColumn => ({
+  ...printerColumn(name, jsonPath, description),
+  type: 'integer',
 });
 const readyColumn = printerColumn(
   'Ready',
@@ -124,6 +135,30 @@ const crdDefinitions: readonly CrdDefinition[] = [
     ],
   },
   {
+    type: NodePool,
+    shortName: 'tnp',
+    description:
+      'NodePool is the number of nodes of one worker pool of a Cluster, for kubectl scale and autoscalers. Only the provider creates and deletes NodePools.',
+    spec: NodePoolSpec,
+    status: NodePoolStatus,
+    scale: {
+      specReplicasPath: '.spec.replicas',
+      statusReplicasPath: '.status.replicas',
+      labelSelectorPath: '.status.selector',
+    },
+    columns: [
+      printerColumn('Cluster', '.spec.clusterRef.name', 'Name of the Cluster'),
+      printerColumn('Pool', '.spec.pool', 'Worker pool'),
+      countColumn('Desired', '.status.desiredReplicas', 'Number of nodes that the pool is given'),
+      countColumn('Ready', '.status.readyReplicas', 'Number of nodes that are ready'),
+      countColumn('Min', '.status.minReplicas', 'Smallest number of nodes, if it can be changed'),
+      countColumn('Max', '.status.maxReplicas', 'Largest number of nodes, if it can be changed'),
+      ageColumn,
+      widePrinterColumn('Namespace', '.spec.clusterRef.namespace', 'Namespace of the Cluster'),
+    ],
+    selectableFields: ['.spec.clusterRef.namespace', '.spec.clusterRef.name'],
+  },
+  {
     type: Host,
     shortName: 'th',
     description: 'Host is one physical server that the provider may use. Servers without a Host are never accessed.',
@@ -188,7 +223,7 @@ function buildCrd(kind: CrdDefinition): CustomResourceDefinition {
           served: true,
           storage: true,
           schema: { openAPIV3Schema: buildRootSchema(kind) },
-          ...(kind.status ? { subresources: { status: {} } } : {}),
+          ...(kind.status ? { subresources: { status: {}, ...(kind.scale ? { scale: kind.scale } : {}) } } : {}),
           additionalPrinterColumns: kind.columns,
           ...(kind.selectableFields.length > 0
             ? { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }

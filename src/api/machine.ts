@@ -3,6 +3,7 @@ import { changeClasses } from '../engine/change-class.ts';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { group, version } from './names.ts';
 import { conditionListSchema, observedGenerationSchema } from './schema/condition-schema.ts';
+import { clusterRefSchema, providerConfigRefSchema, providerRefSchema } from './schema/owner-refs.ts';
 import { progressSchema } from './schema/progress-schema.ts';
 import { celValidation } from './schema/spec-fields.ts';
 
@@ -16,9 +17,6 @@ const ComponentVersions = z.strictObject({
   proxy: versionSchema.optional().describe('Version of kube-proxy.'),
 });
 export type ComponentVersions = z.infer<typeof ComponentVersions>;
-
-/** Names that are also used as label values. */
-const labelValueSchema = z.string().max(63);
 
 /** Hash of everything that a machine is to be: its configuration, versions and hardware. */
 const revisionSchema = z.string().max(16);
@@ -36,26 +34,9 @@ const immutableSpecRule = [
 
 const MachineSpecSchema = z
   .strictObject({
-    providerRef: z
-      .strictObject({
-        name: labelValueSchema.describe('Value of --provider-name.'),
-        environment: labelValueSchema.describe('Value of --environment.'),
-        namespace: labelValueSchema.describe('Namespace of the provider.'),
-      })
-      .describe('Provider instance that manages the Machine. Other instances ignore it.'),
-    providerConfigRef: z
-      .strictObject({ name: labelValueSchema.describe('Name of the ProviderConfig.') })
-      .describe('The ProviderConfig that the Machine was created from.'),
-    clusterRef: z
-      .strictObject({
-        namespace: labelValueSchema.describe('Namespace of the Cluster.'),
-        name: z.string().max(253).describe('Name of the Cluster.'),
-        uid: z
-          .string()
-          .max(64)
-          .describe('UID of the Cluster. A Cluster that was deleted and created again has another UID.'),
-      })
-      .describe('The Cluster that the Machine belongs to.'),
+    providerRef: providerRefSchema.describe('Provider instance that manages the Machine. Other instances ignore it.'),
+    providerConfigRef: providerConfigRefSchema.describe('The ProviderConfig that the Machine was created from.'),
+    clusterRef: clusterRefSchema.describe('The Cluster that the Machine belongs to.'),
     platform: z.string().max(32).describe('Name of the platform, i.e. of its section in the ProviderConfig.'),
     role: z.enum(['controlplane', 'worker']).describe('Role in the cluster.'),
     pool: z.string().max(16).describe('Worker pool, or cp for control planes.'),

@@ -134,6 +134,8 @@ export const annotations = {
   onlyControlPlane: `${group}/only-control-plane`,
   /** On a Cluster or ProviderConfig, set by a user: `pause`, `now` or `retry`. */
   rollout: `${group}/rollout`,
+  /** On a Machine, set by a user, `true`: the first to be deleted when its pool gets fewer Machines. */
+  deleteFirst: `${group}/delete-first`,
   /** On a Machine, set by a user, `true`: leave it as it is, even when it is switched off. */
   maintenance: `${group}/maintenance`,
   /**
@@ -196,7 +198,11 @@ export const controlPlanePool = 'cp';
  * 16).
  */
 export const machineName = (cluster: NamespacedName, pool: string, slot: number, called?: string): string =>
-  `${clusterPrefix(cluster, called)}-${pool}-${slot}`;
+  `${nodePoolName(cluster, pool, called)}-${slot}`;
+
+/** A worker pool of a cluster: the name of its Machines without their slot. */
+export const nodePoolName = (cluster: NamespacedName, pool: string, called?: string): string =>
+  `${clusterPrefix(cluster, called)}-${pool}`;
 
 /** The Secret with the Talos secrets bundle of a cluster, in the provider's namespace. */
 export const clusterSecretsName = (cluster: NamespacedName): string => `${clusterPrefix(cluster)}-talos`;

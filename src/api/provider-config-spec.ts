@@ -16,6 +16,7 @@ import {
   nodeSizeSchema,
   oddReplicasRule,
   patchesSchema,
+  replicaLimitsRule,
   requiredWhenRule,
   taintsSchema,
   workerPoolNameSchema,
@@ -137,14 +138,28 @@ const ControlPlane = z
   })
   .describe('The control-plane nodes of each cluster.');
 
-const WorkerPool = z.strictObject({
-  name: workerPoolNameSchema,
-  replicas: workerReplicasSchema.describe('Number of nodes in each cluster.'),
-  size: nodeSizeSchema,
-  labels: nodeLabelsSchema.default({}).describe('Labels of the Kubernetes nodes. Default: none.'),
-  taints: taintsSchema.default([]).describe('Taints that the nodes register with. Default: none.'),
-  patches: patchesSchema('the nodes of this pool'),
-});
+const WorkerPool = z
+  .strictObject({
+    name: workerPoolNameSchema,
+    replicas: workerReplicasSchema.describe(
+      'Number of nodes in each cluster. With minReplicas or maxReplicas only the number to begin with.',
+    ),
+    minReplicas: workerReplicasSchema
+      .optional()
+      .describe(
+        'Smallest number of nodes that the NodePool of a cluster can be scaled to. Default: replicas; without maxReplicas too, a NodePool cannot be scaled.',
+      ),
+    maxReplicas: workerReplicasSchema
+      .optional()
+      .describe(
+        'Largest number of nodes that the NodePool of a cluster can be scaled to. Default: replicas; without minReplicas too, a NodePool cannot be scaled.',
+      ),
+    size: nodeSizeSchema,
+    labels: nodeLabelsSchema.default({}).describe('Labels of the Kubernetes nodes. Default: none.'),
+    taints: taintsSchema.default([]).describe('Taints that the nodes register with. Default: none.'),
+    patches: patchesSchema('the nodes of this pool'),
+  })
+  .meta({ 'x-kubernetes-validations': [replicaLimitsRule] });
 
 const Network = z
   .strictObject({

@@ -16,7 +16,7 @@ export interface UserAnnotation {
 export const userAnnotations: readonly UserAnnotation[] = [
   {
     key: openmcpKeys.operation,
-    on: 'any kind but ClusterConfig',
+    on: 'any kind but ClusterConfig and NodePool',
     value: '`reconcile`',
     effect: 'The object is reconciled now. On an AccessRequest the token is renewed.',
     data: 'none is touched',
@@ -24,7 +24,7 @@ export const userAnnotations: readonly UserAnnotation[] = [
   },
   {
     key: openmcpKeys.operation,
-    on: 'any kind but ClusterConfig',
+    on: 'any kind but ClusterConfig and NodePool',
     value: '`ignore`',
     effect: 'The object is not reconciled. On a Cluster, its Machines are not reconciled either.',
     data: 'none is touched',
@@ -66,6 +66,13 @@ export const userAnnotations: readonly UserAnnotation[] = [
     value: '`true`',
     effect: 'The machine is not repaired, and not started when it is powered off. Its state is still reported.',
     data: 'none is touched',
+  },
+  {
+    key: annotations.deleteFirst,
+    on: 'Machine',
+    value: '`true`',
+    effect: 'When its pool is to have fewer nodes, this Machine is deleted before others of the pool.',
+    data: 'none is touched until then',
   },
   {
     key: annotations.failureDomainLost,

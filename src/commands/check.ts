@@ -1,7 +1,7 @@
 import { ProviderConfig } from '../api/provider-config.ts';
 import type { ProviderConfigSpec } from '../api/provider-config-spec.ts';
 import { chooseFailureDomain } from '../controllers/cluster/choose-failure-domain.ts';
-import { listDesiredSlots, type MachineSlot } from '../controllers/cluster/view.ts';
+import { listDesiredSlots, type MachineSlot } from '../controllers/cluster/scaling/machine-slots.ts';
 import {
   checkFailureDomains,
   describeFailureDomainError,
@@ -91,7 +91,13 @@ async function checkSites(
 
 /** The machines of a cluster, each with its failure domain. */
 function assignSlotsToSites(names: readonly string[], name: string, spec: ProviderConfigSpec): MachineSlot[] {
-  const slots = listDesiredSlots({ ref: { namespace: 'default', name }, spec, secrets: undefined });
+  const slots = listDesiredSlots({
+    ref: { namespace: 'default', name },
+    spec,
+    secrets: undefined,
+    machines: [],
+    nodePools: [],
+  });
   const made: MachineSlot[] = [];
   for (const slot of slots) made.push({ ...slot, failureDomain: chooseFailureDomain(names, slot.pool, made, made) });
   return made;

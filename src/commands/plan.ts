@@ -3,12 +3,14 @@ import { isSameCluster } from '../api/cluster-identity.ts';
 import { Host, hostsOfPlatform } from '../api/host.ts';
 import { Machine } from '../api/machine.ts';
 import { clusterId, labels } from '../api/names.ts';
+import { NodePool } from '../api/node-pool.ts';
 import { Cluster, ClusterProfile } from '../api/openmcp/types.ts';
 import { ProviderConfig } from '../api/provider-config.ts';
 import type { ProviderConfigSpec } from '../api/provider-config-spec.ts';
 import { clusterIdentityOf, clusterOfMachine } from '../controllers/cluster/identity.ts';
 import { chooseOfferedVersion } from '../controllers/cluster/kubernetes-version.ts';
-import { listDesiredSlots, readDesiredNodePrefix } from '../controllers/cluster/view.ts';
+import { comparePools, listDesiredSlots, type SlotInput } from '../controllers/cluster/scaling/machine-slots.ts';
+import { readDesiredNodePrefix } from '../controllers/cluster/view.ts';
 import { type ClusterPlan, type ClusterPlanInput, planCluster } from '../controllers/plan/plan-cluster.ts';
 import { type PlannedUpdate, planUpdates } from '../controllers/plan/plan-updates.ts';
 import { fixedEndpointOf, reservedAddresses } from '../controllers/shared/addresses/fixed-endpoints.ts';
@@ -54,12 +56,14 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   const { platform, config } = chosen;
   // Without a Cluster no existing Machine is its own, whatever its name.
   const identity = cluster ? clusterIdentityOf(cluster) : { ...ref, uid: '' };
-  const isOwn = (machine: Machine): boolean => isSameCluster(clusterOfMachine(machine), identity);
+  const isOwn = (one: Machine | NodePool): boolean => isSameCluster(clusterOfMachine(one), identity);
   const prefix = cluster && readDesiredNodePrefix({ cluster });
   const failureDomains = platform.failureDomains.names(config);
-  const [hosts, machines, ofConfig, system] = await Promise.all([
+  const ofCluster = { labelSelector: `${labels.cluster}=${clusterId(ref)}` };
+  const [hosts, machines, nodePools, ofConfig, system] = await Promise.all([
     platform.hosts ? kube.list(Host, {}, signal) : { items: [] },
-    kube.list(Machine, { labelSelector: `${labels.cluster}=${clusterId(ref)}` }, signal),
+    kube.list(Machine, ofCluster, signal),
+    kube.list(NodePool, ofCluster, signal),
     failureDomains.length > 0 ? listMachines(at, template) : [],
     kube.find(Namespace, { name: 'kube-system' }, signal),
   ]);
@@ -67,12 +71,17 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   for (const failureDomain of failureDomainsOrDefault(failureDomains))
     credentials.set(failureDomain, await findCredentials(at, platform.config.credentialsRef(config, failureDomain)));
   const desired = cluster?.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
+  const existing: SlotInput = {
+    ...{ ref, spec, secrets: { nodePrefix: prefix } },
+    ...{ machines: machines.items.filter(isOwn), nodePools: nodePools.items.filter(isOwn) },
+  };
   return await planCluster({
     platform,
-    slots: listDesiredSlots({ ref, spec, secrets: { nodePrefix: prefix } }),
+    slots: listDesiredSlots(existing),
+    surplus: comparePools(existing).flatMap(({ surplus }) => surplus.map(({ metadata }) => metadata.name)),
     ...{
       spec,
-      machines: machines.items.filter(isOwn),
+      machines: existing.machines,
       hosts: hostsOfPlatform(hosts.items, platform.name),
       section: chosen.section,
     },

@@ -59,6 +59,11 @@ export const workerPoolNameSchema = z
   .meta(celValidation("self != 'cp'", 'a worker pool cannot have the name cp, which is reserved for control planes'))
   .describe('Name of the pool, which is part of the names of its nodes.');
 export const workerReplicasSchema = z.int().min(0).max(500);
+/** Missing limits are `replicas` itself. */
+export const replicaLimitsRule = {
+  rule: '(!has(self.minReplicas) || !has(self.replicas) || self.minReplicas <= self.replicas) && (!has(self.maxReplicas) || !has(self.replicas) || self.replicas <= self.maxReplicas) && (!has(self.minReplicas) || !has(self.maxReplicas) || self.minReplicas <= self.maxReplicas)',
+  message: 'replicas must be between minReplicas and maxReplicas',
+};
 /** More labels than users set; every label is checked for every kind of node. */
 const maxLabels = 128;
 export const nodeLabelsSchema = z

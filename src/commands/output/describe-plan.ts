@@ -1,8 +1,8 @@
 import type { ClusterPlan, PlannedMachine, UnassignedHosts } from '../../controllers/plan/plan-cluster.ts';
 
 /** A plan as text for a terminal: each machine with the effects on its resources, then the unassigned Hosts. */
-export function describePlan({ machines, shared, left, endpoint, isMarked }: ClusterPlan): string {
-  const parts = machines.map(describeMachine);
+export function describePlan({ machines, surplus, shared, left, endpoint, isMarked }: ClusterPlan): string {
+  const parts = [...machines.map(describeMachine), ...surplus.map((name) => `${name} would be drained and deleted`)];
   if (endpoint !== undefined) parts.push(`Endpoint of the API server: ${endpoint}`);
   if (shared.length > 0)
     parts.push(
@@ -14,6 +14,7 @@ export function describePlan({ machines, shared, left, endpoint, isMarked }: Clu
   const unknown = all.filter(({ effect }) => effect === 'unknown').length;
   const end = [
     `${machines.length} ${machines.length === 1 ? 'machine' : 'machines'}`,
+    ...(surplus.length > 0 ? [`${surplus.length} to be deleted`] : []),
     `${erased} ${erased === 1 ? 'disk' : 'disks'} to be erased`,
     ...(unknown > 0 ? [`${unknown} unknown`] : []),
   ];

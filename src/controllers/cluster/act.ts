@@ -26,11 +26,13 @@ import { describeForeignMachine } from './describe-foreign-object.ts';
 import { failOverClusterEndpoint } from './endpoint-failover.ts';
 import { FailureDomainReservations } from './failure-domain-reservations.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
+import { createNodePools } from './scaling/create-node-pools.ts';
+import { deleteSurplusMachine } from './scaling/delete-surplus-machine.ts';
+import type { MachineSlot } from './scaling/machine-slots.ts';
 import {
   type ApiServerProbe,
   assessSecretsOfCluster,
   type ClusterView,
-  type MachineSlot,
   readDesiredNodePrefix,
   toSecretsView,
   updateDesiredTrust,
@@ -58,6 +60,8 @@ export async function actOnCluster(
       return await writeClusterRecord(services, view, context.signal);
     case 'find-endpoint':
       return { ...view, ...(await resolveEndpoint(services, view, context.signal)) };
+    case 'create-node-pools':
+      return { ...view, ...(await createNodePools(services, view, decision.pools, context.signal)) };
     case 'create-machines':
       return { ...view, ...(await createMachines(services, view, decision.slots, context)) };
     case 'bootstrap':
@@ -70,6 +74,8 @@ export async function actOnCluster(
       return { ...view, proof: await probeApiServer(services, view, context) };
     case 'end-rollout-request':
       return await endRolloutRequest(services, view, decision.retry, context.signal);
+    case 'delete-machine':
+      return await deleteSurplusMachine(services, view, decision.pool, context);
     case 'update-machine':
       return await updateMachine(services, view, decision.update, context);
     case 'settled':

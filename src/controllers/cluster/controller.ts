@@ -26,6 +26,7 @@ import { describeClusterRollout, describeClusterUpToDate } from './decide-cluste
 import { isOwnMachine } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
 import { releaseEndpointAddress } from './release-endpoint-address.ts';
+import { deleteNodePools, reconcileNodePools } from './scaling/reconcile-node-pools.ts';
 import {
   assessSecretsOfCluster,
   buildClusterView,
@@ -107,6 +108,7 @@ async function reconcileOwned(
     view = await actOnCluster(services, view, decision, context);
   }
   await reconcileMachineMetadata(services, view, context.signal);
+  await reconcileNodePools(services, view, context.signal);
   const states = describeClusterConditions(view);
   if (foreign.length > 0)
     states.push(
@@ -225,6 +227,7 @@ async function releaseCluster(
   if (machines.length > 0 || (await deleteUncachedMachines(services, ref, context.signal)))
     return { requeueAfterSeconds: progressRequeueSeconds };
   await closeConnections(services, ref);
+  await deleteNodePools(services, ref, context.signal);
   await releaseEndpointAddress(services, cluster, context.signal);
   await deleteSecrets(services, reported, context);
   await removeFinalizer(kube, Cluster, reported, instanceFinalizers(services).cluster, context.signal);

@@ -6,7 +6,8 @@ import { isTrustRolloutDue } from '../rollout/oidc-trust/roll-out-trust.ts';
 import { type ClusterRollout, nextClusterRollout, readClusterRollout } from '../rollout/policy/cluster-rollout.ts';
 import { describeUnknownRequest, findRolloutHold, readRolloutRequest } from '../rollout/policy/rollout-hold.ts';
 import { hashSpec } from '../rollout/spec-hash.ts';
-import { type ClusterView, findMissingSlots } from './view.ts';
+import { findMissingSlots } from './scaling/cluster-pools.ts';
+import type { ClusterView } from './view.ts';
 
 /** What to do for the Machines that are not up to date. Nothing without an accepted spec. */
 export function decideClusterRollout(view: ClusterView): RolloutDecision {

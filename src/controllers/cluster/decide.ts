@@ -9,6 +9,7 @@ import {
 } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
+import type { WorkerPool } from '../../api/provider-config-spec.ts';
 import type { RolloutDecision } from '../rollout/decide-rollout.ts';
 import { decideNextTrustRecord } from '../rollout/oidc-trust/decide-next-trust-record.ts';
 import { isTrustRolloutDue } from '../rollout/oidc-trust/roll-out-trust.ts';
@@ -17,13 +18,11 @@ import { missingRecordAnnotations, readClusterRecord, toClusterRecord } from '..
 import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
 import { decideClusterRollout, findFulfilledRequest } from './decide-cluster-rollout.ts';
 import { chooseOfferedVersion, satisfiesVersion } from './kubernetes-version.ts';
-import {
-  type ClusterView,
-  findMissingSlots,
-  listDesiredSlots,
-  type MachineSlot,
-  readDesiredNodePrefix,
-} from './view.ts';
+import { findMissingSlots } from './scaling/cluster-pools.ts';
+import { decideClusterScaleDown } from './scaling/decide-cluster-scale-down.ts';
+import { describeMachines } from './scaling/describe-machines.ts';
+import type { MachineSlot, PoolBalance } from './scaling/machine-slots.ts';
+import { type ClusterView, readDesiredNodePrefix } from './view.ts';
 
 /** The next action for a Cluster. `settled`: nothing more can be done now, and the status is written. */
 export type ClusterDecision =
@@ -31,12 +30,14 @@ export type ClusterDecision =
   | { readonly kind: 'seek-secrets' }
   | { readonly kind: 'record' }
   | { readonly kind: 'find-endpoint' }
+  | { readonly kind: 'create-node-pools'; readonly pools: readonly WorkerPool[] }
   | { readonly kind: 'create-machines'; readonly slots: readonly MachineSlot[] }
   | { readonly kind: 'bootstrap'; readonly machine: Machine | undefined }
   | { readonly kind: 'record-trust'; readonly record: TrustRecord }
   | { readonly kind: 'roll-trust'; readonly record: TrustRecord }
   | { readonly kind: 'prove' }
   | { readonly kind: 'end-rollout-request'; readonly retry: readonly Machine[] }
+  | { readonly kind: 'delete-machine'; readonly pool: PoolBalance }
   | { readonly kind: 'update-machine'; readonly update: Extract<RolloutDecision, { kind: 'update' }> }
   | { readonly kind: 'settled' };
 
@@ -49,6 +50,8 @@ export function decideCluster(view: ClusterView): ClusterDecision {
   if (record) return { kind: 'record-trust', record };
   // From here on the cluster is reconciled even if a later spec is rejected.
   if (!view.endpoint) return view.spec || view.machines.length > 0 ? { kind: 'find-endpoint' } : { kind: 'settled' };
+  const pools = listMissingNodePools(view);
+  if (pools.length > 0) return { kind: 'create-node-pools', pools };
   const slots = slotsToCreate(view);
   if (slots.length > 0) return { kind: 'create-machines', slots };
   if (view.secrets.bootstrappedAt) return decideBootstrapped(view);
@@ -79,6 +82,9 @@ function decideBootstrapped(view: ClusterView): ClusterDecision {
   if (!proof) return { kind: 'prove' };
   const fulfilled = findFulfilledRequest(view);
   if (fulfilled) return { kind: 'end-rollout-request', ...fulfilled };
+  // Fewer machines first: what is deleted need not be updated.
+  const scaleDown = decideClusterScaleDown(view);
+  if (scaleDown.kind === 'remove') return { kind: 'delete-machine', pool: scaleDown.pool };
   const update = view.updateObstacle === undefined ? decideClusterRollout(view) : undefined;
   return update?.kind === 'update' ? { kind: 'update-machine', update } : { kind: 'settled' };
 }
@@ -184,6 +190,12 @@ function decideNewVersion(
 const slotsToCreate = (view: ClusterView): MachineSlot[] =>
   view.nameTaken === undefined ? findMissingSlots(view) : [];
 
+/** The worker pools without a NodePool. */
+const listMissingNodePools = ({ spec, nodePools, nameTaken }: ClusterView): WorkerPool[] =>
+  nameTaken === undefined
+    ? (spec?.workerPools ?? []).filter((pool) => !nodePools.some((one) => one.spec.pool === pool.name))
+    : [];
+
 /**
  * The machine on which etcd is bootstrapped. Once chosen, it never changes. Before that, it is the first control plane
  * whose Talos API answered from the installed system.
@@ -223,6 +235,7 @@ export function decideRequeueAfterSeconds(
   const isSettled = needsUserAction(view) || isBlockedByNameCollision(view) || isRejected(view, states) || allTrue;
   if (isSettled && view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
   if (isSettled && view.updateObstacle) return view.updateObstacle.isTurn ? turnRequeueSeconds : obstacleRequeueSeconds;
+  if (isSettled && decideClusterScaleDown(view).kind !== 'none') return obstacleRequeueSeconds;
   if (isSettled)
     return Math.min(allTrue && isConnected ? idleRequeueSeconds : steadyRequeueSeconds, secondsUntilWindow(view));
   const { endpoints, conditions } = view.cluster.status ?? {};
@@ -272,49 +285,6 @@ function describeSecretsProblem({ reason, message }: ClusterSecretsProblem): Con
   const unobserved = 'Without the secrets of the cluster its API server cannot be probed. It may be available.';
   return [conditionFalse('SecretsReady', reason, message), conditionUnknown('EndpointReachable', reason, unobserved)];
 }
-
-function describeMachines(view: ClusterView): ConditionState {
-  if (view.noAddress) return conditionFalse('MachinesReady', 'AddressPoolExhausted', view.noAddress);
-  if (view.nameTaken) return conditionFalse('MachinesReady', 'NameCollision', view.nameTaken);
-  const wanted = listDesiredSlots(view);
-  const isWanted = ({ metadata }: Machine): boolean => !view.spec || wanted.some(({ name }) => name === metadata.name);
-  const expected = view.machines.filter(isWanted);
-  const pending = expected.filter((machine) => !isConditionTrue(machine.status?.conditions, 'Ready'));
-  const missing = findMissingSlots(view);
-  const surplus = describeSurplus(view.machines.filter((machine) => !isWanted(machine)));
-  const total = expected.length + missing.length;
-  if (missing.length + pending.length > 0) {
-    const parts = [...pending.map(describePending), ...missing.map((slot) => `${slot.name} does not exist yet`)];
-    const ready = `${total - pending.length - missing.length} of ${total} are ready.`;
-    return conditionFalse(
-      'MachinesReady',
-      'WaitingForMachines',
-      [ready, `${parts.slice(0, 6).join('; ')}.`, ...surplus].join(' '),
-    );
-  }
-  if (surplus.length > 0) return conditionFalse('MachinesReady', 'SurplusMachines', surplus.join(' '));
-  return conditionTrue(
-    'MachinesReady',
-    [`${total} of ${total} are ready.`, ...expected.flatMap(describeUnhealthy)].join(' '),
-  );
-}
-
-/** The drift of a Machine that counts as ready. */
-function describeUnhealthy({ metadata, status }: Machine): readonly string[] {
-  const note = findFalseCondition(status?.conditions, 'Healthy');
-  return note ? [`${metadata.name}: ${note.message}`] : [];
-}
-
-function describeSurplus(machines: readonly Machine[]): readonly string[] {
-  if (machines.length === 0) return [];
-  const names = machines.map(({ metadata }) => metadata.name).join(', ');
-  return [`Surplus machines: ${names}. To remove one, delete its Machine.`];
-}
-
-const describePending = (machine: Machine): string => {
-  const message = machine.status?.message?.replace(/\.$/, '') || 'not started';
-  return `${machine.metadata.name}: ${message}`;
-};
 
 function describeBootstrap(view: ClusterView): ConditionState {
   if (view.secrets?.bootstrappedAt) return conditionTrue('Bootstrapped');

@@ -7,6 +7,7 @@ import {
 } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations, type ProviderInstance } from '../../api/names.ts';
+import type { NodePool } from '../../api/node-pool.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
 import { clusterOfMachine, isOwnMachine } from './identity.ts';
 
@@ -21,19 +22,20 @@ export function describeForeignSecret({ metadata }: KubeSecret, cluster: Cluster
   return `${message} Once they are not needed, delete the Machines of that Cluster and then the Secret. If the Secret is from a backup of this Cluster, set its annotation ${annotations.clusterUid} to ${cluster.uid}.`;
 }
 
-/** The same for a Machine whose name this Cluster needs. */
+/** The same for a Machine or NodePool whose name this Cluster needs. */
 export function describeForeignMachine(
   instance: ProviderInstance,
-  machine: Machine,
+  machine: Machine | NodePool,
   cluster: ClusterIdentity,
 ): string | undefined {
   const owner = clusterOfMachine(machine);
   const { name, environment, namespace } = machine.spec.providerRef;
+  const subject = `${machine.kind} ${machine.metadata.name}`;
   if (isSameCluster(owner, cluster)) {
     if (isOwnMachine(instance, machine.spec)) return undefined;
-    return `Machine ${machine.metadata.name} exists and belongs to another instance of the provider (${name}, environment ${environment}, namespace ${namespace}). It is not changed. Use only one instance for this Cluster.`;
+    return `${subject} exists and belongs to another instance of the provider (${name}, environment ${environment}, namespace ${namespace}). It is not changed. Use only one instance for this Cluster.`;
   }
-  const message = `Machine ${machine.metadata.name} exists and belongs to ${describeClusterOwner(owner)}. It is not changed.`;
+  const message = `${subject} exists and belongs to ${describeClusterOwner(owner)}. It is not changed.`;
   const isSameName = owner.namespace === cluster.namespace && owner.name === cluster.name;
   return isSameName
     ? `${message} Delete it once it is not needed; this Cluster continues then.`

@@ -1,6 +1,7 @@
 import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { ProviderInstance } from '../../api/names.ts';
+import type { NodePool } from '../../api/node-pool.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
 
 export const clusterIdentityOf = ({ metadata }: Cluster): ClusterIdentity => ({
@@ -9,17 +10,20 @@ export const clusterIdentityOf = ({ metadata }: Cluster): ClusterIdentity => ({
   uid: metadata.uid ?? '',
 });
 
-export const clusterOfMachine = ({ spec }: Machine): ClusterIdentity => ({
+export const clusterOfMachine = ({ spec }: Pick<Machine | NodePool, 'spec'>): ClusterIdentity => ({
   namespace: spec.clusterRef.namespace,
   name: spec.clusterRef.name,
   uid: spec.clusterRef.uid,
 });
 
 /**
- * Whether this instance created a Machine. Machines of other instances are ignored, even if both claim the same Cluster
- * by mistake.
+ * Whether this instance created a Machine or NodePool. Those of other instances are ignored, even if both claim the same
+ * Cluster by mistake.
  */
-export const isOwnMachine = (instance: ProviderInstance, { providerRef }: Machine['spec']): boolean =>
+export const isOwnMachine = (
+  instance: ProviderInstance,
+  { providerRef }: Pick<Machine['spec'], 'providerRef'>,
+): boolean =>
   providerRef.name === instance.provider &&
   providerRef.environment === instance.environment &&
   providerRef.namespace === instance.namespace;

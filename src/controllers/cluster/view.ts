@@ -4,12 +4,11 @@ import {
   annotations,
   clusterProfileName,
   clusterSecretsName,
-  controlPlanePool,
   instanceFinalizers,
   isHeldByOtherInstance,
-  machineName,
   type ProviderInstance,
 } from '../../api/names.ts';
+import type { NodePool } from '../../api/node-pool.ts';
 import type { Cluster, NamespacedRef } from '../../api/openmcp/types.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
@@ -42,17 +41,6 @@ export interface ClusterEndpoint {
   readonly url: string | undefined;
   /** Set if the control planes hold the address themselves. */
   readonly virtualAddress: string | undefined;
-}
-
-/** A Machine that a cluster needs. */
-export interface MachineSlot {
-  readonly name: string;
-  readonly role: 'controlplane' | 'worker';
-  readonly pool: string;
-  readonly slot: number;
-  readonly size: string;
-  /** The chosen failure domain, if the platform has several. */
-  readonly failureDomain?: string | undefined;
 }
 
 /** The result of a request to the API server in this reconcile. */
@@ -92,6 +80,8 @@ export interface ClusterView {
   readonly noAddress: string | undefined;
   readonly endpoint: ClusterEndpoint | undefined;
   readonly machines: readonly Machine[];
+  /** Those that exist, one for each worker pool. */
+  readonly nodePools: readonly NodePool[];
   readonly bootstrap: { readonly done: boolean; readonly message: string } | undefined;
   readonly proof: ApiServerProbe | undefined;
   /** The OIDC issuers that the API servers must trust; undefined while this cannot be decided. */
@@ -106,6 +96,8 @@ export interface ClusterView {
   readonly release: string;
   /** When the view was built. */
   readonly now: Date;
+  /** Why no surplus control plane could be deleted in this reconcile. */
+  readonly scaleDownObstacle?: string | undefined;
 }
 
 /**
@@ -157,6 +149,7 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     noAddress: undefined,
     endpoint: undefined,
     machines,
+    nodePools: nodePoolsOfCluster(services, ref),
     bootstrap: undefined,
     proof: undefined,
     trust: spec && config ? decideTrustForView(services, ref, config, spec, secrets) : undefined,
@@ -255,46 +248,27 @@ export function machinesOfCluster(
 ): Machine[] {
   const indexed = services.stores.machines.by('cluster', clusterIdentityKey(ref));
   const all = indexed.filter((one) => isSameCluster(clusterOfMachine(one), ref) && isOwnMachine(services, one.spec));
-  return all.sort(
-    (a, b) => roleOrder(a) - roleOrder(b) || a.spec.pool.localeCompare(b.spec.pool) || a.spec.slot - b.spec.slot,
-  );
+  return all.sort(compareMachines);
 }
+
+/** Control planes first, in the order of their slots. */
+export const compareMachines = (a: Machine, b: Machine): number =>
+  roleOrder(a) - roleOrder(b) || a.spec.pool.localeCompare(b.spec.pool) || a.spec.slot - b.spec.slot;
+
+/** The NodePools of a Cluster. */
+export const nodePoolsOfCluster = (
+  services: ProviderInstance & Pick<Services, 'stores'>,
+  ref: ClusterIdentity,
+): NodePool[] =>
+  services.stores.nodePools
+    .by('cluster', clusterIdentityKey(ref))
+    .filter(({ spec }) => isSameCluster(spec.clusterRef, ref) && isOwnMachine(services, spec));
 
 const roleOrder = (machine: Machine): number => (machine.spec.role === 'controlplane' ? 0 : 1);
 
 /** The prefix of node names that the Cluster asks for instead of its own name. */
 export const readDesiredNodePrefix = ({ cluster }: Pick<ClusterView, 'cluster'>): string | undefined =>
   cluster.metadata.annotations?.[annotations.nodePrefix];
-
-/** The Machines that a spec asks for; none without a spec. */
-export function listDesiredSlots({
-  ref,
-  spec,
-  secrets,
-}: Pick<ClusterView, 'spec'> & {
-  readonly ref: NamespacedRef;
-  readonly secrets: Pick<ClusterSecrets, 'nodePrefix'> | undefined;
-}): MachineSlot[] {
-  if (!spec) return [];
-  const numbered = (count: number, role: MachineSlot['role'], pool: string, size: string): MachineSlot[] =>
-    Array.from({ length: count }, (_, slot) => ({
-      name: machineName(ref, pool, slot, secrets?.nodePrefix),
-      role,
-      pool,
-      slot,
-      size,
-    }));
-  return [
-    ...numbered(spec.controlPlane.replicas, 'controlplane', controlPlanePool, spec.controlPlane.size),
-    ...spec.workerPools.flatMap((pool) => numbered(pool.replicas, 'worker', pool.name, pool.size)),
-  ];
-}
-
-/** The Machines that the spec asks for and that do not exist. */
-export function findMissingSlots(view: ClusterView): MachineSlot[] {
-  const present = new Set(view.machines.map((machine) => machine.metadata.name));
-  return listDesiredSlots(view).filter((slot) => !present.has(slot.name));
-}
 
 /** A fact of a Machine's steps, as text. */
 export const readMachineFact = (machine: Machine, name: string): string | undefined => {

@@ -2,13 +2,8 @@ import { annotations, clusterId, clusterSecretsName } from '../../api/names.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { Secret } from '../../kube/core-types.ts';
 import { formatObjectKey } from '../../kube/resource.ts';
-import {
-  assessSecretsOfCluster,
-  buildClusterView,
-  clusterIdentityOf,
-  listDesiredSlots,
-  toSecretsView,
-} from '../cluster/view.ts';
+import { listDesiredSlots } from '../cluster/scaling/machine-slots.ts';
+import { assessSecretsOfCluster, buildClusterView, clusterIdentityOf, toSecretsView } from '../cluster/view.ts';
 import { addressHolder } from '../shared/addresses/address-leases.ts';
 import { readClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { Services } from '../shared/services.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Host } from '../../api/host.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { HostView } from '../../engine/host.ts';
-import type { MachineSlot } from '../cluster/view.ts';
+import type { MachineSlot } from '../cluster/scaling/machine-slots.ts';
 import { assignHosts, unassignedHosts } from './assign-hosts.ts';
 
 const slots: readonly MachineSlot[] = [0, 1].map((slot) => ({

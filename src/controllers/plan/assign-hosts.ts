@@ -1,7 +1,7 @@
 import type { Host } from '../../api/host.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { HostView, RejectionCounts } from '../../engine/host.ts';
-import type { MachineSlot } from '../cluster/view.ts';
+import type { MachineSlot } from '../cluster/scaling/machine-slots.ts';
 import { chooseHeldHost, toHostView } from '../host/availability.ts';
 import { filterHosts, rejectionReasonOf } from '../host/filter-hosts.ts';
 

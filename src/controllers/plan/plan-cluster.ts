@@ -6,7 +6,7 @@ import type { Facts } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { SecretStrings } from '../../lib/secret-string.ts';
 import type { PlacedMachine } from '../cluster/choose-failure-domain.ts';
-import type { MachineSlot } from '../cluster/view.ts';
+import type { MachineSlot } from '../cluster/scaling/machine-slots.ts';
 import { toHostView } from '../host/availability.ts';
 import { isProvisioned } from '../machine/is-provisioned.ts';
 import { toAssignedAddress } from '../shared/addresses/assigned-address.ts';
@@ -40,6 +40,8 @@ export interface ClusterPlan {
   /** The changes to resources that the Machines share. */
   readonly shared: readonly PreviewLine[];
   readonly left: readonly UnassignedHosts[];
+  /** Machines that the cluster has too many: they would be deleted. */
+  readonly surplus: readonly string[];
   /** URL of the API server, if known. */
   readonly endpoint: string | undefined;
   /** False: names and MAC addresses that depend on the platform cluster are not known. */
@@ -50,6 +52,7 @@ export interface ClusterPlan {
 export type ClusterPlanInput = Omit<Parameters<typeof assignHosts>[0], 'whyUnsuitable'> &
   Parameters<typeof planAddresses>[0] &
   Pick<ChosenPlatform, 'platform'> & {
+    readonly surplus: readonly string[];
     readonly sources: PlannedConfigSources;
     readonly owner: Omit<Owner, 'machine'>;
     /** All known Machines of the ProviderConfig. */
@@ -90,7 +93,7 @@ export async function planCluster(material: ClusterPlanInput): Promise<ClusterPl
     left.push({ reason, names: alike.map(({ metadata }) => metadata.name), refused });
   }
   return {
-    ...{ machines, left, shared: await previewShared(material, machines) },
+    ...{ machines, left, surplus: material.surplus, shared: await previewShared(material, machines) },
     ...{ endpoint: addresses.endpoint, isMarked: material.owner.installation !== '' },
   };
 }

@@ -1,6 +1,7 @@
 import type { ClusterConfig } from '../../api/cluster-config.ts';
 import type { Host } from '../../api/host.ts';
 import type { Machine } from '../../api/machine.ts';
+import type { NodePool } from '../../api/node-pool.ts';
 import type { AccessRequest, Cluster, ClusterProfile } from '../../api/openmcp/types.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { ConnectionCache } from '../../engine/connection.ts';
@@ -26,6 +27,8 @@ export interface Stores {
   readonly clusters: Reflector<Cluster>;
   /** Only this provider's. Index `cluster` by `identityText`. */
   readonly machines: Reflector<Machine>;
+  /** Only this provider's. Index `cluster` by `identityText`. */
+  readonly nodePools: Reflector<NodePool>;
   /** The Hosts of all providers. Indexes: `machine` by the UID of the holder, and `server` by platform and ID. */
   readonly hosts: Reflector<Host>;
   /**

@@ -3,6 +3,7 @@ import { clusterIdentityKey } from '../../api/cluster-identity.ts';
 import { Host, serverKeyOf } from '../../api/host.ts';
 import { Machine } from '../../api/machine.ts';
 import { labels } from '../../api/names.ts';
+import { NodePool } from '../../api/node-pool.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../../api/openmcp/types.ts';
 import { ProviderConfig } from '../../api/provider-config.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -33,6 +34,11 @@ export function makeStores(
       ...common,
       labelSelector: ours,
       indexes: { cluster: (machine) => [clusterIdentityKey(machine.spec.clusterRef)] },
+    }),
+    nodePools: new Reflector(kube, NodePool, {
+      ...common,
+      labelSelector: ours,
+      indexes: { cluster: (nodePool) => [clusterIdentityKey(nodePool.spec.clusterRef)] },
     }),
     hosts: new Reflector(kube, Host, { ...common, indexes: hostIndexes }),
     accessRequests: new Reflector(kube, AccessRequest, {

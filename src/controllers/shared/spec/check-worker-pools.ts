@@ -7,9 +7,29 @@ import { invalidField } from './invalid-field.ts';
 /** Labels and taints must be allowed at the registration of a node. */
 export const checkWorkerPools = ({ workerPools }: ProviderConfigSpec): Diagnostic[] =>
   workerPools.flatMap((pool, i) => [
+    ...checkReplicaLimits(`workerPools[${i}]`, pool),
     ...checkLabels(`workerPools[${i}].labels`, pool),
     ...checkTaints(`workerPools[${i}].taints`, pool),
   ]);
+
+/** The API server checks each object alone. This also covers values of a ProviderConfig with those of a ClusterConfig. */
+function checkReplicaLimits(field: string, { name, replicas, minReplicas, maxReplicas }: WorkerPool): Diagnostic[] {
+  if (minReplicas !== undefined && replicas < minReplicas)
+    return [
+      invalidField(
+        `${field}.minReplicas`,
+        `The pool ${name} begins with ${replicas} nodes, fewer than ${minReplicas}. Raise replicas, or lower minReplicas.`,
+      ),
+    ];
+  if (maxReplicas !== undefined && replicas > maxReplicas)
+    return [
+      invalidField(
+        `${field}.maxReplicas`,
+        `The pool ${name} begins with ${replicas} nodes, more than ${maxReplicas}. Lower replicas, or raise maxReplicas.`,
+      ),
+    ];
+  return [];
+}
 
 function checkLabels(field: string, { labels }: WorkerPool): Diagnostic[] {
   return Object.entries(labels).flatMap(([key, value]) => {

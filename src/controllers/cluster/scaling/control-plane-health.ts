@@ -1,0 +1,51 @@
+import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
+import type { Machine } from '../../../api/machine.ts';
+import { findHealthProblem, queryNode } from '../../rollout/oidc-trust/control-plane.ts';
+import type { ControlPlane } from '../../rollout/oidc-trust/control-plane-target.ts';
+import type { Services } from '../../shared/services.ts';
+
+/** Which control planes stay, and which are to be deleted. */
+interface ControlPlaneGroups {
+  readonly kept: readonly Machine[];
+  readonly surplus: readonly Machine[];
+}
+
+/** Why no control plane can be deleted now, or which one leads etcd. */
+export type ControlPlaneHealth = { readonly problem: string } | { readonly leader: string | undefined };
+
+/**
+ * Asks the control planes that stay just now: each has an API server that answers and a healthy, voting member of etcd.
+ * Whether etcd can lose one of the others is decided by its release (`etcd-left`).
+ */
+export async function assessControlPlanes(
+  services: Services,
+  cluster: ClusterIdentity,
+  { kept, surplus }: ControlPlaneGroups,
+  signal: AbortSignal,
+): Promise<ControlPlaneHealth> {
+  const targets = kept.map((machine): ControlPlane => {
+    const address = String(machine.status?.progress?.facts['address'] ?? '');
+    return { services, cluster, machine, address, signal };
+  });
+  const problems = await Promise.all(
+    targets.map(async (target) => {
+      const why = await findHealthProblem(target);
+      return why === undefined ? [] : [`${target.machine.metadata.name}: ${why}.`];
+    }),
+  );
+  const [problem] = problems.flat();
+  if (problem !== undefined) return { problem };
+  const [witness] = targets;
+  if (!witness) return { problem: 'No control plane would stay.' };
+  const members = await queryNode(witness, async (node) => ({
+    all: await node.etcdMembers({ signal }),
+    leaderId: (await node.etcdStatus({ signal })).leaderId,
+  }));
+  if ('kind' in members) return { problem: `${witness.machine.metadata.name}: ${members.message}.` };
+  const leaving = new Set(surplus.map(({ metadata }) => metadata.name));
+  const joining = members.all.find(({ name, learner }) => learner && !leaving.has(name));
+  if (joining) return { problem: `${joining.name || 'A control plane'} is joining etcd.` };
+  const absent = kept.find(({ metadata }) => !members.all.some(({ name }) => name === metadata.name));
+  if (absent) return { problem: `${absent.metadata.name} is not a member of etcd.` };
+  return { leader: members.all.find(({ id }) => id === members.leaderId)?.name };
+}

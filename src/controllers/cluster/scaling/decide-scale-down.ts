@@ -1,0 +1,67 @@
+import { isConditionTrue } from '../../../api/conditions.ts';
+import type { Machine } from '../../../api/machine.ts';
+import { isInHand } from '../../rollout/machine-change.ts';
+import type { PoolBalance } from './machine-slots.ts';
+
+/** The pools of a cluster, and what else may hold up a deletion. */
+export interface ScaleDownView {
+  readonly pools: readonly PoolBalance[];
+  /** Number of Machines of a worker pool that may be in deletion at the same time. */
+  readonly maxUnavailable: number;
+  /** The API server answered in this reconcile. */
+  readonly isReachable: boolean;
+  /** The OIDC issuers of the control planes are being changed. */
+  readonly isTrustPending: boolean;
+  /** Why no control plane could be deleted in this reconcile. */
+  readonly controlPlaneObstacle: string | undefined;
+}
+
+/** What to do for the Machines that a cluster has too many. */
+export type ScaleDownDecision =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'wait'; readonly message: string }
+  /** One Machine of the pool is to be deleted. */
+  | { readonly kind: 'remove'; readonly pool: PoolBalance };
+
+/** Decides from the view alone. Control planes first: their number must not stay even. */
+export function decideScaleDown(view: ScaleDownView): ScaleDownDecision {
+  const surplus = view.pools.filter((pool) => pool.surplus.length > 0);
+  if (surplus.length === 0) return { kind: 'none' };
+  const obstacles: string[] = [];
+  for (const pool of surplus) {
+    const obstacle = findCommonObstacle(view) ?? findPoolObstacle(view, pool);
+    if (obstacle === undefined) return { kind: 'remove', pool };
+    obstacles.push(obstacle);
+  }
+  return { kind: 'wait', message: obstacles[0] ?? '' };
+}
+
+function findCommonObstacle({ pools, isReachable, isTrustPending }: ScaleDownView): string | undefined {
+  if (!isReachable) return 'The API server does not answer.';
+  if (isTrustPending) return 'The OIDC issuers of the control planes are being changed.';
+  const updating = pools.flatMap(({ present }) => present).find(isInHand);
+  return updating && `${updating.metadata.name} is being updated.`;
+}
+
+const findPoolObstacle = (view: ScaleDownView, pool: PoolBalance): string | undefined =>
+  pool.role === 'controlplane' ? findControlPlaneObstacle(view) : findWorkerObstacle(view, pool);
+
+/** One change of a cluster at a time, and only of a cluster that is healthy without the surplus. */
+function findControlPlaneObstacle({ pools, controlPlaneObstacle }: ScaleDownView): string | undefined {
+  const [leaving] = pools.flatMap((pool) => pool.leaving);
+  if (leaving) return describeLeaving(leaving);
+  const [missing] = pools.flatMap((pool) => pool.missing);
+  if (missing) return `${missing.name} does not exist yet.`;
+  const kept = pools.flatMap(({ present, surplus }) => present.filter((machine) => !surplus.includes(machine)));
+  const unready = kept.find(({ status }) => !isConditionTrue(status?.conditions, 'Ready'));
+  return unready ? `${unready.metadata.name} is not ready.` : controlPlaneObstacle;
+}
+
+/** Nodes that are not ready do not hold up the deletion of a worker. */
+function findWorkerObstacle({ pools, maxUnavailable }: ScaleDownView, pool: PoolBalance): string | undefined {
+  const elsewhere = pools.filter((one) => one !== pool).flatMap(({ leaving }) => leaving);
+  const holding = elsewhere[0] ?? (pool.leaving.length >= maxUnavailable ? pool.leaving[0] : undefined);
+  return holding && describeLeaving(holding);
+}
+
+const describeLeaving = ({ metadata }: Machine): string => `${metadata.name} is being deleted.`;
