@@ -97,25 +97,47 @@ describe('the conditions of a Cluster', () => {
 
 describe('surplus machines', () => {
   const one = { ...aSpec(), controlPlane: { ...aSpec().controlPlane, replicas: 1 } };
+  const proven = {
+    secrets: someSecrets({ bootstrappedAt: 'then' }),
+    endpoint: anEndpoint,
+    proof: { ok: true, version: '1.35.4' },
+  } as const;
   const text = (machines: Machine[]) =>
-    describeClusterConditions(aClusterView({ secrets: someSecrets(), endpoint: anEndpoint, spec: one, machines })).find(
+    describeClusterConditions(aClusterView({ ...proven, spec: one, machines })).find(
       ({ type }) => type === 'MachinesReady',
     );
-  const surplus = /Surplus machines: prod-[a-z2-7]{8}-cp-1\. To remove one, delete its Machine\./;
 
   it.each([
     ['ready', ready],
     ['not ready', provisioned],
-  ])('are reported whether they are ready or not: %s', (_, conditions) => {
+  ])('do not make the Cluster less ready, whether they are ready or not: %s', (_, conditions) => {
     expect(text([aMachine(0, ready), aMachine(1, conditions)])).toMatchObject({
-      reason: 'SurplusMachines',
-      message: expect.stringMatching(surplus),
+      status: 'True',
+      message: expect.stringMatching(/^1 of 1 are ready\. To be deleted: prod-[a-z2-7]{8}-cp-1\.$/),
     });
   });
 
-  it('are reported beside the pending ones, and do not count', () => {
-    const state = text([aMachine(0, provisioned), aMachine(1, ready)]);
-    expect(state).toMatchObject({ reason: 'WaitingForMachines', message: expect.stringMatching(surplus) });
-    expect(state?.message).toMatch(/^0 of 1 are ready\. prod-[a-z2-7]{8}-cp-0: [^.]+\. Surplus/);
+  it('are named beside the pending ones, with what their deletion waits for', () => {
+    const state = text([aMachine(0, provisioned), aMachine(1, provisioned), aMachine(2, provisioned)]);
+    expect(state).toMatchObject({ reason: 'WaitingForMachines' });
+    expect(state?.message).toMatch(
+      /^0 of 1 are ready\. prod-[a-z2-7]{8}-cp-0: [^.]+\. To be deleted: prod-[a-z2-7]{8}-cp-2, prod-[a-z2-7]{8}-cp-1\. prod-[a-z2-7]{8}-cp-0 is not ready\.$/,
+    );
+  });
+
+  it('are mentioned with their progress while they are deleted, as are those that are made again', () => {
+    const going = aMachine(1, []);
+    going.metadata.deletionTimestamp = '2026-11-21T10:00:00Z';
+    going.status = { ...going.status!, message: 'etcd-left: It was removed from etcd, which is verified.' };
+    expect(text([aMachine(0, ready), going])).toMatchObject({
+      status: 'True',
+      message: expect.stringMatching(
+        /cp-1 is being deleted: etcd-left: It was removed from etcd, which is verified\.$/,
+      ),
+    });
+    const alone = describeClusterConditions(
+      aClusterView({ ...proven, machines: [aMachine(0, ready), going, aMachine(2, ready)] }),
+    );
+    expect(summarizeReady(alone).status).toBe('True');
   });
 });

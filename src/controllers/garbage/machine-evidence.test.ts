@@ -31,7 +31,15 @@ function gather(machine: string, { clusters = [prod], address, notes, configs = 
     addresses: { find: async () => address },
     kube: { find: async () => (notes ? { metadata: { name: 'prod', annotations: notes } } : undefined) },
     stores: {
-      ...{ clusters: none, machines: none, secrets: none, profiles: none, clusterConfigs: none, accessRequests: none },
+      ...{
+        clusters: none,
+        nodePools: none,
+        machines: none,
+        secrets: none,
+        profiles: none,
+        clusterConfigs: none,
+        accessRequests: none,
+      },
       providerConfigs: { ...none, list: () => configs },
     },
   } as unknown as Services;

@@ -49,7 +49,7 @@ function createFixture(secrets: readonly object[] = [key(noted)]) {
       remove: async (_: unknown, { name: asked }: { name: string }) => void gone.push(asked),
     },
     stores: {
-      ...{ clusters: none, profiles: none, clusterConfigs: none, accessRequests: none },
+      ...{ clusters: none, nodePools: none, profiles: none, clusterConfigs: none, accessRequests: none },
       machines: { ...none, get: () => (there.known ? aMachine() : undefined) },
       secrets: { ...none, list: () => secrets },
       providerConfigs: { ...none, list: () => [aProviderConfig()] },

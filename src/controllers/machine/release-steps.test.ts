@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { aCluster, aCondition, aMachine, anInstance } from '../../../test/support/fixtures/builders.ts';
+import {
+  aCluster,
+  aCondition,
+  aMachine,
+  anInstance,
+  aProviderConfig,
+  aSpec,
+} from '../../../test/support/fixtures/builders.ts';
 import { clusterIdentityAnnotations } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations, instanceFinalizers } from '../../api/names.ts';
@@ -39,7 +46,11 @@ interface Told {
   /** The Secret of the cluster is missing or another one. */
   readonly secret?: 'missing' | 'of another cluster';
   readonly mend?: string;
+  /** The number of control planes that the cluster is to have. */
+  readonly desired?: number;
 }
+
+const withReplicas = (replicas: number) => ({ ...aSpec(), controlPlane: { ...aSpec().controlPlane, replicas } });
 
 async function release(reported: Told) {
   const { states = ['well', 'well', 'well'], unlisted = [], bootstrapped = true, joined = true } = reported;
@@ -88,7 +99,9 @@ async function release(reported: Told) {
     stores: {
       clusters: { get: () => cluster },
       machines: { by: () => present },
+      providerConfigs: { list: () => (reported.desired ? [aProviderConfig(withReplicas(reported.desired))] : []) },
     },
+    connections: { get: (_: string, open: () => unknown) => open() },
   } as unknown as Services;
   const { ran = joined } = reported;
   const machine: Machine = {
@@ -117,6 +130,7 @@ describe('the release of a single control plane', () => {
     ['lets its node leave by itself', {}, ['0 leaves']],
     ['removes it through another one if it does not answer', { states: ['silent', 'well', 'well'] }, ['1 removes a0']],
     ['lets a learner leave, whatever the state of the others', { states: ['learner', 'well', 'silent'] }, ['0 leaves']],
+    ['leaves a cluster that is to be smaller', { states: ['well', 'well', 'none'], desired: 1 }, ['0 leaves']],
     ['also works with one other control plane', { states: ['well', 'well', 'none'] }, ['0 leaves']],
   ])('%s', async (_, reported, calls) => {
     const done = await release(reported);
@@ -158,6 +172,18 @@ describe('the release of a single control plane', () => {
     ['the secrets of its cluster are gone', { secret: 'missing' }, 'wait', 'SecretsMissing'],
     ['its Secret has other secrets', { secret: 'of another cluster' }, 'wait', 'SecretsDiffer'],
     ['it is the only member', { unlisted: [1, 2] }, 'fail', 'LastControlPlane'],
+    [
+      'D35: another control plane was deleted at the same time and is not replaced yet',
+      { states: ['well', 'well', 'none'], desired: 3 },
+      'wait',
+      'EtcdAtRisk',
+    ],
+    [
+      'D35: the successor of another control plane does not vote yet',
+      { states: ['well', 'well', 'learner'], desired: 3 },
+      'wait',
+      'EtcdAtRisk',
+    ],
     ['the others do not vote yet', { states: ['well', 'learner', 'learner'] }, 'fail', 'LastControlPlane'],
     [
       'there is no other one and it does not answer',

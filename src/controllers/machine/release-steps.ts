@@ -11,10 +11,12 @@ import type { EtcdMember } from '../../talos/client/etcd-calls.ts';
 import { leaveEtcd, type TalosStepContext } from '../../talos/join-steps.ts';
 import { clusterIdentityOf, clusterOfMachine } from '../cluster/identity.ts';
 import { findCluster } from '../cluster/ownership.ts';
-import { assessSecretsOfCluster, machinesOfCluster, readMachineFact } from '../cluster/view.ts';
+import { assessSecretsOfCluster, findProviderConfig, machinesOfCluster, readMachineFact } from '../cluster/view.ts';
 import { approvalsOf } from '../remediation/approvals.ts';
 import type { Services } from '../shared/services.ts';
+import { resolveDesiredSpec } from '../shared/spec/desired-spec.ts';
 import { withReleaseApproval } from './approved-release.ts';
+import { etcdRemovalsOf } from './release/etcd-removals.ts';
 
 /**
  * The steps that release a Machine. A control plane of a Cluster that remains leaves etcd before the steps of its
@@ -95,7 +97,17 @@ async function leaveRemainingCluster(
   // This is recorded before the bootstrap of etcd. Without the record, etcd holds no data.
   const started = state.kind === 'usable' && (state.secrets.bootstrappedAt ?? state.secrets.bootstrapMachine);
   if (!started) return done();
-  return await withEtcdPeers(services, machine, context, (answers) => removeMember(machine, answers, context));
+  const desired = readDesiredControlPlanes(services, cluster);
+  const remove = () =>
+    withEtcdPeers(services, machine, context, (answers) => removeMember(machine, answers, desired, context));
+  return await etcdRemovalsOf(services).run(ref.uid, remove, context.signal);
+}
+
+/** The number of control planes that the cluster is to have; 0 if it is not known. */
+function readDesiredControlPlanes(services: Services, cluster: Cluster): number {
+  const config = findProviderConfig(services, cluster);
+  const desired = config && resolveDesiredSpec(services, config, cluster);
+  return desired && 'spec' in desired ? desired.spec.controlPlane.replicas : 0;
 }
 
 /**
@@ -142,6 +154,7 @@ async function readEtcdPeer(client: TalosClient, signal: AbortSignal): Promise<E
 async function removeMember(
   machine: Machine,
   all: ReadonlyMap<string, EtcdPeer | undefined>,
+  desired: number,
   { signal }: TalosStepContext,
 ): Promise<StepOutcome> {
   const { name } = machine.metadata;
@@ -152,7 +165,9 @@ async function removeMember(
   // Talos names a member after the host name of its node, which is the name of the Machine.
   const member = members.find(({ id }) => id === own?.memberId) ?? members.find((one) => one.name === name);
   if (!member) return done();
-  const hold = member.learner ? undefined : findQuorumRisk(member, members, others);
+  const hold = member.learner
+    ? undefined
+    : (findQuorumRisk(member, members, others) ?? findOtherReplacement(members, desired));
   if (hold) return hold;
   if (own && own.memberId === member.id) await leaveEtcd(own.client, { signal });
   else await others[0]?.client.removeEtcdMember(member.id, { signal });
@@ -173,6 +188,14 @@ function findQuorumRisk(
   const needed = Math.floor(voters.length / 2) + 1;
   if (well >= needed) return undefined;
   const message = `${well} of the other ${voters.length} members of etcd are healthy, ${needed} are required. The member is removed when they are.`;
+  return waitWithReason('EtcdAtRisk', 15, `${message} ${approvalHint('EtcdAtRisk')}`);
+}
+
+/** Of several control planes that are deleted at the same time, each waits until the one before it is replaced. */
+function findOtherReplacement(members: readonly EtcdMember[], desired: number): StepOutcome | undefined {
+  const voters = members.filter(({ learner }) => !learner).length;
+  if (voters >= desired) return undefined;
+  const message = `etcd has ${voters} voting members of ${desired}: another control plane is replaced first.`;
   return waitWithReason('EtcdAtRisk', 15, `${message} ${approvalHint('EtcdAtRisk')}`);
 }
 

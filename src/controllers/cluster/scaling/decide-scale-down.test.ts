@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine, aSpec } from '../../../../test/support/fixtures/builders.ts';
+import { provisioned, ready } from '../../../../test/support/fixtures/cluster-views.ts';
+import type { Machine } from '../../../api/machine.ts';
+import { decideScaleDown, type ScaleDownView } from './decide-scale-down.ts';
+import { comparePools } from './machine-slots.ts';
+
+const going = (machine: Machine): Machine => ({
+  ...machine,
+  metadata: { ...machine.metadata, deletionTimestamp: '2026-11-21T10:00:00Z' },
+});
+const updating = (machine: Machine): Machine => ({
+  ...machine,
+  status: { ...machine.status!, progress: { ...machine.status!.progress!, plan: 'update' } },
+});
+const planes = (count: number) => Array.from({ length: count }, (_, slot) => aMachine(slot, ready));
+const workers = (count: number, pool = 'work') =>
+  Array.from({ length: count }, (_, slot) => aMachine(slot, ready, pool));
+
+/** A cluster that is to have this many control planes, and these worker pools. */
+function decide(
+  controlPlanes: number,
+  pools: Readonly<Record<string, number>>,
+  machines: readonly Machine[],
+  more: Partial<ScaleDownView> = {},
+) {
+  const spec = {
+    ...aSpec(),
+    controlPlane: { ...aSpec().controlPlane, replicas: controlPlanes },
+    workerPools: Object.entries(pools).map(([name, replicas]) => ({
+      ...{ name, replicas, size: 'small', labels: {}, taints: [], patches: [] },
+    })),
+  };
+  const ref = { namespace: 'team', name: 'prod' };
+  const decision = decideScaleDown({
+    pools: comparePools({ ref, spec, secrets: undefined, machines, nodePools: [] }),
+    ...{ maxUnavailable: 1, isReachable: true, isTrustPending: false, controlPlaneObstacle: undefined },
+    ...more,
+  });
+  if (decision.kind === 'remove') return `delete of ${decision.pool.pool}`;
+  return decision.kind === 'wait' ? decision.message.replace(/prod-[a-z2-7]{8}-/, '') : 'none';
+}
+
+describe('D35: whether a surplus Machine is deleted now', () => {
+  it.each<[string, string, string]>([
+    ['nothing is too much', decide(1, { work: 2 }, [...planes(1), ...workers(2)]), 'none'],
+    ['a worker is', decide(1, { work: 1 }, [...planes(1), ...workers(2)]), 'delete of work'],
+    ['a pool was removed', decide(1, {}, [...planes(1), ...workers(1)]), 'delete of work'],
+    ['a control plane is', decide(3, {}, planes(5)), 'delete of cp'],
+    ['their number is even', decide(3, {}, planes(4)), 'delete of cp'],
+    ['both are: the control plane first', decide(1, { work: 1 }, [...planes(3), ...workers(2)]), 'delete of cp'],
+    [
+      'a worker is not ready and another one is too much',
+      decide(1, { work: 1, other: 1 }, [...planes(1), ...workers(2), aMachine(0, provisioned, 'other')]),
+      'delete of work',
+    ],
+    [
+      'a control plane is not ready and a worker is too much',
+      decide(1, { work: 1 }, [aMachine(0, provisioned), ...workers(2)]),
+      'delete of work',
+    ],
+    [
+      'the surplus control plane is not ready',
+      decide(1, {}, [aMachine(0, ready), aMachine(1, provisioned)]),
+      'delete of cp',
+    ],
+    [
+      'the API server is silent',
+      decide(1, { work: 1 }, [...planes(1), ...workers(2)], { isReachable: false }),
+      'The API server does not answer.',
+    ],
+    [
+      'the trust changes',
+      decide(1, {}, planes(3), { isTrustPending: true }),
+      'The OIDC issuers of the control planes are being changed.',
+    ],
+    [
+      'a Machine is updated',
+      decide(1, { work: 1 }, [...planes(1), updating(aMachine(0, ready, 'work')), aMachine(1, ready, 'work')]),
+      'work-0 is being updated.',
+    ],
+    ['one is deleted', decide(3, {}, [...planes(4), going(aMachine(4, ready))]), 'cp-4 is being deleted.'],
+    [
+      'a worker is deleted and a control plane is too much',
+      decide(1, { work: 1 }, [...planes(3), ...workers(1), going(aMachine(1, ready, 'work'))]),
+      'work-1 is being deleted.',
+    ],
+    [
+      'etcd is ill',
+      decide(1, {}, planes(3), { controlPlaneObstacle: 'cp-0: its etcd member is not healthy.' }),
+      'cp-0: its etcd member is not healthy.',
+    ],
+    [
+      'a worker is not ready and a control plane is too much',
+      decide(1, { work: 1 }, [...planes(3), aMachine(0, provisioned, 'work')]),
+      'work-0 is not ready.',
+    ],
+    ['a Machine is missing', decide(3, { work: 1 }, planes(5)), 'work-0 does not exist yet.'],
+    [
+      'etcd is ill, and a worker is too much',
+      decide(1, { work: 1 }, [...planes(3), ...workers(2)], { controlPlaneObstacle: 'ill' }),
+      'delete of work',
+    ],
+    [
+      'a worker of the pool is deleted',
+      decide(1, { work: 1 }, [...planes(1), ...workers(2), going(aMachine(2, ready, 'work'))]),
+      'work-2 is being deleted.',
+    ],
+    [
+      'another pool has one in deletion',
+      decide(1, { work: 1, other: 0 }, [...planes(1), ...workers(2), going(aMachine(0, ready, 'other'))]),
+      'other-0 is being deleted.',
+    ],
+  ])('if %s', (_, decision, expected) => {
+    expect(decision).toBe(expected);
+  });
+
+  it('as many workers of a pool as maxUnavailable allows', () => {
+    const machines = [...planes(1), ...workers(3), going(aMachine(3, ready, 'work'))];
+    expect(decide(1, { work: 1 }, machines, { maxUnavailable: 2 })).toBe('delete of work');
+    const two = [...planes(1), ...workers(2), ...[2, 3].map((slot) => going(aMachine(slot, ready, 'work')))];
+    expect(decide(1, { work: 1 }, two, { maxUnavailable: 2 })).toBe('work-2 is being deleted.');
+  });
+});
