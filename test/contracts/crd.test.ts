@@ -10,7 +10,7 @@ type Found = readonly [path: string, node: Node];
 interface Version {
   readonly name: string;
   readonly schema: { readonly openAPIV3Schema: Node };
-  readonly subresources?: { readonly status?: object };
+  readonly subresources?: { readonly status?: object; readonly scale?: object };
   readonly additionalPrinterColumns: readonly { name: string; jsonPath: string; type: string; priority?: number }[];
   readonly selectableFields?: readonly { jsonPath: string }[];
 }
@@ -42,7 +42,12 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
   test('has a status of its own and is cluster-scoped, unless users only write it for their Clusters', () => {
     const isRead = crd.metadata.name.startsWith('clusterconfigs.');
     expect(crd.spec['scope']).toBe(isRead ? 'Namespaced' : 'Cluster');
-    expect(version.subresources).toEqual(isRead ? undefined : { status: {} });
+    const scale = {
+      ...{ specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' },
+      labelSelectorPath: '.status.selector',
+    };
+    const isScaled = crd.metadata.name.startsWith('nodepools.');
+    expect(version.subresources).toEqual(isRead ? undefined : { status: {}, ...(isScaled && { scale }) });
   });
 
   test('every field has a type', () => {

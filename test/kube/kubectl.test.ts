@@ -187,6 +187,15 @@ describe.each([simulatedApiServer, bare])("the real kubectl with the provider's 
     expect(rows(await says('get tpc small'))[1]?.slice(0, 2)).toEqual(['small', 'True']);
   });
 
+  it('scale changes the number of nodes of a NodePool, and its status has what autoscalers read', async () => {
+    await says('create -f -', object('NodePool', 'scaled'));
+    await patchStatus('tnp scaled', { observedGeneration: 1, replicas: 2, selector: 'a=b', conditions: [] });
+    const scale = JSON.parse(await says(`get --raw /apis/${version}/nodepools/scaled/scale`));
+    expect(scale).toMatchObject({ kind: 'Scale', spec: { replicas: 2 }, status: { replicas: 2, selector: 'a=b' } });
+    expect(await says('scale tnp scaled --replicas=3')).toBe(`nodepool.${group}/scaled scaled\n`);
+    expect(await says('get tnp scaled -o jsonpath={.spec.replicas},{.metadata.generation}')).toBe('3,2');
+  });
+
   it('delete --wait waits for the finalizer', async () => {
     await says('create -f -', object('Host', 'held', { finalizers: ['talos.clusters.openmcp.cloud/host'] }));
     const deleting = run('delete th held --wait --timeout=20s');
@@ -215,9 +224,10 @@ describe.each([simulatedApiServer, bare])("the real kubectl with the provider's 
       ['clusterconfigs', 'tcc', version, 'true', 'ClusterConfig'],
       ['hosts', 'th', version, 'false', 'Host'],
       ['machines', 'tm', version, 'false', 'Machine'],
+      ['nodepools', 'tnp', version, 'false', 'NodePool'],
       ['providerconfigs', 'tpc', version, 'false', 'ProviderConfig'],
     ]);
-    expect((await says('api-resources --categories=talos -o name')).trim().split('\n')).toHaveLength(4);
+    expect((await says('api-resources --categories=talos -o name')).trim().split('\n')).toHaveLength(5);
   });
 
   it('explain shows the descriptions of the fields', async () => {

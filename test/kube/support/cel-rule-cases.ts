@@ -42,6 +42,13 @@ export const exampleSpecs: Readonly<Record<string, Body>> = {
     kubernetesVersion: '1.35.4',
     endpoint: 'https://192.168.10.20:6443',
   },
+  NodePool: {
+    providerRef: { name: 'talos', environment: 'test', namespace: 'openmcp-system' },
+    providerConfigRef: { name: 'small' },
+    clusterRef: { namespace: 'project', name: 'one', uid: '7d7f6b1e-6b0c-4c55-9f0e-0d6d1a1c2b3a' },
+    pool: 'general',
+    replicas: 2,
+  },
   ProviderConfig: sample,
   ClusterConfig: { controlPlane: { replicas: 1 } },
 };
@@ -59,7 +66,9 @@ const onConfig = (path: string, accepts: CelRuleAttempt, refuses: CelRuleAttempt
   ...(says !== undefined && { says }),
 });
 
-const pool = (name: string) => ({ spec: { workerPools: [{ name, replicas: 1, size: 'medium' }] } });
+const pool = (name: string, more: Body = {}) => ({
+  spec: { workerPools: [{ name, replicas: 1, size: 'medium', ...more }] },
+});
 const network = (values: Body): CelRuleAttempt => ({ spec: { network: { ...sample.network, ...values } } });
 const byDhcp = { addressAssignment: 'DHCP', gateway: undefined, nameServers: undefined };
 /** A spec with the other platform, whose nodes already have addresses. */
@@ -98,7 +107,7 @@ const systems = (values: Body = {}, beside: Body = {}): CelRuleAttempt => {
 const url = (text: string) => ({ spec: { truenas: { ...sample.truenas, url: text } } });
 
 export const celRuleCases: readonly CelRuleCase[] = [
-  ...['Host', 'Machine', 'ProviderConfig'].map(nameCase),
+  ...['Host', 'Machine', 'NodePool', 'ProviderConfig'].map(nameCase),
   {
     ...{ kind: 'ClusterConfig', path: '.spec.controlPlane.replicas' },
     accepts: { spec: { controlPlane: { replicas: 5 } } },
@@ -181,6 +190,17 @@ export const celRuleCases: readonly CelRuleCase[] = [
     { spec: { controlPlane: { replicas: 4, size: 'medium' } } },
   ),
   onConfig('.workerPools[].name', pool('general'), pool('cp')),
+  onConfig('.workerPools[]', pool('general', { minReplicas: 0, maxReplicas: 3 }), pool('general', { minReplicas: 2 })),
+  {
+    ...{ kind: 'ClusterConfig', path: '.spec.workerPools[]' },
+    accepts: pool('general', { replicas: undefined, minReplicas: 2, maxReplicas: 2 }),
+    refuses: pool('general', { maxReplicas: 0 }),
+  },
+  {
+    ...{ kind: 'NodePool', path: '.spec' },
+    accepts: { change: { replicas: 5 } },
+    refuses: { change: { pool: 'other' } },
+  },
   onConfig(
     '.network.podSubnets',
     { spec: { network: { ...sample.network, podSubnets: ['10.1.0.0/16'] } } },

@@ -1,7 +1,14 @@
 import type { ObjectSchema } from '../schema/schema.ts';
 import { schemaOfModel } from './model-schema.ts';
 
-export type Subresource = 'status' | 'finalize' | 'token';
+export type Subresource = 'status' | 'finalize' | 'token' | 'scale';
+
+/** Where a definition's subresource `scale` reads and writes. */
+export interface ScalePaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath?: string;
+}
 
 /** One resource of one version: its path, its names, and the rules of its strategy. */
 export interface ApiResource {
@@ -29,7 +36,12 @@ export interface ApiResource {
   /** Paths for field selectors besides metadata.name and metadata.namespace. */
   readonly selectable: readonly string[];
   /** The definition of a custom resource. */
-  readonly definition?: { readonly name: string; readonly uid: string; readonly columns: readonly PrinterColumn[] };
+  readonly definition?: {
+    readonly name: string;
+    readonly uid: string;
+    readonly columns: readonly PrinterColumn[];
+    readonly scale: ScalePaths | undefined;
+  };
 }
 
 /** One of a CRD's additionalPrinterColumns. */

@@ -79,6 +79,12 @@ export const subresourcesOf = (resource: ApiResource): ServedSubresource[] =>
           verbs: ['create'],
           kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
         };
+      case 'scale':
+        return {
+          name,
+          verbs: ['get', 'patch', 'update'],
+          kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+        };
       case 'finalize':
         return { name, verbs: ['update'], kind: { group: '', version: '', kind: resource.kind } };
       default:

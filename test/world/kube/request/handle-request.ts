@@ -12,6 +12,7 @@ import { createObject, type ObjectTarget, readObject, updateObject } from '../st
 import { negotiateFormat, type ResponseFormat } from './content-negotiation.ts';
 import type { RequestContext } from './context.ts';
 import { decodeObject, parseBody } from './decode-object.ts';
+import { handleScale } from './handle-scale.ts';
 import {
   deletedStatus,
   listObject,
@@ -184,6 +185,8 @@ function handleSubresource(request: ApiRequest, resource: ApiResource, wanted: R
     if (verb !== 'create') throw methodNotAllowedError();
     return okResponse(issueServiceAccountToken(context, target, bodyOf(request)), 201);
   }
+  if (subresource === 'scale' && resource.definition?.scale)
+    return { ...okResponse(handleScale(context, target, resource.definition.scale, request)), yaml: wanted.yaml };
   if (verb === 'get') return objectResponse(context, resource, readObject(context, target), wanted);
   if (verb === 'update') return handlePut(request, target, wanted);
   if (verb === 'patch') return handlePatch(request, target, wanted);

@@ -1,4 +1,4 @@
-import { type ApiResource, builtinResources, type PrinterColumn } from '../builtin/resources.ts';
+import { type ApiResource, builtinResources, type PrinterColumn, type ScalePaths } from '../builtin/resources.ts';
 import { asArray, asObject, asText, isObject } from '../json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
 import type { ApiObject, ObjectStorage } from './store.ts';
@@ -76,7 +76,7 @@ function describeDefinition(definition: ApiObject): ApiResource[] {
       namespaced: spec['scope'] === 'Namespaced',
       storage: `${group}/${plural}`,
       schema: asObject(asObject(version['schema'])['openAPIV3Schema']) as ObjectSchema,
-      subresources: isObject(asObject(version['subresources'])['status']) ? (['status'] as const) : [],
+      subresources: (['status', 'scale'] as const).filter((name) => isObject(asObject(version['subresources'])[name])),
       generation: true,
       createOnUpdate: false,
       unconditionalUpdate: false,
@@ -88,6 +88,7 @@ function describeDefinition(definition: ApiObject): ApiResource[] {
         name: definition.metadata.name,
         uid: definition.metadata.uid ?? '',
         columns: asArray(version['additionalPrinterColumns']) as readonly PrinterColumn[],
+        scale: asObject(version['subresources'])['scale'] as ScalePaths | undefined,
       },
     }));
 }
