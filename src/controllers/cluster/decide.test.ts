@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { aCluster, aMachine } from '../../../test/support/fixtures/builders.ts';
+import { aCluster, aMachine, aSpec } from '../../../test/support/fixtures/builders.ts';
 import {
   aClusterView,
   anEndpoint,
   provisioned,
+  ready,
   requesting,
   someSecrets,
   threeMachines,
@@ -14,6 +15,9 @@ import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-rec
 import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import { decideCluster, describeClusterConditions, findBootstrapCandidate } from './decide.ts';
 import type { ClusterView } from './view.ts';
+
+const withWorkers = (replicas: number) =>
+  aSpec((raw) => Object.assign(raw, { workerPools: [{ name: 'work', replicas, size: 'small' }] }));
 
 describe('the next action for a Cluster', () => {
   it.each<[string, ClusterView, string]>([
@@ -68,6 +72,37 @@ describe('the next action for a Cluster', () => {
         secrets: someSecrets({ bootstrappedAt: 'then' }),
         endpoint: anEndpoint,
         machines: threeMachines(),
+        proof: { ok: true, version: '1.35.4' },
+      }),
+      'settled',
+    ],
+    [
+      'a NodePool for each worker pool before its machines',
+      aClusterView({ secrets: someSecrets(), endpoint: anEndpoint, spec: withWorkers(1) }),
+      'create-node-pools',
+    ],
+    [
+      'no NodePool and no machine whose name is taken',
+      aClusterView({ secrets: someSecrets(), endpoint: anEndpoint, spec: withWorkers(1), nameTaken: 'x' }),
+      'settled',
+    ],
+    [
+      'the deletion of a surplus machine, once the API server has answered',
+      aClusterView({
+        secrets: someSecrets({ bootstrappedAt: 'then' }),
+        endpoint: anEndpoint,
+        machines: [...threeMachines(), aMachine(0, ready, 'gone')],
+        proof: { ok: true, version: '1.35.4' },
+      }),
+      'delete-machine',
+    ],
+    [
+      'nothing for a surplus machine without an accepted spec',
+      aClusterView({
+        secrets: someSecrets({ bootstrappedAt: 'then' }),
+        endpoint: anEndpoint,
+        spec: undefined,
+        machines: [...threeMachines(), aMachine(0, ready, 'gone')],
         proof: { ok: true, version: '1.35.4' },
       }),
       'settled',
