@@ -5,14 +5,18 @@ import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { eventually } from '../../support/eventually.ts';
 import { renderAdminKubeconfig } from '../../talos/admin-kubeconfig.ts';
 import { AddressPoller } from '../support/access/address-poller.ts';
-import { etcdVoters, readSecretsBundle } from '../support/access/workload-cluster.ts';
+import { ApiServerPoller } from '../support/access/api-server-poller.ts';
+import { clientFromKubeconfig, etcdVoters, readSecretsBundle } from '../support/access/workload-cluster.ts';
 import { deletionsSince, phasesSince } from '../support/observation/scaling.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
 const open = startTestbed({ subnet: '127.42.221' });
 const cluster = { namespace: 'shop', name: 'planes' };
 const nameOf = (slot: number) => machineName(cluster, 'cp', slot);
-let poller: AddressPoller;
+/** Polls all control planes: one of them answers. */
+let poller: ApiServerPoller;
+/** Polls the address that they share. */
+let shared: AddressPoller;
 
 const isReady = async () => (await open().objects.getCluster(cluster)).status?.phase === 'Ready';
 const change = (replicas: number) =>
@@ -26,15 +30,21 @@ prepareTestbed(open, async (testbed) => {
   await objects.cluster(cluster);
   await eventually('the Cluster is ready', isReady, 200);
   const { endpoint: server = '' } = (await objects.machines(cluster))[0]?.spec ?? {};
-  const about = { clusterName: cluster.name, lifetimeSeconds: 3600, now: new Date(), server };
-  poller = await AddressPoller.start(await renderAdminKubeconfig(await readSecretsBundle(testbed, cluster), about));
+  const bundle = await readSecretsBundle(testbed, cluster);
+  const kubeconfigAt = (server: string) =>
+    renderAdminKubeconfig(bundle, { clusterName: cluster.name, lifetimeSeconds: 3600, now: new Date(), server });
+  const clients = (await objects.machines(cluster)).map(async ({ status }) =>
+    clientFromKubeconfig(await kubeconfigAt(`https://${status?.address}:6443`)),
+  );
+  poller = new ApiServerPoller(await Promise.all(clients));
+  shared = await AddressPoller.start(await kubeconfigAt(server));
 });
-afterAll(async () => await poller?.stop());
+afterAll(async () => {
+  await poller?.stop();
+  await shared?.stop();
+});
 
-it.each([
-  [3, [0, 1, 2]],
-  [1, [0]],
-])('D35: etcd shrinks to %i members, one control plane after the other, and serves', async (replicas, left) => {
+it.each([3, 1])('D35: etcd shrinks to %i members, one control plane after the other, and serves', async (replicas) => {
   const since = new Date();
   await change(replicas);
   await eventually('the others are gone', async () => (await slots()).length === replicas, 150);
@@ -44,8 +54,6 @@ it.each([
   expect(phasesSince(open(), cluster, since)).toEqual(['Ready']);
   const [kept = 0] = await slots();
   expect([...(await etcdVoters(open(), cluster, nameOf(kept))).keys()].sort()).toEqual((await slots()).map(nameOf));
-  // The leader of etcd may have kept a higher slot.
-  expect(await slots()).toHaveLength(left.length);
 });
 
 it('D35: the one that is left is marked, so that it is not deleted', async () => {
@@ -59,10 +67,11 @@ it('D35: the one that is left is marked, so that it is not deleted', async () =>
 });
 
 it('D35: of two control planes that are deleted at the same time, one leaves etcd after the other is replaced', async () => {
+  const [kept = 0] = await slots();
   await change(3);
-  await eventually('there are three', async () => (await isReady()) && (await slots()).join() === '0,1,2', 200);
-  await eventually('all vote', async () => (await etcdVoters(open(), cluster, nameOf(0))).size === 3, 60);
-  const [first, second] = [nameOf(1), nameOf(2)];
+  await eventually('there are three', async () => (await isReady()) && (await slots()).length === 3, 110);
+  await eventually('all vote', async () => (await etcdVoters(open(), cluster, nameOf(kept))).size === 3);
+  const [first = '', second = ''] = (await slots()).filter((slot) => slot !== kept).map(nameOf);
   const uidOf = async (name: string) => (await open().platform.find(Machine, { name }))?.metadata.uid;
   const before = [await uidOf(first), await uidOf(second)];
   await Promise.all([first, second].map((name) => open().objects.remove(Machine, { name })));
@@ -70,20 +79,21 @@ it('D35: of two control planes that are deleted at the same time, one leaves etc
   await eventually(
     'both are replaced and vote',
     async () => {
-      const voters = await etcdVoters(open(), cluster, nameOf(0));
+      const voters = await etcdVoters(open(), cluster, nameOf(kept));
       fewest = Math.min(fewest, voters.size);
       const now = [await uidOf(first), await uidOf(second)];
       return voters.size === 3 && now.every((uid, i) => uid !== undefined && uid !== before[i]);
     },
-    200,
+    170,
   );
   expect(fewest).toBe(2);
   await eventually('the Cluster is ready', isReady, 60);
-});
+}, 300_000);
 
-it('the API server answered at the shared address all the time', () => {
+it('an API server answered all the time, and the shared address moved', () => {
   expect(poller.answered).toBeGreaterThan(50);
-  // A virtual address moves to another control plane within some seconds.
-  expect(poller.silentSeconds).toBeLessThan(5);
+  expect(poller.failures).toEqual([]);
+  // It moves to another control plane within some seconds after its holder is gone.
+  expect(shared.silentSeconds).toBeLessThan(20);
   expect(open().faults()).toEqual([]);
 });
