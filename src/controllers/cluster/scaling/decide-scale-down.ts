@@ -1,6 +1,6 @@
 import { isConditionTrue } from '../../../api/conditions.ts';
 import type { Machine } from '../../../api/machine.ts';
-import { isInHand } from '../../rollout/machine-change.ts';
+import { hasFailed, isInHand } from '../../rollout/machine-change.ts';
 import type { PoolBalance } from './machine-slots.ts';
 
 /** The pools of a cluster, and what else may hold up a deletion. */
@@ -39,7 +39,8 @@ export function decideScaleDown(view: ScaleDownView): ScaleDownDecision {
 function findCommonObstacle({ pools, isReachable, isTrustPending }: ScaleDownView): string | undefined {
   if (!isReachable) return 'The API server does not answer.';
   if (isTrustPending) return 'The OIDC issuers of the control planes are being changed.';
-  const updating = pools.flatMap(({ present }) => present).find(isInHand);
+  // A Machine whose update failed waits for a user, who may want to have less instead.
+  const updating = pools.flatMap(({ present }) => present).find((one) => isInHand(one) && !hasFailed(one));
   return updating && `${updating.metadata.name} is being updated.`;
 }
 
