@@ -188,11 +188,7 @@ function wireCluster(services: Services): Wiring {
       ),
       // A Cluster waits for the status of its Machines.
       createKeySource(stores.machines, (change) => (change.kind === 'resync' ? [] : [change.object.spec.clusterRef])),
-      createKeySource(stores.nodePools, (change) =>
-        change.kind !== 'resync' && (change.kind === 'deleted' || changedBeyondStatus(change))
-          ? [change.object.spec.clusterRef]
-          : [],
-      ),
+      createKeySource(stores.nodePools, (change) => keyUnlessResync(change).map(() => change.object.spec.clusterRef)),
       createKeySource(stores.secrets, ({ kind, object }) => {
         if (kind === 'resync') return [];
         // A restored Secret is awaited. A Secret that this provider has just created is not relevant.

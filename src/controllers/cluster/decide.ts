@@ -233,16 +233,20 @@ export function decideRequeueAfterSeconds(
   // No event reports that another cluster has released its addresses.
   const allTrue = states.every((state) => state.status === 'True');
   const isSettled = needsUserAction(view) || isBlockedByNameCollision(view) || isRejected(view, states) || allTrue;
-  if (isSettled && view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
-  if (isSettled && view.updateObstacle) return view.updateObstacle.isTurn ? turnRequeueSeconds : obstacleRequeueSeconds;
-  if (isSettled && decideClusterScaleDown(view).kind !== 'none') return obstacleRequeueSeconds;
-  if (isSettled)
-    return Math.min(allTrue && isConnected ? idleRequeueSeconds : steadyRequeueSeconds, secondsUntilWindow(view));
+  if (isSettled) return decideSettledRequeue(view, allTrue && isConnected);
   const { endpoints, conditions } = view.cluster.status ?? {};
   const unresponsive = endpoints && !view.proof?.ok && findFalseCondition(conditions, 'EndpointReachable');
   if (!unresponsive) return progressRequeueSeconds;
   const silentFor = (now.getTime() - Date.parse(unresponsive.lastTransitionTime)) / 1000;
   return Math.min(unreachableRequeueSeconds.most, Math.max(unreachableRequeueSeconds.first, silentFor / 10));
+}
+
+/** `isWatched`: its nodes are watched, and all is well. */
+function decideSettledRequeue(view: ClusterView, isWatched: boolean): number {
+  if (view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
+  if (view.updateObstacle) return view.updateObstacle.isTurn ? turnRequeueSeconds : obstacleRequeueSeconds;
+  if (decideClusterScaleDown(view).kind !== 'none') return obstacleRequeueSeconds;
+  return Math.min(isWatched ? idleRequeueSeconds : steadyRequeueSeconds, secondsUntilWindow(view));
 }
 
 /** Until the window that changes wait for. */
