@@ -43,6 +43,10 @@ export const timings = {
   /** The same two for a node that was in the cluster before: its Node and its images exist. */
   kubeletAgain: 5,
   nodeReadyAgain: 10,
+  /** Scheduled Pod to a ready one. */
+  podStart: 3,
+  /** Deletion of a Pod to the end of its containers, which obey SIGTERM. */
+  podStop: 5,
   /** Between two reports of an idle kubelet (`nodeStatusReportFrequency`). */
   nodeReport: 5 * 60,
   /** Without a heartbeat to a Node that is `Unknown` (`--node-monitor-grace-period`). */

@@ -2,6 +2,7 @@ import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import type { SimulatedEtcdCluster } from './etcd.ts';
 import { renewHeartbeat, setNodeReady, shuttingDownMessage } from './node-conditions.ts';
+import { markPodsNotReady } from './run-pods.ts';
 
 /** Nodes whose kubelet runs and renews its Lease, with the etcd that stores their Node. */
 const reportingNodes = new WeakMap<TalosNode['world'], Map<TalosNode, SimulatedEtcdCluster>>();
@@ -51,8 +52,12 @@ function markUnknownAfterSilence({ world, nodename: name }: TalosNode, cluster: 
   const speaks = (): boolean => [...reportingNodesOf(world).keys()].some((other) => other.nodename === name);
   const look = (): void => {
     if (speaks()) return;
-    if (isApiServed(world, cluster)) setNodeReady(cluster.store, name, 'Unknown');
-    else waitForServer();
+    if (!isApiServed(world, cluster)) {
+      waitForServer();
+      return;
+    }
+    setNodeReady(cluster.store, name, 'Unknown');
+    markPodsNotReady(cluster.store, name);
   };
   const waitForServer = (): void => {
     const isBack = isApiServed(world, cluster);

@@ -6,6 +6,7 @@ import { endpointHost, readEphemeral, type SimulatedEtcdCluster, writeEphemeral 
 import { runHeartbeat } from './heartbeat.ts';
 import { kubeletNodeIps, putNodeObject, updateNodeMetadata } from './node-and-pod-objects.ts';
 import { setNodeReady } from './node-conditions.ts';
+import { podsInStore, runPods } from './run-pods.ts';
 
 /**
  * The kubelet: finds an API server that it trusts and that authenticates it, registers the Node, and reports it ready
@@ -27,6 +28,7 @@ export async function runKubelet(node: TalosNode): Promise<void> {
   writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
   runHeartbeat(node, cluster);
   watchNode(node, cluster);
+  runPods(node, podsInStore(cluster.store, node.nodename));
   // Without a network plugin a Node never becomes ready.
   if (node.config?.view.kubernetes.cni === 'none') return;
   await node.sleep(isKnown ? timings.nodeReadyAgain : timings.nodeReady);

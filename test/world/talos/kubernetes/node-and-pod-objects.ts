@@ -169,7 +169,11 @@ function staticPod(
       name: podName,
       namespace: 'kube-system',
       labels: { tier: 'control-plane', 'k8s-app': name, component: name },
-      annotations: { ...annotations, 'kubernetes.io/config.source': 'file' },
+      annotations: {
+        ...annotations,
+        'kubernetes.io/config.source': 'file',
+        'kubernetes.io/config.mirror': 'world',
+      },
     },
     spec: {
       nodeName: node.nodename,

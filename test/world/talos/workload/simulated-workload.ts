@@ -63,5 +63,6 @@ async function apiServerOptionsOf(node: TalosNode) {
     gitVersion: `v${kubernetesVersion(node, 'apiServer')}`,
     switchboard: node.world.switchboard,
     room: 'workload',
+    workloads: true,
   };
 }
