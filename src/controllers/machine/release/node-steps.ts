@@ -136,10 +136,12 @@ async function deleteOwnNode({ machine, client, facts, signal }: NodeTask): Prom
   return done();
 }
 
-/** By the UID that was recorded while the machine was held; before that by its address, which no other machine has. */
+/** By the UID that was recorded while the machine was held; before that by an address that its facts name. */
 function isOwnNode({ metadata, status }: Node, facts: Facts): boolean {
   if (facts[nodeUidFact] !== undefined) return metadata.uid === facts[nodeUidFact];
-  return (status?.addresses ?? []).some(({ address }) => address === facts['address']);
+  const addresses = (status?.addresses ?? []).filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP');
+  // On some platforms a node registers with a private address, which is another fact.
+  return addresses.some(({ address }) => Object.values(facts).includes(address));
 }
 
 const readyStatusOf = ({ status }: Node): string | undefined =>
