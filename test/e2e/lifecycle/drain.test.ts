@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Machine } from '../../../src/api/machine.ts';
 import { annotations, machineName } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
@@ -6,9 +6,11 @@ import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { Namespace } from '../../../src/kube/core-types.ts';
 import { Event } from '../../../src/kube/event-recorder.ts';
 import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
+import { missingPeers } from '../../peers/find-peer.ts';
 import { consistently, eventually } from '../../support/eventually.ts';
 import { KubeNode } from '../../support/fixtures/kube-node.ts';
-import { openAdminClient } from '../support/access/workload-cluster.ts';
+import { openKubectlRunner } from '../support/access/kubectl.ts';
+import { adminKubeconfig, openAdminClient } from '../support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
 interface Workload extends KubeObject {
@@ -80,6 +82,28 @@ prepareTestbed(open, async ({ objects }) => {
     const counts = await Promise.all(workers.map(async (node) => (await podsOn(node)).length));
     return counts.every((count) => count === 1);
   });
+});
+
+it('kubectl drains a node like a real one', async ({ skip }) => {
+  const missing = missingPeers('kubectl');
+  if (missing) skip(missing);
+  const kubectl = await openKubectlRunner((await adminKubeconfig(open(), ref)).reveal());
+  onTestFinished(() => kubectl.close());
+  const [name] = workers;
+  const drain = (node: string, ...more: string[]) => kubectl.run(['drain', node, '--timeout=25s', ...more]);
+  const refused = await drain(name);
+  expect(refused.code).toBe(1);
+  expect(refused.error).toContain('cannot delete DaemonSet-managed Pods');
+  const drained = await drain(name, '--ignore-daemonsets');
+  expect(drained, JSON.stringify(drained)).toMatchObject({ code: 0 });
+  expect(drained.out).toMatch(/pod\/app-\S+ evicted\nnode\/\S+ drained/);
+  expect(await podsOn(name)).toEqual([]);
+  const { items } = await admin.list(Pod, { fieldSelector: `spec.nodeName=${name}` });
+  expect(items.map(({ metadata }) => metadata.labels?.['app'])).toEqual(['agent']);
+  const controlPlane = machineName(ref, 'cp', 0);
+  expect(await drain(controlPlane, '--ignore-daemonsets')).toMatchObject({ code: 0 });
+  for (const node of [name, controlPlane]) await kubectl.says(['uncordon', node]);
+  await eventually('all Pods run', async () => (await readyReplicas()) === 3);
 });
 
 it('D1, D3, D10: a worker that is deleted is drained first, and its Node is deleted after it is gone', async () => {
