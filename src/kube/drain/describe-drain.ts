@@ -19,7 +19,7 @@ export interface DrainRemainder {
 
 /** The refusals by their message, with the names of a few Pods each. */
 export function describeRemainder({ refused, ending, untried }: DrainRemainder): string {
-  const groups = groupRefusals(refused);
+  const groups = groupRejections(refused);
   const shown = groups.slice(0, maxGroups).map(([message, pods]) => `${message} (${listNames(pods.map(formatPod))}).`);
   const left = groups.length - shown.length;
   return [
@@ -34,7 +34,7 @@ export function describeRemainder({ refused, ending, untried }: DrainRemainder):
 }
 
 /** Ordered by the number of Pods, so that the messages do not alternate between two passes. */
-function groupRefusals(refused: readonly PodEviction[]): readonly [string, readonly Pod[]][] {
+function groupRejections(refused: readonly PodEviction[]): readonly [string, readonly Pod[]][] {
   const groups = new Map<string, Pod[]>();
   for (const { pod, answer } of refused) {
     const message = 'message' in answer ? shorten(answer.message) : answer.kind;

@@ -20,7 +20,7 @@ const cause = (message: string) => [{ reason: 'DisruptionBudget', message }];
 describe('the answer to an eviction', () => {
   it.each<[string, KubeError, object]>([
     [
-      'D4: a budget that allows nothing blocks, with its own words',
+      'day 2, D4: a budget that allows nothing blocks, with its own words',
       errorOf(429, 'TooManyRequests', violation, {
         causes: cause('The disruption budget web needs 2 healthy pods and has 2 currently'),
       }),

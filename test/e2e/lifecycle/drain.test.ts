@@ -106,7 +106,7 @@ it('kubectl drains a node like a real one', async ({ skip }) => {
   await eventually('all Pods run', async () => (await readyReplicas()) === 3);
 });
 
-it('D1, D3, D10: a worker that is deleted is drained first, and its Node is deleted after it is gone', async () => {
+it('day 2, D1, D3, D10: a worker that is deleted is drained first, and its Node is deleted after it is gone', async () => {
   const [name] = workers;
   const before = await find(name);
   const node = await admin.get(KubeNode, { name });
@@ -131,7 +131,7 @@ it('D1, D3, D10: a worker that is deleted is drained first, and its Node is dele
   await eventually('all Pods run again', async () => (await readyReplicas()) === 3);
 });
 
-it('D4: a budget that never yields is named in the status, and stops nothing else, until it is approved', async () => {
+it('day 2, D4: a budget that never yields is named in the status, and stops nothing else, until it is approved', async () => {
   const { objects, platform } = open();
   await setMinimum(3);
   const counts = await Promise.all(workers.map(async (node) => ({ node, pods: await podsOn(node) })));
@@ -170,7 +170,7 @@ it('D4: a budget that never yields is named in the status, and stops nothing els
   await eventually('all Pods run again', async () => (await readyReplicas()) === 3);
 });
 
-it('D12: the cordon of somebody else stays, and a Cluster in deletion is not drained', async () => {
+it('day 2, D12: the cordon of somebody else stays, and a Cluster in deletion is not drained', async () => {
   const [, name] = workers;
   await admin.merge(KubeNode, { name }, { spec: { unschedulable: true } });
   await consistently(1, async () => {

@@ -194,7 +194,7 @@ export function testEviction(server: () => ServerUnderTest): void {
       await client?.close();
     });
 
-    it('D1, D3, D4, D6: cordons, respects the budget, names it, and goes on in the next pass', async ({ skip }) => {
+    it('day 2, D1, D3, D4, D6: cordons, respects the budget, names it, and goes on in the next pass', async ({ skip }) => {
       if (!server().platform.admin.token) skip('The client of this test needs a token.');
       const [node, other] = [await stage.node(), await stage.node()];
       await stage.pod('web-a', node);
@@ -232,7 +232,7 @@ export function testEviction(server: () => ServerUnderTest): void {
     const isEnding = async (name: string): Promise<boolean> =>
       expectSuccess(await server().admin.get(stage.path('pods', name))).metadata.deletionTimestamp !== undefined;
 
-    it('D7: after the timeout, Force deletes what the budget holds, with its grace period', async () => {
+    it('day 2, D7: after the timeout, Force deletes what the budget holds, with its grace period', async () => {
       const node = await stage.node();
       await stage.pod('held-a', node);
       await stage.budget('held', 1);
@@ -246,14 +246,14 @@ export function testEviction(server: () => ServerUnderTest): void {
       await stage.end('held-a');
     });
 
-    it('D8: does not wait for the pods of an unreachable node', async () => {
+    it('day 2, D8: does not wait for the pods of an unreachable node', async () => {
       const node = await stage.node();
       await stage.pod('lost', node);
       expect(await drainNode(client, request(node, { isUnreachable: true }))).toEqual({ kind: 'drained' });
       expect(await isEnding('lost')).toBe(true);
     });
 
-    it('D9: waits for volumes that are attached, at most until the timeout', async () => {
+    it('day 2, D9: waits for volumes that are attached, at most until the timeout', async () => {
       const node = await stage.node();
       const attachments = '/apis/storage.k8s.io/v1/volumeattachments';
       const name = server().unique('attachment');
@@ -268,7 +268,7 @@ export function testEviction(server: () => ServerUnderTest): void {
       expect(await drainNode(client, request(node, late))).toEqual({ kind: 'drained' });
     });
 
-    it('D12: does not take over the cordon of somebody else, and does not lift it', async () => {
+    it('day 2, D12: does not take over the cordon of somebody else, and does not lift it', async () => {
       const node = await stage.node();
       await server().admin.merge(`/api/v1/nodes/${node}`, { spec: { unschedulable: true } });
       expect(await drainNode(client, request(node))).toEqual({ kind: 'drained' });
