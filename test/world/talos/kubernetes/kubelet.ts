@@ -28,7 +28,8 @@ export async function runKubelet(node: TalosNode): Promise<void> {
   writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
   runHeartbeat(node, cluster);
   watchNode(node, cluster);
-  runPods(node, podsInStore(cluster.store, node.nodename));
+  const { workload } = node.world;
+  runPods(node, workload.pods?.(node, cluster) ?? podsInStore(cluster.store, node.nodename));
   // Without a network plugin a Node never becomes ready.
   if (node.config?.view.kubernetes.cni === 'none') return;
   await node.sleep(isKnown ? timings.nodeReadyAgain : timings.nodeReady);

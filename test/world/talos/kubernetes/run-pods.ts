@@ -56,9 +56,16 @@ const secondsToEnd = ({ annotations, deletionGracePeriodSeconds = 0 }: ApiObject
 
 /** Pods that wait, and those that were given up while the node was away. */
 function isToStart({ metadata, status }: ApiObject): boolean {
-  const { phase, conditions = [] } = (status ?? {}) as { phase?: string; conditions?: { type: string; status: string }[] };
+  const { phase, conditions = [] } = (status ?? {}) as {
+    phase?: string;
+    conditions?: { type: string; status: string }[];
+  };
   if (metadata.annotations?.[mirrorAnnotation] !== undefined || metadata.deletionTimestamp !== undefined) return false;
-  return phase !== 'Succeeded' && phase !== 'Failed' && !conditions.some((one) => one.type === 'Ready' && one.status === 'True');
+  return (
+    phase !== 'Succeeded' &&
+    phase !== 'Failed' &&
+    !conditions.some((one) => one.type === 'Ready' && one.status === 'True')
+  );
 }
 
 function startPod(node: TalosNode, access: PodAccess, pod: ApiObject): void {
@@ -79,7 +86,9 @@ function startPod(node: TalosNode, access: PodAccess, pod: ApiObject): void {
 export function markPodsNotReady(store: KubeStore, nodeName: string): void {
   for (const pod of podsInStore(store, nodeName).list()) {
     const status = (pod['status'] ?? {}) as { conditions?: { type: string; status: string }[] };
-    const conditions = (status.conditions ?? []).map((one) => (one.type === 'Ready' ? { ...one, status: 'False' } : one));
+    const conditions = (status.conditions ?? []).map((one) =>
+      one.type === 'Ready' ? { ...one, status: 'False' } : one,
+    );
     store.put({ ...pod, status: { ...status, conditions } });
   }
 }
