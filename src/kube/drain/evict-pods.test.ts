@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseErrorResponse } from '../client/api-status.ts';
+import type { KubeClient } from '../client/client.ts';
 import { KubeError } from '../errors.ts';
-import { readEvictionAnswer } from './evict-pods.ts';
+import { evictPods, readEvictionAnswer } from './evict-pods.ts';
+import type { Pod } from './kinds.ts';
 
 /** The error of a response, as the transport reads it. */
 const errorOf = (code: number, reason: string, message: string, details: object = {}): KubeError =>
@@ -81,5 +83,56 @@ describe('the answer to an eviction', () => {
     ['no answer', new KubeError({ status: 0, reason: 'DeadlineExceeded', message: 'none' }), { kind: 'overloaded' }],
   ])('%s', (_, error, expected) => {
     expect(readEvictionAnswer(error)).toMatchObject(expected);
+  });
+});
+
+describe('evictPods', () => {
+  const pods = Array.from({ length: 25 }, (_, i): Pod => {
+    return { apiVersion: 'v1', kind: 'Pod', metadata: { name: `p${i}`, namespace: 'shop', uid: `u${i}` } };
+  });
+  const { signal } = new AbortController();
+  /** A client whose evictions end as `answer` says, and what it was asked for. */
+  function clientOf(answer: () => Promise<void>) {
+    const bodies: unknown[] = [];
+    let running = 0;
+    const most = { running: 0 };
+    const raw = async (_: string, __: string, body: unknown) => {
+      bodies.push(body);
+      running += 1;
+      most.running = Math.max(most.running, running);
+      await answer().finally(() => {
+        running -= 1;
+      });
+    };
+    return { client: { raw } as unknown as KubeClient, bodies, most };
+  }
+
+  it('day 2, D2: evicts by policy/v1 with the grace period of the pod, a few at a time', async () => {
+    const { client, bodies, most } = clientOf(() => Promise.resolve());
+    const evictions = await evictPods(client, pods, { by: 'eviction', signal });
+    expect(evictions.map(({ answer }) => answer.kind)).toEqual(pods.map(() => 'ends'));
+    expect(bodies[0]).toEqual({
+      ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace: 'shop', name: 'p0' } },
+      deleteOptions: { preconditions: { uid: 'u0' } },
+    });
+    expect(most.running).toBe(10);
+  });
+
+  it('stops when the API server does not keep up', async () => {
+    const { client, bodies } = clientOf(async () => {
+      throw errorOf(429, 'TooManyRequests', 'too many requests, please try again later', { retryAfterSeconds: 1 });
+    });
+    const evictions = await evictPods(client, pods, { by: 'eviction', signal });
+    expect(bodies).toHaveLength(10);
+    expect(evictions).toHaveLength(10);
+  });
+
+  it('passes on the end of the process', async () => {
+    const over = new AbortController();
+    const { client } = clientOf(async () => {
+      over.abort(new Error('shutdown'));
+      throw new KubeError({ status: 0, reason: 'Unreachable', message: 'aborted' });
+    });
+    await expect(evictPods(client, pods, { by: 'eviction', signal: over.signal })).rejects.toThrow('shutdown');
   });
 });

@@ -10,6 +10,7 @@ import { missingPeers } from '../../peers/find-peer.ts';
 import { consistently, eventually } from '../../support/eventually.ts';
 import { KubeNode } from '../../support/fixtures/kube-node.ts';
 import { openKubectlRunner } from '../support/access/kubectl.ts';
+import { callNas, identityOnNas } from '../support/access/nas.ts';
 import { adminKubeconfig, openAdminClient } from '../support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
@@ -167,6 +168,23 @@ it('day 2, D4: a budget that never yields is named in the status, and stops noth
     true,
   );
   await setMinimum(2);
+  await eventually('all Pods run again', async () => (await readyReplicas()) === 3);
+});
+
+it('day 2, D8: the Pods of a node that is switched off are not waited for', async () => {
+  const testbed = open();
+  const [, , name] = workers;
+  const { uid } = (await find(name))?.metadata ?? {};
+  await testbed.objects.annotate(Machine, { name }, { [annotations.maintenance]: 'true' });
+  const { vmName } = await identityOnNas(testbed, name);
+  const [{ id } = { id: 0 }] = (await callNas(testbed, 'vm.query', [[['name', '=', vmName]]])) as { id: number }[];
+  await callNas(testbed, 'vm.poweroff', [id]);
+  await eventually('its Node is Unknown', async () => {
+    const { status } = await admin.get(KubeNode, { name });
+    return status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'Unknown');
+  });
+  await testbed.objects.remove(Machine, { name });
+  await eventually('it is replaced', () => isReplaced(name, uid), 120);
   await eventually('all Pods run again', async () => (await readyReplicas()) === 3);
 });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KubeClient } from '../../../../src/kube/client/client.ts';
-import { type DrainRequest, drainNode, uncordonNode } from '../../../../src/kube/drain/drain-node.ts';
+import { cordonedAnnotation } from '../../../../src/kube/drain/cordon.ts';
+import { cordonNode, type DrainRequest, drainNode, uncordonNode } from '../../../../src/kube/drain/drain-node.ts';
 import { createApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
 import { Transport } from '../../../../src/kube/transport/transport.ts';
 import { SecretString } from '../../../../src/lib/secret-string.ts';
@@ -194,7 +195,9 @@ export function testEviction(server: () => ServerUnderTest): void {
       await client?.close();
     });
 
-    it('day 2, D1, D3, D4, D6: cordons, respects the budget, names it, and goes on in the next pass', async ({ skip }) => {
+    it('day 2, D1, D3, D4, D6: cordons, respects the budget, names it, and goes on in the next pass', async ({
+      skip,
+    }) => {
       if (!server().platform.admin.token) skip('The client of this test needs a token.');
       const [node, other] = [await stage.node(), await stage.node()];
       await stage.pod('web-a', node);
@@ -276,6 +279,23 @@ export function testEviction(server: () => ServerUnderTest): void {
       const { spec, metadata } = await nodeOf(node);
       expect(spec.unschedulable).toBe(true);
       expect(Object.keys(metadata.annotations ?? {}).filter((key) => key.includes('cordon'))).toEqual([]);
+    });
+
+    it('day 2, D12: marks a cordon of its own, and lifts it with the mark', async () => {
+      const node = await stage.node();
+      const { signal } = request(node);
+      for (let i = 0; i < 2; i += 1) await cordonNode(client, node, signal);
+      const marks = ({ metadata }: Body) =>
+        Object.keys(metadata.annotations ?? {}).filter((key) => key.includes('cordon'));
+      const cordoned = await nodeOf(node);
+      expect([cordoned.spec.unschedulable, marks(cordoned)]).toEqual([true, [cordonedAnnotation]]);
+      // Somebody else lifts it and cordons later for a reason of their own: the mark has to be gone by then.
+      await server().admin.merge(`/api/v1/nodes/${node}`, { spec: { unschedulable: null } });
+      await uncordonNode(client, node, signal);
+      await server().admin.merge(`/api/v1/nodes/${node}`, { spec: { unschedulable: true } });
+      await uncordonNode(client, node, signal);
+      const foreign = await nodeOf(node);
+      expect([foreign.spec.unschedulable, marks(foreign)]).toEqual([true, []]);
     });
 
     it('of a Node that does not exist is done', async () => {
