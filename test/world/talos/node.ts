@@ -33,10 +33,11 @@ export type TalosStage =
   | 'running'
   | 'rebooting'
   | 'shutting down'
-  | 'resetting';
+  | 'resetting'
+  | 'upgrading';
 
 /** Mutually exclusive sequences; any of them replaces a boot. */
-export type Sequence = 'install' | 'reboot' | 'shutdown' | 'reset';
+export type Sequence = 'install' | 'reboot' | 'shutdown' | 'reset' | 'upgrade' | 'stageUpgrade';
 
 /** The active configuration. */
 export interface ActiveConfig {

@@ -1,7 +1,7 @@
 import type { CallInterceptor } from '../faults/call-interceptor.ts';
 import type { MachineDescription, MachineRunner } from '../machine-runner/machine.ts';
 import type { ScaledClock } from '../scaled-clock.ts';
-import { TalosEnvironment } from './environment.ts';
+import { type BrokenSystem, TalosEnvironment } from './environment.ts';
 import { startReboot } from './lifecycle/sequences.ts';
 import type { TalosNode } from './node.ts';
 import { SimulatedMachine } from './simulated-machine.ts';
@@ -49,6 +49,10 @@ export interface TalosRunner extends MachineRunner {
   crashApiServer(name: string): Promise<void>;
   /** Issuers that keep a simulated kube-apiserver from starting, for a reason that validation cannot know. */
   readonly refusedIssuers: Set<string>;
+  /** Parts of references of images that no registry has. */
+  readonly missingImages: Set<string>;
+  /** Systems that fail to boot, by version or schematic. */
+  readonly brokenSystems: Map<string, BrokenSystem>;
   /** Switches everything off and waits until all ports are free. */
   close(): Promise<void>;
 }
@@ -85,6 +89,8 @@ export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
       await server.crash();
     },
     refusedIssuers: world.refusedIssuers,
+    missingImages: world.missingImages,
+    brokenSystems: world.brokenSystems,
     close: async () => {
       for (const computer of computers.values()) computer.kill();
       await Promise.all([...computers.values()].map((computer) => computer.exited));

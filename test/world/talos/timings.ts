@@ -51,6 +51,12 @@ export const timings = {
   nodeReport: 5 * 60,
   /** Without a heartbeat to a Node that is `Unknown` (`--node-monitor-grace-period`). */
   nodeSilence: 40,
+  /** Pull of an image. */
+  imagePull: 10,
+  /** The installer writes a system. */
+  installer: 20,
+  /** After a fatal error, before the machine reboots (talos: internal/app/machined/main.go). */
+  fatalPause: 10,
   /** Poll interval of waits. */
   poll: 3,
   /** Between two attempts to acquire a configuration that does not parse. */

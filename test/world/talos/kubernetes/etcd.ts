@@ -221,6 +221,20 @@ export function leaveRejectionReason({ id, learner, node, cluster }: SimulatedEt
   return active < 1 + Math.floor((voters.length - 1) / 2) ? 'etcdserver: unhealthy cluster' : undefined;
 }
 
+/** Why the legacy upgrade of a control plane is refused, in its own words (talos: internal/pkg/etcd/etcd.go). */
+export function upgradeRejection(node: TalosNode): string | undefined {
+  const cluster = node.etcd?.cluster;
+  if (!cluster?.quorum) return 'failed to acquire upgrade mutex: etcdserver: no leader';
+  const { members } = cluster;
+  if (members.length === 2)
+    return 'error validating etcd for upgrade: etcd member count(2) is insufficient to maintain quorum if upgrade commences';
+  const down = members.find((member) => !member.node);
+  return (
+    down &&
+    `error validating etcd for upgrade: etcd member ${formatMemberId(down.id)} is not healthy; all members must be healthy to perform an upgrade`
+  );
+}
+
 /** Removes the member from the cluster and empties the data directory. Throws etcd's own error when it cannot. */
 export function leaveEtcdCluster(node: TalosNode): void {
   const member = node.etcd;

@@ -7,6 +7,8 @@ const stages: Record<Sequence, TalosStage> = {
   reboot: 'rebooting',
   shutdown: 'shutting down',
   reset: 'resetting',
+  upgrade: 'upgrading',
+  stageUpgrade: 'upgrading',
 };
 
 /**

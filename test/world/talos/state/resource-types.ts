@@ -66,6 +66,14 @@ export const resourceTypes: Readonly<Record<string, ResourceTypeRow>> = {
   'LinkSpecs.net.talos.dev': { namespace: 'network', sensitive: true },
   'LinkStatuses.net.talos.dev': { namespace: 'network', aliases: ['link', 'links'], columns: links },
   'Disks.block.talos.dev': { namespace: 'runtime', columns: disks },
+  'ExtensionStatuses.runtime.talos.dev': {
+    ...{ namespace: 'runtime', aliases: ['extensions'] },
+    columns: [
+      ['Name', '{.metadata.name}'],
+      ['Version', '{.metadata.version}'],
+    ],
+  },
+  'KernelCmdlines.runtime.talos.dev': { namespace: 'runtime', columns: [['Cmdline', '{.cmdline}']] },
   'MachineStatuses.runtime.talos.dev': {
     namespace: 'runtime',
     columns: [
@@ -73,6 +81,7 @@ export const resourceTypes: Readonly<Record<string, ResourceTypeRow>> = {
       ['Ready', '{.status.ready}'],
     ],
   },
+  'MetaKeys.runtime.talos.dev': { namespace: 'runtime', aliases: ['meta'], columns: [['Value', '{.value}']] },
   'Services.v1alpha1.talos.dev': {
     ...{ namespace: 'runtime', aliases: ['svc'] },
     columns: [
