@@ -53,6 +53,12 @@ export const timings = {
   nodeSilence: 40,
   /** Pull of an image. */
   imagePull: 10,
+  /** Between two attempts to pull an image that is not there. */
+  imageRetry: 10,
+  /** A static pod besides kube-apiserver is replaced. */
+  staticPod: 10,
+  /** A kubelet with another configuration starts. */
+  kubeletRestart: 3,
   /** The installer writes a system. */
   installer: 20,
   /** After a fatal error, before the machine reboots (talos: internal/app/machined/main.go). */

@@ -44,9 +44,13 @@ export interface KubernetesView {
     readonly acceptedIssuers: readonly string[];
     readonly acceptedAudiences: readonly string[];
   };
-  /** Kubernetes version by component, from the image tag, e.g. `1.36.3`; empty without an image. */
+  /** Reference of the image by component; empty without one. */
   readonly images: Readonly<Record<'kubelet' | 'apiServer' | 'controllerManager' | 'scheduler' | 'proxy', string>>;
   readonly apiServerArgs: Readonly<Record<string, readonly string[]>>;
+  /** Flags of the other static pods. */
+  readonly componentArgs: Readonly<
+    Record<'controllerManager' | 'scheduler', Readonly<Record<string, readonly string[]>>>
+  >;
   /** Host paths that are mounted into kube-apiserver, by its own path. */
   readonly apiServerVolumes: readonly { readonly hostPath: string; readonly mountPath: string }[];
   readonly apiServerSans: readonly string[];
@@ -155,8 +159,8 @@ function kubernetesOf(
     : pairAt(legacy, 'cluster.ca');
   const aggregator = has('KubeAggregatorCAConfig') ? one('KubeAggregatorCAConfig') : fieldsAt(legacy, 'cluster');
   const issuer = has('KubeServiceAccountConfig') ? one('KubeServiceAccountConfig') : {};
-  const image = (path: string, kind: string): string =>
-    imageVersionOf(textAt(one(kind), 'image') || textAt(legacy, path));
+  const image = (path: string, kind: string): string => textAt(one(kind), 'image') || textAt(legacy, path);
+  const argsOf = (kind: string, path: string) => argsAt(has(kind) ? one(kind) : fieldsAt(legacy, path), 'extraArgs');
   return {
     bootstrapToken: textAt(legacy, 'cluster.token'),
     ca,
@@ -178,6 +182,10 @@ function kubernetesOf(
       proxy: image('cluster.proxy.image', 'KubeProxyConfig'),
     },
     apiServerArgs: argsAt(api, 'extraArgs'),
+    componentArgs: {
+      controllerManager: argsOf('KubeControllerManagerConfig', 'cluster.controllerManager'),
+      scheduler: argsOf('KubeSchedulerConfig', 'cluster.scheduler'),
+    },
     apiServerVolumes: listAt(api, 'extraVolumes').map((item) => ({
       hostPath: textAt(item, 'hostPath'),
       mountPath: textAt(item, 'mountPath'),

@@ -54,3 +54,17 @@ export async function pullQuietly(node: TalosNode, pull: PullRequest): Promise<P
     if (report.done) return report.value;
   }
 }
+
+/** Pulls like the kubelet, again and again, until the image is there that is wanted by then; returns its reference. */
+export async function awaitImage(node: TalosNode, namespace: ImageNamespace, wanted: () => string): Promise<string> {
+  for (;;) {
+    const reference = wanted();
+    try {
+      await pullQuietly(node, { namespace, reference, signal: node.signal });
+      if (wanted() === reference) return reference;
+    } catch (error) {
+      node.log(`error pulling image: ${error instanceof Error ? error.message : String(error)}`);
+      await node.sleep(timings.imageRetry);
+    }
+  }
+}

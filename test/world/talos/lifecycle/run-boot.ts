@@ -9,6 +9,7 @@ import { talosApiPort } from '../environment.ts';
 import { runApiServer } from '../kubernetes/api-server.ts';
 import { runEtcd } from '../kubernetes/etcd.ts';
 import { runKubelet } from '../kubernetes/kubelet.ts';
+import { runStaticPods } from '../kubernetes/static-pods.ts';
 import { runDiscovery } from '../network/discovery.ts';
 import { runSharedAddress } from '../network/shared-address.ts';
 import { serveTrustd } from '../network/trustd.ts';
@@ -204,6 +205,7 @@ async function startServices(node: TalosNode): Promise<void> {
     });
     node.spawn('etcd', () => runEtcd(node));
     node.spawn('kube-apiserver', () => runApiServer(node));
+    runStaticPods(node);
     node.spawn('vip', () => runSharedAddress(node));
   }
   node.spawn('kubelet', () => runKubelet(node));

@@ -26,10 +26,9 @@ async function startInstalled(name: string, version = '1.13.9', options: TestNod
   });
   await awaitBootFromDisk(cluster);
   const node = await cluster.client();
-  const { images } = node;
   await cluster.world.until('the CRI', async () => {
-    for await (const _image of images.list({ containerd: onDisk }));
-    return true;
+    const { services = [] } = (await node.machine.serviceList({})).messages[0] ?? {};
+    return services.some(({ id, state }) => id === 'cri' && state === 'Running');
   });
   return { ...cluster, node };
 }

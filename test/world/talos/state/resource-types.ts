@@ -43,6 +43,7 @@ export const resourceTypes: Readonly<Record<string, ResourceTypeRow>> = {
   'ControllerManagerConfigs.kubernetes.talos.dev': { namespace: 'controlplane' },
   'SchedulerConfigs.kubernetes.talos.dev': { namespace: 'controlplane' },
   'EtcdMembers.etcd.talos.dev': { namespace: 'etcd', columns: [['Member ID', '{.memberID}']] },
+  'KubeletSpecs.kubernetes.talos.dev': { namespace: 'k8s' },
   'NodeStatuses.kubernetes.talos.dev': {
     namespace: 'k8s',
     columns: [
