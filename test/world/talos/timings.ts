@@ -63,6 +63,8 @@ export const timings = {
   installer: 20,
   /** After a fatal error, before the machine reboots (talos: internal/app/machined/main.go). */
   fatalPause: 10,
+  /** The wait for the own cordon, after which a sequence fails. */
+  cordon: 60,
   /** Poll interval of waits. */
   poll: 3,
   /** Between two attempts to acquire a configuration that does not parse. */

@@ -56,7 +56,7 @@ function lifecycleMethods(node: TalosNode, onConfig: () => void): Partial<Servic
     reboot: (request) => ({
       messages: [{ actorId: startReboot(node, { powercycle: request.mode === RebootRequest_Mode.POWERCYCLE }) }],
     }),
-    shutdown: (request) => ({ messages: [{ actorId: startShutdown(node, request.force) }] }),
+    shutdown: (request) => ({ messages: [{ actorId: startShutdown(node, { force: request.force }) }] }),
     reset: (request) => ({ messages: [{ actorId: startReset(node, toResetPlan(node, request)) }] }),
   };
 }

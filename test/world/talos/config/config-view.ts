@@ -30,6 +30,8 @@ export interface ConfigView extends SharedAddressView {
   readonly files: Readonly<Record<string, string>>;
   readonly kubernetes: KubernetesView;
   readonly etcdCa: CertificateKeyPair;
+  /** Reference of the image; empty without one. */
+  readonly etcdImage: string;
 }
 
 export interface KubernetesView {
@@ -69,6 +71,7 @@ export interface KubernetesView {
   readonly podSubnets: readonly string[];
   readonly serviceSubnets: readonly string[];
   readonly cni: string;
+  readonly proxyDisabled: boolean;
   readonly kubelet: {
     readonly args: Readonly<Record<string, readonly string[]>>;
     readonly validSubnets: readonly string[];
@@ -122,6 +125,7 @@ export function viewOf(config: MachineConfig): ConfigView {
     ),
     kubernetes: kubernetesOf(legacy, config.documents, one, has),
     etcdCa: pairAt(legacy, 'cluster.etcd.ca'),
+    etcdImage: textAt(legacy, 'cluster.etcd.image'),
   };
 }
 
@@ -209,6 +213,8 @@ function kubernetesOf(
     podSubnets: orDefault(textsAt(network, 'podSubnets'), ['10.244.0.0/16']),
     serviceSubnets: orDefault(textsAt(network, 'serviceSubnets'), ['10.96.0.0/12']),
     cni: cniOf(legacy, has),
+    proxyDisabled:
+      fieldAt(legacy, 'cluster.proxy.disabled') === true || (has('KubeNetworkConfig') && !has('KubeProxyConfig')),
     kubelet: {
       args: argsAt(kubelet, 'extraArgs'),
       validSubnets: [...textsAt(kubelet, 'nodeIP.validSubnets'), ...textsAt(node, 'nodeIP.validSubnets')],

@@ -5,6 +5,7 @@ import type { WorkloadApiServer } from '../workload/workload.ts';
 import { putApiServerMirrorPod, renderApiServerPod } from './api-server-pod.ts';
 import { componentImage } from './component-image.ts';
 import type { SimulatedEtcdCluster } from './etcd.ts';
+import { publishManifests } from './manifests.ts';
 
 /** The inputs of the static pod of kube-apiserver: a change recreates the pod. */
 const apiServerSpec = (node: TalosNode): string => {
@@ -16,6 +17,8 @@ const apiServerSpec = (node: TalosNode): string => {
     taints: _taints,
     images: _images,
     cni: _cni,
+    componentArgs: _componentArgs,
+    proxyDisabled: _proxyDisabled,
     ...rest
   } = view?.kubernetes ?? {};
   return JSON.stringify([rest, view?.endpoint, componentImage(node, 'apiServer')]);
@@ -40,6 +43,7 @@ interface RunningPod {
 export async function runApiServer(node: TalosNode): Promise<void> {
   let running: RunningPod | undefined;
   let failures = 0;
+  let published: TalosNode['config'];
   const stop = async (): Promise<void> => {
     running?.retract();
     await running?.server.close();
@@ -50,6 +54,10 @@ export async function runApiServer(node: TalosNode): Promise<void> {
   for (;;) {
     const spec = apiServerSpec(node);
     renderApiServerPod(node);
+    if (running && node.etcd && node.config !== published) {
+      published = node.config;
+      publishManifests(node, node.etcd.cluster);
+    }
     const reason = running && stopReason(running, spec);
     if (reason !== undefined) {
       putApiServerMirrorPod(node, false);

@@ -91,5 +91,5 @@ function markUnknownAfterSilence({ world, nodename: name }: TalosNode, cluster: 
 }
 
 /** At least one API server of the cluster answers and can read and write. */
-const isApiServed = (world: TalosNode['world'], cluster: SimulatedEtcdCluster): boolean =>
+export const isApiServed = (world: TalosNode['world'], cluster: SimulatedEtcdCluster): boolean =>
   cluster.store.available && [...world.apiServers.values()].includes(cluster);

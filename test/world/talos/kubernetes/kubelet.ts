@@ -4,6 +4,7 @@ import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import { componentImage } from './component-image.ts';
+import { liftCordon } from './cordon.ts';
 import { endpointHost, readEphemeral, type SimulatedEtcdCluster, writeEphemeral } from './etcd.ts';
 import { restartReports, runHeartbeat, suspendReports } from './heartbeat.ts';
 import { kubeletNodeIps, putNodeObject, updateNodeMetadata } from './node-and-pod-objects.ts';
@@ -60,6 +61,7 @@ async function registerNode(node: TalosNode): Promise<void> {
   const isKnown = readEphemeral(node).kubelet !== undefined;
   await node.sleep(isKnown ? timings.kubeletAgain : timings.kubelet);
   putNodeObject(node, cluster.store);
+  liftCordon(node);
   node.registered = true;
   node.onConfig(() => updateNodeMetadata(node, cluster.store));
   node.log(`kubelet: registered node ${node.nodename}`);

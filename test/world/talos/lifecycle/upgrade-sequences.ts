@@ -39,7 +39,7 @@ export function startStagedUpgrade(node: TalosNode, image: string, { powercycle 
 }
 
 const drainPhases = (node: TalosNode): readonly SequencePhase[] =>
-  node.config?.view.kubernetes.kubelet.skipRegistration ? [] : [drainPhase];
+  node.config?.view.kubernetes.kubelet.skipRegistration ? [] : [drainPhase(node)];
 
 const endPhases = (powercycle: boolean): readonly SequencePhase[] => [
   ...(powercycle ? [] : [kexecPhase]),

@@ -41,6 +41,8 @@ export const resourceTypes: Readonly<Record<string, ResourceTypeRow>> = {
   'AuthenticationConfigs.kubernetes.talos.dev': { namespace: 'controlplane', sensitive: true, since: 14 },
   'ConfigStatuses.kubernetes.talos.dev': { namespace: 'controlplane' },
   'ControllerManagerConfigs.kubernetes.talos.dev': { namespace: 'controlplane' },
+  'ManifestStatuses.kubernetes.talos.dev': { namespace: 'controlplane' },
+  'Manifests.kubernetes.talos.dev': { namespace: 'controlplane' },
   'SchedulerConfigs.kubernetes.talos.dev': { namespace: 'controlplane' },
   'EtcdMembers.etcd.talos.dev': { namespace: 'etcd', columns: [['Member ID', '{.memberID}']] },
   'KubeletSpecs.kubernetes.talos.dev': { namespace: 'k8s' },
