@@ -105,9 +105,20 @@ function reconcileDaemonSet(storage: ObjectStorage, set: ApiObject): void {
   for (const node of nodes)
     if (!pods.some((pod) => specOf(pod)['nodeName'] === node))
       createPod(storage, set, `${set.metadata.name}-${randomSuffix()}`, { nodeName: node });
+  const image = imagesOf(asObject(specOf(set)['template']));
+  const isCurrent = (pod: ApiObject): boolean => imagesOf(pod) === image;
   const ready = pods.filter((pod) => hasCondition(pod, 'Ready')).length;
-  writeStatus(storage, daemonSets, set, { desiredNumberScheduled: nodes.length, numberReady: ready });
+  // A rolling update: the next outdated Pod goes when all others are ready.
+  const outdated = pods.find((pod) => isActive(pod) && !isCurrent(pod));
+  if (outdated && ready >= pods.length) deleteStored(storage, 'pods', outdated, { dryRun: false });
+  const numbers = { numberReady: ready, numberAvailable: ready, updatedNumberScheduled: pods.filter(isCurrent).length };
+  writeStatus(storage, daemonSets, set, { desiredNumberScheduled: nodes.length, ...numbers });
 }
+
+const imagesOf = (pod: { readonly [field: string]: unknown }): string =>
+  asArray(asObject(pod['spec'])['containers'])
+    .map((container) => String(asObject(container)['image']))
+    .join();
 
 function createPod(storage: ObjectStorage, owner: ApiObject, name: string, more: JsonObject = {}): void {
   const { metadata, spec } = asObject(specOf(owner)['template']) as { metadata?: JsonObject; spec?: JsonObject };

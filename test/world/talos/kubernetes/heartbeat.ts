@@ -4,6 +4,7 @@ import type { SimulatedEtcdCluster } from './etcd.ts';
 import { putNodeObject } from './node-and-pod-objects.ts';
 import { renewHeartbeat, setNodeReady, shuttingDownMessage } from './node-conditions.ts';
 import { markPodsNotReady } from './run-pods.ts';
+import { markStaticPodsReady } from './static-pods.ts';
 
 /** Nodes whose kubelet runs and renews its Lease, with the etcd that stores their Node: an entry for each kubelet. */
 const reportingNodes = new WeakMap<TalosNode['world'], Map<TalosNode, RunningKubelet>>();
@@ -49,6 +50,7 @@ export function restartReports(node: TalosNode): void {
   const cluster = suspended.get(node);
   if (!cluster || node.running) return;
   putNodeObject(node, cluster.store, node.config?.view.kubernetes.cni === 'none' ? 'False' : 'True');
+  markStaticPodsReady(node, cluster.store);
   runHeartbeat(node, cluster);
 }
 
@@ -57,8 +59,10 @@ const suspended = new WeakMap<TalosNode, SimulatedEtcdCluster>();
 /** The kubelet ends gracefully before the machine stops: it reports so once, and then stops reporting. */
 export function endHeartbeat(node: TalosNode): void {
   const cluster = reportingNodesOf(node.world).get(node)?.cluster;
-  if (cluster && isApiServed(node.world, cluster))
+  if (cluster && isApiServed(node.world, cluster)) {
     setNodeReady(cluster.store, node.nodename, 'False', shuttingDownMessage);
+    markPodsNotReady(cluster.store, node.nodename);
+  }
   stopHeartbeat(node);
 }
 

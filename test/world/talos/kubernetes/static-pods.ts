@@ -1,4 +1,4 @@
-import type { ApiObject } from '../../kube/storage/store.ts';
+import type { ApiObject, KubeStore } from '../../kube/storage/store.ts';
 import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
@@ -70,6 +70,16 @@ export function putMirrorPod(node: TalosNode, pod: MirrorPod): void {
   const status = { phase: pod.ready ? 'Running' : 'Pending', conditions: [ready] };
   node.resources.put('k8s', 'StaticPodStatuses.kubernetes.talos.dev', `kube-system/${name}`, status);
   node.refreshStatus();
+}
+
+/** The first report of another kubelet: the static pods have run on. */
+export function markStaticPodsReady(node: TalosNode, store: KubeStore): void {
+  for (const { id, spec } of node.resources.list('k8s', 'StaticPodStatuses.kubernetes.talos.dev')) {
+    const [namespace = '', name = ''] = id.split('/');
+    const { phase, conditions } = spec as { phase: string; conditions: unknown };
+    const pod = store.get({ apiVersion: 'v1', kind: 'Pod', namespace, name });
+    if (pod && phase === 'Running') store.put({ ...pod, status: { ...(pod['status'] as object), conditions } });
+  }
 }
 
 function staticPod(
