@@ -36,9 +36,13 @@ async function startInstalled(name: string, version = '1.13.9', options: TestNod
 /** The same, bootstrapped and ready. */
 async function startReady(name: string) {
   const cluster = await startInstalled(name);
+  await bootstrap(cluster);
+  return cluster;
+}
+
+async function bootstrap(cluster: TestCluster & { node: TestClient }): Promise<void> {
   await cluster.world.until('the bootstrap', () => cluster.world.during(cluster.node.machine.bootstrap({})));
   await awaitReady(cluster);
-  return cluster;
 }
 
 const awaitReady = ({ world, machine }: Pick<TestCluster, 'world' | 'machine'>) =>
@@ -149,11 +153,11 @@ describe('an upgrade by the lifecycle service', () => {
   });
 
   it.each([
-    ['1.13.9', '1.11.6', 0, 'all pre-flight checks successful'],
+    ['1.13.9', '1.12.11', 0, 'all pre-flight checks successful'],
     ['1.14.0', '1.12.11', 1, 'host version 1.14.0 is too new to downgrade to Talos 1.12.11'],
     ['1.13.9', '1.16.0', 4, 'host version 1.13.9 is too old to upgrade to Talos 1.16.0'],
   ])('from %s to %s ends with the exit code of the new installer', async (from, to, code, output) => {
-    const cluster = await startInstalled(`exit-${to}`.replaceAll('.', '-'), from);
+    const cluster = await startInstalled(`exit-${from}-${to}`.replaceAll('.', '-'), from);
     const { name } = await pull(cluster, cluster.node, installer(cluster, to));
     expect(await upgrade(cluster, cluster.node, name)).toEqual({ code, output: expect.stringContaining(output) });
   });
@@ -245,7 +249,8 @@ describe('the legacy upgrade', () => {
     expect(await messageOfRejection(upgradeTo('1.13.7'))).toMatch(/^Unknown: error validating installer image .*7"/);
     // etcd does not run yet.
     expect(await messageOfRejection(upgradeTo('1.13.8'))).toContain('Unknown: failed to acquire upgrade mutex');
-    const { messages } = await upgradeTo('1.13.8', { preserve: true });
+    await bootstrap(cluster);
+    const { messages } = await upgradeTo('1.13.8');
     expect(messages[0]?.ack).toBe('Upgrade request received');
     await world.until('the new version', async () => (await version(node)) === 'v1.13.8');
   });
