@@ -6,9 +6,11 @@ import {
   conditionUnknown,
   findFalseCondition,
   isConditionTrue,
+  isUpdateFailure,
 } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
+import { isUpdateOpen } from '../../talos/update/update-context.ts';
 import type { RolloutDecision } from '../rollout/decide-rollout.ts';
 import { decideNextTrustRecord } from '../rollout/oidc-trust/decide-next-trust-record.ts';
 import { isTrustRolloutDue } from '../rollout/oidc-trust/roll-out-trust.ts';
@@ -16,6 +18,7 @@ import type { TrustRecord } from '../rollout/oidc-trust/trust-record.ts';
 import { missingRecordAnnotations, readClusterRecord, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
 import { decideClusterRollout, findFulfilledRequest } from './decide-cluster-rollout.ts';
+import { listSpecUpdates, type SpecUpdate } from './desired-machine-spec.ts';
 import { chooseOfferedVersion, satisfiesVersion } from './kubernetes-version.ts';
 import {
   type ClusterView,
@@ -35,6 +38,7 @@ export type ClusterDecision =
   | { readonly kind: 'bootstrap'; readonly machine: Machine | undefined }
   | { readonly kind: 'record-trust'; readonly record: TrustRecord }
   | { readonly kind: 'roll-trust'; readonly record: TrustRecord }
+  | { readonly kind: 'update-specs'; readonly updates: readonly SpecUpdate[] }
   | { readonly kind: 'prove' }
   | { readonly kind: 'end-rollout-request'; readonly retry: readonly Machine[] }
   | { readonly kind: 'update-machine'; readonly update: Extract<RolloutDecision, { kind: 'update' }> }
@@ -71,6 +75,8 @@ function decideSecrets(view: ClusterView): ClusterDecision | undefined {
 
 /** For a bootstrapped cluster. Its API server need not answer: a wrong trust is rolled back on the nodes. */
 function decideBootstrapped(view: ClusterView): ClusterDecision {
+  const updates = listSpecUpdates(view);
+  if (updates.length > 0) return { kind: 'update-specs', updates };
   const { secrets, machines, trustRollout: rollout, proof, trust } = view;
   const record = secrets?.trust;
   // An empty record must not remove the trust that a patch configures on new nodes.
@@ -279,7 +285,9 @@ function describeMachines(view: ClusterView): ConditionState {
   const wanted = listDesiredSlots(view);
   const isWanted = ({ metadata }: Machine): boolean => !view.spec || wanted.some(({ name }) => name === metadata.name);
   const expected = view.machines.filter(isWanted);
-  const pending = expected.filter((machine) => !isConditionTrue(machine.status?.conditions, 'Ready'));
+  const pending = expected.filter(
+    (machine) => !isConditionTrue(machine.status?.conditions, 'Ready') && !isRestartingForUpdate(machine),
+  );
   const missing = findMissingSlots(view);
   const surplus = describeSurplus(view.machines.filter((machine) => !isWanted(machine)));
   const total = expected.length + missing.length;
@@ -297,6 +305,15 @@ function describeMachines(view: ClusterView): ConditionState {
     'MachinesReady',
     [`${total} of ${total} are ready.`, ...expected.flatMap(describeUnhealthy)].join(' '),
   );
+}
+
+/**
+ * A node that restarts because its turn in the rollout has come is no fault of the cluster: the rollout makes sure that the
+ * others do its work. It is one as soon as it takes too long.
+ */
+function isRestartingForUpdate({ status }: Machine): boolean {
+  const state = findFalseCondition(status?.conditions, 'UpToDate');
+  return isUpdateOpen(status?.progress) && state !== undefined && !isUpdateFailure(state.reason);
 }
 
 /** The drift of a Machine that counts as ready. */

@@ -79,6 +79,8 @@ export const subresourcesOf = (resource: ApiResource): ServedSubresource[] =>
           verbs: ['create'],
           kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
         };
+      case 'eviction':
+        return { name, verbs: ['create'], kind: { group: 'policy', version: 'v1', kind: 'Eviction' } };
       case 'finalize':
         return { name, verbs: ['update'], kind: { group: '', version: '', kind: resource.kind } };
       default:
