@@ -99,8 +99,8 @@ export const conditionReasons = {
   Updating: 'A change is being applied to a running node; the message has the progress.',
   UpdateFailed:
     'A change could not be applied to a running node; the message says why. Other nodes are not changed meanwhile.',
-  RestartRequired: 'A change needs a restart of the node, which the provider does not do by itself.',
-  UpgradeRequired: 'A change needs an upgrade of Talos or Kubernetes, which the provider does not do by itself.',
+  UpgradeFellBack:
+    'The node did not start with its new Talos and has gone back to the former one. It is not tried again by itself; the message describes the remedy.',
   ReplacementRequired: 'A change needs another machine in place of this one.',
   ChangeRefused: 'A change cannot be made to existing machines; the message names the field and the remedy.',
   RolloutPaused: 'The annotation rollout: pause holds the changes up.',
@@ -124,6 +124,10 @@ export type ConditionReason = keyof typeof conditionReasons;
  */
 export const toStepReason = (reason: string): ConditionReason =>
   /^[A-Za-z][A-Za-z0-9_]*$/.test(reason) ? (reason as ConditionReason) : 'StepFailed';
+
+/** A running node could not be brought to its desired state: nothing else is changed before a user acts. */
+export const isUpdateFailure = (reason: string | undefined): boolean =>
+  reason === 'UpdateFailed' || reason === 'UpgradeFellBack';
 
 export const conditionTrue = (type: ConditionType, message = ''): ConditionState => ({
   type,

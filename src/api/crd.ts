@@ -123,7 +123,7 @@ const crdDefinitions: readonly CrdDefinition[] = [
       widePrinterColumn('Config', '.spec.providerConfigRef.name', 'Name of the ProviderConfig'),
       widePrinterColumn('Pool', '.spec.pool', 'Worker pool, or cp for control planes'),
       widePrinterColumn('Site', '.spec.failureDomain', 'Failure domain, if the ProviderConfig has several'),
-      widePrinterColumn('Talos', '.spec.talosVersion', 'Talos version at creation'),
+      widePrinterColumn('Talos', '.status.applied.talosVersion', 'Talos version that the node runs'),
       widePrinterColumn('Kubernetes', '.spec.kubernetesVersion', 'Kubernetes version at creation'),
     ],
     selectableFields: [

@@ -62,6 +62,12 @@ export const errorCodes = {
   TALOS_CONFIG_REFUSED: { retry: 'after-change', message: 'The node rejected the request as invalid.' },
   TALOS_NOT_FOUND: { retry: 'backoff', message: 'The object does not exist on the node.' },
   TALOS_UNSUPPORTED: { retry: 'after-change', message: 'The Talos version of the node does not support this call.' },
+  TALOS_IMAGE_NOT_PULLED: {
+    retry: 'backoff',
+    message:
+      'The node cannot pull an image. Check talos.version and talos.extensions, and that the node reaches the registry.',
+  },
+  TALOS_UPGRADE_FAILED: { retry: 'backoff', message: 'The node could not write its new system to the disk.' },
   TALOS_CALL_FAILED: { retry: 'backoff', message: 'A call to the Talos API of the node failed.' },
   FACTORY_UNREACHABLE: {
     retry: 'backoff',

@@ -2,6 +2,7 @@ import type { Machine } from '../../src/api/machine.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { RunningWorld } from '../world/world.ts';
 import type { DemoContext } from './demo-context.ts';
+import type { UpgradeScenario } from './upgrade/upgrade-scenario.ts';
 
 /** The parts of the demo that differ between platforms. */
 export interface DemoScenario {
@@ -12,6 +13,8 @@ export interface DemoScenario {
   /** Seeds of the simulators. */
   readonly seeds: Readonly<Record<string, unknown>>;
   objects(world: RunningWorld): Promise<KubeObject[]>;
+  /** What `--story upgrade` needs beside it. */
+  readonly upgrade: UpgradeScenario;
   /**
    * Milestones in the creation of a machine, each printed once: a function returns its sentence once the milestone is
    * reached.

@@ -8,6 +8,7 @@ export const truenasScenario: DemoScenario = {
   heading: 'A ProviderConfig, a Cluster and an AccessRequest: config/samples',
   seeds: { robot: previewSeed },
   objects: sampleObjects,
+  upgrade: { seeds: {}, objects: [], size: 'medium', talos: (version) => ({ talos: { version } }) },
   moments: [],
   interlude: demonstrateHosts,
   whenGone: async () => {},

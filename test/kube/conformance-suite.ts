@@ -16,6 +16,7 @@ import { testApplyListTypes } from './conformance/objects/apply-list-types.ts';
 import { testBuiltinKinds } from './conformance/objects/builtin-kinds.ts';
 import { testCreation } from './conformance/objects/creation.ts';
 import { testDeletion } from './conformance/objects/deletion.ts';
+import { testEviction } from './conformance/objects/eviction.ts';
 import { testGarbageCollection } from './conformance/objects/garbage-collection.ts';
 import { testPatches } from './conformance/objects/patches.ts';
 import { testReadAndReplace } from './conformance/objects/read-and-replace.ts';
@@ -43,6 +44,7 @@ const allTests = [
   testApplyListTypes,
   testStatusSubresource,
   testDeletion,
+  testEviction,
   testAdmissionPolicy,
   testLists,
   testWatches,

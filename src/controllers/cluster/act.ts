@@ -15,6 +15,7 @@ import { type TrustRecord, writeTrustRecord } from '../rollout/oidc-trust/trust-
 import { removeRolloutRequest, retryUpdates } from '../rollout/policy/retry-updates.ts';
 import { startUpdate } from '../rollout/start-update.ts';
 import { inheritedMetadata } from '../shared/objects.ts';
+import { lowestTalosVersion } from '../shared/running-talos-version.ts';
 import { withClusterRecord } from '../shared/secrets/cluster-record.ts';
 import { ensureClusterSecrets, readClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';
@@ -23,12 +24,14 @@ import { bootstrapEtcd } from './bootstrap-etcd.ts';
 import { chooseFailureDomain } from './choose-failure-domain.ts';
 import type { ClusterDecision } from './decide.ts';
 import { describeForeignMachine } from './describe-foreign-object.ts';
+import { desiredMachineSpec } from './desired-machine-spec.ts';
 import { failOverClusterEndpoint } from './endpoint-failover.ts';
 import { FailureDomainReservations } from './failure-domain-reservations.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
 import { createNodePools } from './scaling/create-node-pools.ts';
 import { deleteSurplusMachine } from './scaling/delete-surplus-machine.ts';
 import type { MachineSlot } from './scaling/machine-slots.ts';
+import { updateMachineSpecs } from './update-machine-specs.ts';
 import {
   type ApiServerProbe,
   assessSecretsOfCluster,
@@ -70,6 +73,10 @@ export async function actOnCluster(
       return { ...view, ...(await updateTrustRecord(services, view, decision.record, context)) };
     case 'roll-trust':
       return { ...view, ...(await continueTrustRollout(services, view, decision.record, context)) };
+    case 'update-specs': {
+      const machines = await updateMachineSpecs(services, view.machines, decision.updates, context.signal);
+      return { ...view, machines };
+    }
     case 'prove':
       return { ...view, proof: await probeApiServer(services, view, context) };
     case 'end-rollout-request':
@@ -267,7 +274,7 @@ function describeMachine(services: Services, view: ClusterView, slot: MachineSlo
       slot: slot.slot,
       size: slot.size,
       ...(slot.failureDomain === undefined ? {} : { failureDomain: slot.failureDomain }),
-      talosVersion: spec.talos.version,
+      ...desiredMachineSpec(spec),
       kubernetesVersion: secrets.kubernetesVersion ?? '',
       ...(endpoint.url === undefined ? {} : { endpoint: endpoint.url }),
       ...(endpoint.virtualAddress ? { virtualAddress: endpoint.virtualAddress } : {}),
@@ -319,7 +326,7 @@ const withFullStop = (sentence: string): string => (/[.!?]$/.test(sentence) ? se
 export function describeMetadataPatch(view: ClusterView, provider: string, version: string): object | undefined {
   const { labels: present = {}, annotations: notes = {} } = view.cluster.metadata;
   const kubernetesVersion = version.replaceAll('+', '_').slice(0, 63);
-  const info = `Talos ${view.spec?.talos.version ?? ''} on ${view.platform ?? ''}, ${view.machines.length} machines`;
+  const info = `Talos ${lowestTalosVersion(view.machines) ?? view.spec?.talos.version ?? ''} on ${view.platform ?? ''}, ${view.machines.length} machines`;
   const right =
     present[openmcpKeys.provider] === provider &&
     present[openmcpKeys.kubernetesVersion] === kubernetesVersion &&

@@ -16,6 +16,7 @@ import type { Log } from '../../lib/log.ts';
 import { describeTrustReport, retainTrustReport } from '../rollout/oidc-trust/trust-report.ts';
 import { clusterRolloutKey } from '../rollout/policy/cluster-rollout.ts';
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
+import { lowestTalosVersion } from '../shared/running-talos-version.ts';
 import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { Services } from '../shared/services.ts';
 import { newestKnown } from '../shared/status-writes.ts';
@@ -200,7 +201,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
   return {
     platform: view.platform,
     providerConfig: view.config?.metadata.name,
-    talosVersion: view.machines[0]?.spec.talosVersion ?? view.spec?.talos.version,
+    talosVersion: lowestTalosVersion(view.machines) ?? view.spec?.talos.version,
     kubernetesVersion: view.secrets?.kubernetesVersion,
     controlPlanes: count('controlplane'),
     workers: count('worker'),

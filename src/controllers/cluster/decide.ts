@@ -17,6 +17,7 @@ import type { TrustRecord } from '../rollout/oidc-trust/trust-record.ts';
 import { missingRecordAnnotations, readClusterRecord, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
 import { decideClusterRollout, findFulfilledRequest } from './decide-cluster-rollout.ts';
+import { listSpecUpdates, type SpecUpdate } from './desired-machine-spec.ts';
 import { chooseOfferedVersion, satisfiesVersion } from './kubernetes-version.ts';
 import { findMissingSlots } from './scaling/cluster-pools.ts';
 import { decideClusterScaleDown } from './scaling/decide-cluster-scale-down.ts';
@@ -35,6 +36,7 @@ export type ClusterDecision =
   | { readonly kind: 'bootstrap'; readonly machine: Machine | undefined }
   | { readonly kind: 'record-trust'; readonly record: TrustRecord }
   | { readonly kind: 'roll-trust'; readonly record: TrustRecord }
+  | { readonly kind: 'update-specs'; readonly updates: readonly SpecUpdate[] }
   | { readonly kind: 'prove' }
   | { readonly kind: 'end-rollout-request'; readonly retry: readonly Machine[] }
   | { readonly kind: 'delete-machine'; readonly pool: PoolBalance }
@@ -74,6 +76,8 @@ function decideSecrets(view: ClusterView): ClusterDecision | undefined {
 
 /** For a bootstrapped cluster. Its API server need not answer: a wrong trust is rolled back on the nodes. */
 function decideBootstrapped(view: ClusterView): ClusterDecision {
+  const updates = listSpecUpdates(view);
+  if (updates.length > 0) return { kind: 'update-specs', updates };
   const { secrets, machines, trustRollout: rollout, proof, trust } = view;
   const record = secrets?.trust;
   // An empty record must not remove the trust that a patch configures on new nodes.

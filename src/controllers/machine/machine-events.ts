@@ -1,3 +1,4 @@
+import type { ConditionState } from '../../api/conditions.ts';
 import type { Machine, MachineStatus } from '../../api/machine.ts';
 import type { Drift } from '../../engine/observation.ts';
 import type { Log } from '../../lib/log.ts';
@@ -26,16 +27,33 @@ export function recordPhaseChange(
   }
 }
 
-/** Records that the running node has got another configuration. */
-export function recordUpdate(
+const describePending = ({ status }: Machine): string => {
+  const fields = status?.pending?.fields.slice(0, 10) ?? [];
+  return fields.length === 0 ? '' : ` (${fields.join(', ')})`;
+};
+
+/** Records that a change of the running node begins. */
+export function recordUpdateStart({ events }: Pick<Services, 'events'>, machine: Machine, log: Log): void {
+  const { class: needs, fields } = machine.status?.pending ?? {};
+  events.record(machine, 'Normal', 'UpdateStarted', `The node is changed${describePending(machine)}.`);
+  log.info({ class: needs, fields }, 'update begins');
+}
+
+/** Records that the running node is what it is to be. */
+export function recordUpdate({ events }: Pick<Services, 'events'>, machine: Machine, log: Log): void {
+  events.record(machine, 'Normal', 'Updated', `The running node has its desired state${describePending(machine)}.`);
+  log.info({ fields: machine.status?.pending?.fields }, 'update finished');
+}
+
+/** Records that an update does not go on by itself. */
+export function recordUpdateFailure(
   { events }: Pick<Services, 'events'>,
   machine: Machine,
-  fields: readonly string[],
+  { reason, message }: Pick<ConditionState, 'reason' | 'message'>,
   log: Log,
 ): void {
-  const first = fields.slice(0, 10);
-  events.record(machine, 'Normal', 'Updated', `The running node has its new configuration (${first.join(', ')}).`);
-  log.info({ fields: first }, 'configuration updated');
+  events.record(machine, 'Warning', reason, message ?? '');
+  log.warn({ reason, why: message }, 'update failed');
 }
 
 /** Records the drift that is repaired automatically. Approved repairs are recorded when they are finished. */

@@ -4,12 +4,12 @@ import type { Facts } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
-import type { ConfigurationState } from './configuration/observe-configuration.ts';
+import type { NodeObservation } from './configuration/observe-configuration.ts';
 import type { NodeMembership } from './node-membership.ts';
 import type { StepEnvironment } from './step-environment.ts';
 
 /** The result of an observation of a provisioned Machine. */
-export interface MachineObservation {
+export interface MachineObservation extends NodeObservation {
   /** It no longer exists on its platform. */
   readonly isGone?: true;
   /** Its system disks no longer exist either. */
@@ -23,8 +23,6 @@ export interface MachineObservation {
   readonly unchangedFingerprint?: string;
   /** Facts about the node that the observation has found. */
   readonly facts?: Facts;
-  /** Undefined if it could not be compared. */
-  readonly configuration?: ConfigurationState | undefined;
 }
 
 /**

@@ -1,43 +1,42 @@
-import { isSameCluster } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
-import { annotations, clusterSecretsName, instanceFinalizers, type ProviderInstance } from '../../api/names.ts';
-import { Cluster } from '../../api/openmcp/types.ts';
+import type { Cluster } from '../../api/openmcp/types.ts';
 import type { Platform } from '../../engine/platform.ts';
 import { done, fail, type Step, type StepOutcome, wait, waitWithReason } from '../../engine/step.ts';
-import { Secret } from '../../kube/core-types.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
 import type { EtcdMember } from '../../talos/client/etcd-calls.ts';
 import { leaveEtcd, type TalosStepContext } from '../../talos/join-steps.ts';
-import { clusterIdentityOf, clusterOfMachine } from '../cluster/identity.ts';
+import { clusterOfMachine } from '../cluster/identity.ts';
 import { findCluster } from '../cluster/ownership.ts';
-import { assessSecretsOfCluster, findProviderConfig, machinesOfCluster, readMachineFact } from '../cluster/view.ts';
-import { approvalsOf } from '../remediation/approvals.ts';
+import { findProviderConfig, machinesOfCluster, readMachineFact } from '../cluster/view.ts';
 import type { Services } from '../shared/services.ts';
 import { resolveDesiredSpec } from '../shared/spec/desired-spec.ts';
 import { withReleaseApproval } from './approved-release.ts';
 import { etcdRemovalsOf } from './release/etcd-removals.ts';
+import { deleteNodeStep, drainNodeStep } from './release/node-steps.ts';
+import {
+  applyApproval,
+  approvalHint,
+  findRemainingCluster,
+  hasRunInstalledSystem,
+  isClusterReleasing,
+  readRemainingSecrets,
+} from './release/remaining-cluster.ts';
 
 /**
- * The steps that release a Machine. A control plane of a Cluster that remains leaves etcd before the steps of its
- * platform.
+ * The steps that release a Machine. If its Cluster remains, the node is drained first, a control plane leaves etcd, and
+ * the Node is deleted after the steps of the platform.
  */
 export function releaseStepsOf(
   services: Services,
   machine: Machine,
   platform: Platform,
 ): readonly Step<TalosStepContext>[] {
-  const isAlone =
-    machine.spec.role === 'controlplane' &&
-    !isClusterReleasing(services, findCluster(services.stores, clusterOfMachine(machine)));
   const release = withReleaseApproval(services, machine, platform);
-  return isAlone ? [leaveEtcdStep(services, machine), ...release] : release;
+  if (isClusterReleasing(services, findCluster(services.stores, clusterOfMachine(machine)))) return release;
+  const etcd = machine.spec.role === 'controlplane' ? [leaveEtcdStep(services, machine)] : [];
+  return [drainNodeStep(services, machine), ...etcd, ...release, deleteNodeStep(services, machine)];
 }
-
-/** A Cluster in deletion releases all its Machines at the same time. Its etcd needs no ordered removal of members. */
-const isClusterReleasing = (instance: ProviderInstance, cluster: Cluster | undefined): boolean =>
-  cluster?.metadata.deletionTimestamp !== undefined &&
-  (cluster.metadata.finalizers ?? []).every((name) => name === instanceFinalizers(instance).cluster);
 
 /** The etcd state of one control plane. */
 interface EtcdPeer {
@@ -59,37 +58,19 @@ const leaveEtcdStep = (services: Services, machine: Machine): Step<TalosStepCont
   name: 'etcd-left',
   deadlineMinutes: 10,
   async run(context) {
-    const cluster = await services.kube.find(Cluster, clusterOfMachine(machine), context.signal);
-    // The Machine does not belong to another Cluster that has the same name now.
-    if (
-      !cluster ||
-      !isSameCluster(clusterIdentityOf(cluster), clusterOfMachine(machine)) ||
-      isClusterReleasing(services, cluster)
-    )
-      return done();
-    const outcome = await leaveRemainingCluster(services, cluster, machine, context);
-    const reason = 'reason' in outcome ? outcome.reason : undefined;
-    if (reason === undefined || !approvalsOf(machine).approved.includes(reason)) return outcome;
-    services.events.record(machine, 'Warning', 'TakenDownAsAgreed', `${reason}: removed anyway, as approved.`);
-    return done();
+    const cluster = await findRemainingCluster(services, machine, context.signal);
+    if (!cluster) return done();
+    return applyApproval(services, machine, await leaveRemainingCluster(services, cluster, machine, context));
   },
 });
 
-/**
- * For a Cluster that remains. The secrets are read from the API server, because their absence in a cache proves
- * nothing.
- */
 async function leaveRemainingCluster(
   services: Services,
   cluster: Cluster,
   machine: Machine,
   context: TalosStepContext,
 ): Promise<StepOutcome> {
-  const ref = clusterOfMachine(machine);
-  const key = { namespace: services.namespace, name: clusterSecretsName(ref) };
-  const object = await services.kube.find(Secret, key, context.signal);
-  const machines = [machine, ...machinesOfCluster(services, ref)];
-  const state = assessSecretsOfCluster(services, { object, cluster, machines });
+  const state = await readRemainingSecrets(services, { cluster, machine }, context.signal);
   if (state.kind === 'unusable') {
     const { reason, message } = state.problem;
     return waitWithReason(reason, 60, `${message} ${approvalHint(reason)}`);
@@ -100,7 +81,7 @@ async function leaveRemainingCluster(
   const desired = readDesiredControlPlanes(services, cluster);
   const remove = () =>
     withEtcdPeers(services, machine, context, (answers) => removeMember(machine, answers, desired, context));
-  return await etcdRemovalsOf(services).run(ref.uid, remove, context.signal);
+  return await etcdRemovalsOf(services).run(clusterOfMachine(machine).uid, remove, context.signal);
 }
 
 /** The number of control planes that the cluster is to have; 0 if it is not known. */
@@ -161,7 +142,7 @@ async function removeMember(
   const own = all.get(name);
   const others = [...all].flatMap(([other, answer]) => (answer && other !== name ? [answer] : []));
   const members = (own ?? others[0])?.members;
-  if (!members) return handleNoAnswer(all.size > (all.has(name) ? 1 : 0), mayHoldEtcdData(machine));
+  if (!members) return handleNoAnswer(all.size > (all.has(name) ? 1 : 0), hasRunInstalledSystem(machine));
   // Talos names a member after the host name of its node, which is the name of the Machine.
   const member = members.find(({ id }) => id === own?.memberId) ?? members.find((one) => one.name === name);
   if (!member) return done();
@@ -199,16 +180,6 @@ function findOtherReplacement(members: readonly EtcdMember[], desired: number): 
   return waitWithReason('EtcdAtRisk', 15, `${message} ${approvalHint('EtcdAtRisk')}`);
 }
 
-/**
- * Whether its disk may hold etcd data. It holds none if the machine has never run its installed system: until then the
- * condition `Joined` is Unknown. A machine that has never joined Kubernetes may hold etcd data: etcd starts earlier, on
- * the first control plane alone, and only on a machine whose status shows that it runs.
- */
-function mayHoldEtcdData({ status }: Machine): boolean {
-  const joined = status?.conditions.find(({ type }) => type === 'Joined')?.status;
-  return status?.progress?.facts['joined'] === true || joined === 'True' || joined === 'False';
-}
-
 function handleNoAnswer(hasOthers: boolean, mayHoldData: boolean): StepOutcome {
   // A machine without a member has nothing to leave and does not affect the quorum.
   if (!mayHoldData) return done();
@@ -222,6 +193,3 @@ const rejectLastMember = (): StepOutcome =>
     'LastControlPlane',
     `It is the only member of etcd: deleting it destroys the cluster and its data. To do so, delete the Cluster. ${approvalHint('LastControlPlane')}`,
   );
-
-const approvalHint = (reason: string): string =>
-  `To remove it anyway, set the annotation ${annotations.approve}: ${reason} on the Machine.`;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Machine } from '../../api/machine.ts';
 import { annotations, clusterSecretsName } from '../../api/names.ts';
 import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
@@ -9,9 +10,10 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { SecretString, SecretStrings } from '../../lib/secret-string.ts';
 import { createClusterNodeClient } from '../../talos/client/cluster-node-client.ts';
-import { renderMachineConfig } from '../../talos/config/machine-config.ts';
+import { type MachineConfigInput, renderMachineConfig } from '../../talos/config/machine-config.ts';
 import { ensureSchematic } from '../../talos/image-factory/client.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
+import type { DesiredNode } from '../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../cluster/identity.ts';
 import { findCluster } from '../cluster/ownership.ts';
 import { findSecretsState } from '../cluster/view.ts';
@@ -36,8 +38,8 @@ export interface StepEnvironment {
   /** The ProviderConfig merged with the ClusterConfigs of the Cluster. */
   readonly spec: ProviderConfigSpec;
   context(facts: Facts): TalosStepContext;
-  /** Renders the desired configuration of the node again. Undefined if its platform does not support that. */
-  configuration?(facts: Facts): Promise<SecretString>;
+  /** Describes what the node is to be now. Undefined if its platform does not support that. */
+  desiredNode?(facts: Facts): Promise<DesiredNode>;
 }
 
 interface StepEnvironmentInput {
@@ -89,15 +91,12 @@ export function prepareStepEnvironment(
   });
   const { reconfigure } = platform;
   if (!reconfigure) return { platform, spec, context };
-  const configuration = async (facts: Facts): Promise<SecretString> => {
+  const desiredNode = async (facts: Facts): Promise<DesiredNode> => {
     const hardware = await reconfigure.hardware(context(facts));
-    return renderConfigOf(
-      material,
-      hardware,
-      await schematicIdsOf(services).get(spec.talos, () => registerSchematic(material)),
-    );
+    const schematic = await schematicIdsOf(services).get(spec.talos, () => registerSchematic(material));
+    return describeDesiredNode(material, hardware, schematic);
   };
-  return { platform, spec, context, configuration };
+  return { platform, spec, context, desiredNode };
 }
 
 const ownerOf = ({ installation, provider }: Services, { metadata, spec }: Machine): Owner => ({
@@ -176,14 +175,30 @@ const registerSchematic = async ({ spec, signal, log }: StepEnvironmentInput): P
   return await ensureSchematic(factoryUrl, { extensions, kernelArguments }, { signal, log });
 };
 
-function renderConfigOf(material: StepEnvironmentInput, hardware: NodeHardware, schematicId: string): SecretString {
-  const { services, machine, spec, configMismatch: mismatch } = material;
+const renderConfigOf = (material: StepEnvironmentInput, hardware: NodeHardware, schematicId: string): SecretString =>
+  renderMachineConfig(configInputOf(material, hardware, schematicId));
+
+function configInputOf(
+  { services, machine, spec, configMismatch: mismatch }: StepEnvironmentInput,
+  hardware: NodeHardware,
+  schematicId: string,
+): MachineConfigInput {
   if (mismatch) throw new ProviderError('CONFIG_INVALID', mismatch.message);
   const { bundle, endpoint: ofNode, trust: record } = clusterSecretsOf(services, machine);
   const endpoint = machine.spec.endpoint ?? ofNode;
   if (endpoint === undefined) throw new ProviderError('ENDPOINT_UNKNOWN');
   const trust = toOidcTrust(record?.entries ?? []);
   const { name } = machine.metadata;
-  const sources = { spec, name, machine: machine.spec, endpoint, hardware, schematicId, bundle, trust };
-  return renderMachineConfig(describeNodeConfig(sources));
+  return describeNodeConfig({ spec, name, machine: machine.spec, endpoint, hardware, schematicId, bundle, trust });
 }
+
+function describeDesiredNode(material: StepEnvironmentInput, hardware: NodeHardware, schematic: string): DesiredNode {
+  const input = configInputOf(material, hardware, schematic);
+  const configuration = renderMachineConfig(input);
+  const { talosVersion, kubernetesVersion, installerImage: installer } = input;
+  return { configuration, revision: hashConfig(configuration), talosVersion, schematic, installer, kubernetesVersion };
+}
+
+/** The configuration contains keys with high entropy, so that nothing can be concluded from its hash. */
+const hashConfig = (configuration: SecretString): string =>
+  createHash('sha256').update(configuration.reveal()).digest('hex').slice(0, 16);

@@ -1,6 +1,7 @@
-import { findFalseCondition, isConditionTrue } from '../../api/conditions.ts';
+import { findFalseCondition, isConditionTrue, isUpdateFailure } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { updatableClasses } from '../../engine/change-class.ts';
+import { isUpdateOpen } from '../../talos/update/update-context.ts';
 
 /**
  * What a rollout knows of a Machine from its object alone.
@@ -14,13 +15,13 @@ export type MachineChange = 'none' | 'reported' | 'waiting' | 'changing' | 'fail
 export function changeOf({ spec, status, metadata }: Machine): MachineChange {
   if (metadata.deletionTimestamp) return 'none';
   const { pending, conditions, progress } = status ?? {};
-  const isWalking = progress?.plan === 'update';
+  const isWalking = isUpdateOpen(progress);
   const isUpdatable = pending !== undefined && updatableClasses.has(pending.class);
   const desired = desiredRevision(status);
   const canFollow = pending === undefined || isUpdatable;
   if (isWalking && canFollow && desired !== undefined && desired !== spec.revision) return 'superseded';
   if (isWalking || (isUpdatable && pending.revision === spec.revision))
-    return findFalseCondition(conditions, 'UpToDate')?.reason === 'UpdateFailed' ? 'failed' : 'changing';
+    return isUpdateFailure(findFalseCondition(conditions, 'UpToDate')?.reason) ? 'failed' : 'changing';
   if (pending === undefined) return 'none';
   return isUpdatable ? 'waiting' : 'reported';
 }

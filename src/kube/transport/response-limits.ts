@@ -35,7 +35,7 @@ export const platformClusterLimits: ResponseLimits = {
 
 /**
  * For the API servers of target clusters, which belong to their users. The provider reads there only the objects that
- * it created, and a table row per node.
+ * it created, a table row per node, and when a node is drained its Pods and the attachments of volumes.
  */
 export const targetClusterLimits: ResponseLimits = {
   answerBytes: 8 * MiB,

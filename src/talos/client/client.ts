@@ -12,6 +12,7 @@ import {
   type NodeLifecycleCalls,
   type NodeReadCalls,
 } from './node-calls.ts';
+import { createUpgradeCalls, type UpgradeCalls } from './upgrade-calls.ts';
 
 /** The calls that a node supports in every mode. */
 export interface NodeClient extends Closable, NodeReadCalls, NodeConfigCalls {
@@ -23,7 +24,7 @@ export interface NodeClient extends Closable, NodeReadCalls, NodeConfigCalls {
  * ProviderError: TALOS_UNREACHABLE, TALOS_FOREIGN_NODE (also for a node in maintenance mode), TALOS_NOT_READY,
  * TALOS_PERMISSION_DENIED and the codes that the method itself names.
  */
-export interface TalosClient extends NodeClient, EtcdClient, NodeLifecycleCalls {}
+export interface TalosClient extends NodeClient, EtcdClient, NodeLifecycleCalls, UpgradeCalls {}
 
 export interface TalosClientOptions {
   /** An address of the node, or a name from its `machine.certSANs`. Never the endpoint of the cluster. */
@@ -52,6 +53,7 @@ export function openTalosClient(options: TalosClientOptions & { readonly credent
     ...createNodeConfigCalls(connection),
     ...createNodeLifecycleCalls(connection),
     ...createEtcdClient(connection),
+    ...createUpgradeCalls(connection),
     close: () => connection.close(),
   };
 }

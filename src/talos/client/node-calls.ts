@@ -74,6 +74,12 @@ export interface NodeConfigCalls {
    * configuration.
    */
   applyConfiguration(config: SecretString, mode: ApplyMode, options?: TalosCallOptions): Promise<readonly string[]>;
+  /**
+   * Lets the node validate a configuration that it does not get, and returns the mode in which it would apply it: before
+   * Talos 1.14 `reboot` for a change that needs one, since then always `no-reboot`. Throws like `applyConfiguration`. The
+   * answer contains a diff with secrets, which is dropped.
+   */
+  tryConfiguration(config: SecretString, options?: TalosCallOptions): Promise<'no-reboot' | 'reboot'>;
 }
 
 export interface ResetOptions {
@@ -161,6 +167,15 @@ export function createNodeConfigCalls(connection: TalosConnection): NodeConfigCa
         client.applyConfiguration({ data: Buffer.from(config.reveal(), 'utf8'), mode: applyModes[mode] }, call),
       );
       return singleMessage(reply.messages, 'ApplyConfiguration').warnings;
+    },
+    tryConfiguration: async (config, options = {}) => {
+      const slow = { ...options, seconds: applyTimeoutSeconds };
+      const request = { data: Buffer.from(config.reveal(), 'utf8'), mode: applyModes.auto, dryRun: true };
+      const reply = await connection.call(MachineService, 'ApplyConfiguration', slow, (client, call) =>
+        client.applyConfiguration(request, call),
+      );
+      const { mode } = singleMessage(reply.messages, 'ApplyConfiguration');
+      return mode === WireMode.REBOOT ? 'reboot' : 'no-reboot';
     },
   };
 }

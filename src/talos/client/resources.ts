@@ -28,6 +28,10 @@ export const resourceKinds = {
   link: { namespace: 'network', type: 'LinkStatuses.net.talos.dev' },
   /** Id `v1alpha1` for the active one. Its YAML form is one text. */
   machineConfig: { namespace: 'config', type: 'MachineConfigs.config.talos.dev' },
+  /** The extensions of the running image. The schematic of an image factory is one of them, and its version is the id. */
+  extension: { namespace: 'runtime', type: 'ExtensionStatuses.runtime.talos.dev' },
+  /** Id `kubelet`. */
+  kubelet: { namespace: 'k8s', type: 'KubeletSpecs.kubernetes.talos.dev' },
   /** By component; the manifest of the Pod. */
   staticPod: { namespace: 'k8s', type: 'StaticPods.kubernetes.talos.dev' },
   /** Id `authentication-config`; since Talos 1.14, and only with API server documents. */

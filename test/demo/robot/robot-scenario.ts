@@ -4,12 +4,16 @@ import { Machine } from '../../../src/api/machine.ts';
 import { group } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
 import { type KubeObject, objectKeyOf } from '../../../src/kube/resource.ts';
+import { metalImageChecksum } from '../../support/fixtures/metal-image-checksum.ts';
 import type { DemoContext } from '../demo-context.ts';
 import type { DemoScenario } from '../demo-scenario.ts';
 import { DemoFailed, waitForResult } from '../wait-for-result.ts';
 import { milestones } from './milestones.ts';
 import { robotClusterObjects, robotConfigObjects } from './robot-objects.ts';
-import { demoHosts, demoServers, fileServer } from './servers.ts';
+import { demoHosts, demoServers, fileServer, sixthServer } from './servers.ts';
+
+/** The sample for bare servers needs no extensions. */
+const noExtensions = { extensions: [], kernelArguments: [] };
 
 /** Bare servers, as rented from Hetzner. */
 export const robotScenario: DemoScenario = {
@@ -17,6 +21,15 @@ export const robotScenario: DemoScenario = {
   heading: 'Five Hosts, a ProviderConfig, a Cluster and an AccessRequest',
   seeds: { robot: demoServers },
   objects: async (world) => [...(await robotConfigObjects(world)), ...demoHosts(), ...(await robotClusterObjects())],
+  upgrade: {
+    seeds: { robot: { servers: [...demoServers.servers, sixthServer.seed] } },
+    objects: [sixthServer.host()],
+    size: 'any',
+    talos: (version) => ({
+      talos: { version },
+      hetznerRobot: { image: { sha256: metalImageChecksum(version, noExtensions) } },
+    }),
+  },
   moments: milestones,
   interlude: demonstrateUnusableHost,
   whenGone: proveHostsReleased,

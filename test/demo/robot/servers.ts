@@ -55,3 +55,15 @@ export const demoHosts = (): KubeObject[] => [
     { [annotations.inspect]: '' },
   ),
 ];
+
+/** One more worker, for the story of an upgrade. */
+export const sixthServer = {
+  seed: {
+    ...{ number: 3140016, address: addressOf(6), gateway },
+    disks: [{ model: 'SAMSUNG MZVL2512' }],
+  },
+  host: (): KubeObject =>
+    describeHostObject('rack-a-6', {
+      ...{ number: 3140016, expect: { address: addressOf(6) }, roles: ['worker'] },
+    }),
+} as const;

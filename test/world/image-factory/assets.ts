@@ -7,7 +7,7 @@ import type { ParsedSchematic } from './schematic.ts';
 
 /** An asset that the simulated factory can build. */
 export interface ImageAsset {
-  readonly kind: 'iso' | 'raw';
+  readonly kind: 'iso' | 'raw' | 'installer';
   readonly platform: string;
   readonly arch: string;
   /** Of a raw image; default zstd. */
@@ -40,7 +40,7 @@ export function findAsset(name: string): ImageAsset | undefined {
 }
 
 /** The kernel command line of an image: Talos's own, then the schematic's; `-name` removes an argument. */
-function kernelArguments(asset: ImageAsset, schematic: ParsedSchematic): string[] {
+function kernelArguments(asset: Pick<ImageAsset, 'kind' | 'platform'>, schematic: ParsedSchematic): string[] {
   const removed = schematic.kernelArguments.filter((one) => one.startsWith('-')).map((one) => one.slice(1));
   const added = schematic.kernelArguments.filter((one) => !one.startsWith('-'));
   const own = [
@@ -61,17 +61,23 @@ function kernelArguments(asset: ImageAsset, schematic: ParsedSchematic): string[
   return [...own.filter((one) => !removed.some((name) => one === name || one.startsWith(`${name}=`))), ...added];
 }
 
+/** What boots from an asset: the simulated firmware and the simulated installer read it. */
+export const describeSystem = (
+  asset: Omit<ImageAsset, 'compression'>,
+  schematic: ParsedSchematic,
+  version: string,
+) => ({
+  platform: asset.platform,
+  arch: asset.arch,
+  version,
+  schematic: schematic.id,
+  kernelArguments: kernelArguments(asset, schematic),
+  extensions: schematic.extensions,
+});
+
 /** The bytes of an asset. The same asset always has the same bytes. */
 export function buildAsset(asset: ImageAsset, schematic: ParsedSchematic, version: string): Buffer {
-  const line = kernelArguments(asset, schematic);
-  const world = {
-    platform: asset.platform,
-    arch: asset.arch,
-    version,
-    schematic: schematic.id,
-    kernelArguments: line,
-    extensions: schematic.extensions,
-  };
+  const world = describeSystem(asset, schematic, version);
   // Written to a disk, it boots: partition table, a loader for either firmware, and META.
   if (asset.kind === 'raw') {
     const pack = asset.compression === 'xz' ? encodeXz : encodeZstd;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { buildAsset, contentType, findAsset } from './assets.ts';
+import { buildAsset, contentType, describeSystem, findAsset } from './assets.ts';
 import { type ParsedSchematic, parseSchematic } from './schematic.ts';
 
 /** An HTTP response. */
@@ -39,6 +39,8 @@ export class ImageFactory {
   readonly #schematics = new Map<string, ParsedSchematic>();
   /** Images in progress or built, by path. Concurrent requests wait for the same build. */
   readonly #builds = new Map<string, Promise<Buffer>>();
+  /** Configurations of installers, by digest. */
+  readonly #blobs = new Map<string, Buffer>();
   readonly #routes: readonly (readonly [method: RegExp, path: RegExp, route: Route])[];
 
   constructor(settings: FactorySettings) {
@@ -52,8 +54,9 @@ export class ImageFactory {
       [
         read,
         /^\/v2\/(?:([a-z]+)-)?installer(?:-secureboot)?\/([^/]+)\/manifests\/([^/]+)$/,
-        ([, id = '', tag = '']) => this.#manifest(id, tag),
+        (parts) => this.#manifest(parts),
       ],
+      [read, /^\/v2\/.+\/blobs\/([^/]+)$/, ([name = '']) => this.#blob(name)],
     ];
   }
 
@@ -140,23 +143,36 @@ export class ImageFactory {
     throw new FactoryHttpError(400, `error enhancing profile from schematic: ${message}`);
   }
 
-  /** The request of a node before it pulls its installer. */
-  #manifest(id: string, tag: string): FactoryResponse {
+  /**
+   * The registry, as far as a node asks it before it pulls its installer. The configuration of the image says which
+   * system it installs; its layer has a size and no content.
+   */
+  #manifest([platform = '', id = '', tag = '']: readonly string[]): FactoryResponse {
     const schematic = this.#known(id);
     const version = tag.replace(/^v/, '');
     this.#checkVersion(version);
     this.#checkExtensions(schematic, version);
-    const config = Buffer.from(JSON.stringify({ schematic: id, version }));
-    const mediaType = 'application/vnd.oci.image.manifest.v1+json';
+    const asset = { kind: 'installer', platform: platform || 'metal', arch: 'amd64' } as const;
+    const talos = describeSystem(asset, schematic, version);
+    const config = Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', talos }));
+    this.#blobs.set(digest(config), config);
+    const oci = 'application/vnd.oci.image';
+    const mediaType = `${oci}.manifest.v1+json`;
     const body = Buffer.from(
       JSON.stringify({
         schemaVersion: 2,
         mediaType,
-        config: { mediaType: 'application/vnd.oci.image.config.v1+json', digest: digest(config), size: config.length },
-        layers: [],
+        config: { mediaType: `${oci}.config.v1+json`, digest: digest(config), size: config.length },
+        layers: [{ mediaType: `${oci}.layer.v1.tar+gzip`, digest: digest(Buffer.from(tag + id)), size: 120_000_000 }],
       }),
     );
     return { status: 200, headers: { 'content-type': mediaType, 'docker-content-digest': digest(body) }, body };
+  }
+
+  #blob(name: string): FactoryResponse {
+    const body = this.#blobs.get(name);
+    if (!body) throw new FactoryHttpError(404, 'blob unknown to registry');
+    return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body };
   }
 }
 

@@ -44,6 +44,8 @@ export interface KubeServerOptions {
    * Runs garbage collection, namespace deletion and default ServiceAccounts of the controller-manager. Default true.
    */
   readonly controllers?: boolean;
+  /** With them, also those of Deployments and DaemonSets, and the scheduler. Default false: Pods stay Pending. */
+  readonly workloads?: boolean;
   /** PEM for the ConfigMaps `kube-root-ca.crt`; default: the serving certificate. */
   readonly rootCa?: string;
   readonly switchboard?: CallInterceptor;
@@ -108,7 +110,11 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
   await once(server, 'listening');
   address.url = `https://${options.host}:${(server.address() as AddressInfo).port}`;
   const rootCa = options.rootCa ?? options.serving.cert;
-  const leave = joinStoreLoops(storage, { controllers: options.controllers ?? true, rootCa });
+  const leave = joinStoreLoops(storage, {
+    controllers: options.controllers ?? true,
+    workloads: options.workloads ?? false,
+    rootCa,
+  });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     leave();

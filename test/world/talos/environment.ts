@@ -19,6 +19,12 @@ export interface Affiliate {
   readonly clusterKey: string;
 }
 
+/**
+ * How a system fails to boot. `ends`: Talos starts and ends with a fatal error, which reverts an upgrade. `hangs`: its
+ * kernel never starts Talos.
+ */
+export type BrokenSystem = 'ends' | 'hangs';
+
 /** The state that all machines of one runner share: their network, and everything that outlives a single machine. */
 export class TalosEnvironment {
   readonly clock: ScaledClock;
@@ -35,6 +41,10 @@ export class TalosEnvironment {
   readonly vips = new Map<string, SimulatedEtcdCluster>();
   /** Issuers that keep a simulated kube-apiserver from starting, for a reason that validation cannot know. */
   readonly refusedIssuers = new Set<string>();
+  /** Parts of references of images that no registry has. */
+  readonly missingImages = new Set<string>();
+  /** Systems that fail to boot, by version or schematic. */
+  readonly brokenSystems = new Map<string, BrokenSystem>();
   /** The kube-apiserver implementation. */
   readonly workload: WorkloadBackend;
   readonly signal: AbortSignal;

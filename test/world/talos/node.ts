@@ -33,10 +33,11 @@ export type TalosStage =
   | 'running'
   | 'rebooting'
   | 'shutting down'
-  | 'resetting';
+  | 'resetting'
+  | 'upgrading';
 
 /** Mutually exclusive sequences; any of them replaces a boot. */
-export type Sequence = 'install' | 'reboot' | 'shutdown' | 'reset';
+export type Sequence = 'install' | 'reboot' | 'shutdown' | 'reset' | 'upgrade' | 'stageUpgrade';
 
 /** The active configuration. */
 export interface ActiveConfig {
@@ -96,7 +97,6 @@ export class TalosNode {
   registered = false;
   /** The Kubernetes Node object says Ready. */
   nodeReady = false;
-  staticPodsReady = false;
   /** The kube-apiserver implementation. */
   apiServer: WorkloadApiServer | undefined;
   /** Why this boot cannot succeed. */
@@ -104,7 +104,7 @@ export class TalosNode {
 
   readonly #life: AbortController;
   readonly #closers: CloseHandler[] = [];
-  readonly #configListeners: (() => void)[] = [];
+  readonly #configListeners = new Set<() => void>();
   readonly #lastClosers: CloseHandler[] = [];
   #closing: Promise<void> = Promise.resolve();
   #end: (ending: BootOutcome) => void = () => {};
@@ -181,8 +181,10 @@ export class TalosNode {
     this.world.changed();
   }
 
-  onConfig(listener: () => void): void {
-    this.#configListeners.push(listener);
+  /** Calls a listener after each change until the returned function is called. */
+  onConfig(listener: () => void): () => void {
+    this.#configListeners.add(listener);
+    return () => this.#configListeners.delete(listener);
   }
 
   /** Unmet conditions, in the words of MachineStatus; evaluated in `booting` and `running` only. */
@@ -194,8 +196,9 @@ export class TalosNode {
     if (!this.timeInSync) unmet.push({ name: 'time', reason: 'time is not synced' });
     if (this.addresses.length === 0) unmet.push({ name: 'network', reason: 'waiting on: address, connectivity' });
     if (missing.length > 0) unmet.push({ name: 'services', reason: missing.join(', ') });
-    if (this.isControlPlane && missing.length === 0 && !this.staticPodsReady) {
-      unmet.push({ name: 'staticPods', reason: `kube-system/kube-apiserver-${this.nodename} not ready` });
+    const pending = this.isControlPlane && missing.length === 0 ? this.#pendingStaticPods() : [];
+    if (pending.length > 0) {
+      unmet.push({ name: 'staticPods', reason: pending.map((pod) => `${pod} not ready`).join(', ') });
     }
     const nodename = this.resources.get('k8s', 'Nodenames.kubernetes.talos.dev', 'nodename');
     if (nodename && !this.nodeReady && !this.config?.view.kubernetes.kubelet.skipRegistration) {
@@ -206,6 +209,16 @@ export class TalosNode {
       });
     }
     return unmet;
+  }
+
+  /** Static pods that do not run yet. */
+  #pendingStaticPods(): string[] {
+    return ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler']
+      .map((component) => `kube-system/${component}-${this.nodename}`)
+      .filter((id) => {
+        const status = this.resources.get('k8s', 'StaticPodStatuses.kubernetes.talos.dev', id)?.spec;
+        return (status as { phase?: string } | undefined)?.phase !== 'Running';
+      });
   }
 
   refreshStatus(): void {

@@ -33,7 +33,7 @@ export class SimulatedMachine implements RunningMachine {
   /** Ignored while no system runs. */
   pressPowerButton(): void {
     const node = this.node;
-    if (node && !node.stuck && node.services.up('machined')) startShutdown(node);
+    if (node && !node.stuck && node.services.up('machined')) startShutdown(node, { drain: false });
   }
 
   kill(): void {

@@ -1,7 +1,8 @@
 import type { CallInterceptor } from '../faults/call-interceptor.ts';
 import type { MachineDescription, MachineRunner } from '../machine-runner/machine.ts';
 import type { ScaledClock } from '../scaled-clock.ts';
-import { TalosEnvironment } from './environment.ts';
+import { type BrokenSystem, TalosEnvironment } from './environment.ts';
+import type { EtcdAlarm } from './kubernetes/etcd.ts';
 import { startReboot } from './lifecycle/sequences.ts';
 import type { TalosNode } from './node.ts';
 import { SimulatedMachine } from './simulated-machine.ts';
@@ -47,8 +48,14 @@ export interface TalosRunner extends MachineRunner {
   reboot(name: string): void;
   /** Ends its kube-apiserver; the kubelet starts another. */
   crashApiServer(name: string): Promise<void>;
+  /** Raises an alarm of the etcd member that runs there. */
+  raiseEtcdAlarm(name: string, alarm: EtcdAlarm): void;
   /** Issuers that keep a simulated kube-apiserver from starting, for a reason that validation cannot know. */
   readonly refusedIssuers: Set<string>;
+  /** Parts of references of images that no registry has. */
+  readonly missingImages: Set<string>;
+  /** Systems that fail to boot, by version or schematic. */
+  readonly brokenSystems: Map<string, BrokenSystem>;
   /** Switches everything off and waits until all ports are free. */
   close(): Promise<void>;
 }
@@ -84,7 +91,14 @@ export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
       if (!server) throw new Error(`no kube-apiserver runs on ${name}`);
       await server.crash();
     },
+    raiseEtcdAlarm: (name, alarm) => {
+      const member = computers.get(name)?.node?.etcd;
+      if (!member) throw new Error(`no etcd runs on ${name}`);
+      member.cluster.alarms.set(member.id, alarm);
+    },
     refusedIssuers: world.refusedIssuers,
+    missingImages: world.missingImages,
+    brokenSystems: world.brokenSystems,
     close: async () => {
       for (const computer of computers.values()) computer.kill();
       await Promise.all([...computers.values()].map((computer) => computer.exited));

@@ -43,10 +43,28 @@ export const timings = {
   /** The same two for a node that was in the cluster before: its Node and its images exist. */
   kubeletAgain: 5,
   nodeReadyAgain: 10,
+  /** Scheduled Pod to a ready one. */
+  podStart: 3,
+  /** Deletion of a Pod to the end of its containers, which obey SIGTERM. */
+  podStop: 5,
   /** Between two reports of an idle kubelet (`nodeStatusReportFrequency`). */
   nodeReport: 5 * 60,
   /** Without a heartbeat to a Node that is `Unknown` (`--node-monitor-grace-period`). */
   nodeSilence: 40,
+  /** Pull of an image. */
+  imagePull: 10,
+  /** Between two attempts to pull an image that is not there. */
+  imageRetry: 10,
+  /** A static pod besides kube-apiserver is replaced. */
+  staticPod: 10,
+  /** A kubelet with another configuration starts. */
+  kubeletRestart: 3,
+  /** The installer writes a system. */
+  installer: 20,
+  /** After a fatal error, before the machine reboots (talos: internal/app/machined/main.go). */
+  fatalPause: 10,
+  /** The wait for the own cordon, after which a sequence fails. */
+  cordon: 60,
   /** Poll interval of waits. */
   poll: 3,
   /** Between two attempts to acquire a configuration that does not parse. */

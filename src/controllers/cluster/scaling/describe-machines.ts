@@ -4,8 +4,10 @@ import {
   conditionTrue,
   findFalseCondition,
   isConditionTrue,
+  isUpdateFailure,
 } from '../../../api/conditions.ts';
 import type { Machine } from '../../../api/machine.ts';
+import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import type { ClusterView } from '../view.ts';
 import { comparePoolsOf, findEndpointMachine } from './cluster-pools.ts';
 import { decideClusterScaleDown } from './decide-cluster-scale-down.ts';
@@ -22,7 +24,9 @@ export function describeMachines(view: ClusterView): ConditionState {
   const surplus = pools.flatMap((pool) => pool.surplus);
   const leaving = view.machines.filter(({ metadata }) => metadata.deletionTimestamp);
   const kept = view.machines.filter((machine) => !surplus.includes(machine) && !leaving.includes(machine));
-  const pending = kept.filter((machine) => !isConditionTrue(machine.status?.conditions, 'Ready'));
+  const pending = kept.filter(
+    (machine) => !isConditionTrue(machine.status?.conditions, 'Ready') && !isRestartingForUpdate(machine),
+  );
   // Without a spec every Machine counts.
   const total = view.spec ? pools.reduce((sum, { replicas }) => sum + replicas, 0) : kept.length;
   const count = `${kept.length - pending.length} of ${total} are ready.`;
@@ -35,6 +39,15 @@ export function describeMachines(view: ClusterView): ConditionState {
     'WaitingForMachines',
     [count, `${parts.slice(0, 6).join('; ')}.`, ...notes].join(' '),
   );
+}
+
+/**
+ * A node that restarts because its turn in the rollout has come is no fault of the cluster: the rollout makes sure that
+ * the others do its work. It is one as soon as it takes too long.
+ */
+function isRestartingForUpdate({ status }: Machine): boolean {
+  const state = findFalseCondition(status?.conditions, 'UpToDate');
+  return isUpdateOpen(status?.progress) && state !== undefined && !isUpdateFailure(state.reason);
 }
 
 /** The drift of a Machine that counts as ready. */

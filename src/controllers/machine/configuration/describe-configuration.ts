@@ -1,9 +1,10 @@
-import { type ConditionState, conditionFalse, conditionTrue } from '../../../api/conditions.ts';
+import { type ConditionState, conditionFalse, conditionTrue, toStepReason } from '../../../api/conditions.ts';
 import type { Machine, MachineStatus } from '../../../api/machine.ts';
 import type { AdvanceResult } from '../../../engine/advance.ts';
-import { type ChangeClass, highestClass } from '../../../engine/change-class.ts';
+import { type ChangeClass, updatableClasses } from '../../../engine/change-class.ts';
+import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { describeStepProgress } from '../../shared/describe-step-progress.ts';
-import type { ConfigurationState } from './observe-configuration.ts';
+import { type ConfigurationState, classOfChange } from './observe-configuration.ts';
 
 /** Maximum number of fields that a status names. */
 const maxFields = 20;
@@ -19,64 +20,87 @@ export function configurationStatus(
     const { applied, compared, pending } = status ?? {};
     return { ...(applied && { applied }), ...(compared && { compared }), ...(pending && { pending }) };
   }
-  const { revision, spec, changes, upgrades } = configuration;
-  const highest = nextClass(configuration);
-  const fields = [...changes, ...upgrades].slice(0, maxFields).map(({ field }) => field.slice(0, maxFieldLength));
+  const { revision, spec, changes, running } = configuration;
+  const needs = classOfChange(configuration);
+  const fields = changes.slice(0, maxFields).map(({ field }) => field.slice(0, maxFieldLength));
+  // The former one, so that it can be seen which revision a node had before a change.
+  const applied = needs === undefined ? revision : status?.applied?.revision;
   return {
-    compared: spec,
-    ...(changes.length === 0 ? { applied: { revision } } : {}),
-    ...(highest ? { pending: { revision, class: highest, fields } } : {}),
+    ...comparedWith(spec ?? status?.compared),
+    applied: { ...running, ...(applied !== undefined && { revision: applied }) },
+    ...(needs ? { pending: { revision, class: needs, fields } } : {}),
   };
 }
 
-/** Changes of the configuration that need no restart do not wait for an upgrade. */
-const nextClass = ({ changes, upgrades }: ConfigurationState): ChangeClass | undefined =>
-  highestClass(changes) ?? highestClass(upgrades);
+const comparedWith = (spec: string | undefined): Pick<MachineStatus, 'compared'> =>
+  spec === undefined ? {} : { compared: spec };
 
 /** Undefined: it was not compared, and the last result stays. */
 export function describeUpToDate(
-  { spec }: Machine,
+  machine: Machine,
   verdict: AdvanceResult,
   configuration: ConfigurationState | undefined,
 ): ConditionState | undefined {
+  if (verdict.kind !== 'finished' && isUpdateOpen(verdict.progress)) return describeUpdate(machine, verdict);
   if (!configuration) return undefined;
-  const highest = nextClass(configuration);
-  if (!highest) return conditionTrue('UpToDate');
-  const changes = [...configuration.changes, ...configuration.upgrades];
-  const named = changes.slice(0, maxFieldsInMessage).map(({ field }) => field);
-  const more = changes.length > named.length ? ` and ${changes.length - named.length} more` : '';
-  const differs = `Differs from its ProviderConfig in ${named.join(', ')}${more}.`;
-  if (highest !== 'live')
-    return conditionFalse('UpToDate', unsupportedReasons[highest], `${differs} ${remedies[highest]}`);
-  if (verdict.progress.plan === 'update' && verdict.kind !== 'finished') {
-    // A node that does not come back must stop the rollout like one that refuses.
-    const reason = verdict.kind === 'waiting' && !verdict.overdue ? 'Updating' : 'UpdateFailed';
-    return conditionFalse('UpToDate', reason, `${differs} ${describeStepProgress(verdict) ?? ''}`.trim());
-  }
+  const needs = classOfChange(configuration);
+  if (!needs) return configuration.spec === undefined ? undefined : conditionTrue('UpToDate');
+  const differs = describeDifference(machine, configuration);
+  if (!updatableClasses.has(needs))
+    return conditionFalse('UpToDate', reasonOf(needs), `${differs} ${remedyOf(configuration)}`);
   const doing =
-    spec.revision === configuration.revision
+    machine.spec.revision === configuration.revision
       ? 'The update begins.'
       : 'It is updated when its turn in the cluster comes.';
   return conditionFalse('UpToDate', 'UpdatePending', `${differs} ${doing}`);
 }
 
-type UnsupportedClass = Exclude<ChangeClass, 'live'>;
+/** The steps look themselves how the node differs, so the last comparison describes it. */
+function describeUpdate(machine: Machine, verdict: Exclude<AdvanceResult, { kind: 'finished' }>): ConditionState {
+  const { applied, pending } = machine.status ?? {};
+  const changes = (pending?.fields ?? []).map((field) => ({ field }));
+  const differs = applied && pending ? `${describeDifference(machine, { running: applied, changes })} ` : '';
+  const message = `${differs}${describeStepProgress(verdict) ?? ''}`.trim();
+  return conditionFalse('UpToDate', updateReasonOf(verdict), message);
+}
 
-const unsupportedReasons = {
-  kubernetes: 'UpgradeRequired',
-  restart: 'RestartRequired',
-  os: 'UpgradeRequired',
-  hardware: 'RestartRequired',
-  replace: 'ReplacementRequired',
-  refused: 'ChangeRefused',
-} as const satisfies Record<UnsupportedClass, string>;
+function updateReasonOf(verdict: Exclude<AdvanceResult, { kind: 'finished' }>): ConditionState['reason'] {
+  if (verdict.kind === 'error') return 'UpdateFailed';
+  if (verdict.kind === 'failed') return verdict.reason === 'UpgradeFellBack' ? 'UpgradeFellBack' : 'UpdateFailed';
+  if (verdict.reason !== undefined) return toStepReason(verdict.reason);
+  // A node that does not come back stops the rollout like one that refuses.
+  return verdict.overdue ? 'UpdateFailed' : 'Updating';
+}
 
-const replaceRemedy = 'This release does not do that on a running node. Delete the Machine to have it created anew.';
-const remedies: Readonly<Record<UnsupportedClass, string>> = {
-  restart: `The change needs a restart of the node. ${replaceRemedy}`,
-  os: `The change needs an upgrade of Talos. ${replaceRemedy}`,
-  kubernetes: `The change needs an upgrade of Kubernetes. ${replaceRemedy}`,
-  hardware: `The machine has to be off for the change. ${replaceRemedy}`,
-  replace: `The change needs another machine. ${replaceRemedy}`,
-  refused: 'The change cannot be made. Take it back.',
-};
+interface Difference {
+  readonly running: { readonly talosVersion?: string | undefined; readonly schematic?: string | undefined };
+  readonly changes: readonly { readonly field: string }[];
+}
+
+const systemFields = ['talos.version', 'talos.schematic'];
+
+/** `Runs Talos 1.13.7 and is to run 1.13.9. Differs from its ProviderConfig in machine.time.` */
+function describeDifference({ spec }: Machine, { running, changes }: Difference): string {
+  const has = (name: string): boolean => changes.some(({ field }) => field === name);
+  const fields = changes.map(({ field }) => field).filter((field) => !systemFields.includes(field));
+  const named = fields.slice(0, maxFieldsInMessage);
+  const more = fields.length > named.length ? ` and ${fields.length - named.length} more` : '';
+  const sentences = [
+    ...(has('talos.version') ? [`Runs Talos ${running.talosVersion} and is to run ${spec.talosVersion}.`] : []),
+    ...(has('talos.schematic')
+      ? ['Runs a boot image with other extensions or kernel arguments than talos.extensions and talos.kernelArguments.']
+      : []),
+    ...(named.length > 0 ? [`Differs from its ProviderConfig in ${named.join(', ')}${more}.`] : []),
+  ];
+  return sentences.join(' ');
+}
+
+const reasonOf = (needs: ChangeClass): ConditionState['reason'] =>
+  needs === 'refused' ? 'ChangeRefused' : 'ReplacementRequired';
+
+function remedyOf(configuration: ConfigurationState): string {
+  if (configuration.rejection !== undefined) return configuration.rejection;
+  return classOfChange(configuration) === 'refused'
+    ? 'The change cannot be made. Take it back.'
+    : 'The change needs another machine. Delete the Machine to have it created anew.';
+}

@@ -2,74 +2,91 @@ import { createHash } from 'node:crypto';
 import { clusterSecretsName } from '../../../api/names.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Progress } from '../../../engine/advance.ts';
+import { type ChangeClass, highestClass } from '../../../engine/change-class.ts';
 import type { Facts } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import type { SecretString } from '../../../lib/secret-string.ts';
-import { readMachineConfig } from '../../../talos/client/api-server-pod.ts';
-import { type ConfigChange, listConfigChanges } from '../../../talos/config/compare/config-changes.ts';
+import { compareNode, type NodeChanges } from '../../../talos/update/assess-update.ts';
+import { type DesiredNode, isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findSecretsState } from '../../cluster/view.ts';
 import { hashTrustRecord } from '../../rollout/oidc-trust/trust-record.ts';
 import { hashSpec } from '../../rollout/spec-hash.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import type { DesiredMachine } from '../reconcile/desired.ts';
+import type { StepEnvironment } from '../step-environment.ts';
 import { upToDateMachinesOf } from './up-to-date-machines.ts';
 
-/** The configuration of a running node, compared with its desired one. */
-export interface ConfigurationState {
-  readonly desired: SecretString;
-  /** Hash of the spec that it was rendered from. */
-  readonly spec: string;
+/** A running node, compared with what it is to be. */
+export interface ConfigurationState extends NodeChanges {
+  /**
+   * Hash of the spec that the desired configuration was rendered from. Undefined while the Machine does not follow the
+   * spec yet: what it was compared with is about to change.
+   */
+  readonly spec: string | undefined;
   /** Identifies the desired state of the machine. */
   readonly revision: string;
-  /** How the node's configuration differs. Empty: it has the desired one. */
-  readonly changes: readonly ConfigChange[];
-  /** The versions that differ. They are part of the Machine, so its desired configuration does not show them. */
-  readonly upgrades: readonly ConfigChange[];
 }
 
+/** What the node of a provisioned Machine is to be, and how it differs from it. */
+export interface NodeObservation {
+  /** Of a Machine whose update is in hand: its steps look themselves how the node differs. */
+  readonly desiredNode?: DesiredNode | undefined;
+  /** Why the update in hand cannot go on. */
+  readonly updateObstacle?: string | undefined;
+  /** Undefined if nothing has changed since the node was found up to date, or if it could not be compared. */
+  readonly configuration?: ConfigurationState | undefined;
+}
+
+/** The class of the whole change. Undefined: the node is up to date. */
+export const classOfChange = ({ changes, rejection }: NodeChanges): ChangeClass | undefined =>
+  rejection === undefined ? highestClass(changes) : 'refused';
+
 /**
- * Compares the configuration of a running node with the desired one. Undefined while that is not possible: the
- * ProviderConfig was not accepted, the OIDC trust of the control plane is being changed, or the node does not answer. Also
- * undefined while nothing has changed since the node was found up to date: that costs no call.
+ * Compares a running node with what it is to be. Nothing is compared while that is not possible: the ProviderConfig was
+ * not accepted, the OIDC trust of the control plane is being changed, or the node does not answer. Also not while nothing
+ * has changed since the node was found up to date: that costs no call.
  */
-export async function observeConfiguration(
-  desired: DesiredMachine,
-  { facts }: Progress,
-): Promise<ConfigurationState | undefined> {
-  const { services, machine, context, environment } = desired;
-  if (environment instanceof ProviderError || !environment.configuration) return undefined;
-  const { name } = machine.spec.providerConfigRef;
-  if (!isConfigAccepted(services.stores.providerConfigs.get({ name })) || isTrustPending(desired)) return undefined;
-  const known = upToDateMachinesOf(services);
-  const inputs = hashInputs(desired, environment.spec, facts);
-  if (known.has(machine, inputs)) return undefined;
+export async function observeNode(desired: DesiredMachine, progress: Progress): Promise<NodeObservation> {
+  const { context, environment } = desired;
+  const isOpen = isUpdateOpen(progress);
+  const obstacle = environment instanceof ProviderError ? environment.message : findObstacle(desired);
+  if (environment instanceof ProviderError || obstacle !== undefined) return isOpen ? { updateObstacle: obstacle } : {};
   try {
-    const configuration = await environment.configuration(facts);
-    const revision = hashConfiguration(configuration);
-    const isKnown = machine.status?.applied?.revision === revision;
-    const changes = isKnown
-      ? []
-      : listConfigChanges(await readFromNode(desired, String(facts['address'])), configuration);
-    const { spec } = environment;
-    const upgrades = listUpgrades(desired, spec.talos.version);
-    if (changes.length + upgrades.length === 0) known.add(machine, inputs);
-    return { desired: configuration, spec: hashSpec(spec, services.release), revision, changes, upgrades };
+    return isOpen
+      ? { desiredNode: await environment.desiredNode?.(progress.facts) }
+      : await compareWithDesired(desired, environment, progress.facts);
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
-    context.log.debug({ code: error.code, why: error.message }, 'configuration not compared');
-    return undefined;
+    context.log.debug({ code: error.code, why: error.message }, 'node not compared');
+    return isOpen ? { updateObstacle: error.message } : {};
   }
 }
 
-/** The text contains keys with high entropy, so that nothing can be concluded from its hash. */
-const hashConfiguration = (configuration: SecretString): string => shortHash(configuration.reveal());
+async function compareWithDesired(
+  desired: DesiredMachine,
+  environment: StepEnvironment,
+  facts: Facts,
+): Promise<NodeObservation> {
+  const known = upToDateMachinesOf(desired.services);
+  const inputs = hashInputs(desired, environment.spec, facts);
+  if (!environment.desiredNode || known.has(desired.machine, inputs)) return {};
+  const desiredNode = await environment.desiredNode(facts);
+  const configuration = await compareWithNode(desired, environment.spec, desiredNode, facts);
+  const isUpToDate = configuration.spec !== undefined && classOfChange(configuration) === undefined;
+  if (isUpToDate) known.add(desired.machine, inputs);
+  return { desiredNode, configuration };
+}
+
+function findObstacle(desired: DesiredMachine): string | undefined {
+  const { services, machine } = desired;
+  const { name } = machine.spec.providerConfigRef;
+  if (!isConfigAccepted(services.stores.providerConfigs.get({ name })))
+    return `ProviderConfig ${name} is not accepted. See its conditions.`;
+  return isTrustPending(desired) ? 'The OIDC issuers of the control planes are being changed.' : undefined;
+}
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
-
-const listUpgrades = ({ machine }: DesiredMachine, version: string): ConfigChange[] =>
-  machine.spec.talosVersion === version ? [] : [{ field: 'talos.version', class: 'os' }];
 
 /** Hash of everything that the desired configuration is rendered from. */
 function hashInputs({ services, machine }: DesiredMachine, spec: ProviderConfigSpec, facts: Facts): string {
@@ -80,10 +97,17 @@ function hashInputs({ services, machine }: DesiredMachine, spec: ProviderConfigS
   );
 }
 
-async function readFromNode({ services, machine, context }: DesiredMachine, address: string): Promise<SecretString> {
-  const node = services.targets.talos(clusterOfMachine(machine), address);
+async function compareWithNode(
+  { services, machine, context }: DesiredMachine,
+  spec: ProviderConfigSpec,
+  desiredNode: DesiredNode,
+  facts: Facts,
+): Promise<ConfigurationState> {
+  const node = services.targets.talos(clusterOfMachine(machine), String(facts['address']));
   try {
-    return await readMachineConfig(node, context);
+    const found = await compareNode(node, desiredNode, machine.spec.role, context);
+    const follows = machine.spec.talosVersion === spec.talos.version;
+    return { ...found, revision: desiredNode.revision, spec: follows ? hashSpec(spec, services.release) : undefined };
   } finally {
     await node.close();
   }

@@ -18,6 +18,11 @@ export class UpToDateMachines {
     this.#inputs.set(metadata.uid ?? '', inputs);
   }
 
+  /** Its node was missed, and may have come back as another: with a former system, for example. */
+  forget({ metadata }: Machine): void {
+    this.#inputs.delete(metadata.uid ?? '');
+  }
+
   close(): void {}
 }
 

@@ -2,9 +2,11 @@ import type { Machine } from '../../../api/machine.ts';
 import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
 import type { Drift } from '../../../engine/observation.ts';
 import { ProviderError } from '../../../lib/errors.ts';
+import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { approvalsOf, type MachineApprovals } from '../../remediation/approvals.ts';
-import { observeConfiguration } from '../configuration/observe-configuration.ts';
+import { observeNode } from '../configuration/observe-configuration.ts';
+import { upToDateMachinesOf } from '../configuration/up-to-date-machines.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import { isProvisioned } from '../is-provisioned.ts';
 import { nodeMembershipOf } from '../node-membership.ts';
@@ -56,8 +58,12 @@ export const savedProgress = (machine: Machine): Progress | undefined => {
 /** Observes a Machine on its platform, if that is possible, and in its cluster, and compares its configuration. */
 export async function observeProvisioned(desired: DesiredMachine, progress: Progress): Promise<MachineObservation> {
   const observation = await observeMember(desired, progress);
-  if (observation.notJoined !== undefined) return observation;
-  return { ...observation, configuration: await observeConfiguration(desired, progress) };
+  if (observation.notJoined !== undefined) {
+    upToDateMachinesOf(desired.services).forget(desired.machine);
+    // A node that restarts for its update is not a member for a while.
+    if (!isUpdateOpen(progress)) return observation;
+  }
+  return { ...observation, ...(await observeNode(desired, progress)) };
 }
 
 async function observeMember(

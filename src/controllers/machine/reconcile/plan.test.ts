@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aMachine } from '../../../../test/support/fixtures/builders.ts';
 import { annotations } from '../../../api/names.ts';
 import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
+import type { ChangeClass } from '../../../engine/change-class.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import { approvalsOf } from '../../remediation/approvals.ts';
@@ -90,29 +91,49 @@ describe('a provisioned Machine', () => {
   });
 });
 
-describe('a Machine with another desired configuration', () => {
+describe('a Machine whose node differs from its desired state', () => {
   const change = { field: 'machine.time', class: 'live' } as const;
-  const configuration = {
-    desired: new SecretString(''),
-    spec: 'spec',
-    revision: 'new',
-    changes: [change],
-    upgrades: [],
+  const running = { talosVersion: '1.13.7' };
+  const configuration = { spec: 'spec', revision: 'new', running, changes: [change] };
+  const desiredNode = {
+    ...{ configuration: new SecretString(''), revision: 'new', talosVersion: '1.13.9', kubernetesVersion: '1.35.4' },
+    ...{ schematic: 'a', installer: 'factory.example.org/nocloud-installer/a:v1.13.9' },
   };
-  const differs = { progress: provisioned, observation: { drift: [], configuration }, revision: 'new' };
+  const differs = { progress: provisioned, observation: { drift: [], configuration, desiredNode }, revision: 'new' };
+  const withClass = (name: ChangeClass) => ({
+    observation: { ...differs.observation, configuration: { ...configuration, changes: [{ ...change, class: name }] } },
+  });
+  const interrupted: Progress = { ...unfinished, plan: 'update' };
+  const open: Progress = { ...provisioned, facts: { updateRevision: 'former' } };
 
-  it('is updated once the rollout has released the configuration', () => {
-    expect(plan(differs)).toMatchObject({ kind: 'walk', plan: 'update', configuration: { revision: 'new' } });
+  it.each(['live', 'kubernetes', 'restart', 'os'] as const)('is updated by its steps: %s', (name) => {
+    expect(plan({ ...differs, ...withClass(name) })).toMatchObject({
+      ...{ kind: 'walk', plan: 'update', desiredNode: { revision: 'new' } },
+    });
   });
 
   it('is repaired first', () => {
-    expect(plan({ ...differs, observation: { drift: [off], configuration } })).toMatchObject({ plan: 'repair' });
+    const observation = { ...differs.observation, drift: [off] };
+    expect(plan({ ...differs, observation })).toMatchObject({ plan: 'repair' });
   });
 
-  it('continues an update that was interrupted after the configuration was applied', () => {
-    const applied = { drift: [], configuration: { ...configuration, changes: [] } };
-    const interrupted: Progress = { ...unfinished, plan: 'update' };
-    expect(plan({ ...differs, observation: applied, progress: interrupted })).toMatchObject({ plan: 'update' });
+  it.each<[string, Case]>([
+    ['was interrupted', { progress: interrupted }],
+    ['was interrupted by a repair', { progress: open }],
+    ['has restarted its node', { progress: interrupted, observation: { drift: [], desiredNode, notJoined: 'away' } }],
+    ['leads to another state by now', { progress: interrupted, revision: 'old' }],
+  ])('continues an update that %s', (_, state) => {
+    const observation = { drift: [], desiredNode };
+    expect(plan({ ...differs, observation, ...state })).toMatchObject({ plan: 'update' });
+  });
+
+  it('keeps an update in hand that cannot go on', () => {
+    const observation = { drift: [], updateObstacle: 'The ProviderConfig is not accepted.' };
+    const held = { kind: 'unfinished', result: { kind: 'waiting', message: observation.updateObstacle } };
+    expect(plan({ ...differs, observation, progress: interrupted })).toMatchObject(held);
+    const result = { progress: { plan: 'update' } };
+    expect(plan({ ...differs, observation, progress: open })).toMatchObject({ ...held, result });
+    expect(plan({ ...differs, observation, progress: provisioned }).kind).toBe('provisioned');
   });
 
   it.each<[string, Case]>([
@@ -120,9 +141,11 @@ describe('a Machine with another desired configuration', () => {
     ['while another one is released', { revision: 'old' }],
     ['whose update waits', { walk: walk('update', waiting) }],
     ['that could not be compared', { observation: { drift: [] } }],
+    ['that needs another machine', withClass('replace')],
+    ['whose change is refused', withClass('refused')],
     [
-      'that needs a restart',
-      { observation: { drift: [], configuration: { ...configuration, changes: [{ ...change, class: 'restart' }] } } },
+      'whose node rejects its configuration',
+      { observation: { ...differs.observation, configuration: { ...configuration, rejection: 'No.' } } },
     ],
   ])('%s is left as it is', (_, state) => {
     expect(plan({ ...differs, ...state }).kind).toBe('provisioned');

@@ -1,11 +1,12 @@
 import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
-import { highestClass, updatableClasses } from '../../../engine/change-class.ts';
+import { updatableClasses } from '../../../engine/change-class.ts';
 import type { Drift } from '../../../engine/observation.ts';
 import { ProviderError } from '../../../lib/errors.ts';
+import { type DesiredNode, isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { reasonsToRepair, withRepairMessages } from '../../remediation/approvals.ts';
 import type { Services } from '../../shared/services.ts';
 import { mayAbandonMachine } from '../abandon-machine.ts';
-import type { ConfigurationState } from '../configuration/observe-configuration.ts';
+import { classOfChange } from '../configuration/observe-configuration.ts';
 import { isMaintenancePlan, isProvisioned } from '../is-provisioned.ts';
 import type { MachineObservation } from '../observe-machine.ts';
 import type { StepEnvironment } from '../step-environment.ts';
@@ -17,7 +18,7 @@ export type WalkPlan = { readonly kind: 'walk'; readonly environment: StepEnviro
   | { readonly plan: 'provision' | 'release' }
   /** `drift`: to repair, with its messages. */
   | { readonly plan: 'repair'; readonly drift: readonly Drift[] }
-  | { readonly plan: 'update'; readonly configuration: ConfigurationState }
+  | { readonly plan: 'update'; readonly desiredNode: DesiredNode }
 );
 
 /** How the reconcile ends. */
@@ -53,7 +54,10 @@ function planProvision(desired: PlanInput, observed: ObservedMachine): WalkPlan 
   const { environment } = desired;
   const { progress, observation, blocker, walk } = observed;
   if (isProvisioned(progress) && observation)
-    return planMaintenance(desired, observed) ?? { kind: 'provisioned', progress, observation };
+    return (
+      planMaintenance(desired, observed) ??
+      holdUpdate(progress, observed) ?? { kind: 'provisioned', progress, observation }
+    );
   // The servers are not erased for a node that cannot be configured.
   if (blocker) return { kind: 'blocked', problem: blocker };
   if (environment instanceof ProviderError) return { kind: 'blocked', problem: environment };
@@ -78,16 +82,33 @@ function planRepair(environment: StepEnvironment, { observation, approvals }: Ob
   return { kind: 'walk', plan: 'repair', environment, drift };
 }
 
-/** Only the configuration that the rollout of the cluster has released is applied. */
+/** A change begins when the rollout of the cluster has released it. One that has begun is finished. */
 function planUpdate(
   environment: StepEnvironment,
   { spec }: PlanInput['machine'],
   { observation, progress }: ObservedMachine,
 ): WalkPlan | undefined {
-  const { configuration } = observation ?? {};
-  if (!configuration || spec.revision !== configuration.revision) return undefined;
-  const isInterrupted = progress?.plan === 'update';
-  const highest = highestClass(configuration.changes);
-  const isDue = highest !== undefined && updatableClasses.has(highest);
-  return isDue || isInterrupted ? { kind: 'walk', plan: 'update', environment, configuration } : undefined;
+  const { configuration, desiredNode, isGone } = observation ?? {};
+  if (!desiredNode || isGone) return undefined;
+  const needs = configuration && classOfChange(configuration);
+  const isDue = needs !== undefined && updatableClasses.has(needs);
+  const isReleased = isDue && spec.revision === configuration?.revision;
+  return isReleased || isUpdateOpen(progress) ? { kind: 'walk', plan: 'update', environment, desiredNode } : undefined;
+}
+
+const heldUpdateSeconds = 15;
+
+/** An update that has begun stays in hand while it cannot go on, so that no other node is changed meanwhile. */
+function holdUpdate(progress: Progress, { observation, walk }: ObservedMachine): MachineEnd | undefined {
+  const obstacle = observation?.updateObstacle;
+  if (obstacle === undefined || walk || !isUpdateOpen(progress)) return undefined;
+  const held: Progress = { ...progress, plan: 'update' };
+  const result = {
+    kind: 'waiting',
+    progress: held,
+    seconds: heldUpdateSeconds,
+    message: obstacle,
+    overdue: false,
+  } as const;
+  return { kind: 'unfinished', result };
 }

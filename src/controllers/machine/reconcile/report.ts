@@ -1,4 +1,5 @@
-import { Machine } from '../../../api/machine.ts';
+import { findFalseCondition, isUpdateFailure, toStepReason } from '../../../api/conditions.ts';
+import { Machine, type MachineStatus } from '../../../api/machine.ts';
 import { finalizers } from '../../../api/names.ts';
 import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
 import type { Facts } from '../../../engine/step.ts';
@@ -9,7 +10,7 @@ import { patchStatusIfExists, removeFinalizer } from '../../shared/objects.ts';
 import { abandonMachine } from '../abandon-machine.ts';
 import { describeMachineProgress, describeMachineStatus } from '../describe.ts';
 import { isMaintenancePlan } from '../is-provisioned.ts';
-import { recordPhaseChange, recordRepairs } from '../machine-events.ts';
+import { recordPhaseChange, recordRepairs, recordUpdateFailure } from '../machine-events.ts';
 import type { MachineObservation } from '../observe-machine.ts';
 import type { DesiredMachine } from './desired.ts';
 import type { MachineTask } from './machine-task.ts';
@@ -117,9 +118,18 @@ async function reportStatus(
   const status = describeMachineStatus(machine, verdict, observation, services.clock.now());
   const changed = await patchStatusIfExists(services.kube, Machine, machine, status, context.signal, { locked: true });
   if (verdict.kind === 'error') logStepError(context, verdict);
+  reportUpdateFailure({ services, machine, context }, status);
   if (!changed || before === status.phase) return;
   if (status.phase === 'Failed') services.events.record(machine, 'Warning', 'Parked', describeMachineProgress(verdict));
   recordPhaseChange(services, machine, before, status, context.log);
+}
+
+/** Once for each failure: the condition still has its former reason then. */
+function reportUpdateFailure({ services, machine, context }: MachineTask, { conditions }: MachineStatus): void {
+  const now = findFalseCondition(conditions, 'UpToDate');
+  const before = findFalseCondition(machine.status?.conditions, 'UpToDate');
+  if (!now || !isUpdateFailure(now.reason) || before?.reason === now.reason) return;
+  recordUpdateFailure(services, machine, { reason: toStepReason(now.reason), message: now.message }, context.log);
 }
 
 function logStepError(

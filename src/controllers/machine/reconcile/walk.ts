@@ -4,19 +4,18 @@ import type { StepContext } from '../../../engine/contexts.ts';
 import type { Facts, Step } from '../../../engine/step.ts';
 import { isConflict, isRetryable } from '../../../kube/errors.ts';
 import { joinSteps, type TalosStepContext } from '../../../talos/join-steps.ts';
-import { updateSteps } from '../../../talos/update-steps.ts';
+import { isUpdateOpen, updateSteps } from '../../../talos/update/update-steps.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { machinesOfCluster } from '../../cluster/view.ts';
 import { approvalsOf } from '../../remediation/approvals.ts';
 import { asProvisioned } from '../../remediation/conclude-remediation.ts';
 import { recoverWhileWaiting } from '../../remediation/recover-while-waiting.ts';
-import { findHealthProblem } from '../../rollout/oidc-trust/control-plane.ts';
 import { patchStatus } from '../../shared/objects.ts';
 import { planPhases } from '../describe.ts';
 import { isMaintenancePlan } from '../is-provisioned.ts';
-import { recordUpdate } from '../machine-events.ts';
-import { nodeMembershipOf } from '../node-membership.ts';
+import { recordUpdate, recordUpdateStart } from '../machine-events.ts';
 import { releaseStepsOf } from '../release-steps.ts';
+import { updateContextOf } from '../update/update-context-of.ts';
 import type { DesiredMachine } from './desired.ts';
 import type { MachineTask } from './machine-task.ts';
 import { type ObservedMachine, observeProvisioned, savedProgress } from './observed.ts';
@@ -83,34 +82,18 @@ async function walkRepair(
 async function walkUpdate(
   desired: DesiredMachine,
   observed: ObservedMachine,
-  { plan, environment, configuration }: Extract<WalkPlan, { plan: 'update' }>,
+  { plan, environment, desiredNode }: Extract<WalkPlan, { plan: 'update' }>,
 ): Promise<ObservedMachine> {
-  const phaseBefore = desired.machine.status?.phase;
-  const context = (facts: Facts) => ({
-    ...environment.context(facts),
-    configuration: configuration.desired,
-    findProblem: () => findMemberProblem(desired, facts),
-  });
+  const { services, machine, context: reconcile } = desired;
+  const phaseBefore = machine.status?.phase;
+  if (!isUpdateOpen(observed.progress)) recordUpdateStart(services, machine, reconcile.log);
+  const context = updateContextOf(desired, environment, desiredNode);
   const result = await runSteps(desired, { plan, platform: environment.platform.name, steps: updateSteps, context });
   const walk = { plan, result, phaseBefore, startedFor: [] };
   if (result.kind !== 'finished') return { ...observed, walk };
-  const fields = configuration.changes.map(({ field }) => field);
-  recordUpdate(desired.services, desired.machine, fields, desired.context.log);
-  const progress = asProvisioned(result.progress, desired.services.clock.now());
+  recordUpdate(services, machine, reconcile.log);
+  const progress = asProvisioned(result.progress, services.clock.now());
   return { ...observed, progress, observation: await observeProvisioned(desired, progress), walk };
-}
-
-/** Why the node is not a healthy member of its cluster. */
-async function findMemberProblem(
-  { services, machine, context: { signal } }: MachineTask,
-  facts: Facts,
-): Promise<string | undefined> {
-  if (!(await nodeMembershipOf(services, machine, facts, signal).isReady()))
-    return 'The cluster does not report the node as Ready.';
-  if (machine.spec.role !== 'controlplane') return undefined;
-  const cluster = clusterOfMachine(machine);
-  const why = await findHealthProblem({ services, cluster, machine, address: String(facts['address']), signal });
-  return why === undefined ? undefined : `The node runs, but ${why}.`;
 }
 
 function provisionStepsOf(

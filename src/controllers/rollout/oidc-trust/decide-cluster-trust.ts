@@ -6,6 +6,7 @@ import { formatObjectKey } from '../../../kube/resource.ts';
 import { issuerCaId, valueAt } from '../../../talos/config/machine-config.ts';
 import { isAtLeastMinor } from '../../../talos/versions.ts';
 import { isNoLongerResponsible, isResponsible } from '../../access-request/responsibility.ts';
+import { runningTalosVersion } from '../../shared/running-talos-version.ts';
 import type { Services } from '../../shared/services.ts';
 import { decideTrust, type TrustDecision } from './decide-trust.ts';
 import { isTrustedFor, type TrustRecord } from './trust-record.ts';
@@ -26,8 +27,8 @@ type InstanceStores = ProviderInstance & Pick<Services, 'stores'>;
 export function decideClusterTrust(services: InstanceStores, known: ClusterTrustInput): TrustDecision {
   const { spec, record, machines } = known;
   const controlPlanes = controlPlanesOf(machines);
-  const versions =
-    controlPlanes.length > 0 ? controlPlanes.map((machine) => machine.spec.talosVersion) : [spec.talos.version];
+  // What runs decides, and not what is to run: a node changes the form of its configuration with its system.
+  const versions = controlPlanes.length > 0 ? controlPlanes.map(runningTalosVersion) : [spec.talos.version];
   const authorities = new Map(spec.access.oidcIssuers.map(({ issuer, caBundle }) => [issuer, caBundle]));
   const hasFile = (ca: string): boolean =>
     controlPlanes.every((machine) => machine.spec.issuerAuthorities?.includes(issuerCaId(ca)));

@@ -2,6 +2,7 @@ import { Machine, type MachineStatus } from '../../../api/machine.ts';
 import { annotations, openmcpKeys } from '../../../api/names.ts';
 import { isConflict, isNotFound } from '../../../kube/errors.ts';
 import { type KubeObject, objectKeyOf, type ResourceType } from '../../../kube/resource.ts';
+import { forgottenSystemFacts, isUpdateOpen } from '../../../talos/update/update-context.ts';
 import type { Services } from '../../shared/services.ts';
 
 /**
@@ -32,9 +33,11 @@ export async function retryUpdates(
 
 /** The record of a provisioned Machine whose update has not begun. */
 function withoutSteps(progress: MachineStatus['progress'], now: Date): object | undefined {
-  if (progress?.plan !== 'update') return undefined;
+  if (!isUpdateOpen(progress)) return undefined;
   const at = now.toISOString();
-  return { plan: 'provision', step: '', since: at, failures: 0, finishedAt: progress.finishedAt ?? at };
+  // Without its record, a node that has fallen back to its former system may be upgraded once more.
+  const begun = { plan: 'provision', step: '', since: at, failures: 0, finishedAt: progress?.finishedAt ?? at };
+  return { ...begun, facts: forgottenSystemFacts };
 }
 
 /** Removes the annotation `rollout`. Returns the object after that. */

@@ -39,13 +39,13 @@ describe('the differences of two configurations', () => {
       'an argument of the API server',
       () => patched({ cluster: { apiServer: { extraArgs: { v: '4' } } } }),
       'cluster.apiServer.extraArgs',
-      'restart',
+      'live',
     ],
     [
       'another installer',
       () => ({ installerImage: 'factory.example.org/nocloud-installer/a:v1.13.9' }),
       'machine.install.image',
-      'os',
+      'live',
     ],
     [
       'another document',
@@ -59,11 +59,11 @@ describe('the differences of two configurations', () => {
     expect(highestClass(found)).toBe(class_);
   });
 
-  it('name a taint with which a worker registers as one that needs more than a new configuration', () => {
+  it('name a taint with which a worker registers as one that needs another machine', () => {
     const worker = (nodeTaints: MachineConfigInput['nodeTaints']) => render({ role: 'worker', nodeTaints });
     const taint = { key: 'gpu', value: 'yes', effect: 'NoSchedule' as const };
-    expect(highestClass(listConfigChanges(worker([]), worker([taint])))).toBe('restart');
-    expect(highestClass(listConfigChanges(worker([taint]), worker([{ ...taint, value: 'no' }])))).toBe('restart');
+    expect(highestClass(listConfigChanges(worker([]), worker([taint])))).toBe('replace');
+    expect(highestClass(listConfigChanges(worker([taint]), worker([{ ...taint, value: 'no' }])))).toBe('replace');
   });
 
   it('never contain a value', () => {

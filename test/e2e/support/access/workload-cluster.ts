@@ -57,10 +57,15 @@ export async function withAdminClient<T>(
 
 /** A client for an administrator of a Cluster, for repeated calls. The caller closes it. */
 export async function openAdminClient(testbed: Testbed, ref: NamespacedRef): Promise<KubeClient> {
+  return clientFromKubeconfig(await adminKubeconfig(testbed, ref));
+}
+
+/** The kubeconfig of an administrator of a Cluster. */
+export async function adminKubeconfig(testbed: Testbed, ref: NamespacedRef): Promise<SecretString> {
   const { status } = await testbed.objects.getCluster(ref);
   const server = status?.endpoints?.[0]?.url ?? '';
   const about = { clusterName: ref.name, server, lifetimeSeconds: 600, now: new Date() };
-  return clientFromKubeconfig(await renderAdminKubeconfig(await readSecretsBundle(testbed, ref), about));
+  return await renderAdminKubeconfig(await readSecretsBundle(testbed, ref), about);
 }
 
 /** Makes calls with the kubeconfig of a granted AccessRequest. */

@@ -1,7 +1,7 @@
 import type { ObjectSchema } from '../schema/schema.ts';
 import { schemaOfModel } from './model-schema.ts';
 
-export type Subresource = 'status' | 'finalize' | 'token' | 'scale';
+export type Subresource = 'status' | 'finalize' | 'token' | 'scale' | 'eviction';
 
 /** Where a definition's subresource `scale` reads and writes. */
 export interface ScalePaths {
@@ -118,13 +118,22 @@ export const builtinResources: readonly ApiResource[] = [
   defineResource('v1', 'Node', {
     ...{ ...cluster, shortNames: ['no'], subresources: ['status'], selectable: ['spec.unschedulable'] },
   }),
-  defineResource('v1', 'Pod', { ...workload, shortNames: ['po'], selectable: podFields }),
+  defineResource('v1', 'Pod', {
+    ...{ ...workload, shortNames: ['po'], subresources: ['status', 'eviction'], selectable: podFields },
+  }),
+  defineResource('v1', 'PersistentVolume', { ...cluster, shortNames: ['pv'], subresources: ['status'] }),
+  defineResource('v1', 'PersistentVolumeClaim', { shortNames: ['pvc'], subresources: ['status'] }),
   defineResource('v1', 'Service', {
     ...{ shortNames: ['svc'], categories: ['all'], subresources: ['status'], createOnUpdate: true },
   }),
   defineResource('coordination.k8s.io/v1', 'Lease', { createOnUpdate: true, unconditionalUpdate: false }),
   defineResource('apps/v1', 'Deployment', { ...workload, shortNames: ['deploy'] }),
   defineResource('apps/v1', 'ReplicaSet', { ...workload, shortNames: ['rs'] }),
+  defineResource('apps/v1', 'DaemonSet', { ...workload, shortNames: ['ds'] }),
+  defineResource('policy/v1', 'PodDisruptionBudget', {
+    ...{ shortNames: ['pdb'], generation: true, subresources: ['status'], unconditionalUpdate: false },
+  }),
+  defineResource('storage.k8s.io/v1', 'VolumeAttachment', { ...cluster, subresources: ['status'] }),
   defineResource('batch/v1', 'Job', { ...workload, selectable: ['status.successful'] }),
   defineResource(rbac, 'Role', { createOnUpdate: true }),
   defineResource(rbac, 'RoleBinding', { createOnUpdate: true }),
@@ -143,6 +152,9 @@ export const builtinResources: readonly ApiResource[] = [
     defineResource('authorization.k8s.io/v1', kind, review),
   ),
 ];
+
+/** The body of the subresource `eviction`. */
+export const evictionSchema = schemaOfModel('V1Eviction');
 
 /** The body of the subresource `token`. */
 export const tokenRequestSchema = schemaOfModel('AuthenticationV1TokenRequest');

@@ -85,6 +85,8 @@ export const subresourcesOf = (resource: ApiResource): ServedSubresource[] =>
           verbs: ['get', 'patch', 'update'],
           kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
         };
+      case 'eviction':
+        return { name, verbs: ['create'], kind: { group: 'policy', version: 'v1', kind: 'Eviction' } };
       case 'finalize':
         return { name, verbs: ['update'], kind: { group: '', version: '', kind: resource.kind } };
       default:

@@ -7,6 +7,7 @@ import { methodNotAllowedError, noSuchResourceError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { patchObject } from '../patch/patch-object.ts';
 import { deleteObject, parseDeleteOptions } from '../storage/delete-object.ts';
+import { evictPod } from '../storage/evict-pod.ts';
 import { matcherOf } from '../storage/list-objects.ts';
 import { createObject, type ObjectTarget, readObject, updateObject } from '../storage/write-object.ts';
 import { negotiateFormat, type ResponseFormat } from './content-negotiation.ts';
@@ -148,7 +149,8 @@ function handleDelete(request: ApiRequest, target: ObjectTarget, wanted: Respons
   const { context } = request;
   const options = parseDeleteOptions(context, request.body ? bodyOf(request) : {});
   const { gone, object } = deleteObject(context, target, options);
-  if (!gone) return objectResponse(context, target.resource, object, wanted);
+  // The store of Pods returns the deleted object.
+  if (!gone || target.resource.storage === 'pods') return objectResponse(context, target.resource, object, wanted);
   return { ...okResponse(deletedStatus(target.resource, object)), yaml: wanted.yaml };
 }
 
@@ -181,6 +183,10 @@ function handleSubresource(request: ApiRequest, resource: ApiResource, wanted: R
   checkScope(context, resource);
   checkWriteOptions(context);
   const target = targetOf(context, resource);
+  if (subresource === 'eviction') {
+    if (verb !== 'create') throw methodNotAllowedError();
+    return okResponse(evictPod(context, target, bodyOf(request)), 201);
+  }
   if (subresource === 'token') {
     if (verb !== 'create') throw methodNotAllowedError();
     return okResponse(issueServiceAccountToken(context, target, bodyOf(request)), 201);

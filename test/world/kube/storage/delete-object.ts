@@ -3,6 +3,7 @@ import { conflictError, fieldErrors, forbiddenError, notFoundError, throwIfField
 import { asArray, asObject, asText, clone, type JsonObject } from '../json.ts';
 import { isDryRun, type RequestContext } from '../request/context.ts';
 import { viewThroughResource } from '../request/object-view.ts';
+import { startGracefulDeletion } from './graceful-deletion.ts';
 import { definitionStorage } from './resource-registry.ts';
 import { type ApiObject, nowSeconds, type ObjectStorage } from './store.ts';
 import type { ObjectTarget } from './write-object.ts';
@@ -14,6 +15,8 @@ export interface DeleteOptions {
   readonly uid?: string;
   readonly resourceVersion?: string;
   readonly propagation?: string;
+  /** Default: that of the Pod. Other kinds have none. */
+  readonly gracePeriodSeconds?: number;
   readonly dryRun: boolean;
 }
 
@@ -26,6 +29,7 @@ export function parseDeleteOptions(context: RequestContext, body: JsonObject): D
     asText(body['propagationPolicy']) ||
     context.info.query.get('propagationPolicy') ||
     (String(orphan) === 'true' ? 'Orphan' : '');
+  const grace = gracePeriodOf(context, body);
   if (!policies.includes(propagation)) {
     throwIfFieldErrors(deleteOptionsType, '', [
       fieldErrors.unsupported('propagationPolicy', propagation, policies.slice(1)),
@@ -35,8 +39,14 @@ export function parseDeleteOptions(context: RequestContext, body: JsonObject): D
     ...(preconditions['uid'] ? { uid: asText(preconditions['uid']) } : {}),
     ...(preconditions['resourceVersion'] ? { resourceVersion: asText(preconditions['resourceVersion']) } : {}),
     ...(propagation ? { propagation } : {}),
+    ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
     dryRun: isDryRun(context) || asArray(body['dryRun']).includes('All'),
   };
+}
+
+function gracePeriodOf(context: RequestContext, body: JsonObject): number | undefined {
+  const given = body['gracePeriodSeconds'] ?? context.info.query.get('gracePeriodSeconds') ?? undefined;
+  return given === undefined ? undefined : Math.trunc(Number(given));
 }
 
 const policies = ['', 'Foreground', 'Background', 'Orphan'];
@@ -77,8 +87,12 @@ export function deleteStored(
   storage: ObjectStorage,
   table: string,
   stored: ApiObject,
-  options: Pick<DeleteOptions, 'propagation' | 'dryRun'>,
+  options: Pick<DeleteOptions, 'propagation' | 'dryRun' | 'gracePeriodSeconds'>,
 ): DeleteResult {
+  if (table === 'pods') {
+    const next = startGracefulDeletion(stored, options.gracePeriodSeconds);
+    if (next) return { gone: false, object: options.dryRun || next === stored ? next : storage.write(table, next) };
+  }
   const { namespace, name, deletionTimestamp, finalizers: before = [] } = stored.metadata;
   const finalizers = finalizersFor(table, stored, options.propagation);
   if (finalizers.length === 0 && table !== 'namespaces') {
@@ -86,12 +100,17 @@ export function deleteStored(
     return { gone: true, object: object ?? stored };
   }
   const isNew = deletionTimestamp === undefined;
-  if (!isNew && before.length === finalizers.length) return { gone: false, object: stored };
+  const isEnding = Boolean(stored.metadata.deletionGracePeriodSeconds);
+  if (!isNew && !isEnding && before.length === finalizers.length) return { gone: false, object: stored };
   const next = markDeleted(table, stored, finalizers, isNew);
   return { gone: false, object: options.dryRun ? next : storage.write(table, next) };
 }
 
-function checkPreconditions({ resource, name }: ObjectTarget, stored: ApiObject, options: DeleteOptions): void {
+export function checkPreconditions(
+  { resource, name }: ObjectTarget,
+  stored: ApiObject,
+  options: Pick<DeleteOptions, 'uid' | 'resourceVersion'>,
+): void {
   const { uid, resourceVersion } = stored.metadata;
   // This error names the kind; all others name the plural.
   const type = { ...resource, plural: resource.kind };
@@ -125,6 +144,7 @@ function markDeleted(table: string, stored: ApiObject, finalizers: string[], isN
   const next = clone(stored);
   next.metadata.finalizers = finalizers;
   if (finalizers.length === 0) delete next.metadata.finalizers;
+  if (table === 'pods') next.metadata.deletionGracePeriodSeconds = 0;
   if (isNew) {
     next.metadata.deletionTimestamp = nowSeconds();
     next.metadata.deletionGracePeriodSeconds = 0;

@@ -269,6 +269,7 @@ function sameState(old: ApiObject, next: ApiObject): boolean {
 
 const isReadyToBeRemoved = (resource: ApiResource, object: ApiObject): boolean =>
   object.metadata.deletionTimestamp !== undefined &&
+  !object.metadata.deletionGracePeriodSeconds &&
   (object.metadata.finalizers ?? []).length === 0 &&
   (resource.storage !== 'namespaces' || asArray(asObject(object['spec'])['finalizers']).length === 0);
 

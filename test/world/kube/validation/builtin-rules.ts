@@ -22,6 +22,7 @@ export function prepareCreate(resource: ApiResource, object: ApiObject): void {
       break;
     case 'apps/deployments':
     case 'apps/replicasets':
+    case 'apps/daemonsets':
     case 'batch/jobs':
       object['status'] = {};
       break;

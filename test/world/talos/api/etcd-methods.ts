@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
-import type { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
+import { EtcdMemberAlarm_AlarmType as AlarmType, type MachineService } from '../../../../src/talos/gen/machine_pb.ts';
 import {
   hasReachableEtcdEndpoint,
   leaveEtcdCluster,
@@ -31,15 +31,18 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
         messages: [
           {
             memberStatus: {
-              protocolVersion: '3.6.12',
-              storageVersion: '3.6.0',
+              protocolVersion: member.version,
+              storageVersion: member.version.replace(/\.\d+$/, '.0'),
               dbSize: 20n << 20n,
               dbSizeInUse: 8n << 20n,
               leader: cluster.leader ?? 0n,
               raftIndex: index,
               raftAppliedIndex: index,
               raftTerm: cluster.term,
-              errors: cluster.quorum ? [] : ['etcdserver: no leader'],
+              errors: [
+                ...(cluster.quorum ? [] : ['etcdserver: no leader']),
+                ...[...cluster.alarms].map(([memberId, alarm]) => `memberID:${memberId} alarm:${alarm} `),
+              ],
               isLearner: member.learner,
               memberId: member.id,
             },
@@ -48,14 +51,24 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
       };
     },
     async etcdAlarmList(_, { signal }) {
-      await runningMember(node, 'etcd alarm list', signal);
-      return { messages: [{ memberAlarms: [] }] };
+      const { cluster } = await runningMember(node, 'etcd alarm list', signal);
+      if (!cluster.quorum) await hangUntilDeadline(node, signal);
+      return { messages: [{ memberAlarms: describeAlarms(cluster) }] };
+    },
+    async etcdAlarmDisarm(_, { signal }) {
+      const { cluster } = await runningMember(node, 'etcd alarm disarm', signal);
+      if (!cluster.quorum) await hangUntilDeadline(node, signal);
+      const memberAlarms = describeAlarms(cluster);
+      cluster.alarms.clear();
+      return { messages: [{ memberAlarms }] };
     },
     async etcdForfeitLeadership(_, { signal }) {
       const { cluster, id } = await runningMember(node, 'etcd forfeit leadership', signal);
-      if (cluster.members.length === 1) throw unknownError('cannot forfeit leadership, only one member');
-      if (cluster.leader !== id) return { messages: [{ member: '' }] };
-      return { messages: [{ member: forfeitLeadership(cluster, id) }] };
+      try {
+        return { messages: [{ member: forfeitLeadership(cluster, id) }] };
+      } catch (error) {
+        throw unknownError(`failed to forfeit leadership: ${error instanceof Error ? error.message : String(error)}`);
+      }
     },
     async etcdLeaveCluster(_, { signal }) {
       await runningMember(node, 'etcd leave', signal);
@@ -100,9 +113,17 @@ const describeMember = (member: SimulatedEtcdMember) => ({
   isLearner: member.learner,
 });
 
+const describeAlarms = (cluster: SimulatedEtcdCluster) =>
+  [...cluster.alarms].map(([memberId, alarm]) => ({ memberId, alarm: AlarmType[alarm] }));
+
+/** The first other member of the list becomes the leader, if it can (talos: internal/pkg/etcd/etcd.go). */
 function forfeitLeadership(cluster: SimulatedEtcdCluster, from: bigint): string {
-  const next = cluster.members.find((member) => member.id !== from && member.node && !member.learner);
-  if (!next) throw unknownError('etcdserver: no healthy member to transfer leadership to');
+  if (!cluster.quorum) throw new Error('failed to list etcd members: etcdserver: no leader');
+  const next = cluster.members.find((member) => member.id !== from);
+  if (!next) throw new Error('cannot forfeit leadership, only one member');
+  if (cluster.leader !== from) return '';
+  if (next.learner) throw new Error('etcdserver: bad leader transferee');
+  if (!next.node) throw new Error('etcdserver: request timed out, leader transfer took too long');
   cluster.leader = next.id;
   cluster.term += 1n;
   return next.name;

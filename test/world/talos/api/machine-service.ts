@@ -12,7 +12,9 @@ import { healthOf } from '../lifecycle/services.ts';
 import type { TalosNode } from '../node.ts';
 import { failedPreconditionError, unimplementedError, unknownError } from './errors.ts';
 import { etcdMethods } from './etcd-methods.ts';
+import { imagePullMethod } from './image-service.ts';
 import { rolesKey } from './roles-context.ts';
+import { upgradeMethods } from './upgrade-methods.ts';
 
 /** The machine service of Talos. `onConfig` is called when maintenance mode received its configuration. */
 export function machineService(node: TalosNode, onConfig: () => void): Partial<ServiceImpl<typeof MachineService>> {
@@ -20,6 +22,8 @@ export function machineService(node: TalosNode, onConfig: () => void): Partial<S
     ...lifecycleMethods(node, onConfig),
     ...readMethods(node),
     ...etcdMethods(node),
+    ...upgradeMethods(node),
+    ...imagePullMethod(node),
   };
 }
 
@@ -52,7 +56,7 @@ function lifecycleMethods(node: TalosNode, onConfig: () => void): Partial<Servic
     reboot: (request) => ({
       messages: [{ actorId: startReboot(node, { powercycle: request.mode === RebootRequest_Mode.POWERCYCLE }) }],
     }),
-    shutdown: (request) => ({ messages: [{ actorId: startShutdown(node, request.force) }] }),
+    shutdown: (request) => ({ messages: [{ actorId: startShutdown(node, { force: request.force }) }] }),
     reset: (request) => ({ messages: [{ actorId: startReset(node, toResetPlan(node, request)) }] }),
   };
 }

@@ -1,5 +1,7 @@
 import type { ConnectRouter } from '@connectrpc/connect';
 import { State } from '../../../../src/talos/gen/cosi_pb.ts';
+import { ImageService } from '../../../../src/talos/gen/image_pb.ts';
+import { LifecycleService } from '../../../../src/talos/gen/lifecycle_pb.ts';
 import { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
 import {
   acceptedClientCas,
@@ -12,6 +14,8 @@ import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import { callInterceptor } from './call-interceptors.ts';
 import { type GrpcListener, listenGrpc } from './grpc-server.ts';
+import { imageService } from './image-service.ts';
+import { lifecycleService } from './lifecycle-service.ts';
 import { machineService } from './machine-service.ts';
 import { stateService } from './state-service.ts';
 
@@ -20,6 +24,9 @@ const routesOf =
   (router: ConnectRouter): void => {
     router.service(MachineService, machineService(node, onConfig));
     router.service(State, stateService(node));
+    if (node.minor < 13) return;
+    router.service(ImageService, imageService(node));
+    router.service(LifecycleService, lifecycleService(node));
   };
 
 /**

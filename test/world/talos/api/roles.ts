@@ -16,9 +16,9 @@ const reader = ['os:operator', 'os:reader'];
 
 /** The roles besides the administrator that may call a method. A method that is not listed needs the administrator. */
 const allowedRoles: ReadonlyMap<string, readonly string[]> = new Map([
-  ...grantEach(machine('Reboot Shutdown'), operator),
+  ...grantEach([...machine('Reboot Shutdown ImagePull EtcdAlarmDisarm'), 'machine.ImageService/Pull'], operator),
   ...grantEach(machine('EtcdStatus EtcdMemberList EtcdAlarmList'), [...reader, 'os:etcd:backup']),
-  ...grantEach(machine('Version Hostname ServiceList'), reader),
+  ...grantEach([...machine('Version Hostname ServiceList'), 'machine.ImageService/List'], reader),
   ...grantEach(['cosi.resource.State/Get', 'cosi.resource.State/List'], reader),
 ]);
 

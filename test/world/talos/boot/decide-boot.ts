@@ -1,17 +1,9 @@
 import type { MachineDescription } from '../../machine-runner/machine.ts';
-import { kernelProblem, readPartition } from './disk-partitions.ts';
+import { type InstalledSystem, kernelProblem, readPartition } from './disk-partitions.ts';
 import { readIsoDisc } from './iso9660.ts';
 
-/** The image that the firmware starts: a Talos image with its command line. */
-export interface BootImage {
-  readonly platform: string;
-  readonly arch: string;
-  /** Without `v`. */
-  readonly version: string;
-  readonly schematic: string;
-  readonly kernelArguments: readonly string[];
-  readonly extensions: readonly string[];
-}
+/** The image that the firmware starts. */
+export type BootImage = Omit<InstalledSystem, 'kernel'>;
 
 export type BootDecision =
   | { readonly from: 'disk' | 'disc'; readonly path: string; readonly image: BootImage }
@@ -72,7 +64,8 @@ function inspectDisc(path: string): { image: BootImage } | { reason: string } {
   }
 }
 
-function toImage(value: Record<string, unknown>): BootImage {
+/** The description of a system that the simulated image factory puts into discs and installers. */
+export function toImage(value: Record<string, unknown>): BootImage {
   const text = (key: string): string => {
     const found = value[key];
     if (typeof found !== 'string' || found === '') throw new Error(`${key} is missing`);

@@ -14,18 +14,25 @@ import { fileSize, readAt, writeAt } from '../../disk-format/sparse-file.ts';
 /** The partitions of Talos. META makes a disk "installed"; a disk without a boot loader does not boot. */
 export type TalosPartition = 'BOOT' | 'META' | 'STATE' | 'EPHEMERAL';
 
-/** The system that the boot loader starts. */
-export interface BootPartition {
+/** A Talos system: an image with its command line. */
+export interface InstalledSystem {
   readonly platform: string;
   readonly arch: string;
+  /** Without `v`. */
   readonly version: string;
   readonly schematic: string;
   readonly kernelArguments: readonly string[];
   readonly extensions: readonly string[];
-  /** `any`: a raw image has a loader for either firmware; the first boot removes the unused one. */
-  readonly firmware: 'uefi' | 'bios' | 'any';
   /** The bytes behind the loader, if they are checked: those of a complete image. */
   readonly kernel?: { readonly bytes: number; readonly sha256: string };
+}
+
+/** The system that the boot loader starts. */
+export interface BootPartition extends InstalledSystem {
+  /** `any`: a raw image has a loader for either firmware; the first boot removes the unused one. */
+  readonly firmware: 'uefi' | 'bios' | 'any';
+  /** The loader keeps two systems: the other one, after an upgrade the earlier one. */
+  readonly previous?: InstalledSystem;
 }
 
 export interface MetaPartition {
@@ -40,11 +47,27 @@ export interface StatePartition {
   readonly nodeId: string;
 }
 
+/** An image that a node has pulled. */
+export interface PulledImage {
+  /** Namespaces of the containerd of the CRI, whose images lie in EPHEMERAL, and of the one in memory. */
+  readonly namespace: 'cri/system' | 'cri/k8s.io' | 'memory/system';
+  /** The reference of the pull. */
+  readonly name: string;
+  readonly digest: string;
+  readonly bytes: number;
+  /** ISO 8601. */
+  readonly pulledAt: string;
+  /** The system that an installer writes. */
+  readonly system?: InstalledSystem;
+}
+
 export interface EphemeralPartition {
   /** Content of the etcd data directory: the cluster, and this node's member id. */
   readonly etcd?: { readonly cluster: string; readonly memberId: string };
   /** The kubelet has its client certificate and needs no bootstrap token. */
   readonly kubelet?: { readonly cluster: string; readonly node: string };
+  /** Content of the image store. */
+  readonly images?: readonly PulledImage[];
 }
 
 interface PartitionContent {

@@ -1,65 +1,13 @@
-import { request } from 'undici';
 import type { MachineDescription } from '../../machine-runner/machine.ts';
-import { parseYaml } from '../config/config-view.ts';
-import { fieldsAt, listAt, textAt } from '../config/fields.ts';
+import { textAt } from '../config/fields.ts';
 import type { TalosNode } from '../node.ts';
-import type { BootPartition } from './disk-partitions.ts';
-import { diskFileBytes, eraseTalosDisk, minimumDiskBytes, writePartition } from './disk-partitions.ts';
-
-/** The parts of `factory.example:8080/nocloud-installer/<schematic>:v1.13.9`. */
-export interface InstallerImage {
-  readonly host: string;
-  readonly platform: string;
-  readonly schematic: string;
-  readonly version: string;
-}
-
-/** A pulled installer: the additions of its schematic. */
-export interface PulledInstaller extends InstallerImage {
-  readonly extensions: readonly string[];
-  readonly kernelArguments: readonly string[];
-}
-
-/** Throws a sentence when the reference is not an installer of an image factory. */
-export function parseInstaller(reference: string): InstallerImage {
-  const match = /^([^/]+)\/(?:([a-z]+)-)?installer(?:-secureboot)?\/([0-9a-f]{64}):v?(\d+\.\d+\.\d+(?:-[\w.]+)?)$/.exec(
-    reference,
-  );
-  if (!match) throw new Error(`failed to pull image "${reference}": not found`);
-  const [, host = '', platform, schematic = '', version = ''] = match;
-  return { host, platform: platform ?? 'metal', schematic, version };
-}
-
-/**
- * "Pulls" an installer: requests its manifest and its schematic from the factory. The simulated factory is given by
- * address and uses plain HTTP; names are not resolved.
- */
-export async function pullInstaller(node: TalosNode, reference: string): Promise<PulledInstaller> {
-  const image = parseInstaller(reference);
-  const failed = (reason: string): Error => new Error(`failed to pull image "${reference}": ${reason}`);
-  if (!/^(?:\d+(?:\.\d+){3}|localhost)(?::\d+)?$/.test(image.host)) {
-    throw failed(`dial tcp: lookup ${image.host}: no such host`);
-  }
-  const ask = async (path: string) => {
-    const signal = AbortSignal.any([node.signal, AbortSignal.timeout(10_000)]);
-    try {
-      const answer = await request(`http://${image.host}${path}`, { method: 'GET', signal });
-      return { status: answer.statusCode, text: await answer.body.text() };
-    } catch (error) {
-      throw failed(error instanceof Error ? error.message : String(error));
-    }
-  };
-  const manifest = `/v2/${image.platform}-installer/${image.schematic}/manifests/v${image.version}`;
-  const { status } = await ask(manifest);
-  if (status !== 200) throw failed(`unexpected status from HEAD request: ${status}`);
-  const schematic = await ask(`/schematics/${image.schematic}`);
-  const customization = schematic.status === 200 ? fieldsAt(parseYaml(schematic.text), 'customization') : {};
-  return {
-    ...image,
-    extensions: listAt(customization, 'systemExtensions.officialExtensions').map(String),
-    kernelArguments: listAt(customization, 'extraKernelArgs').map(String),
-  };
-}
+import {
+  diskFileBytes,
+  eraseTalosDisk,
+  type InstalledSystem,
+  minimumDiskBytes,
+  writePartition,
+} from './disk-partitions.ts';
 
 /** The disk that the configuration names, by path or by selector. Throws the installer's error when there is none. */
 export function findInstallDisk(node: TalosNode): MachineDescription['disks'][number] {
@@ -154,28 +102,9 @@ function sizeMatches(bytes: number, rule: string): boolean {
   return compare[operator] ?? false;
 }
 
-/** Writes the boot loader. */
-export function writeBootPartition(node: TalosNode, path: string, image: PulledInstaller): void {
-  const boot: BootPartition = {
-    platform: image.platform,
-    arch: node.image.arch,
-    version: image.version,
-    schematic: image.schematic,
-    kernelArguments: installedArguments(node, image),
-    extensions: image.extensions,
-    firmware: node.machine.firmware,
-  };
-  writePartition(path, 'BOOT', boot);
-}
-
-/**
- * The command line is part of the installed image: the installer defines its platform, the schematic its extra
- * arguments.
- */
-function installedArguments(node: TalosNode, image: PulledInstaller): string[] {
-  const kept = node.image.kernelArguments.filter((one) => !/^talos\.(?:platform|halt_if_installed)=/.test(one));
-  const added = image.kernelArguments.filter((one) => !one.startsWith('-') && !kept.includes(one));
-  return [`talos.platform=${image.platform}`, ...kept, ...added];
+/** Writes the boot loader with its first system. */
+export function writeBootPartition(node: TalosNode, path: string, system: InstalledSystem): void {
+  writePartition(path, 'BOOT', { ...system, arch: node.image.arch, firmware: node.machine.firmware });
 }
 
 /** A fresh partition table with META. STATE follows with the configuration. */

@@ -30,6 +30,8 @@ export interface ConfigView extends SharedAddressView {
   readonly files: Readonly<Record<string, string>>;
   readonly kubernetes: KubernetesView;
   readonly etcdCa: CertificateKeyPair;
+  /** Reference of the image; empty without one. */
+  readonly etcdImage: string;
 }
 
 export interface KubernetesView {
@@ -44,9 +46,13 @@ export interface KubernetesView {
     readonly acceptedIssuers: readonly string[];
     readonly acceptedAudiences: readonly string[];
   };
-  /** Kubernetes version by component, from the image tag, e.g. `1.36.3`; empty without an image. */
+  /** Reference of the image by component; empty without one. */
   readonly images: Readonly<Record<'kubelet' | 'apiServer' | 'controllerManager' | 'scheduler' | 'proxy', string>>;
   readonly apiServerArgs: Readonly<Record<string, readonly string[]>>;
+  /** Flags of the other static pods. */
+  readonly componentArgs: Readonly<
+    Record<'controllerManager' | 'scheduler', Readonly<Record<string, readonly string[]>>>
+  >;
   /** Host paths that are mounted into kube-apiserver, by its own path. */
   readonly apiServerVolumes: readonly { readonly hostPath: string; readonly mountPath: string }[];
   readonly apiServerSans: readonly string[];
@@ -65,6 +71,7 @@ export interface KubernetesView {
   readonly podSubnets: readonly string[];
   readonly serviceSubnets: readonly string[];
   readonly cni: string;
+  readonly proxyDisabled: boolean;
   readonly kubelet: {
     readonly args: Readonly<Record<string, readonly string[]>>;
     readonly validSubnets: readonly string[];
@@ -118,6 +125,7 @@ export function viewOf(config: MachineConfig): ConfigView {
     ),
     kubernetes: kubernetesOf(legacy, config.documents, one, has),
     etcdCa: pairAt(legacy, 'cluster.etcd.ca'),
+    etcdImage: textAt(legacy, 'cluster.etcd.image'),
   };
 }
 
@@ -155,8 +163,8 @@ function kubernetesOf(
     : pairAt(legacy, 'cluster.ca');
   const aggregator = has('KubeAggregatorCAConfig') ? one('KubeAggregatorCAConfig') : fieldsAt(legacy, 'cluster');
   const issuer = has('KubeServiceAccountConfig') ? one('KubeServiceAccountConfig') : {};
-  const image = (path: string, kind: string): string =>
-    imageVersionOf(textAt(one(kind), 'image') || textAt(legacy, path));
+  const image = (path: string, kind: string): string => textAt(one(kind), 'image') || textAt(legacy, path);
+  const argsOf = (kind: string, path: string) => argsAt(has(kind) ? one(kind) : fieldsAt(legacy, path), 'extraArgs');
   return {
     bootstrapToken: textAt(legacy, 'cluster.token'),
     ca,
@@ -178,6 +186,10 @@ function kubernetesOf(
       proxy: image('cluster.proxy.image', 'KubeProxyConfig'),
     },
     apiServerArgs: argsAt(api, 'extraArgs'),
+    componentArgs: {
+      controllerManager: argsOf('KubeControllerManagerConfig', 'cluster.controllerManager'),
+      scheduler: argsOf('KubeSchedulerConfig', 'cluster.scheduler'),
+    },
     apiServerVolumes: listAt(api, 'extraVolumes').map((item) => ({
       hostPath: textAt(item, 'hostPath'),
       mountPath: textAt(item, 'mountPath'),
@@ -201,6 +213,8 @@ function kubernetesOf(
     podSubnets: orDefault(textsAt(network, 'podSubnets'), ['10.244.0.0/16']),
     serviceSubnets: orDefault(textsAt(network, 'serviceSubnets'), ['10.96.0.0/12']),
     cni: cniOf(legacy, has),
+    proxyDisabled:
+      fieldAt(legacy, 'cluster.proxy.disabled') === true || (has('KubeNetworkConfig') && !has('KubeProxyConfig')),
     kubelet: {
       args: argsAt(kubelet, 'extraArgs'),
       validSubnets: [...textsAt(kubelet, 'nodeIP.validSubnets'), ...textsAt(node, 'nodeIP.validSubnets')],

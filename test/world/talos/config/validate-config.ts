@@ -29,14 +29,23 @@ export interface ConfigVerdict {
  * running system.
  */
 export function validateConfig(config: MachineConfig, context: ValidationContext): ConfigVerdict {
+  const verdict = validateStatically(config, context);
+  if (verdict.errors.length > 0) return verdict;
+  return { ...verdict, errors: runtimeErrors(config, viewOf(config), context) };
+}
+
+/** The validation of an installer: it knows neither the running system nor that it is installed. */
+export const validateAsClient = (config: MachineConfig, context: ValidationContext): ConfigVerdict =>
+  validateStatically(config, { ...context, installed: false });
+
+function validateStatically(config: MachineConfig, context: ValidationContext): ConfigVerdict {
   const view = viewOf(config);
   const legacy = config.legacy ? v1alpha1Errors(config.legacy, view, context) : { errors: [], warnings: [] };
   const errors = [
     ...(legacy.errors.length > 0 ? [`v1alpha1.Config: ${errorList(legacy.errors)}`] : []),
     ...documentErrors(config, view, context),
   ];
-  if (errors.length > 0) return { errors, warnings: legacy.warnings };
-  return { errors: runtimeErrors(config, view, context), warnings: legacy.warnings };
+  return { errors, warnings: legacy.warnings };
 }
 
 /** Checks against the running Talos: supported Kubernetes versions, existing disks. */

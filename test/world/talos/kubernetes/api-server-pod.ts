@@ -1,7 +1,7 @@
 import type { TalosNode } from '../node.ts';
 import { apiServerFlags } from '../workload/api-server-flags.ts';
-import { kubernetesVersion } from './api-server.ts';
-import { putMirrorPod } from './node-and-pod-objects.ts';
+import { componentImage } from './component-image.ts';
+import { putMirrorPod, putStaticPod } from './static-pods.ts';
 
 const podType = 'StaticPods.kubernetes.talos.dev';
 const name = 'kube-apiserver';
@@ -16,7 +16,7 @@ export function renderApiServerPod(node: TalosNode): void {
   if (!view) return;
   const { resources } = node;
   const { kubernetes } = view;
-  const image = `registry.k8s.io/${name}:v${kubernetesVersion(node, 'apiServer')}`;
+  const image = componentImage(node, 'apiServer');
   const config = { image, extraArgs: kubernetes.apiServerArgs, extraVolumes: kubernetes.apiServerVolumes };
   const made = resources.put('controlplane', 'APIServerConfigs.kubernetes.talos.dev', name, config);
   const files = putConfigFileResources(node);
@@ -25,12 +25,7 @@ export function renderApiServerPod(node: TalosNode): void {
     'talos.dev/config-file-version': files,
     'talos.dev/config-version': String(made.version),
   };
-  resources.put('k8s', podType, name, {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'kube-system', annotations },
-    spec: { containers: [{ name, image, command: ['/usr/local/bin/kube-apiserver', ...flagsOf(node)] }] },
-  });
+  putStaticPod(node, { name, image, annotations }, ['/usr/local/bin/kube-apiserver', ...flagsOf(node)]);
 }
 
 /** The versions of all files in one, those of the authentication last. */

@@ -1,25 +1,11 @@
+import { pullQuietly } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import type { WorkloadApiServer } from '../workload/workload.ts';
 import { putApiServerMirrorPod, renderApiServerPod } from './api-server-pod.ts';
+import { componentImage } from './component-image.ts';
 import type { SimulatedEtcdCluster } from './etcd.ts';
-import { putStaticPods } from './node-and-pod-objects.ts';
-
-/** Default Kubernetes version of each Talos minor, for images that the configuration omits. */
-export const defaultKubernetes: Readonly<Record<number, string>> = {
-  11: '1.34.1',
-  12: '1.35.4',
-  13: '1.36.3',
-  14: '1.37.0-rc.0',
-};
-
-/** Kubernetes version of a component on this node, without `v`. */
-export function kubernetesVersion(
-  node: TalosNode,
-  component: 'kubelet' | 'apiServer' | 'controllerManager' | 'scheduler',
-): string {
-  return node.config?.view.kubernetes.images[component] || (defaultKubernetes[node.minor] ?? '1.36.3');
-}
+import { publishManifests } from './manifests.ts';
 
 /** The inputs of the static pod of kube-apiserver: a change recreates the pod. */
 const apiServerSpec = (node: TalosNode): string => {
@@ -29,9 +15,13 @@ const apiServerSpec = (node: TalosNode): string => {
     labels: _labels,
     annotations: _annotations,
     taints: _taints,
+    images: _images,
+    cni: _cni,
+    componentArgs: _componentArgs,
+    proxyDisabled: _proxyDisabled,
     ...rest
   } = view?.kubernetes ?? {};
-  return JSON.stringify([rest, view?.endpoint]);
+  return JSON.stringify([rest, view?.endpoint, componentImage(node, 'apiServer')]);
 };
 
 /** Why the static pod must stop; undefined when it runs correctly. */
@@ -47,12 +37,13 @@ interface RunningPod {
 }
 
 /**
- * The static pods of a control plane: kube-apiserver starts once etcd is healthy, with exactly the PKI and flags of the
+ * The static pod of kube-apiserver: it starts once etcd is healthy, with exactly the PKI and flags of the
  * configuration, and is restarted when they change or when it has ended. A failed start is retried with backoff.
  */
 export async function runApiServer(node: TalosNode): Promise<void> {
   let running: RunningPod | undefined;
   let failures = 0;
+  let published: TalosNode['config'];
   const stop = async (): Promise<void> => {
     running?.retract();
     await running?.server.close();
@@ -63,12 +54,14 @@ export async function runApiServer(node: TalosNode): Promise<void> {
   for (;;) {
     const spec = apiServerSpec(node);
     renderApiServerPod(node);
+    if (running && node.etcd && node.config !== published) {
+      published = node.config;
+      publishManifests(node, node.etcd.cluster);
+    }
     const reason = running && stopReason(running, spec);
     if (reason !== undefined) {
       putApiServerMirrorPod(node, false);
       node.log(`kube-apiserver: stopped: ${reason}`);
-      node.staticPodsReady = false;
-      node.refreshStatus();
       await stop();
     }
     if (!running && node.etcd) {
@@ -81,9 +74,6 @@ export async function runApiServer(node: TalosNode): Promise<void> {
         node.apiServer = server;
         if (node.signal.aborted) return stop();
         putApiServerMirrorPod(node, true);
-        putStaticPods(node);
-        node.staticPodsReady = true;
-        node.refreshStatus();
         node.world.changed();
       }
     }
@@ -97,7 +87,9 @@ const crashLoopSeconds = (failures: number): number => (failures === 0 ? 0 : Mat
 async function startApiServer(node: TalosNode): Promise<WorkloadApiServer | undefined> {
   const cluster = node.etcd?.cluster;
   if (!cluster) return undefined;
+  const { signal } = node;
   try {
+    await pullQuietly(node, { namespace: 'cri/k8s.io', reference: componentImage(node, 'apiServer'), signal });
     return await node.world.workload.start(node, cluster);
   } catch (error) {
     node.log(`kube-apiserver: ${error instanceof Error ? error.message : String(error)}`);

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createKubeStore, type KubeStore } from '../../kube/storage/store.ts';
 import { type EphemeralPartition, readPartition, writePartition } from '../boot/disk-partitions.ts';
 import { certificateFingerprint, decodePem } from '../certificates/pki.ts';
+import { imageVersionOf } from '../config/config-view.ts';
 import { clusterKeyOf } from '../environment.ts';
 import type { SharedAddressListener } from '../network/shared-address.ts';
 import type { TalosNode } from '../node.ts';
@@ -14,9 +15,16 @@ export interface SimulatedEtcdMember {
   readonly name: string;
   readonly address: string;
   learner: boolean;
+  /** Version of the program that ran last. */
+  version: string;
   /** The node on which it runs and is healthy. */
   node: TalosNode | undefined;
 }
+
+export type EtcdAlarm = 'NOSPACE' | 'CORRUPT';
+
+/** The etcd that each minor of Talos runs unless the configuration names an image. */
+const defaultEtcd: Readonly<Record<number, string>> = { 11: '3.6.5', 12: '3.6.11', 13: '3.6.12', 14: '3.7.1' };
 
 /** The shared state of one etcd cluster. It lives as long as the environment; its data is the Kubernetes store. */
 export class SimulatedEtcdCluster {
@@ -28,6 +36,8 @@ export class SimulatedEtcdCluster {
   readonly members: SimulatedEtcdMember[] = [];
   leader: bigint | undefined;
   term = 1n;
+  /** Raised alarms, by member. */
+  readonly alarms = new Map<bigint, EtcdAlarm>();
   /** Holder of the virtual IP, and whether the previous holder's lease has expired. */
   vip: { owner: TalosNode | undefined; free: boolean; door?: SharedAddressListener } = { owner: undefined, free: true };
 
@@ -49,6 +59,7 @@ export class SimulatedEtcdCluster {
       name: node.nodename,
       address: node.addresses[0] ?? '',
       learner,
+      version: '',
       node: undefined,
     };
     this.members.push(member);
@@ -58,6 +69,7 @@ export class SimulatedEtcdCluster {
   remove(member: SimulatedEtcdMember): void {
     const index = this.members.indexOf(member);
     if (index >= 0) this.members.splice(index, 1);
+    this.alarms.delete(member.id);
     this.refresh();
   }
 
@@ -99,6 +111,8 @@ export async function runEtcd(node: TalosNode): Promise<void> {
 function startEtcd(node: TalosNode, member: SimulatedEtcdMember): void {
   member.node = node;
   node.etcd = member;
+  // The configuration counts when the service starts: a later change needs a reboot.
+  member.version = imageVersionOf(node.config?.view.etcdImage ?? '') || (defaultEtcd[node.minor] ?? '3.6.12');
   member.cluster.refresh();
   node.onClose(() => stopEtcd(node));
   node.resources.put('etcd', 'EtcdMembers.etcd.talos.dev', 'local', { memberID: formatMemberId(member.id) });
@@ -219,6 +233,20 @@ export function leaveRejectionReason({ id, learner, node, cluster }: SimulatedEt
   if (!node) return undefined;
   const active = voters.filter((one) => one.node && one.id !== id).length;
   return active < 1 + Math.floor((voters.length - 1) / 2) ? 'etcdserver: unhealthy cluster' : undefined;
+}
+
+/** Why the legacy upgrade of a control plane is refused, in its own words (talos: internal/pkg/etcd/etcd.go). */
+export function upgradeRejection(node: TalosNode): string | undefined {
+  const cluster = node.etcd?.cluster;
+  if (!cluster?.quorum) return 'failed to acquire upgrade mutex: etcdserver: no leader';
+  const { members } = cluster;
+  if (members.length === 2)
+    return 'error validating etcd for upgrade: etcd member count(2) is insufficient to maintain quorum if upgrade commences';
+  const down = members.find((member) => !member.node);
+  return (
+    down &&
+    `error validating etcd for upgrade: etcd member ${formatMemberId(down.id)} is not healthy; all members must be healthy to perform an upgrade`
+  );
 }
 
 /** Removes the member from the cluster and empties the data directory. Throws etcd's own error when it cannot. */

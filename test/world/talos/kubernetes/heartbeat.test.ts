@@ -1,7 +1,6 @@
-import { request } from 'node:https';
 import { describe, expect, it } from 'vitest';
-import { clientAuth, issueLeaf } from '../certificates/pki.ts';
-import { awaitStage, sharedTestSecrets, startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
+import { openKube } from '../testing/kube-access.ts';
+import { awaitStage, startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 
 interface NodeObject {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };
@@ -12,22 +11,8 @@ interface NodeObject {
 
 /** Reads a Node as the administrator does; undefined while there is no Node or no API server. */
 async function nodeReader(address: string): Promise<(name: string) => Promise<NodeObject | undefined>> {
-  const { kubernetes } = await sharedTestSecrets();
-  const who = { commonName: 'admin', organizations: ['system:masters'], usages: [clientAuth], hours: 1 };
-  const { cert, key } = await issueLeaf(kubernetes.authority, who);
-  const target = { host: address, port: 6443, ca: kubernetes.authority.pem, cert, key, agent: false } as const;
-  return (name) =>
-    new Promise((resolve) => {
-      const call = request({ ...target, path: `/api/v1/nodes/${name}` }, (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () =>
-          resolve(answer.statusCode === 200 ? JSON.parse(Buffer.concat(chunks).toString()) : undefined),
-        );
-      });
-      call.on('error', () => resolve(undefined));
-      call.end();
-    });
+  const kube = await openKube(address);
+  return async (name) => (await kube('GET', `/api/v1/nodes/${name}`)) as NodeObject | undefined;
 }
 
 const readyOf = (node: NodeObject | undefined) => node?.status.conditions.find(({ type }) => type === 'Ready');

@@ -1,12 +1,19 @@
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import type { SimulatedEtcdCluster } from './etcd.ts';
+import { putNodeObject } from './node-and-pod-objects.ts';
 import { renewHeartbeat, setNodeReady, shuttingDownMessage } from './node-conditions.ts';
+import { markPodsNotReady } from './run-pods.ts';
+import { markStaticPodsReady } from './static-pods.ts';
 
-/** Nodes whose kubelet runs and renews its Lease, with the etcd that stores their Node. */
-const reportingNodes = new WeakMap<TalosNode['world'], Map<TalosNode, SimulatedEtcdCluster>>();
+/** Nodes whose kubelet runs and renews its Lease, with the etcd that stores their Node: an entry for each kubelet. */
+const reportingNodes = new WeakMap<TalosNode['world'], Map<TalosNode, RunningKubelet>>();
 
-function reportingNodesOf(world: TalosNode['world']): Map<TalosNode, SimulatedEtcdCluster> {
+interface RunningKubelet {
+  readonly cluster: SimulatedEtcdCluster;
+}
+
+function reportingNodesOf(world: TalosNode['world']): Map<TalosNode, RunningKubelet> {
   const known = reportingNodes.get(world) ?? new Map();
   reportingNodes.set(world, known);
   return known;
@@ -18,27 +25,49 @@ function reportingNodesOf(world: TalosNode['world']): Map<TalosNode, SimulatedEt
  */
 export function runHeartbeat(node: TalosNode, cluster: SimulatedEtcdCluster): void {
   const nodes = reportingNodesOf(node.world);
-  nodes.set(node, cluster);
+  const kubelet = { cluster };
+  nodes.set(node, kubelet);
   node.onClose(() => stopHeartbeat(node));
   node.spawn('heartbeat', async () => {
     for (;;) {
       await node.sleep(timings.nodeReport);
-      if (!nodes.has(node)) return;
+      if (nodes.get(node) !== kubelet) return;
       if (isApiServed(node.world, cluster)) renewHeartbeat(cluster.store, node.nodename);
     }
   });
 }
 
+/** The kubelet ends, and another one with another configuration starts. */
+export function suspendReports(node: TalosNode): void {
+  const cluster = reportingNodesOf(node.world).get(node)?.cluster;
+  if (!cluster) return;
+  suspended.set(node, cluster);
+  stopHeartbeat(node);
+}
+
+/** The new kubelet writes the Node with its own version. Its pods have run on, so that it is ready at once. */
+export function restartReports(node: TalosNode): void {
+  const cluster = suspended.get(node);
+  if (!cluster || node.running) return;
+  putNodeObject(node, cluster.store, node.config?.view.kubernetes.cni === 'none' ? 'False' : 'True');
+  markStaticPodsReady(node, cluster.store);
+  runHeartbeat(node, cluster);
+}
+
+const suspended = new WeakMap<TalosNode, SimulatedEtcdCluster>();
+
 /** The kubelet ends gracefully before the machine stops: it reports so once, and then stops reporting. */
 export function endHeartbeat(node: TalosNode): void {
-  const cluster = reportingNodesOf(node.world).get(node);
-  if (cluster && isApiServed(node.world, cluster))
+  const cluster = reportingNodesOf(node.world).get(node)?.cluster;
+  if (cluster && isApiServed(node.world, cluster)) {
     setNodeReady(cluster.store, node.nodename, 'False', shuttingDownMessage);
+    markPodsNotReady(cluster.store, node.nodename);
+  }
   stopHeartbeat(node);
 }
 
 function stopHeartbeat(node: TalosNode): void {
-  const cluster = reportingNodesOf(node.world).get(node);
+  const cluster = reportingNodesOf(node.world).get(node)?.cluster;
   reportingNodesOf(node.world).delete(node);
   if (cluster) markUnknownAfterSilence(node, cluster);
 }
@@ -51,8 +80,12 @@ function markUnknownAfterSilence({ world, nodename: name }: TalosNode, cluster: 
   const speaks = (): boolean => [...reportingNodesOf(world).keys()].some((other) => other.nodename === name);
   const look = (): void => {
     if (speaks()) return;
-    if (isApiServed(world, cluster)) setNodeReady(cluster.store, name, 'Unknown');
-    else waitForServer();
+    if (!isApiServed(world, cluster)) {
+      waitForServer();
+      return;
+    }
+    setNodeReady(cluster.store, name, 'Unknown');
+    markPodsNotReady(cluster.store, name);
   };
   const waitForServer = (): void => {
     const isBack = isApiServed(world, cluster);
@@ -62,5 +95,5 @@ function markUnknownAfterSilence({ world, nodename: name }: TalosNode, cluster: 
 }
 
 /** At least one API server of the cluster answers and can read and write. */
-const isApiServed = (world: TalosNode['world'], cluster: SimulatedEtcdCluster): boolean =>
+export const isApiServed = (world: TalosNode['world'], cluster: SimulatedEtcdCluster): boolean =>
   cluster.store.available && [...world.apiServers.values()].includes(cluster);

@@ -1,32 +1,75 @@
 import { request } from 'node:https';
 import { decodePem } from '../certificates/pki.ts';
+import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
+import { componentImage } from './component-image.ts';
+import { liftCordon } from './cordon.ts';
 import { endpointHost, readEphemeral, type SimulatedEtcdCluster, writeEphemeral } from './etcd.ts';
-import { runHeartbeat } from './heartbeat.ts';
+import { restartReports, runHeartbeat, suspendReports } from './heartbeat.ts';
 import { kubeletNodeIps, putNodeObject, updateNodeMetadata } from './node-and-pod-objects.ts';
 import { setNodeReady } from './node-conditions.ts';
+import { podsInStore, runPods } from './run-pods.ts';
 
 /**
- * The kubelet: finds an API server that it trusts and that authenticates it, registers the Node, and reports it ready
- * once the network works.
+ * The service `kubelet`: it runs once its image is there, and is made anew when its part of the configuration changes. A
+ * missing image keeps it in `Preparing` (talos: controllers/k8s/kubelet_service.go).
  */
 export async function runKubelet(node: TalosNode): Promise<void> {
-  node.services.set('kubelet', 'Preparing', 'Running pre state');
+  const { services } = node;
+  services.set('kubelet', 'Preparing', 'Running pre state');
   while (!node.timeInSync) await node.sleep(timings.poll);
   await awaitNodeAddress(node);
-  node.services.set('kubelet', 'Running', 'Health check successful', true);
+  for (let start = 1; ; start += 1) {
+    const spec = publishKubeletSpec(node);
+    services.set('kubelet', 'Preparing', 'Running pre state');
+    await awaitImage(node, 'cri/system', () => componentImage(node, 'kubelet'));
+    if (start > 1) await node.sleep(timings.kubeletRestart);
+    services.set('kubelet', 'Running', 'Health check successful', true);
+    if (start === 1) node.spawn('kubelet registration', () => registerNode(node));
+    else restartReports(node);
+    while (publishKubeletSpec(node) === spec) await configChange(node);
+    suspendReports(node);
+    services.set('kubelet', 'Finished', 'Service finished successfully');
+  }
+}
+
+/** Publishes what the kubelet starts with, and returns it in one text. */
+function publishKubeletSpec(node: TalosNode): string {
+  const { args, extraConfig, validSubnets } = node.config?.view.kubernetes.kubelet ?? {};
+  const spec = { image: componentImage(node, 'kubelet'), args, extraConfig, validSubnets };
+  node.resources.put('k8s', 'KubeletSpecs.kubernetes.talos.dev', 'kubelet', spec);
+  return JSON.stringify(spec);
+}
+
+/** The next change of the active configuration. */
+const configChange = (node: TalosNode): Promise<void> =>
+  new Promise((resolve) => {
+    const stop = node.onConfig(() => {
+      stop();
+      resolve();
+    });
+  });
+
+/**
+ * Finds an API server that it trusts and that authenticates it, registers the Node, and reports it ready once the network
+ * works.
+ */
+async function registerNode(node: TalosNode): Promise<void> {
   if (node.config?.view.kubernetes.kubelet.skipRegistration) return;
   const cluster = await findApiServer(node);
   const isKnown = readEphemeral(node).kubelet !== undefined;
   await node.sleep(isKnown ? timings.kubeletAgain : timings.kubelet);
   putNodeObject(node, cluster.store);
+  liftCordon(node);
   node.registered = true;
   node.onConfig(() => updateNodeMetadata(node, cluster.store));
   node.log(`kubelet: registered node ${node.nodename}`);
   writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
   runHeartbeat(node, cluster);
   watchNode(node, cluster);
+  const { workload } = node.world;
+  runPods(node, workload.pods?.(node, cluster) ?? podsInStore(cluster.store, node.nodename));
   // Without a network plugin a Node never becomes ready.
   if (node.config?.view.kubernetes.cni === 'none') return;
   await node.sleep(isKnown ? timings.nodeReadyAgain : timings.nodeReady);

@@ -1,11 +1,11 @@
 import type { ApiObject, KubeStore } from '../../kube/storage/store.ts';
 import { selectAddresses } from '../network/links.ts';
 import type { TalosNode } from '../node.ts';
-import { kubernetesVersion } from './api-server.ts';
+import { kubernetesVersion } from './component-image.ts';
 import { type NodeCondition, nodeConditions } from './node-conditions.ts';
 
 /** The Node that the kubelet writes when it registers and with each report (core/v1 Node). */
-export function putNodeObject(node: TalosNode, store: KubeStore): void {
+export function putNodeObject(node: TalosNode, store: KubeStore, ready: 'True' | 'False' = 'False'): void {
   const name = node.nodename;
   const old = store.get({ apiVersion: 'v1', kind: 'Node', name });
   const { conditions: before } = (old?.['status'] ?? {}) as { conditions?: NodeCondition[] };
@@ -26,7 +26,7 @@ export function putNodeObject(node: TalosNode, store: KubeStore): void {
         memory: `${(node.machine.memoryMiB - 256) * 1024}Ki`,
         pods: '110',
       },
-      conditions: nodeConditions('False', before),
+      conditions: nodeConditions(ready, before),
       nodeInfo: {
         architecture: node.image.arch,
         bootID: node.bootId,
@@ -115,85 +115,4 @@ export function kubeletNodeIps(node: TalosNode): string[] {
   const rules = node.config?.view.kubernetes.kubelet.validSubnets ?? [];
   const selected = selectAddresses(node.addresses, rules);
   return rules.length > 0 ? selected : selected.slice(0, 1);
-}
-
-const components = [
-  ['kube-controller-manager', 'controllerManager', 'ControllerManagerConfigs.kubernetes.talos.dev'],
-  ['kube-scheduler', 'scheduler', 'SchedulerConfigs.kubernetes.talos.dev'],
-] as const;
-
-/**
- * Mirror pods of the static pods besides kube-apiserver. They are removed by a deletion through the API, not with the
- * machine.
- */
-export function putStaticPods(node: TalosNode): void {
-  for (const [name, component, type] of components) {
-    const image = `registry.k8s.io/${name}:v${kubernetesVersion(node, component)}`;
-    const { version } = node.resources.put('controlplane', type, name, { image, extraArgs: {} });
-    putMirrorPod(node, { name, image, annotations: { 'talos.dev/config-version': String(version) }, ready: true });
-  }
-}
-
-/** The kubelet's view of a static pod. */
-export interface MirrorPod {
-  readonly name: string;
-  readonly image: string;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly ready: boolean;
-}
-
-/** Writes a mirror Pod to the cluster, and its state to the node's own resources. */
-export function putMirrorPod(node: TalosNode, pod: MirrorPod): void {
-  const store = node.etcd?.cluster.store;
-  if (!store) return;
-  const name = `${pod.name}-${node.nodename}`;
-  const old = store.get({ apiVersion: 'v1', kind: 'Pod', namespace: 'kube-system', name });
-  store.put(staticPod(node, pod, name, old));
-  const ready = { type: 'Ready', status: pod.ready ? 'True' : 'False' };
-  const status = { phase: pod.ready ? 'Running' : 'Pending', conditions: [ready] };
-  node.resources.put('k8s', 'StaticPodStatuses.kubernetes.talos.dev', `kube-system/${name}`, status);
-}
-
-function staticPod(
-  node: TalosNode,
-  { name, image, annotations, ready }: MirrorPod,
-  podName: string,
-  old: ApiObject | undefined,
-): ApiObject {
-  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      ...old?.metadata,
-      name: podName,
-      namespace: 'kube-system',
-      labels: { tier: 'control-plane', 'k8s-app': name, component: name },
-      annotations: { ...annotations, 'kubernetes.io/config.source': 'file' },
-    },
-    spec: {
-      nodeName: node.nodename,
-      hostNetwork: true,
-      priorityClassName: 'system-cluster-critical',
-      containers: [{ name, image }],
-    },
-    status: {
-      phase: ready ? 'Running' : 'Pending',
-      hostIP: kubeletNodeIps(node)[0],
-      podIP: kubeletNodeIps(node)[0],
-      startTime: now,
-      conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: now }],
-      containerStatuses: [
-        {
-          name,
-          image,
-          imageID: image,
-          ready,
-          restartCount: 0,
-          started: ready,
-          state: ready ? { running: { startedAt: now } } : { waiting: { reason: 'ContainerCreating' } },
-        },
-      ],
-    },
-  };
 }

@@ -52,7 +52,7 @@ export function applyMachineConfig(node: TalosNode, request: ApplyRequest, onCon
   }
   const { errors, warnings } = validateConfig(config, validationContext(node));
   if (errors.length > 0) throw invalidArgumentError(errorList(errors));
-  const effective = effectiveMode(node, config, request.mode);
+  const { reason, ...effective } = effectiveMode(node, config, request.mode);
   if (request.dryRun) {
     const changes = diffLines(node.config?.source.text ?? '', request.text) || 'No changes.';
     return {
@@ -61,12 +61,14 @@ export function applyMachineConfig(node: TalosNode, request: ApplyRequest, onCon
       details: `Dry run summary:\n${effective.details} (skipped in dry-run).\nConfig diff:\n\n${changes}`,
     };
   }
-  return { ...applyInMode(node, request, effective, onConfig), warnings };
+  const applied = applyInMode(node, request, effective, onConfig);
+  publishResources(node);
+  return { ...applied, details: `${applied.details}${reason === undefined ? '' : `: ${reason}`}`, warnings };
 }
 
 function checkMode(node: TalosNode, mode: number, maintenance: boolean): void {
   if (node.minor >= 14 && !maintenance && mode === Mode.REBOOT) {
-    throw unimplementedError('REBOOT mode is not supported, use NO_REBOOT and reboot the node');
+    throw unimplementedError('the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead');
   }
   if (node.minor <= 12 && maintenance && (mode === Mode.NO_REBOOT || mode === Mode.STAGED)) {
     throw unimplementedError('apply configuration mode is not supported in maintenance mode');
@@ -84,7 +86,12 @@ function decode(node: TalosNode, text: string): MachineConfig {
   }
 }
 
-function effectiveMode(node: TalosNode, config: MachineConfig, asked: number): Omit<ApplyResult, 'warnings'> {
+/** The mode in which the configuration is applied; `reason`: why AUTO reboots. */
+interface EffectiveMode extends Omit<ApplyResult, 'warnings'> {
+  readonly reason?: string;
+}
+
+function effectiveMode(node: TalosNode, config: MachineConfig, asked: number): EffectiveMode {
   const reason = node.config && node.minor < 14 ? rebootReason(node.config.source, config) : undefined;
   const without = { mode: Mode.NO_REBOOT, details: 'Applied configuration without a reboot' };
   if (!node.config && asked === Mode.REBOOT) return without;
@@ -95,8 +102,8 @@ function effectiveMode(node: TalosNode, config: MachineConfig, asked: number): O
   if (asked === Mode.STAGED)
     return { mode: asked, details: 'Staged configuration to be applied after the next reboot' };
   if (asked === Mode.AUTO && reason === undefined) return without;
-  const suffix = asked === Mode.AUTO && reason !== undefined ? `: ${reason}` : '';
-  return { mode: Mode.REBOOT, details: `Applied configuration with a reboot${suffix}` };
+  const reboot = { mode: Mode.REBOOT, details: 'Applied configuration with a reboot' };
+  return asked === Mode.AUTO && reason !== undefined ? { ...reboot, reason } : reboot;
 }
 
 function applyInMode(

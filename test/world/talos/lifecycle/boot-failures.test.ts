@@ -29,7 +29,7 @@ describe('a machine that hangs reports the reason', () => {
     [{ hardware: { memoryMiB: 1024 } }, /needs 2 GiB of memory/],
     [
       { prepare: (world) => world.factory.missing.add('nocloud-installer') },
-      /install failed: failed to pull image .* 404/,
+      /install failed: failed to pull image .* not found/,
     ],
     [
       { edit: (text) => text.replace(/image: \S+nocloud-installer/, 'image: factory.example/nocloud-installer') },

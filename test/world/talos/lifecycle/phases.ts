@@ -1,3 +1,4 @@
+import { cordonAndDrain } from '../kubernetes/cordon.ts';
 import { stopEtcd } from '../kubernetes/etcd.ts';
 import { endHeartbeat } from '../kubernetes/heartbeat.ts';
 import type { TalosNode } from '../node.ts';
@@ -10,7 +11,11 @@ export interface SequencePhase {
   readonly run?: (sleep: (seconds: number) => Promise<void>) => void | Promise<void>;
 }
 
-export const drainPhase: SequencePhase = { name: 'drain' };
+/** A drain that fails ends the sequence, unless it is a reset. */
+export const drainPhase = (node: TalosNode): SequencePhase => ({
+  name: 'drain',
+  run: (sleep) => cordonAndDrain(node, sleep),
+});
 export const kexecPhase: SequencePhase = { name: 'kexec' };
 export const rebootPhase: SequencePhase = { name: 'reboot' };
 export const shutdownPhase: SequencePhase = { name: 'shutdown' };

@@ -3,17 +3,21 @@ import { resetConnectionsOnPort } from '../api/grpc-server.ts';
 import { openApi, openMaintenanceApi } from '../api/open-api.ts';
 import { acquireConfig, applyNetworkConfig, findCloudData } from '../boot/acquire-config.ts';
 import { readPartition, writePartition } from '../boot/disk-partitions.ts';
-import { createPartitionTable, findInstallDisk, pullInstaller, writeBootPartition } from '../boot/installer.ts';
+import { createPartitionTable, findInstallDisk, writeBootPartition } from '../boot/installer.ts';
+import { metaKeys, metaTag, revertUpgrade, setMetaTag } from '../boot/system-slots.ts';
 import { talosApiPort } from '../environment.ts';
 import { runApiServer } from '../kubernetes/api-server.ts';
 import { runEtcd } from '../kubernetes/etcd.ts';
 import { runKubelet } from '../kubernetes/kubelet.ts';
+import { runStaticPods } from '../kubernetes/static-pods.ts';
 import { runDiscovery } from '../network/discovery.ts';
 import { runSharedAddress } from '../network/shared-address.ts';
 import { serveTrustd } from '../network/trustd.ts';
 import type { BootOutcome, TalosNode } from '../node.ts';
 import { publishResources, publishSystemDisk } from '../state/publish-resources.ts';
 import { timings } from '../timings.ts';
+import { type InstallRun, pullInstaller } from './run-installer.ts';
+import { installStaged, takeStagedImage } from './upgrade-sequences.ts';
 
 /** Runs one boot to its end. Rejects at power-off. */
 export async function runBoot(node: TalosNode): Promise<BootOutcome> {
@@ -36,6 +40,7 @@ export async function runBoot(node: TalosNode): Promise<BootOutcome> {
 async function bootNode(node: TalosNode): Promise<void> {
   node.log(`booting Talos v${node.image.version} (${node.platform}) from ${node.bootedFrom}`);
   await node.sleep(timings[node.kind] * 0.7);
+  if (await failsToStart(node)) return;
   node.services.run('machined', 'udevd', 'auditd', 'syslogd', 'containerd', 'dashboard');
   dropUnusedLoader(node);
   if (haltsBecauseInstalled(node)) {
@@ -73,6 +78,23 @@ async function bootNode(node: TalosNode): Promise<void> {
   await runConfigured(node);
 }
 
+/**
+ * A system that a test declared broken. A fatal error of Talos reverts an upgrade and reboots; a kernel that hangs stays
+ * silent (talos: internal/app/machined/main.go).
+ */
+async function failsToStart(node: TalosNode): Promise<boolean> {
+  const { version, schematic } = node.image;
+  const failure = node.world.brokenSystems.get(version) ?? node.world.brokenSystems.get(schematic);
+  if (failure === 'hangs') node.hang(`the kernel of Talos v${version} hangs before Talos starts`);
+  if (failure === 'ends') {
+    node.log('fatal sequencer error');
+    revertUpgrade(node);
+    await node.sleep(timings.fatalPause);
+    node.end('reboot');
+  }
+  return failure !== undefined;
+}
+
 /** A DHCP client never stops retrying (talos: controllers/network/operator/dhcp4.go). */
 async function awaitDhcpLease(node: TalosNode): Promise<void> {
   while (node.addresses.length === 0) {
@@ -101,7 +123,9 @@ async function runConfigured(node: TalosNode): Promise<void> {
   // A control plane signs its own certificate; a worker's API starts when a control plane has signed its certificate.
   if (node.isControlPlane) await api;
   else api.catch(() => {});
-  if (installs) return install(node);
+  if (installs) return install(node, (run) => installFirst(node, run));
+  const staged = takeStagedImage(node);
+  if (staged !== undefined) return install(node, (run) => installStaged(node, staged, run));
   persistState(node);
   await startServices(node);
 }
@@ -109,35 +133,41 @@ async function runConfigured(node: TalosNode): Promise<void> {
 /** Metal and nocloud install from a disc; without install instructions Talos 1.14 runs from memory. */
 const requiresInstall = (node: TalosNode): boolean => node.config?.view.install !== undefined || node.minor < 14;
 
-async function install(node: TalosNode): Promise<void> {
+/** The install sequence, in the boot from a disc and in the boot after a staged upgrade. */
+async function install(node: TalosNode, work: (run: InstallRun) => Promise<void>): Promise<void> {
   const abort = new AbortController();
   node.running = { sequence: 'install', abort };
-  const ended = AbortSignal.any([node.signal, abort.signal]);
-  const sleep = (seconds: number) => node.world.clock.sleep(seconds, ended);
+  const signal = AbortSignal.any([node.signal, abort.signal]);
+  const sleep = (seconds: number) => node.world.clock.sleep(seconds, signal);
   try {
-    const reference = node.config?.view.install?.image || `ghcr.io/siderolabs/installer:v${node.image.version}`;
-    await sleep(timings.install / 2);
-    const image = await pullInstaller(node, reference);
-    ended.throwIfAborted();
-    const disk = findInstallDisk(node);
-    createPartitionTable(disk.path);
-    persistState(node);
-    const fault = node.world.switchboard.pass('talos', 'installer', { node: node.machine.name, image: reference });
-    if (fault) throw new Error('failed to install the boot loader: no EFI system partition');
-    if (image.platform !== node.platform)
-      node.log(`the installer is for platform ${image.platform}, this node is ${node.platform}`);
-    writeBootPartition(node, disk.path, image);
-    publishSystemDisk(node);
-    await sleep(timings.install / 2);
+    node.setStage('installing');
+    await work({ signal, sleep });
+    signal.throwIfAborted();
     node.setStage('rebooting');
     await sleep(timings.beforeKexec);
     node.end('kexec');
   } catch (error) {
-    if (ended.aborted) return;
+    if (signal.aborted) return;
     node.hang(`install failed: ${error instanceof Error ? error.message : String(error)}`);
     await node.sleep(timings.failurePause);
     node.end('reboot');
   }
+}
+
+async function installFirst(node: TalosNode, { signal, sleep }: InstallRun): Promise<void> {
+  const reference = node.config?.view.install?.image || `ghcr.io/siderolabs/installer:v${node.image.version}`;
+  await sleep(timings.install / 2);
+  const system = await pullInstaller(node, reference, signal);
+  const disk = findInstallDisk(node);
+  createPartitionTable(disk.path);
+  persistState(node);
+  const fault = node.world.switchboard.pass('talos', 'installer', { node: node.machine.name, image: reference });
+  if (fault) throw new Error('failed to install the boot loader: no EFI system partition');
+  if (system.platform !== node.platform)
+    node.log(`the installer is for platform ${system.platform}, this node is ${node.platform}`);
+  writeBootPartition(node, disk.path, system);
+  publishSystemDisk(node);
+  await sleep(timings.install / 2);
 }
 
 /** Writes the active configuration to STATE if there is a disk for it. A configuration on trial is not stored. */
@@ -175,12 +205,22 @@ async function startServices(node: TalosNode): Promise<void> {
     });
     node.spawn('etcd', () => runEtcd(node));
     node.spawn('kube-apiserver', () => runApiServer(node));
+    runStaticPods(node);
     node.spawn('vip', () => runSharedAddress(node));
   }
   node.spawn('kubelet', () => runKubelet(node));
   const wanted = ['apid', 'kubelet', ...(node.isControlPlane ? ['etcd', 'trustd'] : [])];
   while (!wanted.every((id) => node.services.up(id))) await node.sleep(1);
   node.setStage('running');
+  node.spawn('upgrade fallback', () => confirmUpgrade(node));
+}
+
+/** The new system runs and is ready: no fatal error reverts the upgrade any more (talos: drop_upgrade_fallback.go). */
+async function confirmUpgrade(node: TalosNode): Promise<void> {
+  if (metaTag(node, metaKeys.upgradeFallback) === undefined) return;
+  while (node.stage !== 'running' || node.unmet().length > 0) await node.sleep(timings.poll);
+  node.log('removing fallback entry');
+  setMetaTag(node, metaKeys.upgradeFallback, undefined);
 }
 
 async function syncTime(node: TalosNode): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { cordonNode } from '../kubernetes/cordon.ts';
 import type { BootOutcome, Sequence, TalosNode, TalosStage } from '../node.ts';
 import type { SequencePhase } from './phases.ts';
 
@@ -7,7 +8,12 @@ const stages: Record<Sequence, TalosStage> = {
   reboot: 'rebooting',
   shutdown: 'shutting down',
   reset: 'resetting',
+  upgrade: 'upgrading',
+  stageUpgrade: 'upgrading',
 };
+
+/** Stages in which Talos keeps its Node cordoned (talos: controllers/k8s/node_cordoned_spec.go). */
+const cordoning: ReadonlySet<TalosStage> = new Set(['shutting down', 'upgrading', 'resetting']);
 
 /**
  * The sequences that may replace a running one (talos: runtime/sequencer.go). No other may; a boot is replaced by any
@@ -36,6 +42,7 @@ export function startSequence(
   const abort = new AbortController();
   node.running = { sequence, abort };
   node.setStage(stages[sequence]);
+  if (cordoning.has(stages[sequence])) cordonNode(node);
   node.spawn(sequence, async () => {
     try {
       await runPhases(node, sequence, phases, AbortSignal.any([node.signal, abort.signal]));

@@ -26,11 +26,11 @@ export function startReboot(node: TalosNode, { powercycle = false, takesOver = f
   return startSequence(node, 'reboot', phases, powercycle ? 'reboot' : 'kexec', { takesOver });
 }
 
-/** By the API or by the power button: it replaces every running sequence. */
-export function startShutdown(node: TalosNode, force = false): string {
+/** By the API or by the power button, which does not drain: it replaces every running sequence. */
+export function startShutdown(node: TalosNode, { force = false, drain = true } = {}): string {
   const phases = [
     { name: 'storeShutdown' },
-    ...(force ? [] : [drainPhase]),
+    ...(drain && !force && !node.config?.view.kubernetes.kubelet.skipRegistration ? [drainPhase(node)] : []),
     ...stopPodsPhases(node, force ? 1 : timings.shutdown),
     ...releaseDiskPhases(node),
     stopServicesPhase,
@@ -51,7 +51,7 @@ export function startReset(node: TalosNode, plan: ResetPlan): string {
   const keepsBoot = partitions.length > 0;
   const leave = { name: 'leave', run: () => leaveIfMember(node) };
   const phases = [
-    ...(graceful ? [drainPhase] : []),
+    ...(graceful ? [logged(node, drainPhase(node))] : []),
     ...stopPodsPhases(node, timings.shutdown + (graceful ? 10 : 2)),
     // A single member cannot leave: the sequence ends here and nothing is erased.
     ...(graceful && node.isControlPlane ? [leave] : []),
@@ -65,6 +65,18 @@ export function startReset(node: TalosNode, plan: ResetPlan): string {
   ];
   return startSequence(node, 'reset', phases, plan.reboot ? (keepsBoot ? 'kexec' : 'reboot') : 'off');
 }
+
+/** A phase whose error only appears on the console. */
+const logged = (node: TalosNode, { name, run }: SequencePhase): SequencePhase => ({
+  name,
+  run: async (sleep) => {
+    try {
+      await run?.(sleep);
+    } catch (error) {
+      node.log(`WARNING: failed to ${name} node: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  },
+});
 
 /** Without data, or before the service is up, there is no member to remove. */
 function leaveIfMember(node: TalosNode): void {

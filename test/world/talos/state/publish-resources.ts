@@ -4,16 +4,14 @@ import type { NodeInterface } from '../network/links.ts';
 import type { TalosNode } from '../node.ts';
 import { formatSize } from './format-size.ts';
 import { booleanField, bytesField, encodeMessage } from './protobuf.ts';
+import { publishSystem } from './publish-system.ts';
 import { publishVolumes } from './publish-volumes.ts';
 import { putResourceDefinitions } from './resource-definitions.ts';
 
 /** Publishes the resources that follow from the node's hardware, image, network and configuration. */
 export function publishResources(node: TalosNode): void {
   putResourceDefinitions(node.resources);
-  node.resources.put('runtime', 'Versions.runtime.talos.dev', 'version', {
-    name: 'Talos',
-    version: `v${node.image.version}`,
-  });
+  publishSystem(node);
   publishHardware(node);
   publishNetwork(node);
   publishConfig(node);

@@ -41,8 +41,11 @@ export const resourceTypes: Readonly<Record<string, ResourceTypeRow>> = {
   'AuthenticationConfigs.kubernetes.talos.dev': { namespace: 'controlplane', sensitive: true, since: 14 },
   'ConfigStatuses.kubernetes.talos.dev': { namespace: 'controlplane' },
   'ControllerManagerConfigs.kubernetes.talos.dev': { namespace: 'controlplane' },
+  'ManifestStatuses.kubernetes.talos.dev': { namespace: 'controlplane' },
+  'Manifests.kubernetes.talos.dev': { namespace: 'controlplane' },
   'SchedulerConfigs.kubernetes.talos.dev': { namespace: 'controlplane' },
   'EtcdMembers.etcd.talos.dev': { namespace: 'etcd', columns: [['Member ID', '{.memberID}']] },
+  'KubeletSpecs.kubernetes.talos.dev': { namespace: 'k8s' },
   'NodeStatuses.kubernetes.talos.dev': {
     namespace: 'k8s',
     columns: [
@@ -66,6 +69,14 @@ export const resourceTypes: Readonly<Record<string, ResourceTypeRow>> = {
   'LinkSpecs.net.talos.dev': { namespace: 'network', sensitive: true },
   'LinkStatuses.net.talos.dev': { namespace: 'network', aliases: ['link', 'links'], columns: links },
   'Disks.block.talos.dev': { namespace: 'runtime', columns: disks },
+  'ExtensionStatuses.runtime.talos.dev': {
+    ...{ namespace: 'runtime', aliases: ['extensions'] },
+    columns: [
+      ['Name', '{.metadata.name}'],
+      ['Version', '{.metadata.version}'],
+    ],
+  },
+  'KernelCmdlines.runtime.talos.dev': { namespace: 'runtime', columns: [['Cmdline', '{.cmdline}']] },
   'MachineStatuses.runtime.talos.dev': {
     namespace: 'runtime',
     columns: [
@@ -73,6 +84,7 @@ export const resourceTypes: Readonly<Record<string, ResourceTypeRow>> = {
       ['Ready', '{.status.ready}'],
     ],
   },
+  'MetaKeys.runtime.talos.dev': { namespace: 'runtime', aliases: ['meta'], columns: [['Value', '{.value}']] },
   'Services.v1alpha1.talos.dev': {
     ...{ namespace: 'runtime', aliases: ['svc'] },
     columns: [

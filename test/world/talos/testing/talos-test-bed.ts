@@ -6,6 +6,8 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { buildIso } from '../../../../src/lib/iso9660.ts';
 import { State } from '../../../../src/talos/gen/cosi_pb.ts';
+import { ImageService } from '../../../../src/talos/gen/image_pb.ts';
+import { LifecycleService } from '../../../../src/talos/gen/lifecycle_pb.ts';
 import { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
 import { CallInterceptor } from '../../faults/call-interceptor.ts';
 import type { MachineDescription, RunningMachine } from '../../machine-runner/machine.ts';
@@ -201,6 +203,8 @@ export const cidataDisc = (files: Readonly<Record<string, string>>, leastBytes =
 export interface TestClient {
   readonly machine: Client<typeof MachineService>;
   readonly state: Client<typeof State>;
+  readonly images: Client<typeof ImageService>;
+  readonly lifecycle: Client<typeof LifecycleService>;
   close(): void;
 }
 
@@ -222,6 +226,8 @@ export async function connectTalos(
   return {
     machine: createClient(MachineService, transport),
     state: createClient(State, transport),
+    images: createClient(ImageService, transport),
+    lifecycle: createClient(LifecycleService, transport),
     close: () => sessionManager.abort(new Error('done')),
   };
 }

@@ -8,6 +8,7 @@ import { noLog } from '../../../../src/lib/log.ts';
 import { createMergePatch } from '../../../../src/lib/merge-patch.ts';
 import { KubeNode } from '../../../support/fixtures/kube-node.ts';
 import type { ApiObject, KubeStore, ObjectRef } from '../../kube/storage/store.ts';
+import type { ServerPods } from './server-pods.ts';
 
 interface Mirrored extends KubeObject {
   spec?: Record<string, unknown>;
@@ -25,10 +26,16 @@ const notReady = 'node.kubernetes.io/not-ready';
 
 /**
  * Synchronises a real API server and the simulator's store in Nodes and the Pods of static pods. Writes of kubelets to
- * the store go to the server; changes of Nodes there (labels, annotations, taints, cordon, deletion) come back. Ends
- * with `signal`.
+ * the store go to the server; changes of Nodes there (labels, annotations, taints, cordon, deletion) come back. All Pods
+ * of the server go to `pods`. Ends with `signal`.
  */
-export async function mirrorObjects(client: KubeClient, store: KubeStore, signal: AbortSignal): Promise<void> {
+export async function mirrorObjects(
+  client: KubeClient,
+  store: KubeStore,
+  pods: ServerPods,
+  signal: AbortSignal,
+): Promise<void> {
+  pods.connect(client);
   const pushes = new PendingWrites(client, store, signal);
   const stop = store.onChange(({ object }) => {
     if (isMirrored(object)) pushes.add(refOf(object));
@@ -37,6 +44,7 @@ export async function mirrorObjects(client: KubeClient, store: KubeStore, signal
   for (const reflector of reflectors) {
     reflector.onChange(({ kind, object }) => {
       const ref = { ...refOf(object as ApiObject), kind: reflector.type.kind, apiVersion: 'v1' };
+      if (reflector.type === Pod) pods.took(kind, object);
       if (kind === 'deleted') store.remove(ref);
       else if (reflector.type === Node) copyToStore(store, ref, object);
     });

@@ -5,6 +5,7 @@ import type { PeerProcess } from '../../../peers/peer-process.ts';
 import type { TalosEnvironment } from '../environment.ts';
 import type { SimulatedEtcdCluster } from '../kubernetes/etcd.ts';
 import { mirrorObjects } from './mirror-objects.ts';
+import { ServerPods } from './server-pods.ts';
 
 /**
  * The shared parts of the real API servers of one simulated cluster: an etcd that runs while the simulated members have
@@ -13,6 +14,8 @@ import { mirrorObjects } from './mirror-objects.ts';
 export class RealEtcdCluster {
   /** Folder for all files of these programs. */
   readonly folder: string;
+  /** The Pods on the servers. */
+  readonly pods = new ServerPods();
   readonly #cluster: SimulatedEtcdCluster;
   readonly #unsubscribe: () => void;
   readonly #clients = new Set<KubeClient>();
@@ -80,7 +83,7 @@ export class RealEtcdCluster {
     const [client] = this.#clients;
     if (!client || this.#mirroring) return;
     const stop = new AbortController();
-    this.#mirroring = { client, stop, ended: mirrorObjects(client, this.#cluster.store, stop.signal) };
+    this.#mirroring = { client, stop, ended: mirrorObjects(client, this.#cluster.store, this.pods, stop.signal) };
   }
 
   async #stopMirror(): Promise<void> {
@@ -88,5 +91,6 @@ export class RealEtcdCluster {
     mirroring?.stop.abort();
     await mirroring?.ended.catch(() => undefined);
     this.#mirroring = undefined;
+    this.pods.connect(undefined);
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { KubeClient } from '../../../../src/kube/client/client.ts';
-import { Secret } from '../../../../src/kube/core-types.ts';
+import { Secret, ServiceAccount } from '../../../../src/kube/core-types.ts';
 import type { KubeObject, ResourceType } from '../../../../src/kube/resource.ts';
 import { loadApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
 import { Transport } from '../../../../src/kube/transport/transport.ts';
@@ -166,6 +166,23 @@ describeUnlessMissing('the real kube-apiserver on simulated nodes', missingForRe
       await node.kube.create(Pod, pod('kube-system'));
       const log = readFileSync(join(folderOf(world, 'one'), 'kube-apiserver.log'), 'utf8');
       expect(log).toMatch(/"level":"Metadata".*"requestURI":"\/api\/v1\/namespaces\/default\/pods/);
+    });
+
+    it('has Pods of its node started, and ended after an eviction, by the simulated kubelet', async () => {
+      const key = { namespace: 'default', name: 'web' };
+      await node.kube.create(ServiceAccount, {
+        ...{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: 'default', name: 'default' } },
+        automountServiceAccountToken: false,
+      });
+      const made = await node.kube.create(Pod, {
+        ...{ apiVersion: 'v1', kind: 'Pod', metadata: key },
+        spec: { nodeName: 'one', containers: [{ name: 'x', image: 'example.org/x' }] },
+      });
+      await waitUntilDefined('it runs', async () => (await node.kube.get(Pod, key)).status?.phase === 'Running');
+      const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: key };
+      await node.kube.raw('POST', '/api/v1/namespaces/default/pods/web/eviction', eviction);
+      await waitUntilDefined('it has ended', async () => (await node.kube.find(Pod, key)) === undefined);
+      expect(made.status?.phase).toBe('Pending');
     });
 
     it('and the simulated node see external changes of the Node', async () => {

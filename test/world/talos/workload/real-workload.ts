@@ -10,6 +10,7 @@ import { findPeer, missingPeers } from '../../../peers/find-peer.ts';
 import { awaitPeerReady, type PeerProcess, startPeerProcess } from '../../../peers/peer-process.ts';
 import { respondsOk } from '../../../peers/responds-ok.ts';
 import { clientAuth, issueLeaf, type LeafCertificate, openAuthority } from '../certificates/pki.ts';
+import type { SimulatedEtcdCluster } from '../kubernetes/etcd.ts';
 import type { TalosNode } from '../node.ts';
 import { writeApiServerFiles } from './api-server-files.ts';
 import { apiServerFlags } from './api-server-flags.ts';
@@ -27,19 +28,22 @@ const startTimeoutSeconds = 120;
  *
  * - All members of a simulated etcd share one real etcd, which runs while they have a quorum and has no TLS.
  * - The program has one version of Kubernetes, whatever the configuration says.
- * - There is no controller-manager, no scheduler and no kubelet: Nodes and static pods are mirrored from the simulator,
- *   namespaces are never emptied, and aggregated ClusterRoles stay empty.
+ * - There is no controller-manager and no scheduler: Nodes and static pods are mirrored from the simulator, namespaces are
+ *   never emptied, aggregated ClusterRoles stay empty, PodDisruptionBudgets are never counted. The simulated kubelet runs
+ *   Pods that are created with `spec.nodeName`.
  * - Of extra volumes only the files exist that the machine configuration creates, and calls do not pass the
  *   interceptor.
  */
 export function realWorkload({ folder }: { readonly folder: string }): WorkloadBackend {
   const clusters = new Map<string, RealEtcdCluster>();
+  const clusterOf = (node: TalosNode, cluster: SimulatedEtcdCluster): RealEtcdCluster => {
+    const real = clusters.get(cluster.uid) ?? new RealEtcdCluster(node.world, cluster, join(folder, cluster.uid));
+    clusters.set(cluster.uid, real);
+    return real;
+  };
   return {
-    start: async (node, cluster) => {
-      const real = clusters.get(cluster.uid) ?? new RealEtcdCluster(node.world, cluster, join(folder, cluster.uid));
-      clusters.set(cluster.uid, real);
-      return await startApiServer(node, real);
-    },
+    start: async (node, cluster) => await startApiServer(node, clusterOf(node, cluster)),
+    pods: (node, cluster) => clusterOf(node, cluster).pods.accessOf(node.nodename),
     close: async () => {
       for (const real of clusters.values()) await real.close();
       await rm(folder, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { startKubeServer } from '../../kube/server.ts';
 import { issueKubeApiServerCertificate } from '../certificates/node-certificates.ts';
 import { decodePem, openAuthority } from '../certificates/pki.ts';
-import { kubernetesVersion } from '../kubernetes/api-server.ts';
+import { kubernetesVersion } from '../kubernetes/component-image.ts';
 import type { TalosNode } from '../node.ts';
 import { trustedIssuers } from './trusted-issuers.ts';
 import type { WorkloadBackend } from './workload.ts';
@@ -63,5 +63,6 @@ async function apiServerOptionsOf(node: TalosNode) {
     gitVersion: `v${kubernetesVersion(node, 'apiServer')}`,
     switchboard: node.world.switchboard,
     room: 'workload',
+    workloads: true,
   };
 }

@@ -1,4 +1,5 @@
 import type { SimulatedEtcdCluster } from '../kubernetes/etcd.ts';
+import type { PodAccess } from '../kubernetes/run-pods.ts';
 import type { TalosNode } from '../node.ts';
 
 /** A kube-apiserver of one control plane. It answers on the node's own addresses, at the port of its configuration. */
@@ -18,6 +19,8 @@ export interface WorkloadBackend {
    * sentence when it does not start, or when the node stops before.
    */
   start(node: TalosNode, cluster: SimulatedEtcdCluster): Promise<WorkloadApiServer>;
+  /** The Pods of a node, for its kubelet. Default: those in the store of the cluster. */
+  pods?(node: TalosNode, cluster: SimulatedEtcdCluster): PodAccess;
   /** Ends everything that still runs and deletes the stored data. The nodes are off at this point. */
   close(): Promise<void>;
 }

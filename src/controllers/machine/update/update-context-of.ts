@@ -1,0 +1,100 @@
+import { Machine } from '../../../api/machine.ts';
+import { annotations } from '../../../api/names.ts';
+import { externalEndpointUrl } from '../../../api/openmcp/types.ts';
+import type { Facts } from '../../../engine/step.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import { drainNode, uncordonNode } from '../../../kube/drain/drain-node.ts';
+import { Node } from '../../../kube/drain/kinds.ts';
+import { KubeError } from '../../../kube/errors.ts';
+import type { DesiredNode, DrainProgress, UpdateStepContext } from '../../../talos/update/update-context.ts';
+import { clusterOfMachine } from '../../cluster/identity.ts';
+import { findCluster } from '../../cluster/ownership.ts';
+import { machinesOfCluster } from '../../cluster/view.ts';
+import { approvalsOf } from '../../remediation/approvals.ts';
+import { findHealthProblem } from '../../rollout/oidc-trust/control-plane.ts';
+import { nodeMembershipOf } from '../node-membership.ts';
+import type { MachineTask } from '../reconcile/machine-task.ts';
+import type { StepEnvironment } from '../step-environment.ts';
+
+/** The context of the steps that change a running node. */
+export function updateContextOf(
+  task: MachineTask,
+  { spec, context }: StepEnvironment,
+  desired: DesiredNode,
+): (facts: Facts) => UpdateStepContext {
+  const { services, machine } = task;
+  const { signal } = task.context;
+  const node = machine.metadata.name;
+  return (facts) => ({
+    ...context(facts),
+    desired,
+    isOnlyNode: machinesOfCluster(services, clusterOfMachine(machine)).length === 1,
+    drain: (startedAt) =>
+      inCluster(task, async (client) => {
+        const policy = spec.rollout.drain;
+        const isUnreachable = await isKubeletAway(client, node, signal);
+        return await drainNode(client, { node, policy, startedAt, now: services.clock.now(), isUnreachable, signal });
+      }),
+    uncordon: () =>
+      inCluster(task, async (client) => {
+        await uncordonNode(client, node, signal);
+        return { kind: 'drained' };
+      }),
+    takeApproval: (reason) => takeApproval(task, reason),
+    findProblem: () => findMemberProblem(task, facts),
+  });
+}
+
+/** Works at the API server of the cluster, which may be silent while one of its control planes restarts. */
+async function inCluster(
+  { services, machine, context: { signal } }: MachineTask,
+  work: (client: KubeClient) => Promise<DrainProgress>,
+): Promise<DrainProgress> {
+  const cluster = clusterOfMachine(machine);
+  const url = externalEndpointUrl(findCluster(services.stores, cluster));
+  if (url === undefined)
+    return {
+      kind: 'waiting',
+      reason: 'WaitingForCluster',
+      message: 'The endpoint of the cluster is not published yet.',
+    };
+  try {
+    return await work(await services.targets.client(cluster, url));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof KubeError)) throw error;
+    const message = `The API server of the cluster cannot be asked: ${error.message}`;
+    return { kind: 'waiting', reason: 'WaitingForCluster', message };
+  }
+}
+
+/** A kubelet that is away cannot report the end of its Pods. */
+async function isKubeletAway(client: KubeClient, name: string, signal: AbortSignal): Promise<boolean> {
+  const found = await client.find(Node, { name }, signal);
+  return found?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'Unknown';
+}
+
+/** Removes the reason from the annotation, so that it approves one attempt only. */
+async function takeApproval({ services, machine, context }: MachineTask, reason: string): Promise<boolean> {
+  const { approved } = approvalsOf(machine);
+  if (!approved.includes(reason)) return false;
+  const left = approved.filter((one) => one !== reason).join(',');
+  const patch = { metadata: { annotations: { [annotations.approve]: left === '' ? null : left } } };
+  const written = await services.kube.merge(Machine, { name: machine.metadata.name }, patch, {}, context.signal);
+  machine.metadata = written.metadata;
+  services.events.record(machine, 'Warning', 'ContinuedAsApproved', `${reason}: the update goes on, as approved.`);
+  return true;
+}
+
+/** Why the node is not a healthy member of its cluster. */
+async function findMemberProblem(
+  { services, machine, context: { signal } }: MachineTask,
+  facts: Facts,
+): Promise<string | undefined> {
+  if (!(await nodeMembershipOf(services, machine, facts, signal).isReady()))
+    return 'The cluster does not report the node as Ready.';
+  if (machine.spec.role !== 'controlplane') return undefined;
+  const cluster = clusterOfMachine(machine);
+  const why = await findHealthProblem({ services, cluster, machine, address: String(facts['address']), signal });
+  return why === undefined ? undefined : `The node runs, but ${why}.`;
+}

@@ -1,0 +1,300 @@
+import { describe, expect, it } from 'vitest';
+import { config, Killed, NodeModel, plain } from '../../../test/talos/node-model.ts';
+import { type AdvanceResult, advance, type Progress } from '../../engine/advance.ts';
+import { noLog } from '../../lib/log.ts';
+import { type DesiredNode, type DrainProgress, type UpdateStepContext, updateFacts } from './update-context.ts';
+import { isUpdateOpen, updateSteps } from './update-steps.ts';
+
+const desiredNode = (change: Partial<DesiredNode> = {}): DesiredNode => {
+  const { talosVersion = '1.13.9', schematic = 'aaaa', configuration = plain } = change;
+  return {
+    ...{ configuration, talosVersion, schematic, kubernetesVersion: '1.35.4' },
+    revision: `${talosVersion}-${schematic}-${configuration.reveal().length}`,
+    installer: `factory.example.org/nocloud-installer/${schematic}:v${talosVersion}`,
+    ...change,
+  };
+};
+
+interface Setup {
+  readonly node?: NodeModel;
+  readonly role?: 'controlplane' | 'worker';
+  readonly isOnlyNode?: boolean;
+  readonly drained?: () => DrainProgress;
+}
+
+/** One Machine with its record, and the process that runs its steps. */
+class UpdateRun {
+  readonly node: NodeModel;
+  desired = desiredNode();
+  progress: Progress = { plan: 'provision', step: '', since: '', failures: 0, facts: { address: '192.0.2.7' } };
+  approved: string[] = [];
+  isCordoned = false;
+  readonly #setup: Setup;
+  #now = 0;
+
+  constructor(setup: Setup = {}) {
+    this.#setup = setup;
+    this.node = setup.node ?? new NodeModel();
+  }
+
+  /** Until the steps are finished, or wait for somebody else. */
+  async run(passes = 40): Promise<AdvanceResult> {
+    let result: AdvanceResult | undefined;
+    for (let pass = 0; pass < passes; pass += 1) {
+      result = await this.pass();
+      if (result.kind !== 'waiting' || result.reason !== undefined) return result;
+    }
+    if (!result) throw new Error('no pass');
+    return result;
+  }
+
+  async pass(): Promise<AdvanceResult> {
+    this.#now += 5000;
+    const clock = { now: () => new Date(this.#now), monotonic: () => this.#now } as UpdateStepContext['clock'];
+    return await advance({
+      plan: 'update',
+      steps: updateSteps,
+      progress: this.progress,
+      context: (facts) => this.#context(facts, clock),
+      save: async (progress) => {
+        this.node.count();
+        this.progress = progress.finishedAt ? { ...progress, plan: 'provision' } : progress;
+      },
+      concernsRecord: (error) => error instanceof Killed,
+      clock,
+    });
+  }
+
+  #context(facts: Progress['facts'], clock: UpdateStepContext['clock']): UpdateStepContext {
+    const { role = 'worker', isOnlyNode = false, drained } = this.#setup;
+    const context = {
+      ...{ facts, clock, log: noLog, signal: new AbortController().signal },
+      ...{ node: { role }, desired: this.desired, isOnlyNode },
+      openTalos: () => this.node.client(),
+      drain: async () => {
+        this.node.count('drain');
+        this.isCordoned = true;
+        return drained?.() ?? { kind: 'drained' };
+      },
+      uncordon: async () => {
+        this.node.count('uncordon');
+        this.isCordoned = false;
+        return { kind: 'drained' };
+      },
+      takeApproval: async (reason: string) => {
+        const isApproved = this.approved.includes(reason);
+        this.approved = this.approved.filter((one) => one !== reason);
+        return isApproved;
+      },
+      findProblem: async () => undefined,
+    };
+    return context as never as UpdateStepContext;
+  }
+}
+
+describe('the steps of an update', () => {
+  it('have stable names, which are stored, and none erases', () => {
+    expect(updateSteps.map(({ name }) => name)).toEqual([
+      ...['changes-assessed', 'images-pulled', 'node-drained', 'etcd-leadership-moved'],
+      ...['system-upgraded', 'system-rebooted', 'system-proven'],
+      ...['configuration-applied', 'configuration-active', 'node-healthy', 'node-uncordoned'],
+    ]);
+    expect(updateSteps.filter(({ erases }) => erases)).toEqual([]);
+  });
+
+  it('upgrade by the lifecycle service: pulled, drained, written, restarted, proven', async () => {
+    const machine = new UpdateRun();
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.running.version).toBe('1.13.9');
+    expect(machine.node.effects).toEqual(['pull', 'drain', 'pull', 'write 1.13.9', 'reboot', 'uncordon']);
+    expect(isUpdateOpen({ plan: 'provision', facts: machine.progress.facts })).toBe(false);
+  });
+
+  it('upgrade Talos 1.12 by its one call', async () => {
+    const machine = new UpdateRun();
+    machine.node.running = { version: '1.12.11', schematic: 'aaaa' };
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.running.version).toBe('1.13.9');
+    expect(machine.node.effects).toEqual(['pull', 'drain', 'legacy 1.13.9', 'uncordon']);
+  });
+
+  it('upgrade for another schematic alone', async () => {
+    const machine = new UpdateRun();
+    machine.desired = desiredNode({ talosVersion: '1.13.7', schematic: 'bbbb' });
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.running).toEqual({ version: '1.13.7', schematic: 'bbbb' });
+  });
+
+  it('move the leadership of etcd away from a control plane that restarts', async () => {
+    const machine = new UpdateRun({ role: 'controlplane' });
+    machine.node.leads = true;
+    expect((await machine.run()).kind).toBe('finished');
+    const { effects } = machine.node;
+    expect(effects.indexOf('forfeit')).toBeGreaterThan(effects.indexOf('drain'));
+    expect(effects.indexOf('forfeit')).toBeLessThan(effects.indexOf('write 1.13.9'));
+  });
+
+  it('apply a live change without a drain, and do nothing for a node that is up to date', async () => {
+    const machine = new UpdateRun();
+    const configuration = config('time: {servers: [192.0.2.1]}');
+    machine.desired = desiredNode({ talosVersion: '1.13.7', configuration });
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.effects).toEqual(['apply no-reboot', 'uncordon']);
+    machine.progress = { ...machine.progress, plan: 'provision' };
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.effects).toEqual(['apply no-reboot', 'uncordon', 'uncordon']);
+  });
+
+  it('stage a change that a running node does not take, and restart the drained node', async () => {
+    const machine = new UpdateRun();
+    machine.node.mode = 'reboot';
+    machine.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('env: {a: b}') });
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.effects).toEqual(['drain', 'apply staged', 'reboot', 'uncordon']);
+    expect(machine.node.active).toBe(machine.desired.configuration);
+  });
+
+  it('restart Talos 1.14 for a field that it ignores until then', async () => {
+    const machine = new UpdateRun();
+    machine.node.running = { version: '1.14.0', schematic: 'aaaa' };
+    machine.desired = desiredNode({ talosVersion: '1.14.0', configuration: config('env: {a: b}') });
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.effects).toEqual(['drain', 'apply no-reboot', 'reboot', 'uncordon']);
+  });
+
+  it('share one drain between an upgrade and a change of the configuration', async () => {
+    const machine = new UpdateRun();
+    machine.desired = desiredNode({ configuration: config('time: {servers: [192.0.2.1]}') });
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.effects.filter((one) => one === 'drain' || one === 'reboot')).toEqual(['drain', 'reboot']);
+    expect(machine.node.active).toBe(machine.desired.configuration);
+  });
+
+  it('do not drain the only node of a cluster', async () => {
+    const machine = new UpdateRun({ isOnlyNode: true });
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.effects).not.toContain('drain');
+  });
+
+  it('wait for a blocked drain with its reason, and go on as approved, once', async () => {
+    const blocked = { kind: 'waiting', reason: 'DrainBlocked', message: 'budget web' } as const;
+    const machine = new UpdateRun({ drained: () => blocked });
+    expect(await machine.run()).toMatchObject({ kind: 'waiting', reason: 'DrainBlocked', message: 'budget web' });
+    machine.approved = ['DrainBlocked'];
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.approved).toEqual([]);
+  });
+
+  it('disturb no node whose image cannot be pulled', async () => {
+    const machine = new UpdateRun();
+    machine.node.isMissingImage = true;
+    const result = await machine.run();
+    expect(result).toMatchObject({ kind: 'error', error: { code: 'TALOS_IMAGE_NOT_PULLED' } });
+    expect(result.kind === 'error' && String(result.error)).toContain('nocloud-installer/aaaa:v1.13.9');
+    expect(machine.node.effects).toEqual(['pull']);
+  });
+
+  it('name a configuration that the node rejects, and change nothing', async () => {
+    const machine = new UpdateRun();
+    machine.node.rejection = 'unknown keys found during decoding.';
+    machine.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('time: {servers: [192.0.2.1]}') });
+    const expected = { kind: 'failed', reason: 'ChangeRefused', message: expect.stringContaining('unknown keys') };
+    expect(await machine.run()).toMatchObject(expected);
+    expect(machine.node.effects).toEqual([]);
+  });
+
+  it('tell an installer that cannot succeed from one that may', async () => {
+    const machine = new UpdateRun();
+    const failed = { kind: 'failed', message: 'exit code 3.' } as const;
+    machine.node.writeResult = { ...failed, isPermanent: true };
+    expect(await machine.run()).toMatchObject({ kind: 'failed', reason: 'UpgradeRejected', message: 'exit code 3.' });
+    machine.node.writeResult = { ...failed, isPermanent: false };
+    expect(await machine.run()).toMatchObject({ kind: 'error', error: { code: 'TALOS_UPGRADE_FAILED' } });
+    machine.node.writeResult = { kind: 'written' };
+    expect((await machine.run()).kind).toBe('finished');
+  });
+
+  it('notice a fallback, do not try again by themselves, and do so when approved', async () => {
+    const machine = new UpdateRun();
+    machine.node.fallsBack = true;
+    expect(await machine.run()).toMatchObject({ kind: 'failed', reason: 'UpgradeFellBack' });
+    const { length } = machine.node.effects;
+    expect(await machine.run()).toMatchObject({ kind: 'failed', reason: 'UpgradeFellBack' });
+    // A repair in between begins with the first step.
+    machine.progress = { ...machine.progress, plan: 'provision', step: '' };
+    expect(isUpdateOpen(machine.progress)).toBe(true);
+    expect(await machine.run()).toMatchObject({ kind: 'failed', reason: 'UpgradeFellBack' });
+    expect(machine.node.effects.slice(length)).toEqual(['pull', 'drain']);
+    machine.node.fallsBack = false;
+    machine.approved = ['UpgradeFellBack'];
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.running.version).toBe('1.13.9');
+  });
+
+  it.each(['1.13.7', '1.12.11'])('end well when the process is killed between any two calls, from %s', async (from) => {
+    const started = () => {
+      const machine = new UpdateRun({ role: 'controlplane' });
+      machine.node.running = { version: from, schematic: 'aaaa' };
+      machine.node.leads = true;
+      machine.desired = desiredNode({ configuration: config('env: {a: b}') });
+      machine.node.mode = 'reboot';
+      return machine;
+    };
+    const undisturbed = started();
+    expect((await undisturbed.run()).kind).toBe('finished');
+    const reboots = (machine: UpdateRun) => machine.node.boot;
+    for (let calls = 0; calls < 60; calls += 1) {
+      const machine = started();
+      machine.node.callsLeft = calls;
+      await machine.run().catch((error: unknown) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      machine.node.callsLeft = Number.POSITIVE_INFINITY;
+      expect((await machine.run()).kind, `killed after ${calls} calls`).toBe('finished');
+      expect(machine.node.running.version).toBe('1.13.9');
+      expect(machine.node.active).toBe(machine.desired.configuration);
+      expect(reboots(machine), `killed after ${calls} calls`).toBe(reboots(undisturbed));
+      expect(machine.isCordoned).toBe(false);
+    }
+  });
+
+  it.each([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20])(
+    'follow a desired state that goes back in the middle, after %s calls',
+    async (calls) => {
+      const machine = new UpdateRun();
+      const before = desiredNode({ talosVersion: '1.13.7' });
+      machine.node.callsLeft = calls;
+      await machine.run().catch(() => undefined);
+      machine.node.callsLeft = Number.POSITIVE_INFINITY;
+      machine.desired = before;
+      expect((await machine.run()).kind).toBe('finished');
+      expect(machine.node.running.version).toBe('1.13.7');
+      expect(machine.node.next?.version ?? '1.13.7', 'no other system boots next').toBe('1.13.7');
+      expect([machine.isCordoned, machine.progress.facts[updateFacts.revision]]).toEqual([false, '']);
+    },
+  );
+
+  it('do not leave a staged configuration behind that is no longer desired', async () => {
+    const machine = new UpdateRun();
+    machine.node.mode = 'reboot';
+    machine.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('env: {a: b}') });
+    // Killed a little further each time.
+    for (let pass = 0; pass < 20 && !machine.node.effects.includes('apply staged'); pass += 1) {
+      machine.node.callsLeft = 2;
+      await machine.pass().catch(() => undefined);
+    }
+    expect([machine.node.stored === plain, machine.node.active === plain]).toEqual([false, true]);
+    machine.desired = desiredNode({ talosVersion: '1.13.7' });
+    machine.node.mode = 'no-reboot';
+    machine.node.callsLeft = Number.POSITIVE_INFINITY;
+    expect((await machine.run()).kind).toBe('finished');
+    expect([machine.node.stored, machine.node.active]).toEqual([plain, plain]);
+  });
+
+  it('continue the record of a former release, which had three of these steps', async () => {
+    const machine = new UpdateRun();
+    machine.progress = { ...machine.progress, plan: 'update', step: 'configuration-active' };
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.running.version).toBe('1.13.9');
+  });
+});
