@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkVersions, isAtLeastMinor, minorOf } from './versions.ts';
+import { checkVersions, firstTalosFor, isAtLeastMinor, minorOf, runsKubernetes } from './versions.ts';
 
 describe('the Kubernetes versions that a Talos version supports', () => {
   it.each([
@@ -31,6 +31,19 @@ describe('the Kubernetes versions that a Talos version supports', () => {
 
   it('reports an invalid Kubernetes version', () => {
     expect(checkVersions('1.13.9', ['1.35'])[0]?.message).toContain('"1.35" is not a Kubernetes version');
+  });
+
+  it.each<[string, string, boolean]>([
+    ['1.12.3', '1.35.9', true],
+    ['1.12.3', '1.36.0', false],
+    ['1.14.0', '1.31.5', false],
+    ['1.99.0', '1.50.0', true],
+  ])('Talos %s runs Kubernetes %s: %s; an unknown Talos is not ruled out', (talos, kubernetes, runs) => {
+    expect(runsKubernetes(talos, kubernetes)).toBe(runs);
+  });
+
+  it('knows the first Talos for a Kubernetes version', () => {
+    expect(['1.35.0', '1.36.2', '1.37.0', '1.38.0'].map(firstTalosFor)).toEqual(['1.12', '1.13', '1.14', undefined]);
   });
 
   it('counts a pre-release as its minor, because it already behaves like it', () => {

@@ -14,6 +14,24 @@ const kubernetesRanges: Readonly<Record<string, KubernetesRange>> = {
   '1.14': { oldest: '1.32', newest: '1.37' },
 };
 
+/**
+ * The Kubernetes minors of a Talos version; undefined for a Talos that this release does not know, e.g. a newer one that
+ * was installed by hand.
+ */
+const kubernetesRangeOf = (talosVersion: string): KubernetesRange | undefined =>
+  kubernetesRanges[minorOf(talosVersion) ?? ''];
+
+/** Whether a Talos version runs a Kubernetes version. An unknown Talos is not ruled out. */
+export function runsKubernetes(talosVersion: string, kubernetesVersion: string): boolean {
+  const [range, minor] = [kubernetesRangeOf(talosVersion), minorOf(kubernetesVersion)];
+  if (!range || minor === undefined) return true;
+  return semver.gte(`${minor}.0`, `${range.oldest}.0`) && semver.lte(`${minor}.0`, `${range.newest}.0`);
+}
+
+/** The first supported Talos minor that runs a Kubernetes version; undefined: none does. */
+export const firstTalosFor = (kubernetesVersion: string): string | undefined =>
+  Object.keys(kubernetesRanges).find((minor) => runsKubernetes(`${minor}.0`, kubernetesVersion));
+
 /** The supported Talos minors as text for messages. */
 export const supportedTalosMinors = Object.keys(kubernetesRanges).join(', ');
 
@@ -61,8 +79,7 @@ function findKubernetesVersionProblem(
 ): string | undefined {
   const minor = minorOf(version);
   if (minor === undefined) return `"${version}" is not a Kubernetes version. Use a version like 1.35.4.`;
-  if (semver.gte(`${minor}.0`, `${window.oldest}.0`) && semver.lte(`${minor}.0`, `${window.newest}.0`))
-    return undefined;
+  if (runsKubernetes(talosVersion, version)) return undefined;
   const range = `${window.oldest} to ${window.newest}`;
   return `Talos ${withoutLeadingV(talosVersion)} runs Kubernetes ${range}, not ${version}. Remove it from the list, or change talos.version.`;
 }

@@ -35,6 +35,7 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
     bundle: rest.bundle,
     talosVersion: machine.talosVersion,
     kubernetesVersion: machine.kubernetesVersion,
+    ...(isControlPlane && machine.components ? { components: machine.components } : {}),
     clusterName: machine.clusterRef.name,
     endpoint: rest.endpoint,
     role: machine.role,

@@ -11,12 +11,19 @@ export interface NodeTaint {
   readonly effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 }
 
+/** The components of a control plane that have an image of Kubernetes. */
+export const controlPlaneComponents = ['apiServer', 'controllerManager', 'scheduler', 'proxy'] as const;
+export type ControlPlaneComponent = (typeof controlPlaneComponents)[number];
+
 /** All inputs of a node's machine configuration. The same input renders the same text. */
 export interface MachineConfigInput {
   readonly bundle: SecretsBundle;
   /** With or without a leading `v`. Determines the form of the configuration. */
   readonly talosVersion: string;
+  /** Of the kubelet, and of every component that {@link components} does not name. */
   readonly kubernetesVersion: string;
+  /** Versions that differ from it during an upgrade of Kubernetes. */
+  readonly components?: { readonly [C in ControlPlaneComponent]?: string | undefined };
   readonly clusterName: string;
   /** `https://host:6443`. It becomes the issuer of service account tokens, so it never changes. */
   readonly endpoint: string;

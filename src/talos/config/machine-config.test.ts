@@ -32,6 +32,21 @@ describe('the configuration of a control plane', () => {
       expect(image).toMatch(/^(ghcr\.io\/siderolabs\/kubelet|registry\.k8s\.io\/kube-[a-z-]+):v1\.35\.4$/);
   });
 
+  it.each(['1.12.5', '1.13.9', '1.14.0'])(
+    'renders single components in another version for Talos %s',
+    (talosVersion) => {
+      const components = { apiServer: '1.35.4', scheduler: 'v1.35.4' };
+      const documents = read(render({ talosVersion, kubernetesVersion: '1.34.1', components }));
+      const [{ machine, cluster }] = documents;
+      const server = documents.find(({ kind }) => kind === 'KubeAPIServerConfig') ?? cluster.apiServer;
+      expect(server.image).toBe('registry.k8s.io/kube-apiserver:v1.35.4');
+      expect(cluster.scheduler.image).toBe('registry.k8s.io/kube-scheduler:v1.35.4');
+      expect(cluster.controllerManager.image).toBe('registry.k8s.io/kube-controller-manager:v1.34.1');
+      expect(cluster.proxy.image).toBe('registry.k8s.io/kube-proxy:v1.34.1');
+      expect(machine.kubelet.image).toBe('ghcr.io/siderolabs/kubelet:v1.34.1');
+    },
+  );
+
   it('sets the host name in a separate document', () => {
     expect(read(render())[1]).toEqual({ apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: 'example-cp-0' });
   });

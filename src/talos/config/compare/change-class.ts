@@ -93,6 +93,11 @@ const kubernetesImages = [
   'cluster.controllerManager.image',
   'cluster.proxy.image',
   'cluster.scheduler.image',
+  'KubeAPIServerConfig.image',
+  'KubeControllerManagerConfig.image',
+  'KubeProxyConfig.image',
+  'KubeSchedulerConfig.image',
+  'KubeletConfig.image',
 ];
 
 /** Talos accepts these at once, but they take effect only with the next boot, or partly so. */

@@ -66,6 +66,19 @@ describe('the differences of two configurations', () => {
     expect(highestClass(listConfigChanges(worker([taint]), worker([{ ...taint, value: 'no' }])))).toBe('replace');
   });
 
+  it('name the component of Kubernetes whose version differs, in the main document and in others', () => {
+    const changed = (talosVersion: string) =>
+      listConfigChanges(render({ talosVersion }), render({ talosVersion, components: { apiServer: '1.36.1' } }));
+    expect(changed('1.13.9')).toEqual([{ field: 'cluster.apiServer.image', class: 'kubernetes' }]);
+    expect(changed('1.14.0')).toEqual([{ field: 'KubeAPIServerConfig.image', class: 'kubernetes' }]);
+    const patch = patched({ apiVersion: 'v1alpha1', kind: 'KubeAPIServerConfig', extraArgs: { v: '4' } });
+    const both = { talosVersion: '1.14.0', components: { apiServer: '1.36.1' } };
+    expect(listConfigChanges(render({ talosVersion: '1.14.0' }), render({ ...both, ...patch }))).toEqual([
+      { field: 'KubeAPIServerConfig.image', class: 'kubernetes' },
+      { field: 'KubeAPIServerConfig', class: 'restart' },
+    ]);
+  });
+
   it('never contain a value', () => {
     const other = render({
       ...patched({ machine: { sysctls: { 'net.core.somaxconn': '65535' } } }),

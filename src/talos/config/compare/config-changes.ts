@@ -28,9 +28,7 @@ export function listConfigChanges(present: SecretString, desired: SecretString):
   const fields = names.flatMap((name) =>
     name === mainDocument
       ? listDifferences(before.get(name), after.get(name), [])
-      : isDeepStrictEqual(before.get(name), after.get(name))
-        ? []
-        : [name],
+      : listDocumentDifferences(name, before.get(name), after.get(name)),
   );
   return fields.map((field) => ({ field, class: classifyChange(field) }));
 }
@@ -48,6 +46,15 @@ function parseDocuments(config: SecretString): Documents {
 function documentName(content: unknown): string {
   if (!isRecord(content) || content['kind'] === undefined) return mainDocument;
   return [content['kind'], content['name'], content['type']].filter((part) => part !== undefined).join(' ');
+}
+
+/** Another document is named as a whole, except for the image of a component of Kubernetes. */
+function listDocumentDifferences(name: string, before: unknown, after: unknown): string[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  const image = `${name}.image`;
+  const isComponent = classifyChange(image) === 'kubernetes' && isRecord(before) && isRecord(after);
+  if (!isComponent || before['image'] === after['image']) return [name];
+  return isDeepStrictEqual({ ...before, image }, { ...after, image }) ? [image] : [image, name];
 }
 
 /** The paths at which two values differ. A map that one side lacks is named by its keys. */

@@ -1,7 +1,8 @@
-import { isAtLeastMinor, withoutLeadingV } from '../../versions.ts';
+import { isAtLeastMinor } from '../../versions.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
 import { issuerCaFolder, issuerCaPath, toJwtAuthenticators, toOidcArguments } from '../oidc/oidc-trust.ts';
+import { componentImage } from './component-images.ts';
 
 /**
  * From Talos 1.14 on separate documents configure kube-apiserver, because only they support several issuers, and
@@ -9,16 +10,13 @@ import { issuerCaFolder, issuerCaPath, toJwtAuthenticators, toOidcArguments } fr
  */
 export const usesApiServerDocuments = (talosVersion: string): boolean => isAtLeastMinor(talosVersion, '1.14');
 
-const apiServerImage = (input: MachineConfigInput): string =>
-  `registry.k8s.io/kube-apiserver:v${withoutLeadingV(input.kubernetesVersion)}`;
-
 /** `cluster.apiServer` of the main document; empty when documents configure the API server. */
 export function buildApiServerSection(input: MachineConfigInput): ConfigDocument {
   if (usesApiServerDocuments(input.talosVersion)) return {};
   const { apiServerCertSANs, issuerAuthorities, trust } = input;
   const extraArgs = toOidcArguments(trust[0]);
   const section = {
-    image: apiServerImage(input),
+    image: componentImage('apiServer', input),
     ...(Object.keys(extraArgs).length > 0 ? { extraArgs } : {}),
     ...(issuerAuthorities.length > 0
       ? { extraVolumes: [{ hostPath: issuerCaFolder, mountPath: issuerCaFolder, readonly: true }] }
@@ -56,7 +54,7 @@ export function buildApiServerDocuments(input: MachineConfigInput): ConfigDocume
   });
   return [
     document('KubeAPIServerConfig', {
-      image: apiServerImage(input),
+      image: componentImage('apiServer', input),
       ...(input.apiServerCertSANs.length > 0 ? { certExtraSANs: [...input.apiServerCertSANs] } : {}),
     }),
     document('KubeAuthenticationConfig', {

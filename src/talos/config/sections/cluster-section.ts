@@ -1,9 +1,9 @@
 import type { KeyPair } from '../../secrets/certificates.ts';
 import { toBase64 } from '../../secrets/pem.ts';
-import { withoutLeadingV } from '../../versions.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
 import { buildApiServerSection } from './api-server-section.ts';
+import { componentImage } from './component-images.ts';
 import { nodeAddressSubnets } from './network-section.ts';
 
 /** `cluster` of the main document: the same on all nodes of a role. A worker gets no private key of any authority. */
@@ -37,7 +37,6 @@ function buildDiscoverySection({ discovery }: MachineConfigInput): ConfigDocumen
 function buildControlPlaneSection(input: MachineConfigInput): ConfigDocument {
   const { bundle } = input;
   const { authorities, etcdEncryption } = bundle;
-  const version = `v${withoutLeadingV(input.kubernetesVersion)}`;
   const subnets = nodeAddressSubnets(input);
   return {
     [`${etcdEncryption.kind}EncryptionSecret`]: etcdEncryption.key.reveal(),
@@ -46,9 +45,9 @@ function buildControlPlaneSection(input: MachineConfigInput): ConfigDocument {
     serviceAccount: { key: toBase64(bundle.serviceAccountKey.reveal()) },
     // All images are pinned: the defaults follow Talos, so that an update of Talos would update Kubernetes with it.
     ...buildApiServerSection(input),
-    controllerManager: { image: `registry.k8s.io/kube-controller-manager:${version}` },
-    scheduler: { image: `registry.k8s.io/kube-scheduler:${version}` },
-    proxy: { image: `registry.k8s.io/kube-proxy:${version}` },
+    controllerManager: { image: componentImage('controllerManager', input) },
+    scheduler: { image: componentImage('scheduler', input) },
+    proxy: { image: componentImage('proxy', input) },
     etcd: { ca: toCertificateAndKey(authorities.etcd), ...(subnets.length > 0 ? { advertisedSubnets: subnets } : {}) },
     ...(input.schedulableControlPlanes ? { allowSchedulingOnControlPlanes: true } : {}),
   };

@@ -1,8 +1,8 @@
 import { toBase64 } from '../../secrets/pem.ts';
-import { withoutLeadingV } from '../../versions.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
 import { buildIssuerCaFiles } from './api-server-section.ts';
+import { kubeletImage } from './component-images.ts';
 import { buildNetworkSection, nodeAddressSubnets } from './network-section.ts';
 
 /** `machine` of the main document: this one node. */
@@ -39,7 +39,7 @@ export function buildMachineSection(input: MachineConfigInput): ConfigDocument {
 function buildKubeletSection(input: MachineConfigInput): ConfigDocument {
   const subnets = nodeAddressSubnets(input);
   return {
-    image: `ghcr.io/siderolabs/kubelet:v${withoutLeadingV(input.kubernetesVersion)}`,
+    image: kubeletImage(input),
     defaultRuntimeSeccompProfileEnabled: true,
     disableManifestsDirectory: true,
     // Only the kubelet's flag sets the provider id on the Node object, and only when the node registers.

@@ -20,14 +20,18 @@ export function findImageProblems(
   main: ConfigDocument,
   { role, talosVersion, made }: ConfigValidationContext,
 ): string[] {
-  const desired = kubernetesVersionTag(valueAt(made?.find(isMainConfigDocument), 'machine.kubelet.image'));
   const here = components.filter(({ onWorkers }) => onWorkers || role === 'controlplane');
   return here.flatMap(({ path, kind }) => {
     const document = documents.find((one) => one['kind'] === kind);
+    const desired = kubernetesVersionTag(findImage(made ?? [], path, kind));
     if (!document) return checkImage(`${path}.image`, valueAt(main, `${path}.image`), talosVersion, desired);
     return document['enabled'] === false ? [] : checkImage(`${kind}.image`, document['image'], talosVersion, desired);
   });
 }
+
+/** The image that the configuration without patches has for a component. */
+const findImage = (made: readonly ConfigDocument[], path: string, kind: string): unknown =>
+  made.find((one) => one['kind'] === kind)?.['image'] ?? valueAt(made.find(isMainConfigDocument), `${path}.image`);
 
 /** `desired` is the desired Kubernetes version of the Cluster, if known. */
 function checkImage(path: string, value: unknown, talosVersion: string, desired: string | undefined): string[] {
