@@ -2,25 +2,21 @@ import semver from 'semver';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 
 /** A minor version alone selects its newest patch version. */
-const minorOnly = /^\d+\.\d+$/;
+export const isMinorOnly = (version: string): boolean => /^\d+\.\d+$/.test(version);
 
 /**
  * Chooses an offered version. An exact version selects itself, a minor version its newest patch version (a deprecated
  * one only if there is no other), and no version the newest that is not deprecated.
  */
 export function chooseOfferedVersion(
-  { kubernetes }: ProviderConfigSpec,
+  { kubernetes }: Pick<ProviderConfigSpec, 'kubernetes'>,
   desired: string | undefined,
 ): string | undefined {
   if (!desired) return newestVersion(kubernetes.versions.filter(isNotDeprecated));
-  if (!minorOnly.test(desired)) return kubernetes.versions.find(({ version }) => version === desired)?.version;
+  if (!isMinorOnly(desired)) return kubernetes.versions.find(({ version }) => version === desired)?.version;
   const patches = kubernetes.versions.filter(({ version }) => version.startsWith(`${desired}.`));
   return newestVersion(patches.filter(isNotDeprecated)) ?? newestVersion(patches);
 }
-
-/** Whether the running `version` satisfies the requested one. */
-export const satisfiesVersion = (version: string, desired: string): boolean =>
-  version === desired || (minorOnly.test(desired) && version.startsWith(`${desired}.`));
 
 type OfferedVersion = ProviderConfigSpec['kubernetes']['versions'][number];
 
