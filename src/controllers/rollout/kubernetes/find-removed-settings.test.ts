@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exampleConfigInput, exampleSecretsBundle } from '../../../../test/support/arbitrary/example-nodes.ts';
+import { exampleConfigInput, exampleSecretsBundle } from '../../../../test/talos/example-config.ts';
 import { buildConfigDocuments, type MachineConfigInput } from '../../../talos/config/machine-config.ts';
 import { findRemovedSettings } from './find-removed-settings.ts';
 
