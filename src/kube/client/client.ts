@@ -21,6 +21,9 @@ import { collectionPath, objectPath } from './resource-paths.ts';
 import { type Table, TableReader, tableAcceptHeader, tableQuery } from './table.ts';
 import { parseWatchEvent, type WatchEvent } from './watch-event.ts';
 
+/** Maximum duration of a text that is read line by line. */
+const scanSeconds = 60;
+
 export interface KubeClientOptions {
   /** The owner of the fields that this client writes. Part of the API: a renamed manager loses ownership of them. */
   readonly fieldManager: string;
@@ -96,7 +99,7 @@ export class KubeClient {
   async apply<T extends KubeObject>(
     type: ResourceType<T>,
     object: ApplyConfiguration<T>,
-    options: { force?: boolean; subresource?: 'status' } = {},
+    options: { force?: boolean; subresource?: 'status'; fieldManager?: string } = {},
     signal?: AbortSignal,
   ): Promise<T> {
     const { name, namespace } = object.metadata;
@@ -104,7 +107,7 @@ export class KubeClient {
       'PATCH',
       objectPath(type, { name, namespace: namespace ?? undefined }, options.subresource),
       {
-        query: { ...this.#manager(), force: options.force },
+        query: { fieldManager: options.fieldManager ?? this.#fieldManager, force: options.force },
         contentType: 'application/apply-patch+yaml',
         body: withTypeMeta(type, object),
         signal,
@@ -221,6 +224,16 @@ export class KubeClient {
     await this.#transport.stream(request, (line) =>
       take(form ? form.reader.event(parseWatchEvent(path, line)) : parseWatchEvent<T>(path, line)),
     );
+  }
+
+  /**
+   * Passes on the lines of a long text, e.g. of `/metrics`, without holding it. Throws what `take` throws, e.g. at its own
+   * limit of lines.
+   */
+  async scanLines(path: string, take: (line: string) => void, signal: AbortSignal): Promise<void> {
+    const limits = { deadlineSeconds: this.#deadlineSeconds, idleSeconds: this.#deadlineSeconds };
+    const request = { path, accept: 'text/plain', ...limits, maxLifetimeSeconds: scanSeconds, isOneText: true, signal };
+    await this.#transport.stream(request, take);
   }
 
   /** The identity that the API server derives from the credentials. */

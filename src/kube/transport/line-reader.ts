@@ -16,6 +16,8 @@ export interface StreamRequest {
   readonly idleSeconds: number;
   /** The stream ends after this time in any case. */
   readonly maxLifetimeSeconds: number;
+  /** The rate of watches does not apply to a text that is read once. */
+  readonly isOneText?: boolean;
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;

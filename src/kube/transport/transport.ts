@@ -103,12 +103,14 @@ export class Transport {
     try {
       const reader = new LineReader(line, () => guard.alive(), {
         lineBytes: this.limits.eventBytes,
-        throttle: (bytes, events) => this.#rateLimit.rest(bytes, events, life.signal),
+        ...(request.isOneText ? {} : { throttle: (bytes, events) => this.#rateLimit.rest(bytes, events, life.signal) }),
       });
       const { query = {}, accept = 'application/json' } = request;
       await this.#follow({ ...target, query, accept }, reader, life.signal);
     } catch (error) {
       if (life.signal.reason !== streamExpired) throw this.#toError(target, error, life);
+      // A text that was not read to its end must not be taken for the whole.
+      if (request.isOneText) throw new KubeError(describeNoResponse(target, 'DeadlineExceeded', 'timeout', error));
     } finally {
       request.signal.removeEventListener('abort', onAbort);
       guard.release();

@@ -34,6 +34,8 @@ export const resourceKinds = {
   kubelet: { namespace: 'k8s', type: 'KubeletSpecs.kubernetes.talos.dev' },
   /** By component; the manifest of the Pod. */
   staticPod: { namespace: 'k8s', type: 'StaticPods.kubernetes.talos.dev' },
+  /** The bootstrap manifests, e.g. `10-kube-proxy`: lists of objects of Kubernetes. */
+  manifest: { namespace: 'controlplane', type: 'Manifests.kubernetes.talos.dev' },
   /** Id `authentication-config`; since Talos 1.14, and only with API server documents. */
   authentication: { namespace: 'controlplane', type: 'AuthenticationConfigs.kubernetes.talos.dev' },
   /** Id `static-pods`: the concatenated versions of all files for static pods. */

@@ -49,7 +49,11 @@ describe('D14: settings that the next version of Kubernetes no longer accepts', 
   });
 
   it('are found in the documents of Talos 1.14', () => {
-    const patch = { apiVersion: 'v1alpha1', kind: 'KubeAPIServerConfig', extraArgs: { 'feature-gates': 'GangScheduling=true' } };
+    const patch = {
+      apiVersion: 'v1alpha1',
+      kind: 'KubeAPIServerConfig',
+      extraArgs: { 'feature-gates': 'GangScheduling=true' },
+    };
     expect(find(patch, { from: '1.36.1', to: '1.37.0', talosVersion: '1.14.0' })).toEqual([
       'KubeAPIServerConfig: Kubernetes 1.37 does not have the feature gate GangScheduling.',
     ]);

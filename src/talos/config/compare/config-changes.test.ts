@@ -75,7 +75,7 @@ describe('the differences of two configurations', () => {
     const both = { talosVersion: '1.14.0', components: { apiServer: '1.36.1' } };
     expect(listConfigChanges(render({ talosVersion: '1.14.0' }), render({ ...both, ...patch }))).toEqual([
       { field: 'KubeAPIServerConfig.image', class: 'kubernetes' },
-      { field: 'KubeAPIServerConfig', class: 'restart' },
+      { field: 'KubeAPIServerConfig', class: 'live' },
     ]);
   });
 
