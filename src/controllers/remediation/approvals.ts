@@ -11,7 +11,7 @@ export interface MachineApprovals {
   readonly maintenance: boolean;
 }
 
-export function approvalsOf({ metadata }: Machine): MachineApprovals {
+export function approvalsOf({ metadata }: Pick<Machine, 'metadata'>): MachineApprovals {
   const reasons = metadata.annotations?.[annotations.approve]?.split(',') ?? [];
   return {
     approved: reasons.map((word) => word.trim()).filter((word) => word !== ''),

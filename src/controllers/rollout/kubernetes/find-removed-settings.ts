@@ -63,6 +63,20 @@ function findPlugins(documents: readonly ConfigDocument[], minor: string): strin
   return used.map((name) => `cluster.apiServer: Kubernetes ${minor} does not have the admission plugin ${name}.`);
 }
 
+/** The images that a node runs itself: that of its kubelet, and those of the static Pods of a control plane. */
+export function listNodeImages(
+  documents: readonly ConfigDocument[],
+  role: 'controlplane' | 'worker',
+): readonly { readonly image: string; readonly isKubelet: boolean }[] {
+  const here =
+    role === 'worker' ? (['kubelet'] as const) : (['apiServer', 'controllerManager', 'scheduler', 'kubelet'] as const);
+  return here.flatMap((program) => {
+    // A document replaces the section of the main document.
+    const image = settingsOf(documents, program).at(-1)?.settings['image'];
+    return typeof image === 'string' ? [{ image, isKubelet: program === 'kubelet' }] : [];
+  });
+}
+
 interface ProgramSettings {
   readonly path: string;
   readonly settings: Readonly<Record<string, unknown>>;

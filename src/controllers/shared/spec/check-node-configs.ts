@@ -65,7 +65,8 @@ function describeExampleMachines(spec: ProviderConfigSpec, hasVirtualAddress: bo
   );
 }
 
-const describeExampleNode = (spec: ProviderConfigSpec, machine: MachineSpec, addressing: Addressing) =>
+/** The input of a configuration that is rendered only to be read: without keys, addresses and hardware of its own. */
+export const describeExampleNode = (spec: ProviderConfigSpec, machine: MachineSpec, addressing: Addressing) =>
   describeNodeConfig({
     spec,
     machine,

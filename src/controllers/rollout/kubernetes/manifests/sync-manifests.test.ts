@@ -65,7 +65,13 @@ describe('D17: the bootstrap manifests after an upgrade', () => {
 
   it('replace what somebody else has changed', async () => {
     await sync([aConfigMap('edited', '1')]);
-    await cluster.kube.merge(ConfigMap, { namespace, name: 'edited' }, { data: { value: 'by hand', own: 'x' } }, {}, signal);
+    await cluster.kube.merge(
+      ConfigMap,
+      { namespace, name: 'edited' },
+      { data: { value: 'by hand', own: 'x' } },
+      {},
+      signal,
+    );
     await sync([aConfigMap('edited', '1')]);
     expect((await find('edited'))?.data).toEqual({ value: '1', own: 'x' });
   });
