@@ -59,7 +59,7 @@ export const conditionReasons = {
   AddressPoolExhausted: 'All addresses of the pool are assigned; the message names the field.',
   EndpointInUse: 'Another Cluster uses the one fixed endpoint of the ProviderConfig.',
   VersionNotOffered: 'The ProviderConfig does not offer the desired Kubernetes version.',
-  VersionChangeRejected: 'The Kubernetes version cannot be changed in this way.',
+  VersionChangeRejected: 'The Kubernetes version cannot be changed in this way; the message has the remedy.',
   NameCollision:
     'An object with a name that the Cluster needs belongs to another Cluster, or to an earlier one of the same name; the message describes the remedy.',
   NameChangeRejected: 'The names of the nodes cannot be changed.',
@@ -101,6 +101,14 @@ export const conditionReasons = {
     'A change could not be applied to a running node; the message says why. Other nodes are not changed meanwhile.',
   UpgradeFellBack:
     'The node did not start with its new Talos and has gone back to the former one. It is not tried again by itself; the message describes the remedy.',
+  UpgradeBlocked:
+    'Kubernetes is not upgraded, because something would break; the message names it and the remedy. Nothing was changed.',
+  DeprecatedApisInUse:
+    'Kubernetes is not upgraded, because clients request APIs that the next version does not have; the message names them. A user can approve the upgrade.',
+  ImageNotPulled:
+    'Kubernetes is not upgraded, because a node cannot pull an image of it; the message quotes the node. Nothing was changed.',
+  ManifestsRejected:
+    'Every machine runs the new Kubernetes, and the API server rejects a bootstrap manifest; the message names it.',
   ReplacementRequired: 'A change needs another machine in place of this one.',
   ChangeRefused: 'A change cannot be made to existing machines; the message names the field and the remedy.',
   RolloutPaused: 'The annotation rollout: pause holds the changes up.',

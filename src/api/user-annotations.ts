@@ -38,6 +38,14 @@ export const userAnnotations: readonly UserAnnotation[] = [
     removed: 'when the reasons are gone',
   },
   {
+    key: annotations.approve,
+    on: 'Cluster',
+    value: '`DeprecatedApisInUse`',
+    effect: 'Kubernetes is upgraded although clients request APIs that the next version does not have.',
+    data: 'none is touched; the clients fail until they are changed',
+    removed: 'when the upgrade begins',
+  },
+  {
     key: annotations.rollout,
     on: 'Cluster, ProviderConfig',
     value: '`pause`',

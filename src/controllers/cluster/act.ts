@@ -22,7 +22,9 @@ import type { Services } from '../shared/services.ts';
 import { choosePlatform } from '../shared/spec/choose-platform.ts';
 import { bootstrapEtcd } from './bootstrap-etcd.ts';
 import { chooseFailureDomain } from './choose-failure-domain.ts';
+import { actOnUpgrade } from './act-on-upgrade.ts';
 import type { ClusterDecision } from './decide.ts';
+import { versionsOfNewMachine } from './decide-kubernetes.ts';
 import { describeForeignMachine } from './describe-foreign-object.ts';
 import { desiredMachineSpec } from './desired-machine-spec.ts';
 import { failOverClusterEndpoint } from './endpoint-failover.ts';
@@ -83,6 +85,8 @@ export async function actOnCluster(
       return await endRolloutRequest(services, view, decision.retry, context.signal);
     case 'delete-machine':
       return await deleteSurplusMachine(services, view, decision.pool, context);
+    case 'upgrade':
+      return await actOnUpgrade(services, view, decision.action, context);
     case 'update-machine':
       return await updateMachine(services, view, decision.update, context);
     case 'settled':
@@ -275,7 +279,7 @@ function describeMachine(services: Services, view: ClusterView, slot: MachineSlo
       size: slot.size,
       ...(slot.failureDomain === undefined ? {} : { failureDomain: slot.failureDomain }),
       ...desiredMachineSpec(spec),
-      kubernetesVersion: secrets.kubernetesVersion ?? '',
+      ...versionsOfNewMachine(view, slot.role),
       ...(endpoint.url === undefined ? {} : { endpoint: endpoint.url }),
       ...(endpoint.virtualAddress ? { virtualAddress: endpoint.virtualAddress } : {}),
       ...describeIssuerAuthorities(spec, slot),

@@ -24,6 +24,7 @@ import { actOnCluster, describeMetadataPatch } from './act.ts';
 import { isOwnCluster } from './cluster-responsibility.ts';
 import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
 import { describeClusterRollout, describeClusterUpToDate } from './decide-cluster-rollout.ts';
+import { servedVersion } from './decide-kubernetes.ts';
 import { isOwnMachine } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
 import { releaseEndpointAddress } from './release-endpoint-address.ts';
@@ -137,7 +138,7 @@ async function publishStatus(
   const upToDate = describeClusterUpToDate(view);
   const wasReady = cluster.status?.phase === openmcpPhases.ready;
   const terminating = cluster.metadata.deletionTimestamp !== undefined;
-  const version = view.proof?.ok ? view.proof.version : undefined;
+  const version = servedVersion(view);
   if (version) {
     const metadata = describeMetadataPatch(view, services.provider, version);
     if (metadata) await services.kube.merge(Cluster, clusterIdentityOf(cluster), metadata, {}, context.signal);
@@ -202,7 +203,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
     platform: view.platform,
     providerConfig: view.config?.metadata.name,
     talosVersion: lowestTalosVersion(view.machines) ?? view.spec?.talos.version,
-    kubernetesVersion: view.secrets?.kubernetesVersion,
+    kubernetesVersion: servedVersion(view) ?? view.secrets?.kubernetesVersion,
     controlPlanes: count('controlplane'),
     workers: count('worker'),
     machines: view.machines.map((machine) => machine.metadata.name),

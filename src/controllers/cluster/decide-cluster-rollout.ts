@@ -6,6 +6,7 @@ import { isTrustRolloutDue } from '../rollout/oidc-trust/roll-out-trust.ts';
 import { type ClusterRollout, nextClusterRollout, readClusterRollout } from '../rollout/policy/cluster-rollout.ts';
 import { describeUnknownRequest, findRolloutHold, readRolloutRequest } from '../rollout/policy/rollout-hold.ts';
 import { hashSpec } from '../rollout/spec-hash.ts';
+import { describeUpgrade } from './decide-kubernetes.ts';
 import { findMissingSlots } from './scaling/cluster-pools.ts';
 import type { ClusterView } from './view.ts';
 
@@ -55,6 +56,16 @@ export function describeClusterRollout({
 
 /** Not part of `Ready`: a cluster serves while it is not up to date. Undefined until every Machine was compared. */
 export function describeClusterUpToDate(view: ClusterView): ConditionState | undefined {
+  const machines = describeMachinesUpToDate(view);
+  const upgrade = describeUpgrade(view);
+  if (!upgrade || view.secretsProblem || view.machines.length === 0) return machines;
+  const isOutdated = machines?.status === 'False';
+  const message = [upgrade.message, ...(isOutdated ? [machines.message] : [])].join(' ');
+  // While the rollout is at work, its reason says whether it goes on.
+  return conditionFalse('UpToDate', isOutdated && upgrade.reason === 'Updating' ? machines.reason : upgrade.reason, message);
+}
+
+function describeMachinesUpToDate(view: ClusterView): ConditionState | undefined {
   if (view.secretsProblem || !view.secrets?.bootstrappedAt || view.machines.length === 0) return undefined;
   const unknown = describeUnknownRequest(view.cluster) ?? describeUnknownRequest(view.config);
   const note = unknown === undefined ? '' : ` ${unknown}`;

@@ -14,9 +14,9 @@ describe('the Kubernetes version of a Cluster', () => {
     ['is the newest patch of a minor version', aClusterView({ cluster: requesting('1.34') }), { version: '1.34.1' }],
     ['is the same with the prefix v', aClusterView({ cluster: requesting('v1.35') }), { version: '1.35.4' }],
     [
-      'satisfies a minor version for good, whatever is offered later',
-      aClusterView({ cluster: requesting('1.35'), secrets: someSecrets({ kubernetesVersion: '1.35.1' }) }),
-      { version: '1.35.1' },
+      'C23: is the running one until an upgrade has ended',
+      aClusterView({ cluster: requesting('1.35'), secrets: someSecrets({ kubernetesVersion: '1.34.1' }) }),
+      { version: '1.34.1' },
     ],
     ['can be requested with the prefix v', aClusterView({ cluster: requesting('v1.34.1') }), { version: '1.34.1' }],
     [
@@ -38,10 +38,10 @@ describe('the Kubernetes version of a Cluster', () => {
     ],
     ['only the prefix v', aClusterView({ cluster: requesting('v') }), 'VersionNotOffered', /version: v is not offered/],
     [
-      'C23: changed after the creation',
-      aClusterView({ cluster: requesting('1.35.4'), secrets: someSecrets({ kubernetesVersion: '1.34.1' }) }),
+      'C23: older than the running one',
+      aClusterView({ cluster: requesting('1.34.1'), secrets: someSecrets({ kubernetesVersion: '1.35.4' }) }),
       'VersionChangeRejected',
-      /runs 1\.34\.1/,
+      /runs 1\.35\.4.*Restore 1\.35\.4/,
     ],
     [
       'without a ProviderConfig',

@@ -17,8 +17,9 @@ import type { TrustRecord } from '../rollout/oidc-trust/trust-record.ts';
 import { missingRecordAnnotations, readClusterRecord, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
 import { decideClusterRollout, findFulfilledRequest } from './decide-cluster-rollout.ts';
+import { decideUpgradeAction, findVersionRefusal, readDesiredVersion, secondsUntilUpgrade, type UpgradeAction } from './decide-kubernetes.ts';
 import { listSpecUpdates, type SpecUpdate } from './desired-machine-spec.ts';
-import { chooseOfferedVersion, satisfiesVersion } from './kubernetes-version.ts';
+import { chooseOfferedVersion } from './kubernetes-version.ts';
 import { findMissingSlots } from './scaling/cluster-pools.ts';
 import { decideClusterScaleDown } from './scaling/decide-cluster-scale-down.ts';
 import { describeMachines } from './scaling/describe-machines.ts';
@@ -40,6 +41,7 @@ export type ClusterDecision =
   | { readonly kind: 'prove' }
   | { readonly kind: 'end-rollout-request'; readonly retry: readonly Machine[] }
   | { readonly kind: 'delete-machine'; readonly pool: PoolBalance }
+  | { readonly kind: 'upgrade'; readonly action: UpgradeAction }
   | { readonly kind: 'update-machine'; readonly update: Extract<RolloutDecision, { kind: 'update' }> }
   | { readonly kind: 'settled' };
 
@@ -89,6 +91,8 @@ function decideBootstrapped(view: ClusterView): ClusterDecision {
   // Fewer machines first: what is deleted need not be updated.
   const scaleDown = decideClusterScaleDown(view);
   if (scaleDown.kind === 'remove') return { kind: 'delete-machine', pool: scaleDown.pool };
+  const action = decideUpgradeAction(view);
+  if (action) return { kind: 'upgrade', action };
   const update = view.updateObstacle === undefined ? decideClusterRollout(view) : undefined;
   return update?.kind === 'update' ? { kind: 'update-machine', update } : { kind: 'settled' };
 }
@@ -107,15 +111,16 @@ function isRecordIncomplete({ secrets, cluster, recorded }: ClusterView): boolea
 }
 
 /**
- * The Kubernetes version of the cluster. It is pinned with the secrets when they are created: a changed version is
- * compared with it.
+ * The Kubernetes version of the cluster. It is recorded with the secrets when they are created, and after each step of an
+ * upgrade.
  */
 export function decideKubernetesVersion(view: ClusterView): { version: string } | { refused: ConditionState } {
   const refused = findConfigRejection(view) ?? findNodePrefixRejection(view);
   if (refused) return { refused };
-  const desired = view.cluster.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
-  const pinned = view.secrets?.kubernetesVersion;
-  return pinned ? decidePinnedVersion(pinned, desired) : decideNewVersion(view, desired);
+  const running = view.secrets?.kubernetesVersion;
+  if (!running) return decideNewVersion(view, readDesiredVersion(view));
+  const change = findVersionRefusal(view);
+  return change ? { refused: change } : { version: running };
 }
 
 /** Why the Cluster is not accepted, for any version. An accepted one outlives the deletion of its ProviderConfig. */
@@ -159,15 +164,6 @@ function findNodePrefixRejection(view: ClusterView): ConditionState | undefined 
 
 const describeConfigNotReady = (config: string): string =>
   `spec.profile: ProviderConfig ${config} is not ready. See its conditions.`;
-
-function decidePinnedVersion(
-  pinned: string,
-  desired: string | undefined,
-): { version: string } | { refused: ConditionState } {
-  if (!desired || satisfiesVersion(pinned, desired)) return { version: pinned };
-  const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${desired} is not supported. Restore ${pinned}.`;
-  return { refused: conditionFalse('Accepted', 'VersionChangeRejected', message) };
-}
 
 function decideNewVersion(
   { config, spec }: ClusterView,
@@ -250,7 +246,8 @@ function decideSettledRequeue(view: ClusterView, isWatched: boolean): number {
   if (view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
   if (view.updateObstacle) return view.updateObstacle.isTurn ? turnRequeueSeconds : obstacleRequeueSeconds;
   if (decideClusterScaleDown(view).kind !== 'none') return obstacleRequeueSeconds;
-  return Math.min(isWatched ? idleRequeueSeconds : steadyRequeueSeconds, secondsUntilWindow(view));
+  const idle = isWatched ? idleRequeueSeconds : steadyRequeueSeconds;
+  return Math.min(idle, secondsUntilWindow(view), secondsUntilUpgrade(view));
 }
 
 /** Until the window that changes wait for. */

@@ -14,6 +14,7 @@ import type { ProviderConfig } from '../../api/provider-config.ts';
 import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Addressing } from '../../engine/addressing.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
+import type { UpgradeView } from '../rollout/kubernetes/decide-upgrade.ts';
 import { decideClusterTrust } from '../rollout/oidc-trust/decide-cluster-trust.ts';
 import type { TrustDecision } from '../rollout/oidc-trust/decide-trust.ts';
 import type { TrustRolloutState } from '../rollout/oidc-trust/roll-out-trust.ts';
@@ -90,6 +91,8 @@ export interface ClusterView {
   readonly trustRollout: TrustRolloutState | undefined;
   /** Why the next Machine could not be updated in this reconcile. */
   readonly updateObstacle?: StartObstacle | undefined;
+  /** What this reconcile has found out about the upgrade of Kubernetes. */
+  readonly upgrade?: Pick<UpgradeView, 'preparation' | 'manifests'> | undefined;
   /** Hash of the ProviderConfig without ClusterConfigs; undefined if it is not valid. */
   readonly revision: string | undefined;
   /** Version of the provider. */

@@ -23,7 +23,11 @@ export interface UpgradeView {
   readonly manifests?: ManifestProgress | undefined;
 }
 
-export type ManifestProgress = { readonly kind: 'applied' } | { readonly kind: 'waits'; readonly message: string };
+export type ManifestProgress =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'waits'; readonly message: string }
+  /** The API server rejects an object. */
+  | { readonly kind: 'blocked'; readonly message: string };
 
 /** What to do next for the Kubernetes version of a cluster. */
 export type UpgradeDecision =
@@ -74,7 +78,7 @@ const asBlocked = (preparation: Preparation, message: string): UpgradeDecision =
   preparation.kind === 'blocked' ? preparation : { kind: 'wait', message };
 
 /** What the Machines of a cluster are to have, also one that is made now. */
-export function desiredVersions(view: UpgradeView): (machine: Pick<Machine, 'spec' | 'status'>) => KubernetesVersions {
+export function desiredVersions(view: UpgradeView): StagePlan['desired'] {
   const { hop, waits } = decideVersion(view);
   const { running = '', machines, preparation } = view;
   if (!hop || waits !== undefined) return () => settledVersions(running);
@@ -98,7 +102,10 @@ function decideManifests({ manifests, isPaused, isChanging }: UpgradeView, hop: 
   if (isPaused || isChanging) return { kind: 'wait', message };
   if (!manifests) return { kind: 'apply-manifests', hop };
   if (manifests.kind === 'applied') return { kind: 'record', hop };
-  return { kind: 'wait', message: `${message} ${manifests.message}` };
+  const explained = `${message} ${manifests.message}`;
+  return manifests.kind === 'blocked'
+    ? { kind: 'blocked', reason: 'ManifestsRejected', message: explained }
+    : { kind: 'wait', message: explained };
 }
 
 /** `Kubernetes 1.33.4 is upgraded to 1.34.3, on the way to 1.35.2`. */

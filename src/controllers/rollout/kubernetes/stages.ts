@@ -1,4 +1,4 @@
-import type { ComponentVersions, Machine, MachineSpec } from '../../../api/machine.ts';
+import type { ComponentVersions, Machine, MachineSpec, MachineStatus } from '../../../api/machine.ts';
 import type { UpgradeHop } from './target-version.ts';
 import {
   type Component,
@@ -20,6 +20,12 @@ export type Stage = (typeof stages)[number];
 /** The versions of a Machine as its spec has them. */
 export type KubernetesVersions = Pick<MachineSpec, 'kubernetesVersion' | 'components'>;
 
+/** A Machine, also one that does not exist yet. */
+export interface StagedMachine {
+  readonly spec: Pick<MachineSpec, 'role'>;
+  readonly status?: Pick<MachineStatus, 'applied'> | undefined;
+}
+
 export interface StagePlan {
   readonly stage: Stage;
   /** How many machines were seen with the version of the stage, and of how many. */
@@ -28,7 +34,7 @@ export interface StagePlan {
   /** The stage has not begun: no Machine asks for its version yet. */
   readonly isNew: boolean;
   /** What a Machine of a role is to have, also one that is made now. */
-  desired(machine: Pick<Machine, 'spec' | 'status'>): KubernetesVersions;
+  desired(machine: StagedMachine): KubernetesVersions;
 }
 
 /**
@@ -45,7 +51,7 @@ export function planStages({ from, to }: UpgradeHop, machines: readonly Machine[
       .filter(({ isAsked: asked }, i) => asked || (i <= index && (i > 0 || isPrepared)))
       .map(({ stage: name }) => name),
   );
-  const desired = (machine: Pick<Machine, 'spec' | 'status'>): KubernetesVersions =>
+  const desired = (machine: StagedMachine): KubernetesVersions =>
     describeVersions(machine, {
       from,
       to,
@@ -107,7 +113,7 @@ interface Limits {
 }
 
 function describeVersions(
-  machine: Pick<Machine, 'spec' | 'status'>,
+  machine: StagedMachine,
   { from, to, begun, limit }: Limits,
 ): KubernetesVersions {
   // What runs between the two versions, from an earlier attempt at this hop, stays.

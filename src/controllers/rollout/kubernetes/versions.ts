@@ -1,5 +1,5 @@
 import semver from 'semver';
-import type { ComponentVersions, Machine } from '../../../api/machine.ts';
+import type { ComponentVersions, Machine, MachineSpec } from '../../../api/machine.ts';
 
 /** The components whose versions change, in the order of an upgrade. */
 export const components = [
@@ -26,7 +26,7 @@ export const isVersion = (text: string): boolean => semver.valid(text) !== null;
 export const hasReached = (version: string | undefined, wanted: string): boolean =>
   version !== undefined && isVersion(version) && isVersion(wanted) && semver.gte(version, wanted);
 
-export const isControlPlane = ({ spec }: Pick<Machine, 'spec'>): boolean => spec.role === 'controlplane';
+export const isControlPlane = ({ spec }: { readonly spec: Pick<MachineSpec, 'role'> }): boolean => spec.role === 'controlplane';
 
 /** The version of a component that the Machine is to have. */
 export const desiredComponent = ({ spec }: Pick<Machine, 'spec'>, component: Component): string =>
@@ -38,10 +38,22 @@ export const seenComponent = ({ status }: Machine, component: Component): string
 
 export const seenKubelet = ({ status }: Machine): string | undefined => status?.applied?.kubernetesVersion;
 
-/** The newest version that an API server of the cluster was seen with. */
-export const newestApiServer = (machines: readonly Machine[]): string | undefined =>
+/** The versions of the API servers that were seen, newest first. */
+const seenApiServers = (machines: readonly Machine[]): string[] =>
   machines
     .filter(isControlPlane)
     .flatMap((machine) => seenComponent(machine, 'apiServer') ?? [])
     .filter(isVersion)
-    .sort(semver.rcompare)[0];
+    .sort(semver.rcompare);
+
+/** The newest version that an API server of the cluster was seen with. */
+export const newestApiServer = (machines: readonly Machine[]): string | undefined => seenApiServers(machines)[0];
+
+/** The oldest one, and whether there are several. */
+export function oldestApiServer(machines: readonly Machine[]): {
+  readonly oldest: string | undefined;
+  readonly isMixed: boolean;
+} {
+  const versions = seenApiServers(machines);
+  return { oldest: versions.at(-1), isMixed: new Set(versions).size > 1 };
+}
