@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { CallInterceptor } from '../faults/call-interceptor.ts';
 import { OidcTokenAuthenticator, type TrustedOidcIssuer } from './auth/oidc-tokens.ts';
 import { TokenKey } from './auth/token-key.ts';
+import type { RequestedApi } from './discovery/metrics.ts';
 import type { ApiBackend } from './request/context.ts';
 import { createRequestListener } from './request/pipeline.ts';
 import { createBootstrapObjects } from './storage/bootstrap-objects.ts';
@@ -40,6 +41,8 @@ export interface KubeServerOptions {
   readonly anonymousAuth?: boolean;
   /** The response of /version; default v1.36.3. */
   readonly gitVersion?: string;
+  /** The deprecated APIs that the metrics name; default: none. */
+  readonly requestedApis?: () => readonly RequestedApi[];
   /**
    * Runs garbage collection, namespace deletion and default ServiceAccounts of the controller-manager. Default true.
    */
@@ -85,6 +88,7 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
       oidc: new OidcTokenAuthenticator(options.oidc ?? []),
     },
     gitVersion: options.gitVersion ?? 'v1.36.3',
+    requestedApis: options.requestedApis ?? (() => []),
     authorizesFrom: performance.now() + (options.forbidsMilliseconds ?? 0),
     url: () => address.url,
   };

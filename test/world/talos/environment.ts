@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { CallInterceptor } from '../faults/call-interceptor.ts';
+import type { RequestedApi } from '../kube/discovery/metrics.ts';
 import type { ScaledClock } from '../scaled-clock.ts';
 import type { SimulatedEtcdCluster } from './kubernetes/etcd.ts';
 import type { TalosNode } from './node.ts';
@@ -43,6 +44,8 @@ export class TalosEnvironment {
   readonly refusedIssuers = new Set<string>();
   /** Parts of references of images that no registry has. */
   readonly missingImages = new Set<string>();
+  /** The deprecated APIs that clients of the clusters have requested. */
+  readonly requestedApis: RequestedApi[] = [];
   /** Systems that fail to boot, by version or schematic. */
   readonly brokenSystems = new Map<string, BrokenSystem>();
   /** The kube-apiserver implementation. */

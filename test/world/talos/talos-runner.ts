@@ -1,4 +1,5 @@
 import type { CallInterceptor } from '../faults/call-interceptor.ts';
+import type { RequestedApi } from '../kube/discovery/metrics.ts';
 import type { MachineDescription, MachineRunner } from '../machine-runner/machine.ts';
 import type { ScaledClock } from '../scaled-clock.ts';
 import { type BrokenSystem, TalosEnvironment } from './environment.ts';
@@ -54,6 +55,8 @@ export interface TalosRunner extends MachineRunner {
   readonly refusedIssuers: Set<string>;
   /** Parts of references of images that no registry has. */
   readonly missingImages: Set<string>;
+  /** The deprecated APIs that clients of the clusters have requested. */
+  readonly requestedApis: RequestedApi[];
   /** Systems that fail to boot, by version or schematic. */
   readonly brokenSystems: Map<string, BrokenSystem>;
   /** Switches everything off and waits until all ports are free. */
@@ -98,6 +101,7 @@ export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
     },
     refusedIssuers: world.refusedIssuers,
     missingImages: world.missingImages,
+    requestedApis: world.requestedApis,
     brokenSystems: world.brokenSystems,
     close: async () => {
       for (const computer of computers.values()) computer.kill();

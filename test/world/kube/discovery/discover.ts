@@ -5,6 +5,7 @@ import { type ApiResponse, okResponse, textResponse } from '../request/response.
 import { apiGroupDocument, apiGroupListDocument, apiResourceListDocument, apiVersionsDocument } from './documents.ts';
 import { groupsOf } from './groups.ts';
 import { healthResponse } from './health.ts';
+import { metricsResponse } from './metrics.ts';
 import { openApiV2, openApiV3, openApiV3Index } from './openapi.ts';
 import { jwksResponse } from './openid.ts';
 import { versionInfo } from './version.ts';
@@ -23,6 +24,8 @@ export function handleDiscovery(context: RequestContext, message: IncomingMessag
       return okResponse({ paths: rootPaths(context) });
     case '/version':
       return okResponse(versionInfo(context.gitVersion));
+    case '/metrics':
+      return metricsResponse(context);
     case '/openapi/v2':
       return withEtag(message, openApiV2(context.registry, context.gitVersion));
     case '/openapi/v3':
@@ -88,6 +91,7 @@ function rootPaths({ registry }: RequestContext): string[] {
     '/apis',
     '/healthz',
     '/livez',
+    '/metrics',
     '/openapi/v2',
     '/openapi/v3',
     '/openid/v1/jwks',

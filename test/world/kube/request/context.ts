@@ -1,4 +1,5 @@
 import type { ApiUser, Authenticator } from '../auth/authentication.ts';
+import type { RequestedApi } from '../discovery/metrics.ts';
 import type { ResourceRegistry } from '../storage/resource-registry.ts';
 import type { ObjectStorage } from '../storage/store.ts';
 import type { RequestInfo } from './request-info.ts';
@@ -9,6 +10,8 @@ export interface ApiBackend {
   readonly registry: ResourceRegistry;
   readonly auth: Authenticator;
   readonly gitVersion: string;
+  /** The deprecated APIs that the metrics name. */
+  readonly requestedApis: () => readonly RequestedApi[];
   /** Monotonic milliseconds from which on RBAC is loaded. */
   readonly authorizesFrom: number;
   readonly url: () => string;

@@ -61,6 +61,7 @@ async function apiServerOptionsOf(node: TalosNode) {
     oidc: trustedIssuers(node, issuers),
     anonymousAuth: kubernetes.apiServerArgs['anonymous-auth']?.[0] === 'true',
     gitVersion: `v${kubernetesVersion(node, 'apiServer')}`,
+    requestedApis: () => node.world.requestedApis,
     switchboard: node.world.switchboard,
     room: 'workload',
     workloads: true,
