@@ -29,11 +29,16 @@ export async function readMachineConfig(node: TalosClient, options: TalosCallOpt
 }
 
 /** Undefined until Talos has created the static pod. */
-export async function findApiServerPod(
+export const findApiServerPod = (node: TalosClient, options: TalosCallOptions): Promise<ApiServerPod | undefined> =>
+  findStaticPod(node, 'kube-apiserver', options);
+
+/** The static pod of a component, e.g. `kube-scheduler`. Undefined if Talos has not created it. */
+export async function findStaticPod(
   node: TalosClient,
+  component: string,
   options: TalosCallOptions,
 ): Promise<ApiServerPod | undefined> {
-  const resource = await node.findResource(resourceKinds.staticPod, 'kube-apiserver', options);
+  const resource = await node.findResource(resourceKinds.staticPod, component, options);
   if (!resource) return undefined;
   const notes = valueAt(resource.spec, 'metadata.annotations');
   const containers = valueAt(resource.spec, 'spec.containers');
@@ -42,7 +47,7 @@ export async function findApiServerPod(
   const args = Array.isArray(command) ? command.map(String) : [];
   const port = args.find((arg) => arg.startsWith('--secure-port='))?.split('=')[1];
   return {
-    name: String(valueAt(resource.spec, 'metadata.name') ?? 'kube-apiserver'),
+    name: String(valueAt(resource.spec, 'metadata.name') ?? component),
     port: Number(port ?? 6443),
     versions: talosAnnotations(isRecord(notes) ? notes : {}),
     command: args,

@@ -11,6 +11,7 @@ import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findCluster } from '../../cluster/ownership.ts';
 import { machinesOfCluster } from '../../cluster/view.ts';
 import { approvalsOf } from '../../remediation/approvals.ts';
+import { findVersionProblem } from '../../rollout/kubernetes/find-version-problem.ts';
 import { findHealthProblem } from '../../rollout/oidc-trust/control-plane.ts';
 import { nodeMembershipOf } from '../node-membership.ts';
 import type { MachineTask } from '../reconcile/machine-task.ts';
@@ -93,8 +94,7 @@ async function findMemberProblem(
 ): Promise<string | undefined> {
   if (!(await nodeMembershipOf(services, machine, facts, signal).isReady()))
     return 'The cluster does not report the node as Ready.';
-  if (machine.spec.role !== 'controlplane') return undefined;
-  const cluster = clusterOfMachine(machine);
-  const why = await findHealthProblem({ services, cluster, machine, address: String(facts['address']), signal });
-  return why === undefined ? undefined : `The node runs, but ${why}.`;
+  const target = { services, cluster: clusterOfMachine(machine), machine, address: String(facts['address']), signal };
+  const why = machine.spec.role === 'controlplane' ? await findHealthProblem(target) : undefined;
+  return why === undefined ? await findVersionProblem(target) : `The node runs, but ${why}.`;
 }
