@@ -59,7 +59,9 @@ async function askForVersions(
 ): Promise<ClusterView> {
   const running = view.secrets?.kubernetesVersion ?? '';
   const settled = (): KubernetesVersions => settledVersions(running);
-  const machines = await writeVersions(services, view.machines, plan?.desired ?? settled, signal);
+  const { machines, isWritten } = await writeVersions(services, view.machines, plan?.desired ?? settled, signal);
+  // The cache has not shown the last writes yet.
+  if (!isWritten) return { ...view, machines };
   if (!hop || !plan) {
     const message = `The upgrade of Kubernetes is taken back: every machine stays at ${running}.`;
     services.events.record(view.cluster, 'Normal', 'UpgradeCancelled', message);

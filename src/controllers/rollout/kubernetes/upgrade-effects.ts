@@ -18,15 +18,16 @@ import { isControlPlane } from './versions.ts';
 
 /**
  * Lets the Machines ask for other versions. One that has changed since it was read is written in the next reconcile, which
- * that change triggers. Returns the Machines after the writes.
+ * that change triggers. Returns the Machines after the writes, and whether any was written.
  */
 export async function writeVersions(
   { kube }: Pick<Services, 'kube'>,
   machines: readonly Machine[],
   desired: (machine: Machine) => KubernetesVersions,
   signal: AbortSignal,
-): Promise<readonly Machine[]> {
+): Promise<{ readonly machines: readonly Machine[]; readonly isWritten: boolean }> {
   const written = new Map<string, Machine>();
+  let isWritten = false;
   for (const machine of listOutdatedSpecs(machines, desired)) {
     const { name, resourceVersion } = machine.metadata;
     const { kubernetesVersion, components } = machine.spec;
@@ -35,13 +36,14 @@ export async function writeVersions(
     const lock = resourceVersion ? { resourceVersion } : {};
     try {
       written.set(name, await kube.merge(Machine, { name }, { spec: change ?? {} }, lock, signal));
+      isWritten = true;
     } catch (error) {
       if (!isConflict(error)) throw error;
       const { components: _, ...spec } = machine.spec;
       written.set(name, { ...machine, spec: { ...spec, ...wanted } });
     }
   }
-  return machines.map((machine) => written.get(machine.metadata.name) ?? machine);
+  return { machines: machines.map((machine) => written.get(machine.metadata.name) ?? machine), isWritten };
 }
 
 export interface ManifestTarget {
