@@ -62,7 +62,11 @@ export function describeClusterUpToDate(view: ClusterView): ConditionState | und
   const isOutdated = machines?.status === 'False';
   const message = [upgrade.message, ...(isOutdated ? [machines.message] : [])].join(' ');
   // While the rollout is at work, its reason says whether it goes on.
-  return conditionFalse('UpToDate', isOutdated && upgrade.reason === 'Updating' ? machines.reason : upgrade.reason, message);
+  return conditionFalse(
+    'UpToDate',
+    isOutdated && upgrade.reason === 'Updating' ? machines.reason : upgrade.reason,
+    message,
+  );
 }
 
 function describeMachinesUpToDate(view: ClusterView): ConditionState | undefined {

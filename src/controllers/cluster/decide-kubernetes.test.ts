@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { aCondition, aSpec } from '../../../test/support/fixtures/builders.ts';
 import { aClusterView, requesting, someSecrets, threeMachines } from '../../../test/support/fixtures/cluster-views.ts';
-import { annotations } from '../../api/names.ts';
 import type { Machine } from '../../api/machine.ts';
+import { annotations } from '../../api/names.ts';
 import { describeClusterUpToDate } from './decide-cluster-rollout.ts';
 import { decideUpgradeAction, secondsUntilUpgrade, servedVersion, versionsOfNewMachine } from './decide-kubernetes.ts';
 import type { ClusterView } from './view.ts';
@@ -56,7 +56,9 @@ describe('a Cluster whose Kubernetes version has changed', () => {
     const paused = { ...rest, metadata: { ...metadata, annotations: { [annotations.rollout]: 'pause' } } };
     expect(decideUpgradeAction(view({ cluster: paused }))).toBeUndefined();
     const windows = [{ days: ['Sunday'], from: '03:00', to: '03:01' }];
-    expect(decideUpgradeAction(view({ spec: aSpec((raw) => Object.assign(raw, { rollout: { windows } })) }))).toBeUndefined();
+    expect(
+      decideUpgradeAction(view({ spec: aSpec((raw) => Object.assign(raw, { rollout: { windows } })) })),
+    ).toBeUndefined();
   });
 
   it('shows in UpToDate what happens, and stays what it is otherwise', () => {

@@ -17,7 +17,13 @@ import type { TrustRecord } from '../rollout/oidc-trust/trust-record.ts';
 import { missingRecordAnnotations, readClusterRecord, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
 import { decideClusterRollout, findFulfilledRequest } from './decide-cluster-rollout.ts';
-import { decideUpgradeAction, findVersionRefusal, readDesiredVersion, secondsUntilUpgrade, type UpgradeAction } from './decide-kubernetes.ts';
+import {
+  decideUpgradeAction,
+  findVersionRefusal,
+  readDesiredVersion,
+  secondsUntilUpgrade,
+  type UpgradeAction,
+} from './decide-kubernetes.ts';
 import { listSpecUpdates, type SpecUpdate } from './desired-machine-spec.ts';
 import { chooseOfferedVersion } from './kubernetes-version.ts';
 import { findMissingSlots } from './scaling/cluster-pools.ts';

@@ -143,7 +143,9 @@ describe('the Kubernetes version of a running cluster', () => {
     const before = (await machines()).map(({ spec }) => [spec.kubernetesVersion, spec.components]);
     const gates = { 'feature-gates': 'WatchFromStorageWithoutResourceVersion=true' };
     open().world.machines.missingImages.add('kube-scheduler:v1.36.1');
-    await change({ controlPlane: { replicas: 3, size: 'small', patches: [{ cluster: { apiServer: { extraArgs: gates } } }] } });
+    await change({
+      controlPlane: { replicas: 3, size: 'small', patches: [{ cluster: { apiServer: { extraArgs: gates } } }] },
+    });
     await eventually('the patch is applied', async () => (await machines()).every(isUpToDate), 120);
     await request('1.36.1');
     const blockedBy = (reason: string, text: string) =>
@@ -168,17 +170,22 @@ describe('the Kubernetes version of a running cluster', () => {
       ...{ group: 'example.k8s.io', version: 'v1beta1', resource: 'widgets', removedRelease: '1.36' },
     });
     await request('1.36.1');
-    await eventually('it is blocked', async () => {
-      const condition = await conditionOf('UpToDate');
-      return condition?.reason === 'DeprecatedApisInUse' && condition.message.includes('example.k8s.io/v1beta1 widgets');
-    }, 200);
+    await eventually(
+      'it is blocked',
+      async () => {
+        const condition = await conditionOf('UpToDate');
+        return (
+          condition?.reason === 'DeprecatedApisInUse' && condition.message.includes('example.k8s.io/v1beta1 widgets')
+        );
+      },
+      200,
+    );
     const approve = { [annotations.approve]: 'DeprecatedApisInUse' };
     await open().platform.merge(Cluster, ref, { metadata: { annotations: approve } });
     for (const component of ['apiServer', 'scheduler'] as const) {
       await eventually(
         `the upgrade of ${component} has begun`,
-        async () =>
-          (await machines()).some(({ status }) => status?.applied?.components?.[component] === '1.36.1'),
+        async () => (await machines()).some(({ status }) => status?.applied?.components?.[component] === '1.36.1'),
         200,
       );
       await open().provider.kill();

@@ -66,7 +66,11 @@ describe('the upgrade of a cluster', () => {
       { isPaused: true, machines: [aNode(0, asked, { apiServer: to }), aNode(1, asked, { apiServer: to })] },
       { kind: 'wait' },
     ],
-    ['D17: applies the manifests when every machine has the version', { machines: allDone }, { kind: 'apply-manifests' }],
+    [
+      'D17: applies the manifests when every machine has the version',
+      { machines: allDone },
+      { kind: 'apply-manifests' },
+    ],
     [
       'D17: waits for them',
       { machines: allDone, manifests: { kind: 'waits', message: 'Not yet.' } },
@@ -101,14 +105,20 @@ describe('the upgrade of a cluster', () => {
     const old = aNode(1);
     const machines = [aNode(0), { ...old, spec: { ...old.spec, talosVersion: '1.12.6' }, status: undefined }];
     const waiting = { machines: machines as Machine[] };
-    expect(decideUpgrade(view(waiting))).toMatchObject({ kind: 'wait', message: expect.stringMatching(/waits for the upgrade of Talos/) });
+    expect(decideUpgrade(view(waiting))).toMatchObject({
+      kind: 'wait',
+      message: expect.stringMatching(/waits for the upgrade of Talos/),
+    });
     expect(desiredVersions(view(waiting))(aNode(0))).toEqual({ kubernetesVersion: from });
   });
 
   it('D18: gives a Machine that is made meanwhile what the cluster has', () => {
     const machines = [aNode(0, asked, { apiServer: to }), aNode(1, asked)];
     const desired = desiredVersions(view({ machines }));
-    expect(desired({ spec: { role: 'controlplane' } })).toEqual({ kubernetesVersion: from, components: { apiServer: to } });
+    expect(desired({ spec: { role: 'controlplane' } })).toEqual({
+      kubernetesVersion: from,
+      components: { apiServer: to },
+    });
     expect(desired({ spec: { role: 'worker' } })).toEqual({ kubernetesVersion: from });
   });
 

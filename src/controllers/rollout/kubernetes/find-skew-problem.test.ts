@@ -14,7 +14,11 @@ describe('D13: the versions that run', () => {
   it.each<[string, Machine, RegExp | undefined]>([
     ['all of the former version', running({ kubernetesVersion: '1.34.1', components: same }), undefined],
     ['a kubelet three minors older', running({ kubernetesVersion: '1.32.0', components: same }), undefined],
-    ['a kubelet four minors older', running({ kubernetesVersion: '1.31.9' }, 'web'), /kubelet of .*-web-0 runs 1\.31\.9, more than 3 minors/],
+    [
+      'a kubelet four minors older',
+      running({ kubernetesVersion: '1.31.9' }, 'web'),
+      /kubelet of .*-web-0 runs 1\.31\.9, more than 3 minors/,
+    ],
     ['a newer kubelet', running({ kubernetesVersion: '1.36.0' }, 'web'), /1\.36\.0, which is newer/],
     [
       'a scheduler two minors older',

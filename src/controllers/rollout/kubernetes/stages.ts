@@ -112,10 +112,7 @@ interface Limits {
   readonly limit: string;
 }
 
-function describeVersions(
-  machine: StagedMachine,
-  { from, to, begun, limit }: Limits,
-): KubernetesVersions {
+function describeVersions(machine: StagedMachine, { from, to, begun, limit }: Limits): KubernetesVersions {
   // What runs between the two versions, from an earlier attempt at this hop, stays.
   const versionOf = (stage: Stage, seen: string | undefined): string =>
     begun.has(stage) ? to : seen && hasReached(to, seen) ? newerVersion(from, seen) : from;

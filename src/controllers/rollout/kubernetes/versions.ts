@@ -26,7 +26,8 @@ export const isVersion = (text: string): boolean => semver.valid(text) !== null;
 export const hasReached = (version: string | undefined, wanted: string): boolean =>
   version !== undefined && isVersion(version) && isVersion(wanted) && semver.gte(version, wanted);
 
-export const isControlPlane = ({ spec }: { readonly spec: Pick<MachineSpec, 'role'> }): boolean => spec.role === 'controlplane';
+export const isControlPlane = ({ spec }: { readonly spec: Pick<MachineSpec, 'role'> }): boolean =>
+  spec.role === 'controlplane';
 
 /** The version of a component that the Machine is to have. */
 export const desiredComponent = ({ spec }: Pick<Machine, 'spec'>, component: Component): string =>
