@@ -14,9 +14,9 @@ import { buildConfigDocuments, findConfigProblems } from '../../../talos/config/
 import { isAtLeastMinor } from '../../../talos/versions.ts';
 import type { Services } from '../../shared/services.ts';
 import { describeExampleNode } from '../../shared/spec/check-node-configs.ts';
-import { type DeprecatedApi, readDeprecatedApis } from './deprecated-apis.ts';
-import { findRemovedSettings, listNodeImages } from './find-removed-settings.ts';
-import { findSkewProblem, findUnseenMachine } from './find-skew-problem.ts';
+import { type DeprecatedApi, readDeprecatedApis } from './checks/deprecated-apis.ts';
+import { findRemovedSettings, listNodeImages } from './checks/find-removed-settings.ts';
+import { findSkewProblem, findUnseenMachine } from './checks/find-skew-problem.ts';
 import { type ImagePull, ImagePulls } from './image-pulls.ts';
 import type { UpgradeHop } from './target-version.ts';
 import { isControlPlane } from './versions.ts';

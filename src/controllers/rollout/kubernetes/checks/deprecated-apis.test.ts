@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeClient } from '../../../kube/client/client.ts';
+import type { KubeClient } from '../../../../kube/client/client.ts';
 import { parseDeprecatedApi, readDeprecatedApis } from './deprecated-apis.ts';
 
 const series = (labels: string, value = 1) => `apiserver_requested_deprecated_apis{${labels}} ${value}`;

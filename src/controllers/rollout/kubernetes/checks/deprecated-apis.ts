@@ -1,5 +1,5 @@
-import type { KubeClient } from '../../../kube/client/client.ts';
-import { minorDistance } from './versions.ts';
+import type { KubeClient } from '../../../../kube/client/client.ts';
+import { minorDistance } from '../versions.ts';
 
 /** A version of an API that clients have requested and that a later Kubernetes does not have. */
 export interface DeprecatedApi {

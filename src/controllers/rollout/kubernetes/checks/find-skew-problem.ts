@@ -1,6 +1,6 @@
-import type { Machine } from '../../../api/machine.ts';
-import type { UpgradeHop } from './target-version.ts';
-import { components, isControlPlane, minorDistance, seenComponent, seenKubelet } from './versions.ts';
+import type { Machine } from '../../../../api/machine.ts';
+import type { UpgradeHop } from '../target-version.ts';
+import { components, isControlPlane, minorDistance, seenComponent, seenKubelet } from '../versions.ts';
 
 /** How many minors a kubelet or kube-proxy may be older than an API server (the version skew policy of Kubernetes). */
 const maxKubeletDistance = 3;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { aMachine } from '../../../../test/support/fixtures/builders.ts';
-import type { Machine, MachineStatus } from '../../../api/machine.ts';
+import { aMachine } from '../../../../../test/support/fixtures/builders.ts';
+import type { Machine, MachineStatus } from '../../../../api/machine.ts';
 import { findSkewProblem, findUnseenMachine } from './find-skew-problem.ts';
 
 const hop = { from: '1.34.1', to: '1.35.4', target: '1.35.4' };

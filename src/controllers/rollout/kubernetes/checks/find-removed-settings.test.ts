@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exampleConfigInput, exampleSecretsBundle } from '../../../../test/talos/example-config.ts';
-import { buildConfigDocuments, type MachineConfigInput } from '../../../talos/config/machine-config.ts';
+import { exampleConfigInput, exampleSecretsBundle } from '../../../../../test/talos/example-config.ts';
+import { buildConfigDocuments, type MachineConfigInput } from '../../../../talos/config/machine-config.ts';
 import { findRemovedSettings } from './find-removed-settings.ts';
 
 const bundle = await exampleSecretsBundle();
