@@ -47,9 +47,8 @@ export class RequestCounter {
 
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      const request = this.#request();
+      const request = this.#request().finally(() => this.#active.delete(request));
       this.#active.add(request);
-      request.finally(() => this.#active.delete(request));
       await pause(intervalMs);
     }
   }

@@ -7,8 +7,8 @@ import {
   valueAt,
 } from '../../../../talos/config/config-document.ts';
 import { minorOf } from '../../../../talos/versions.ts';
-import { type KubernetesProgram, removedSettings } from './removed-settings.ts';
 import type { UpgradeHop } from '../target-version.ts';
+import { type KubernetesProgram, removedSettings } from './removed-settings.ts';
 
 /** Where the configuration has the settings of a program: a section of the main document, or a document. */
 const places: Readonly<Record<KubernetesProgram, { readonly section: string; readonly kind: string }>> = {
