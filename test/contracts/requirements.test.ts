@@ -14,11 +14,12 @@ type State = 'held' | 'in part' | 'not yet' | 'not held' | 'with nothing to test
 const tables = [
   { letter: 'C', page: 'docs/development/openmcp-contract.md', length: 76 },
   { letter: 'H', page: 'docs/development/hetzner-robot-rows.md', length: 34 },
-  { letter: 'D', page: 'docs/development/hetzner-robot-rows.md', length: 15 },
+  { letter: 'B', page: 'docs/development/hetzner-robot-rows.md', length: 15 },
   { letter: 'P', page: 'docs/development/hetzner-robot-rows.md', length: 52 },
   { letter: 'T', page: 'docs/development/truenas-rows.md', length: 65 },
   { letter: 'G', page: 'docs/development/truenas-rows.md', length: 19 },
   { letter: 'S', page: 'docs/development/truenas-rows.md', length: 60 },
+  { letter: 'D', page: 'docs/development/day-2-rows.md', length: 59 },
 ] as const;
 
 /** A row: its number, its test file, its missing part, or the state in place of both. */
@@ -39,7 +40,7 @@ function stateOf(file: string | undefined, lack: string | undefined, word: strin
 
 /** Rows in the names of tests: `'C8, C9: gives …'`. */
 const heldIn = (path: string): string[] =>
-  [...readProjectFile(path).matchAll(/['`"]((?:[CHDPTGS]\d+, )*[CHDPTGS]\d+): /g)].flatMap(([, list = '']) =>
+  [...readProjectFile(path).matchAll(/['`"]((?:[BCHDPTGS]\d+, )*[BCHDPTGS]\d+): /g)].flatMap(([, list = '']) =>
     list.split(', '),
   );
 

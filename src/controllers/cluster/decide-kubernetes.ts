@@ -47,7 +47,7 @@ export function decideUpgradeAction(view: ClusterView): UpgradeAction | undefine
 }
 
 /** Why the requested version of an existing cluster is refused. */
-export function findVersionRefusal(view: ClusterView): ConditionState | undefined {
+export function findVersionRejection(view: ClusterView): ConditionState | undefined {
   const { secrets } = view;
   const { refused } = decideVersion({ ...toUpgradeView(view), running: secrets?.kubernetesVersion, spec: view.spec });
   return refused && conditionFalse('Accepted', refused.reason, refused.message);

@@ -19,7 +19,7 @@ import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-st
 import { decideClusterRollout, findFulfilledRequest } from './decide-cluster-rollout.ts';
 import {
   decideUpgradeAction,
-  findVersionRefusal,
+  findVersionRejection,
   readDesiredVersion,
   secondsUntilUpgrade,
   type UpgradeAction,
@@ -125,7 +125,7 @@ export function decideKubernetesVersion(view: ClusterView): { version: string } 
   if (refused) return { refused };
   const running = view.secrets?.kubernetesVersion;
   if (!running) return decideNewVersion(view, readDesiredVersion(view));
-  const change = findVersionRefusal(view);
+  const change = findVersionRejection(view);
   return change ? { refused: change } : { version: running };
 }
 

@@ -76,7 +76,7 @@ describe('the rollout of a cluster', () => {
     expect(next([machine(0), waiting(1), waiting(2), worker('a', 0, { pending })])).toBe('cp1 cp2');
   });
 
-  it('day 2, D28: changes control planes before workers, and pools in the order of the spec', () => {
+  it('D28: changes control planes before workers, and pools in the order of the spec', () => {
     const [a, b] = [worker('a', 0, { pending }), worker('b', 0, { pending })];
     expect(next([a, b, waiting(0)])).toBe('cp0');
     expect(next([a, b])).toBe('b0');
@@ -87,7 +87,7 @@ describe('the rollout of a cluster', () => {
     expect(next([worker('a', 0, { pending }), worker('a', 1, { pending, conditions: unready })])).toBe('a1');
   });
 
-  it('day 2, D28: changes as many Machines of a pool as may be unavailable, and counts those that are not ready', () => {
+  it('D28: changes as many Machines of a pool as may be unavailable, and counts those that are not ready', () => {
     const changing = worker('a', 0, { pending }, 'new');
     const more = [worker('a', 1, { pending }), worker('a', 2, { pending })];
     expect(next([changing, ...more])).toMatch(/a-0: The update begins/);

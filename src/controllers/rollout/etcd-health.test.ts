@@ -18,7 +18,7 @@ const report = (
 });
 const reports = (change: Parameters<typeof report>[1] = {}) => [report('cp-0'), report('cp-1', change), report('cp-2')];
 
-describe('day 2, D22: the state of etcd before a change', () => {
+describe('D22: the state of etcd before a change', () => {
   it('is good if every member votes, is healthy and follows the same leader', () => {
     expect(findEtcdProblem(reports(), names)).toBeUndefined();
     expect(findEtcdLeader(reports())).toBe('cp-1');

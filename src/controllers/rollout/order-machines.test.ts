@@ -18,7 +18,7 @@ it.each<[string, Machine[], Parameters<typeof orderMachines>[1], string]>([
   expect(namesOf(orderMachines(machines, rules))).toBe(expected);
 });
 
-it("day 2, D22: etcd's leader is the last control plane, ready or not", () => {
+it("D22: etcd's leader is the last control plane, ready or not", () => {
   const machines = [one('cp', 0, 'False'), one('cp', 1), one('cp', 2), one('a', 0)];
   const leader = machines[0]!.metadata.name;
   expect(namesOf(orderMachines(machines, { pools: ['a'], leader }))).toBe('cp1 cp2 cp0 a0');

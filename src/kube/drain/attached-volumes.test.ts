@@ -16,7 +16,7 @@ const volume = (name: string): PersistentVolume => ({
   spec: { csi: { driver: 'csi.example.org', volumeHandle: `h-${name}` } },
 });
 
-describe('day 2, D9: volumes that are attached to a node', () => {
+describe('D9: volumes that are attached to a node', () => {
   it('are found by VolumeAttachment, on this node only', () => {
     const attachments = [attachment('a'), attachment('b', 'worker-2'), attachment('c', 'worker-1', false)];
     expect(findAttachedVolumes({ node: node(), attachments, inUse: [] })).toEqual(['a']);

@@ -78,7 +78,7 @@ describe('the end of a pass', () => {
     });
   });
 
-  it('day 2, D4: names the PodDisruptionBudget and at most three pods', () => {
+  it('D4: names the PodDisruptionBudget and at most three pods', () => {
     const result = wait(
       request(),
       ['d', 'c', 'b', 'a'].map((name) => blocked(name, 'web')),
@@ -90,7 +90,7 @@ describe('the end of a pass', () => {
     });
   });
 
-  it('day 2, D4: shows at most five messages, and not more of one than fits', () => {
+  it('D4: shows at most five messages, and not more of one than fits', () => {
     const result = wait(
       request(),
       Array.from({ length: 8 }, (_, i) => blocked(`p${i}`, `${'x'.repeat(1000)}${i}`)),
@@ -111,7 +111,7 @@ describe('the end of a pass', () => {
     });
   });
 
-  it('day 2, D7: after the timeout, Wait goes on and says so', () => {
+  it('D7: after the timeout, Wait goes on and says so', () => {
     expect(wait(request({ now: minutesIn(30) }), [blocked('a', 'web')])).toMatchObject({
       ...{
         reason: 'DrainTimedOut',
@@ -120,7 +120,7 @@ describe('the end of a pass', () => {
     });
   });
 
-  it('day 2, D7: after the timeout, Force does not wait for a pod that stays long after its grace period', () => {
+  it('D7: after the timeout, Force does not wait for a pod that stays long after its grace period', () => {
     const stuck = pod('a', { deletionTimestamp: '2026-11-25T10:28:00Z' });
     expect(wait(request({ now: minutesIn(30), ...force }), [], [stuck])).toBeUndefined();
     expect(wait(request({ now: minutesIn(30) }), [], [stuck])).toMatchObject({ reason: 'DrainTimedOut' });
@@ -128,7 +128,7 @@ describe('the end of a pass', () => {
     expect(wait(request({ now: minutesIn(30), ...force }), [], [graceful])).toMatchObject({ reason: 'DrainTimedOut' });
   });
 
-  it('day 2, D8: pods of an unreachable node are not waited for once they are being deleted', () => {
+  it('D8: pods of an unreachable node are not waited for once they are being deleted', () => {
     const ending = [pod('b', { deletionTimestamp: '2026-11-25T10:00:10Z' })];
     expect(wait(request({ isUnreachable: true }), [answered(pod('a'), { kind: 'ends' })], ending)).toBeUndefined();
     expect(wait(request({ isUnreachable: true }), [blocked('a', 'web')])).toMatchObject({ reason: 'DrainBlocked' });

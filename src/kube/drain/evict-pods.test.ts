@@ -22,7 +22,7 @@ const cause = (message: string) => [{ reason: 'DisruptionBudget', message }];
 describe('the answer to an eviction', () => {
   it.each<[string, KubeError, object]>([
     [
-      'day 2, D4: a budget that allows nothing blocks, with its own words',
+      'D4: a budget that allows nothing blocks, with its own words',
       errorOf(429, 'TooManyRequests', violation, {
         causes: cause('The disruption budget web needs 2 healthy pods and has 2 currently'),
       }),
@@ -107,7 +107,7 @@ describe('evictPods', () => {
     return { client: { raw } as unknown as KubeClient, bodies, most };
   }
 
-  it('day 2, D2: evicts by policy/v1 with the grace period of the pod, a few at a time', async () => {
+  it('D2: evicts by policy/v1 with the grace period of the pod, a few at a time', async () => {
     const { client, bodies, most } = clientOf(() => Promise.resolve());
     const evictions = await evictPods(client, pods, { by: 'eviction', signal });
     expect(evictions.map(({ answer }) => answer.kind)).toEqual(pods.map(() => 'ends'));

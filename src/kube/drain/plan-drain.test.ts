@@ -24,10 +24,10 @@ const finished = (phase: string) => ({ status: { phase } });
 
 describe('planDrain', () => {
   it.each<[string, Pod, 'evict' | 'ending' | 'staying']>([
-    ['day 2, D5: leaves a mirror pod', pod(mirror), 'staying'],
-    ['day 2, D5: leaves a mirror pod that is being deleted', pod({ ...mirror, ...deleted }), 'staying'],
-    ['day 2, D5: leaves a mirror pod that has finished', pod(mirror, finished('Failed')), 'staying'],
-    ['day 2, D5: leaves a pod of a DaemonSet', pod({ ownerReferences: owner('DaemonSet') }), 'staying'],
+    ['D5: leaves a mirror pod', pod(mirror), 'staying'],
+    ['D5: leaves a mirror pod that is being deleted', pod({ ...mirror, ...deleted }), 'staying'],
+    ['D5: leaves a mirror pod that has finished', pod(mirror, finished('Failed')), 'staying'],
+    ['D5: leaves a pod of a DaemonSet', pod({ ownerReferences: owner('DaemonSet') }), 'staying'],
     [
       'removes a finished pod of a DaemonSet',
       pod({ ownerReferences: owner('DaemonSet') }, finished('Succeeded')),
@@ -44,7 +44,7 @@ describe('planDrain', () => {
       'evict',
     ],
     ['evicts a pod of a ReplicaSet', pod({ ownerReferences: owner('ReplicaSet') }), 'evict'],
-    ['day 2, D5: evicts a pod without a controller', pod(), 'evict'],
+    ['D5: evicts a pod without a controller', pod(), 'evict'],
     ['removes a finished pod', pod({}, finished('Succeeded')), 'evict'],
     ['removes a failed pod', pod({}, finished('Failed')), 'evict'],
     ['evicts a pending pod', pod({}, finished('Pending')), 'evict'],
@@ -60,7 +60,7 @@ describe('planDrain', () => {
     expect(planDrain([left], new Set(['other/parent'])).staying).toEqual([left]);
   });
 
-  it('day 2, D5: evicts a pod with an emptyDir', () => {
+  it('D5: evicts a pod with an emptyDir', () => {
     const one = pod({}, { spec: { volumes: [{ name: 'cache' }] }, status: { phase: 'Running' } });
     expect(planDrain([one]).evict).toEqual([one]);
   });

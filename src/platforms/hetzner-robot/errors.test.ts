@@ -75,7 +75,7 @@ describe('an error answer', () => {
     expect(unknown).toBe({ 403: 'ROBOT_FORBIDDEN', 429: 'ROBOT_REFUSED' }[status] ?? expected);
   });
 
-  it('D6: is retried, or needs a person, by its kind', () => {
+  it('B6: is retried, or needs a person, by its kind', () => {
     const retryOf = (code: HetznerRobotErrorCode): string => new HetznerRobotError(code).retry;
     const person = known.filter(([, , code]) => retryOf(code) === 'after-change').map(([, item]) => item);
     for (const item of ['SERVER_NOT_FOUND', 'RESET_NOT_AVAILABLE', 'BOOT_NOT_AVAILABLE', 'RESET_MANUAL_ACTIVE']) {

@@ -44,7 +44,7 @@ describe('an error of a node', () => {
 });
 
 describe('a node with another identity or state', () => {
-  it('D2: is foreign when another authority signed its certificate, as in maintenance mode', async () => {
+  it('B2: is foreign when another authority signed its certificate, as in maintenance mode', async () => {
     const server = await startTalosNodeServer(() => {}, {
       leaf: await issueServerCertificate(await createOtherAuthority()),
     });

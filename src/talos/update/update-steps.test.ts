@@ -102,7 +102,7 @@ describe('the steps of an update', () => {
     expect(updateSteps.filter(({ erases }) => erases)).toEqual([]);
   });
 
-  it('upgrade by the lifecycle service: pulled, drained, written, restarted, proven', async () => {
+  it('D24: upgrade by the lifecycle service: pulled, drained, written, restarted, proven', async () => {
     const machine = new UpdateRun();
     expect((await machine.run()).kind).toBe('finished');
     expect(machine.node.running.version).toBe('1.13.9');
@@ -110,7 +110,7 @@ describe('the steps of an update', () => {
     expect(isUpdateOpen({ plan: 'provision', facts: machine.progress.facts })).toBe(false);
   });
 
-  it('upgrade Talos 1.12 by its one call', async () => {
+  it('D21: upgrade Talos 1.12 by its one call', async () => {
     const machine = new UpdateRun();
     machine.node.running = { version: '1.12.11', schematic: 'aaaa' };
     expect((await machine.run()).kind).toBe('finished');
@@ -118,14 +118,14 @@ describe('the steps of an update', () => {
     expect(machine.node.effects).toEqual(['pull', 'drain', 'legacy 1.13.9', 'uncordon']);
   });
 
-  it('upgrade for another schematic alone', async () => {
+  it('D27: upgrade for another schematic alone', async () => {
     const machine = new UpdateRun();
     machine.desired = desiredNode({ talosVersion: '1.13.7', schematic: 'bbbb' });
     expect((await machine.run()).kind).toBe('finished');
     expect(machine.node.running).toEqual({ version: '1.13.7', schematic: 'bbbb' });
   });
 
-  it('move the leadership of etcd away from a control plane that restarts', async () => {
+  it('D23: move the leadership of etcd away from a control plane that restarts', async () => {
     const machine = new UpdateRun({ role: 'controlplane' });
     machine.node.leads = true;
     expect((await machine.run()).kind).toBe('finished');
@@ -134,7 +134,7 @@ describe('the steps of an update', () => {
     expect(effects.indexOf('forfeit')).toBeLessThan(effects.indexOf('write 1.13.9'));
   });
 
-  it('apply a live change without a drain, and do nothing for a node that is up to date', async () => {
+  it('D33: apply a live change without a drain, and do nothing for a node that is up to date', async () => {
     const machine = new UpdateRun();
     const configuration = config('time: {servers: [192.0.2.1]}');
     machine.desired = desiredNode({ talosVersion: '1.13.7', configuration });
@@ -145,7 +145,7 @@ describe('the steps of an update', () => {
     expect(machine.node.effects).toEqual(['apply no-reboot', 'uncordon', 'uncordon']);
   });
 
-  it('stage a change that a running node does not take, and restart the drained node', async () => {
+  it('D31: stage a change that a running node does not take, and restart the drained node', async () => {
     const machine = new UpdateRun();
     machine.node.mode = 'reboot';
     machine.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('env: {a: b}') });
@@ -194,7 +194,7 @@ describe('the steps of an update', () => {
     expect(machine.node.effects).toEqual(['pull']);
   });
 
-  it('name a configuration that the node rejects, and change nothing', async () => {
+  it('D34: name a configuration that the node rejects, and change nothing', async () => {
     const machine = new UpdateRun();
     machine.node.rejection = 'unknown keys found during decoding.';
     machine.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('time: {servers: [192.0.2.1]}') });
@@ -203,7 +203,7 @@ describe('the steps of an update', () => {
     expect(machine.node.effects).toEqual([]);
   });
 
-  it('tell an installer that cannot succeed from one that may', async () => {
+  it('D21: tell an installer that cannot succeed from one that may', async () => {
     const machine = new UpdateRun();
     const failed = { kind: 'failed', message: 'exit code 3.' } as const;
     machine.node.writeResult = { ...failed, isPermanent: true };

@@ -107,7 +107,7 @@ it('kubectl drains a node like a real one', async ({ skip }) => {
   await eventually('all Pods run', async () => (await readyReplicas()) === 3);
 });
 
-it('day 2, D1, D3, D10: a worker that is deleted is drained first, and its Node is deleted after it is gone', async () => {
+it('D1, D3, D10: a worker that is deleted is drained first, and its Node is deleted after it is gone', async () => {
   const [name] = workers;
   const before = await find(name);
   const node = await admin.get(KubeNode, { name });
@@ -132,7 +132,7 @@ it('day 2, D1, D3, D10: a worker that is deleted is drained first, and its Node 
   await eventually('all Pods run again', async () => (await readyReplicas()) === 3);
 });
 
-it('day 2, D4: a budget that never yields is named in the status, and stops nothing else, until it is approved', async () => {
+it('D4: a budget that never yields is named in the status, and stops nothing else, until it is approved', async () => {
   const { objects, platform } = open();
   await setMinimum(3);
   const counts = await Promise.all(workers.map(async (node) => ({ node, pods: await podsOn(node) })));
@@ -171,7 +171,7 @@ it('day 2, D4: a budget that never yields is named in the status, and stops noth
   await eventually('all Pods run again', async () => (await readyReplicas()) === 3);
 });
 
-it('day 2, D8: the Pods of a node that is switched off are not waited for', async () => {
+it('D8: the Pods of a node that is switched off are not waited for', async () => {
   const testbed = open();
   const [, , name] = workers;
   const { uid } = (await find(name))?.metadata ?? {};
@@ -188,7 +188,7 @@ it('day 2, D8: the Pods of a node that is switched off are not waited for', asyn
   await eventually('all Pods run again', async () => (await readyReplicas()) === 3);
 });
 
-it('day 2, D12: the cordon of somebody else stays, and a Cluster in deletion is not drained', async () => {
+it('D12: the cordon of somebody else stays, and a Cluster in deletion is not drained', async () => {
   const [, name] = workers;
   await admin.merge(KubeNode, { name }, { spec: { unschedulable: true } });
   await consistently(1, async () => {

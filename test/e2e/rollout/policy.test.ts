@@ -75,7 +75,7 @@ const holdsWrongValue = (content: unknown): boolean =>
   content.data instanceof Uint8Array &&
   Buffer.from(content.data).includes(wrong);
 
-it('day 2, D30: a wrong change over ten clusters reaches one node, and the others name it', async () => {
+it('D30: a wrong change over ten clusters reaches one node, and the others name it', async () => {
   await changeTime(wrong);
   const waiting = /Cluster shop\/c\d of the same ProviderConfig stopped at machine c\d-/;
   const first = await eventually(
@@ -149,7 +149,7 @@ it('a pause of the ProviderConfig holds every cluster up, and an unknown value n
   await annotate(ProviderConfig, home, null);
 });
 
-it('day 2, D30: changes wait for a window, unless a user says now', async () => {
+it('D30: changes wait for a window, unless a user says now', async () => {
   const hour = (plus: number) => new Date(Date.now() + plus * 3_600_000).toISOString().slice(11, 16);
   await changeConfig({ rollout: { windows: [{ from: hour(3), to: hour(4) }] } });
   await changeTime('192.0.2.4');

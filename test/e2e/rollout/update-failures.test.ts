@@ -58,7 +58,7 @@ it('another extension alone upgrades the nodes to another boot image of the same
   expect([found.size, [...found][0]?.length]).toEqual([1, 64]);
 });
 
-it('a change that needs a restart drains and restarts one node at a time', async () => {
+it('D32: a change that needs a restart drains and restarts one node at a time', async () => {
   let mostAway = 0;
   const look = (): void => {
     const away = open()
@@ -91,7 +91,7 @@ it('names an installer image that is not there, and has disturbed no node', asyn
   missingImages.clear();
 });
 
-it('a node that falls back is reported, is not tried again, and stops the rollout', async () => {
+it('D25: a node that falls back is reported, is not tried again, and stops the rollout', async () => {
   const { brokenSystems } = open().world.machines;
   brokenSystems.set('1.13.8', 'ends');
   await changeConfig({ talos: { version: '1.13.8' } });
@@ -108,7 +108,7 @@ it('a node that falls back is reported, is not tried again, and stops the rollou
   brokenSystems.clear();
 });
 
-it('an upgrade ends well with a provider that is killed at each kind of call', async () => {
+it('D26: an upgrade ends well with a provider that is killed at each kind of call', async () => {
   const injector = new KillInjector(open());
   const struck = new Set<string>();
   const stop = open().world.switchboard.judge(({ room, name }) => {

@@ -53,7 +53,7 @@ prepareTestbed(open, async ({ objects }) => {
 });
 
 describe('a cluster', () => {
-  it('goes from Talos 1.12 to 1.13, one node at a time, control planes first', async () => {
+  it('D20: goes from Talos 1.12 to 1.13, one node at a time, control planes first', async () => {
     expect(nodesOf().map((node) => node.version)).toEqual(Array.from({ length: 4 }, () => '1.12.11'));
     await changeConfig({ talos: { version: '1.13.9' } });
     await eventually('the version is reported', async () => {

@@ -242,7 +242,7 @@ test('a fleet of 1,000 ready Hosts is reconciled without a single call to the AP
     expect(await fixture.reconcile(metadata.name, services)).toEqual({ requeueAfterSeconds: 600 });
 });
 
-test('D7: a Host with the ignore annotation is not reconciled', async () => {
+test('B7: a Host with the ignore annotation is not reconciled', async () => {
   const before = await fixture.host('a', { metadata: { annotations: { 'openmcp.cloud/operation': 'ignore' } } });
   await fixture.look();
   expect((await fixture.get('a')).metadata.resourceVersion).toBe(before.metadata.resourceVersion);

@@ -38,7 +38,7 @@ describe('a free server', () => {
     expect(new Set(fixture.room.writes(one).map(({ serial }) => serial)).size).toBe(1);
   });
 
-  it('H8, D14: is inspected by then: its Host reports the hardware, and holds it', () => {
+  it('H8, B14: is inspected by then: its Host reports the hardware, and holds it', () => {
     const { hardware, state, server: told } = fixture.hosts.of(one);
     expect(state).toBe('Provisioned');
     expect(told).toMatchObject({

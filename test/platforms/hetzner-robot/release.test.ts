@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await fixture?.close());
 
-it('D8: a release without a working login keeps its Host, and continues with the right one', async () => {
+it('B8: a release without a working login keeps its Host, and continues with the right one', async () => {
   const [process, durable]: [ReturnType<RobotPlatformFixture['start']>, MachineRecord] = [
     fixture.start(),
     { progress: undefined },

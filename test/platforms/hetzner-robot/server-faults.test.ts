@@ -104,7 +104,7 @@ const cases: readonly FaultCase[] = [
     mischief: failing('image-factory', /^GET .*raw\.zst$/, { kind: 'error', status: 503 }, 2),
   },
   {
-    title: 'D10, P3: a reset whose reply was lost',
+    title: 'B10, P3: a reset whose reply was lost',
     mischief: failing('robot', /^POST \/reset/, { kind: 'lose-reply' }),
   },
   {
@@ -134,7 +134,7 @@ const cases: readonly FaultCase[] = [
   },
   { title: 'a legacy BIOS', seed: { firmware: { kind: 'bios' } } },
   {
-    title: 'H4, D5: a SATA disk with Ceph that may be erased',
+    title: 'H4, B5: a SATA disk with Ceph that may be erased',
     seed: { disks: [{ bus: 'sata', rotational: true, content: { kind: 'ceph' } }] },
     words: { wipe: true },
   },

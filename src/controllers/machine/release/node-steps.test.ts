@@ -118,7 +118,7 @@ async function run(stepOf: (services: Services, machine: Machine) => Step<TalosS
 }
 
 describe('the step node-drained', () => {
-  it('day 2, D1: cordons and evicts, and records the Node and the time of the beginning', async () => {
+  it('D1: cordons and evicts, and records the Node and the time of the beginning', async () => {
     const { outcome, calls } = await run(drainNodeStep, { pods: ['evicted'] });
     expect(calls).toEqual(['cordon', 'evict']);
     expect(outcome).toMatchObject({
@@ -132,7 +132,7 @@ describe('the step node-drained', () => {
     expect((await run(drainNodeStep)).outcome).toMatchObject({ kind: 'done', facts: { nodeUid: 'n1' } });
   });
 
-  it('day 2, D6: keeps the time of the beginning', async () => {
+  it('D6: keeps the time of the beginning', async () => {
     const facts = { address, drainStarted: '2026-11-21T08:00:00.000Z' };
     const { outcome } = await run(drainNodeStep, { facts, pods: ['blocked'] });
     expect(outcome).toMatchObject({ facts: { drainStarted: facts.drainStarted } });
@@ -153,8 +153,8 @@ describe('the step node-drained', () => {
     ['it never ran its installed system', { joined: 'Unknown', isSilent: true }],
     ['it is the only control plane', { machine: aMachine(0) }],
     ['it has no Node', { hasNode: false }],
-    ['day 2, D37: the Node of its name is that of another machine', { nodeAddress: '192.168.10.99' }],
-    ['day 2, D37: the Node was replaced since it was recognised', { facts: { address, nodeUid: 'n0' } }],
+    ['D37: the Node of its name is that of another machine', { nodeAddress: '192.168.10.99' }],
+    ['D37: the Node was replaced since it was recognised', { facts: { address, nodeUid: 'n0' } }],
     ['it is the last node', { others: 0 }],
   ])('does nothing if %s', async (_, told) => {
     const { outcome, calls } = await run(drainNodeStep, { pods: ['evicted'], ...told });
@@ -191,13 +191,13 @@ describe('the step node-drained', () => {
 });
 
 describe('the step node-deleted', () => {
-  it('day 2, D10: deletes the Node with the recorded UID', async () => {
+  it('D10: deletes the Node with the recorded UID', async () => {
     const { outcome, calls } = await run(deleteNodeStep, { ready: 'Unknown', facts: { address, nodeUid: 'n1' } });
     expect(outcome.kind).toBe('done');
     expect(calls).toEqual([`remove ${name} {"uid":"n1"}`]);
   });
 
-  it('day 2, D37: never deletes a Ready Node', async () => {
+  it('D37: never deletes a Ready Node', async () => {
     const { outcome, calls } = await run(deleteNodeStep);
     expect(outcome).toMatchObject({ kind: 'wait', reason: 'NodeStillReady' });
     expect(calls).toEqual([]);
@@ -207,7 +207,7 @@ describe('the step node-deleted', () => {
     ['has another address', { nodeAddress: '192.168.10.99' }],
     ['is another one since', { facts: { address, nodeUid: 'n0' } }],
     ['does not exist', { hasNode: false }],
-  ])('day 2, D37: leaves a Node of the name that %s', async (_, told) => {
+  ])('D37: leaves a Node of the name that %s', async (_, told) => {
     const { outcome, calls } = await run(deleteNodeStep, { ready: 'Unknown', ...told });
     expect([outcome.kind, calls]).toEqual(['done', []]);
   });

@@ -4,11 +4,11 @@ import {
   type Component,
   components,
   desiredComponent,
-  hasReached,
   isControlPlane,
   isVersion,
   newerVersion,
   olderVersion,
+  runsAtLeast,
   seenComponent,
   seenKubelet,
 } from './versions.ts';
@@ -74,8 +74,8 @@ interface StageProgress {
 function observeStage(stage: Stage, to: string, machines: readonly Machine[]): StageProgress {
   const concerned =
     stage === 'manifests' ? [] : machines.filter((one) => isControlPlane(one) !== (stage === 'workerKubelets'));
-  const done = concerned.filter((machine) => hasReached(seenVersion(machine, stage), to)).length;
-  const isAsked = concerned.some((machine) => hasReached(askedVersion(machine, stage), to));
+  const done = concerned.filter((machine) => runsAtLeast(seenVersion(machine, stage), to)).length;
+  const isAsked = concerned.some((machine) => runsAtLeast(askedVersion(machine, stage), to));
   return { stage, done, total: concerned.length, isAsked };
 }
 
@@ -115,11 +115,11 @@ interface Limits {
 function describeVersions(machine: StagedMachine, { from, to, begun, limit }: Limits): KubernetesVersions {
   // What runs between the two versions, from an earlier attempt at this hop, stays.
   const versionOf = (stage: Stage, seen: string | undefined): string =>
-    begun.has(stage) ? to : seen && hasReached(to, seen) ? newerVersion(from, seen) : from;
+    begun.has(stage) ? to : seen && runsAtLeast(to, seen) ? newerVersion(from, seen) : from;
   const kubelets = isControlPlane(machine) ? 'controlPlaneKubelets' : 'workerKubelets';
   const seen = machine.status?.applied?.kubernetesVersion;
   const allowed = olderVersion(versionOf(kubelets, seen), limit);
-  const kubernetesVersion = seen && hasReached(to, seen) ? newerVersion(allowed, seen) : allowed;
+  const kubernetesVersion = seen && runsAtLeast(to, seen) ? newerVersion(allowed, seen) : allowed;
   if (!isControlPlane(machine)) return { kubernetesVersion };
   const named = components.flatMap((component) => {
     const version = versionOf(component, machine.status?.applied?.components?.[component]);

@@ -26,7 +26,7 @@ export interface VersionInput {
   readonly talos: readonly { readonly machine: string; readonly version: string }[];
 }
 
-export interface VersionRefusal {
+export interface VersionRejection {
   readonly reason: ConditionReason & ('VersionNotOffered' | 'VersionChangeRejected');
   readonly message: string;
 }
@@ -36,7 +36,7 @@ export interface VersionDecision {
   readonly hop?: UpgradeHop;
   /** Why the hop may not begin yet. */
   readonly waits?: string;
-  readonly refused?: VersionRefusal;
+  readonly refused?: VersionRejection;
 }
 
 const field = 'spec.kubernetes.version';
@@ -73,7 +73,7 @@ function decideBegunUpgrade({ running, spec }: VersionInput, begun: string, targ
 }
 
 /** The version that is asked for. A minor stays satisfied by a running patch that is not offered any more. */
-function chooseTarget({ running, desired, spec }: VersionInput, begun: string | undefined): string | VersionRefusal {
+function chooseTarget({ running, desired, spec }: VersionInput, begun: string | undefined): string | VersionRejection {
   if (desired === undefined || desired === '') return begun ?? running;
   const known = begun === undefined ? [running] : [running, begun];
   if (known.includes(desired)) return desired;
@@ -87,7 +87,7 @@ function chooseTarget({ running, desired, spec }: VersionInput, begun: string | 
 }
 
 /** The next version on the way: API servers and kubelets allow one minor at a time. */
-function findNextVersion(spec: VersionInput['spec'], running: string, target: string): string | VersionRefusal {
+function findNextVersion(spec: VersionInput['spec'], running: string, target: string): string | VersionRejection {
   const distance = minorDistance(running, target);
   if (distance <= 1) return target;
   const { major, minor } = semver.parse(running) ?? new semver.SemVer('0.0.0');

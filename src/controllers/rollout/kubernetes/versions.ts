@@ -23,7 +23,7 @@ export const olderVersion = (a: string, b: string): string => (semver.lt(b, a) ?
 export const isVersion = (text: string): boolean => semver.valid(text) !== null;
 
 /** Whether a version was reached. An invalid one was not. */
-export const hasReached = (version: string | undefined, wanted: string): boolean =>
+export const runsAtLeast = (version: string | undefined, wanted: string): boolean =>
   version !== undefined && isVersion(version) && isVersion(wanted) && semver.gte(version, wanted);
 
 export const isControlPlane = ({ spec }: { readonly spec: Pick<MachineSpec, 'role'> }): boolean =>

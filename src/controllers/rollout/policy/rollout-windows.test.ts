@@ -18,7 +18,7 @@ const inBerlin = [window('22:00', '23:00', { timeZone: berlin })];
 const skipped = [window('02:15', '02:45', { timeZone: berlin })];
 const twice = [window('02:30', '03:30', { timeZone: berlin })];
 
-describe('day 2, D30: the windows of a rollout', () => {
+describe('D30: the windows of a rollout', () => {
   it.each<[string, readonly RolloutWindow[], string, string]>([
     ['without any, changes may always begin', [], '2026-11-25T12:00Z', 'open'],
     ['the beginning belongs to it', nights, '2026-11-25T22:00Z', 'open'],

@@ -98,7 +98,7 @@ describe('the login', () => {
     });
   });
 
-  it('D15: is not attempted when the host key is not the pinned one', async () => {
+  it('B15: is not attempted when the host key is not the pinned one', async () => {
     const [one, two] = [await bench(), await bench()];
     const refused = one.login({ hostKey: two.running.hostKey });
     await expect(refused).rejects.toMatchObject({ code: 'RESCUE_HOST_KEY_CHANGED' });

@@ -44,7 +44,7 @@ const own = (one: MachineConfigInput): unknown[] => {
 };
 
 describe('the network of a bare-metal server', () => {
-  it('H22, D12, P30, P32, P33, P34: is static, on the card with its MAC and no other', () => {
+  it('H22, B12, P30, P32, P33, P34: is static, on the card with its MAC and no other', () => {
     expect(main(input({})).machine.network.interfaces).toEqual([
       {
         deviceSelector: { hardwareAddr: 'a8:a1:59:00:00:01', physical: true },

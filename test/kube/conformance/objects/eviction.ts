@@ -195,7 +195,7 @@ export function testEviction(server: () => ServerUnderTest): void {
       await client?.close();
     });
 
-    it('day 2, D1, D3, D4, D6: cordons, respects the budget, names it, and goes on in the next pass', async ({
+    it('D1, D3, D4, D6: cordons, respects the budget, names it, and goes on in the next pass', async ({
       skip,
     }) => {
       if (!server().platform.admin.token) skip('The client of this test needs a token.');
@@ -235,7 +235,7 @@ export function testEviction(server: () => ServerUnderTest): void {
     const isEnding = async (name: string): Promise<boolean> =>
       expectSuccess(await server().admin.get(stage.path('pods', name))).metadata.deletionTimestamp !== undefined;
 
-    it('day 2, D7: after the timeout, Force deletes what the budget holds, with its grace period', async () => {
+    it('D7: after the timeout, Force deletes what the budget holds, with its grace period', async () => {
       const node = await stage.node();
       await stage.pod('held-a', node);
       await stage.budget('held', 1);
@@ -249,14 +249,14 @@ export function testEviction(server: () => ServerUnderTest): void {
       await stage.end('held-a');
     });
 
-    it('day 2, D8: does not wait for the pods of an unreachable node', async () => {
+    it('D8: does not wait for the pods of an unreachable node', async () => {
       const node = await stage.node();
       await stage.pod('lost', node);
       expect(await drainNode(client, request(node, { isUnreachable: true }))).toEqual({ kind: 'drained' });
       expect(await isEnding('lost')).toBe(true);
     });
 
-    it('day 2, D9: waits for volumes that are attached, at most until the timeout', async () => {
+    it('D9: waits for volumes that are attached, at most until the timeout', async () => {
       const node = await stage.node();
       const attachments = '/apis/storage.k8s.io/v1/volumeattachments';
       const name = server().unique('attachment');
@@ -271,7 +271,7 @@ export function testEviction(server: () => ServerUnderTest): void {
       expect(await drainNode(client, request(node, late))).toEqual({ kind: 'drained' });
     });
 
-    it('day 2, D12: does not take over the cordon of somebody else, and does not lift it', async () => {
+    it('D12: does not take over the cordon of somebody else, and does not lift it', async () => {
       const node = await stage.node();
       await server().admin.merge(`/api/v1/nodes/${node}`, { spec: { unschedulable: true } });
       expect(await drainNode(client, request(node))).toEqual({ kind: 'drained' });
@@ -281,7 +281,7 @@ export function testEviction(server: () => ServerUnderTest): void {
       expect(Object.keys(metadata.annotations ?? {}).filter((key) => key.includes('cordon'))).toEqual([]);
     });
 
-    it('day 2, D12: marks a cordon of its own, and lifts it with the mark', async () => {
+    it('D12: marks a cordon of its own, and lifts it with the mark', async () => {
       const node = await stage.node();
       const { signal } = request(node);
       for (let i = 0; i < 2; i += 1) await cordonNode(client, node, signal);

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../../kube/resource.ts';
  * name and form are those of Talos, so that `talosctl upgrade-k8s` continues where we stop, and the other way round
  * (`constants.KubernetesBootstrapManifestsInventoryName`; the keys are those of kubernetes-sigs/cli-utils).
  */
-export const inventory = {
+export const manifestInventory = {
   name: 'talos-bootstrap-manifests-inventory',
   namespace: 'kube-system',
   /** On each object of the inventory: its name. */
@@ -53,8 +53,8 @@ export const objectIdOf = ({ apiVersion, kind, metadata }: KubeObject): ObjectId
  * `AdoptIfNoInventory` of Talos.
  */
 export function mayAdopt({ metadata }: KubeObject): boolean {
-  const owner = metadata.annotations?.[inventory.annotation];
-  return owner === undefined || owner === inventory.name;
+  const owner = metadata.annotations?.[manifestInventory.annotation];
+  return owner === undefined || owner === manifestInventory.name;
 }
 
 /**

@@ -3,7 +3,7 @@ import { KubeError } from '../../../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../../../kube/resource.ts';
 import {
   findDropped,
-  inventory,
+  manifestInventory,
   mayAdopt,
   type ObjectId,
   objectIdOf,
@@ -95,7 +95,7 @@ function locate(object: KubeObject, { namespaced }: ResourceType): KubeObject {
 
 const withInventory = (metadata: KubeObject['metadata']): KubeObject['metadata'] => ({
   ...metadata,
-  annotations: { ...metadata.annotations, [inventory.annotation]: inventory.name },
+  annotations: { ...metadata.annotations, [manifestInventory.annotation]: manifestInventory.name },
 });
 
 /** The error of one object is a sentence; one of the connection ends the whole attempt. */
@@ -113,7 +113,7 @@ async function explaining<T>(object: KubeObject, work: () => Promise<T | string>
 const describeObject = ({ kind, namespace, name }: ObjectId): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
-const inventoryKey = { namespace: inventory.namespace, name: inventory.name };
+const inventoryKey = { namespace: manifestInventory.namespace, name: manifestInventory.name };
 
 async function readInventory({ client, signal }: ManifestSync): Promise<ObjectId[]> {
   const found = await client.find(ConfigMap, inventoryKey, signal);

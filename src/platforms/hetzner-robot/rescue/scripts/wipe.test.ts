@@ -67,7 +67,7 @@ const kinds: readonly DiskContent[] = [
 
 describe('a wipe removes', () => {
   it.each(kinds.map((content) => [content.kind, content] as const))(
-    'H5, D3, P21: %s, and touches no other disk',
+    'H5, B3, P21: %s, and touches no other disk',
     async (_kind, content) => {
       const box = open({ disks: { nvme0n1: content, nvme1n1: { kind: 'ext4' }, sda: { kind: 'ceph' } } });
       expect(await wipe(box, [named(first)])).toMatchObject({ kind: 'done', facts: { disks: 1 } });
@@ -149,7 +149,7 @@ describe('a wipe dissolves', () => {
     expect(box.ledger).toEqual([]);
   });
 
-  it('D4: nothing that is mounted', async () => {
+  it('B4: nothing that is mounted', async () => {
     const box = open({ disks: { nvme0n1: { kind: 'ext4' }, nvme1n1: { kind: 'ext4' } } });
     await box.sh('mount /dev/nvme0n1 /mnt');
     const job = await wipe(box, [named(second), named(first)]);

@@ -251,7 +251,7 @@ describe('an unsuitable disk is left unchanged', () => {
     expect(await read(box, 29)).toContain(createHash('sha256').update(raw).digest('hex'));
   });
 
-  it('D1: a drive that does not keep what was written', async () => {
+  it('B1: a drive that does not keep what was written', async () => {
     const box = open();
     const [access] = box.system.storage.disks;
     const originalWrite = access?.write;
