@@ -73,7 +73,7 @@ export const conditionReasons = {
   WaitingForSecrets: 'The secrets are being created.',
   WaitingForMachines: 'Machines are being created or have not joined yet; the message shows their progress.',
   ReplicasOutOfRange:
-    'spec.replicas is not between minReplicas and maxReplicas; the nearest of the two counts, as the message says.',
+    'The field spec.replicas is not between minReplicas and maxReplicas; the nearest of the two counts, as the message says.',
   WaitingForBootstrap: 'The first control plane is not ready to be bootstrapped yet.',
   WaitingForEndpoint: 'The API server does not answer yet.',
   WaitingForDeletion: 'Another object must be deleted first; the message names it.',

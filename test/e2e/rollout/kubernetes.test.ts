@@ -17,7 +17,7 @@ import {
 } from '../support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
-const open = startTestbed({ subnet: '127.42.173' });
+const open = startTestbed({ subnet: '127.42.224' });
 const ref = { namespace: 'shop', name: 'web' };
 const versions = ['1.33.5', '1.34.3', '1.35.4', '1.36.1'].map((version) => ({ version }));
 
