@@ -135,6 +135,7 @@ describe('a Cluster with three control planes and a worker', () => {
         bootstrapRequest: expect.stringMatching(/^[0-9a-f-]{36} [0-9.]+$/),
         bootstrappedAt: expect.stringMatching(/^20.*Z$/),
       },
+      rollout: { revision: expect.stringMatching(/^[0-9a-f]{16}$/), state: 'Current' },
     });
   });
 
@@ -240,6 +241,11 @@ describe('a Cluster with three control planes and a worker', () => {
   });
 
   it('has machines that report their host and their addresses', async () => {
+    // The new descriptions of the last test are the end of a repair, which is reported after it.
+    await eventually('no repair is under way', async () => {
+      const machines = await open().objects.machines(first);
+      return machines.every(({ status }) => status?.phase === 'Ready');
+    });
     for (const { status, metadata } of await open().objects.machines(first)) {
       expect(status).toMatchObject({
         phase: 'Ready',

@@ -142,7 +142,9 @@ it('a plan describes the changes of the vSwitch and of the failover address', as
   expect(good.out).toMatch(
     /^Shared by the machines:\n +creates +vSwitch nodes with VLAN 4008\n +joins .*: server 3140011\n/m,
   );
-  expect(good.out).toMatch(/^ +routes +failover address 203\.0\.113\.9: from server 3140014 to .* of server 3140011$/m);
+  expect(good.out).toMatch(
+    /^ +routes +failover address 203\.0\.113\.9 to the first healthy control plane of server 3140011 \(now routed to server 3140014\)$/m,
+  );
   const bad = await checked('taken', { vswitch: { name: 'nodes', vlan: 4007 } });
   expect(bad).toMatchObject({ code: 1, asked: ['GET /server', 'GET /vswitch'], writes: [] });
   expect(bad.out).toMatch(/^ +blocked +The vSwitch with VLAN 4007 has the name storage and not nodes\./m);

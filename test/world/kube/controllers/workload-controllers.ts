@@ -14,7 +14,7 @@ const watched: readonly string[] = [deployments, replicaSets, daemonSets, 'pods'
 /**
  * Small controllers of Deployments, ReplicaSets and DaemonSets, the scheduler, and the removal of the Pods of deleted
  * Nodes, so that an evicted Pod comes up elsewhere. There are no gradual rollouts: a changed template makes a new
- * ReplicaSet at once. The scheduler knows readiness, cordons and taints, and puts a Pod on the node with the fewest.
+ * ReplicaSet at once. The scheduler knows readiness, cordons and taints, and puts a Pod on the node with the fewest of its controller.
  */
 export function runWorkloadControllers(storage: ObjectStorage): () => void {
   return runKeyedLoop(
@@ -142,9 +142,13 @@ function writeStatus(storage: ObjectStorage, table: string, object: ApiObject, c
 
 function schedule(storage: ObjectStorage, pod: ApiObject): void {
   if (specOf(pod)['nodeName'] || isFinished(pod)) return;
-  const pods = storage.all('pods');
+  const pods = storage.all('pods').filter((other) => !isFinished(other));
+  const owner = ownerUidOf(pod);
+  // The Pods of one controller count most, as with the default topology spread of kube-scheduler.
   const load = (node: ApiObject): number =>
-    pods.filter((other) => specOf(other)['nodeName'] === node.metadata.name && !isFinished(other)).length;
+    pods
+      .filter((other) => specOf(other)['nodeName'] === node.metadata.name)
+      .reduce((sum, other) => sum + (owner !== undefined && ownerUidOf(other) === owner ? pods.length : 1), 0);
   const [node] = storage
     .all('nodes')
     .filter((one) => admits(one, pod))
@@ -152,6 +156,9 @@ function schedule(storage: ObjectStorage, pod: ApiObject): void {
   if (!node) return;
   storage.write('pods', { ...clone(pod), spec: { ...specOf(pod), nodeName: node.metadata.name } });
 }
+
+const ownerUidOf = ({ metadata }: ApiObject): string | undefined =>
+  metadata.ownerReferences?.find(({ controller }) => controller)?.uid;
 
 function admits(node: ApiObject, pod: ApiObject): boolean {
   const { unschedulable, taints } = specOf(node);
