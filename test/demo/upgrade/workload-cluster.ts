@@ -26,14 +26,15 @@ export async function openWorkloadCluster(
   { session }: DemoContext,
   { namespace, name }: NamespacedRef,
 ): Promise<WorkloadCluster> {
-  const flags = [
-    '--environment=demo',
-    '--provider-name=talos',
-    `--kubeconfig=${join(demoFolder, 'platform.kubeconfig')}`,
-  ];
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['dist/main.js', 'kubeconfig', `--cluster=${namespace}/${name}`, '--role=admin', ...flags],
+    [
+      'dist/main.js',
+      'kubeconfig',
+      `--cluster=${namespace}/${name}`,
+      '--role=admin',
+      `--kubeconfig=${join(demoFolder, 'platform.kubeconfig')}`,
+    ],
     { env: { ...process.env, POD_NAMESPACE: providerNamespace }, timeout: 30_000 },
   );
   const { items } = await session.client.list(Machine);
