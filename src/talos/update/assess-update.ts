@@ -63,6 +63,9 @@ export const hasDesiredSystem = (
   desired: DesiredNode,
 ): boolean => running.talosVersion === desired.talosVersion && !hasOtherSchematic(running, desired);
 
+/** A field of the cluster in the main document, or another document about a component of the control plane. */
+const isFieldOfApiServer = (field: string): boolean => /^(cluster\.|Kube)/.test(field);
+
 /** What the following steps need to know, or why the update cannot be made. */
 export async function assessUpdate(
   client: TalosClient,
@@ -82,5 +85,12 @@ export async function assessUpdate(
     minorOf(running.kubernetesVersion) !== minorOf(desired.kubernetesVersion) &&
     changes.some((change) => change.class === 'kubernetes');
   const disrupts = highest === 'restart' || highest === 'os' || isStale || isOtherKubelet;
-  return { facts: { [updateFacts.revision]: desired.revision, [updateFacts.disrupts]: disrupts } };
+  const restartsApi = role === 'controlplane' && (disrupts || changes.some(({ field }) => isFieldOfApiServer(field)));
+  return {
+    facts: {
+      [updateFacts.revision]: desired.revision,
+      [updateFacts.disrupts]: disrupts,
+      [updateFacts.restartsApi]: restartsApi,
+    },
+  };
 }

@@ -21,6 +21,9 @@ export type DrainProgress =
   | { readonly kind: 'drained' }
   | { readonly kind: 'waiting'; readonly reason: string; readonly message: string };
 
+/** Whether another control plane holds the virtual address, if there is one, or what is waited for. */
+export type AddressMove = { readonly kind: 'moved' } | { readonly kind: 'waiting'; readonly message: string };
+
 /** The parts of the context that the update of a running node needs beside those of every step. */
 export interface UpdateStepContext extends TalosStepContext {
   readonly desired: DesiredNode;
@@ -30,6 +33,8 @@ export interface UpdateStepContext extends TalosStepContext {
   drain(startedAt: Date): Promise<DrainProgress>;
   /** Undoes the cordon of {@link drain}, and no other. */
   uncordon(): Promise<DrainProgress>;
+  /** Lets another control plane take the virtual address of the API server, in short passes. */
+  moveVirtualAddress(): Promise<AddressMove>;
   /** Whether a user has approved to go on in spite of this reason. The approval is used up. */
   takeApproval(reason: string): Promise<boolean>;
   /** Why the node is not a healthy member of its cluster; undefined if it is. */
@@ -42,6 +47,10 @@ export const updateFacts = {
   revision: 'updateRevision',
   /** Whether the node will restart or its kubelet is exchanged for another minor, so that its Pods have to leave. */
   disrupts: 'updateDisrupts',
+  /** Whether the API server of this control plane restarts. */
+  restartsApi: 'updateRestartsApi',
+  /** RFC 3339; when the virtual address began to move. */
+  addressSince: 'updateAddressSince',
   /** RFC 3339; when the drain began. */
   drainSince: 'updateDrainSince',
   /** Version and schematic that the other boot slot was to get. */
@@ -97,6 +106,6 @@ export const forgottenSystemFacts: Facts = {
 /** Forgets everything that was recorded of an update, so that the next attempt has nothing to compare with. */
 export const clearedUpdateFacts: Facts = Object.fromEntries(
   Object.values(updateFacts)
-    .filter((name) => name !== updateFacts.disrupts)
+    .filter((name) => name !== updateFacts.disrupts && name !== updateFacts.restartsApi)
     .map((name) => [name, '']),
 );

@@ -20,6 +20,8 @@ interface Setup {
   readonly role?: 'controlplane' | 'worker';
   readonly isOnlyNode?: boolean;
   readonly drained?: () => DrainProgress;
+  /** No other control plane takes the virtual address. */
+  readonly isAddressStuck?: boolean;
 }
 
 /** One Machine with its record, and the process that runs its steps. */
@@ -81,6 +83,12 @@ class UpdateRun {
         this.isCordoned = false;
         return { kind: 'drained' };
       },
+      moveVirtualAddress: async () => {
+        this.node.count('move');
+        const moves = this.node.effects.filter((effect) => effect === 'move').length;
+        if (moves < 2 || this.#setup.isAddressStuck) return { kind: 'waiting', message: 'It is on its way.' };
+        return { kind: 'moved' };
+      },
       takeApproval: async (reason: string) => {
         const isApproved = this.approved.includes(reason);
         this.approved = this.approved.filter((one) => one !== reason);
@@ -95,7 +103,7 @@ class UpdateRun {
 describe('the steps of an update', () => {
   it('have stable names, which are stored, and none erases', () => {
     expect(updateSteps.map(({ name }) => name)).toEqual([
-      ...['changes-assessed', 'images-pulled', 'node-drained', 'etcd-leadership-moved'],
+      ...['changes-assessed', 'images-pulled', 'node-drained', 'etcd-leadership-moved', 'virtual-address-moved'],
       ...['system-upgraded', 'system-rebooted', 'system-proven'],
       ...['configuration-applied', 'configuration-active', 'node-healthy', 'node-uncordoned'],
     ]);
@@ -132,6 +140,25 @@ describe('the steps of an update', () => {
     const { effects } = machine.node;
     expect(effects.indexOf('forfeit')).toBeGreaterThan(effects.indexOf('drain'));
     expect(effects.indexOf('forfeit')).toBeLessThan(effects.indexOf('write 1.13.9'));
+  });
+
+  it('let another control plane take the virtual address before an API server restarts, and only then', async () => {
+    const upgraded = new UpdateRun({ role: 'controlplane' });
+    expect((await upgraded.run()).kind).toBe('finished');
+    const { effects } = upgraded.node;
+    expect(effects.filter((effect) => effect === 'move')).toHaveLength(2);
+    expect(effects.lastIndexOf('move')).toBeLessThan(effects.indexOf('write 1.13.9'));
+    const relabeled = new UpdateRun({ role: 'controlplane' });
+    const configuration = config('nodeLabels: {disk: fast}');
+    relabeled.desired = desiredNode({ talosVersion: '1.13.7', configuration });
+    expect((await relabeled.run()).kind).toBe('finished');
+    expect(relabeled.node.effects).not.toContain('move');
+  });
+
+  it('do not wait for ever for somebody who takes the virtual address', async () => {
+    const machine = new UpdateRun({ role: 'controlplane', isAddressStuck: true });
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.effects.filter((effect) => effect === 'move').length).toBeGreaterThan(2);
   });
 
   it('D33: apply a live change without a drain, and do nothing for a node that is up to date', async () => {

@@ -14,11 +14,12 @@ import {
   type UpdateStepContext,
   updateFacts,
 } from './update-context.ts';
+import { virtualAddressStep } from './virtual-address-step.ts';
 
 export { isUpdateOpen, type UpdateStepContext };
 
 const pollSeconds = 2;
-const drainPollSeconds = 5;
+const blockedPollSeconds = 5;
 
 /** Finds out what the change needs. From here on the update is in hand until its last step. */
 const assessStep: Step<UpdateStepContext> = {
@@ -57,7 +58,8 @@ const drainStep: Step<UpdateStepContext> = {
       return wait(0, 'The drain of the node begins.', { [updateFacts.drainSince]: clock.now().toISOString() });
     const result = await context.drain(new Date(since));
     if (result.kind === 'drained' || (await context.takeApproval(result.reason))) return done();
-    return waitWithReason(result.reason, drainPollSeconds, result.message);
+    const seconds = result.reason === 'Draining' ? pollSeconds : blockedPollSeconds;
+    return waitWithReason(result.reason, seconds, result.message);
   },
 };
 
@@ -92,7 +94,14 @@ const uncordonStep: Step<UpdateStepContext> = {
  */
 export const updateSteps: readonly Step<UpdateStepContext>[] = [
   assessStep,
-  ...[pullStep, drainStep, leadershipStep, ...systemSteps, ...configurationSteps, healthStep, uncordonStep].map(
-    restartingOnChange,
-  ),
+  ...[
+    pullStep,
+    drainStep,
+    leadershipStep,
+    virtualAddressStep,
+    ...systemSteps,
+    ...configurationSteps,
+    healthStep,
+    uncordonStep,
+  ].map(restartingOnChange),
 ];

@@ -47,7 +47,9 @@ export function describeMachines(view: ClusterView): ConditionState {
  */
 function isRestartingForUpdate({ status }: Machine): boolean {
   const state = findFalseCondition(status?.conditions, 'UpToDate');
-  return isUpdateOpen(status?.progress) && state !== undefined && !isUpdateFailure(state.reason);
+  if (state === undefined || isUpdateFailure(state.reason)) return false;
+  // The record of the steps ends a moment before the next report of the Machine.
+  return isUpdateOpen(status?.progress) || state.reason === 'Updating';
 }
 
 /** The drift of a Machine that counts as ready. */

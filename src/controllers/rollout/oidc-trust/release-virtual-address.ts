@@ -1,0 +1,35 @@
+import type { AddressMove } from '../../../talos/update/update-context.ts';
+import { applyNodeConfig, queryNode } from './control-plane.ts';
+import type { ControlPlane } from './control-plane-target.ts';
+import { hasAddress, readPersistentConfig } from './virtual-address.ts';
+
+/**
+ * One pass to move the virtual address away from a control plane whose API server is going to restart. Its holder tries a
+ * configuration without the address, which Talos always reverts after a minute, or with the change that follows.
+ */
+export async function releaseVirtualAddress(
+  holder: ControlPlane,
+  others: readonly ControlPlane[],
+): Promise<AddressMove> {
+  const { virtualAddress } = holder.machine.spec;
+  if (virtualAddress === undefined || others.length === 0) return { kind: 'moved' };
+  const { name } = holder.machine.metadata;
+  const released = await queryNode(holder, async (node) => {
+    const { sharedAddress } = await readPersistentConfig(node, holder);
+    return sharedAddress.kind === 'held' ? sharedAddress : undefined;
+  });
+  // A node that does not answer holds nothing that clients could reach.
+  if (released?.kind === 'silent') return { kind: 'moved' };
+  if (released?.kind === 'held') {
+    const rejection = await applyNodeConfig(holder, released.without, 'try');
+    return {
+      kind: 'waiting',
+      message: rejection?.message ?? `${name} releases the virtual address ${virtualAddress}.`,
+    };
+  }
+  const holds = await Promise.all(
+    others.map((other) => queryNode(other, (node) => hasAddress(node, virtualAddress, other))),
+  );
+  if (holds.some((one) => one === true)) return { kind: 'moved' };
+  return { kind: 'waiting', message: `No other control plane holds the virtual address ${virtualAddress} yet.` };
+}
