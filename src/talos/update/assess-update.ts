@@ -5,6 +5,7 @@ import type { TalosClient } from '../client/client.ts';
 import type { TalosCallOptions } from '../client/connection.ts';
 import { type RunningVersions, readRunningVersions } from '../client/running-versions.ts';
 import { assessChanges } from '../config/compare/assess-changes.ts';
+import { mayRestartApiServer } from '../config/compare/change-class.ts';
 import { type ConfigChange, listConfigChanges } from '../config/compare/config-changes.ts';
 import { findUpgradeProblem } from '../upgrade-path.ts';
 import { minorOf } from '../versions.ts';
@@ -63,9 +64,6 @@ export const hasDesiredSystem = (
   desired: DesiredNode,
 ): boolean => running.talosVersion === desired.talosVersion && !hasOtherSchematic(running, desired);
 
-/** A field of the cluster in the main document, or another document about a component of the control plane. */
-const isFieldOfApiServer = (field: string): boolean => /^(cluster\.|Kube)/.test(field);
-
 /** What the following steps need to know, or why the update cannot be made. */
 export async function assessUpdate(
   client: TalosClient,
@@ -85,7 +83,7 @@ export async function assessUpdate(
     minorOf(running.kubernetesVersion) !== minorOf(desired.kubernetesVersion) &&
     changes.some((change) => change.class === 'kubernetes');
   const disrupts = highest === 'restart' || highest === 'os' || isStale || isOtherKubelet;
-  const restartsApi = role === 'controlplane' && (disrupts || changes.some(({ field }) => isFieldOfApiServer(field)));
+  const restartsApi = role === 'controlplane' && (disrupts || changes.some(({ field }) => mayRestartApiServer(field)));
   return {
     facts: {
       [updateFacts.revision]: desired.revision,

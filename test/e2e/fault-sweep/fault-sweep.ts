@@ -126,11 +126,14 @@ const hasEffect = (fault: Fault | undefined): boolean =>
  * - Access is checked again by the clock.
  * - Signing keys are cached for a minute, and Robot's list of servers for half a minute.
  * - Events are written once, so a provider that is killed before the write never writes them.
+ * - A running node is compared with its desired state after a change. Several changes at once need one comparison.
  */
 const isNondeterministic = (name: string): boolean => nondeterministicCalls.some((one) => one.test(name));
 const nondeterministicCalls: readonly RegExp[] = [
   /core\.get_jobs|robot GET \/server /,
-  /^talos cosi\.resource\.State\/Get \(\S+\)$|^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
+  /^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
+  /^talos (cosi\.resource\.State\/(Get|List)|machine\.MachineService\/Version)( \(\S+\))?$/,
+  /^talos [^:]+: (cosi\.resource\.State\/(Get KubeletSpecs\.|List )|machine\.MachineService\/Version )/,
   / report$|\/machines\/\S+\/status (Degraded|begin old-seed-emptied)$|\/hosts\/\S+\/status Pending$/,
   / \(again\)$|\/events|\/openid\/v1\/jwks|^workload (GET|WATCH) \/api\/v1\/nodes /,
   // A node is examined only where it was found missing while its API server was away. Phases have spaces in their names.

@@ -47,6 +47,9 @@ const byScrapers: readonly string[] = [
   'create subjectaccessreviews.authorization.k8s.io',
 ];
 
+/** Of a NodePool that a provider created before it was killed. */
+const afterKill: readonly string[] = ['get nodepools.talos.clusters.openmcp.cloud'];
+
 /** Rights that the lifecycles of Clusters use, on VMs and on bare servers. */
 let used: ReadonlySet<string>;
 beforeAll(async () => {
@@ -63,7 +66,9 @@ describe('the roles of config/rbac', () => {
   });
 
   it('hold no unused right', () => {
-    const unassigned = given().filter((one) => !used.has(one) && ![...byApply, ...byScrapers].includes(one));
+    const unassigned = given().filter(
+      (one) => !used.has(one) && ![...byApply, ...byScrapers, ...afterKill].includes(one),
+    );
     expect(unassigned).toEqual([]);
   });
 });

@@ -104,6 +104,32 @@ const kubernetesImages = [
 const bootFields = ['cluster.etcd', 'machine.kernel', 'machine.registries'];
 const bootDocuments = ['EnvironmentConfig', 'KernelModuleConfig', 'RegistryAuthConfig', 'VolumeConfig'];
 
+/** Of the cluster, but no input of the static pod of kube-apiserver. */
+const fieldsBesideApiServer = [
+  'cluster.adminKubeconfig',
+  'cluster.allowSchedulingOnControlPlanes',
+  'cluster.controllerManager',
+  'cluster.coreDNS',
+  'cluster.discovery',
+  'cluster.externalCloudProvider',
+  'cluster.extraManifests',
+  'cluster.inlineManifests',
+  'cluster.network.cni',
+  'cluster.proxy',
+  'cluster.scheduler',
+];
+const documentsBesideApiServer = [
+  'KubeControllerManagerConfig',
+  'KubeCoreDNSConfig',
+  'KubeExternalManifestConfig',
+  'KubeInlineManifestConfig',
+  'KubeNodeConfig',
+  'KubePrismConfig',
+  'KubeProxyConfig',
+  'KubeSchedulerConfig',
+  'KubeletConfig',
+];
+
 /** A node registers with these only once, when it joins. */
 const replaceFields = ['machine.kubelet.extraArgs.provider-id', 'machine.kubelet.extraConfig.registerWithTaints'];
 
@@ -135,3 +161,9 @@ export function classifyChange(field: string): ChangeClass {
 
 /** Whether a field takes effect with the next boot only, although Talos before 1.14 accepts it without one. */
 export const needsBoot = (field: string): boolean => isIn(field, bootFields) || bootDocuments.includes(kindOf(field));
+
+/** Whether Talos may recreate the static pod of kube-apiserver for a change of the field; also for one unknown here. */
+export const mayRestartApiServer = (field: string): boolean =>
+  kindOf(field) === ''
+    ? field.startsWith('cluster.') && !isIn(field, fieldsBesideApiServer)
+    : kindOf(field).startsWith('Kube') && !documentsBesideApiServer.includes(kindOf(field));

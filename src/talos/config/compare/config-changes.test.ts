@@ -4,6 +4,7 @@ import { highestClass } from '../../../engine/change-class.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import type { SecretsBundle } from '../../secrets/secrets-bundle.ts';
 import { type MachineConfigInput, renderMachineConfig } from '../machine-config.ts';
+import { mayRestartApiServer } from './change-class.ts';
 import { listConfigChanges } from './config-changes.ts';
 
 let bundle: SecretsBundle;
@@ -90,5 +91,29 @@ describe('the differences of two configurations', () => {
 
   it('cannot be found in a text that is no YAML', () => {
     expect(() => listConfigChanges(new SecretString('a: [1'), render())).toThrow(/cannot be read/);
+  });
+});
+
+describe('the static pod of kube-apiserver', () => {
+  it.each([
+    'cluster.apiServer.extraArgs',
+    'cluster.serviceAccount',
+    'cluster.aFieldOfTomorrow',
+    'KubeAPIServerConfig.image',
+    'KubeAuthenticationConfig',
+    'KubeAdmissionControlConfig PodSecurity',
+  ])('may be recreated for a change of %s', (field) => {
+    expect(mayRestartApiServer(field)).toBe(true);
+  });
+
+  it.each([
+    'machine.nodeLabels.disk',
+    'cluster.allowSchedulingOnControlPlanes',
+    'cluster.scheduler.image',
+    'KubeSchedulerConfig.image',
+    'KubeNodeConfig',
+    'WatchdogTimerConfig',
+  ])('stays as it is for a change of %s', (field) => {
+    expect(mayRestartApiServer(field)).toBe(false);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { isConditionTrue } from '../../../../src/api/conditions.ts';
 import type { Machine } from '../../../../src/api/machine.ts';
+import { NodePool } from '../../../../src/api/node-pool.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../../../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../../../src/api/provider-config.ts';
 import { Secret } from '../../../../src/kube/core-types.ts';
@@ -59,21 +60,25 @@ const creation: LifecyclePhases = {
     await awaitGranted(testbed);
   },
   async grow({ objects, platform }) {
-    const workerPools = [{ name: 'work', replicas: 1, size: 'small' }];
+    const workers = (replicas: number) => [{ name: 'work', replicas, size: 'small' }];
     const kubernetes = { versions: [{ version: '1.35.4' }] };
-    await platform.merge(ProviderConfig, { name: 'home' }, { spec: { workerPools, kubernetes } });
+    await platform.merge(ProviderConfig, { name: 'home' }, { spec: { workerPools: workers(0), kubernetes } });
     // A provider that was just stopped may reach it after the worker.
     await eventuallyInSweep('the profile offers one version', async () => {
       const { spec } = await platform.get(ClusterProfile, { name: objects.profileOf('home') });
       return spec.supportedVersions.length === 1;
     });
+    await eventuallyInSweep('its NodePool is there', async () => (await platform.list(NodePool)).items.length === 1);
+    await platform.merge(ProviderConfig, { name: 'home' }, { spec: { workerPools: workers(1) } });
     await eventuallyInSweep('the worker is there', async () => {
       const machines = await objects.machines(clusterRef);
       const { status } = await objects.getCluster(clusterRef);
       const isWhole =
         machines.length === 2 &&
         machines.every((machine) => isProvisioned(machine) && isConditionTrue(machine.status?.conditions, 'Ready'));
-      return isWhole && status?.phase === 'Ready' && status.providerStatus?.['workers'] === 1;
+      // With the first worker the control plane is not schedulable any more.
+      const isUpToDate = isConditionTrue(status?.conditions, 'UpToDate');
+      return isWhole && isUpToDate && status?.phase === 'Ready' && status.providerStatus?.['workers'] === 1;
     });
   },
   async repair({ objects, world }) {

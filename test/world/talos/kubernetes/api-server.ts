@@ -7,7 +7,10 @@ import { componentImage } from './component-image.ts';
 import type { SimulatedEtcdCluster } from './etcd.ts';
 import { publishManifests } from './manifests.ts';
 
-/** The inputs of the static pod of kube-apiserver: a change recreates the pod. */
+/**
+ * The inputs of the static pod of kube-apiserver: a change recreates the pod. Whether control planes are schedulable is
+ * a matter of the taint of the node alone (talos: controllers/k8s/node_taint_spec.go).
+ */
 const apiServerSpec = (node: TalosNode): string => {
   const view = node.config?.view;
   const {
@@ -19,6 +22,7 @@ const apiServerSpec = (node: TalosNode): string => {
     cni: _cni,
     componentArgs: _componentArgs,
     proxyDisabled: _proxyDisabled,
+    schedulable: _schedulable,
     ...rest
   } = view?.kubernetes ?? {};
   return JSON.stringify([rest, view?.endpoint, componentImage(node, 'apiServer')]);
