@@ -83,12 +83,16 @@ export async function assessUpdate(
     minorOf(running.kubernetesVersion) !== minorOf(desired.kubernetesVersion) &&
     changes.some((change) => change.class === 'kubernetes');
   const disrupts = highest === 'restart' || highest === 'os' || isStale || isOtherKubelet;
+  // An earlier attempt may have written another system, which the next start would boot.
+  const changesSystem = changes.some((change) => change.class === 'os') || readFact(facts, updateFacts.system) !== '';
   const restartsApi = role === 'controlplane' && (disrupts || changes.some(({ field }) => mayRestartApiServer(field)));
   return {
     facts: {
       [updateFacts.revision]: desired.revision,
       [updateFacts.disrupts]: disrupts,
       [updateFacts.restartsApi]: restartsApi,
+      [updateFacts.changesSystem]: changesSystem,
+      [updateFacts.needsImages]: changesSystem || changes.some((change) => change.class === 'kubernetes'),
     },
   };
 }

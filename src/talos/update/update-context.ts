@@ -49,6 +49,10 @@ export const updateFacts = {
   disrupts: 'updateDisrupts',
   /** Whether the API server of this control plane restarts. */
   restartsApi: 'updateRestartsApi',
+  /** Whether the node gets another system, or has got one in the other boot slot. */
+  changesSystem: 'updateChangesSystem',
+  /** Whether the node may lack an image that it is going to run. */
+  needsImages: 'updateNeedsImages',
   /** RFC 3339; when the virtual address began to move. */
   addressSince: 'updateAddressSince',
   /** RFC 3339; when the drain began. */
@@ -103,9 +107,17 @@ export const forgottenSystemFacts: Facts = {
   [updateFacts.systemWritten]: '',
 };
 
+/** Found anew by the first step of each update. */
+const assessedFacts: readonly string[] = [
+  updateFacts.disrupts,
+  updateFacts.restartsApi,
+  updateFacts.changesSystem,
+  updateFacts.needsImages,
+];
+
 /** Forgets everything that was recorded of an update, so that the next attempt has nothing to compare with. */
 export const clearedUpdateFacts: Facts = Object.fromEntries(
   Object.values(updateFacts)
-    .filter((name) => name !== updateFacts.disrupts && name !== updateFacts.restartsApi)
+    .filter((name) => !assessedFacts.includes(name))
     .map((name) => [name, '']),
 );
