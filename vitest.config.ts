@@ -45,7 +45,7 @@ export default defineConfig({
           ...flows,
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: patience,
-          hookTimeout: 180_000,
+          hookTimeout: 300_000,
         },
       },
     ],
