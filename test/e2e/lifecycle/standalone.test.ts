@@ -111,6 +111,7 @@ function alone(): void {
       'clusters.clusters.openmcp.cloud',
       'hosts.talos.clusters.openmcp.cloud',
       'machines.talos.clusters.openmcp.cloud',
+      'nodepools.talos.clusters.openmcp.cloud',
       'providerconfigs.talos.clusters.openmcp.cloud',
     ]);
     const { args } = spec.containers[0];

@@ -89,8 +89,11 @@ it('D29: a workload that has to be available holds up the next change, and is na
   const check = { kind: 'Deployment', namespace: 'default', name: 'shop' };
   await changeConfig({ ...pool({ labels: { 'example.org/disk': 'slow' } }), rollout: { healthChecks: [check] } });
   const before = (await listUpdated()).length;
-  await eventually('the Cluster says so', async () => (await conditionOf(first))?.message.includes('default/shop'));
-  expect((await conditionOf(first))?.message).toContain('Deployment default/shop of spec.rollout.healthChecks');
+  // One of them is the canary, and the other waits for it.
+  await eventually('the canary says so', async () => {
+    const messages = (await Promise.all(both.map(conditionOf))).map((one) => one?.message ?? '');
+    return messages.some((text) => text.includes('Deployment default/shop of spec.rollout.healthChecks'));
+  });
   expect((await listUpdated()).length).toBe(before);
   const containers = [{ name: 'main', image: 'example.org/shop' }];
   const labels = { app: 'shop' };
