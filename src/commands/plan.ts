@@ -105,12 +105,9 @@ async function listUpdates(
   const template = await findProviderConfig(at, given, providerConfig);
   const machines = await listMachines(at, template);
   if (machines.length === 0) return [];
-  const { items } = await at.kube.list(Cluster, {}, at.signal);
-  const isMeant = ({ metadata }: Cluster): boolean =>
-    !given || (metadata.name === given.name && metadata.namespace === given.namespace);
-  const clusters = items.filter(isMeant);
-  const [only] = clusters;
-  return planUpdates(clusters, machines, await buildDesiredSpec(at, template, given && only));
+  const only = given && (await at.kube.find(Cluster, given, at.signal));
+  const clusters = only ? [only] : given ? [] : (await at.kube.list(Cluster, {}, at.signal)).items;
+  return planUpdates(clusters, machines, await buildDesiredSpec(at, template, only));
 }
 
 /** All Machines that were created from a template, of any cluster. */

@@ -56,8 +56,8 @@ function withoutCache(room: TrueNasSimulator): object {
 async function planText(testbed: Testbed): Promise<string> {
   const kubeconfig = await testbed.kubeconfigWith('config/rbac/looking.yaml');
   const words = ['plan', '--provider-config', 'home', '--cluster', 'shop/spread', '--kubeconfig', kubeconfig];
-  const { code, out } = await runProgram(...words);
-  expect(code).toBe(0);
+  const { code, out, err } = await runProgram(...words);
+  expect(code, `${out}${err}`).toBe(0);
   return out;
 }
 
@@ -113,6 +113,10 @@ describe('a cluster on several TrueNAS systems', () => {
       (name) => new URL(systems.get(name)!.line.url.replace('wss:', 'https:')).hostname,
     );
     expect(hostsIn(planned)).toEqual(hosts);
+    // Until then the plan says that it does not know what would change.
+    await eventually('its Machines are compared', async () =>
+      (await open().objects.machines(ref)).every(({ status }) => status?.compared !== undefined),
+    );
     const after = await planText(open());
     expect(hostsIn(after)).toEqual(hosts);
     expect([planned, after].map((text) => [/^ +creates /m.test(text), /^ +has /m.test(text)])).toEqual([
