@@ -11,6 +11,7 @@ import { withAdminClient } from '../../support/access/workload-cluster.ts';
 import type { Testbed } from '../../support/testbed/testbed.ts';
 import type { FaultSweep } from '../fault-sweep.ts';
 import { maskIds } from '../mask-ids.ts';
+import { isFullSweep } from '../sampling.ts';
 import type { Scenario } from '../scenario-run.ts';
 import { differingKeys, type StateSnapshot } from '../state-snapshot.ts';
 import { triggerReconciles } from './trigger-reconciles.ts';
@@ -18,7 +19,8 @@ import { maskMachines, UpdateCallNaming } from './update-call-naming.ts';
 import { deployRollingWorkload } from './update-workload.ts';
 
 const clusterRef: NamespacedRef = { namespace: 'shop', name: 'main' };
-const patienceSeconds = 240;
+/** For one phase, with a restart of the provider after each call. */
+const patienceSeconds = isFullSweep ? 1200 : 240;
 const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFor(what, look, patienceSeconds);
 
 /** A change of a running cluster, by the class of its changes. */
