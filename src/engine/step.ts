@@ -53,5 +53,10 @@ export interface Step<Context> {
   readonly erases?: boolean;
   /** After this many minutes in the step the Machine is reported as overdue. The step is still retried. */
   readonly deadlineMinutes?: number;
+  /**
+   * Whether the facts leave anything to do; default: always. A step without work is passed over without a record of its
+   * own, so it must follow from facts that are saved.
+   */
+  isNeeded?(facts: Facts): boolean;
   run(context: Context): Promise<StepOutcome>;
 }

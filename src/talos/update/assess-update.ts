@@ -82,6 +82,7 @@ export async function assessUpdate(
     running.kubernetesVersion !== undefined &&
     minorOf(running.kubernetesVersion) !== minorOf(desired.kubernetesVersion) &&
     changes.some((change) => change.class === 'kubernetes');
+  const changesSystem = !hasDesiredSystem(running, desired) || readFact(facts, updateFacts.system) !== '';
   const disrupts = highest === 'restart' || highest === 'os' || isStale || isOtherKubelet;
   const restartsApi = role === 'controlplane' && (disrupts || changes.some(({ field }) => mayRestartApiServer(field)));
   return {
@@ -89,6 +90,8 @@ export async function assessUpdate(
       [updateFacts.revision]: desired.revision,
       [updateFacts.disrupts]: disrupts,
       [updateFacts.restartsApi]: restartsApi,
+      [updateFacts.changesSystem]: changesSystem,
+      [updateFacts.needsImages]: changesSystem || changes.some((change) => change.class !== 'live'),
     },
   };
 }

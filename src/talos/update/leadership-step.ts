@@ -12,6 +12,7 @@ import { type UpdateStepContext, updateFacts } from './update-context.ts';
 export const leadershipStep: Step<UpdateStepContext> = {
   name: 'etcd-leadership-moved',
   deadlineMinutes: 10,
+  isNeeded: (facts) => facts[updateFacts.disrupts] !== false,
   run: async (context): Promise<StepOutcome> => {
     if (context.node.role !== 'controlplane' || context.facts[updateFacts.disrupts] !== true) return done();
     return await callNode(context, moveLeadership);

@@ -49,6 +49,8 @@ async function readSystem(
   };
 }
 
+const isNeeded = (facts: Facts): boolean => facts[updateFacts.changesSystem] !== false;
+
 /** Talos before 1.13 has one call that does everything, and no other can write such a version. */
 const isLegacy = ({ talosVersion }: SystemState['running'], desired: DesiredNode): boolean =>
   ![talosVersion, desired.talosVersion].every((version) => isAtLeastMinor(version, '1.13'));
@@ -77,6 +79,7 @@ async function afterFallback(context: UpdateStepContext, state: SystemState): Pr
 const upgradeStep: Step<UpdateStepContext> = {
   name: 'system-upgraded',
   deadlineMinutes: 30,
+  isNeeded,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const state = await readSystem(client, context, options);
@@ -135,6 +138,7 @@ async function upgradeLegacy(
 const rebootStep: Step<UpdateStepContext> = {
   name: 'system-rebooted',
   deadlineMinutes: 20,
+  isNeeded,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const state = await readSystem(client, context, options);
@@ -160,6 +164,7 @@ function awaitLegacyReboot({ facts, clock }: UpdateStepContext): StepOutcome {
 const proofStep: Step<UpdateStepContext> = {
   name: 'system-proven',
   deadlineMinutes: 20,
+  isNeeded,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const state = await readSystem(client, context, options);

@@ -49,6 +49,10 @@ export const updateFacts = {
   disrupts: 'updateDisrupts',
   /** Whether the API server of this control plane restarts. */
   restartsApi: 'updateRestartsApi',
+  /** Whether the boot slots are looked at: the node is to get another system, or an earlier attempt has begun with one. */
+  changesSystem: 'updateChangesSystem',
+  /** Whether images are needed that the node may not have. */
+  needsImages: 'updateNeedsImages',
   /** RFC 3339; when the virtual address began to move. */
   addressSince: 'updateAddressSince',
   /** RFC 3339; when the drain began. */
@@ -103,9 +107,14 @@ export const forgottenSystemFacts: Facts = {
   [updateFacts.systemWritten]: '',
 };
 
+/** What every assessment sets anew. */
+const assessedFacts = new Set<string>([
+  ...[updateFacts.disrupts, updateFacts.restartsApi, updateFacts.changesSystem, updateFacts.needsImages],
+]);
+
 /** Forgets everything that was recorded of an update, so that the next attempt has nothing to compare with. */
 export const clearedUpdateFacts: Facts = Object.fromEntries(
   Object.values(updateFacts)
-    .filter((name) => name !== updateFacts.disrupts && name !== updateFacts.restartsApi)
+    .filter((name) => !assessedFacts.has(name))
     .map((name) => [name, '']),
 );

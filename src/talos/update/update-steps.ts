@@ -37,6 +37,7 @@ const assessStep: Step<UpdateStepContext> = {
 const pullStep: Step<UpdateStepContext> = {
   name: 'images-pulled',
   deadlineMinutes: 20,
+  isNeeded: (facts) => facts[updateFacts.needsImages] !== false,
   run: (context) =>
     callNode(context, async (client, options) => {
       await pullImages(client, context, options);
@@ -48,6 +49,7 @@ const pullStep: Step<UpdateStepContext> = {
 const drainStep: Step<UpdateStepContext> = {
   name: 'node-drained',
   deadlineMinutes: 60,
+  isNeeded: (facts) => facts[updateFacts.disrupts] !== false,
   run: async (context): Promise<StepOutcome> => {
     const { facts, clock, isOnlyNode } = context;
     // The Pods of the only node of a cluster have nowhere to go: they would be missing for longer, and a

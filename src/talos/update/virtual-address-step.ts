@@ -12,6 +12,7 @@ const mostSeconds = 15;
 export const virtualAddressStep: Step<UpdateStepContext> = {
   name: 'virtual-address-moved',
   deadlineMinutes: 10,
+  isNeeded: (facts) => facts[updateFacts.restartsApi] !== false,
   run: async (context): Promise<StepOutcome> => {
     const { facts, clock, log } = context;
     if (facts[updateFacts.restartsApi] !== true) return done();
