@@ -5,7 +5,7 @@ import type { Services } from '../shared/services.ts';
 import { type RolloutDecision, revisionToRelease } from './decide-rollout.ts';
 import { type EtcdReport, findEtcdLeader, findEtcdProblem } from './etcd-health.ts';
 import { isInHand, isReady } from './machine-change.ts';
-import { findHealthProblem, queryNode } from './oidc-trust/control-plane.ts';
+import { findApiServerProblem, queryNode } from './oidc-trust/control-plane.ts';
 import type { ControlPlane } from './oidc-trust/control-plane-target.ts';
 import { orderMachines } from './order-machines.ts';
 import { rolloutTurnsOf, type TurnRequest } from './policy/rollout-turns.ts';
@@ -79,15 +79,13 @@ async function checkCluster(
     const address = String(machine.status?.progress?.facts['address'] ?? '');
     return { services, cluster, machine, address, signal };
   });
+  const expected = controlPlanes.map(({ metadata }) => metadata.name);
   const reports: EtcdReport[] = [];
-  for (const answer of await Promise.all(asked.map(askControlPlane))) {
+  for (const answer of await Promise.all(asked.map((target) => askControlPlane(target, expected)))) {
     if ('problem' in answer) return answer;
     reports.push(answer.report);
   }
-  const problem = findEtcdProblem(
-    reports,
-    controlPlanes.map(({ metadata }) => metadata.name),
-  );
+  const problem = findEtcdProblem(reports, expected);
   if (problem !== undefined) return { problem };
   const [machine] = orderMachines(candidates, { pools: [], leader: findEtcdLeader(reports) });
   return machine ? { machine } : { problem: 'No machine is to be changed.' };
@@ -95,18 +93,17 @@ async function checkCluster(
 
 async function askControlPlane(
   target: ControlPlane,
+  expected: readonly string[],
 ): Promise<{ readonly report: EtcdReport } | { readonly problem: string }> {
   const machine = target.machine.metadata.name;
-  const why = await findHealthProblem(target);
-  if (why !== undefined) return { problem: `${machine}: ${why}.` };
   const found = await queryNode(target, async (node) => ({
     kind: 'report' as const,
-    report: {
-      machine,
-      status: await node.etcdStatus(target),
-      members: await node.etcdMembers(target),
-      alarms: await node.etcdAlarms(target),
-    },
+    report: { machine, ...(await node.etcdHealth(target)) },
   }));
-  return found.kind === 'report' ? found : { problem: `${machine}: ${found.message}.` };
+  if (found.kind !== 'report') return { problem: `${machine}: ${found.message}.` };
+  // An API server without etcd does not serve either, and etcd is the reason.
+  const problem = findEtcdProblem([found.report], expected);
+  if (problem !== undefined) return { problem };
+  const why = await findApiServerProblem(target);
+  return why === undefined ? found : { problem: `${machine}: ${why}.` };
 }

@@ -67,14 +67,28 @@ export async function observeControlPlaneTrust(
 
 /** Why a control plane is not healthy enough for a restart of another API server; undefined if it is. */
 export async function findHealthProblem(controlPlane: ControlPlane): Promise<string | undefined> {
-  const observation = await queryNode(controlPlane, async (node): Promise<ControlPlaneTrust> => {
+  return await findProblem(controlPlane, async (node) => {
     const unhealthy = await findEtcdProblem(node, controlPlane);
-    if (unhealthy !== undefined) return { kind: 'waits', message: unhealthy };
-    const pod = await findApiServerPod(node, controlPlane);
-    const message = pod ? await findServingProblem(controlPlane, pod) : 'it has no API server yet';
-    return message ? { kind: 'waits', message } : { kind: 'trusts' };
+    return unhealthy ?? (await findPodProblem(node, controlPlane));
   });
-  return observation.kind === 'trusts' || observation.kind === 'differs' ? undefined : observation.message;
+}
+
+/** The same without etcd. */
+export async function findApiServerProblem(controlPlane: ControlPlane): Promise<string | undefined> {
+  return await findProblem(controlPlane, (node) => findPodProblem(node, controlPlane));
+}
+
+async function findProblem(
+  controlPlane: ControlPlane,
+  look: (node: TalosClient) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  const found = await queryNode(controlPlane, look);
+  return typeof found === 'object' ? found.message : found;
+}
+
+async function findPodProblem(node: TalosClient, controlPlane: ControlPlane): Promise<string | undefined> {
+  const pod = await findApiServerPod(node, controlPlane);
+  return pod ? await findServingProblem(controlPlane, pod) : 'it has no API server yet';
 }
 
 /** Whether the etcd member of a node is healthy, so that its API server can run. */
