@@ -31,6 +31,8 @@ class UpdateRun {
   progress: Progress = { plan: 'provision', step: '', since: '', failures: 0, facts: { address: '192.0.2.7' } };
   approved: string[] = [];
   isCordoned = false;
+  /** The steps that were recorded, each once. */
+  readonly walked: string[] = [];
   readonly #setup: Setup;
   #now = 0;
 
@@ -60,6 +62,7 @@ class UpdateRun {
       context: (facts) => this.#context(facts, clock),
       save: async (progress) => {
         this.node.count();
+        if (progress.step !== '' && !this.walked.includes(progress.step)) this.walked.push(progress.step);
         this.progress = progress.finishedAt ? { ...progress, plan: 'provision' } : progress;
       },
       concernsRecord: (error) => error instanceof Killed,
@@ -170,6 +173,23 @@ describe('the steps of an update', () => {
     machine.progress = { ...machine.progress, plan: 'provision' };
     expect((await machine.run()).kind).toBe('finished');
     expect(machine.node.effects).toEqual(['apply no-reboot', 'uncordon', 'uncordon']);
+  });
+
+  it('pass over what a live change does not need, and over the boot slots where the system stays', async () => {
+    const live = new UpdateRun();
+    live.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('time: {servers: [192.0.2.1]}') });
+    await live.run();
+    const applied = ['configuration-applied', 'configuration-active', 'node-healthy', 'node-uncordoned'];
+    expect(live.walked).toEqual(['changes-assessed', ...applied]);
+    const restart = new UpdateRun();
+    restart.node.mode = 'reboot';
+    restart.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('env: {a: b}') });
+    await restart.run();
+    const before = ['images-pulled', 'node-drained', 'etcd-leadership-moved'];
+    expect(restart.walked).toEqual(['changes-assessed', ...before, ...applied]);
+    const upgrade = new UpdateRun();
+    await upgrade.run();
+    expect(upgrade.walked).toEqual(expect.arrayContaining(['system-upgraded', 'system-rebooted', 'system-proven']));
   });
 
   it('D31: stage a change that a running node does not take, and restart the drained node', async () => {
