@@ -48,8 +48,11 @@ const isBackgroundCall = (name: string): boolean =>
 /** The calls that belong to a rollout. */
 export const isUpdateCall = (name: string): boolean => /^(kube|workload|talos) /.test(name) && !isBackgroundCall(name);
 
-/** What changes a node, and the records of these changes. */
+/**
+ * What changes a node, and the records of these changes: every run makes these calls. Dry runs of a configuration and pulls
+ * of images before the steps come when a node is compared. Pods may be on other nodes.
+ */
 export const isUpdateEffect = (name: string): boolean =>
-  /\/(ApplyConfiguration|Reboot|Upgrade|Pull) |PATCH \S+\/(nodes\/\w+|machines\/\w+)( |$)|\/status begin |\/eviction/.test(
+  /\/ApplyConfiguration \(\w+ configuration-|\/Pull \(\w+ (images|system)-|\/(Reboot|Upgrade) |PATCH \S+\/(nodes|machines)\/\w+( |$)|\/status begin /.test(
     name,
   );
