@@ -28,7 +28,7 @@ interface SystemState {
   readonly isDesired: boolean;
   /** The boot slot was to get the desired system in this boot. */
   readonly isAsked: boolean;
-  /** That was in an earlier boot, and yet the node runs another system. */
+  /** The slot got it in an earlier boot, and yet the node runs another system. */
   readonly hasFallenBack: boolean;
 }
 
@@ -42,10 +42,12 @@ async function readSystem(
   const isDesired = hasDesiredSystem(running, desired);
   const isTarget = readFact(facts, updateFacts.system) === targetOf(desired);
   const isSameBoot = readFact(facts, updateFacts.systemBoot) === bootId;
+  // A restart for a former target may come between the intent and the write. One call of an older Talos does both.
+  const wasWritten = isLegacy(running, desired) || readFact(facts, updateFacts.systemWritten) === targetOf(desired);
   return {
     ...{ running, bootId, isDesired },
     isAsked: isTarget && isSameBoot,
-    hasFallenBack: isTarget && !isSameBoot && !isDesired,
+    hasFallenBack: isTarget && wasWritten && !isSameBoot && !isDesired,
   };
 }
 

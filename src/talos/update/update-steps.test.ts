@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { config, Killed, NodeModel, plain } from '../../../test/talos/node-model.ts';
 import { type AdvanceResult, advance, type Progress } from '../../engine/advance.ts';
 import { noLog } from '../../lib/log.ts';
-import { type DesiredNode, type DrainProgress, type UpdateStepContext, updateFacts } from './update-context.ts';
+import {
+  type DesiredNode,
+  type DrainProgress,
+  targetOf,
+  type UpdateStepContext,
+  updateFacts,
+} from './update-context.ts';
 import { isUpdateOpen, updateSteps } from './update-steps.ts';
 
 const desiredNode = (change: Partial<DesiredNode> = {}): DesiredNode => {
@@ -274,6 +280,16 @@ describe('the steps of an update', () => {
     expect(machine.node.effects.slice(length)).toEqual(['pull', 'drain']);
     machine.node.fallsBack = false;
     machine.approved = ['UpgradeFellBack'];
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.running.version).toBe('1.13.9');
+  });
+
+  it('do not take a restart between the intent and the write for a fallback', async () => {
+    const machine = new UpdateRun();
+    const { system, systemBoot, systemWritten } = updateFacts;
+    // The restart was for a former target, and came before the slot had the new one.
+    const intent = { [system]: targetOf(machine.desired), [systemBoot]: 'an earlier boot', [systemWritten]: '' };
+    machine.progress = { ...machine.progress, facts: { ...machine.progress.facts, ...intent } };
     expect((await machine.run()).kind).toBe('finished');
     expect(machine.node.running.version).toBe('1.13.9');
   });

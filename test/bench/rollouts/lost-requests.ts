@@ -9,8 +9,8 @@ import { awaitUpToDate, changeConfig, labelPatches } from './changed-cluster.ts'
 
 /** The simulators are so much faster than reality; the client is not. */
 const speed = 10;
-/** The waits of the provider, whose Lease would be too short for faster ones. */
-const provider = { asProgram: { speed: 3, verbosity: 'info' } } as const;
+/** A process of its own, so that the client is not late because of it. Its waits keep real time. */
+const provider = { asProgram: { speed: 1, verbosity: 'info' } } as const;
 const changeSeconds = 600;
 const ref: NamespacedRef = { namespace: 'bench', name: 'served' };
 const config = 'served';
