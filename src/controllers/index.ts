@@ -18,6 +18,7 @@ import { formatObjectKey, type KubeObject, type ObjectKey, objectKeyOf } from '.
 import { reconcileAccessRequest } from './access-request/controller.ts';
 import type { AccessOptions } from './access-request/view.ts';
 import { reconcileCluster } from './cluster/controller.ts';
+import { isStepOfUpdate } from './cluster/machine-changes.ts';
 import { clusterIdentityOf } from './cluster/view.ts';
 import { createGarbageCollection, garbageKeySource, reconcileGarbage } from './garbage/controller.ts';
 import { hostStatusOf, isHostAvailable } from './host/availability.ts';
@@ -187,7 +188,9 @@ function wireCluster(services: Services): Wiring {
         { clock: services.clock, seconds: clusterConfigPauseSeconds },
       ),
       // A Cluster waits for the status of its Machines.
-      createKeySource(stores.machines, (change) => (change.kind === 'resync' ? [] : [change.object.spec.clusterRef])),
+      createKeySource(stores.machines, (change) =>
+        change.kind === 'resync' || isStepOfUpdate(change) ? [] : [change.object.spec.clusterRef],
+      ),
       createKeySource(stores.nodePools, (change) => keyUnlessResync(change).map(() => change.object.spec.clusterRef)),
       createKeySource(stores.secrets, ({ kind, object }) => {
         if (kind === 'resync') return [];

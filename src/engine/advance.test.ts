@@ -120,6 +120,17 @@ describe('advance', () => {
     expect(fixture.moments).toBe(before);
   });
 
+  it('passes over steps that the facts leave nothing to do, without a record of them', async () => {
+    const fixture = new Lab();
+    const isNeeded = (facts: Facts): boolean => facts['a'] !== 1;
+    const steps = [maker(fixture, 'a'), maker(fixture, 'b', { isNeeded }), maker(fixture, 'c'), maker(fixture, 'd')];
+    const last = { ...maker(fixture, 'e'), isNeeded };
+    expect((await fixture.walk('provision', [...steps, last])).kind).toBe('finished');
+    expect([...fixture.made.keys()]).toEqual(['a', 'c', 'd']);
+    // Two moments for each step, and two for each record: of the first step, of the two after it, and of the end.
+    expect(fixture.moments).toBe(3 * 2 + 4 * 2);
+  });
+
   it('ends the same wherever the process dies, and creates nothing twice', async () => {
     await fc.assert(
       fc.asyncProperty(

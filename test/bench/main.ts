@@ -11,6 +11,7 @@ import type { Benchmark, Measurement } from './measurement.ts';
 import { virtualMachineBenchmark } from './nas/benchmark.ts';
 import { noisyNeighbourBenchmark } from './noisy-neighbours.ts';
 import { bareServerBenchmark } from './robot/benchmark.ts';
+import { rolloutBenchmark } from './rollouts/benchmark.ts';
 import { startupBenchmark } from './startup.ts';
 
 const benchmarks: readonly Benchmark[] = [
@@ -22,6 +23,7 @@ const benchmarks: readonly Benchmark[] = [
   fleetBenchmark,
   virtualMachineBenchmark,
   bareServerBenchmark,
+  rolloutBenchmark,
   imageWriteBenchmark,
   startupBenchmark,
   noisyNeighbourBenchmark,

@@ -9,7 +9,7 @@ const longTests = [
   /e2e\/fault-sweep\/faults/,
   /e2e\/fault-sweep\/kills/,
   /e2e\/operator\//,
-  /e2e\/fault-sweep\/(robot|trust-rollouts)/,
+  /e2e\/fault-sweep\/(robot|(trust-)?rollouts)/,
   /e2e\/access\/oidc-/,
   /e2e\/fault-sweep\/soak/,
   /kube\/real\.test/,

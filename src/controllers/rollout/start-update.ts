@@ -4,7 +4,7 @@ import { type Cluster, externalEndpointUrl } from '../../api/openmcp/types.ts';
 import type { WorkloadCheck } from '../../api/schema/rollout-schema.ts';
 import type { Log } from '../../lib/log.ts';
 import type { ControlPlane } from '../shared/control-planes/control-plane.ts';
-import { findHealthProblem } from '../shared/control-planes/health-problems.ts';
+import { findApiServerProblem } from '../shared/control-planes/health-problems.ts';
 import { queryNode } from '../shared/control-planes/query-node.ts';
 import type { Services } from '../shared/services.ts';
 import { type RolloutDecision, revisionToRelease } from './decide-rollout.ts';
@@ -85,15 +85,13 @@ async function checkCluster(
     const address = String(machine.status?.progress?.facts['address'] ?? '');
     return { services, cluster, machine, address, signal };
   });
+  const expected = controlPlanes.map(({ metadata }) => metadata.name);
   const reports: EtcdReport[] = [];
-  for (const answer of await Promise.all(asked.map(askControlPlane))) {
+  for (const answer of await Promise.all(asked.map((target) => askControlPlane(target, expected)))) {
     if ('problem' in answer) return answer;
     reports.push(answer.report);
   }
-  const problem = findEtcdProblem(
-    reports,
-    controlPlanes.map(({ metadata }) => metadata.name),
-  );
+  const problem = findEtcdProblem(reports, expected);
   if (problem !== undefined) return { problem };
   const unavailable = await checkWorkloads(services, object, cluster, healthChecks, signal);
   if (unavailable !== undefined) return { problem: unavailable };
@@ -116,18 +114,17 @@ async function checkWorkloads(
 
 async function askControlPlane(
   target: ControlPlane,
+  expected: readonly string[],
 ): Promise<{ readonly report: EtcdReport } | { readonly problem: string }> {
   const machine = target.machine.metadata.name;
-  const why = await findHealthProblem(target);
-  if (why !== undefined) return { problem: `${machine}: ${why}.` };
   const found = await queryNode(target, async (node) => ({
     kind: 'report' as const,
-    report: {
-      machine,
-      status: await node.etcdStatus(target),
-      members: await node.etcdMembers(target),
-      alarms: await node.etcdAlarms(target),
-    },
+    report: { machine, ...(await node.etcdHealth(target)) },
   }));
-  return found.kind === 'report' ? found : { problem: `${machine}: ${found.message}.` };
+  if (found.kind !== 'report') return { problem: `${machine}: ${found.message}.` };
+  // An API server without etcd does not serve either, and etcd is the reason.
+  const problem = findEtcdProblem([found.report], expected);
+  if (problem !== undefined) return { problem };
+  const why = await findApiServerProblem(target);
+  return why === undefined ? found : { problem: `${machine}: ${why}.` };
 }

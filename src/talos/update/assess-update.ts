@@ -84,7 +84,7 @@ export async function assessUpdate(
     changes.some((change) => change.class === 'kubernetes');
   const disrupts = highest === 'restart' || highest === 'os' || isStale || isOtherKubelet;
   // An earlier attempt may have written another system, which the next start would boot.
-  const changesSystem = changes.some((change) => change.class === 'os') || readFact(facts, updateFacts.system) !== '';
+  const changesSystem = !hasDesiredSystem(running, desired) || readFact(facts, updateFacts.system) !== '';
   const restartsApi = role === 'controlplane' && (disrupts || changes.some(({ field }) => mayRestartApiServer(field)));
   return {
     facts: {
@@ -92,7 +92,7 @@ export async function assessUpdate(
       [updateFacts.disrupts]: disrupts,
       [updateFacts.restartsApi]: restartsApi,
       [updateFacts.changesSystem]: changesSystem,
-      [updateFacts.needsImages]: changesSystem || changes.some((change) => change.class === 'kubernetes'),
+      [updateFacts.needsImages]: changesSystem || changes.some((change) => change.class !== 'live'),
     },
   };
 }

@@ -28,7 +28,7 @@ interface SystemState {
   readonly isDesired: boolean;
   /** The boot slot was to get the desired system in this boot. */
   readonly isAsked: boolean;
-  /** That was in an earlier boot, and yet the node runs another system. */
+  /** The slot got it in an earlier boot, and yet the node runs another system. */
   readonly hasFallenBack: boolean;
 }
 
@@ -42,12 +42,16 @@ async function readSystem(
   const isDesired = hasDesiredSystem(running, desired);
   const isTarget = readFact(facts, updateFacts.system) === targetOf(desired);
   const isSameBoot = readFact(facts, updateFacts.systemBoot) === bootId;
+  // A restart for a former target may come between the intent and the write. One call of an older Talos does both.
+  const wasWritten = isLegacy(running, desired) || readFact(facts, updateFacts.systemWritten) === targetOf(desired);
   return {
     ...{ running, bootId, isDesired },
     isAsked: isTarget && isSameBoot,
-    hasFallenBack: isTarget && !isSameBoot && !isDesired,
+    hasFallenBack: isTarget && wasWritten && !isSameBoot && !isDesired,
   };
 }
+
+const isNeeded = (facts: Facts): boolean => facts[updateFacts.changesSystem] !== false;
 
 /** Talos before 1.13 has one call that does everything, and no other can write such a version. */
 const isLegacy = ({ talosVersion }: SystemState['running'], desired: DesiredNode): boolean =>
@@ -77,6 +81,7 @@ async function afterFallback(context: UpdateStepContext, state: SystemState): Pr
 const upgradeStep: Step<UpdateStepContext> = {
   name: 'system-upgraded',
   deadlineMinutes: 30,
+  isNeeded,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const state = await readSystem(client, context, options);
@@ -135,6 +140,7 @@ async function upgradeLegacy(
 const rebootStep: Step<UpdateStepContext> = {
   name: 'system-rebooted',
   deadlineMinutes: 20,
+  isNeeded,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const state = await readSystem(client, context, options);
@@ -160,6 +166,7 @@ function awaitLegacyReboot({ facts, clock }: UpdateStepContext): StepOutcome {
 const proofStep: Step<UpdateStepContext> = {
   name: 'system-proven',
   deadlineMinutes: 20,
+  isNeeded,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const state = await readSystem(client, context, options);

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { config, Killed, NodeModel, plain } from '../../../test/talos/node-model.ts';
 import { type AdvanceResult, advance, type Progress } from '../../engine/advance.ts';
 import { noLog } from '../../lib/log.ts';
-import { type DesiredNode, type DrainProgress, type UpdateStepContext, updateFacts } from './update-context.ts';
+import {
+  type DesiredNode,
+  type DrainProgress,
+  targetOf,
+  type UpdateStepContext,
+  updateFacts,
+} from './update-context.ts';
 import { isUpdateOpen, updateSteps } from './update-steps.ts';
 
 const desiredNode = (change: Partial<DesiredNode> = {}): DesiredNode => {
@@ -31,6 +37,8 @@ class UpdateRun {
   progress: Progress = { plan: 'provision', step: '', since: '', failures: 0, facts: { address: '192.0.2.7' } };
   approved: string[] = [];
   isCordoned = false;
+  /** The steps that were recorded, each once. */
+  readonly walked: string[] = [];
   readonly #setup: Setup;
   #now = 0;
 
@@ -60,6 +68,7 @@ class UpdateRun {
       context: (facts) => this.#context(facts, clock),
       save: async (progress) => {
         this.node.count();
+        if (progress.step !== '' && !this.walked.includes(progress.step)) this.walked.push(progress.step);
         this.progress = progress.finishedAt ? { ...progress, plan: 'provision' } : progress;
       },
       concernsRecord: (error) => error instanceof Killed,
@@ -172,6 +181,23 @@ describe('the steps of an update', () => {
     expect(machine.node.effects).toEqual(['apply no-reboot', 'uncordon', 'uncordon']);
   });
 
+  it('pass over what a live change does not need, and over the boot slots where the system stays', async () => {
+    const live = new UpdateRun();
+    live.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('time: {servers: [192.0.2.1]}') });
+    await live.run();
+    const applied = ['configuration-applied', 'configuration-active', 'node-healthy', 'node-uncordoned'];
+    expect(live.walked).toEqual(['changes-assessed', ...applied]);
+    const restart = new UpdateRun();
+    restart.node.mode = 'reboot';
+    restart.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('env: {a: b}') });
+    await restart.run();
+    const before = ['images-pulled', 'node-drained', 'etcd-leadership-moved'];
+    expect(restart.walked).toEqual(['changes-assessed', ...before, ...applied]);
+    const upgrade = new UpdateRun();
+    await upgrade.run();
+    expect(upgrade.walked).toEqual(expect.arrayContaining(['system-upgraded', 'system-rebooted', 'system-proven']));
+  });
+
   it('D31: stage a change that a running node does not take, and restart the drained node', async () => {
     const machine = new UpdateRun();
     machine.node.mode = 'reboot';
@@ -254,6 +280,16 @@ describe('the steps of an update', () => {
     expect(machine.node.effects.slice(length)).toEqual(['pull', 'drain']);
     machine.node.fallsBack = false;
     machine.approved = ['UpgradeFellBack'];
+    expect((await machine.run()).kind).toBe('finished');
+    expect(machine.node.running.version).toBe('1.13.9');
+  });
+
+  it('do not take a restart between the intent and the write for a fallback', async () => {
+    const machine = new UpdateRun();
+    const { system, systemBoot, systemWritten } = updateFacts;
+    // The restart was for a former target, and came before the slot had the new one.
+    const intent = { [system]: targetOf(machine.desired), [systemBoot]: 'an earlier boot', [systemWritten]: '' };
+    machine.progress = { ...machine.progress, facts: { ...machine.progress.facts, ...intent } };
     expect((await machine.run()).kind).toBe('finished');
     expect(machine.node.running.version).toBe('1.13.9');
   });

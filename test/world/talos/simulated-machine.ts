@@ -30,6 +30,10 @@ export class SimulatedMachine implements RunningMachine {
     return this.node?.stuck ?? this.#stuck;
   }
 
+  get boots(): number {
+    return this.#bootCounts.get(this.description.uuid) ?? 0;
+  }
+
   /** Ignored while no system runs. */
   pressPowerButton(): void {
     const node = this.node;

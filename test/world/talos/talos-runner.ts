@@ -35,6 +35,8 @@ export interface NodeSummary {
   readonly stuck: string | undefined;
   /** The Talos API listens. */
   readonly listening: boolean;
+  /** How often it has booted since it was made. */
+  readonly boots: number;
   /** Last lines of the console. */
   readonly console: readonly string[];
 }
@@ -125,6 +127,7 @@ function summarize(computer: SimulatedMachine): NodeSummary {
     platform: node?.platform ?? '',
     stuck: computer.stuck,
     listening: node?.services.up('apid') ?? false,
+    boots: computer.boots,
     console: node?.console ?? [],
   };
 }

@@ -17,10 +17,18 @@ const Pod: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 
 export async function findHealthProblem(controlPlane: ControlPlane): Promise<string | undefined> {
   return await findProblem(controlPlane, async (node) => {
     const unhealthy = await findEtcdProblem(node, controlPlane);
-    if (unhealthy !== undefined) return unhealthy;
-    const pod = await findApiServerPod(node, controlPlane);
-    return pod ? await findServingProblem(controlPlane, pod) : 'it has no API server yet';
+    return unhealthy ?? (await findPodProblem(node, controlPlane));
   });
+}
+
+/** The same without etcd. */
+export async function findApiServerProblem(controlPlane: ControlPlane): Promise<string | undefined> {
+  return await findProblem(controlPlane, (node) => findPodProblem(node, controlPlane));
+}
+
+async function findPodProblem(node: TalosClient, controlPlane: ControlPlane): Promise<string | undefined> {
+  const pod = await findApiServerPod(node, controlPlane);
+  return pod ? await findServingProblem(controlPlane, pod) : 'it has no API server yet';
 }
 
 /** Whether the etcd member of a node is healthy, so that its API server can run. */

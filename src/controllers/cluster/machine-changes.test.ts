@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { aCondition, aMachine } from '../../../test/support/fixtures/builders.ts';
+import type { Machine, MachineStatus } from '../../api/machine.ts';
+import { isStepOfUpdate } from './machine-changes.ts';
+
+const progress = (step: string, plan: 'update' | 'provision' = 'update'): MachineStatus['progress'] => ({
+  ...{ plan, step, since: '2026-11-25T10:00:00Z', failures: 0, facts: {} },
+});
+function machine(resourceVersion: string, status: Partial<MachineStatus>): Machine {
+  const made = aMachine();
+  const conditions = [aCondition('Ready')];
+  return {
+    ...made,
+    metadata: { ...made.metadata, resourceVersion },
+    status: { observedGeneration: 1, phase: 'Updating', conditions, ...status },
+  };
+}
+const before = machine('1', { progress: progress('images-pulled') });
+const isStep = (object: Machine, from = before) => isStepOfUpdate({ kind: 'updated', before: from, object });
+
+it('a Cluster does not care which step of an update its Machine is in', () => {
+  expect(isStep(machine('2', { progress: progress('node-drained'), message: 'step 3 of 12.' }))).toBe(true);
+});
+
+it('but whether it begins or ends, and what its conditions are', () => {
+  const finished = { ...progress('', 'provision')!, finishedAt: '2026-11-25T10:05:00Z' };
+  expect(isStep(machine('2', { progress: finished }))).toBe(false);
+  expect(isStep(before, machine('0', { progress: finished }))).toBe(false);
+  const conditions = [aCondition('Ready', 'False')];
+  expect(isStep(machine('2', { progress: progress('node-drained'), conditions }))).toBe(false);
+  expect(isStep(machine('2', { progress: progress('node-drained'), phase: 'Ready' }))).toBe(false);
+  expect(isStepOfUpdate({ kind: 'deleted', object: before })).toBe(false);
+});

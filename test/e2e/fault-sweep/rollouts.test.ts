@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import type { Testbed } from '../support/testbed/testbed.ts';
+import { type FaultInjector, restrictTo } from './fault-sweep.ts';
+import { KillInjector } from './kill-injector.ts';
+import { isFullSweep, isSampled, sweepSeed } from './sampling.ts';
+import { expectSameResult, runUndisturbed } from './scenario-run.ts';
+import { isUpdateCall, isUpdateEffect } from './scenarios/update-call-naming.ts';
+import { updateRolloutScenario } from './scenarios/update-rollout.ts';
+
+/** `share`: one in so many calls gets a fault, unless it is a full sweep. */
+const rollouts = [
+  { controlPlanes: 3, acts: ['os'], cordoned: 'cp-1', subnet: '127.42.230', share: 12 },
+  { controlPlanes: 1, acts: ['live', 'restart', 'kubernetes'], cordoned: 'work-0', subnet: '127.42.231', share: 12 },
+] as const;
+
+describe.concurrent.each(rollouts)(
+  'a provider that is killed after a call of a rollout and before its reply: $acts, control planes: $controlPlanes',
+  ({ subnet, share, cordoned, ...some }) => {
+    const acts = isFullSweep ? (['live', 'restart', 'os', 'kubernetes'] as const) : some.acts;
+    const script = updateRolloutScenario({ ...some, acts, cordoned });
+    const isDue = (name: string): boolean => isUpdateCall(name) && isSampled('rollout', name, share);
+    const striker = (testbed: Testbed): FaultInjector => restrictTo(isDue, new KillInjector(testbed));
+
+    it(`the same result, one node away at most, and a foreign cordon stays (SWEEP=${sweepSeed})`, {
+      timeout: isFullSweep ? 3_600_000 : 300_000,
+    }, async () => {
+      const reference = await runUndisturbed(subnet, script);
+      const due = (name: string): boolean => isDue(name) && isUpdateEffect(name);
+      const struck = await expectSameResult(reference, { subnet, script, striker, due });
+      expect(struck).toBeGreaterThan(4 * acts.length);
+    });
+  },
+);

@@ -1,0 +1,200 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { isConditionTrue } from '../../../../src/api/conditions.ts';
+import type { Machine } from '../../../../src/api/machine.ts';
+import { Cluster, type NamespacedRef } from '../../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../../src/api/provider-config.ts';
+import { isUpdateOpen } from '../../../../src/talos/update/update-context.ts';
+import { eventually as waitFor } from '../../../support/eventually.ts';
+import { KubeNode } from '../../../support/fixtures/kube-node.ts';
+import { withAdminClient } from '../../support/access/workload-cluster.ts';
+import type { Testbed } from '../../support/testbed/testbed.ts';
+import type { FaultSweep } from '../fault-sweep.ts';
+import { maskIds } from '../mask-ids.ts';
+import { isFullSweep } from '../sampling.ts';
+import type { Scenario } from '../scenario-run.ts';
+import { differingKeys, type StateSnapshot } from '../state-snapshot.ts';
+import { triggerReconciles } from './trigger-reconciles.ts';
+import { maskMachines, UpdateCallNaming } from './update-call-naming.ts';
+import { deployRollingWorkload } from './update-workload.ts';
+
+const clusterRef: NamespacedRef = { namespace: 'shop', name: 'main' };
+/** For one phase, with a restart of the provider after each call. */
+const patienceSeconds = isFullSweep ? 1200 : 240;
+const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFor(what, look, patienceSeconds);
+
+/** A change of a running cluster, by the class of its changes. */
+export type UpdatePhase = 'live' | 'restart' | 'os' | 'kubernetes';
+
+export interface UpdateRolloutOptions {
+  readonly controlPlanes: number;
+  readonly acts: readonly UpdatePhase[];
+  /** Part of the name of the Machine whose Node somebody else has cordoned before, e.g. `cp-1`. */
+  readonly cordoned: string;
+}
+
+const label = 'example.org/disk';
+const liveChange = { machine: { nodeLabels: { [label]: 'fast' } } };
+const restartChange = { machine: { env: { http_proxy: 'http://192.0.2.9:3128' } } };
+const versions = {
+  talos: { from: '1.13.8', to: '1.13.9' },
+  kubernetes: { from: '1.35.3', to: '1.35.4' },
+} as const;
+
+const changeConfig = ({ platform }: Testbed, spec: object) =>
+  platform.merge(ProviderConfig, { name: 'home' }, { spec });
+
+/** What a user does. The patches are a list, so that a later change repeats the earlier one. */
+const changes: Readonly<Record<UpdatePhase, (testbed: Testbed) => Promise<unknown>>> = {
+  live: (testbed) => changeConfig(testbed, { talos: { patches: [liveChange] } }),
+  restart: (testbed) => changeConfig(testbed, { talos: { patches: [liveChange, restartChange] } }),
+  os: (testbed) => changeConfig(testbed, { talos: { version: versions.talos.to } }),
+  kubernetes: ({ platform }) =>
+    platform.merge(Cluster, clusterRef, { spec: { kubernetes: { version: versions.kubernetes.to } } }),
+};
+
+/**
+ * A ready Cluster with one worker and a workload is changed, one class of changes after the other. The snapshot contains
+ * the state after each phase. Throws when two nodes were away at the same time.
+ */
+export const updateRolloutScenario = (options: UpdateRolloutOptions): Scenario => ({
+  naming: () => new UpdateCallNaming(),
+  play: async (testbed, sweep, expected) => {
+    sweep.isPaused = true;
+    await createCluster(testbed, options);
+    const watch = watchNodes(testbed);
+    const rest = triggerReconciles(testbed);
+    const shape: Record<string, unknown> = {};
+    try {
+      for (const act of options.acts) {
+        await runPhase(testbed, sweep, act);
+        shape[act] = await stableSnapshot(testbed, expected?.[act] as StateSnapshot | undefined);
+      }
+    } finally {
+      await rest();
+      watch.stop();
+    }
+    // No two of all nodes, so that a majority of etcd's members runs at every moment.
+    expect(watch.mostAway()).toBeLessThanOrEqual(1);
+    return shape;
+  },
+});
+
+async function createCluster(testbed: Testbed, { controlPlanes, cordoned }: UpdateRolloutOptions): Promise<void> {
+  const { objects } = testbed;
+  await objects.credentials();
+  await objects.config('home', {
+    controlPlanes,
+    workers: 1,
+    change: (spec) => {
+      spec.talos['version'] = versions.talos.from;
+      Object.assign(spec, {
+        kubernetes: { versions: Object.values(versions.kubernetes).map((version) => ({ version })) },
+      });
+    },
+  });
+  await objects.cluster(clusterRef, { kubernetes: { version: versions.kubernetes.from } });
+  await eventually('the Cluster is up to date', () => isAtRest(testbed));
+  await withAdminClient(testbed, clusterRef, async (admin) => {
+    await deployRollingWorkload(admin);
+    const names = (await objects.machines(clusterRef)).map(({ metadata }) => metadata.name);
+    const name = names.find((one) => one.endsWith(cordoned)) ?? '';
+    await admin.merge(KubeNode, { name }, { spec: { unschedulable: true } });
+  });
+}
+
+async function runPhase(testbed: Testbed, sweep: FaultSweep, act: UpdatePhase): Promise<void> {
+  sweep.begin(act);
+  sweep.isPaused = false;
+  try {
+    await changes[act](testbed);
+    await eventually(`${act} is done`, async () => (await isAtRest(testbed)) && (await hasChange(testbed, act)));
+  } catch (error) {
+    throw new Error(`the rollout broke in its act "${act}". ${sweep.story()}${testbed.tail()}`, { cause: error });
+  } finally {
+    sweep.isPaused = true;
+  }
+}
+
+async function isAtRest({ objects }: Testbed): Promise<boolean> {
+  const { status } = await objects.getCluster(clusterRef);
+  const isUpToDate = isConditionTrue(status?.conditions, 'UpToDate');
+  return status?.phase === 'Ready' && isUpToDate && (await objects.machines(clusterRef)).every(isMachineAtRest);
+}
+
+const isMachineAtRest = ({ status }: Machine): boolean =>
+  isConditionTrue(status?.conditions, 'UpToDate') &&
+  isConditionTrue(status?.conditions, 'Ready') &&
+  !isUpdateOpen(status?.progress);
+
+/** Whether every node has the change, as the nodes themselves show it. */
+async function hasChange(testbed: Testbed, act: UpdatePhase): Promise<boolean> {
+  const machines = await testbed.objects.machines(clusterRef);
+  if (act === 'os') return machines.every(({ status }) => status?.applied?.talosVersion === versions.talos.to);
+  if (act === 'kubernetes') {
+    const { to } = versions.kubernetes;
+    const { status } = await testbed.objects.getCluster(clusterRef);
+    return (
+      status?.providerStatus?.['kubernetesVersion'] === to &&
+      machines.every(({ status: one }) => one?.applied?.kubernetesVersion === to)
+    );
+  }
+  if (act === 'restart')
+    return testbed.world.machines.nodes().every(({ boots }) => boots > 2) && machines.every(isReleased);
+  return await withAdminClient(testbed, clusterRef, async (admin) =>
+    (await admin.list(KubeNode)).items.every(({ metadata }) => metadata.labels?.[label] === 'fast'),
+  );
+}
+
+const isReleased = ({ spec, status }: Machine): boolean =>
+  spec.revision !== undefined && status?.applied?.revision === spec.revision;
+
+/** The maximum number of nodes that were not ready at the same time. The poll interval is much shorter than a restart. */
+function watchNodes({ world }: Testbed) {
+  let max = 0;
+  const look = (): void => {
+    max = Math.max(max, world.machines.nodes().filter(({ ready }) => !ready).length);
+  };
+  const timer = setInterval(look, 4);
+  return { stop: () => clearInterval(timer), mostAway: () => max };
+}
+
+async function stableSnapshot(testbed: Testbed, expected: StateSnapshot | undefined): Promise<StateSnapshot> {
+  const end = performance.now() + 20_000;
+  let shape = await snapshotUpdates(testbed);
+  for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
+    if (aim && differingKeys(shape, aim).length === 0) break;
+    await delay(200);
+    shape = await snapshotUpdates(testbed);
+  }
+  return shape;
+}
+
+/** Versions, cordons, and how often each node has booted: a restart that is done twice disturbs twice. */
+async function snapshotUpdates(testbed: Testbed): Promise<StateSnapshot> {
+  const { objects, world } = testbed;
+  const { status } = await objects.getCluster(clusterRef);
+  const nodes = await withAdminClient(testbed, clusterRef, (admin) => admin.list(KubeNode));
+  const seen = {
+    cluster: [status?.phase, status?.conditions?.map(({ type, status: is, reason }) => [type, is, reason])],
+    machines: (await objects.machines(clusterRef)).map(describeMachine),
+    nodes: nodes.items.map(({ metadata, spec, status: { nodeInfo } = {} }) => [
+      ...[metadata.name, metadata.labels?.[label], spec?.unschedulable === true, spec?.taints],
+      ...[nodeInfo?.kubeletVersion, Object.keys(metadata.annotations ?? {}).sort()],
+    ]),
+    // The order in which they were created differs.
+    systems: Object.fromEntries(
+      world.machines.nodes().map(({ hostname, version, ready, boots }) => [hostname, [version, ready, boots]]),
+    ),
+  };
+  return JSON.parse(maskMachines(maskIds(JSON.stringify(seen)))) as StateSnapshot;
+}
+
+function describeMachine({ metadata, spec, status }: Machine): unknown {
+  const { talosVersion, kubernetesVersion, components } = status?.applied ?? {};
+  const conditions = status?.conditions.map(({ type, status: is, reason }) => [type, is, reason]);
+  return [
+    ...[metadata.name, spec.talosVersion, spec.kubernetesVersion, spec.components ?? null],
+    ...[talosVersion, kubernetesVersion, components ?? null, status?.pending ?? null, conditions],
+  ];
+}
