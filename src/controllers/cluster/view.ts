@@ -59,6 +59,8 @@ export interface ClusterView {
   /** Why the ClusterConfigs cannot be applied. */
   readonly configMismatch: SpecRejection | undefined;
   readonly platform: string | undefined;
+  /** The platform can change the hardware of existing Machines, so that they follow the size of their pool. */
+  readonly followsSize?: boolean;
   /** How the platform assigns addresses for this spec. */
   readonly addressing: Addressing | undefined;
   /** The endpoint that the ProviderConfig fixes for its only cluster. */
@@ -136,6 +138,7 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
   const { secrets, secretsProblem: problem } = toSecretsView(
     assessSecretsOfCluster(services, { object, cluster, machines }),
   );
+  const platform = (spec && findPlatformSection(spec)?.name) ?? machines[0]?.spec.platform;
   const fixed = spec && fixedEndpointOf(services.platforms, spec);
   return {
     cluster,
@@ -143,7 +146,8 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     config,
     spec,
     configMismatch: desired && 'refused' in desired ? desired.refused : undefined,
-    platform: (spec && findPlatformSection(spec)?.name) ?? machines[0]?.spec.platform,
+    platform,
+    followsSize: services.platforms.some(({ name, hardware }) => name === platform && hardware !== undefined),
     addressing: spec && addressingOf(services.platforms, spec),
     fixedEndpoint: fixed,
     endpointHolder: object || problem || !fixed ? undefined : findOtherEndpointOwner(services, cluster),

@@ -26,7 +26,7 @@ import type { StepEnvironment } from '../step-environment.ts';
 /** The context of the steps that change a running node. */
 export function updateContextOf(
   task: MachineTask,
-  { spec, context }: StepEnvironment,
+  { spec, context, compareHardware }: StepEnvironment,
   desired: DesiredNode,
 ): (facts: Facts) => UpdateStepContext {
   const { services, machine } = task;
@@ -48,6 +48,7 @@ export function updateContextOf(
         return { kind: 'drained' };
       }),
     moveVirtualAddress: () => moveVirtualAddress(task, facts),
+    ...(compareHardware && { compareHardware: () => compareHardware(facts) }),
     takeApproval: (reason) => takeApproval(task, reason),
     findProblem: () => findMemberProblem(task, facts),
   });
