@@ -33,15 +33,21 @@ export function differingHardware(vm: Vm, size: VmSize): Partial<VmHardware> {
   ) as Partial<VmHardware>;
 }
 
-/** The fields of a size by the settings that follow from them. */
-const fieldOf: Readonly<Record<keyof VmHardware, string>> = {
-  vcpus: 'size.sockets',
-  cores: 'size.cpus',
-  threads: 'size.threads',
-  cpu_mode: 'size.cpuModel',
-  cpu_model: 'size.cpuModel',
-  memory: 'size.memoryMiB',
-};
+const cpuCount = ({ vcpus, cores, threads }: Pick<VmHardware, 'vcpus' | 'cores' | 'threads'>): number =>
+  vcpus * cores * threads;
+
+/** The fields of a size that a virtual machine does not follow. */
+function listDifferingFields(vm: Vm, size: VmSize): string[] {
+  const change = differingHardware(vm, size);
+  const isOtherModel = change.cpu_mode !== undefined || change.cpu_model !== undefined;
+  return [
+    ...(cpuCount(vm) === size.cpus ? [] : ['size.cpus']),
+    ...(change.vcpus === undefined ? [] : ['size.sockets']),
+    ...(change.threads === undefined ? [] : ['size.threads']),
+    ...(isOtherModel ? ['size.cpuModel'] : []),
+    ...(change.memory === undefined ? [] : ['size.memoryMiB']),
+  ];
+}
 
 /** The hardware of a machine as its size asks for, e.g. `4 CPUs (host), 8192 MiB, cards at br1`. */
 export function describeDesiredHardware(context: TrueNasStepContext): string {
@@ -58,7 +64,7 @@ function describeHardware({ vcpus, cores, threads, memory, ...cpu }: VmHardware,
     ...(vcpus > 1 ? [`${vcpus} sockets`] : []),
     ...(threads > 1 ? [`${threads} threads for each core`] : []),
   ];
-  const cpus = `${vcpus * cores * threads} CPUs (${topology.filter((one) => one !== '').join(', ')})`;
+  const cpus = `${cpuCount({ vcpus, cores, threads })} CPUs (${topology.filter((one) => one !== '').join(', ')})`;
   return [cpus, `${memory} MiB`, ...(cards === '' ? [] : [`cards at ${cards.replaceAll(',', ', ')}`])].join(', ');
 }
 
@@ -83,10 +89,8 @@ function listHardwareChanges(context: TrueNasStepContext, vm: Vm, recordedCards:
   const size = context.config.sizes.find(({ name }) => name === context.node.size);
   if (!size) return [];
   const { cards } = desiredBridgesFact(context);
-  const settings = Object.keys(differingHardware(vm, size)) as (keyof VmHardware)[];
-  const fields = new Set(settings.map((name) => fieldOf[name]));
   return [
-    ...[...fields, ...(cards === recordedCards ? [] : ['size.cards'])].map((field) => ({
+    ...[...listDifferingFields(vm, size), ...(cards === recordedCards ? [] : ['size.cards'])].map((field) => ({
       field,
       class: 'hardware' as const,
     })),
