@@ -75,6 +75,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     preview: closePreview(spec.preview, narrow),
     ...(spec.errorCodes && { errorCodes: spec.errorCodes }),
     ...(loss && { loss }),
+    ...(spec.shortageReasons && { shortageReasons: spec.shortageReasons }),
     ...(hosts && { hosts: closeHosts(hosts, narrow) }),
     ...(reconfigure && {
       reconfigure: { hardware: (context) => reconfigure.hardware(narrow.context(context)) },

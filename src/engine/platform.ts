@@ -71,6 +71,8 @@ export interface PlatformCapabilities<C, S = C> {
    * of these steps. Default: none.
    */
   readonly postJoin?: readonly Step<StepContext<C>>[];
+  /** Reasons with which a machine in creation waits for what the platform does not have. Default: none. */
+  readonly shortageReasons?: readonly string[];
   /** Default: a machine is released only with proof. */
   readonly loss?: LossCapability;
   /** Default: each machine is observed on its own, periodically. */

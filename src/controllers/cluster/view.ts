@@ -61,6 +61,8 @@ export interface ClusterView {
   readonly platform: string | undefined;
   /** The platform can change the hardware of existing Machines, so that they follow the size of their pool. */
   readonly followsSize?: boolean;
+  /** Reasons with which a Machine waits for what the platform, or the pool of addresses, does not have. */
+  readonly shortageReasons?: readonly string[];
   /** How the platform assigns addresses for this spec. */
   readonly addressing: Addressing | undefined;
   /** The endpoint that the ProviderConfig fixes for its only cluster. */
@@ -139,6 +141,7 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     assessSecretsOfCluster(services, { object, cluster, machines }),
   );
   const platform = (spec && findPlatformSection(spec)?.name) ?? machines[0]?.spec.platform;
+  const chosen = services.platforms.find(({ name }) => name === platform);
   const fixed = spec && fixedEndpointOf(services.platforms, spec);
   return {
     cluster,
@@ -147,7 +150,8 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     spec,
     configMismatch: desired && 'refused' in desired ? desired.refused : undefined,
     platform,
-    followsSize: services.platforms.some(({ name, hardware }) => name === platform && hardware !== undefined),
+    followsSize: chosen?.hardware !== undefined,
+    shortageReasons: ['ADDRESS_POOL_EMPTY', ...(chosen?.shortageReasons ?? [])],
     addressing: spec && addressingOf(services.platforms, spec),
     fixedEndpoint: fixed,
     endpointHolder: object || problem || !fixed ? undefined : findOtherEndpointOwner(services, cluster),

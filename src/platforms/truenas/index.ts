@@ -43,6 +43,7 @@ export const truenas: Platform = definePlatform({
   network: { reservedMac },
   preflight,
   postJoin,
+  shortageReasons: ['MemoryShort', 'RoomShort'],
   loss: {
     lostReasons: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
     unprovenReasons,

@@ -16,6 +16,7 @@ import { hashSpec } from '../../rollout/spec-hash.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import type { DesiredMachine } from '../reconcile/desired.ts';
 import type { StepEnvironment } from '../step-environment.ts';
+import { findReplacementProblem } from './find-replacement-problem.ts';
 import { upToDateMachinesOf } from './up-to-date-machines.ts';
 
 /** A running node, compared with what it is to be. */
@@ -78,7 +79,8 @@ async function compareWithDesired(
   if (!environment.desiredNode || known.has(desired.machine, inputs)) return {};
   const desiredNode = await environment.desiredNode(facts);
   const compared = await compareWithNode(desired, environment, desiredNode, facts);
-  const configuration = hardware ? withHardware(compared, hardware) : compared;
+  const found = hardware ? withHardware(compared, hardware) : compared;
+  const configuration = withoutImpossible(desired, environment.spec, found);
   const isUpToDate = configuration.spec !== undefined && classOfChange(configuration) === undefined;
   if (isUpToDate) known.add(desired.machine, inputs);
   return { desiredNode, configuration };
@@ -130,6 +132,20 @@ const withHardware = (state: ConfigurationState, { running, changes }: HardwareC
   running: { ...state.running, hardware: running },
   changes: [...state.changes, ...changes],
 });
+
+/** A replacement that would end the cluster is refused. */
+function withoutImpossible(
+  { services, machine }: DesiredMachine,
+  spec: ProviderConfigSpec,
+  state: ConfigurationState,
+): ConfigurationState {
+  if (classOfChange(state) !== 'replace') return state;
+  const secrets = findSecretsState(services, clusterOfMachine(machine));
+  const recorded = secrets?.kind === 'usable' ? secrets.secrets.endpoint : undefined;
+  const endpoint = machine.spec.endpoint ?? recorded;
+  const problem = findReplacementProblem({ machine, spec, address: machine.status?.address ?? '', endpoint });
+  return problem === undefined ? state : { ...state, rejection: problem };
+}
 
 /** The rollout of OIDC trust edits the configuration in place, and may take the edit back. */
 function isTrustPending({ services, machine }: DesiredMachine): boolean {
