@@ -6,9 +6,9 @@ import { isUpdateOpen } from '../../talos/update/update-context.ts';
 /**
  * What a rollout knows of a Machine from its object alone.
  *
- * `none`: nothing to do. `reported`: its change cannot be made. `waiting`: its change was not released
- * yet. `changing`: it was, and is not finished. `replacing`: it was, and another Machine takes its place. `failed`: it was, and the node does not get there. `superseded`: its steps
- * run for a state that is no longer desired.
+ * `none`: nothing to do. `reported`: its change cannot be made. `waiting`: its change was not released yet. `changing`: it
+ * was, and is not finished. `replacing`: it was, and another Machine takes its place. `failed`: it was, and the node does not
+ * get there. `superseded`: its steps run for a state that is no longer desired.
  */
 export type MachineChange = 'none' | 'reported' | 'waiting' | 'changing' | 'replacing' | 'failed' | 'superseded';
 

@@ -61,7 +61,7 @@ const isReplacingIn = ({ role, present }: PoolBalance): boolean => role === 'wor
 
 /** A Machine that is being created while the one that it replaces still does the work. */
 const isSuccessor = ({ spec, status }: Machine, pools: readonly PoolBalance[]): boolean =>
-  status?.progress?.finishedAt === undefined && pools.some((pool) => pool.pool === spec.pool && isReplacingIn(pool));
+  status?.compared === undefined && pools.some((pool) => pool.pool === spec.pool && isReplacingIn(pool));
 
 /** The drift of a Machine that counts as ready. */
 function describeUnhealthy({ metadata, status }: Machine): readonly string[] {
