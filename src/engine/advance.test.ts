@@ -98,6 +98,20 @@ describe('advance', () => {
     expect(fixture.saved?.facts).toEqual({ 'step-0': 1, 'step-1': 1, 'step-2': 1, 'step-3': 1 });
   });
 
+  it('passes over steps that are not needed, without a record of theirs', async () => {
+    const fixture = new Lab();
+    const saved: string[] = [];
+    const steps = [
+      maker(fixture, 'a'),
+      maker(fixture, 'b', { isNeeded: (facts) => facts['a'] !== 1 }),
+      maker(fixture, 'c', { isNeeded: (facts) => facts['a'] === 1 }),
+      maker(fixture, 'd', { isNeeded: () => false }),
+    ];
+    await fixture.walk('provision', steps, { observer: (step) => saved.push(step) });
+    expect(saved).toEqual(['a', 'c']);
+    expect(fixture.saved).toMatchObject({ step: '', facts: { a: 1, c: 1 } });
+  });
+
   it('does nothing for a finished record', async () => {
     const fixture = new Lab();
     await fixture.walk('provision', [maker(fixture, 'a')]);

@@ -94,8 +94,8 @@ export async function advance<Context, P extends string = StepPlanName>(
     if (step.erases && progress.facts['joined'] === true) return rejectErasingStep(progress, step);
     const outcome = await runStep(walk, step, progress);
     if ('verdict' in outcome) return outcome.verdict;
-    const next = walk.steps[index + 1];
     const facts = { ...progress.facts, ...outcome.facts };
+    const next = walk.steps.slice(index + 1).find((one) => one.isNeeded?.(facts) ?? true);
     if (!next) return await finishPlan(walk, { ...progress, facts });
     progress = { plan: walk.plan, step: next.name, since: walk.clock.now().toISOString(), failures: 0, facts };
     await walk.save(progress);

@@ -53,5 +53,10 @@ export interface Step<Context> {
   readonly erases?: boolean;
   /** After this many minutes in the step the Machine is reported as overdue. The step is still retried. */
   readonly deadlineMinutes?: number;
+  /**
+   * Whether there is something to do, as far as the facts tell: a step that is not needed is passed over without a record
+   * of its own. Default: always.
+   */
+  isNeeded?(facts: Facts): boolean;
   run(context: Context): Promise<StepOutcome>;
 }

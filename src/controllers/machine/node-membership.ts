@@ -7,8 +7,8 @@ import type { KubeObject, ResourceType } from '../../kube/resource.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
 import { clusterOfMachine } from '../cluster/identity.ts';
 import { findCluster } from '../cluster/ownership.ts';
-import { findHealthProblem } from '../rollout/oidc-trust/control-plane.ts';
-import type { ControlPlane } from '../rollout/oidc-trust/control-plane-target.ts';
+import type { ControlPlane } from '../shared/control-planes/control-plane.ts';
+import { findHealthProblem } from '../shared/control-planes/health-problems.ts';
 import { ensureNodeWatch } from '../shared/nodes/ensure-node-watch.ts';
 import type { Services } from '../shared/services.ts';
 

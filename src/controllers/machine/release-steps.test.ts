@@ -95,6 +95,7 @@ async function release(reported: Told) {
       find: async ({ kind }: { kind: string }) =>
         kind !== 'Secret' ? cluster : reported.secret === 'missing' ? undefined : secret,
     },
+    clock: { now: () => new Date('2026-11-21T09:00:00Z') },
     events: { record: (_: unknown, __: unknown, reason: string) => events.push(reason) },
     stores: {
       clusters: { get: () => cluster },

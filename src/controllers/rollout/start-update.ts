@@ -1,12 +1,13 @@
 import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
 import type { Log } from '../../lib/log.ts';
+import type { ControlPlane } from '../shared/control-planes/control-plane.ts';
+import { findHealthProblem } from '../shared/control-planes/health-problems.ts';
+import { queryNode } from '../shared/control-planes/query-node.ts';
 import type { Services } from '../shared/services.ts';
 import { type RolloutDecision, revisionToRelease } from './decide-rollout.ts';
 import { type EtcdReport, findEtcdLeader, findEtcdProblem } from './etcd-health.ts';
 import { isInHand, isReady } from './machine-change.ts';
-import { findHealthProblem, queryNode } from './oidc-trust/control-plane.ts';
-import type { ControlPlane } from './oidc-trust/control-plane-target.ts';
 import { orderMachines } from './order-machines.ts';
 import { rolloutTurnsOf, type TurnRequest } from './policy/rollout-turns.ts';
 

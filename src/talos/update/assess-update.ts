@@ -86,12 +86,16 @@ export async function assessUpdate(
     changes.some((change) => change.class === 'kubernetes');
   const needsRestart = highest === 'restart' || highest === 'os' || highest === 'hardware';
   const disrupts = needsRestart || isStale || isOtherKubelet;
+  // An earlier attempt may have written another system, which the next start would boot.
+  const changesSystem = changes.some((change) => change.class === 'os') || readFact(facts, updateFacts.system) !== '';
   const restartsApi = role === 'controlplane' && (disrupts || changes.some(({ field }) => mayRestartApiServer(field)));
   return {
     facts: {
       [updateFacts.revision]: desired.revision,
       [updateFacts.disrupts]: disrupts,
       [updateFacts.restartsApi]: restartsApi,
+      [updateFacts.changesSystem]: changesSystem,
+      [updateFacts.needsImages]: changesSystem || changes.some((change) => change.class === 'kubernetes'),
       [updateFacts.hardware]: hardware.some((change) => change.class === 'hardware'),
     },
   };

@@ -1,5 +1,5 @@
 import type { HardwareCapability } from '../../engine/capabilities/hardware.ts';
-import { done, fail, type Step, type StepOutcome, wait } from '../../engine/step.ts';
+import { done, type Facts, fail, type Step, type StepOutcome, wait } from '../../engine/step.ts';
 import { callNode } from '../join-steps.ts';
 import { readFact, restartingOnChange, type UpdateStepContext, updateFacts } from './update-context.ts';
 
@@ -8,22 +8,26 @@ const pollSeconds = 3;
 type UpdateStep = Step<UpdateStepContext>;
 
 /** From here on the machine may be off. */
-const mayBeOff = ({ facts }: UpdateStepContext): boolean => readFact(facts, updateFacts.hardwareBoot) !== '';
+const mayBeOff = (facts: Facts): boolean => readFact(facts, updateFacts.hardwareBoot) !== '';
 
-const runningIf = (step: UpdateStep, isDue: (context: UpdateStepContext) => boolean): UpdateStep => ({
+const getsHardware = (facts: Facts): boolean => facts[updateFacts.hardware] === true;
+
+/** A step that is passed over unless the facts say that it is due, also when the plan stands at it already. */
+const onlyIf = (step: UpdateStep, isDue: (facts: Facts) => boolean): UpdateStep => ({
   ...step,
-  run: async (context): Promise<StepOutcome> => (isDue(context) ? await step.run(context) : done()),
+  isNeeded: (facts) => isDue(facts) && (step.isNeeded?.(facts) ?? true),
+  run: async (context): Promise<StepOutcome> => (isDue(context.facts) ? await step.run(context) : done()),
 });
 
 /**
- * A step that needs the node. It is skipped while the machine may be off for its hardware: a plan that begins again has to
- * get to the step that starts it.
+ * A step that needs the node. It is passed over while the machine may be off for its hardware: a plan that begins again has
+ * to get to the step that starts it.
  */
-export const unlessOff = (step: UpdateStep): UpdateStep => runningIf(step, (context) => !mayBeOff(context));
+export const unlessOff = (step: UpdateStep): UpdateStep => onlyIf(step, (facts) => !mayBeOff(facts));
 
 /** The steps before the drain that find out whether the platform has the desired hardware. */
 export const admissionSteps = (hardware: HardwareCapability | undefined): readonly UpdateStep[] =>
-  (hardware?.admission ?? []).map((step) => runningIf(step, ({ facts }) => facts[updateFacts.hardware] === true));
+  (hardware?.admission ?? []).map((step) => onlyIf(step, getsHardware));
 
 /** Done when the present boot is recorded. Another boot afterwards proves that the machine was off. */
 const bootStep: UpdateStep = {
@@ -61,10 +65,7 @@ const proofStep: UpdateStep = {
 export const hardwareSteps = (hardware: HardwareCapability | undefined): readonly UpdateStep[] =>
   hardware
     ? [
-        runningIf(
-          restartingOnChange(bootStep),
-          (context) => context.facts[updateFacts.hardware] === true && !mayBeOff(context),
-        ),
-        ...[...hardware.steps, proofStep].map((step) => runningIf(step, mayBeOff)),
+        onlyIf(restartingOnChange(bootStep), (facts) => getsHardware(facts) && !mayBeOff(facts)),
+        ...[...hardware.steps, proofStep].map((step) => onlyIf(step, mayBeOff)),
       ]
     : [];

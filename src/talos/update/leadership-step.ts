@@ -12,10 +12,9 @@ import { type UpdateStepContext, updateFacts } from './update-context.ts';
 export const leadershipStep: Step<UpdateStepContext> = {
   name: 'etcd-leadership-moved',
   deadlineMinutes: 10,
-  run: async (context): Promise<StepOutcome> => {
-    if (context.node.role !== 'controlplane' || context.facts[updateFacts.disrupts] !== true) return done();
-    return await callNode(context, moveLeadership);
-  },
+  isNeeded: (facts) => facts[updateFacts.disrupts] === true,
+  run: async (context): Promise<StepOutcome> =>
+    context.node.role === 'controlplane' ? await callNode(context, moveLeadership) : done(),
 };
 
 async function moveLeadership(client: TalosClient, options: TalosCallOptions): Promise<StepOutcome> {

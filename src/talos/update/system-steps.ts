@@ -170,4 +170,7 @@ const proofStep: Step<UpdateStepContext> = {
 };
 
 /** The steps that bring a node to another version or schematic of Talos. */
-export const systemSteps: readonly Step<UpdateStepContext>[] = [upgradeStep, rebootStep, proofStep];
+export const systemSteps: readonly Step<UpdateStepContext>[] = [upgradeStep, rebootStep, proofStep].map((step) => ({
+  ...step,
+  isNeeded: (facts) => facts[updateFacts.changesSystem] !== false,
+}));

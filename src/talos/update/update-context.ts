@@ -56,6 +56,10 @@ export const updateFacts = {
   hardware: 'updateHardware',
   /** The boot before the machine is switched off for that. Not empty: it may be off, and its node need not answer. */
   hardwareBoot: 'updateHardwareBoot',
+  /** Whether the node gets another system, or has got one in the other boot slot. */
+  changesSystem: 'updateChangesSystem',
+  /** Whether the node may lack an image that it is going to run. */
+  needsImages: 'updateNeedsImages',
   /** RFC 3339; when the virtual address began to move. */
   addressSince: 'updateAddressSince',
   /** RFC 3339; when the drain began. */
@@ -110,12 +114,18 @@ export const forgottenSystemFacts: Facts = {
   [updateFacts.systemWritten]: '',
 };
 
-/** What the first step of the next update writes in any case. */
-const outcomeFacts: readonly string[] = [updateFacts.disrupts, updateFacts.restartsApi, updateFacts.hardware];
+/** Found anew by the first step of each update. */
+const assessedFacts: readonly string[] = [
+  updateFacts.disrupts,
+  updateFacts.restartsApi,
+  updateFacts.changesSystem,
+  updateFacts.needsImages,
+  updateFacts.hardware,
+];
 
 /** Forgets everything that was recorded of an update, so that the next attempt has nothing to compare with. */
 export const clearedUpdateFacts: Facts = Object.fromEntries(
   Object.values(updateFacts)
-    .filter((name) => !outcomeFacts.includes(name))
+    .filter((name) => !assessedFacts.includes(name))
     .map((name) => [name, '']),
 );

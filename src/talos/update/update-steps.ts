@@ -39,6 +39,7 @@ const assessStep: Step<UpdateStepContext> = {
 const pullStep: Step<UpdateStepContext> = {
   name: 'images-pulled',
   deadlineMinutes: 20,
+  isNeeded: (facts) => facts[updateFacts.needsImages] !== false,
   run: (context) =>
     callNode(context, async (client, options) => {
       await pullImages(client, context, options);
@@ -50,11 +51,12 @@ const pullStep: Step<UpdateStepContext> = {
 const drainStep: Step<UpdateStepContext> = {
   name: 'node-drained',
   deadlineMinutes: 60,
+  isNeeded: (facts) => facts[updateFacts.disrupts] === true,
   run: async (context): Promise<StepOutcome> => {
     const { facts, clock, isOnlyNode } = context;
     // The Pods of the only node of a cluster have nowhere to go: they would be missing for longer, and a
     // PodDisruptionBudget would hold up the update for ever.
-    if (isOnlyNode || facts[updateFacts.disrupts] !== true) return done();
+    if (isOnlyNode) return done();
     const since = readFact(facts, updateFacts.drainSince);
     if (since === '')
       return wait(0, 'The drain of the node begins.', { [updateFacts.drainSince]: clock.now().toISOString() });

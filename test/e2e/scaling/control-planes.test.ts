@@ -93,7 +93,7 @@ it('D35: of two control planes that are deleted at the same time, one leaves etc
 it('an API server answered all the time, and the shared address moved', () => {
   expect(poller.answered).toBeGreaterThan(50);
   expect(poller.failures).toEqual([]);
-  // It moves to another control plane within some seconds after its holder is gone.
-  expect(shared.silentSeconds).toBeLessThan(20);
+  // It moves before its holder leaves etcd. In the world of this test, seconds are longer than real ones.
+  expect(shared.silentSeconds).toBeLessThan(2);
   expect(open().faults()).toEqual([]);
 });

@@ -1,7 +1,8 @@
 import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
 import type { Machine } from '../../../api/machine.ts';
-import { findHealthProblem, queryNode } from '../../rollout/oidc-trust/control-plane.ts';
-import type { ControlPlane } from '../../rollout/oidc-trust/control-plane-target.ts';
+import type { ControlPlane } from '../../shared/control-planes/control-plane.ts';
+import { findHealthProblem } from '../../shared/control-planes/health-problems.ts';
+import { queryNode } from '../../shared/control-planes/query-node.ts';
 import type { Services } from '../../shared/services.ts';
 
 /** Which control planes stay, and which are to be deleted. */

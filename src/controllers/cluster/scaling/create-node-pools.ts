@@ -7,8 +7,10 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { inheritedMetadata } from '../../shared/objects.ts';
 import type { Services } from '../../shared/services.ts';
 import { describeForeignMachine } from '../describe-foreign-object.ts';
+import { clusterOfMachine, isOwnMachine } from '../identity.ts';
 import type { ClusterView } from '../view.ts';
 import { decideReplicas } from './pool-replicas.ts';
+import { deleteNodePool } from './reconcile-node-pools.ts';
 
 /** Creates the NodePools of these worker pools. */
 export async function createNodePools(
@@ -21,17 +23,30 @@ export async function createNodePools(
   let nameTaken: string | undefined;
   for (const pool of pools) {
     const nodePool = describeNodePool(services, view, pool);
-    try {
+    const present = await createOrGet(services, nodePool, signal);
+    const taken = describeForeignMachine(services, present, view.ref);
+    if (taken === undefined) made.push(present);
+    else if (isOfFormerCluster(services, present, view)) {
+      await deleteNodePool(services, present, signal);
       made.push(await services.kube.create(NodePool, nodePool, signal));
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      const present = await services.kube.get(NodePool, { name: nodePool.metadata.name }, signal);
-      const taken = describeForeignMachine(services, present, view.ref);
-      if (taken === undefined) made.push(present);
-      else nameTaken ??= taken;
-    }
+    } else nameTaken ??= taken;
   }
   return { nodePools: [...view.nodePools, ...made], nameTaken };
+}
+
+async function createOrGet({ kube }: Services, nodePool: NodePool, signal: AbortSignal): Promise<NodePool> {
+  try {
+    return await kube.create(NodePool, nodePool, signal);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return await kube.get(NodePool, { name: nodePool.metadata.name }, signal);
+  }
+}
+
+/** A former Cluster of the same name, which cannot exist any more, has left it. Nothing depends on it. */
+function isOfFormerCluster(services: Services, nodePool: NodePool, { ref }: ClusterView): boolean {
+  const { namespace, name } = clusterOfMachine(nodePool);
+  return isOwnMachine(services, nodePool.spec) && namespace === ref.namespace && name === ref.name;
 }
 
 function describeNodePool(services: Services, view: ClusterView, pool: WorkerPool): NodePool {

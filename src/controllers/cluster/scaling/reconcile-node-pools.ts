@@ -68,7 +68,7 @@ async function resetReplicas(
   return await kube.merge(NodePool, { name: metadata.name }, { spec: { replicas: pool.replicas } }, {}, signal);
 }
 
-async function deleteNodePool({ kube }: Services, { metadata }: NodePool, signal: AbortSignal): Promise<void> {
+export async function deleteNodePool({ kube }: Services, { metadata }: NodePool, signal: AbortSignal): Promise<void> {
   if (metadata.deletionTimestamp) return;
   const { name, uid } = metadata;
   try {

@@ -6,19 +6,14 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { drainNode, uncordonNode } from '../../../kube/drain/drain-node.ts';
 import { Node } from '../../../kube/drain/kinds.ts';
 import { KubeError } from '../../../kube/errors.ts';
-import type {
-  AddressMove,
-  DesiredNode,
-  DrainProgress,
-  UpdateStepContext,
-} from '../../../talos/update/update-context.ts';
+import type { DesiredNode, DrainProgress, UpdateStepContext } from '../../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findCluster } from '../../cluster/ownership.ts';
-import { machinesOfCluster, readMachineFact } from '../../cluster/view.ts';
+import { machinesOfCluster } from '../../cluster/view.ts';
 import { approvalsOf } from '../../remediation/approvals.ts';
 import { findVersionProblem } from '../../rollout/kubernetes/find-version-problem.ts';
-import { findHealthProblem } from '../../rollout/oidc-trust/control-plane.ts';
-import { releaseVirtualAddress } from '../../rollout/oidc-trust/release-virtual-address.ts';
+import { findHealthProblem } from '../../shared/control-planes/health-problems.ts';
+import { moveVirtualAddressFrom } from '../../shared/control-planes/release-virtual-address.ts';
 import { nodeMembershipOf } from '../node-membership.ts';
 import type { MachineTask } from '../reconcile/machine-task.ts';
 import type { StepEnvironment } from '../step-environment.ts';
@@ -47,25 +42,11 @@ export function updateContextOf(
         await uncordonNode(client, node, signal);
         return { kind: 'drained' };
       }),
-    moveVirtualAddress: () => moveVirtualAddress(task, facts),
+    moveVirtualAddress: () => moveVirtualAddressFrom(services, machine, signal),
     ...(compareHardware && { compareHardware: () => compareHardware(facts) }),
     takeApproval: (reason) => takeApproval(task, reason),
     findProblem: () => findMemberProblem(task, facts),
   });
-}
-
-/** The address and the other control planes of the cluster. */
-async function moveVirtualAddress(
-  { services, machine, context: { signal } }: MachineTask,
-  facts: Facts,
-): Promise<AddressMove> {
-  const cluster = clusterOfMachine(machine);
-  const others = machinesOfCluster(services, cluster)
-    .filter(({ spec, metadata }) => spec.role === 'controlplane' && metadata.name !== machine.metadata.name)
-    .map((other) => ({ services, cluster, machine: other, address: readMachineFact(other, 'address') ?? '', signal }))
-    .filter(({ address }) => address !== '');
-  const holder = { services, cluster, machine, address: String(facts['address']), signal };
-  return await releaseVirtualAddress(holder, others);
 }
 
 /** Works at the API server of the cluster, which may be silent while one of its control planes restarts. */

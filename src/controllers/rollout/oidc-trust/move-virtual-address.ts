@@ -1,8 +1,8 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { Log } from '../../../lib/log.ts';
-import { applyNodeConfig, type NodeFailure, queryNode } from './control-plane.ts';
-import type { ControlPlane } from './control-plane-target.ts';
-import { hasAddress, type VirtualAddressState } from './virtual-address.ts';
+import type { ControlPlane } from '../../shared/control-planes/control-plane.ts';
+import { applyNodeConfig, type NodeFailure, queryNode } from '../../shared/control-planes/query-node.ts';
+import { hasAddress, type VirtualAddressState } from '../../shared/control-planes/virtual-address.ts';
 
 /** An election takes much less time. */
 const moveTimeoutMs = 10_000;

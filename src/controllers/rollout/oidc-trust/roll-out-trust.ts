@@ -2,18 +2,16 @@ import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
 import { Machine } from '../../../api/machine.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Log } from '../../../lib/log.ts';
-import type { Services } from '../../shared/services.ts';
+import type { ControlPlane } from '../../shared/control-planes/control-plane.ts';
 import {
-  applyNodeConfig,
-  type ControlPlaneTrust,
   findHealthProblem,
   findMembershipProblem,
   hasHealthyEtcd,
-  observeControlPlaneTrust,
-  type TrustDifference,
-} from './control-plane.ts';
-import type { ControlPlane } from './control-plane-target.ts';
+} from '../../shared/control-planes/health-problems.ts';
+import { applyNodeConfig } from '../../shared/control-planes/query-node.ts';
+import type { Services } from '../../shared/services.ts';
 import { moveVirtualAddress } from './move-virtual-address.ts';
+import { type ControlPlaneTrust, observeControlPlaneTrust, type TrustDifference } from './observe-trust.ts';
 import { hashTrustRecord, type TrustRecord, toOidcTrust } from './trust-record.ts';
 import { controlPlanesOf, findTrialTimeoutMs, needsTrial } from './trust-trial.ts';
 import { WaitDurations } from './wait-durations.ts';

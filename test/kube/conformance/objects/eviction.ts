@@ -195,9 +195,7 @@ export function testEviction(server: () => ServerUnderTest): void {
       await client?.close();
     });
 
-    it('D1, D3, D4, D6: cordons, respects the budget, names it, and goes on in the next pass', async ({
-      skip,
-    }) => {
+    it('D1, D3, D4, D6: cordons, respects the budget, names it, and goes on in the next pass', async ({ skip }) => {
       if (!server().platform.admin.token) skip('The client of this test needs a token.');
       const [node, other] = [await stage.node(), await stage.node()];
       await stage.pod('web-a', node);

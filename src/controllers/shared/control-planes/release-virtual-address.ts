@@ -1,16 +1,17 @@
+import type { Machine } from '../../../api/machine.ts';
 import type { AddressMove } from '../../../talos/update/update-context.ts';
-import { applyNodeConfig, queryNode } from './control-plane.ts';
-import type { ControlPlane } from './control-plane-target.ts';
+import { clusterOfMachine } from '../../cluster/identity.ts';
+import { machinesOfCluster, readMachineFact } from '../../cluster/view.ts';
+import type { Services } from '../services.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { applyNodeConfig, queryNode } from './query-node.ts';
 import { hasAddress, readPersistentConfig } from './virtual-address.ts';
 
 /**
  * One pass to move the virtual address away from a control plane whose API server is going to restart. Its holder tries a
  * configuration without the address, which Talos always reverts after a minute, or with the change that follows.
  */
-export async function releaseVirtualAddress(
-  holder: ControlPlane,
-  others: readonly ControlPlane[],
-): Promise<AddressMove> {
+async function releaseVirtualAddress(holder: ControlPlane, others: readonly ControlPlane[]): Promise<AddressMove> {
   const { virtualAddress } = holder.machine.spec;
   if (virtualAddress === undefined || others.length === 0) return { kind: 'moved' };
   const { name } = holder.machine.metadata;
@@ -32,4 +33,22 @@ export async function releaseVirtualAddress(
   );
   if (holds.some((one) => one === true)) return { kind: 'moved' };
   return { kind: 'waiting', message: `No other control plane holds the virtual address ${virtualAddress} yet.` };
+}
+
+/** One pass to move the virtual address of the cluster away from this control plane. */
+export async function moveVirtualAddressFrom(
+  services: Services,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<AddressMove> {
+  const cluster = clusterOfMachine(machine);
+  const target = (one: Machine): ControlPlane[] => {
+    const address = readMachineFact(one, 'address');
+    return address === undefined ? [] : [{ services, cluster, machine: one, address, signal }];
+  };
+  const others = machinesOfCluster(services, cluster).filter(
+    ({ spec, metadata }) => spec.role === 'controlplane' && metadata.name !== machine.metadata.name,
+  );
+  const [holder] = target(machine);
+  return holder ? await releaseVirtualAddress(holder, others.flatMap(target)) : { kind: 'moved' };
 }

@@ -4,7 +4,7 @@ import type { TalosClient } from '../../../talos/client/client.ts';
 import { resourceKinds, type TalosResourceKind } from '../../../talos/client/resources.ts';
 import { isSameConfig } from '../../../talos/config/edit/config-yaml.ts';
 import { removeVip } from '../../../talos/config/edit/remove-vip.ts';
-import type { ControlPlane } from './control-plane-target.ts';
+import type { ControlPlane } from './control-plane.ts';
 
 /**
  * Whether a control plane holds the virtual address. `held`: it does, and `without` is its configuration without the

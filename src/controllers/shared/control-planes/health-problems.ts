@@ -1,0 +1,81 @@
+import { KubeError } from '../../../kube/errors.ts';
+import type { KubeObject, ResourceType } from '../../../kube/resource.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { toAuthority } from '../../../lib/net/ip.ts';
+import { type ApiServerPod, findApiServerPod, talosAnnotations } from '../../../talos/client/api-server-pod.ts';
+import type { TalosClient } from '../../../talos/client/client.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { queryNode } from './query-node.ts';
+
+/** The fields of a Pod that are used here. */
+interface Pod extends KubeObject {
+  status?: { conditions?: { type: string; status: string }[] };
+}
+const Pod: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
+
+/** Why a control plane is not healthy enough for a restart of another API server; undefined if it is. */
+export async function findHealthProblem(controlPlane: ControlPlane): Promise<string | undefined> {
+  return await findProblem(controlPlane, async (node) => {
+    const unhealthy = await findEtcdProblem(node, controlPlane);
+    if (unhealthy !== undefined) return unhealthy;
+    const pod = await findApiServerPod(node, controlPlane);
+    return pod ? await findServingProblem(controlPlane, pod) : 'it has no API server yet';
+  });
+}
+
+/** Whether the etcd member of a node is healthy, so that its API server can run. */
+export async function hasHealthyEtcd(controlPlane: ControlPlane): Promise<boolean> {
+  const found = await queryNode(
+    controlPlane,
+    async (node) => (await findEtcdProblem(node, controlPlane)) === undefined,
+  );
+  return found === true;
+}
+
+async function findEtcdProblem(node: TalosClient, controlPlane: ControlPlane): Promise<string | undefined> {
+  const { errors, leaderId, learner } = await node.etcdStatus(controlPlane);
+  const isWell = errors.length === 0 && !learner && !/^0*$/.test(leaderId);
+  return isWell ? undefined : 'its etcd member is not healthy';
+}
+
+/** Whether etcd has exactly `count` voting members and no others, as this node reports it. */
+export async function findMembershipProblem(controlPlane: ControlPlane, count: number): Promise<string | undefined> {
+  return await findProblem(controlPlane, async (node) => {
+    const members = await node.etcdMembers(controlPlane);
+    const voting = members.filter(({ learner }) => !learner).length;
+    const isWhole = members.length === count && voting === count;
+    return isWhole ? undefined : `etcd has ${voting} voting members of ${count}`;
+  });
+}
+
+/** What the node reports; a node that does not answer is a problem as well. */
+async function findProblem(
+  controlPlane: ControlPlane,
+  look: (node: TalosClient) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  const found = await queryNode(controlPlane, look);
+  return typeof found === 'object' ? found.message : found;
+}
+
+/** Asks at the node's own address: the mirror Pod has the current version and is Ready, and `/readyz` succeeds. */
+export async function findServingProblem(controlPlane: ControlPlane, pod: ApiServerPod): Promise<string | undefined> {
+  const url = `https://${toAuthority(controlPlane.address, pod.port)}`;
+  const client = await controlPlane.services.targets.nodeClient(controlPlane.cluster, url);
+  try {
+    // The kubelet appends the name of the node, which is the name of the Machine.
+    const name = `${pod.name}-${controlPlane.machine.metadata.name}`;
+    const mirror = await client.find(Pod, { namespace: 'kube-system', name }, controlPlane.signal);
+    const versions = talosAnnotations(mirror?.metadata.annotations ?? {});
+    const isCurrent = Object.entries(pod.versions).every(([key, value]) => versions[key] === value);
+    const isReady = mirror?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+    if (!isCurrent || !isReady) return 'its API server restarts';
+    await client.raw('GET', '/readyz', undefined, controlPlane.signal);
+    return undefined;
+  } catch (error) {
+    controlPlane.signal.throwIfAborted();
+    if (error instanceof KubeError || error instanceof ProviderError) return 'its API server does not answer';
+    throw error;
+  } finally {
+    await client.close();
+  }
+}
