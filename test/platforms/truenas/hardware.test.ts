@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { asProvisioned } from '../../../src/controllers/remediation/conclude-remediation.ts';
 import type { AdvanceResult } from '../../../src/engine/advance.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { vmIdentityOf } from '../../../src/platforms/truenas/resources/identity.ts';
 import { MemberFixture, provisionMember } from './member-fixture.ts';
 import {
   fixtureClock,
@@ -114,6 +115,20 @@ describe('the hardware of a machine on TrueNAS', () => {
       progress: { step: 'hardware-admitted' },
       message: expect.stringMatching(/this machine takes 12\.4 GiB more to start with its new hardware\./),
     });
+    expect(vmOf('shop-cp-0')?.guest).toBeDefined();
+  });
+
+  it('D11: is left as it is while another virtual machine has the MAC address of its new card', async () => {
+    await startTrueNasPlatformFixture({ seed });
+    const durable = await provisionMember();
+    const process = new HardwareProcess();
+    const { furtherMacs } = vmIdentityOf(process.context('shop-cp-0', durable.progress!.facts) as never);
+    const client = await nasFixture.login();
+    const other = await client.call('vm.create', { name: 'other', memory: 1024 });
+    const attributes = { dtype: 'NIC', mac: furtherMacs[0], nic_attach: 'br0' };
+    await client.call('vm.device.create', { vm: other.id, attributes });
+    const change = sized({ cards: [{ bridge: 'br1' }] });
+    expect(await process.change(durable, change)).toMatchObject({ kind: 'failed', reason: 'MacTaken' });
     expect(vmOf('shop-cp-0')?.guest).toBeDefined();
   });
 

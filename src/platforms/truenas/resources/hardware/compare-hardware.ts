@@ -29,7 +29,11 @@ export const desiredVmHardware = (size: VmSize): VmHardware => ({
 export function differingHardware(vm: Vm, size: VmSize): Partial<VmHardware> {
   const desired = desiredVmHardware(size);
   return Object.fromEntries(
-    Object.entries(desired).filter(([name, value]) => (vm[name as keyof VmHardware] ?? null) !== value),
+    Object.entries(desired).filter(([name, value]) => {
+      const present = vm[name as keyof VmHardware];
+      // What TrueNAS does not show cannot be compared.
+      return present !== undefined && (present || null) !== value;
+    }),
   ) as Partial<VmHardware>;
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { done, returnToStep, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
 import type { Vm } from '../../api/schema.ts';
-import { desiredBridgesFact } from '../../config/cards.ts';
+import { additionalCardsOf, desiredBridgesFact } from '../../config/cards.ts';
 import { compareHardware, differingHardware } from '../../resources/hardware/compare-hardware.ts';
 import {
   findVm,
@@ -10,10 +10,12 @@ import {
   isVmActive,
   type MachineScope,
   machineScopeOf,
+  readAllVms,
   type TrueNasStepContext,
 } from '../../resources/machine-scope.ts';
 import { differingSettings } from '../../resources/vm/desired-vm.ts';
 import { attachDevice, desiredDevicesOf } from '../provision/attach-devices.ts';
+import { failWhenMacTaken } from '../provision/fail-when-mac-taken.ts';
 import { memoryTableOf, waitForMemory } from '../provision/reserve-resources.ts';
 import { startVm } from '../repair/start-again.ts';
 import { stopOwnVm } from '../shared/stop-own-vm.ts';
@@ -27,20 +29,35 @@ const stopRequestedAt = 'hardwareStopRequestedAt';
 /** TrueNAS offers nine tenths of the memory that is free. */
 const offeredShare = 0.9;
 
+/** The context in which its cards are those that it is to have. */
+const withDesiredCards = (context: TrueNasStepContext): TrueNasStepContext => ({
+  ...context,
+  facts: { ...context.facts, ...desiredBridgesFact(context) },
+});
+
 const isPending = async (context: TrueNasStepContext): Promise<boolean> => {
   const { changes } = await compareHardware(context, {});
   return changes.some((change) => change.class === 'hardware');
 };
 
 /**
- * Before: the machine runs. After: the memory that it needs in addition to start again is reserved. Done also when it is
- * off: its start waits for memory itself.
+ * Before: the machine runs. After: its new cards can be attached, and the memory that it needs in addition to start again is
+ * reserved. Done also when it is off: its start waits for memory itself.
  */
 export const hardwareAdmitted: HardwareStep = {
   name: 'hardware-admitted',
   async run(context) {
-    const { own: vm } = await findVm(machineScopeOf(context));
+    const system = machineScopeOf(context);
+    const { own: vm } = await findVm(system);
     if (!vm || !isVmActive(vm)) return done();
+    const others = (await readAllVms(system)).filter(({ id }) => id !== vm.id);
+    const cards = additionalCardsOf(withDesiredCards(context), system.identity);
+    const taken = failWhenMacTaken(
+      system,
+      others,
+      cards.map(({ mac }) => mac),
+    );
+    if (taken) return taken;
     const additional = Math.ceil(getVmSize(context).memoryMiB - vm.memory * offeredShare);
     if (additional <= 0) return done();
     const takes = (amount: string) => `this machine takes ${amount} more to start with its new hardware`;
@@ -87,9 +104,8 @@ export const hardwareChanged: HardwareStep = {
     const change = differingHardware(vm, getVmSize(context));
     if (Object.keys(change).length > 0)
       await system.nas.change('vm.update', [vm.id, change], z.unknown(), { signal: context.signal, seconds: 60 });
-    const cards = desiredBridgesFact(context);
-    await changeCards({ ...context, facts: { ...context.facts, ...cards } }, system, vm);
-    return done(cards);
+    await changeCards(withDesiredCards(context), system, vm);
+    return done(desiredBridgesFact(context));
   },
 };
 
