@@ -38,6 +38,19 @@ const Drain = z
   .prefault({})
   .describe('How nodes are drained before they restart, are changed or are removed.');
 
+/** A name of a namespace or workload (RFC 1123 subdomain). */
+const workloadNameSchema = z
+  .string()
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
+  .max(253);
+
+const WorkloadCheckSchema = z.strictObject({
+  kind: z.enum(['Deployment', 'StatefulSet', 'DaemonSet']).describe('Kind of the workload.'),
+  namespace: workloadNameSchema.describe('Namespace of the workload in the cluster.'),
+  name: workloadNameSchema.describe('Name of the workload.'),
+});
+export type WorkloadCheck = z.infer<typeof WorkloadCheckSchema>;
+
 /** How changes reach running clusters. */
 export const RolloutSchema = z
   .strictObject({
@@ -61,6 +74,13 @@ export const RolloutSchema = z
       .default([])
       .describe('When changes may begin. A change that has begun is finished. Default: always.'),
     drain: Drain,
+    healthChecks: z
+      .array(WorkloadCheckSchema)
+      .max(16)
+      .default([])
+      .describe(
+        'Workloads of each cluster whose Pods all have to be available before the next machine is changed. Default: none.',
+      ),
   })
   .prefault({})
   .describe('How changes of this ProviderConfig reach running clusters.');

@@ -101,7 +101,8 @@ async function updateMachine(
   context: ClusterReconcileContext,
 ): Promise<ClusterView> {
   const { cluster, ref, machines: all, revision = '', spec } = view;
-  const request = { cluster, ref, machines: all, revision, maxClusters: spec?.rollout.maxClusters ?? 1 };
+  const { maxClusters = 1, healthChecks = [] } = spec?.rollout ?? {};
+  const request = { cluster, ref, machines: all, revision, maxClusters, healthChecks };
   const started = await startUpdate(services, request, update, context);
   if ('message' in started) return { ...view, updateObstacle: started };
   const { name } = started.machine.metadata;

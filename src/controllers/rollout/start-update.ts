@@ -1,5 +1,7 @@
 import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
+import { type Cluster, externalEndpointUrl } from '../../api/openmcp/types.ts';
+import type { WorkloadCheck } from '../../api/schema/rollout-schema.ts';
 import type { Log } from '../../lib/log.ts';
 import type { ControlPlane } from '../shared/control-planes/control-plane.ts';
 import { findHealthProblem } from '../shared/control-planes/health-problems.ts';
@@ -10,6 +12,7 @@ import { type EtcdReport, findEtcdLeader, findEtcdProblem } from './etcd-health.
 import { isInHand, isReady } from './machine-change.ts';
 import { orderMachines } from './order-machines.ts';
 import { rolloutTurnsOf, type TurnRequest } from './policy/rollout-turns.ts';
+import { findWorkloadProblem } from './workload-checks.ts';
 
 interface StartContext {
   readonly signal: AbortSignal;
@@ -20,6 +23,8 @@ interface StartContext {
 export interface StartRequest extends TurnRequest {
   readonly ref: ClusterIdentity;
   readonly machines: readonly Machine[];
+  /** What users want to see in order before the next machine is changed. */
+  readonly healthChecks: readonly WorkloadCheck[];
 }
 
 /** Why no Machine was released. `isTurn`: other clusters come first. */
@@ -66,7 +71,7 @@ async function release({ kube }: Services, machine: Machine, { signal, log }: St
 /** Asks every control plane and the Nodes, and chooses among the candidates the one that does not lead etcd. */
 async function checkCluster(
   services: Services,
-  { ref: cluster, machines }: StartRequest,
+  { ref: cluster, machines, cluster: object, healthChecks }: StartRequest,
   candidates: readonly Machine[],
   signal: AbortSignal,
 ): Promise<{ readonly machine: Machine } | { readonly problem: string }> {
@@ -90,8 +95,23 @@ async function checkCluster(
     controlPlanes.map(({ metadata }) => metadata.name),
   );
   if (problem !== undefined) return { problem };
+  const unavailable = await checkWorkloads(services, object, cluster, healthChecks, signal);
+  if (unavailable !== undefined) return { problem: unavailable };
   const [machine] = orderMachines(candidates, { pools: [], leader: findEtcdLeader(reports) });
   return machine ? { machine } : { problem: 'No machine is to be changed.' };
+}
+
+async function checkWorkloads(
+  { targets }: Services,
+  object: Cluster,
+  cluster: ClusterIdentity,
+  checks: readonly WorkloadCheck[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (checks.length === 0) return undefined;
+  const url = externalEndpointUrl(object);
+  if (url === undefined) return 'The endpoint of the cluster is not published yet.';
+  return await findWorkloadProblem(await targets.client(cluster, url), checks, signal);
 }
 
 async function askControlPlane(

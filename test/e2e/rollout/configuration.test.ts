@@ -4,10 +4,18 @@ import type { Machine } from '../../../src/api/machine.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { Event } from '../../../src/kube/event-recorder.ts';
+import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
 import { eventually } from '../../support/eventually.ts';
 import { KubeNode } from '../../support/fixtures/kube-node.ts';
 import { withAdminClient } from '../support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
+
+interface Workload extends KubeObject {
+  spec: object;
+}
+const Deployment: ResourceType<Workload> = {
+  ...{ group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
+};
 
 const open = startTestbed({ subnet: '127.42.169' });
 const first = { namespace: 'shop', name: 'first' };
@@ -76,6 +84,30 @@ it('control planes come before workers', async () => {
   expect(roles.slice(0, 5)).toEqual(['cp', 'cp', 'cp', 'work', 'work']);
   for (const ref of both)
     await eventually('the Cluster is up to date', async () => (await conditionOf(ref))?.status === 'True');
+});
+
+it('D29: a workload that has to be available holds up the next change, and is named', async () => {
+  const check = { kind: 'Deployment', namespace: 'default', name: 'shop' };
+  await changeConfig({ ...pool({ labels: { 'example.org/disk': 'slow' } }), rollout: { healthChecks: [check] } });
+  const before = (await listUpdated()).length;
+  await eventually('the Cluster says so', async () => (await conditionOf(first))?.message.includes('default/shop'));
+  expect((await conditionOf(first))?.message).toContain('Deployment default/shop of spec.rollout.healthChecks');
+  expect((await listUpdated()).length).toBe(before);
+  const containers = [{ name: 'main', image: 'example.org/shop' }];
+  const labels = { app: 'shop' };
+  for (const ref of both)
+    await withAdminClient(open(), ref, (admin) =>
+      admin.create(Deployment, {
+        ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { namespace: 'default', name: 'shop' } },
+        spec: {
+          replicas: 1,
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers } },
+        },
+      }),
+    );
+  await eventually('all are changed', async () => (await listUpdated()).length === before + 4, 150);
+  await changeConfig({ rollout: { healthChecks: [] } });
 });
 
 it('what needs another machine is reported, and no node is changed before its turn', async () => {
