@@ -85,6 +85,11 @@ const AppliedSchema = z.strictObject({
   schematic: z.string().max(64).optional().describe('Schematic of the boot image that the node reports.'),
   kubernetesVersion: versionSchema.optional().describe('Version of the running kubelet.'),
   components: ComponentVersions.optional().describe('Control plane: versions of the running components.'),
+  hardware: z
+    .string()
+    .max(256)
+    .optional()
+    .describe('Processors, memory and network cards that the platform shows, if it can change them.'),
 });
 
 const PendingSchema = z.strictObject({

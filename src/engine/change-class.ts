@@ -15,4 +15,10 @@ export const highestClass = (changes: readonly { readonly class: ChangeClass }[]
  * The classes that the steps of the plan `update` carry out on a running node, so that a rollout may release them. The
  * others are reported and hold up nothing.
  */
-export const updatableClasses: ReadonlySet<ChangeClass> = new Set<ChangeClass>(['live', 'kubernetes', 'restart', 'os']);
+export const updatableClasses: ReadonlySet<ChangeClass> = new Set<ChangeClass>([
+  'live',
+  'kubernetes',
+  'restart',
+  'os',
+  'hardware',
+]);

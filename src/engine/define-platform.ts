@@ -1,6 +1,7 @@
 import type { Addressing } from './addressing.ts';
 import type { FailureDomains } from './capabilities/failure-domains.ts';
 import type { GarbageCapability } from './capabilities/garbage.ts';
+import type { HardwareCapability } from './capabilities/hardware.ts';
 import type { HostContext, HostInventory } from './capabilities/hosts.ts';
 import type { MonitorCapability } from './capabilities/monitor.ts';
 import type { OrphanCapability, OrphanRemovalContext } from './capabilities/orphans.ts';
@@ -43,7 +44,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
   const narrow = createNarrowing<C>((section, failureDomain, facts) => at(parse(section), failureDomain, facts));
   const withFieldPaths = (findings: readonly Diagnostic[], { config, failureDomain }: FailureDomainScoped) =>
     findings.map((finding) => ({ ...finding, field: fieldAt(parse(config), failureDomain, finding.field) }));
-  const { hosts, reconfigure, repair, garbage, endpoint, loss, network = {} } = spec;
+  const { hosts, reconfigure, hardware, repair, garbage, endpoint, loss, network = {} } = spec;
   return {
     name: spec.name,
     config: {
@@ -74,10 +75,12 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     preview: closePreview(spec.preview, narrow),
     ...(spec.errorCodes && { errorCodes: spec.errorCodes }),
     ...(loss && { loss }),
+    ...(spec.shortageReasons && { shortageReasons: spec.shortageReasons }),
     ...(hosts && { hosts: closeHosts(hosts, narrow) }),
     ...(reconfigure && {
       reconfigure: { hardware: (context) => reconfigure.hardware(narrow.context(context)) },
     }),
+    ...(hardware && { hardware: closeHardware(hardware, narrow) }),
     ...(repair && { repair: closeRepair(repair, narrow) }),
     ...(garbage && { garbage: closeGarbage(garbage, narrow) }),
     ...(endpoint && { endpoint: { failOver: (context) => endpoint.failOver(narrow.context(context)) } }),
@@ -119,6 +122,13 @@ const closeHosts = <C>(hosts: HostInventory<C>, narrow: Narrowing<C>): HostInven
   identify: (context) => hosts.identify(narrow.context(context)),
   inspect: narrow.steps<HostContext>(hosts.inspect),
   reboot: narrow.steps<HostContext>(hosts.reboot),
+});
+
+const closeHardware = <C>(hardware: HardwareCapability<C>, narrow: Narrowing<C>): HardwareCapability => ({
+  describe: (context) => hardware.describe(narrow.context(context)),
+  compare: (context) => hardware.compare(narrow.context(context)),
+  admission: narrow.steps<StepContext>(hardware.admission),
+  steps: narrow.steps<StepContext>(hardware.steps),
 });
 
 const closeRepair = <C>({ steps, recover, cutPower }: RepairCapability<C>, narrow: Narrowing<C>): RepairCapability => ({

@@ -4,6 +4,7 @@ import type { Addressing, ConfiguredHost } from './addressing.ts';
 import type { EndpointCapability } from './capabilities/endpoint.ts';
 import type { FailureDomains, InFailureDomain } from './capabilities/failure-domains.ts';
 import type { GarbageCapability } from './capabilities/garbage.ts';
+import type { HardwareCapability } from './capabilities/hardware.ts';
 import type { HostInventory } from './capabilities/hosts.ts';
 import type { LossCapability } from './capabilities/loss.ts';
 import type { MonitorCapability } from './capabilities/monitor.ts';
@@ -70,6 +71,8 @@ export interface PlatformCapabilities<C, S = C> {
    * of these steps. Default: none.
    */
   readonly postJoin?: readonly Step<StepContext<C>>[];
+  /** Reasons with which a machine in creation waits for what the platform does not have. Default: none. */
+  readonly shortageReasons?: readonly string[];
   /** Default: a machine is released only with proof. */
   readonly loss?: LossCapability;
   /** Default: each machine is observed on its own, periodically. */
@@ -80,6 +83,8 @@ export interface PlatformCapabilities<C, S = C> {
   readonly hosts?: HostInventory<C>;
   /** For platforms whose machines can get another configuration while they run. */
   readonly reconfigure?: ReconfigureCapability<C>;
+  /** For platforms whose machines can get other hardware while they are off. */
+  readonly hardware?: HardwareCapability<C>;
   /** For platforms that can repair existing machines. */
   readonly repair?: RepairCapability<C>;
   /** For platforms where resources can be left without a Machine, or without use. */

@@ -98,7 +98,9 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
   test('describes in its README each of its steps, in order', () => {
     const cells = firstCells(readProjectFile(path));
     const told = (names: readonly string[]) => cells.filter((cell) => names.includes(cell));
-    for (const list of [platform.provision, platform.postJoin, platform.release, platform.repair?.steps ?? []]) {
+    const { provision, postJoin, release, repair, hardware } = platform;
+    const hardwareSteps = [...(hardware?.admission ?? []), ...(hardware?.steps ?? [])];
+    for (const list of [provision, postJoin, release, repair?.steps ?? [], hardwareSteps]) {
       const names = list.map((step) => step.name);
       expect(told(names), path).toEqual(names);
     }

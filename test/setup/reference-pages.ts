@@ -151,10 +151,11 @@ const variableTable = (): string =>
   );
 
 const stepRows = (): string[][] => [
-  ...platforms.flatMap(({ name, provision, postJoin, repair, release }) => [
+  ...platforms.flatMap(({ name, provision, postJoin, repair, hardware, release }) => [
     [name, 'provision', stepNames(provision)],
     ...(postJoin.length > 0 ? [[name, 'post-join, after join', stepNames(postJoin)]] : []),
     ...(repair ? [[name, 'repair, after a difference was observed', stepNames(repair.steps)]] : []),
+    ...(hardware ? [[name, 'update, of the hardware', stepNames([...hardware.admission, ...hardware.steps])]] : []),
     [name, 'release', stepNames(release)],
   ]),
   ['any', 'join, after provision', stepNames(joinSteps)],

@@ -30,6 +30,7 @@ export class NodeModel {
   fallsBack = false;
   isMissingImage = false;
   leads = false;
+  isOff = false;
   writeResult: UpgradeResult = { kind: 'written' };
   /** Number of calls until the process is killed. */
   callsLeft = Number.POSITIVE_INFINITY;
@@ -106,6 +107,7 @@ export class NodeModel {
       name,
       async (...args: never[]) => {
         if (this.callsLeft <= 0) throw new Killed();
+        if (this.isOff && name !== 'close') throw new ProviderError('TALOS_UNREACHABLE', 'no answer.');
         return await (call as (...given: never[]) => Promise<unknown>)(...args);
       },
     ]);

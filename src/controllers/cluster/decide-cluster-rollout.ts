@@ -90,6 +90,5 @@ function describeMachinesUpToDate(view: ClusterView): ConditionState | undefined
 /** While nothing is to be done by the provider, the reason is that of the first Machine. */
 function reasonOf(rollout: RolloutDecision, ofMachine: string): ConditionState['reason'] {
   if (rollout.kind === 'failed') return 'UpdateFailed';
-  if (rollout.kind === 'wait') return rollout.reason;
-  return rollout.kind === 'replace' ? 'ReplacementRequired' : toStepReason(ofMachine);
+  return rollout.kind === 'wait' ? rollout.reason : toStepReason(ofMachine);
 }

@@ -1,12 +1,13 @@
 import type { Machine } from '../../api/machine.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import { isConfigAccepted } from '../machine/is-config-accepted.ts';
 import type { ClusterView } from './view.ts';
 
 /** The part of a Machine's spec that follows its ProviderConfig and its Cluster while the machine runs. */
-export type FollowingSpec = Pick<Machine['spec'], 'talosVersion'>;
+export type FollowingSpec = Pick<Machine['spec'], 'talosVersion' | 'size'>;
 
 /** The same for new Machines and for existing ones. */
-export const desiredMachineSpec = (spec: NonNullable<ClusterView['spec']>): FollowingSpec => ({
+export const desiredMachineSpec = (spec: NonNullable<ClusterView['spec']>): Pick<Machine['spec'], 'talosVersion'> => ({
   talosVersion: spec.talos.version,
 });
 
@@ -15,6 +16,27 @@ export interface SpecUpdate {
   readonly machine: Machine;
   readonly change: Partial<FollowingSpec>;
 }
+
+/** What the spec of a Machine follows from. */
+interface FollowedSpec {
+  readonly spec: ProviderConfigSpec;
+  /** Whether its platform can change the hardware of existing machines. Otherwise they keep their size. */
+  readonly followsSize: boolean;
+}
+
+/** The fields in which the spec of an existing Machine differs from the desired one. */
+export function findSpecChange(machine: Machine, { spec, followsSize }: FollowedSpec): Partial<FollowingSpec> {
+  const { talosVersion } = desiredMachineSpec(spec);
+  const size = followsSize ? findSize(machine, spec) : undefined;
+  return {
+    ...(machine.spec.talosVersion === talosVersion ? {} : { talosVersion }),
+    ...(size === undefined || machine.spec.size === size ? {} : { size }),
+  };
+}
+
+/** The size of its pool; undefined for a pool that the spec no longer has. */
+const findSize = ({ spec: { role, pool } }: Machine, spec: ProviderConfigSpec): string | undefined =>
+  role === 'controlplane' ? spec.controlPlane.size : spec.workerPools.find(({ name }) => name === pool)?.size;
 
 /**
  * The Machines whose spec does not follow yet. A machine that is still being made keeps its spec, because its boot image and
@@ -26,11 +48,12 @@ export function listSpecUpdates({
   config,
   spec,
   machines,
-}: Pick<ClusterView, 'cluster' | 'config' | 'spec' | 'machines'>): SpecUpdate[] {
+  followsSize = false,
+}: Pick<ClusterView, 'cluster' | 'config' | 'spec' | 'machines' | 'followsSize'>): SpecUpdate[] {
   if (!spec || cluster.metadata.deletionTimestamp || !isConfigAccepted(config)) return [];
-  const { talosVersion } = desiredMachineSpec(spec);
   return machines.flatMap((machine) => {
     const follows = !machine.metadata.deletionTimestamp && machine.status?.applied?.talosVersion !== undefined;
-    return follows && machine.spec.talosVersion !== talosVersion ? [{ machine, change: { talosVersion } }] : [];
+    const change = follows ? findSpecChange(machine, { spec, followsSize }) : {};
+    return Object.keys(change).length > 0 ? [{ machine, change }] : [];
   });
 }

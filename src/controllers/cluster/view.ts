@@ -59,6 +59,10 @@ export interface ClusterView {
   /** Why the ClusterConfigs cannot be applied. */
   readonly configMismatch: SpecRejection | undefined;
   readonly platform: string | undefined;
+  /** The platform can change the hardware of existing Machines, so that they follow the size of their pool. */
+  readonly followsSize?: boolean;
+  /** Reasons with which a Machine waits for what the platform, or the pool of addresses, does not have. */
+  readonly shortageReasons?: readonly string[];
   /** How the platform assigns addresses for this spec. */
   readonly addressing: Addressing | undefined;
   /** The endpoint that the ProviderConfig fixes for its only cluster. */
@@ -136,6 +140,8 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
   const { secrets, secretsProblem: problem } = toSecretsView(
     assessSecretsOfCluster(services, { object, cluster, machines }),
   );
+  const platform = (spec && findPlatformSection(spec)?.name) ?? machines[0]?.spec.platform;
+  const chosen = services.platforms.find(({ name }) => name === platform);
   const fixed = spec && fixedEndpointOf(services.platforms, spec);
   return {
     cluster,
@@ -143,7 +149,9 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     config,
     spec,
     configMismatch: desired && 'refused' in desired ? desired.refused : undefined,
-    platform: (spec && findPlatformSection(spec)?.name) ?? machines[0]?.spec.platform,
+    platform,
+    followsSize: chosen?.hardware !== undefined,
+    shortageReasons: ['ADDRESS_POOL_EMPTY', ...(chosen?.shortageReasons ?? [])],
     addressing: spec && addressingOf(services.platforms, spec),
     fixedEndpoint: fixed,
     endpointHolder: object || problem || !fixed ? undefined : findOtherEndpointOwner(services, cluster),

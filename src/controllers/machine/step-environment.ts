@@ -3,6 +3,7 @@ import type { Machine } from '../../api/machine.ts';
 import { annotations, clusterSecretsName } from '../../api/names.ts';
 import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { AddressClaim } from '../../engine/address-claim.ts';
+import type { HardwareComparison } from '../../engine/capabilities/hardware.ts';
 import type { NodeHardware, NodeSpec, Owner } from '../../engine/node.ts';
 import type { Platform } from '../../engine/platform.ts';
 import type { Facts } from '../../engine/step.ts';
@@ -40,6 +41,8 @@ export interface StepEnvironment {
   context(facts: Facts): TalosStepContext;
   /** Describes what the node is to be now. Undefined if its platform does not support that. */
   desiredNode?(facts: Facts): Promise<DesiredNode>;
+  /** Undefined if its platform cannot change the hardware of a machine. */
+  compareHardware?(facts: Facts): Promise<HardwareComparison>;
 }
 
 interface StepEnvironmentInput {
@@ -89,14 +92,15 @@ export function prepareStepEnvironment(
     clock: services.clock,
     signal,
   });
-  const { reconfigure } = platform;
+  const { reconfigure, hardware } = platform;
   if (!reconfigure) return { platform, spec, context };
   const desiredNode = async (facts: Facts): Promise<DesiredNode> => {
-    const hardware = await reconfigure.hardware(context(facts));
+    const ofConfig = await reconfigure.hardware(context(facts));
     const schematic = await schematicIdsOf(services).get(spec.talos, () => registerSchematic(material));
-    return describeDesiredNode(material, hardware, schematic);
+    return describeDesiredNode(material, ofConfig, { schematic, machine: hardware?.describe(context(facts)) });
   };
-  return { platform, spec, context, desiredNode };
+  const compared = hardware && { compareHardware: (facts: Facts) => hardware.compare(context(facts)) };
+  return { platform, spec, context, desiredNode, ...compared };
 }
 
 const ownerOf = ({ installation, provider }: Services, { metadata, spec }: Machine): Owner => ({
@@ -192,13 +196,19 @@ function configInputOf(
   return describeNodeConfig({ spec, name, machine: machine.spec, endpoint, hardware, schematicId, bundle, trust });
 }
 
-function describeDesiredNode(material: StepEnvironmentInput, hardware: NodeHardware, schematic: string): DesiredNode {
+/** `machine`: describes the hardware that the machine is to get, if its platform can change it. */
+function describeDesiredNode(
+  material: StepEnvironmentInput,
+  hardware: NodeHardware,
+  { schematic, machine }: { readonly schematic: string; readonly machine: string | undefined },
+): DesiredNode {
   const input = configInputOf(material, hardware, schematic);
   const configuration = renderMachineConfig(input);
   const { talosVersion, kubernetesVersion, installerImage: installer } = input;
-  return { configuration, revision: hashConfig(configuration), talosVersion, schematic, installer, kubernetesVersion };
+  const revision = hashDesired(configuration, machine);
+  return { configuration, revision, talosVersion, schematic, installer, kubernetesVersion };
 }
 
 /** The configuration contains keys with high entropy, so that nothing can be concluded from its hash. */
-const hashConfig = (configuration: SecretString): string =>
-  createHash('sha256').update(configuration.reveal()).digest('hex').slice(0, 16);
+const hashDesired = (configuration: SecretString, hardware = ''): string =>
+  createHash('sha256').update(configuration.reveal()).update(hardware).digest('hex').slice(0, 16);

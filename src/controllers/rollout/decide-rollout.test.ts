@@ -68,8 +68,18 @@ describe('the rollout of a cluster', () => {
     const refused = machine(0, { status: { pending: { ...pending, class: 'refused' } } });
     const replaced = machine(1, { status: { pending: { ...pending, class: 'replace' } } });
     expect(decide([refused])).toEqual({ kind: 'none' });
-    expect(decide([refused, replaced])).toEqual({ kind: 'replace', machine: replaced });
-    expect(next([refused, replaced, waiting(2)])).toBe('cp2');
+    expect(next([refused, replaced])).toBe('cp1');
+    expect(next([refused, waiting(2)])).toBe('cp2');
+  });
+
+  it('D39: replaces one Machine at a time, and changes no other meanwhile', () => {
+    const replace: MachineStatus['pending'] = { ...pending, class: 'replace' };
+    const view = { maxUnavailable: 3 };
+    const [first, second] = [worker('a', 0, { pending: replace }, 'new'), worker('a', 1, { pending: replace })];
+    expect(next([worker('a', 0, { pending: replace }), second], view)).toBe('a0');
+    expect(next([first, second], view)).toMatch(/a-0: /);
+    expect(next([first, worker('a', 1, { pending })], view)).toMatch(/a-0: /);
+    expect(next([worker('a', 0, { pending }, 'new'), second], view)).toMatch(/a-0: /);
   });
 
   it('names every control plane that may be next, because the leader of etcd is the last', () => {

@@ -28,9 +28,7 @@ export type RolloutDecision =
    * To release one Machine. `candidates`: those that may be next, in their order; of several control planes, etcd's leader
    * is the last. `isResumed`: it is being changed already, and what it is to become has changed meanwhile.
    */
-  | { readonly kind: 'update'; readonly candidates: readonly Machine[]; readonly isResumed: boolean }
-  /** Another machine has to take the place of this one. */
-  | { readonly kind: 'replace'; readonly machine: Machine };
+  | { readonly kind: 'update'; readonly candidates: readonly Machine[]; readonly isResumed: boolean };
 
 /** Decides from the view alone. */
 export function decideRollout(view: RolloutView): RolloutDecision {
@@ -44,7 +42,7 @@ export function decideRollout(view: RolloutView): RolloutDecision {
   const [next] = waiting;
   const [first] = changing;
   if (first && (!next || !canJoin(next, changing))) return describeChanging(first);
-  if (!next) return findReplacement(machines);
+  if (!next) return { kind: 'none' };
   const stop = findStop(view, next);
   if (stop) return first ? describeChanging(first) : stop;
   const isAlternative = ({ spec }: Machine): boolean =>
@@ -60,21 +58,18 @@ export function revisionToRelease(machine: Machine): string {
   return revision;
 }
 
-/** Control planes change alone, and pools one after the other. */
+const needsReplacement = ({ status }: Machine): boolean => status?.pending?.class === 'replace';
+
+/** Control planes change alone, and so do Machines that are replaced; pools one after the other. */
 const canJoin = (next: Machine, changing: readonly Machine[]): boolean =>
-  next.spec.role === 'worker' && changing.every(({ spec }) => spec.role === 'worker' && spec.pool === next.spec.pool);
+  ![next, ...changing].some(needsReplacement) &&
+  next.spec.role === 'worker' &&
+  changing.every(({ spec }) => spec.role === 'worker' && spec.pool === next.spec.pool);
 
 function findStop(view: RolloutView, next: Machine): Extract<RolloutDecision, { kind: 'wait' }> | undefined {
   if (view.hold) return { kind: 'wait', ...view.hold };
   const problem = findGateProblem(view, next);
   return problem === undefined ? undefined : { kind: 'wait', reason: 'UpdatePending', message: problem };
-}
-
-function findReplacement(machines: readonly Machine[]): RolloutDecision {
-  const machine = machines.find(
-    ({ status, metadata }) => !metadata.deletionTimestamp && status?.pending?.class === 'replace',
-  );
-  return machine ? { kind: 'replace', machine } : { kind: 'none' };
 }
 
 const describeChanging = (machine: Machine): RolloutDecision => ({

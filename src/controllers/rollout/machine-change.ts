@@ -1,16 +1,16 @@
 import { findFalseCondition, isConditionTrue, isUpdateFailure } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
-import { updatableClasses } from '../../engine/change-class.ts';
+import { type ChangeClass, updatableClasses } from '../../engine/change-class.ts';
 import { isUpdateOpen } from '../../talos/update/update-context.ts';
 
 /**
  * What a rollout knows of a Machine from its object alone.
  *
- * `none`: nothing to do. `reported`: its change cannot be made on the running node. `waiting`: its change was not released
- * yet. `changing`: it was, and is not finished. `failed`: it was, and the node does not get there. `superseded`: its steps
- * run for a state that is no longer desired.
+ * `none`: nothing to do. `reported`: its change cannot be made. `waiting`: its change was not released yet. `changing`: it
+ * was, and is not finished. `replacing`: it was, and another Machine takes its place. `failed`: it was, and the node does not
+ * get there. `superseded`: its steps run for a state that is no longer desired.
  */
-export type MachineChange = 'none' | 'reported' | 'waiting' | 'changing' | 'failed' | 'superseded';
+export type MachineChange = 'none' | 'reported' | 'waiting' | 'changing' | 'replacing' | 'failed' | 'superseded';
 
 export function changeOf({ spec, status, metadata }: Machine): MachineChange {
   if (metadata.deletionTimestamp) return 'none';
@@ -22,9 +22,18 @@ export function changeOf({ spec, status, metadata }: Machine): MachineChange {
   if (isWalking && canFollow && desired !== undefined && desired !== spec.revision) return 'superseded';
   if (isWalking || (isUpdatable && pending.revision === spec.revision))
     return isUpdateFailure(findFalseCondition(conditions, 'UpToDate')?.reason) ? 'failed' : 'changing';
-  if (pending === undefined) return 'none';
-  return isUpdatable ? 'waiting' : 'reported';
+  return pending === undefined ? 'none' : describeUnstarted(pending, spec.revision);
 }
+
+function describeUnstarted(pending: Pending, released: string | undefined): MachineChange {
+  if (pending.class === 'replace' && pending.revision === released) return 'replacing';
+  return waitingClasses.has(pending.class) ? 'waiting' : 'reported';
+}
+
+type Pending = NonNullable<NonNullable<Machine['status']>['pending']>;
+
+/** The classes of changes that a rollout may release. */
+const waitingClasses: ReadonlySet<ChangeClass> = new Set([...updatableClasses, 'replace']);
 
 /** What the Machine should be: the revision of its change, or the one that it has. */
 export const desiredRevision = (status: Machine['status']): string | undefined =>
@@ -34,7 +43,10 @@ export const desiredRevision = (status: Machine['status']): string | undefined =
 export const isInHand = (machine: Machine): boolean => isChangeInHand(changeOf(machine));
 
 export const isChangeInHand = (change: MachineChange): boolean =>
-  change === 'changing' || change === 'failed' || change === 'superseded';
+  change === 'changing' || change === 'replacing' || change === 'failed' || change === 'superseded';
+
+/** Its turn has come, and another Machine takes its place. */
+export const isReplacing = (machine: Machine): boolean => changeOf(machine) === 'replacing';
 
 export const isWaiting = (machine: Machine): boolean => changeOf(machine) === 'waiting';
 

@@ -42,6 +42,7 @@ export const hetznerRobot: Platform = definePlatform({
       };
     },
   },
+  shortageReasons: ['HostShort'],
   loss: { unprovenReasons: approvableReleaseReasons },
   preview: { machine: preview, cluster: previewCluster },
   hosts: inventory,

@@ -2,6 +2,7 @@ import { definePlatform } from '../../engine/define-platform.ts';
 import type { Platform } from '../../engine/platform.ts';
 import { connectTrueNas } from './api/client.ts';
 import { SystemInformer } from './cache/system-informer.ts';
+import { desiredBridgesFact } from './config/cards.ts';
 import { hostNameOf } from './config/config.ts';
 import { TrueNasSection } from './config/section.ts';
 import { systemFailureDomains, systemsOf } from './config/systems.ts';
@@ -17,6 +18,7 @@ import { preview, previewHardware } from './preflight/preview.ts';
 import { unprovenReasons } from './resources/dataset/absence-proof.ts';
 import { reservedMac } from './resources/identity.ts';
 import { hardwareOf } from './resources/vm/node-hardware.ts';
+import { hardware } from './steps/hardware/hardware.ts';
 import { postJoin } from './steps/post-join/post-join.ts';
 import { provision } from './steps/provision/provision.ts';
 import { release } from './steps/release/release.ts';
@@ -41,13 +43,18 @@ export const truenas: Platform = definePlatform({
   network: { reservedMac },
   preflight,
   postJoin,
+  shortageReasons: ['MemoryShort', 'RoomShort'],
   loss: {
     lostReasons: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
     unprovenReasons,
   },
   monitor: { observeAll, listen: (context, listener) => SystemInformer.of(connectTrueNas(context)).listen(listener) },
   preview: { machine: preview, hardware: previewHardware },
-  reconfigure: { hardware: async (context) => hardwareOf(context) },
+  reconfigure: {
+    hardware: async (context) =>
+      hardwareOf({ ...context, facts: { ...context.facts, ...desiredBridgesFact(context) } }),
+  },
+  hardware,
   repair: { steps: repair, recover, cutPower },
   garbage: { sharedResources: findCachedImages, findUnneeded, orphans: { find: findOrphans, remove: release } },
 });

@@ -67,13 +67,15 @@ export const hasDesiredSystem = (
 /** What the following steps need to know, or why the update cannot be made. */
 export async function assessUpdate(
   client: TalosClient,
-  { desired, facts, node: { role } }: UpdateStepContext,
+  { desired, facts, node: { role }, compareHardware }: UpdateStepContext,
   options: TalosCallOptions,
 ): Promise<{ readonly facts: Facts } | { readonly rejection: string }> {
-  const { running, changes, rejection } = await compareNode(client, desired, role, options);
+  const { running, changes: ofNode, rejection } = await compareNode(client, desired, role, options);
   if (rejection !== undefined) return { rejection };
+  const hardware = (await compareHardware?.())?.changes ?? [];
+  const changes = [...ofNode, ...hardware];
   const highest = highestClass(changes);
-  if (highest === 'refused' || highest === 'replace' || highest === 'hardware') {
+  if (highest === 'refused' || highest === 'replace') {
     const fields = changes.filter((change) => change.class === highest).map(({ field }) => field);
     return { rejection: `The change of ${fields.join(', ')} cannot be made on a running node. Take it back.` };
   }
@@ -82,7 +84,8 @@ export async function assessUpdate(
     running.kubernetesVersion !== undefined &&
     minorOf(running.kubernetesVersion) !== minorOf(desired.kubernetesVersion) &&
     changes.some((change) => change.class === 'kubernetes');
-  const disrupts = highest === 'restart' || highest === 'os' || isStale || isOtherKubelet;
+  const needsRestart = highest === 'restart' || highest === 'os' || highest === 'hardware';
+  const disrupts = needsRestart || isStale || isOtherKubelet;
   // An earlier attempt may have written another system, which the next start would boot.
   const changesSystem = !hasDesiredSystem(running, desired) || readFact(facts, updateFacts.system) !== '';
   const restartsApi = role === 'controlplane' && (disrupts || changes.some(({ field }) => mayRestartApiServer(field)));
@@ -93,6 +96,7 @@ export async function assessUpdate(
       [updateFacts.restartsApi]: restartsApi,
       [updateFacts.changesSystem]: changesSystem,
       [updateFacts.needsImages]: changesSystem || changes.some((change) => change.class !== 'live'),
+      [updateFacts.hardware]: hardware.some((change) => change.class === 'hardware'),
     },
   };
 }

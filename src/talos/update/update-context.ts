@@ -1,3 +1,4 @@
+import type { HardwareComparison } from '../../engine/capabilities/hardware.ts';
 import { type Facts, returnToStep, type Step, type StepOutcome } from '../../engine/step.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
 import type { TalosStepContext } from '../join-steps.ts';
@@ -5,7 +6,7 @@ import type { TalosStepContext } from '../join-steps.ts';
 /** What a running node is to be. */
 export interface DesiredNode {
   readonly configuration: SecretString;
-  /** Hash of the configuration, which contains the versions. */
+  /** Hash of the configuration, which contains the versions, and of the desired hardware. */
   readonly revision: string;
   readonly talosVersion: string;
   /** The id of the schematic, as the image factory has given it. */
@@ -37,6 +38,8 @@ export interface UpdateStepContext extends TalosStepContext {
   moveVirtualAddress(): Promise<AddressMove>;
   /** Whether a user has approved to go on in spite of this reason. The approval is used up. */
   takeApproval(reason: string): Promise<boolean>;
+  /** Absent if the platform cannot change the hardware of a machine. */
+  compareHardware?(): Promise<HardwareComparison>;
   /** Why the node is not a healthy member of its cluster; undefined if it is. */
   findProblem(): Promise<string | undefined>;
 }
@@ -49,6 +52,10 @@ export const updateFacts = {
   disrupts: 'updateDisrupts',
   /** Whether the API server of this control plane restarts. */
   restartsApi: 'updateRestartsApi',
+  /** Whether the machine gets other hardware. */
+  hardware: 'updateHardware',
+  /** The boot before the machine is switched off for that. Not empty: it may be off, and its node need not answer. */
+  hardwareBoot: 'updateHardwareBoot',
   /** Whether the node gets another system, or has got one in the other boot slot. */
   changesSystem: 'updateChangesSystem',
   /** Whether the node may lack an image that it is going to run. */
@@ -113,6 +120,7 @@ const assessedFacts: readonly string[] = [
   updateFacts.restartsApi,
   updateFacts.changesSystem,
   updateFacts.needsImages,
+  updateFacts.hardware,
 ];
 
 /** Forgets everything that was recorded of an update, so that the next attempt has nothing to compare with. */

@@ -1,122 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { config, Killed, NodeModel, plain } from '../../../test/talos/node-model.ts';
-import { type AdvanceResult, advance, type Progress } from '../../engine/advance.ts';
-import { noLog } from '../../lib/log.ts';
-import {
-  type DesiredNode,
-  type DrainProgress,
-  targetOf,
-  type UpdateStepContext,
-  updateFacts,
-} from './update-context.ts';
-import { isUpdateOpen, updateSteps } from './update-steps.ts';
-
-const desiredNode = (change: Partial<DesiredNode> = {}): DesiredNode => {
-  const { talosVersion = '1.13.9', schematic = 'aaaa', configuration = plain } = change;
-  return {
-    ...{ configuration, talosVersion, schematic, kubernetesVersion: '1.35.4' },
-    revision: `${talosVersion}-${schematic}-${configuration.reveal().length}`,
-    installer: `factory.example.org/nocloud-installer/${schematic}:v${talosVersion}`,
-    ...change,
-  };
-};
-
-interface Setup {
-  readonly node?: NodeModel;
-  readonly role?: 'controlplane' | 'worker';
-  readonly isOnlyNode?: boolean;
-  readonly drained?: () => DrainProgress;
-  /** No other control plane takes the virtual address. */
-  readonly isAddressStuck?: boolean;
-}
-
-/** One Machine with its record, and the process that runs its steps. */
-class UpdateRun {
-  readonly node: NodeModel;
-  desired = desiredNode();
-  progress: Progress = { plan: 'provision', step: '', since: '', failures: 0, facts: { address: '192.0.2.7' } };
-  approved: string[] = [];
-  isCordoned = false;
-  /** The steps that were recorded, each once. */
-  readonly walked: string[] = [];
-  readonly #setup: Setup;
-  #now = 0;
-
-  constructor(setup: Setup = {}) {
-    this.#setup = setup;
-    this.node = setup.node ?? new NodeModel();
-  }
-
-  /** Until the steps are finished, or wait for somebody else. */
-  async run(passes = 40): Promise<AdvanceResult> {
-    let result: AdvanceResult | undefined;
-    for (let pass = 0; pass < passes; pass += 1) {
-      result = await this.pass();
-      if (result.kind !== 'waiting' || result.reason !== undefined) return result;
-    }
-    if (!result) throw new Error('no pass');
-    return result;
-  }
-
-  async pass(): Promise<AdvanceResult> {
-    this.#now += 5000;
-    const clock = { now: () => new Date(this.#now), monotonic: () => this.#now } as UpdateStepContext['clock'];
-    return await advance({
-      plan: 'update',
-      steps: updateSteps,
-      progress: this.progress,
-      context: (facts) => this.#context(facts, clock),
-      save: async (progress) => {
-        this.node.count();
-        if (progress.step !== '' && !this.walked.includes(progress.step)) this.walked.push(progress.step);
-        this.progress = progress.finishedAt ? { ...progress, plan: 'provision' } : progress;
-      },
-      concernsRecord: (error) => error instanceof Killed,
-      clock,
-    });
-  }
-
-  #context(facts: Progress['facts'], clock: UpdateStepContext['clock']): UpdateStepContext {
-    const { role = 'worker', isOnlyNode = false, drained } = this.#setup;
-    const context = {
-      ...{ facts, clock, log: noLog, signal: new AbortController().signal },
-      ...{ node: { role }, desired: this.desired, isOnlyNode },
-      openTalos: () => this.node.client(),
-      drain: async () => {
-        this.node.count('drain');
-        this.isCordoned = true;
-        return drained?.() ?? { kind: 'drained' };
-      },
-      uncordon: async () => {
-        this.node.count('uncordon');
-        this.isCordoned = false;
-        return { kind: 'drained' };
-      },
-      moveVirtualAddress: async () => {
-        this.node.count('move');
-        const moves = this.node.effects.filter((effect) => effect === 'move').length;
-        if (moves < 2 || this.#setup.isAddressStuck) return { kind: 'waiting', message: 'It is on its way.' };
-        return { kind: 'moved' };
-      },
-      takeApproval: async (reason: string) => {
-        const isApproved = this.approved.includes(reason);
-        this.approved = this.approved.filter((one) => one !== reason);
-        return isApproved;
-      },
-      findProblem: async () => undefined,
-    };
-    return context as never as UpdateStepContext;
-  }
-}
+import { config, Killed, plain } from '../../../test/talos/node-model.ts';
+import { desiredNode, UpdateRun } from '../../../test/talos/update-run.ts';
+import { targetOf, updateFacts } from './update-context.ts';
+import { isUpdateOpen, updateStepsOf } from './update-steps.ts';
 
 describe('the steps of an update', () => {
   it('have stable names, which are stored, and none erases', () => {
-    expect(updateSteps.map(({ name }) => name)).toEqual([
+    expect(updateStepsOf(undefined).map(({ name }) => name)).toEqual([
       ...['changes-assessed', 'images-pulled', 'node-drained', 'etcd-leadership-moved', 'virtual-address-moved'],
       ...['system-upgraded', 'system-rebooted', 'system-proven'],
       ...['configuration-applied', 'configuration-active', 'node-healthy', 'node-uncordoned'],
     ]);
-    expect(updateSteps.filter(({ erases }) => erases)).toEqual([]);
+    expect(updateStepsOf(undefined).filter(({ erases }) => erases)).toEqual([]);
   });
 
   it('D24: upgrade by the lifecycle service: pulled, drained, written, restarted, proven', async () => {

@@ -1,7 +1,9 @@
+import type { HardwareCapability } from '../../engine/capabilities/hardware.ts';
 import { done, fail, type Step, type StepOutcome, wait, waitWithReason } from '../../engine/step.ts';
 import { callNode, describeNodeStatus, isClusterMember } from '../join-steps.ts';
 import { assessUpdate } from './assess-update.ts';
 import { configurationSteps } from './configuration-steps.ts';
+import { admissionSteps, hardwareSteps, unlessOff } from './hardware-steps.ts';
 import { leadershipStep } from './leadership-step.ts';
 import { pullImages } from './pull-images.ts';
 import { systemSteps } from './system-steps.ts';
@@ -90,20 +92,16 @@ const uncordonStep: Step<UpdateStepContext> = {
 };
 
 /**
- * The steps that bring a running node to its desired configuration and system. One plan for every kind of change, so that
- * several changes share one drain: each step finds out whether it is needed. An interrupted one continues where it was, and
- * one whose desired state changes begins again at the first step.
+ * The steps that bring a running node to its desired configuration, system and hardware. One plan for every kind of change,
+ * so that several changes share one drain: each step finds out whether it is needed. An interrupted one continues where it
+ * was, and one whose desired state changes begins again at the first step. `hardware`: that of the platform, if its machines
+ * can get another one.
  */
-export const updateSteps: readonly Step<UpdateStepContext>[] = [
-  assessStep,
-  ...[
-    pullStep,
-    drainStep,
-    leadershipStep,
-    virtualAddressStep,
-    ...systemSteps,
-    ...configurationSteps,
-    healthStep,
-    uncordonStep,
-  ].map(restartingOnChange),
+export const updateStepsOf = (hardware: HardwareCapability | undefined): readonly Step<UpdateStepContext>[] => [
+  unlessOff(assessStep),
+  ...[pullStep, ...admissionSteps(hardware), drainStep, leadershipStep, virtualAddressStep]
+    .map(restartingOnChange)
+    .map(unlessOff),
+  ...hardwareSteps(hardware),
+  ...[...systemSteps, ...configurationSteps, healthStep, uncordonStep].map(restartingOnChange),
 ];

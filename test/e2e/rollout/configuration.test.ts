@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { findFalseCondition, isConditionTrue } from '../../../src/api/conditions.ts';
 import type { Machine } from '../../../src/api/machine.ts';
+import { annotations } from '../../../src/api/names.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { Event } from '../../../src/kube/event-recorder.ts';
 import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
@@ -112,20 +113,24 @@ it('D29: a workload that has to be available holds up the next change, and is na
   await changeConfig({ rollout: { healthChecks: [] } });
 });
 
-it('what needs another machine is reported, and no node is changed', async () => {
+it('what needs another machine is reported, and no node is changed before its turn', async () => {
   const before = (await listUpdated()).length;
+  await open().objects.annotate(ProviderConfig, { name: 'home' }, { [annotations.rollout]: 'pause' });
   await changeConfig(pool({ taints: [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }] }));
   const state = await eventually('the Cluster says so', async () => {
     const condition = await conditionOf(first);
     return condition?.message.startsWith('2 of 5') && condition;
   });
-  expect(state).toMatchObject({
+  expect(state).toMatchObject({ reason: 'RolloutPaused' });
+  const worker = (await machines(first)).find(({ spec }) => spec.role === 'worker');
+  expect(findFalseCondition(worker?.status?.conditions, 'UpToDate')).toMatchObject({
     reason: 'ReplacementRequired',
-    message: expect.stringMatching(/^2 of 5 machines are not up to date\. first-.*-work-0: .*registerWithTaints/),
+    message: expect.stringMatching(/registerWithTaints.*\. The change needs another machine/),
   });
   expect((await open().objects.getCluster(first)).status?.phase).toBe('Ready');
   expect((await listUpdated()).length).toBe(before);
   await changeConfig(pool({ taints: [] }));
+  await open().objects.annotate(ProviderConfig, { name: 'home' }, { [annotations.rollout]: null });
   for (const ref of both)
     await eventually('nothing differs again', async () => (await conditionOf(ref))?.status === 'True');
   expect((await listUpdated()).length).toBe(before);

@@ -146,7 +146,13 @@ export class OrphanRemovalFixture {
     const none = { get: () => undefined, list: () => [], by: () => [] };
     return {
       ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', installation: 'installation-1' },
-      stores: { machines: { ...none, isSynced: true }, providerConfigs: none, profiles: none, secrets: none, nodePools: none },
+      stores: {
+        machines: { ...none, isSynced: true },
+        providerConfigs: none,
+        profiles: none,
+        secrets: none,
+        nodePools: none,
+      },
       ...{ kube: this.kube, platforms: [truenas], connections: process.connections, addresses: this.#leases() },
       events: { record: (...words: unknown[]) => this.messages.push(String(words[2])) },
       observer: { step: () => {} },

@@ -1,6 +1,7 @@
 import { isConditionTrue } from '../../../api/conditions.ts';
 import type { Machine } from '../../../api/machine.ts';
 import { annotations } from '../../../api/names.ts';
+import { isReplacing } from '../../rollout/machine-change.ts';
 
 interface SurplusOptions {
   /** The control plane that leads etcd: another one is preferred. */
@@ -11,7 +12,7 @@ interface SurplusOptions {
 
 /**
  * The Machine of a pool that is deleted next, if the pool has more than it needs. `machines`: those of the pool that are
- * not in deletion. In this order: one that a user has marked, one that is not ready, one of the failure domain with the
+ * not in deletion. In this order: one that is replaced, one that a user has marked, one that is not ready, one of the failure domain with the
  * most, not the leader of etcd, the highest slot.
  */
 export function chooseSurplusMachine(
@@ -20,12 +21,13 @@ export function chooseSurplusMachine(
 ): Machine | undefined {
   const inDomain = new Map<string | undefined, number>();
   for (const { spec } of machines) inDomain.set(spec.failureDomain, (inDomain.get(spec.failureDomain) ?? 0) + 1);
-  const rank = ({ metadata, spec, status }: Machine): readonly number[] => [
-    metadata.annotations?.[annotations.deleteFirst] === 'true' ? 1 : 0,
-    isConditionTrue(status?.conditions, 'Ready') ? 0 : 1,
-    inDomain.get(spec.failureDomain) ?? 0,
-    metadata.name === leader ? 0 : 1,
-    spec.slot,
+  const rank = (machine: Machine): readonly number[] => [
+    isReplacing(machine) ? 1 : 0,
+    machine.metadata.annotations?.[annotations.deleteFirst] === 'true' ? 1 : 0,
+    isConditionTrue(machine.status?.conditions, 'Ready') ? 0 : 1,
+    inDomain.get(machine.spec.failureDomain) ?? 0,
+    machine.metadata.name === leader ? 0 : 1,
+    machine.spec.slot,
   ];
   const [first] = machines
     .filter(({ metadata }) => metadata.name !== endpointMachine)

@@ -5,7 +5,7 @@ import { decideScaleDown, type ScaleDownDecision } from './decide-scale-down.ts'
 
 /** What to do for the Machines that a Cluster has too many. Nothing without an accepted spec. */
 export function decideClusterScaleDown(view: ClusterView): ScaleDownDecision {
-  const { cluster, spec, machines, proof, secrets, scaleDownObstacle } = view;
+  const { cluster, spec, machines, proof, secrets, scaleDownObstacle, shortageReasons } = view;
   if (!spec || !secrets?.bootstrappedAt || cluster.metadata.deletionTimestamp) return { kind: 'none' };
   return decideScaleDown({
     pools: comparePoolsOf(view),
@@ -13,5 +13,6 @@ export function decideClusterScaleDown(view: ClusterView): ScaleDownDecision {
     isReachable: proof?.ok === true,
     isTrustPending: secrets.trust !== undefined && isTrustRolloutDue(machines, secrets.trust),
     controlPlaneObstacle: scaleDownObstacle,
+    shortageReasons: shortageReasons ?? [],
   });
 }

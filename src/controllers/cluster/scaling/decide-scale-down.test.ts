@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aMachine, aSpec } from '../../../../test/support/fixtures/builders.ts';
+import { aCondition, aMachine, aSpec } from '../../../../test/support/fixtures/builders.ts';
 import { provisioned, ready } from '../../../../test/support/fixtures/cluster-views.ts';
 import type { Machine } from '../../../api/machine.ts';
 import { decideScaleDown, type ScaleDownView } from './decide-scale-down.ts';
@@ -16,6 +16,20 @@ const updating = (machine: Machine): Machine => ({
 const planes = (count: number) => Array.from({ length: count }, (_, slot) => aMachine(slot, ready));
 const workers = (count: number, pool = 'work') =>
   Array.from({ length: count }, (_, slot) => aMachine(slot, ready, pool));
+
+/** Its turn has come, and another Machine takes its place. */
+const replacing = (machine: Machine): Machine => ({
+  ...machine,
+  spec: { ...machine.spec, revision: 'new' },
+  status: { ...machine.status!, pending: { revision: 'new', class: 'replace', fields: ['size.disks'] } },
+});
+const unready = (machine: Machine, reason = 'StepWaiting'): Machine => ({
+  ...machine,
+  status: {
+    ...machine.status!,
+    conditions: (['Ready', 'Provisioned'] as const).map((type) => ({ ...aCondition(type, 'False'), reason })),
+  },
+});
 
 /** A cluster that is to have this many control planes, and these worker pools. */
 function decide(
@@ -120,5 +134,49 @@ describe('D35: whether a surplus Machine is deleted now', () => {
     expect(decide(1, { work: 1 }, machines, { maxUnavailable: 2 })).toBe('delete of work');
     const two = [...planes(1), ...workers(2), ...[2, 3].map((slot) => going(aMachine(slot, ready, 'work')))];
     expect(decide(1, { work: 1 }, two, { maxUnavailable: 2 })).toBe('work-2 is being deleted.');
+  });
+});
+
+describe('D39: a Machine that is replaced', () => {
+  const [first, second, third] = workers(3) as [Machine, Machine, Machine];
+  const short = { shortageReasons: ['MemoryShort'] };
+
+  it.each<[string, string, string]>([
+    [
+      'waits for its successor, if it is a worker',
+      decide(1, { work: 2 }, [...planes(1), replacing(first), second]),
+      'work-2 does not exist yet.',
+    ],
+    [
+      'waits until the successor is ready',
+      decide(1, { work: 2 }, [...planes(1), replacing(first), second, unready(third)], short),
+      'work-2 is not ready.',
+    ],
+    [
+      'goes first if the successor lacks what it has',
+      decide(1, { work: 2 }, [...planes(1), replacing(first), second, unready(third, 'MemoryShort')], short),
+      'delete of work',
+    ],
+    ['goes then', decide(1, { work: 2 }, [...planes(1), replacing(first), second, third]), 'delete of work'],
+    [
+      'goes at once, if it is a control plane',
+      decide(
+        3,
+        {},
+        planes(3).map((one, i) => (i ? one : replacing(one))),
+      ),
+      'delete of cp',
+    ],
+    [
+      'stays while another control plane is not ready',
+      decide(
+        3,
+        {},
+        planes(3).map((one, i) => (i === 0 ? replacing(one) : i === 1 ? unready(one) : one)),
+      ),
+      'cp-1 is not ready.',
+    ],
+  ])('%s', (_, decision, expected) => {
+    expect(decision).toBe(expected);
   });
 });

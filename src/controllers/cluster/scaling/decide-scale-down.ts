@@ -1,6 +1,6 @@
-import { isConditionTrue } from '../../../api/conditions.ts';
+import { findFalseCondition, isConditionTrue } from '../../../api/conditions.ts';
 import type { Machine } from '../../../api/machine.ts';
-import { hasFailed, isInHand } from '../../rollout/machine-change.ts';
+import { hasFailed, isInHand, isReplacing } from '../../rollout/machine-change.ts';
 import type { PoolBalance } from './machine-slots.ts';
 
 /** The pools of a cluster, and what else may hold up a deletion. */
@@ -14,6 +14,8 @@ export interface ScaleDownView {
   readonly isTrustPending: boolean;
   /** Why no control plane could be deleted in this reconcile. */
   readonly controlPlaneObstacle: string | undefined;
+  /** Reasons with which a Machine waits for what its platform does not have. */
+  readonly shortageReasons?: readonly string[];
 }
 
 /** What to do for the Machines that a cluster has too many. */
@@ -40,7 +42,9 @@ function findCommonObstacle({ pools, isReachable, isTrustPending }: ScaleDownVie
   if (!isReachable) return 'The API server does not answer.';
   if (isTrustPending) return 'The OIDC issuers of the control planes are being changed.';
   // A Machine whose update failed waits for a user, who may want to have less instead.
-  const updating = pools.flatMap(({ present }) => present).find((one) => isInHand(one) && !hasFailed(one));
+  const updating = pools
+    .flatMap(({ present }) => present)
+    .find((one) => isInHand(one) && !hasFailed(one) && !isReplacing(one));
   return updating && `${updating.metadata.name} is being updated.`;
 }
 
@@ -58,11 +62,31 @@ function findControlPlaneObstacle({ pools, controlPlaneObstacle }: ScaleDownView
   return unready ? `${unready.metadata.name} is not ready.` : controlPlaneObstacle;
 }
 
-/** Nodes that are not ready do not hold up the deletion of a worker. */
-function findWorkerObstacle({ pools, maxUnavailable }: ScaleDownView, pool: PoolBalance): string | undefined {
+/** Nodes that are not ready do not hold up the deletion of a worker, unless it is replaced. */
+function findWorkerObstacle(view: ScaleDownView, pool: PoolBalance): string | undefined {
+  const { pools, maxUnavailable } = view;
   const elsewhere = pools.filter((one) => one !== pool).flatMap(({ leaving }) => leaving);
   const holding = elsewhere[0] ?? (pool.leaving.length >= maxUnavailable ? pool.leaving[0] : undefined);
-  return holding && describeLeaving(holding);
+  return holding ? describeLeaving(holding) : findSuccessorObstacle(view, pool);
+}
+
+/**
+ * A Machine that is replaced goes when the others of its pool do its work, its successor among them; or at once if the
+ * successor waits for what the platform does not have: it needs that of the old one.
+ */
+function findSuccessorObstacle(
+  { shortageReasons = [] }: ScaleDownView,
+  { present, missing }: PoolBalance,
+): string | undefined {
+  if (!present.some(isReplacing)) return undefined;
+  const [next] = missing;
+  if (next) return `${next.name} does not exist yet.`;
+  const isShort = ({ status }: Machine): boolean =>
+    shortageReasons.includes(findFalseCondition(status?.conditions, 'Provisioned')?.reason ?? '');
+  const unready = present.find(
+    (one) => !isReplacing(one) && !isConditionTrue(one.status?.conditions, 'Ready') && !isShort(one),
+  );
+  return unready && `${unready.metadata.name} is not ready.`;
 }
 
 const describeLeaving = ({ metadata }: Machine): string => `${metadata.name} is being deleted.`;

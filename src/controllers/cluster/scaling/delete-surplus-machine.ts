@@ -2,6 +2,7 @@ import { isSameCluster } from '../../../api/cluster-identity.ts';
 import { Machine } from '../../../api/machine.ts';
 import { clusterId, labels } from '../../../api/names.ts';
 import type { Log } from '../../../lib/log.ts';
+import { isReplacing } from '../../rollout/machine-change.ts';
 import type { Services } from '../../shared/services.ts';
 import { clusterOfMachine, isOwnMachine } from '../identity.ts';
 import { type ClusterView, compareMachines } from '../view.ts';
@@ -34,7 +35,8 @@ export async function deleteSurplusMachine(
   const { name, uid } = chosen.machine.metadata;
   await services.kube.remove(Machine, { name }, uid === undefined ? {} : { uid }, context.signal);
   const { pool, replicas } = decision.pool;
-  const message = `Machine ${name} is deleted: the pool ${pool} is scaled to ${replicas}.`;
+  const why = isReplacing(chosen.machine) ? 'another one takes its place' : `the pool ${pool} is scaled to ${replicas}`;
+  const message = `Machine ${name} is deleted: ${why}.`;
   services.events.record(view.cluster, 'Normal', 'MachineDeleted', message);
   context.log.info({ machine: name, pool, replicas }, 'a surplus machine is deleted');
   const deletionTimestamp = services.clock.now().toISOString();

@@ -8,9 +8,11 @@ import {
 } from '../../../api/conditions.ts';
 import type { Machine } from '../../../api/machine.ts';
 import { isUpdateOpen } from '../../../talos/update/update-context.ts';
+import { isReplacing } from '../../rollout/machine-change.ts';
 import type { ClusterView } from '../view.ts';
 import { comparePoolsOf, findEndpointMachine } from './cluster-pools.ts';
 import { decideClusterScaleDown } from './decide-cluster-scale-down.ts';
+import type { PoolBalance } from './machine-slots.ts';
 
 /**
  * Whether the Machines exist and run that the spec asks for. Machines that the cluster has too many, and those in
@@ -20,12 +22,15 @@ export function describeMachines(view: ClusterView): ConditionState {
   if (view.noAddress) return conditionFalse('MachinesReady', 'AddressPoolExhausted', view.noAddress);
   if (view.nameTaken) return conditionFalse('MachinesReady', 'NameCollision', view.nameTaken);
   const pools = comparePoolsOf(view);
-  const missing = pools.flatMap((pool) => pool.missing);
+  const missing = pools.filter((pool) => !isReplacingIn(pool)).flatMap((pool) => pool.missing);
   const surplus = pools.flatMap((pool) => pool.surplus);
   const leaving = view.machines.filter(({ metadata }) => metadata.deletionTimestamp);
   const kept = view.machines.filter((machine) => !surplus.includes(machine) && !leaving.includes(machine));
   const pending = kept.filter(
-    (machine) => !isConditionTrue(machine.status?.conditions, 'Ready') && !isRestartingForUpdate(machine),
+    (machine) =>
+      !isConditionTrue(machine.status?.conditions, 'Ready') &&
+      !isRestartingForUpdate(machine) &&
+      !isSuccessor(machine, pools),
   );
   // Without a spec every Machine counts.
   const total = view.spec ? pools.reduce((sum, { replicas }) => sum + replicas, 0) : kept.length;
@@ -51,6 +56,12 @@ function isRestartingForUpdate({ status }: Machine): boolean {
   // The record of the steps ends a moment before the next report of the Machine.
   return isUpdateOpen(status?.progress) || state.reason === 'Updating';
 }
+
+const isReplacingIn = ({ role, present }: PoolBalance): boolean => role === 'worker' && present.some(isReplacing);
+
+/** A Machine that is being created while the one that it replaces still does the work. */
+const isSuccessor = ({ spec, status }: Machine, pools: readonly PoolBalance[]): boolean =>
+  status?.compared === undefined && pools.some((pool) => pool.pool === spec.pool && isReplacingIn(pool));
 
 /** The drift of a Machine that counts as ready. */
 function describeUnhealthy({ metadata, status }: Machine): readonly string[] {

@@ -16,6 +16,11 @@ const going = (machine: Machine): Machine => ({
   ...machine,
   metadata: { ...machine.metadata, deletionTimestamp: '2026-11-21T10:00:00Z' },
 });
+const replaced = (machine: Machine): Machine => ({
+  ...machine,
+  spec: { ...machine.spec, revision: 'new' },
+  status: { ...machine.status!, pending: { revision: 'new', class: 'replace', fields: ['size.disks'] } },
+});
 const input = (replicas: number, machines: readonly Machine[], more: Partial<SlotInput> = {}): SlotInput => ({
   ref: { namespace: 'team', name: 'prod' },
   spec: withWorkers(replicas),
@@ -40,6 +45,10 @@ describe('the slots of a pool', () => {
     ['and its successor gets it', 2, [worker(0)], [1], []],
     ['a Machine in deletion counts for the wish to have less', 1, [worker(0), going(worker(1))], [], []],
     ['one deleted by a user is the one too many', 2, [worker(0), going(worker(1)), worker(2)], [], []],
+    ['D39: a worker that is replaced has its successor first', 2, [replaced(worker(0)), worker(1)], [2], [0]],
+    ['D39: and goes after it', 2, [replaced(worker(0)), worker(1), worker(2)], [], [0]],
+    ['D39: the successor stays without that', 2, [going(replaced(worker(0))), worker(1), worker(2)], [], []],
+    ['D39: one that is replaced goes first of a pool that shrinks', 1, [replaced(worker(0)), worker(1)], [], [0]],
     ['the others go after it', 1, [worker(0), going(worker(1)), worker(2)], [], [2]],
   ])('%s', (_, replicas, machines, missing, surplus) => {
     const found = work(input(replicas, machines));

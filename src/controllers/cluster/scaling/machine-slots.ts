@@ -3,6 +3,7 @@ import { controlPlanePool, machineName } from '../../../api/names.ts';
 import type { NodePool } from '../../../api/node-pool.ts';
 import type { NamespacedRef } from '../../../api/openmcp/types.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
+import { isReplacing } from '../../rollout/machine-change.ts';
 import { listSurplusMachines } from './choose-surplus-machine.ts';
 import { decideReplicas } from './pool-replicas.ts';
 
@@ -38,7 +39,7 @@ export interface PoolBalance {
   readonly present: readonly Machine[];
   /** In deletion. Each holds its slot until it is gone. */
   readonly leaving: readonly Machine[];
-  /** Those of the present ones that are to be deleted, in their order. */
+  /** Those of the present ones that are to be deleted, in their order: also those that are replaced. */
   readonly surplus: readonly Machine[];
   /** Machines that can be created now. */
   readonly missing: readonly MachineSlot[];
@@ -80,8 +81,13 @@ function comparePool(input: SlotInput, shape: PoolShape, replicas: number): Pool
   const present = ofPool.filter(({ metadata }) => !metadata.deletionTimestamp);
   const leaving = ofPool.filter(({ metadata }) => metadata.deletionTimestamp);
   const used = ofPool.map(({ spec }) => spec.slot);
-  const missing = lowestFreeSlots(used, replicas - ofPool.length).map((slot) => toMachineSlot(input, shape, slot));
-  const surplus = listSurplusMachines(present, present.length - replicas, { endpointMachine });
+  const replaced = present.filter(isReplacing).length;
+  // A worker has its successor before it goes; of the control planes there is never one more than the spec says.
+  const early = shape.role === 'worker' ? replaced : 0;
+  const missing = lowestFreeSlots(used, replicas + early - ofPool.length).map((slot) =>
+    toMachineSlot(input, shape, slot),
+  );
+  const surplus = listSurplusMachines(present, Math.max(present.length - replicas, replaced), { endpointMachine });
   return { role: shape.role, pool: shape.pool, replicas, present, leaving, surplus, missing };
 }
 

@@ -1,7 +1,6 @@
 import { type ConditionState, conditionFalse, conditionTrue, toStepReason } from '../../../api/conditions.ts';
 import type { Machine, MachineStatus } from '../../../api/machine.ts';
 import type { AdvanceResult } from '../../../engine/advance.ts';
-import { type ChangeClass, updatableClasses } from '../../../engine/change-class.ts';
 import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { describeStepProgress } from '../../shared/describe-step-progress.ts';
 import { type ConfigurationState, classOfChange } from './observe-configuration.ts';
@@ -46,12 +45,12 @@ export function describeUpToDate(
   const needs = classOfChange(configuration);
   if (!needs) return configuration.spec === undefined ? undefined : conditionTrue('UpToDate');
   const differs = describeDifference(machine, configuration);
-  if (!updatableClasses.has(needs))
-    return conditionFalse('UpToDate', reasonOf(needs), `${differs} ${remedyOf(configuration)}`);
-  const doing =
-    machine.spec.revision === configuration.revision
-      ? 'The update begins.'
-      : 'It is updated when its turn in the cluster comes.';
+  const isReleased = machine.spec.revision === configuration.revision;
+  if (needs === 'refused')
+    return conditionFalse('UpToDate', 'ChangeRefused', `${differs} ${remedyOf(configuration)}`.trim());
+  if (needs === 'replace')
+    return conditionFalse('UpToDate', 'ReplacementRequired', `${differs} ${describeReplacement(isReleased)}`);
+  const doing = isReleased ? 'The update begins.' : 'It is updated when its turn in the cluster comes.';
   return conditionFalse('UpToDate', 'UpdatePending', `${differs} ${doing}`);
 }
 
@@ -95,12 +94,9 @@ function describeDifference({ spec }: Machine, { running, changes }: Difference)
   return sentences.join(' ');
 }
 
-const reasonOf = (needs: ChangeClass): ConditionState['reason'] =>
-  needs === 'refused' ? 'ChangeRefused' : 'ReplacementRequired';
+const describeReplacement = (isReleased: boolean): string =>
+  isReleased
+    ? 'Another machine takes its place.'
+    : 'The change needs another machine, which takes its place when its turn in the cluster comes.';
 
-function remedyOf(configuration: ConfigurationState): string {
-  if (configuration.rejection !== undefined) return configuration.rejection;
-  return classOfChange(configuration) === 'refused'
-    ? 'The change cannot be made. Take it back.'
-    : 'The change needs another machine. Delete the Machine to have it created anew.';
-}
+const remedyOf = ({ rejection }: ConfigurationState): string => rejection ?? 'The change cannot be made. Take it back.';

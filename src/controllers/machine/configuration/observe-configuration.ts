@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { clusterSecretsName } from '../../../api/names.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Progress } from '../../../engine/advance.ts';
+import type { HardwareComparison } from '../../../engine/capabilities/hardware.ts';
 import { type ChangeClass, highestClass } from '../../../engine/change-class.ts';
 import type { Facts } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { compareNode, type NodeChanges } from '../../../talos/update/assess-update.ts';
 import { type DesiredNode, isUpdateOpen } from '../../../talos/update/update-context.ts';
+import { findSpecChange } from '../../cluster/desired-machine-spec.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findSecretsState } from '../../cluster/view.ts';
 import { hashTrustRecord } from '../../rollout/oidc-trust/trust-record.ts';
@@ -14,10 +16,13 @@ import { hashSpec } from '../../rollout/spec-hash.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import type { DesiredMachine } from '../reconcile/desired.ts';
 import type { StepEnvironment } from '../step-environment.ts';
+import { findReplacementProblem } from './find-replacement-problem.ts';
 import { upToDateMachinesOf } from './up-to-date-machines.ts';
 
 /** A running node, compared with what it is to be. */
 export interface ConfigurationState extends NodeChanges {
+  /** `hardware`: what the platform shows, if it can change it. */
+  readonly running: NodeChanges['running'] & { readonly hardware?: string };
   /**
    * Hash of the spec that the desired configuration was rendered from. Undefined while the Machine does not follow the
    * spec yet: what it was compared with is about to change.
@@ -69,10 +74,13 @@ async function compareWithDesired(
   facts: Facts,
 ): Promise<NodeObservation> {
   const known = upToDateMachinesOf(desired.services);
-  const inputs = hashInputs(desired, environment.spec, facts);
+  const hardware = await environment.compareHardware?.(facts);
+  const inputs = hashInputs(desired, environment.spec, { facts, hardware });
   if (!environment.desiredNode || known.has(desired.machine, inputs)) return {};
   const desiredNode = await environment.desiredNode(facts);
-  const configuration = await compareWithNode(desired, environment.spec, desiredNode, facts);
+  const compared = await compareWithNode(desired, environment, desiredNode, facts);
+  const found = hardware ? withHardware(compared, hardware) : compared;
+  const configuration = withoutImpossible(desired, environment.spec, found);
   const isUpToDate = configuration.spec !== undefined && classOfChange(configuration) === undefined;
   if (isUpToDate) known.add(desired.machine, inputs);
   return { desiredNode, configuration };
@@ -89,28 +97,54 @@ function findObstacle(desired: DesiredMachine): string | undefined {
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 /** Hash of everything that the desired configuration is rendered from. */
-function hashInputs({ services, machine }: DesiredMachine, spec: ProviderConfigSpec, facts: Facts): string {
+function hashInputs(
+  { services, machine }: DesiredMachine,
+  spec: ProviderConfigSpec,
+  seen: { readonly facts: Facts; readonly hardware: HardwareComparison | undefined },
+): string {
   const name = clusterSecretsName(clusterOfMachine(machine));
   const secrets = services.stores.secrets.get({ namespace: services.namespace, name });
   return shortHash(
-    JSON.stringify([hashSpec(spec, services.release), machine.spec, secrets?.metadata.resourceVersion, facts]),
+    JSON.stringify([hashSpec(spec, services.release), machine.spec, secrets?.metadata.resourceVersion, seen]),
   );
 }
 
 async function compareWithNode(
   { services, machine, context }: DesiredMachine,
-  spec: ProviderConfigSpec,
+  { spec, platform }: StepEnvironment,
   desiredNode: DesiredNode,
   facts: Facts,
 ): Promise<ConfigurationState> {
   const node = services.targets.talos(clusterOfMachine(machine), String(facts['address']));
   try {
     const found = await compareNode(node, desiredNode, machine.spec.role, context);
-    const follows = machine.spec.talosVersion === spec.talos.version;
+    const followsSize = platform.hardware !== undefined;
+    const follows = Object.keys(findSpecChange(machine, { spec, followsSize })).length === 0;
     return { ...found, revision: desiredNode.revision, spec: follows ? hashSpec(spec, services.release) : undefined };
   } finally {
     await node.close();
   }
+}
+
+/** The hardware that its platform shows, and its differences, belong to the node. */
+const withHardware = (state: ConfigurationState, { running, changes }: HardwareComparison): ConfigurationState => ({
+  ...state,
+  running: { ...state.running, hardware: running },
+  changes: [...state.changes, ...changes],
+});
+
+/** A replacement that would end the cluster is refused. */
+function withoutImpossible(
+  { services, machine }: DesiredMachine,
+  spec: ProviderConfigSpec,
+  state: ConfigurationState,
+): ConfigurationState {
+  if (classOfChange(state) !== 'replace') return state;
+  const secrets = findSecretsState(services, clusterOfMachine(machine));
+  const recorded = secrets?.kind === 'usable' ? secrets.secrets.endpoint : undefined;
+  const endpoint = machine.spec.endpoint ?? recorded;
+  const problem = findReplacementProblem({ machine, spec, address: machine.status?.address ?? '', endpoint });
+  return problem === undefined ? state : { ...state, rejection: problem };
 }
 
 /** The rollout of OIDC trust edits the configuration in place, and may take the edit back. */

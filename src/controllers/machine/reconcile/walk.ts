@@ -4,7 +4,7 @@ import type { StepContext } from '../../../engine/contexts.ts';
 import type { Facts, Step } from '../../../engine/step.ts';
 import { isConflict, isRetryable } from '../../../kube/errors.ts';
 import { joinSteps, type TalosStepContext } from '../../../talos/join-steps.ts';
-import { isUpdateOpen, updateSteps } from '../../../talos/update/update-steps.ts';
+import { isUpdateOpen, updateStepsOf } from '../../../talos/update/update-steps.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { machinesOfCluster } from '../../cluster/view.ts';
 import { approvalsOf } from '../../remediation/approvals.ts';
@@ -88,7 +88,8 @@ async function walkUpdate(
   const phaseBefore = machine.status?.phase;
   if (!isUpdateOpen(observed.progress)) recordUpdateStart(services, machine, reconcile.log);
   const context = updateContextOf(desired, environment, desiredNode);
-  const result = await runSteps(desired, { plan, platform: environment.platform.name, steps: updateSteps, context });
+  const { name: platform, hardware } = environment.platform;
+  const result = await runSteps(desired, { plan, platform, steps: updateStepsOf(hardware), context });
   const walk = { plan, result, phaseBefore, startedFor: [] };
   if (result.kind !== 'finished') return { ...observed, walk };
   recordUpdate(services, machine, reconcile.log);

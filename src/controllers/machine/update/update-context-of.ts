@@ -21,7 +21,7 @@ import type { StepEnvironment } from '../step-environment.ts';
 /** The context of the steps that change a running node. */
 export function updateContextOf(
   task: MachineTask,
-  { spec, context }: StepEnvironment,
+  { spec, context, compareHardware }: StepEnvironment,
   desired: DesiredNode,
 ): (facts: Facts) => UpdateStepContext {
   const { services, machine } = task;
@@ -43,6 +43,7 @@ export function updateContextOf(
         return { kind: 'drained' };
       }),
     moveVirtualAddress: () => moveVirtualAddressFrom(services, machine, signal),
+    ...(compareHardware && { compareHardware: () => compareHardware(facts) }),
     takeApproval: (reason) => takeApproval(task, reason),
     findProblem: () => findMemberProblem(task, facts),
   });

@@ -80,12 +80,16 @@ export class RolloutTurns {
     const machines = machinesOf({ stores }, identity);
     const changes = machines.map(cachedChangeOf);
     const isPaused = readRolloutRequest(cluster) === 'pause';
+    const rollout = readClusterRollout(cluster);
+    // One machine after the other takes the place of a former one.
+    const isReplacing = rollout?.state === 'Changing' && machines.some(isComingOrGoing);
     return {
       name: `${namespace}/${name}`,
       namespace,
       clusterConfigs: (cluster.spec.clusterConfigs ?? []).map((reference) => reference.name),
-      rollout: readClusterRollout(cluster),
-      isChanging: changes.some(isChangeInHand) || this.#isWriting(clusterIdentityKey(identity), machines),
+      rollout,
+      isChanging:
+        changes.some(isChangeInHand) || isReplacing || this.#isWriting(clusterIdentityKey(identity), machines),
       isWaiting: !isPaused && changes.includes('waiting'),
       failed: machines[changes.indexOf('failed')]?.metadata.name,
     };
@@ -101,6 +105,9 @@ export class RolloutTurns {
     return !isOver;
   }
 }
+
+const isComingOrGoing = ({ metadata, status }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined || status?.compared === undefined;
 
 /** Objects in a cache are immutable. Every cluster that waits looks at the Machines of all others. */
 const knownChanges = new WeakMap<Machine, MachineChange>();

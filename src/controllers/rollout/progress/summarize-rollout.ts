@@ -10,7 +10,7 @@ export interface RolloutSummary {
   /** Machines that are being changed. */
   readonly updating: number;
   readonly failed: number;
-  /** Nothing is left that a rollout could do. Changes that cannot be made on running machines do not count. */
+  /** Nothing is left that a rollout could do. Changes that cannot be made do not count. */
   readonly isSettled: boolean;
   /** When the oldest difference was found that is not applied yet. */
   readonly outdatedSince: Date | undefined;
@@ -36,7 +36,7 @@ export function summarizeRollout(
   return {
     total: kept.length,
     updated: kept.filter(isUpdated).length,
-    updating: changes.filter((change) => change === 'changing' || change === 'superseded').length,
+    updating: changes.filter((change) => ['changing', 'replacing', 'superseded'].includes(change)).length,
     failed: changes.filter((change) => change === 'failed').length,
     isSettled: kept.every(isCurrent) && changes.every((change) => change === 'none' || change === 'reported'),
     outdatedSince: times.length > 0 ? new Date(Math.min(...times)) : undefined,

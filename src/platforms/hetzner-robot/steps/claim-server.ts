@@ -1,6 +1,6 @@
 import { describeRejections, type HostView } from '../../../engine/host.ts';
 import type { NodeSpec } from '../../../engine/node.ts';
-import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
+import { done, fail, type Step, type StepOutcome, wait, waitWithReason } from '../../../engine/step.ts';
 import type { CachedCallOptions } from '../api/client.ts';
 import type { RobotServer } from '../api/schema.ts';
 import type { RobotConfig } from '../config.ts';
@@ -23,7 +23,8 @@ export const hostClaimed: Step<RobotStepContext> = {
   async run(context) {
     const { hosts, config, node } = context;
     const host = await hosts.claim((candidate) => hostRejectionReason(candidate, config, node));
-    if ('rejected' in host) return wait(noHostRequeueSeconds, describeRejections(node.size, host.rejected));
+    if ('rejected' in host)
+      return waitWithReason('HostShort', noHostRequeueSeconds, describeRejections(node.size, host.rejected));
     return done({ host: host.name, server: toRobotHost(host).number, account: accountIdFor(context) });
   },
 };

@@ -133,6 +133,9 @@ export const Vm = z.object({
   cores: z.int(),
   threads: z.int(),
   memory: z.int(),
+  cpu_mode: z.string().nullish(),
+  /** Only in the mode CUSTOM. */
+  cpu_model: z.string().nullish(),
   suspend_on_snapshot: z.boolean().nullish(),
   devices: z.array(VmDevice).default([]),
   /** `pid` of QEMU while it runs. */

@@ -89,6 +89,11 @@ export class ReservationTable implements Closable {
     if (this.#holds.delete(id)) this.#read = undefined;
   }
 
+  /** What is available has changed, by a machine that was switched off for example: it is asked for again. */
+  outdate(): void {
+    this.#read = undefined;
+  }
+
   close(): void {
     this.#holds.clear();
   }

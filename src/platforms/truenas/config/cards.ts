@@ -60,8 +60,8 @@ export interface CardsContext {
 }
 
 /**
- * The additional cards of a machine. Their bridges are recorded with its names before anything is created: a later
- * change of the size affects new machines only.
+ * The additional cards of a machine. Their bridges are recorded with its names before anything is created, and again when
+ * its hardware was changed: what is recorded is restored by a repair.
  */
 export function additionalCardsOf(
   { config, facts, node }: CardsContext,
@@ -74,6 +74,12 @@ export function additionalCardsOf(
     const card = described[index]?.bridge === bridge ? described[index] : undefined;
     return { mac: furtherMacs[index] ?? '', bridge, mtu: card?.mtu, dhcp: card?.dhcp ?? true };
   });
+}
+
+/** The bridges that an existing machine is to have cards at, in the format of the record. None: the empty text. */
+export function desiredBridgesFact({ config, facts, node }: CardsContext): { readonly cards: string } {
+  const size = config.sizes.find(({ name }) => name === node.size);
+  return { cards: size ? (size.cards ?? []).map(({ bridge }) => bridge).join(',') : String(facts['cards'] ?? '') };
 }
 
 /** The format of the fact. No interface name contains a comma. */

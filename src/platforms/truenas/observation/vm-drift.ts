@@ -7,6 +7,7 @@ import { withMetadata } from '../resources/identity.ts';
 import type { MachineScope } from '../resources/machine-scope.ts';
 import { isApprovedStop } from '../resources/vm/approved-stop.ts';
 import { firstBootPath } from '../resources/vm/desired-vm.ts';
+import { isOffForHardware } from '../steps/hardware/hardware-facts.ts';
 import { drift } from './drift.ts';
 
 type DriftRepair = NonNullable<Drift['repair']>;
@@ -46,11 +47,15 @@ function stateDrift({ name, status: { state } }: Vm, { nas }: MachineScope, { fa
   if (state === 'STOPPED') {
     // It was stopped for an approved repair, which ends with its start.
     const started = isApprovedStop(facts, clock) ? { isStarted: true as const } : {};
-    return [
-      drift('PoweredOff', 'The machine is powered off.', {
-        repair: { ...automaticRepair('it is started again'), ...started },
-      }),
-    ];
+    const repair = { ...automaticRepair('it is started again'), ...started };
+    // The update that has switched it off starts it again.
+    if (isOffForHardware(facts))
+      return [
+        drift('PoweredOff', 'The machine is off while its hardware is changed.', {
+          repair: { ...repair, isDeferred: true },
+        }),
+      ];
+    return [drift('PoweredOff', 'The machine is powered off.', { repair })];
   }
   if (state === 'SUSPENDED')
     return [drift('Suspended', 'The virtual machine is suspended.', { repair: approvedRepair('it is resumed') })];

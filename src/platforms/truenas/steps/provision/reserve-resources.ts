@@ -35,8 +35,12 @@ export const resourcesReserved: Step<TrueNasStepContext> = {
   },
 };
 
-/** Undefined once the memory is reserved; else a wait with its reason. */
-export async function waitForMemory(context: TrueNasStepContext, memoryMiB: number): Promise<StepOutcome | undefined> {
+/** Undefined once the memory is reserved; else a wait with its reason. `takes`: the end of the sentence that names it. */
+export async function waitForMemory(
+  context: TrueNasStepContext,
+  memoryMiB: number,
+  takes = (amount: string): string => `this machine takes ${amount}`,
+): Promise<StepOutcome | undefined> {
   const system = machineScopeOf(context);
   const { nas, identity, signal } = system;
   await memoryReservationsOf(context).checkLimit(systemEndpointOf(context.config).socketUrl, () =>
@@ -52,7 +56,7 @@ export async function waitForMemory(context: TrueNasStepContext, memoryMiB: numb
   return waitWithReason(
     'MemoryShort',
     30,
-    `${nas.host} can guarantee ${left} of memory, without the reservations of machines in creation, and this machine takes ${formatGiB(bytes)}. Reduce the memory of the size, or stop other virtual machines. The step continues when there is enough memory.`,
+    `${nas.host} can guarantee ${left} of memory, without the reservations of machines in creation, and ${takes(formatGiB(bytes))}. Reduce the memory of the size, or stop other virtual machines. The step continues when there is enough memory.`,
   );
 }
 

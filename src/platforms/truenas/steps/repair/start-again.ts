@@ -1,6 +1,13 @@
 import { z } from 'zod';
-import { done, fail, type Step, wait } from '../../../../engine/step.ts';
-import { findVm, isVmActive, machineScopeOf } from '../../resources/machine-scope.ts';
+import { done, fail, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
+import type { Vm } from '../../api/schema.ts';
+import {
+  findVm,
+  isVmActive,
+  type MachineScope,
+  machineScopeOf,
+  type TrueNasStepContext,
+} from '../../resources/machine-scope.ts';
 import { clearApprovedStopFact } from '../../resources/vm/approved-stop.ts';
 import { firstBootPath } from '../../resources/vm/desired-vm.ts';
 import { poweredOn } from '../provision/power-on.ts';
@@ -21,15 +28,20 @@ export const runningAgain: Step<TrueNasRepairContext> = {
     // A call whose answer was lost may have started it.
     if (!remade && !due.includes('PoweredOff') && !due.includes('Suspended'))
       return done(isVmActive(vm) ? clearApprovedStopFact(context.facts) : {});
-    const disk = `/dev/zvol/${system.identity.zvol}`;
-    const first = firstBootPath(vm.devices);
-    if (first !== disk) {
-      const message = `${vm.name} would boot from ${first ?? 'nothing'} before its disk ${disk}, so it is not started.`;
-      return fail('BootOrder', `${message} Set the order of that device above 1501.`);
-    }
-    const state = await system.nas.read('system.state', [], z.string(), { signal: context.signal });
-    if (state !== 'READY') return wait(15, `${system.nas.host} reports the state ${state}, which is waited for.`);
-    const outcome = await poweredOn.run(context);
+    const outcome = await startVm(context, system, vm);
     return outcome.kind === 'done' ? done({ ...outcome.facts, ...clearApprovedStopFact(context.facts) }) : outcome;
   },
 };
+
+/** Starts an existing machine, which boots from its disk. */
+export async function startVm(context: TrueNasStepContext, system: MachineScope, vm: Vm): Promise<StepOutcome> {
+  const disk = `/dev/zvol/${system.identity.zvol}`;
+  const first = firstBootPath(vm.devices);
+  if (first !== disk) {
+    const message = `${vm.name} would boot from ${first ?? 'nothing'} before its disk ${disk}, so it is not started.`;
+    return fail('BootOrder', `${message} Set the order of that device above 1501.`);
+  }
+  const state = await system.nas.read('system.state', [], z.string(), { signal: context.signal });
+  if (state !== 'READY') return wait(15, `${system.nas.host} reports the state ${state}, which is waited for.`);
+  return await poweredOn.run(context);
+}
