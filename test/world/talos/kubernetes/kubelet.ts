@@ -10,6 +10,7 @@ import { restartReports, runHeartbeat, suspendReports } from './heartbeat.ts';
 import { kubeletNodeIps, putNodeObject, updateNodeMetadata } from './node-and-pod-objects.ts';
 import { setNodeReady } from './node-conditions.ts';
 import { podsInStore, runPods } from './run-pods.ts';
+import { markStaticPodsReady } from './static-pods.ts';
 
 /**
  * The service `kubelet`: it runs once its image is there, and is made anew when its part of the configuration changes. A
@@ -61,6 +62,8 @@ async function registerNode(node: TalosNode): Promise<void> {
   const isKnown = readEphemeral(node).kubelet !== undefined;
   await node.sleep(isKnown ? timings.kubeletAgain : timings.kubelet);
   putNodeObject(node, cluster.store);
+  // After a restart they run before the kubelet reports, and the silence in between has marked them.
+  markStaticPodsReady(node, cluster.store);
   liftCordon(node);
   node.registered = true;
   node.onConfig(() => updateNodeMetadata(node, cluster.store));

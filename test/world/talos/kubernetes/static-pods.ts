@@ -72,7 +72,7 @@ export function putMirrorPod(node: TalosNode, pod: MirrorPod): void {
   node.refreshStatus();
 }
 
-/** The first report of another kubelet: the static pods have run on. */
+/** The first report of a kubelet: the static pods that run are ready, whatever was concluded from its silence. */
 export function markStaticPodsReady(node: TalosNode, store: KubeStore): void {
   for (const { id, spec } of node.resources.list('k8s', 'StaticPodStatuses.kubernetes.talos.dev')) {
     const [namespace = '', name = ''] = id.split('/');
