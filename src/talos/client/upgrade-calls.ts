@@ -90,19 +90,24 @@ function toUpgradeResult(exitCode: number, output: string): UpgradeResult {
   return { kind: 'failed', message, isPermanent: permanentExitCodes.includes(exitCode) };
 }
 
-/** A failure is an exit code at the end of the stream, and not an error of the call. */
+/**
+ * A failure is an exit code at the end of the stream, and not an error of the call. The stream is read to its end: the
+ * timer of a stream that is left earlier runs on until the deadline of the call, and holds up the end of the process.
+ */
 async function readUpgradeResult(
   { address }: TalosConnection,
   answers: AsyncIterable<LifecycleServiceUpgradeResponse>,
 ): Promise<UpgradeResult> {
   let last = '';
   let count = 0;
+  let result: UpgradeResult | undefined;
   for await (const { progress } of answers) {
     const response = progress?.response;
-    if (response?.case === 'exitCode') return toUpgradeResult(response.value, last);
+    if (response?.case === 'exitCode') result ??= toUpgradeResult(response.value, last);
     if (response?.case === 'message') last = response.value.slice(0, talosLimits.fileBytes).trim() || last;
     count += 1;
     if (count > maxMessages) break;
   }
+  if (result) return result;
   throw new ProviderError('TALOS_CALL_FAILED', `${address}: the upgrade ended without an exit code.`);
 }
