@@ -1,21 +1,6 @@
 import type { KubeClient } from '../../../src/kube/client/client.ts';
-import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
+import { Deployment, DisruptionBudget } from '../../support/fixtures/workload-kinds.ts';
 import { waitForResult } from '../wait-for-result.ts';
-
-interface Deployment extends KubeObject {
-  spec: object;
-  status?: { readyReplicas?: number };
-}
-const Deployment: ResourceType<Deployment> = {
-  ...{ group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
-};
-
-interface DisruptionBudget extends KubeObject {
-  spec: object;
-}
-const DisruptionBudget: ResourceType<DisruptionBudget> = {
-  ...{ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget', plural: 'poddisruptionbudgets', namespaced: true },
-};
 
 const key = { namespace: 'default', name: 'shop' };
 const labels = { app: 'shop' };

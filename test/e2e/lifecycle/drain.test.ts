@@ -9,22 +9,12 @@ import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
 import { missingPeers } from '../../peers/find-peer.ts';
 import { consistently, eventually } from '../../support/eventually.ts';
 import { KubeNode } from '../../support/fixtures/kube-node.ts';
+import { DaemonSet, Deployment, DisruptionBudget, type Workload } from '../../support/fixtures/workload-kinds.ts';
 import { openKubectlRunner } from '../support/access/kubectl.ts';
 import { callNas, identityOnNas } from '../support/access/nas.ts';
 import { adminKubeconfig, openAdminClient } from '../support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
-interface Workload extends KubeObject {
-  spec: Record<string, unknown>;
-  status?: { readyReplicas?: number; currentHealthy?: number; numberReady?: number };
-}
-const apps = { group: 'apps', version: 'v1', namespaced: true } as const;
-const Deployment: ResourceType<Workload> = { ...apps, kind: 'Deployment', plural: 'deployments' };
-const DaemonSet: ResourceType<Workload> = { ...apps, kind: 'DaemonSet', plural: 'daemonsets' };
-const Budget: ResourceType<Workload> = {
-  ...{ group: 'policy', version: 'v1', namespaced: true },
-  ...{ kind: 'PodDisruptionBudget', plural: 'poddisruptionbudgets' },
-};
 interface Pod extends KubeObject {
   spec: { nodeName?: string };
 }
@@ -50,7 +40,7 @@ const workload = (kind: string, name: string, spec: object): Workload => ({
 const readyReplicas = async () => (await admin.get(Deployment, app)).status?.readyReplicas ?? 0;
 const setMinimum = (minAvailable: number) =>
   admin.apply(
-    Budget,
+    DisruptionBudget,
     { metadata: app, spec: { minAvailable, selector: { matchLabels: { app: 'app' } } } },
     { force: true },
   );

@@ -3,23 +3,12 @@ import { findFalseCondition, isConditionTrue } from '../../../src/api/conditions
 import { AccessRequest } from '../../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
-import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
 import { consistently, eventually } from '../../support/eventually.ts';
 import { KubeNode } from '../../support/fixtures/kube-node.ts';
+import { Deployment, DisruptionBudget } from '../../support/fixtures/workload-kinds.ts';
 import { ConfigMap, withAdminClient, withGrantedClient } from '../support/access/workload-cluster.ts';
 import { WallClock } from '../support/provider-process/wall-clock.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
-
-interface Workload extends KubeObject {
-  spec: object;
-  status?: { readyReplicas?: number };
-}
-const Deployment: ResourceType<Workload> = {
-  ...{ group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
-};
-const Budget: ResourceType<Workload> = {
-  ...{ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget', plural: 'poddisruptionbudgets', namespaced: true },
-};
 
 /** Deadlines, and the times of drains and of tokens, are dates. */
 const wallClock = new WallClock();
@@ -77,7 +66,7 @@ async function deployProtected(admin: KubeClient): Promise<void> {
       },
     },
   });
-  await admin.create(Budget, {
+  await admin.create(DisruptionBudget, {
     ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: app },
     spec: { minAvailable: 2, selector },
   });
@@ -144,7 +133,7 @@ it('a PodDisruptionBudget that never yields is named, before and after the time 
 
 it('a provider that was away for a day goes on where it was: nothing restarts twice, and access still works', async () => {
   const before = boots();
-  await withAdminClient(open(), ref, (admin) => admin.remove(Budget, app));
+  await withAdminClient(open(), ref, (admin) => admin.remove(DisruptionBudget, app));
   await eventually('a worker restarts', () => !areAllReady(), 100);
   await open().provider.stop();
   await eventually('it is back', areAllReady);

@@ -4,18 +4,11 @@ import type { Machine } from '../../../src/api/machine.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { Event } from '../../../src/kube/event-recorder.ts';
-import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
 import { eventually } from '../../support/eventually.ts';
 import { KubeNode } from '../../support/fixtures/kube-node.ts';
+import { Deployment } from '../../support/fixtures/workload-kinds.ts';
 import { withAdminClient } from '../support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
-
-interface Workload extends KubeObject {
-  spec: object;
-}
-const Deployment: ResourceType<Workload> = {
-  ...{ group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
-};
 
 const open = startTestbed({ subnet: '127.42.169' });
 const first = { namespace: 'shop', name: 'first' };

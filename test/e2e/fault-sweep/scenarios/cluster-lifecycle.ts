@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { NamespacedRef } from '../../../../src/api/openmcp/types.ts';
 import { eventually as waitFor } from '../../../support/eventually.ts';
 import type { Testbed } from '../../support/testbed/testbed.ts';
 import { CallNaming } from '../call-naming.ts';
 import type { FaultSweep } from '../fault-sweep.ts';
 import type { Scenario } from '../scenario-run.ts';
-import { differingKeys, type StateSnapshot, snapshotState } from '../state-snapshot.ts';
+import { type StateSnapshot, snapshotState } from '../state-snapshot.ts';
+import { stableSnapshot } from './stable-snapshot.ts';
 import { triggerReconciles } from './trigger-reconciles.ts';
 
 /** Phases of a lifecycle by name, in order; each is done when it resolves. A phase checks its own results. */
@@ -42,7 +42,7 @@ export const scenarioOf = (life: ClusterLifecycle): Scenario => ({
     await runPhase(testbed, sweep, 'height', async () => {
       sweep.isPaused = true;
       await life.height?.(testbed);
-      shape = await stableSnapshot(testbed, life.cluster, expected);
+      shape = await stableSnapshot(() => snapshotState(testbed, life.cluster), expected, { seconds: 60, pauseMs: 300 });
       sweep.isPaused = false;
     });
     await runPhases(testbed, sweep, life.fall);
@@ -66,20 +66,4 @@ async function runPhase(testbed: Testbed, sweep: FaultSweep, act: string, work: 
   } catch (error) {
     throw new Error(`the life broke in its act "${act}". ${sweep.story()}${testbed.tail()}`, { cause: error });
   }
-}
-
-/** The snapshot of an idle state: as expected, or, without an expectation, equal twice in a row. */
-async function stableSnapshot(
-  testbed: Testbed,
-  cluster: NamespacedRef,
-  expected: StateSnapshot | undefined,
-): Promise<StateSnapshot> {
-  const end = performance.now() + 60_000;
-  let shape = await snapshotState(testbed, cluster);
-  for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
-    if (aim && differingKeys(shape, aim).length === 0) break;
-    await delay(300);
-    shape = await snapshotState(testbed, cluster);
-  }
-  return shape;
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { clusterSecretsName } from '../../../../src/api/names.ts';
 import { AccessRequest, type NamespacedRef } from '../../../../src/api/openmcp/types.ts';
@@ -15,12 +14,15 @@ import { CallNaming, nameApiRequest } from '../call-naming.ts';
 import type { FaultSweep } from '../fault-sweep.ts';
 import { maskIds } from '../mask-ids.ts';
 import type { Scenario } from '../scenario-run.ts';
-import { differingKeys, type StateSnapshot } from '../state-snapshot.ts';
+import type { StateSnapshot } from '../state-snapshot.ts';
+import { stableSnapshot } from './stable-snapshot.ts';
 import { triggerReconciles } from './trigger-reconciles.ts';
+import { watchNodes } from './watch-nodes.ts';
 
 const clusterRef = { namespace: 'shop', name: 'main' };
 const requestRef = (name: string): NamespacedRef => ({ namespace: clusterRef.namespace, name });
 const patienceSeconds = 120;
+const stability = { seconds: 20, pauseMs: 200 };
 const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFor(what, look, patienceSeconds);
 
 const issuers = { first: 'https://first.example.org', second: 'https://second.example.org' } as const;
@@ -44,13 +46,17 @@ export const trustRolloutScenario = (options: TrustRolloutOptions): Scenario => 
   play: async (testbed, sweep, expected) => {
     sweep.isPaused = true;
     await createCluster(testbed, options);
-    const watch = watchControlPlanes(testbed);
+    const watch = watchNodes(testbed);
     const rest = triggerReconciles(testbed);
     const shape: Record<string, unknown> = {};
     try {
       for (const act of options.acts) {
         await runPhase(testbed, sweep, act);
-        shape[act] = await stableSnapshot(testbed, expected?.[act] as StateSnapshot | undefined);
+        shape[act] = await stableSnapshot(
+          () => snapshotTrust(testbed),
+          expected?.[act] as StateSnapshot | undefined,
+          stability,
+        );
       }
     } finally {
       await rest();
@@ -107,30 +113,6 @@ async function runPhase(testbed: Testbed, sweep: FaultSweep, act: RolloutPhase):
   } finally {
     sweep.isPaused = true;
   }
-}
-
-/**
- * The maximum number of control planes that were not ready at the same time. The poll interval is much shorter than a
- * restart.
- */
-function watchControlPlanes({ world }: Testbed) {
-  let max = 0;
-  const look = (): void => {
-    max = Math.max(max, world.machines.nodes().filter(({ ready }) => !ready).length);
-  };
-  const timer = setInterval(look, 4);
-  return { stop: () => clearInterval(timer), mostAway: () => max };
-}
-
-async function stableSnapshot(testbed: Testbed, expected: StateSnapshot | undefined): Promise<StateSnapshot> {
-  const end = performance.now() + 20_000;
-  let shape = await snapshotTrust(testbed);
-  for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
-    if (aim && differingKeys(shape, aim).length === 0) break;
-    await delay(200);
-    shape = await snapshotTrust(testbed);
-  }
-  return shape;
 }
 
 async function snapshotTrust(testbed: Testbed): Promise<StateSnapshot> {

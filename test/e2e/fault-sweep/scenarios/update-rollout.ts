@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { isConditionTrue } from '../../../../src/api/conditions.ts';
 import type { Machine } from '../../../../src/api/machine.ts';
@@ -13,15 +12,19 @@ import type { FaultSweep } from '../fault-sweep.ts';
 import { maskIds } from '../mask-ids.ts';
 import { isFullSweep } from '../sampling.ts';
 import type { Scenario } from '../scenario-run.ts';
-import { differingKeys, type StateSnapshot } from '../state-snapshot.ts';
+import type { StateSnapshot } from '../state-snapshot.ts';
+import { stableSnapshot } from './stable-snapshot.ts';
 import { triggerReconciles } from './trigger-reconciles.ts';
 import { maskMachines, UpdateCallNaming } from './update-call-naming.ts';
 import { deployRollingWorkload } from './update-workload.ts';
+import { watchNodes } from './watch-nodes.ts';
 
 const clusterRef: NamespacedRef = { namespace: 'shop', name: 'main' };
 /** For one phase, with a restart of the provider after each call. */
 const patienceSeconds = isFullSweep ? 1200 : 240;
 const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFor(what, look, patienceSeconds);
+
+const stability = { seconds: 20, pauseMs: 200 };
 
 /** A change of a running cluster, by the class of its changes. */
 export type UpdatePhase = 'live' | 'restart' | 'os' | 'kubernetes';
@@ -68,7 +71,11 @@ export const updateRolloutScenario = (options: UpdateRolloutOptions): Scenario =
     try {
       for (const act of options.acts) {
         await runPhase(testbed, sweep, act);
-        shape[act] = await stableSnapshot(testbed, expected?.[act] as StateSnapshot | undefined);
+        shape[act] = await stableSnapshot(
+          () => snapshotUpdates(testbed),
+          expected?.[act] as StateSnapshot | undefined,
+          stability,
+        );
       }
     } finally {
       await rest();
@@ -148,27 +155,6 @@ async function hasChange(testbed: Testbed, act: UpdatePhase): Promise<boolean> {
 
 const isReleased = ({ spec, status }: Machine): boolean =>
   spec.revision !== undefined && status?.applied?.revision === spec.revision;
-
-/** The maximum number of nodes that were not ready at the same time. The poll interval is much shorter than a restart. */
-function watchNodes({ world }: Testbed) {
-  let max = 0;
-  const look = (): void => {
-    max = Math.max(max, world.machines.nodes().filter(({ ready }) => !ready).length);
-  };
-  const timer = setInterval(look, 4);
-  return { stop: () => clearInterval(timer), mostAway: () => max };
-}
-
-async function stableSnapshot(testbed: Testbed, expected: StateSnapshot | undefined): Promise<StateSnapshot> {
-  const end = performance.now() + 20_000;
-  let shape = await snapshotUpdates(testbed);
-  for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
-    if (aim && differingKeys(shape, aim).length === 0) break;
-    await delay(200);
-    shape = await snapshotUpdates(testbed);
-  }
-  return shape;
-}
 
 /** Versions, cordons, and how often each node has booted: a restart that is done twice disturbs twice. */
 async function snapshotUpdates(testbed: Testbed): Promise<StateSnapshot> {

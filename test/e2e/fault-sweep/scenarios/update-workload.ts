@@ -1,14 +1,6 @@
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
-import type { KubeObject, ResourceType } from '../../../../src/kube/resource.ts';
 import { eventually } from '../../../support/eventually.ts';
-
-interface Deployment extends KubeObject {
-  spec: object;
-  status?: { readyReplicas?: number };
-}
-const Deployment: ResourceType<Deployment> = {
-  ...{ group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
-};
+import { Deployment } from '../../../support/fixtures/workload-kinds.ts';
 
 const key = { namespace: 'default', name: 'shop' };
 const labels = { app: 'shop' };
