@@ -3,7 +3,7 @@ import { Machine } from '../../api/machine.ts';
 import { type Cluster, externalEndpointUrl } from '../../api/openmcp/types.ts';
 import type { WorkloadCheck } from '../../api/schema/rollout-schema.ts';
 import type { Log } from '../../lib/log.ts';
-import type { ControlPlane } from '../shared/control-planes/control-plane.ts';
+import { type ControlPlane, controlPlaneOf } from '../shared/control-planes/control-plane.ts';
 import { findApiServerProblem } from '../shared/control-planes/health-problems.ts';
 import { queryNode } from '../shared/control-planes/query-node.ts';
 import type { Services } from '../shared/services.ts';
@@ -81,10 +81,7 @@ async function checkCluster(
   if (lost) return { problem: `The Node ${lost.metadata.name} is not Ready.` };
   const controlPlanes = machines.filter(({ spec }) => spec.role === 'controlplane');
   // One that is not ready is only changed itself: the others have to be well without it.
-  const asked = controlPlanes.filter(isReady).map((machine): ControlPlane => {
-    const address = String(machine.status?.progress?.facts['address'] ?? '');
-    return { services, cluster, machine, address, signal };
-  });
+  const asked = controlPlanes.filter(isReady).map((machine) => controlPlaneOf(services, cluster, machine, signal));
   const expected = controlPlanes.map(({ metadata }) => metadata.name);
   const reports: EtcdReport[] = [];
   for (const answer of await Promise.all(asked.map((target) => askControlPlane(target, expected)))) {

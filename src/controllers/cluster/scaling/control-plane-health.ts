@@ -1,6 +1,6 @@
 import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
 import type { Machine } from '../../../api/machine.ts';
-import type { ControlPlane } from '../../shared/control-planes/control-plane.ts';
+import { controlPlaneOf } from '../../shared/control-planes/control-plane.ts';
 import { findHealthProblem } from '../../shared/control-planes/health-problems.ts';
 import { queryNode } from '../../shared/control-planes/query-node.ts';
 import type { Services } from '../../shared/services.ts';
@@ -24,10 +24,7 @@ export async function assessControlPlanes(
   { kept, surplus }: ControlPlaneGroups,
   signal: AbortSignal,
 ): Promise<ControlPlaneHealth> {
-  const targets = kept.map((machine): ControlPlane => {
-    const address = String(machine.status?.progress?.facts['address'] ?? '');
-    return { services, cluster, machine, address, signal };
-  });
+  const targets = kept.map((machine) => controlPlaneOf(services, cluster, machine, signal));
   const problems = await Promise.all(
     targets.map(async (target) => {
       const why = await findHealthProblem(target);

@@ -2,7 +2,7 @@ import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
 import { Machine } from '../../../api/machine.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Log } from '../../../lib/log.ts';
-import type { ControlPlane } from '../../shared/control-planes/control-plane.ts';
+import { type ControlPlane, controlPlaneOf } from '../../shared/control-planes/control-plane.ts';
 import {
   findHealthProblem,
   findMembershipProblem,
@@ -113,10 +113,10 @@ async function observeControlPlanes(
   const [trust, id] = [toOidcTrust(record.entries), hashTrustRecord(record)];
   return await Promise.all(
     controlPlanes.map(async (machine): Promise<ObservedControlPlane> => {
-      const address = String(machine.status?.progress?.facts['address'] ?? '');
-      const controlPlane = { services, cluster, machine, address, signal };
+      const controlPlane = controlPlaneOf(services, cluster, machine, signal);
       if (machine.status?.trust === id) return { controlPlane, observation: { kind: 'trusts' } };
-      if (address === '') return { controlPlane, observation: { kind: 'silent', message: 'it is being created' } };
+      if (controlPlane.address === '')
+        return { controlPlane, observation: { kind: 'silent', message: 'it is being created' } };
       return {
         controlPlane,
         observation: await observeControlPlaneTrust(controlPlane, trust, record.before && toOidcTrust(record.before)),

@@ -1,12 +1,22 @@
 import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
 import type { Machine } from '../../../api/machine.ts';
-import type { Services } from '../../shared/services.ts';
+import type { Services } from '../services.ts';
 
-/** A control plane of a cluster and its address. */
+/** A control plane of a cluster and its address; the address is empty while the Machine has none. */
 export interface ControlPlane {
   readonly services: Pick<Services, 'targets'>;
   readonly cluster: ClusterIdentity;
   readonly machine: Machine;
   readonly address: string;
   readonly signal: AbortSignal;
+}
+
+export function controlPlaneOf(
+  services: ControlPlane['services'],
+  cluster: ClusterIdentity,
+  machine: Machine,
+  signal: AbortSignal,
+): ControlPlane {
+  const address = String(machine.status?.progress?.facts['address'] ?? '');
+  return { services, cluster, machine, address, signal };
 }

@@ -1,9 +1,9 @@
 import type { Machine } from '../../../api/machine.ts';
 import type { AddressMove } from '../../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
-import { machinesOfCluster, readMachineFact } from '../../cluster/view.ts';
+import { machinesOfCluster } from '../../cluster/view.ts';
 import type { Services } from '../services.ts';
-import type { ControlPlane } from './control-plane.ts';
+import { type ControlPlane, controlPlaneOf } from './control-plane.ts';
 import { applyNodeConfig, queryNode } from './query-node.ts';
 import { hasAddress, readPersistentConfig } from './virtual-address.ts';
 
@@ -42,13 +42,10 @@ export async function moveVirtualAddressFrom(
   signal: AbortSignal,
 ): Promise<AddressMove> {
   const cluster = clusterOfMachine(machine);
-  const target = (one: Machine): ControlPlane[] => {
-    const address = readMachineFact(one, 'address');
-    return address === undefined ? [] : [{ services, cluster, machine: one, address, signal }];
-  };
-  const others = machinesOfCluster(services, cluster).filter(
-    ({ spec, metadata }) => spec.role === 'controlplane' && metadata.name !== machine.metadata.name,
-  );
-  const [holder] = target(machine);
-  return holder ? await releaseVirtualAddress(holder, others.flatMap(target)) : { kind: 'moved' };
+  const others = machinesOfCluster(services, cluster)
+    .filter(({ spec, metadata }) => spec.role === 'controlplane' && metadata.name !== machine.metadata.name)
+    .map((other) => controlPlaneOf(services, cluster, other, signal))
+    .filter(({ address }) => address !== '');
+  const holder = controlPlaneOf(services, cluster, machine, signal);
+  return holder.address === '' ? { kind: 'moved' } : await releaseVirtualAddress(holder, others);
 }
