@@ -25,7 +25,7 @@ const countSchema = z.int().min(0).max(2147483647);
 
 const NodePoolStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema,
-  replicas: countSchema.optional().describe('Number of Machines, including those that are being deleted.'),
+  replicas: countSchema.optional().describe('Number of Machines, including those in deletion.'),
   readyReplicas: countSchema.optional().describe('Number of Machines that are ready and stay.'),
   desiredReplicas: countSchema
     .optional()

@@ -125,7 +125,7 @@ describe('surplus machines', () => {
     );
   });
 
-  it('are mentioned with their progress while they are deleted, as are those that are made again', () => {
+  it('are named with their progress during their deletion and re-creation', () => {
     const going = aMachine(1, []);
     going.metadata.deletionTimestamp = '2026-11-21T10:00:00Z';
     going.status = { ...going.status!, message: 'etcd-left: It was removed from etcd, which is verified.' };

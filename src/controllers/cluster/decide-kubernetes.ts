@@ -53,7 +53,7 @@ export function findVersionRejection(view: ClusterView): ConditionState | undefi
   return refused && conditionFalse('Accepted', refused.reason, refused.message);
 }
 
-/** The versions of a Machine that is made now: those that the cluster has at this point of an upgrade. */
+/** The versions of a new Machine: those of the cluster at this point of an upgrade. */
 export function versionsOfNewMachine(view: ClusterView, role: Machine['spec']['role']): KubernetesVersions {
   const { secrets } = view;
   if (!secrets?.bootstrappedAt || !view.spec) return { kubernetesVersion: secrets?.kubernetesVersion ?? '' };

@@ -85,7 +85,7 @@ export interface ClusterView {
   readonly noAddress: string | undefined;
   readonly endpoint: ClusterEndpoint | undefined;
   readonly machines: readonly Machine[];
-  /** Those that exist, one for each worker pool. */
+  /** The existing NodePools, one for each worker pool. */
   readonly nodePools: readonly NodePool[];
   readonly bootstrap: { readonly done: boolean; readonly message: string } | undefined;
   readonly proof: ApiServerProbe | undefined;

@@ -28,7 +28,7 @@ describe('D40: the Machine that is deleted first', () => {
     ['is in the failure domain with the most', pool({ domain: 'a' }, { domain: 'a' }, { domain: 'b' }), 1],
     ['is not ready', pool({ isBroken: true, domain: 'b' }, { domain: 'a' }, { domain: 'a' }), 0],
     ['is marked by a user, even if others are broken', pool({ isMarked: true }, { isBroken: true }, {}), 0],
-    ['is the broken one of those that are marked', pool({ isMarked: true, isBroken: true }, { isMarked: true }), 0],
+    ['is a broken Machine among the marked ones', pool({ isMarked: true, isBroken: true }, { isMarked: true }), 0],
     ['is not one whose mark has another value', pool({ isMarked: 'false' }, {}), 1],
   ])('%s', (_, machines, slot) => {
     expect(slotOf(chooseSurplusMachine(machines))).toBe(slot);

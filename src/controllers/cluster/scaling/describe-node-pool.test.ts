@@ -23,7 +23,7 @@ const now = new Date('2026-11-21T10:00:00Z');
 const workers = [ready, provisioned, ready].map((conditions, slot) => aMachine(slot, conditions, 'work'));
 
 describe('the status of a NodePool', () => {
-  it('counts all Machines, and those that are ready and stay', () => {
+  it('counts all Machines, and the ready ones that are not to be deleted', () => {
     const [first, second, third] = workers;
     const status = describeNodePoolStatus(
       nodePool(2),

@@ -67,7 +67,7 @@ describe('the slots of a pool', () => {
     expect(listDesiredSlots(input(1, [worker(0)], { spec: undefined }))).toEqual([]);
   });
 
-  it('the desired ones are those that remain, with the lowest free ones', () => {
+  it('keeps the remaining slots and adds the lowest free ones', () => {
     const wanted = (replicas: number, machines: readonly Machine[]) =>
       listDesiredSlots(input(replicas, machines)).flatMap(({ pool, slot }) => (pool === 'work' ? [slot] : []));
     expect(wanted(3, [worker(0), worker(4)])).toEqual([0, 1, 4]);

@@ -39,7 +39,7 @@ export interface PoolBalance {
   readonly present: readonly Machine[];
   /** In deletion. Each holds its slot until it is gone. */
   readonly leaving: readonly Machine[];
-  /** Those of the present ones that are to be deleted, in their order: also those that are replaced. */
+  /** The present Machines to delete, in their order, including replaced ones. */
   readonly surplus: readonly Machine[];
   /** Machines that can be created now. */
   readonly missing: readonly MachineSlot[];
