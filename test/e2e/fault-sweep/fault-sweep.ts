@@ -127,10 +127,12 @@ const hasEffect = (fault: Fault | undefined): boolean =>
  * - Signing keys are cached for a minute, and Robot's list of servers for half a minute.
  * - Events are written once, so a provider that is killed before the write never writes them.
  * - A running node is compared with its desired state after a change. Several changes at once need one comparison.
+ * - The id of a schematic is cached, whether a comparison or a step asked for it first.
  */
 const isNondeterministic = (name: string): boolean => nondeterministicCalls.some((one) => one.test(name));
 const nondeterministicCalls: readonly RegExp[] = [
   /core\.get_jobs|robot GET \/server /,
+  /^image-factory POST \/schematics$/,
   /^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
   /^talos (cosi\.resource\.State\/(Get|List)|machine\.MachineService\/Version)( \(\S+\))?$/,
   /^talos [^:]+: (cosi\.resource\.State\/(Get KubeletSpecs\.|List )|machine\.MachineService\/Version )/,

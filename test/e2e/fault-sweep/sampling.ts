@@ -1,4 +1,5 @@
-import { createHash, randomInt } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { commitSeed } from '../../support/commit-seed.ts';
 import { trueNasReleases } from '../../support/fixtures/truenas-releases.ts';
 import { requestedTrueNasRelease } from '../support/testbed/truenas-release.ts';
 import type { FaultInjector } from './fault-sweep.ts';
@@ -9,7 +10,7 @@ const sweepVariable = process.env['SWEEP'];
 export const isFullSweep = sweepVariable === 'full';
 
 /** Seed of all random choices. Failures name it, and `SWEEP=<number>` repeats them. */
-export const sweepSeed = sweepVariable === undefined || isFullSweep ? randomInt(1_000_000) : Number(sweepVariable);
+export const sweepSeed = sweepVariable === undefined || isFullSweep ? commitSeed % 1_000_000 : Number(sweepVariable);
 
 const hashNumber = (what: string): number =>
   createHash('sha256').update(`${sweepSeed} ${what}`).digest().readUInt32BE();

@@ -7,6 +7,7 @@ import { invalidProviderConfig } from '../../support/arbitrary/invalid-provider-
 import { propertyParameters } from '../../support/arbitrary/property-parameters.ts';
 import { anyProviderConfig, type RawProviderConfigSpec } from '../../support/arbitrary/provider-config.ts';
 import { specSchema } from '../../support/arbitrary/schema-violations.ts';
+import { commitSeed } from '../../support/commit-seed.ts';
 import { GeneratedObjects } from '../support/objects/generated-objects.ts';
 import { expectNoErrorsLogged, readRejection } from '../support/objects/submission-result.ts';
 import { truenasCredentialsName } from '../support/objects/test-objects.ts';
@@ -16,7 +17,7 @@ import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.t
 
 const subnet = '127.42.130';
 const nas = { pools: [{ name: 'tank' }, { name: 'fast' }], bridges: ['br0', 'br1'] };
-const open = startTestbed({ subnet, speed: 50, seeds: { truenas: nas } });
+const open = startTestbed({ subnet, speed: 30, seeds: { truenas: nas } });
 prepareTestbed(open, async ({ objects }) => {
   // Displays take their password from it.
   const secret = { ...objects.goodCredentials(), displayPassword: 'a-display-password' };
@@ -59,10 +60,10 @@ describe('a generated ProviderConfig', () => {
   configs.itRefusesByCondition(() => invalidProviderConfig(good()), 80);
 
   it('that is invalid delays no other', async () => {
-    const [value] = fc.sample(good(), { numRuns: 1 }) as [RawProviderConfigSpec];
+    const [value] = fc.sample(good(), { numRuns: 1, seed: commitSeed }) as [RawProviderConfigSpec];
     // Of several that name the same endpoint the oldest has it, whatever else is wrong with it.
     const other = invalidProviderConfig(good()).filter((one) => endpointOf(one.value) !== endpointOf(value));
-    const bad = fc.sample(other, { numRuns: 40 });
+    const bad = fc.sample(other, { numRuns: 40, seed: commitSeed });
     const ofPlatform = (name: string) => name.replace(/alone|among/, '…');
     await configs.expectUndisturbed(
       value,

@@ -103,6 +103,9 @@ it('D29: a workload that has to be available holds up the next change, and is na
       }),
     );
   await eventually('all are changed', async () => (await disks()) === 'slow,slow,slow,slow', 100);
+  // The nodes show the label before the last update has ended.
+  for (const ref of both)
+    await eventually('the Cluster is up to date', async () => (await conditionOf(ref))?.status === 'True');
   await changeConfig({ rollout: { healthChecks: [] } });
 });
 

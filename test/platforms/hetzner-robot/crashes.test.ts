@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { commitSeed } from '../../support/commit-seed.ts';
 import type { Fault, InterceptedCall } from '../../world/faults/call-interceptor.ts';
 import { InMemoryHosts } from './in-memory-hosts.ts';
 import {
@@ -47,7 +48,7 @@ function hostOf(number: number): InstallationHosts {
 const crashSelection = process.env['ROBOT_CRASHES'];
 // Not a divisor of the number of cases for each call, so that every seed covers every kind of case.
 const share = 5;
-const seed = crashSelection === undefined ? Math.floor(Math.random() * share) : crashSelection;
+const seed = crashSelection === undefined ? commitSeed % share : crashSelection;
 const perBatch = 6;
 const maximumServers = 120;
 const firstNumber = 3140301;

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { commitSeed } from '../commit-seed.ts';
 
 /** Parameters of a property, in the format of fast-check. */
 interface PropertyParameters {
@@ -9,14 +9,14 @@ interface PropertyParameters {
 }
 
 /**
- * The number of runs of a property, and its seed: random and printed by default. `PROPERTY_SEED` repeats a run, with
+ * The number of runs of a property, and its seed: that of the commit by default, and printed. `PROPERTY_SEED` sets another, with
  * `PROPERTY_PATH` (printed by fast-check when a property fails) only its smallest counterexample, and `PROPERTY_RUNS`
  * changes the number of runs. The property ends before the test's timeout: any counterexample is more useful than no
  * result while fast-check searches for the smallest one.
  */
 export function propertyParameters(title: string, numRuns: number): PropertyParameters {
   const { PROPERTY_SEED: seed, PROPERTY_PATH: path, PROPERTY_RUNS: runs } = process.env;
-  const chosen = seed ? Number(seed) : randomInt(2 ** 31);
+  const chosen = seed ? Number(seed) : commitSeed;
   process.stdout.write(` ⚄ ${title}: PROPERTY_SEED=${chosen}\n`);
   const interruptAfterTimeLimit = 100_000;
   return { seed: chosen, numRuns: runs ? Number(runs) : numRuns, interruptAfterTimeLimit, ...(path ? { path } : {}) };
