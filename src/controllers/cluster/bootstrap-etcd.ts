@@ -3,10 +3,11 @@ import { annotations } from '../../api/names.ts';
 import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
+import { readMachineFact } from '../shared/machine-facts.ts';
 import { annotateClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';
 import { decideBootstrap, type EtcdState } from './decide-bootstrap.ts';
-import { type ClusterView, readMachineFact } from './view.ts';
+import type { ClusterView } from './view.ts';
 import { writeClusterRecord } from './write-cluster-record.ts';
 
 interface ClusterReconcileContext {

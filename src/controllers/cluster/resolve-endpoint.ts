@@ -4,9 +4,10 @@ import { ProviderError } from '../../lib/errors.ts';
 import { toAuthority } from '../../lib/net/ip.ts';
 import { addressHolder } from '../shared/addresses/address-leases.ts';
 import { reservedAddresses } from '../shared/addresses/fixed-endpoints.ts';
+import { readMachineFact } from '../shared/machine-facts.ts';
 import { annotateClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';
-import { type ClusterView, readMachineFact } from './view.ts';
+import type { ClusterView } from './view.ts';
 
 type ResolvedEndpoint = Pick<ClusterView, 'secrets' | 'endpoint' | 'noAddress'>;
 

@@ -280,9 +280,3 @@ const roleOrder = (machine: Machine): number => (machine.spec.role === 'controlp
 /** The prefix of node names that the Cluster asks for instead of its own name. */
 export const readDesiredNodePrefix = ({ cluster }: Pick<ClusterView, 'cluster'>): string | undefined =>
   cluster.metadata.annotations?.[annotations.nodePrefix];
-
-/** A fact of a Machine's steps, as text. */
-export const readMachineFact = (machine: Machine, name: string): string | undefined => {
-  const value = machine.status?.progress?.facts[name];
-  return value === undefined ? undefined : String(value);
-};

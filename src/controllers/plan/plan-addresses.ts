@@ -1,7 +1,7 @@
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import { listIpv4Addresses, parseIpv4Range } from '../../lib/net/ipv4.ts';
-import { readMachineFact } from '../cluster/view.ts';
 import type { FixedEndpoint } from '../shared/addresses/fixed-endpoints.ts';
+import { readMachineFact } from '../shared/machine-facts.ts';
 import { needsVirtualAddress } from '../shared/spec/check-addresses.ts';
 import type { ChosenPlatform } from '../shared/spec/choose-platform.ts';
 import type { HostAssignment } from './assign-hosts.ts';

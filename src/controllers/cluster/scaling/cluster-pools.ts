@@ -1,5 +1,6 @@
 import { toAuthority } from '../../../lib/net/ip.ts';
-import { type ClusterView, readMachineFact } from '../view.ts';
+import { readMachineFact } from '../../shared/machine-facts.ts';
+import type { ClusterView } from '../view.ts';
 import { comparePools, type MachineSlot, type PoolBalance } from './machine-slots.ts';
 
 /** The pools of a Cluster, compared with the Machines that it has. */

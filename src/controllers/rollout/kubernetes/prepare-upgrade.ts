@@ -12,6 +12,7 @@ import { toAuthority } from '../../../lib/net/ip.ts';
 import type { ConfigDocument } from '../../../talos/config/config-document.ts';
 import { buildConfigDocuments, findConfigProblems } from '../../../talos/config/machine-config.ts';
 import { isAtLeastMinor } from '../../../talos/versions.ts';
+import { readMachineFact } from '../../shared/machine-facts.ts';
 import type { Services } from '../../shared/services.ts';
 import { describeExampleNode } from '../../shared/spec/check-node-configs.ts';
 import { type DeprecatedApi, readDeprecatedApis } from './checks/deprecated-apis.ts';
@@ -138,7 +139,7 @@ async function readFrom(
 }
 
 const defaultPort = 6443;
-const addressOf = ({ status }: Machine): string => String(status?.progress?.facts['address'] ?? '');
+const addressOf = (machine: Machine): string => readMachineFact(machine, 'address') ?? '';
 
 /** The metrics of an API server have some megabytes, and this is asked every few seconds while images are pulled. */
 const keepApisMs = 120_000;

@@ -6,6 +6,7 @@ import type { KubeObject } from '../../../kube/resource.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { createMergePatch } from '../../../lib/merge-patch.ts';
 import { isAtLeastMinor } from '../../../talos/versions.ts';
+import { readMachineFact } from '../../shared/machine-facts.ts';
 import { withClusterRecord } from '../../shared/secrets/cluster-record.ts';
 import { annotateClusterSecrets, type ClusterSecrets } from '../../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../../shared/services.ts';
@@ -91,7 +92,7 @@ async function readAllManifests(
 ): Promise<KubeObject[][]> {
   const all: KubeObject[][] = [];
   for (const machine of machines.filter(isControlPlane)) {
-    const node = targets.talos(cluster, String(machine.status?.progress?.facts['address'] ?? ''));
+    const node = targets.talos(cluster, readMachineFact(machine, 'address') ?? '');
     try {
       all.push(await readManifests(node, { signal }));
     } finally {

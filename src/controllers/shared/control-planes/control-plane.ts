@@ -1,5 +1,6 @@
 import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
 import type { Machine } from '../../../api/machine.ts';
+import { readMachineFact } from '../machine-facts.ts';
 import type { Services } from '../services.ts';
 
 /** A control plane of a cluster and its address; the address is empty while the Machine has none. */
@@ -17,6 +18,6 @@ export function controlPlaneOf(
   machine: Machine,
   signal: AbortSignal,
 ): ControlPlane {
-  const address = String(machine.status?.progress?.facts['address'] ?? '');
+  const address = readMachineFact(machine, 'address') ?? '';
   return { services, cluster, machine, address, signal };
 }
