@@ -127,7 +127,8 @@ const hasEffect = (fault: Fault | undefined): boolean =>
  * - Signing keys are cached for a minute, and Robot's list of servers for half a minute.
  * - Events are written once, so a provider that is killed before the write never writes them.
  * - A running node is compared with its desired state after a change. Several changes at once need one comparison.
- * - The id of a schematic is cached, whether a comparison or a step asked for it first.
+ * - The first comparison of a running node registers the schematic. Its call gets the name of a machine's step if one
+ *   machine is in creation at that time.
  */
 const isNondeterministic = (name: string): boolean => nondeterministicCalls.some((one) => one.test(name));
 const nondeterministicCalls: readonly RegExp[] = [

@@ -5,9 +5,8 @@ import { AccessRequest, type PermissionRule } from '../../../src/api/openmcp/typ
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount } from '../../../src/kube/core-types.ts';
 import { anyAccessRequest, invalidAccessRequest } from '../../support/arbitrary/access-request.ts';
-import { propertyParameters } from '../../support/arbitrary/property-parameters.ts';
+import { propertyParameters, propertySeed } from '../../support/arbitrary/property-parameters.ts';
 import { specSchema } from '../../support/arbitrary/schema-violations.ts';
-import { commitSeed } from '../../support/commit-seed.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { InterceptedCall } from '../../world/faults/call-interceptor.ts';
 import { openmcpCrds } from '../../world/operator/crds.ts';
@@ -142,7 +141,7 @@ describe('a generated AccessRequest', () => {
   requests.itRefusesByCondition(() => invalidAccessRequest(cluster), 180);
 
   it('that is invalid delays no other', async () => {
-    const bad = fc.sample(invalidAccessRequest(cluster), { numRuns: 40, seed: commitSeed }).map(({ value }) => value);
+    const bad = fc.sample(invalidAccessRequest(cluster), { numRuns: 40, seed: propertySeed }).map(({ value }) => value);
     await requests.expectUndisturbed(asking({ name: 'good', rules: [rule] }), bad, workFor);
   });
 });

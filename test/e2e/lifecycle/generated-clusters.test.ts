@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { isConditionTrue } from '../../../src/api/conditions.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
 import { anyCluster, invalidCluster, type OfferedVersions, type RawCluster } from '../../support/arbitrary/cluster.ts';
-import { propertyParameters } from '../../support/arbitrary/property-parameters.ts';
+import { propertyParameters, propertySeed } from '../../support/arbitrary/property-parameters.ts';
 import { specSchema } from '../../support/arbitrary/schema-violations.ts';
-import { commitSeed } from '../../support/commit-seed.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { InterceptedCall } from '../../world/faults/call-interceptor.ts';
 import { openmcpCrds } from '../../world/operator/crds.ts';
@@ -76,7 +75,10 @@ describe('a generated Cluster', () => {
   it('of a foreign profile is not touched', async () => {
     const { calls } = open();
     const first = calls.length;
-    const foreign = fc.sample(anyCluster({ ...offer, profile: 'test.other.home' }), { numRuns: 10, seed: commitSeed });
+    const foreign = fc.sample(anyCluster({ ...offer, profile: 'test.other.home' }), {
+      numRuns: 10,
+      seed: propertySeed,
+    });
     const made = await Promise.all(foreign.map((value, i) => create(nameless(value), `foreign-${i}`)));
     await clusters.serve(plain);
     expect(providerWrites(calls.slice(first)).filter((name) => name.includes('foreign-'))).toEqual([]);
@@ -88,7 +90,9 @@ describe('a generated Cluster', () => {
     await complete.serve(plain);
     const { calls } = open();
     const first = calls.length;
-    const bad = fc.sample(invalidCluster(offer), { numRuns: 40, seed: commitSeed }).map(({ value }) => nameless(value));
+    const bad = fc
+      .sample(invalidCluster(offer), { numRuns: 40, seed: propertySeed })
+      .map(({ value }) => nameless(value));
     await complete.expectUndisturbed(plain, bad, workFor);
     const spent = providerCalls(calls.slice(first)).filter(({ name }) => name.includes('/bad-'));
     // The finalizer, the label, the verdict; at deletion the phase, the secrets, and the finalizer. Some are repeated.
