@@ -98,7 +98,10 @@ it('the approval releases a Machine on a system that is gone for good, and chang
   await consistently(0.5, async () => expect((await find())?.metadata.uid).toBe(before?.uid));
   await list(['east']);
   await objects().annotate(Machine, worker, { [annotations.failureDomainLost]: 'true' });
-  await eventually('there is another', async () => (await find())?.metadata.uid !== before?.uid);
+  await eventually('there is another', async () => {
+    const now = await find();
+    return now && now.metadata.uid !== before?.uid;
+  });
   expect(await messages('GivenUp')).toEqual([
     expect.stringMatching(/Possibly left there: system .*, vm .*, dataset .*address .* claimed/),
   ]);

@@ -38,7 +38,14 @@ it('a control plane that is deleted alone leaves etcd first, and its successor j
     const now = await voters(first);
     return now.size === 2 && now.get(third) === before.get(third);
   });
-  await eventually('there is another', async () => (await find(second))?.metadata.uid !== uid, 60);
+  await eventually(
+    'there is another',
+    async () => {
+      const now = await find(second);
+      return now && now.metadata.uid !== uid;
+    },
+    60,
+  );
   await eventually('it votes', async () => (await voters(first)).size === 3, 100);
   const after = await voters(first);
   expect(after.get(second)).not.toBe(before.get(second));
