@@ -4,6 +4,7 @@ import { ProviderError } from '../lib/errors.ts';
 import { noLog } from '../lib/log.ts';
 import type { TalosClient } from './client/client.ts';
 import type { NodeMachineStatus } from './client/node-calls.ts';
+import type { TalosResourceKind } from './client/resources.ts';
 import { describeNodeStatus, joinSteps, leaveEtcd, type TalosStepContext } from './join-steps.ts';
 
 const status = (
@@ -20,6 +21,7 @@ interface Node {
   readonly status?: NodeMachineStatus;
   readonly installed?: boolean;
   readonly error?: Error;
+  readonly config?: string;
 }
 
 async function run(
@@ -35,7 +37,8 @@ async function run(
   const client = {
     version: () => answer({ version: '1.13.9', platform: 'nocloud' }),
     machineStatus: () => answer(node.status),
-    findResource: () => answer(node.installed ? { id: 'system-disk' } : undefined),
+    findResource: ({ type }: TalosResourceKind) =>
+      answer(type.startsWith('MachineConfigs') ? { spec: node.config } : node.installed && { id: 'system-disk' }),
     close: () => {
       closed = true;
     },
@@ -87,6 +90,16 @@ describe('the join steps of a node', () => {
 
   it('start when the API answers over mTLS', async () => {
     expect(await run('await-talos-api', {})).toMatchObject({ kind: 'done', closed: true });
+  });
+
+  it.each([
+    ['its own', 'truenas://nas/one', 'done'],
+    ['that of a machine that was given up and still runs', 'truenas://former/one', 'wait'],
+    ['edited by somebody', undefined, 'done'],
+  ])('compare the provider id in the configuration: %s', async (_, found, kind) => {
+    const config = `machine:\n  kubelet:\n    extraArgs: ${found === undefined ? '{}' : `{ provider-id: '${found}' }`}\n`;
+    const facts = { address: '192.0.2.7', providerId: 'truenas://nas/one' };
+    expect(await run('await-talos-api', { config }, facts)).toMatchObject({ kind });
   });
 
   it.each([

@@ -6,6 +6,7 @@ import type { TalosClient } from './client/client.ts';
 import type { TalosCallOptions } from './client/connection.ts';
 import { redact } from './client/errors.ts';
 import type { NodeMachineStatus } from './client/node-calls.ts';
+import { readOwnConfiguration } from './client/own-configuration.ts';
 import { resourceKinds } from './client/resources.ts';
 
 /** The parts of the context that these steps need beside the platform's own context. */
@@ -19,19 +20,22 @@ const pollSeconds = 3;
 
 /**
  * The steps from a machine that boots Talos with its configuration to a ready member of the cluster, on every platform.
- * They follow the platform's own steps, which set the fact `address`. All of them only observe.
+ * They follow the platform's own steps, which set the fact `address`, and `providerId` if another machine could answer
+ * there. All of them only observe.
  *
  * A worker answers only after a control plane has signed its certificate. No control plane gets beyond `await-member`
  * before etcd is bootstrapped, which the cluster controller does.
  */
 export const joinSteps: readonly Step<TalosStepContext>[] = [
   {
-    /** Done when the node answers a call over mTLS: it has its configuration and runs Talos. */
+    /** Done when the node answers a call over mTLS: it has its own configuration and runs Talos. */
     name: 'await-talos-api',
     deadlineMinutes: 20,
     run: (context) =>
       callNode(context, async (client, options) => {
         await client.version(options);
+        const { providerId } = context.facts;
+        if (typeof providerId === 'string') await readOwnConfiguration(client, providerId, options);
         return done();
       }),
   },

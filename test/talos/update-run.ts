@@ -9,7 +9,7 @@ import { Killed, NodeModel, plain } from './node-model.ts';
 export const desiredNode = (change: Partial<DesiredNode> = {}): DesiredNode => {
   const { talosVersion = '1.13.9', schematic = 'aaaa', configuration = plain } = change;
   return {
-    ...{ configuration, talosVersion, schematic, kubernetesVersion: '1.35.4' },
+    ...{ providerId: 'truenas://nas/worker-0', configuration, talosVersion, schematic, kubernetesVersion: '1.35.4' },
     revision: `${talosVersion}-${schematic}-${configuration.reveal().length}`,
     installer: `factory.example.org/nocloud-installer/${schematic}:v${talosVersion}`,
     ...change,

@@ -204,9 +204,10 @@ function describeDesiredNode(
 ): DesiredNode {
   const input = configInputOf(material, hardware, schematic);
   const configuration = renderMachineConfig(input);
+  const { providerId } = hardware;
   const { talosVersion, kubernetesVersion, installerImage: installer } = input;
   const revision = hashDesired(configuration, machine);
-  return { configuration, revision, talosVersion, schematic, installer, kubernetesVersion };
+  return { providerId, configuration, revision, talosVersion, schematic, installer, kubernetesVersion };
 }
 
 /** The configuration contains keys with high entropy, so that nothing can be concluded from its hash. */

@@ -1,8 +1,8 @@
 import { highestClass } from '../../engine/change-class.ts';
 import type { Facts } from '../../engine/step.ts';
-import { readMachineConfig } from '../client/api-server-pod.ts';
 import type { TalosClient } from '../client/client.ts';
 import type { TalosCallOptions } from '../client/connection.ts';
+import { readOwnConfiguration } from '../client/own-configuration.ts';
 import { type RunningVersions, readRunningVersions } from '../client/running-versions.ts';
 import { assessChanges } from '../config/compare/assess-changes.ts';
 import { mayRestartApiServer } from '../config/compare/change-class.ts';
@@ -22,16 +22,20 @@ export interface NodeChanges {
 /** Fields that a user sees: the installer in the configuration follows from version and schematic. */
 const installerField = 'machine.install.image';
 
-/** Compares the system and the active configuration of the node with the desired ones. Read-only. */
+/**
+ * Compares the system and the active configuration of the node with the desired ones. Read-only. Throws
+ * TALOS_FOREIGN_NODE if another machine answers.
+ */
 export async function compareNode(
   client: TalosClient,
   desired: DesiredNode,
   role: 'controlplane' | 'worker',
   options: TalosCallOptions,
 ): Promise<NodeChanges> {
+  const active = await readOwnConfiguration(client, desired.providerId, options);
   const running = await readRunningVersions(client, role, options);
   const system = listSystemChanges(running, desired);
-  const listed = listConfigChanges(await readMachineConfig(client, options), desired.configuration);
+  const listed = listConfigChanges(active, desired.configuration);
   const changes = listed.filter(({ field }) => field !== installerField);
   const problem = findUpgradeProblem({
     running: running.talosVersion,

@@ -1,9 +1,9 @@
 import { done, returnToStep, type Step, type StepOutcome, wait } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { SecretString } from '../../lib/secret-string.ts';
-import { readMachineConfig } from '../client/api-server-pod.ts';
 import type { TalosClient } from '../client/client.ts';
 import type { TalosCallOptions } from '../client/connection.ts';
+import { readOwnConfiguration } from '../client/own-configuration.ts';
 import { resourceKinds } from '../client/resources.ts';
 import { needsBoot } from '../config/compare/change-class.ts';
 import { listConfigChanges } from '../config/compare/config-changes.ts';
@@ -15,9 +15,13 @@ const pollSeconds = 2;
 const rebootPollSeconds = 3;
 
 /** The configuration that the node boots with. Another one than the active one has been staged. */
-async function readStoredConfig(client: TalosClient, options: TalosCallOptions): Promise<SecretString> {
+async function readStoredConfig(
+  client: TalosClient,
+  active: SecretString,
+  options: TalosCallOptions,
+): Promise<SecretString> {
   const stored = (await client.findResource(resourceKinds.machineConfig, 'persistent', options))?.spec;
-  return typeof stored === 'string' ? new SecretString(stored) : await readMachineConfig(client, options);
+  return typeof stored === 'string' ? new SecretString(stored) : active;
 }
 
 const isSame = (present: SecretString, { desired }: UpdateStepContext): boolean =>
@@ -30,8 +34,8 @@ const applyStep: Step<UpdateStepContext> = {
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const { desired, facts } = context;
-      const active = await readMachineConfig(client, options);
-      if (isSame(await readStoredConfig(client, options), context) && isSame(active, context)) return done();
+      const active = await readOwnConfiguration(client, desired.providerId, options);
+      if (isSame(await readStoredConfig(client, active, options), context) && isSame(active, context)) return done();
       const mode = await chooseMode(client, context, active, options);
       if (mode === 'no-reboot') {
         await client.applyConfiguration(desired.configuration, 'no-reboot', options);
@@ -73,8 +77,9 @@ const activeStep: Step<UpdateStepContext> = {
     callNode(context, async (client, options): Promise<StepOutcome> => {
       if (readFact(context.facts, updateFacts.staleBoot) === (await client.bootId(options)))
         return await restartNode(client, options);
-      if (isSame(await readMachineConfig(client, options), context)) return done();
-      if (!isSame(await readStoredConfig(client, options), context))
+      const active = await readOwnConfiguration(client, context.desired.providerId, options);
+      if (isSame(active, context)) return done();
+      if (!isSame(await readStoredConfig(client, active, options), context))
         return returnToStep(applyStep.name, pollSeconds, 'The node does not have its new configuration.');
       return wait(pollSeconds, 'Talos has not activated the configuration yet.');
     }),

@@ -5,6 +5,8 @@ import type { TalosStepContext } from '../join-steps.ts';
 
 /** What a running node is to be. */
 export interface DesiredNode {
+  /** Identifies the machine. */
+  readonly providerId: string;
   readonly configuration: SecretString;
   /** Hash of the configuration, which contains the versions, and of the desired hardware. */
   readonly revision: string;

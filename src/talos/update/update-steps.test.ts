@@ -142,6 +142,18 @@ describe('the steps of an update', () => {
     expect(machine.node.effects).toEqual(['pull']);
   });
 
+  it('change nothing on another machine that answers at the address', async () => {
+    const machine = new UpdateRun();
+    const other = config("kubelet:\n    extraArgs:\n      provider-id: 'truenas://former/worker-0'");
+    [machine.node.stored, machine.node.active] = [other, other];
+    for (let pass = 0; pass < 5; pass += 1)
+      expect(await machine.pass()).toMatchObject({
+        kind: 'waiting',
+        message: expect.stringContaining('is truenas://former/worker-0 and not truenas://nas/worker-0. Power that'),
+      });
+    expect(machine.node.effects).toEqual([]);
+  });
+
   it('D34: name a configuration that the node rejects, and change nothing', async () => {
     const machine = new UpdateRun();
     machine.node.rejection = 'unknown keys found during decoding.';

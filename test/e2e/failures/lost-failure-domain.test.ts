@@ -3,6 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { findFalseCondition, isConditionTrue } from '../../../src/api/conditions.ts';
 import { Machine } from '../../../src/api/machine.ts';
 import { annotations, machineName } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
@@ -93,8 +94,6 @@ it('approval of the loss of a failure domain is without effect as long as the NA
 it('the approval releases a Machine on a system that is gone for good, and changes nothing there', async () => {
   const before = (await find())?.metadata;
   open().pod.network.cut('refused', { to: new RegExp(`:${new URL(west.line.url).port}$`) });
-  // What is gone for good runs no machine: one that goes on would answer at the address of its successor.
-  for (const { row } of west.nas.vms.values()) await west.powerOff(String(row['name']));
   await objects().remove(Machine, worker);
   await eventually('it cannot', async () => /Tried [3-9]/.test((await find())?.status?.message ?? ''));
   await consistently(0.5, async () => expect((await find())?.metadata.uid).toBe(before?.uid));
@@ -108,8 +107,43 @@ it('the approval releases a Machine on a system that is gone for good, and chang
     expect.stringMatching(/Possibly left there: system .*, vm .*, dataset .*address .* claimed/),
   ]);
   expect(west.nas.vms.size).toBe(1);
+});
+
+it('its successor waits while the machine that was given up still runs at its address', async () => {
+  const told = await eventually('it waits', async () => {
+    const { message = '' } = (await find())?.status ?? {};
+    return message.includes('is truenas://') && message;
+  });
+  const [east, lost] = [open().testbed.world.truenas, west].map(({ line }) => new URL(line.url).host);
+  expect(told).toMatch(new RegExp(`is truenas://${lost}/.* and not truenas://${east}/.*Power that machine off`));
+  expect((await find())?.status?.phase).not.toBe('Ready');
+  for (const { row } of west.nas.vms.values()) await west.powerOff(String(row['name']));
   await eventually('its successor serves', isReady, 100);
   expect((await find())?.spec.failureDomain).toBe('east');
+});
+
+it('is not replaced because of it when the machine that was given up takes the address', async () => {
+  const { platform, world } = open().testbed;
+  const before = (await find())?.metadata.uid;
+  const names = (nas: TrueNasSimulator['nas']) =>
+    [...nas.vms.values()].map(({ row }) => String(row['name'])).filter((name) => name.includes('_work_'));
+  await west.restart({ hostReboot: true });
+  const lost = () => world.machines.nodes().find(({ stuck }) => stuck?.includes('EADDRINUSE'));
+  await eventually('the machine that was given up finds the address in use', lost);
+  for (const name of names(world.truenas.nas)) await world.truenas.powerOff(name);
+  await eventually('it has the address', () => !lost() || undefined);
+  await platform.merge(ProviderConfig, home, { spec: { network: { timeServers: ['192.0.2.9'] } } });
+  const state = await eventually('the conflict is reported', async () => {
+    const found = findFalseCondition((await find())?.status?.conditions, 'Healthy');
+    return found?.reason === 'AddressConflict' && found;
+  });
+  expect(state.message).toMatch(/is truenas:.* and not truenas:.*Power that machine off/);
+  for (const name of names(west.nas)) await west.powerOff(name);
+  await eventually('the successor is updated', async () => {
+    const { conditions } = (await find())?.status ?? {};
+    return isConditionTrue(conditions, 'UpToDate') && isConditionTrue(conditions, 'Healthy');
+  });
+  expect((await find())?.metadata.uid).toBe(before);
 });
 
 it('its remains are reported when the system returns, and are not touched: the successor has its address', async () => {

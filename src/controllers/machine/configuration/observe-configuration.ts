@@ -38,6 +38,8 @@ export interface NodeObservation {
   readonly desiredNode?: DesiredNode | undefined;
   /** Why the update in hand cannot go on. */
   readonly updateObstacle?: string | undefined;
+  /** Another machine answers at the address of the node, as a sentence. */
+  readonly addressConflict?: string;
   /** Undefined if nothing has changed since the node was found up to date, or if it could not be compared. */
   readonly configuration?: ConfigurationState | undefined;
 }
@@ -48,7 +50,7 @@ export const classOfChange = ({ changes, rejection }: NodeChanges): ChangeClass 
 
 /**
  * Compares a running node with what it is to be. Nothing is compared while that is not possible: the ProviderConfig was
- * not accepted, the OIDC trust of the control plane is being changed, or the node does not answer. Also not while nothing
+ * not accepted, the OIDC trust of the control plane is being changed, or the node does not answer or another does. Also not while nothing
  * has changed since the node was found up to date: that costs no call.
  */
 export async function observeNode(desired: DesiredMachine, progress: Progress): Promise<NodeObservation> {
@@ -64,7 +66,8 @@ export async function observeNode(desired: DesiredMachine, progress: Progress): 
     context.signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     context.log.debug({ code: error.code, why: error.message }, 'node not compared');
-    return isOpen ? { updateObstacle: error.message } : {};
+    const conflict = error.code === 'TALOS_FOREIGN_NODE' ? { addressConflict: error.message } : {};
+    return { ...conflict, ...(isOpen ? { updateObstacle: error.message } : {}) };
   }
 }
 

@@ -63,7 +63,19 @@ export async function observeProvisioned(desired: DesiredMachine, progress: Prog
     // A node that restarts for its update is not a member for a while.
     if (!isUpdateOpen(progress)) return observation;
   }
-  return { ...observation, ...(await observeNode(desired, progress)) };
+  const node = await observeNode(desired, progress);
+  return {
+    ...(node.addressConflict === undefined ? observation : withConflict(observation, node.addressConflict)),
+    ...node,
+  };
+}
+
+/** The Node of the machine is Ready all the same. It is not taken for unchanged, so that the end of it is noticed. */
+function withConflict(
+  { unchangedFingerprint: _, ...observation }: MachineObservation,
+  message: string,
+): MachineObservation {
+  return { ...observation, drift: [...observation.drift, { reason: 'AddressConflict', message, isMinor: true }] };
 }
 
 async function observeMember(

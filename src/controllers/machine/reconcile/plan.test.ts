@@ -97,7 +97,7 @@ describe('a Machine whose node differs from its desired state', () => {
   const configuration = { spec: 'spec', revision: 'new', running, changes: [change] };
   const desiredNode = {
     ...{ configuration: new SecretString(''), revision: 'new', talosVersion: '1.13.9', kubernetesVersion: '1.35.4' },
-    ...{ schematic: 'a', installer: 'factory.example.org/nocloud-installer/a:v1.13.9' },
+    ...{ providerId: 'any://a', schematic: 'a', installer: 'factory.example.org/nocloud-installer/a:v1.13.9' },
   };
   const differs = { progress: provisioned, observation: { drift: [], configuration, desiredNode }, revision: 'new' };
   const withClass = (name: ChangeClass) => ({

@@ -104,6 +104,9 @@ describe('names', () => {
 
   it('include the provider id of the node, which identifies the machine', () => {
     expect(identity().providerId).toBe(`truenas://nas.example.org:8443/${identity().uuid}`);
+    // As it was before the system got another host name: no machine is replaced because of that.
+    const recorded = { providerId: 'truenas://former.example.org/a' };
+    expect(identity({}, recorded)).toMatchObject(recorded);
   });
 });
 

@@ -24,7 +24,7 @@ export interface VmIdentity {
   readonly dataset: string;
   /** Boot disk, in this filesystem. */
   readonly zvol: string;
-  /** `spec.providerID` of the node. */
+  /** `spec.providerID` of the node. It stays when the system gets another host name. */
   readonly providerId: string;
 }
 
@@ -44,7 +44,7 @@ export function vmIdentityOf({ owner, config, facts }: IdentityContext): VmIdent
       (hasDhcpReservation(facts) ? reservedMac(owner, textValue(facts['address']) ?? '') : macOf(names)),
     furtherMacs: Array.from({ length: maxAdditionalCards }, (_, index) => macOf([...names, `card ${index + 1}`])),
     zvol: `${dataset}/boot`,
-    providerId: `truenas://${systemEndpointOf(config).host}/${uuid}`,
+    providerId: textValue(facts['providerId']) ?? `truenas://${systemEndpointOf(config).host}/${uuid}`,
   };
 }
 

@@ -257,14 +257,26 @@ function hangsInNocloudBoot(node: TalosNode): boolean {
 /** The kernel is up and no service listens yet: the port resets connections. */
 async function resetConnections(node: TalosNode): Promise<(() => Promise<void>) | undefined> {
   const closers: (() => Promise<void>)[] = [];
-  try {
-    for (const address of node.addresses) closers.push(await resetConnectionsOnPort(address, talosApiPort));
-  } catch (error) {
-    node.hang(`the address cannot be used: ${error instanceof Error ? error.message : String(error)}`);
-  }
   const close = async () => {
     await Promise.all(closers.splice(0).map((closer) => closer()));
   };
   node.onClose(close);
+  for (const address of node.addresses) closers.push(await takeAddress(node, address));
   return close;
+}
+
+/** While another machine has the address, that one answers there. */
+async function takeAddress(node: TalosNode, address: string): Promise<() => Promise<void>> {
+  const before = node.stuck;
+  for (;;) {
+    try {
+      const close = await resetConnectionsOnPort(address, talosApiPort);
+      node.stuck = before;
+      return close;
+    } catch (error) {
+      const reason = `the address cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+      if (node.stuck !== reason) node.hang(reason);
+      await node.sleep(timings.poll);
+    }
+  }
 }

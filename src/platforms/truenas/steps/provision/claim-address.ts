@@ -52,7 +52,7 @@ export const addressClaimed: Step<TrueNasStepContext> = {
     };
     const placed = { ...chosen, facts: { ...context.facts, ...network } };
     const identity = vmIdentityOf(placed);
-    const { vmName, dataset, uuid, mac } = identity;
+    const { vmName, dataset, uuid, mac, providerId } = identity;
     const more = {
       ...toDisksFact(dataDisksOf(placed)),
       ...toRootsFact(roots),
@@ -61,6 +61,6 @@ export const addressClaimed: Step<TrueNasStepContext> = {
       ...toEncryptionFact(context),
     };
     if (typeof context.facts['uuid'] !== 'string') assumeDatasetsMissing(placed);
-    return done({ ...network, system, vm: vmName, dataset, uuid, mac, ...more });
+    return done({ ...network, system, vm: vmName, dataset, uuid, mac, providerId, ...more });
   },
 };

@@ -1,0 +1,31 @@
+import { ProviderError } from '../../lib/errors.ts';
+import type { SecretString } from '../../lib/secret-string.ts';
+import { isMainYamlDocument, parseConfigYaml } from '../config/edit/config-yaml.ts';
+import { readMachineConfig } from './api-server-pod.ts';
+import type { TalosClient } from './client.ts';
+import type { TalosCallOptions } from './connection.ts';
+
+const providerIdPath = ['machine', 'kubelet', 'extraArgs', 'provider-id'];
+
+/**
+ * The active configuration of the machine with this provider id. Throws TALOS_FOREIGN_NODE if another machine of the
+ * cluster answers: one that was given up and still runs has the address, the name and the certificates of its
+ * successor. A configuration without a provider id was edited by somebody, and shows nothing.
+ */
+export async function readOwnConfiguration(
+  node: TalosClient,
+  providerId: string,
+  options: TalosCallOptions,
+): Promise<SecretString> {
+  const config = await readMachineConfig(node, options);
+  const found = parseConfigYaml(config).find(isMainYamlDocument)?.getIn(providerIdPath);
+  if (found !== undefined && found !== providerId)
+    throw new ProviderError(
+      'TALOS_FOREIGN_NODE',
+      `${node.address} is ${String(found).slice(0, maxIdLength)} and not ${providerId}. Power that machine off, or remove it.`,
+    );
+  return config;
+}
+
+/** Of an id in a message. */
+const maxIdLength = 200;
