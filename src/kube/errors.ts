@@ -98,3 +98,11 @@ export const isUnreachable = (error: unknown): boolean => matchesKubeError(error
 /** True for errors that may pass without a change: no response, 429 and 5xx. */
 export const isRetryable = (error: unknown): boolean =>
   matchesKubeError(error, (e) => e.status === 0 || e.status === 429 || e.status >= 500);
+
+/**
+ * True for errors that are not those of the caller: the object has changed, the API server did not answer, or it has just
+ * started and denies everything until it has loaded its authorization rules. Otherwise 403 means that the installation
+ * lacks permissions.
+ */
+export const isServerCondition = (error: unknown): boolean =>
+  isRetryable(error) || isConflict(error) || isForbidden(error);

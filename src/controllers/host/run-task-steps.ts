@@ -2,7 +2,7 @@ import { Host, type HostStatus } from '../../api/host.ts';
 import { annotations } from '../../api/names.ts';
 import { advance, type Progress } from '../../engine/advance.ts';
 import type { HostContext } from '../../engine/capabilities/hosts.ts';
-import { isConflict, isRetryable } from '../../kube/errors.ts';
+import { isServerCondition } from '../../kube/errors.ts';
 import { objectKeyOf } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { patchStatus } from '../shared/objects.ts';
@@ -42,7 +42,7 @@ export async function runTaskSteps(
     },
     observer: (step, end, seconds) => services.observer.step({ platform: platform.name, plan, step }, end, seconds),
     // Facts are written to the same object as the record.
-    concernsRecord: (error) => isRetryable(error) || isConflict(error),
+    concernsRecord: isServerCondition,
     clock: services.clock,
     signal: run.signal,
   });

@@ -5,7 +5,7 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { RateLimit } from '../../lib/resilience/rate-limit.ts';
-import { isConflict, isForbidden, isRetryable, KubeError } from '../errors.ts';
+import { isConflict, isServerCondition, KubeError } from '../errors.ts';
 import type { ObjectChange } from '../reflector/object-store.ts';
 import type { Reflector } from '../reflector/reflector.ts';
 import { formatObjectKey, type KubeObject, type ObjectKey, objectKeyOf, parseObjectKey } from '../resource.ts';
@@ -259,14 +259,10 @@ const toGroupOptions = ({ groupOf, limitsSlowGroups }: NonNullable<ControllerOpt
   ...(limitsSlowGroups === undefined ? {} : { limitsSlowGroups }),
 });
 
-/**
- * Whether an error is a bug of this program. `Forbidden` is not a bug: an API server that has just started denies
- * everything until it has loaded its authorization rules. Otherwise the installation lacks permissions.
- */
+/** Whether an error is a bug of this program. */
 function isProgramError(error: unknown): boolean {
   if (error instanceof ProviderError) return error.retry === 'bug';
-  if (isForbidden(error)) return false;
-  return !isRetryable(error) && !(error instanceof DOMException);
+  return !isServerCondition(error) && !(error instanceof DOMException);
 }
 
 /** Returns the delay that another system requests, or undefined when it is not a finite number. */

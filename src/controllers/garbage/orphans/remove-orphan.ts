@@ -3,7 +3,7 @@ import type { OrphanEntry } from '../../../api/orphan-entry.ts';
 import { type AdvanceResult, advance, type Progress } from '../../../engine/advance.ts';
 import type { OrphanRemovalContext } from '../../../engine/capabilities/orphans.ts';
 import { type Facts, fail, type Step } from '../../../engine/step.ts';
-import { isConflict, isRetryable } from '../../../kube/errors.ts';
+import { isServerCondition } from '../../../kube/errors.ts';
 import { addressHolder } from '../../shared/addresses/address-leases.ts';
 import { diskKeyOf } from '../../shared/secrets/disk-keys.ts';
 import type { Services } from '../../shared/services.ts';
@@ -62,7 +62,7 @@ export async function runRemovalSteps(
     }),
     save,
     observer: (step, end, seconds) => observer.step({ platform, plan: 'release', step }, end, seconds),
-    concernsRecord: (error) => isRetryable(error) || isConflict(error),
+    concernsRecord: isServerCondition,
     clock,
     signal,
   });

@@ -2,7 +2,7 @@ import { Machine, type MachineStatus } from '../../../api/machine.ts';
 import { type AdvanceResult, advance, type Progress } from '../../../engine/advance.ts';
 import type { StepContext } from '../../../engine/contexts.ts';
 import type { Facts, Step } from '../../../engine/step.ts';
-import { isConflict, isRetryable } from '../../../kube/errors.ts';
+import { isServerCondition } from '../../../kube/errors.ts';
 import { joinSteps, type TalosStepContext } from '../../../talos/join-steps.ts';
 import { isUpdateOpen, updateStepsOf } from '../../../talos/update/update-steps.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
@@ -128,7 +128,7 @@ async function runSteps<C extends StepContext>(
     save: (progress) => saveProgress(task, progress, names),
     observer: (step, end, seconds) => services.observer.step({ platform, plan, step }, end, seconds),
     // Addresses are Leases on the same API server as the record: if it fails, both fail.
-    concernsRecord: (error) => isRetryable(error) || isConflict(error),
+    concernsRecord: isServerCondition,
     clock: services.clock,
     signal: task.context.signal,
   });
