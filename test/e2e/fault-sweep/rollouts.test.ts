@@ -22,7 +22,7 @@ describe.concurrent.each(rollouts)(
     const striker = (testbed: Testbed): FaultInjector => restrictTo(isDue, new KillInjector(testbed));
 
     it(`the same result, one node away at most, and a foreign cordon stays (SWEEP=${sweepSeed})`, {
-      timeout: isFullSweep ? 3_600_000 : 300_000,
+      timeout: isFullSweep ? 3_600_000 : 900_000,
     }, async () => {
       const reference = await runUndisturbed(subnet, script);
       const due = (name: string): boolean => isDue(name) && isUpdateEffect(name);
