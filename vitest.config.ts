@@ -9,10 +9,10 @@ import { SkipReporter } from './test/setup/skip-reporter.ts';
 const maxWorkers = 3;
 
 /**
- * Only for tests that hang. Waiting for other programs and simulated time takes up to ten seconds on an idle machine,
- * and several times as long on a busy one.
+ * Only for tests that hang. Waiting for other programs and simulated time takes up to a minute on an idle machine, and
+ * several times as long on a busy one.
  */
-const patience = 120_000;
+const patience = 400_000;
 
 /** They are one group, so that no worker waits for the last file of the other. */
 const flows = { maxWorkers, isolate: false, sequence: { groupOrder: 1 } };
@@ -45,7 +45,7 @@ export default defineConfig({
           ...flows,
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: patience,
-          hookTimeout: 300_000,
+          hookTimeout: 600_000,
         },
       },
     ],

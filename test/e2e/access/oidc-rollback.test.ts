@@ -6,6 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { accessHelpers } from '../support/access/access-helpers.ts';
 import { oidcAccess } from '../support/access/oidc-access.ts';
 import { withTalosAdminClient } from '../support/access/workload-cluster.ts';
+import { restartKilled } from '../support/provider-process/restart-killed.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
 const cluster = { namespace: 'shop', name: 'main' };
@@ -20,7 +21,7 @@ interface Manner {
 
 /** Issuers that keep API servers from starting, although their URLs are valid. */
 function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
-  const open = startTestbed({ subnet, timeScale: 0.004, speed: 20, provider: { leaseSeconds: 6 } });
+  const open = startTestbed({ subnet, timeScale: 0.004, speed: 20 });
   const { isGranted, isReady, ref, refusal: rejection } = accessHelpers(open, cluster);
   const beside = accessHelpers(open, other);
   const ask = (name: string, change: Partial<OidcAccess> = {}) =>
@@ -94,8 +95,7 @@ function takenBack({ subnet, talosVersion, controlPlanes }: Manner): void {
     if (controlPlanes > 1) {
       await ask('late');
       await eventually('a control plane tries it', async () => (await trusted()).some((all) => all.includes('bad')));
-      await open().provider.kill();
-      open().provider.start();
+      await restartKilled(open());
       await isGranted('late');
       await rejection('bad', 'TrustReady', 'TrustFailed');
       await eventually('every control plane trusts the others', async () => {

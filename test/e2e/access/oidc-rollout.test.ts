@@ -21,6 +21,7 @@ import {
   userInfoOf,
 } from '../support/access/oidc-access.ts';
 import { ConfigMap, clientFromKubeconfig, readSecretsBundle } from '../support/access/workload-cluster.ts';
+import { restartKilled } from '../support/provider-process/restart-killed.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
 const cluster = { namespace: 'shop', name: 'wide' };
@@ -36,7 +37,7 @@ const onlyProbes = Object.fromEntries([
 
 /** Three control planes with Talos 1.14, whose API servers read their issuers from documents. */
 function rolling(workload: 'world' | 'real', subnet: string): void {
-  const open = startTestbed({ subnet, workload, timeScale: 0.004, speed: 5, provider: { leaseSeconds: 6 } });
+  const open = startTestbed({ subnet, workload, timeScale: 0.004, speed: 5 });
   const { isGranted, ref, objectsOf } = accessHelpers(open, cluster);
   let second: OidcSimulator;
   let folder: string;
@@ -135,8 +136,7 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
       const messages = status?.conditions?.find(({ type }) => type === 'TrustReady')?.message ?? '';
       return /^[12] of 3 control planes/.test(messages);
     });
-    await open().provider.kill();
-    open().provider.start();
+    await restartKilled(open());
     await eventually('request guests is granted', async () => {
       const { status } = await open().objects.getRequest(ref('guests'));
       return status?.phase === 'Granted';

@@ -1,5 +1,5 @@
-import { Lease } from '../../../src/kube/core-types.ts';
 import type { Fault } from '../../world/faults/call-interceptor.ts';
+import { emptyLease } from '../support/provider-process/restart-killed.ts';
 import type { Testbed } from '../support/testbed/testbed.ts';
 import type { FaultInjector } from './fault-sweep.ts';
 
@@ -46,16 +46,9 @@ export class KillInjector implements FaultInjector {
     const { provider } = this.#testbed;
     await provider.kill();
     const { patient, between } = this.#options;
-    if (!patient) await this.#emptyLease();
+    if (!patient) await emptyLease(this.#testbed);
     await between?.(this.#testbed);
     this.#isDoomed = false;
     provider.start();
-  }
-
-  async #emptyLease(): Promise<void> {
-    const { platform, namespace } = this.#testbed;
-    const { items } = await platform.list(Lease, { namespace });
-    const name = items.map(({ metadata }) => metadata.name).find((one) => one.startsWith('cluster-provider-talos-'));
-    if (name) await platform.merge(Lease, { namespace, name }, { spec: { holderIdentity: '' } });
   }
 }

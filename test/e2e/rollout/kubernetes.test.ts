@@ -15,6 +15,7 @@ import {
   readSecretsBundle,
   withAdminClient,
 } from '../support/access/workload-cluster.ts';
+import { restartKilled } from '../support/provider-process/restart-killed.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
 const open = startTestbed({ subnet: '127.42.224' });
@@ -188,8 +189,7 @@ describe('the Kubernetes version of a running cluster', () => {
         async () => (await machines()).some(({ status }) => status?.applied?.components?.[component] === '1.36.1'),
         200,
       );
-      await open().provider.kill();
-      open().provider.start();
+      await restartKilled(open());
     }
     await awaitVersion('1.36.1');
     expect((await cluster()).metadata.annotations?.[annotations.approve]).toBeUndefined();

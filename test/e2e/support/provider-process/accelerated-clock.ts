@@ -1,14 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../../src/lib/clock.ts';
+import { runningMilliseconds } from './running-time.ts';
 
 /**
- * A clock whose waits are `speed` times shorter. Dates are those of the system, so that tokens and certificates stay
- * valid.
+ * A clock whose waits are `speed` times shorter. A pause of this process counts as little of its time. Dates are those of
+ * the system, so that tokens and certificates stay valid.
  */
 export function acceleratedClock(speed: number): Clock {
   return {
     now: () => new Date(),
-    monotonic: () => performance.now() * speed,
-    sleep: (ms, signal) => delay(ms / speed, undefined, signal ? { signal } : {}),
+    monotonic: () => runningMilliseconds() * speed,
+    sleep: async (ms, signal) => {
+      let left = ms / speed;
+      const end = runningMilliseconds() + left;
+      do {
+        await delay(left, undefined, signal ? { signal } : {});
+        left = end - runningMilliseconds();
+      } while (left > 0);
+    },
   };
 }
