@@ -54,7 +54,7 @@ export const errorCodes = {
   TALOS_UNREACHABLE: { retry: 'backoff', message: 'The Talos API of the node could not be reached.' },
   TALOS_FOREIGN_NODE: {
     retry: 'after-change',
-    message: 'Another machine answers at the address of the node.',
+    message: 'The node that answers does not have the configuration of this machine.',
   },
   TALOS_NOT_READY: { retry: 'backoff', message: 'The node is not ready for this yet.' },
   TALOS_ALREADY_BOOTSTRAPPED: { retry: 'after-change', message: 'The node already holds data of an etcd cluster.' },

@@ -109,6 +109,7 @@ describe('a machine on TrueNAS', () => {
         'imageModified',
         'mac',
         'prefix',
+        'providerId',
         'roots',
         'seed',
         'seedEmptied',
