@@ -95,7 +95,7 @@ describe('the join steps of a node', () => {
   it.each([
     ['its own', 'truenas://nas/one', 'done'],
     ['that of a machine that was given up and still runs', 'truenas://former/one', 'wait'],
-    ['edited by somebody', undefined, 'done'],
+    ['none, because it was edited by hand', undefined, 'done'],
   ])('compare the provider id in the configuration: %s', async (_, found, kind) => {
     const config = `machine:\n  kubelet:\n    extraArgs: ${found === undefined ? '{}' : `{ provider-id: '${found}' }`}\n`;
     const facts = { address: '192.0.2.7', providerId: 'truenas://nas/one' };

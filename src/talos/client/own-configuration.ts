@@ -6,11 +6,13 @@ import type { TalosClient } from './client.ts';
 import type { TalosCallOptions } from './connection.ts';
 
 const providerIdPath = ['machine', 'kubelet', 'extraArgs', 'provider-id'];
+/** Maximum length of an id in a message. */
+const maxIdLength = 200;
 
 /**
  * The active configuration of the machine with this provider id. Throws TALOS_FOREIGN_NODE if another machine of the
  * cluster answers: one that was given up and still runs has the address, the name and the certificates of its
- * successor. A configuration without a provider id was edited by somebody, and shows nothing.
+ * successor. A configuration without a provider id was edited by hand, and does not identify its machine.
  */
 export async function readOwnConfiguration(
   node: TalosClient,
@@ -26,6 +28,3 @@ export async function readOwnConfiguration(
     );
   return config;
 }
-
-/** Of an id in a message. */
-const maxIdLength = 200;

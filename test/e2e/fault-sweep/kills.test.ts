@@ -26,7 +26,7 @@ const worst: readonly RegExp[] = [
 ];
 
 describe.concurrent('a provider that is killed after the execution of a call and before its reply, and started again', () => {
-  it(`at every second call of a lifecycle, on TrueNAS ${first}: the same result, no duplicates, no remains (SWEEP=${sweepSeed})`, {
+  it(`at calls of a lifecycle, on TrueNAS ${first}: the same result, no duplicates, no remains (SWEEP=${sweepSeed})`, {
     timeout: 1_200_000,
   }, async () => {
     const due = (name: string): boolean => isSampled('kill', name, 2);

@@ -36,9 +36,6 @@ export const randomNumbers = (what: string): ((below: number) => number) => {
 /** The index of the part that a call belongs to; each call belongs to one. */
 export const partIndexOf = (way: string, name: string, parts: number): number => hashNumber(`${way} ${name}`) % parts;
 
-/** The half of the calls that a sweep of one half takes. */
-export const drawnHalf = hashNumber('half') % 2;
-
 /** Whether a call gets a fault: one in `share` does. */
 export const isSampled = (way: string, name: string, share: number): boolean =>
   isFullSweep || partIndexOf(way, name, share) === 0;

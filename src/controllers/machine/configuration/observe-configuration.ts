@@ -50,8 +50,8 @@ export const classOfChange = ({ changes, rejection }: NodeChanges): ChangeClass 
 
 /**
  * Compares a running node with what it is to be. Nothing is compared while that is not possible: the ProviderConfig was
- * not accepted, the OIDC trust of the control plane is being changed, or the node does not answer or another does. Also not while nothing
- * has changed since the node was found up to date: that costs no call.
+ * not accepted, the OIDC trust of the control plane is being changed, the node does not answer, or another machine has
+ * its address. Also not while nothing has changed since the node was found up to date: that costs no call.
  */
 export async function observeNode(desired: DesiredMachine, progress: Progress): Promise<NodeObservation> {
   const { context, environment } = desired;

@@ -70,7 +70,7 @@ export async function observeProvisioned(desired: DesiredMachine, progress: Prog
   };
 }
 
-/** The Node of the machine is Ready all the same. It is not taken for unchanged, so that the end of it is noticed. */
+/** The conflict leaves the Machine ready. Without a fingerprint it is observed again, so that its end is noticed. */
 function withConflict(
   { unchangedFingerprint: _, ...observation }: MachineObservation,
   message: string,

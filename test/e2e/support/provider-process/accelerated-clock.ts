@@ -3,7 +3,7 @@ import type { Clock } from '../../../../src/lib/clock.ts';
 import { runningMilliseconds } from './running-time.ts';
 
 /**
- * A clock whose waits are `speed` times shorter. A pause of this process counts as little of its time. Dates are those of
+ * A clock whose waits are `speed` times shorter. It stands still while this process is not scheduled. Dates are those of
  * the system, so that tokens and certificates stay valid.
  */
 export function acceleratedClock(speed: number): Clock {

@@ -1,13 +1,13 @@
-/** Between two looks of the process at itself. */
+/** Interval of the timer that notices when this process was not scheduled. */
 const tickMs = 10;
-/** A look that comes later than this comes after a pause: other processes had the processor. */
+/** A timer that is later than this was late because other processes had the processor. */
 const pauseMs = 50;
 
 let last = performance.now();
 let pausedMs = 0;
-setInterval(look, tickMs).unref();
+setInterval(updatePauses, tickMs).unref();
 
-function look(): number {
+function updatePauses(): number {
   const now = performance.now();
   if (now - last > pauseMs) pausedMs += now - last - tickMs;
   last = now;
@@ -15,7 +15,7 @@ function look(): number {
 }
 
 /**
- * The time that this process was running. With accelerated time a pause of a tenth of a second would last for seconds,
- * and its deadlines would pass before the answers that are there already were read.
+ * Time since the start of the process, without the time in which it was not scheduled. With accelerated time a pause of a
+ * tenth of a second would last for seconds, and deadlines would pass before responses that have arrived were read.
  */
-export const runningMilliseconds = (): number => look() - pausedMs;
+export const runningMilliseconds = (): number => updatePauses() - pausedMs;

@@ -70,7 +70,7 @@ async function bootNode(node: TalosNode): Promise<void> {
   }
   const stopResetting = await resetConnections(node);
   await node.sleep(timings[node.kind] * 0.3);
-  await stopResetting?.();
+  await stopResetting();
   if (node.stuck) return;
   if (!node.config) await runMaintenance(node);
   applyNetworkConfig(node);
@@ -255,13 +255,15 @@ function hangsInNocloudBoot(node: TalosNode): boolean {
 }
 
 /** The kernel is up and no service listens yet: the port resets connections. */
-async function resetConnections(node: TalosNode): Promise<(() => Promise<void>) | undefined> {
+async function resetConnections(node: TalosNode): Promise<() => Promise<void>> {
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
     await Promise.all(closers.splice(0).map((closer) => closer()));
   };
   node.onClose(close);
   for (const address of node.addresses) closers.push(await takeAddress(node, address));
+  // The boot may have ended meanwhile.
+  if (node.signal.aborted) await close();
   return close;
 }
 
