@@ -1,8 +1,9 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { findPeer, missingPeers } from '../peers/find-peer.ts';
 import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
 
@@ -43,6 +44,25 @@ export function runTalosctl(
     return result === undefined ? printed : readFileSync(join(folder, result), 'utf8');
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Asks simulated nodes with talosctl and this talosconfig. Returns its output, throws when it fails. The nodes run in this
+ * process and have to go on meanwhile.
+ */
+export async function askNodesWithTalosctl(
+  binary: string,
+  talosconfig: string,
+  args: readonly string[],
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'talosctl-'));
+  try {
+    await writeFile(join(folder, 'talosconfig'), talosconfig, { mode: 0o600 });
+    const words = ['--talosconfig', 'talosconfig', ...args];
+    return (await promisify(execFile)(binary, words, { cwd: folder, timeout: 60_000 })).stdout;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }
 

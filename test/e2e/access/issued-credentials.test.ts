@@ -20,7 +20,7 @@ import { describeUnlessMissing } from '../../support/describe-unless-missing.ts'
 import { eventually } from '../../support/eventually.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { runProgram } from '../../support/run-program.ts';
-import { describeWithTalosctl, runTalosctl } from '../../talos/talosctl.ts';
+import { askNodesWithTalosctl, describeWithTalosctl } from '../../talos/talosctl.ts';
 import { openKubectlRunner } from '../support/access/kubectl.ts';
 import { accessResult, ConfigMap, clientFromKubeconfig, withAdminClient } from '../support/access/workload-cluster.ts';
 import { findSecretLeaks } from '../support/observation/secret-leaks.ts';
@@ -127,10 +127,10 @@ describe('the talosconfig', () => {
 
 describeWithTalosctl((talosctl) => {
   it('reads the version of every node, and does not reboot one', async () => {
-    const files = { talosconfig: (await issue('talosconfig')).out };
-    const run = (...words: string[]) => runTalosctl(talosctl, ['--talosconfig', 'talosconfig', ...words], files);
-    for (const address of addresses) expect(run('version', '--nodes', address)).toContain('v1.13.9');
-    expect(() => run('reboot', '--wait=false', '--nodes', addresses[0] ?? '')).toThrow(/PermissionDenied/);
+    const { out } = await issue('talosconfig');
+    const run = async (...words: string[]) => await askNodesWithTalosctl(talosctl, out, words);
+    for (const address of addresses) expect(await run('version', '--nodes', address)).toContain('v1.13.9');
+    await expect(run('reboot', '--wait=false', '--nodes', addresses[0] ?? '')).rejects.toThrow(/PermissionDenied/);
   });
 });
 

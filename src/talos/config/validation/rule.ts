@@ -15,9 +15,9 @@ export type MainDocumentRule = (main: ConfigDocument, context: ConfigValidationC
 export const problemUnless = (holds: boolean, sentence: string): string[] => (holds ? [] : [sentence]);
 
 /**
- * Checks the extra arguments of a program. Talos 1.13 and 1.14 also declare lists here, which repeat a flag, and then
- * fail when they look for unknown keys ("unexpected type for yaml sequence: v1alpha1.ArgValue", seen with talosctl
- * 1.13.9 and 1.14.0-rc.1).
+ * Checks the extra arguments of a program. From Talos 1.13 on they may be lists, which repeat a flag, but Talos 1.13.0 to
+ * 1.13.5 fail when they look for unknown keys in them (`siderolabs/gen` 0.8.6: "unexpected type for yaml sequence:
+ * v1alpha1.ArgValue"), and a configuration has to fit every patch version of a minor.
  */
 export const problemsUnlessTexts = (given: unknown, path: string): string[] =>
   Object.entries(isRecord(given) ? given : {}).flatMap(([flag, value]) =>

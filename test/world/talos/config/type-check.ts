@@ -43,15 +43,8 @@ export function findUnknownKeys(given: Node | null, shape: ValueShape, reading: 
   return keys.length > 0 ? Object.fromEntries(keys.map((key) => [key, found[key]])) : undefined;
 }
 
-/**
- * The documents of Talos from 1.13 on allow lists as values of extra arguments. Talos's search for unknown keys does
- * not support them and fails (seen with 1.13.9 and 1.14.0-rc.1; siderolabs/gen: xyaml/xyaml.go).
- */
+/** Lists as values of extra arguments have no keys. */
 function unknownKeysInList(items: readonly Node[], shape: ValueShape, reading: ReadingContext): unknown {
-  if (shape === 'argument') {
-    const type = reading.minor >= 14 ? 'meta.ArgValue' : 'v1alpha1.ArgValue';
-    throw new ConfigError(`unexpected type for yaml sequence: ${type}`);
-  }
   if (typeof shape === 'string' || !('list' in shape)) return undefined;
   const found = items.map((item) => findUnknownKeys(item, shape.list, reading)).filter((item) => item !== undefined);
   return found.length > 0 ? found : undefined;
