@@ -83,7 +83,8 @@ export async function assessUpdate(
     const fields = changes.filter((change) => change.class === highest).map(({ field }) => field);
     return { rejection: `The change of ${fields.join(', ')} cannot be made on a running node. Take it back.` };
   }
-  const isStale = readFact(facts, updateFacts.staleBoot) === (await client.bootId(options));
+  const staleBoot = readFact(facts, updateFacts.staleBoot);
+  const isStale = staleBoot !== '' && staleBoot === (await client.bootId(options));
   const isOtherKubelet =
     running.kubernetesVersion !== undefined &&
     minorOf(running.kubernetesVersion) !== minorOf(desired.kubernetesVersion) &&

@@ -75,7 +75,8 @@ const activeStep: Step<UpdateStepContext> = {
   deadlineMinutes: 20,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
-      if (readFact(context.facts, updateFacts.staleBoot) === (await client.bootId(options)))
+      const staleBoot = readFact(context.facts, updateFacts.staleBoot);
+      if (staleBoot !== '' && staleBoot === (await client.bootId(options)))
         return await restartNode(client, options);
       const active = await readOwnConfiguration(client, context.desired.providerId, options);
       if (isSame(active, context)) return done();
