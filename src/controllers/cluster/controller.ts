@@ -27,6 +27,7 @@ import { describeClusterRollout, describeClusterUpToDate } from './decide-cluste
 import { servedVersion } from './decide-kubernetes.ts';
 import { isOwnMachine } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
+import { removeOrphans } from './orphans/remove-orphans.ts';
 import { releaseEndpointAddress } from './release-endpoint-address.ts';
 import { deleteNodePools, reconcileNodePools } from './scaling/reconcile-node-pools.ts';
 import {
@@ -111,6 +112,7 @@ async function reconcileOwned(
   }
   await reconcileMachineMetadata(services, view, context.signal);
   await reconcileNodePools(services, view, context.signal);
+  const lookAgain = view.proof?.ok ? await removeOrphans(services, view, context) : undefined;
   const states = describeClusterConditions(view);
   if (foreign.length > 0)
     states.push(
@@ -118,12 +120,8 @@ async function reconcileOwned(
     );
   await publishStatus(services, view, states, context);
   const isConnected = services.nodes.isConnected(view.ref);
-  return {
-    requeueAfterSeconds: decideRequeueAfterSeconds(view, states, {
-      isConnected,
-      now: services.clock.now(),
-    }),
-  };
+  const requeue = decideRequeueAfterSeconds(view, states, { isConnected, now: services.clock.now() });
+  return { requeueAfterSeconds: Math.min(requeue, lookAgain ?? requeue) };
 }
 
 async function publishStatus(
