@@ -79,7 +79,7 @@ export const RolloutSchema = z
       .max(16)
       .default([])
       .describe(
-        'Workloads of each cluster whose Pods all have to be available before the next machine is changed. Default: none.',
+        'Workloads of each cluster whose Pods all have to be available before the next machine is changed, or deleted while it is ready. Default: none.',
       ),
   })
   .prefault({})

@@ -103,8 +103,13 @@ export interface ClusterView {
   readonly release: string;
   /** When the view was built. */
   readonly now: Date;
-  /** Why no surplus control plane could be deleted in this reconcile. */
-  readonly scaleDownObstacle?: string | undefined;
+  readonly scaleDownObstacle?: ScaleDownObstacle | undefined;
+}
+
+/** Why no Machine of a pool could be deleted in this reconcile. */
+export interface ScaleDownObstacle {
+  readonly pool: string;
+  readonly message: string;
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
-import { type Cluster, externalEndpointUrl } from '../../api/openmcp/types.ts';
 import type { WorkloadCheck } from '../../api/schema/rollout-schema.ts';
 import type { Log } from '../../lib/log.ts';
 import { type ControlPlane, controlPlaneOf } from '../shared/control-planes/control-plane.ts';
@@ -12,7 +11,7 @@ import { type EtcdReport, findEtcdLeader, findEtcdProblem, hasForeignMember } fr
 import { isInHand, isReady } from './machine-change.ts';
 import { orderMachines } from './order-machines.ts';
 import { rolloutTurnsOf, type TurnRequest } from './policy/rollout-turns.ts';
-import { findWorkloadProblem } from './workload-checks.ts';
+import { findWorkloadProblemOf } from './workload-checks.ts';
 
 interface StartContext {
   readonly signal: AbortSignal;
@@ -101,23 +100,14 @@ async function checkCluster(
   }
   const problem = findEtcdProblem(reports, expected);
   if (problem !== undefined) return { problem };
-  const unavailable = await checkWorkloads(services, object, cluster, healthChecks, signal);
+  const unavailable = await findWorkloadProblemOf(
+    services,
+    { cluster: object, ref: cluster, checks: healthChecks },
+    signal,
+  );
   if (unavailable !== undefined) return { problem: unavailable };
   const [machine] = orderMachines(candidates, { pools: [], leader: findEtcdLeader(reports) });
   return machine ? { machine } : { problem: 'No machine is to be changed.' };
-}
-
-async function checkWorkloads(
-  { targets }: Services,
-  object: Cluster,
-  cluster: ClusterIdentity,
-  checks: readonly WorkloadCheck[],
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  if (checks.length === 0) return undefined;
-  const url = externalEndpointUrl(object);
-  if (url === undefined) return 'The endpoint of the cluster is not published yet.';
-  return await findWorkloadProblem(await targets.client(cluster, url), checks, signal);
 }
 
 async function askControlPlane(

@@ -1,7 +1,10 @@
+import type { ClusterIdentity } from '../../api/cluster-identity.ts';
+import { type Cluster, externalEndpointUrl } from '../../api/openmcp/types.ts';
 import type { WorkloadCheck } from '../../api/schema/rollout-schema.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { KubeError } from '../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../kube/resource.ts';
+import type { Services } from '../shared/services.ts';
 
 /** The fields of the status of all three kinds. Absent counts are zero. */
 interface Workload extends KubeObject {
@@ -21,6 +24,24 @@ const kinds: Readonly<Record<WorkloadCheck['kind'], ResourceType<Workload>>> = {
   StatefulSet: { group: 'apps', version: 'v1', kind: 'StatefulSet', plural: 'statefulsets', namespaced: true },
   DaemonSet: { group: 'apps', version: 'v1', kind: 'DaemonSet', plural: 'daemonsets', namespaced: true },
 };
+
+interface ChecksOfCluster {
+  readonly cluster: Cluster;
+  readonly ref: ClusterIdentity;
+  readonly checks: readonly WorkloadCheck[];
+}
+
+/** {@link findWorkloadProblem} at the published endpoint of a cluster. */
+export async function findWorkloadProblemOf(
+  { targets }: Pick<Services, 'targets'>,
+  { cluster, ref, checks }: ChecksOfCluster,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (checks.length === 0) return undefined;
+  const url = externalEndpointUrl(cluster);
+  if (url === undefined) return 'The endpoint of the cluster is not published yet.';
+  return await findWorkloadProblem(await targets.client(ref, url), checks, signal);
+}
 
 /** Why a workload that has to be available is not; undefined if all of them are. */
 export async function findWorkloadProblem(

@@ -101,6 +101,24 @@ it('a worker that a user deletes is made again under its name, as the last one o
   expect(await slots('work')).toEqual([0, 1, 2]);
 });
 
+it('D29: a workload that has to be available holds up the deletion of a ready worker, and is named', async () => {
+  const check = { kind: 'Deployment', namespace: 'default', name: 'shop' };
+  const checks = (...healthChecks: object[]) =>
+    open().platform.merge(ProviderConfig, { name: 'home' }, { spec: { rollout: { healthChecks } } as object });
+  await checks(check);
+  await change(work({ replicas: 2 }), extra);
+  await eventually('the Cluster says so', async () => {
+    const { status } = await open().objects.getCluster(cluster);
+    const message = status?.conditions?.find(({ type }) => type === 'MachinesReady')?.message ?? '';
+    return message.includes('Deployment default/shop of spec.rollout.healthChecks does not exist in the cluster.');
+  });
+  expect(await slots('work')).toEqual([0, 1, 2]);
+  await checks();
+  await eventually('two are left', () => has('work', 0, 1), 100);
+  await change(work({ replicas: 3 }), extra);
+  await eventually('there are three again', () => has('work', 0, 1, 2), 100);
+});
+
 it('a NodePool that is deleted is made again', async () => {
   const { metadata } = await nodePool();
   await open().platform.remove(NodePool, poolNamed('work'));

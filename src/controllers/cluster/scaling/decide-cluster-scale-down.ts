@@ -12,7 +12,7 @@ export function decideClusterScaleDown(view: ClusterView): ScaleDownDecision {
     maxUnavailable: spec.rollout.maxUnavailable,
     isReachable: proof?.ok === true,
     isTrustPending: secrets.trust !== undefined && isTrustRolloutDue(machines, secrets.trust),
-    controlPlaneObstacle: scaleDownObstacle,
+    obstacle: scaleDownObstacle,
     shortageReasons: shortageReasons ?? [],
   });
 }

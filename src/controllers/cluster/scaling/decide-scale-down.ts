@@ -1,6 +1,7 @@
 import { findFalseCondition, isConditionTrue } from '../../../api/conditions.ts';
 import type { Machine } from '../../../api/machine.ts';
 import { hasFailed, isInHand, isReplacing } from '../../rollout/machine-change.ts';
+import type { ScaleDownObstacle } from '../view.ts';
 import type { PoolBalance } from './machine-slots.ts';
 
 /** The pools of a cluster, and what else may hold up a deletion. */
@@ -12,8 +13,8 @@ export interface ScaleDownView {
   readonly isReachable: boolean;
   /** The OIDC issuers of the control planes are being changed. */
   readonly isTrustPending: boolean;
-  /** Why no control plane could be deleted in this reconcile. */
-  readonly controlPlaneObstacle: string | undefined;
+  /** What this reconcile has found out when it was about to delete one. */
+  readonly obstacle: ScaleDownObstacle | undefined;
   /** Reasons with which a Machine waits for what its platform does not have. */
   readonly shortageReasons?: readonly string[];
 }
@@ -48,18 +49,20 @@ function findCommonObstacle({ pools, isReachable, isTrustPending }: ScaleDownVie
   return updating && `${updating.metadata.name} is being updated.`;
 }
 
-const findPoolObstacle = (view: ScaleDownView, pool: PoolBalance): string | undefined =>
-  pool.role === 'controlplane' ? findControlPlaneObstacle(view) : findWorkerObstacle(view, pool);
+function findPoolObstacle(view: ScaleDownView, pool: PoolBalance): string | undefined {
+  const found = pool.role === 'controlplane' ? findControlPlaneObstacle(view) : findWorkerObstacle(view, pool);
+  return found ?? (view.obstacle?.pool === pool.pool ? view.obstacle.message : undefined);
+}
 
 /** One change of a cluster at a time, and only of a cluster that is healthy without the surplus. */
-function findControlPlaneObstacle({ pools, controlPlaneObstacle }: ScaleDownView): string | undefined {
+function findControlPlaneObstacle({ pools }: ScaleDownView): string | undefined {
   const [leaving] = pools.flatMap((pool) => pool.leaving);
   if (leaving) return describeLeaving(leaving);
   const [missing] = pools.flatMap((pool) => pool.missing);
   if (missing) return `${missing.name} does not exist yet.`;
   const kept = pools.flatMap(({ present, surplus }) => present.filter((machine) => !surplus.includes(machine)));
   const unready = kept.find(({ status }) => !isConditionTrue(status?.conditions, 'Ready'));
-  return unready ? `${unready.metadata.name} is not ready.` : controlPlaneObstacle;
+  return unready && `${unready.metadata.name} is not ready.`;
 }
 
 /** Nodes that are not ready do not hold up the deletion of a worker, unless it is replaced. */

@@ -2,7 +2,8 @@ import { isSameCluster } from '../../../api/cluster-identity.ts';
 import { Machine } from '../../../api/machine.ts';
 import { clusterId, labels } from '../../../api/names.ts';
 import type { Log } from '../../../lib/log.ts';
-import { isReplacing } from '../../rollout/machine-change.ts';
+import { isReady, isReplacing } from '../../rollout/machine-change.ts';
+import { findWorkloadProblemOf } from '../../rollout/workload-checks.ts';
 import type { Services } from '../../shared/services.ts';
 import { clusterOfMachine, isOwnMachine } from '../identity.ts';
 import { type ClusterView, compareMachines } from '../view.ts';
@@ -31,7 +32,7 @@ export async function deleteSurplusMachine(
   const decision = decideClusterScaleDown(current);
   if (decision.kind !== 'remove' || decision.pool.pool !== wanted) return current;
   const chosen = await chooseMachine(services, current, decision.pool, context.signal);
-  if ('problem' in chosen) return { ...current, scaleDownObstacle: chosen.problem };
+  if ('problem' in chosen) return { ...current, scaleDownObstacle: { pool: wanted, message: chosen.problem } };
   const { name, uid } = chosen.machine.metadata;
   await services.kube.remove(Machine, { name }, uid === undefined ? {} : { uid }, context.signal);
   const { pool, replicas } = decision.pool;
@@ -53,7 +54,22 @@ async function listMachines(services: Services, { ref }: ClusterView, signal: Ab
     .sort(compareMachines);
 }
 
+/** A node that is not ready serves nobody: the workloads may wait for its deletion. */
 async function chooseMachine(
+  services: Services,
+  view: ClusterView,
+  pool: PoolBalance,
+  signal: AbortSignal,
+): Promise<{ readonly machine: Machine } | { readonly problem: string }> {
+  const chosen = await choosePoolMachine(services, view, pool, signal);
+  if ('problem' in chosen || !isReady(chosen.machine)) return chosen;
+  const { cluster, ref, spec } = view;
+  const checks = spec?.rollout.healthChecks ?? [];
+  const problem = await findWorkloadProblemOf(services, { cluster, ref, checks }, signal);
+  return problem === undefined ? chosen : { problem };
+}
+
+async function choosePoolMachine(
   services: Services,
   view: ClusterView,
   pool: PoolBalance,
