@@ -3,10 +3,10 @@ import { KubeClient } from '../../kube/client/client.ts';
 import { loadApiServerConnection } from '../../kube/transport/api-server-connection.ts';
 import { Transport } from '../../kube/transport/transport.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import type { AccessSettings } from '../flags/access-settings.ts';
+import type { ClusterAccessSettings } from '../flags/access-settings.ts';
 import type { ProcessContext } from '../flags/operator-settings.ts';
 
-/** The context of a command that issues a client certificate. */
+/** The context of a command that uses the secrets of a cluster. */
 export interface AccessCommandContext extends ProcessContext {
   /** Prints to standard output; the log goes elsewhere. */
   print(text: string): void;
@@ -22,18 +22,24 @@ export interface AccessSession extends Pick<ProcessContext, 'log' | 'signal'> {
   readonly clock: Clock;
 }
 
-/** Timeout of the whole command: a user waits for it. */
-const sessionTimeoutSeconds = 60;
+/** Timeout of a whole command: a user waits for it. */
+const usualTimeoutSeconds = 60;
 
 /** Opens the platform cluster with the user's kubeconfig, and closes all connections at the end. */
 export async function withAccessSession<T>(
-  options: AccessSettings & AccessCommandContext,
+  options: ClusterAccessSettings & AccessCommandContext & { readonly timeoutSeconds?: number },
   work: (session: AccessSession) => Promise<T>,
 ): Promise<T> {
-  const { kubeconfig: path, podNamespace: namespace, log, clock = systemClock } = options;
+  const {
+    kubeconfig: path,
+    podNamespace: namespace,
+    log,
+    clock = systemClock,
+    timeoutSeconds = usualTimeoutSeconds,
+  } = options;
   const connection = loadApiServerConnection({ ...(path && { path }), environment: process.env });
   const kube = new KubeClient(new Transport(connection), { fieldManager, log });
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(sessionTimeoutSeconds * 1000)]);
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
   try {
     return await work({ kube, namespace, clock, log, signal });
   } finally {

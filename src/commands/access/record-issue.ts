@@ -26,17 +26,31 @@ export async function findCaller({ kube, signal }: AccessSession): Promise<strin
   }
 }
 
-/**
- * Records an Event on the Cluster. The fingerprint is the one that the API server writes to its audit log. A user who
- * may not create Events gets the certificate all the same: who can read the Secret can make one without this program.
- */
+/** Records an Event about a certificate. The fingerprint is the one that the API server writes to its audit log. */
 export async function recordIssue(
   session: AccessSession,
   cluster: Cluster,
   caller: string | undefined,
   issued: IssuedCertificate,
 ): Promise<void> {
-  const { kube, clock, log, signal } = session;
+  const { fingerprint256, validTo } = new X509Certificate(issued.certificate);
+  const fingerprint = fingerprint256.replaceAll(':', '').toLowerCase();
+  const until = `${new Date(validTo).toISOString().slice(0, 19)}Z`;
+  const reason = issued.kind === 'talosconfig' ? 'TalosconfigIssued' : 'KubeconfigIssued';
+  const who = caller === undefined ? 'A user' : `User ${caller}`;
+  const message = `${who} issued a ${issued.kind} with ${issued.rights}, valid until ${until} (SHA-256 ${fingerprint}).`;
+  await recordOnCluster(session, cluster, { reason, message });
+}
+
+/**
+ * Records an Event on the Cluster. A user who may not create Events gets what they asked for all the same: who can read the
+ * Secret can have it without this program.
+ */
+export async function recordOnCluster(
+  { kube, clock, log, signal }: AccessSession,
+  cluster: Cluster,
+  { reason, message }: { readonly reason: string; readonly message: string },
+): Promise<void> {
   const { namespace = '', name } = cluster.metadata;
   const isAllowed = await kube
     .reviewAccess({ verb: 'create', resource: 'events', namespace }, signal)
@@ -46,13 +60,7 @@ export async function recordIssue(
     log.warn({ cluster: `${namespace}/${name}` }, `no Event is recorded: ${remedy}`);
     return;
   }
-  const { fingerprint256, validTo } = new X509Certificate(issued.certificate);
-  const fingerprint = fingerprint256.replaceAll(':', '').toLowerCase();
-  const until = `${new Date(validTo).toISOString().slice(0, 19)}Z`;
   const events = new EventRecorder({ client: kube, clock, log, component: fieldManager, signal });
-  const reason = issued.kind === 'talosconfig' ? 'TalosconfigIssued' : 'KubeconfigIssued';
-  const who = caller === undefined ? 'A user' : `User ${caller}`;
-  const message = `${who} issued a ${issued.kind} with ${issued.rights}, valid until ${until} (SHA-256 ${fingerprint}).`;
   events.record(cluster, 'Normal', reason, message);
   await events.close();
 }

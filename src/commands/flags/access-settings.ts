@@ -5,11 +5,15 @@ import type { ProcessEnvironment } from './environment-variables.ts';
 import type { ClusterFlagValue, KubeconfigRole } from './option-values.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Settings of the commands that issue client certificates. */
-export interface AccessSettings extends CommonSettings {
+/** Settings of the commands that use the secrets of a cluster. */
+export interface ClusterAccessSettings extends CommonSettings {
   /** The provider's own namespace. */
   readonly podNamespace: string;
   readonly cluster: ClusterFlagValue;
+}
+
+/** Settings of the commands that issue client certificates. */
+export interface AccessSettings extends ClusterAccessSettings {
   readonly ttlSeconds: number;
   /** Path of the file to write. Absent: standard output. */
   readonly output?: string;
@@ -30,19 +34,22 @@ export interface KubeconfigSettings extends AccessSettings {
   readonly rights: KubeconfigRights;
 }
 
+export interface BackupSettings extends ClusterAccessSettings {
+  /** Public keys of age. */
+  readonly recipients: readonly string[];
+  /** Path of the folder for the files. */
+  readonly output: string;
+}
+
 function toAccessSettings(command: Command, environment: ProcessEnvironment): AccessSettings {
-  const settings = toCommonSettings(command, 'people');
-  const { cluster, ttl, output, force } = command.opts<{
-    cluster: ClusterFlagValue;
+  const { ttl, output, force } = command.opts<{
     ttl: number;
     output?: string;
     force: boolean;
   }>();
   if (force && output === undefined) throw new UsageError('--force needs --output.');
   return {
-    ...settings,
-    podNamespace: readPodNamespace(settings, environment),
-    cluster,
+    ...toClusterAccessSettings(command, environment),
     ttlSeconds: ttl,
     ...(output !== undefined && { output }),
     force,
@@ -59,4 +66,15 @@ export function toKubeconfigSettings(command: Command, environment: ProcessEnvir
   if (groups && command.getOptionValueSource('role') === 'cli')
     throw new UsageError('--role and --group exclude each other.');
   return { ...toAccessSettings(command, environment), rights: groups ? { groups } : { role } };
+}
+
+export function toBackupSettings(command: Command, environment: ProcessEnvironment): BackupSettings {
+  const { recipient: recipients, output } = command.opts<{ recipient: readonly string[]; output: string }>();
+  return { ...toClusterAccessSettings(command, environment), recipients, output };
+}
+
+function toClusterAccessSettings(command: Command, environment: ProcessEnvironment): ClusterAccessSettings {
+  const settings = toCommonSettings(command, 'people');
+  const { cluster } = command.opts<Pick<ClusterAccessSettings, 'cluster'>>();
+  return { ...settings, podNamespace: readPodNamespace(settings, environment), cluster };
 }

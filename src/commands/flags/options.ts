@@ -11,6 +11,7 @@ import {
   parseControllers,
   parseGroups,
   parseName,
+  parseRecipients,
   parseRequiredText,
   parseTtl,
 } from './option-values.ts';
@@ -30,6 +31,8 @@ export const commandDescriptions = {
     'Print a short-lived talosconfig of a cluster, for users who may read its Secret. Records an Event on the Cluster.',
   kubeconfig:
     'Print a short-lived kubeconfig of a cluster, for users who may read its Secret. Records an Event on the Cluster.',
+  backup:
+    'Write an encrypted snapshot of etcd and the encrypted Secrets of a cluster to a folder, for users who may read its Secret. Records an Event on the Cluster.',
 } as const;
 export type CommandName = keyof typeof commandDescriptions;
 export const commandNames = Object.keys(commandDescriptions) as readonly CommandName[];
@@ -120,8 +123,11 @@ const fileOptions = [
   ),
 ];
 
+const clusterOption = text('--cluster <NAMESPACE/NAME>', 'The Cluster.')
+  .argParser(parseClusterName)
+  .makeOptionMandatory();
 const accessOptions = [
-  text('--cluster <NAMESPACE/NAME>', 'The Cluster.').argParser(parseClusterName).makeOptionMandatory(),
+  clusterOption,
   text('--ttl <DURATION>', 'Lifetime of the client certificate, from 5m to 24h. It cannot be revoked before.')
     .argParser(parseTtl)
     .default(8 * 60 * 60, '8h'),
@@ -190,6 +196,19 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
       '--group <NAME>',
       'Instead of --role: a group that a RoleBinding or ClusterRoleBinding in the cluster names. Can be repeated. Nothing is changed in the cluster.',
     ).argParser(parseGroups),
+    ...commonOptions,
+  ],
+  backup: [
+    clusterOption,
+    text(
+      '--recipient <KEY>',
+      'Public key of age (age1…) that the files are encrypted for. Can be repeated: each of their identities decrypts the files.',
+    )
+      .argParser(parseRecipients)
+      .makeOptionMandatory(),
+    text('--output <FOLDER>', 'Folder for the files, which have the name of the cluster and the time.')
+      .argParser(parseRequiredText)
+      .default('.'),
     ...commonOptions,
   ],
 };

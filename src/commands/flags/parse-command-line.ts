@@ -1,7 +1,9 @@
 import { type Command, CommanderError } from 'commander';
 import {
+  type BackupSettings,
   type KubeconfigSettings,
   type TalosconfigSettings,
+  toBackupSettings,
   toKubeconfigSettings,
   toTalosconfigSettings,
 } from './access-settings.ts';
@@ -32,7 +34,8 @@ export type CommandLine =
   | { readonly command: 'check'; readonly settings: CheckSettings }
   | { readonly command: 'reservations'; readonly settings: ReservationsSettings }
   | { readonly command: 'talosconfig'; readonly settings: TalosconfigSettings }
-  | { readonly command: 'kubeconfig'; readonly settings: KubeconfigSettings };
+  | { readonly command: 'kubeconfig'; readonly settings: KubeconfigSettings }
+  | { readonly command: 'backup'; readonly settings: BackupSettings };
 
 /** Parses the arguments after the program's name. Throws a {@link UsageError}. */
 export function parseCommandLine(argv: readonly string[], environment: ProcessEnvironment): CommandLine {
@@ -86,6 +89,8 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toTalosconfigSettings(command, environment) };
     case 'kubeconfig':
       return { command: name, settings: toKubeconfigSettings(command, environment) };
+    case 'backup':
+      return { command: name, settings: toBackupSettings(command, environment) };
   }
 }
 
@@ -109,9 +114,12 @@ function explainError(command: Command, error: CommanderError): Error {
     case 'commander.missingMandatoryOptionValue':
       return new UsageError(`${quotedIn(error.message)} is missing. ${more}`);
     default:
-      return new UsageError(`${error.message.replace(/^error: option '(.+?)' argument/, '$1:')} ${more}`);
+      return new UsageError(`${withoutKey(error.message).replace(/^error: option '(.+?)' argument/, '$1:')} ${more}`);
   }
 }
+
+/** The library quotes the value, which may be a private key that a user has confused with the public one. */
+const withoutKey = (message: string): string => message.replace(/'AGE-SECRET-KEY-[^']*'/i, 'the value');
 
 const quotedIn = (message: string): string => /'([^']+)'/.exec(message)?.[1] ?? '';
 

@@ -59,12 +59,20 @@ export interface EtcdClient {
   forfeitLeadership(options?: TalosCallOptions): Promise<string | undefined>;
   /** Removes the node's own member from etcd. */
   leaveEtcd(options?: TalosCallOptions): Promise<void>;
+  /**
+   * Streams a snapshot to `write`, piece by piece; the node is only read from while `write` is done. Success does not prove
+   * that the snapshot is whole. Throws TALOS_UNSUPPORTED on a worker.
+   */
+  etcdSnapshot(write: (piece: Uint8Array) => Promise<void>, options?: TalosCallOptions): Promise<void>;
   /** Removes a dead member, by the {@link EtcdMember.id} that a healthy member reports. */
   removeEtcdMember(id: string, options?: TalosCallOptions): Promise<void>;
 }
 
 /** A leaving member waits for the agreement of the others. */
 const membershipSeconds = 120;
+
+/** Enough for the largest database, 8 GiB, over a slow line of 5 MiB a second. */
+const snapshotSeconds = 1800;
 
 const machineService = MachineService;
 
@@ -172,6 +180,12 @@ function createWriteCalls(connection: TalosConnection): Omit<EtcdClient, EtcdRea
       await connection.call(machineService, 'EtcdLeaveCluster', slow, (client, call) =>
         client.etcdLeaveCluster({}, call),
       );
+    },
+    etcdSnapshot: async (write, options = {}) => {
+      const slow = { ...options, seconds: snapshotSeconds };
+      await connection.call(machineService, 'EtcdSnapshot', slow, async (client, call) => {
+        for await (const { bytes } of client.etcdSnapshot({}, call)) await write(bytes);
+      });
     },
     removeEtcdMember: async (id, options = {}) => {
       const slow = { ...options, seconds: membershipSeconds };

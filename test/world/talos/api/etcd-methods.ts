@@ -8,6 +8,7 @@ import {
   type SimulatedEtcdCluster,
   type SimulatedEtcdMember,
 } from '../kubernetes/etcd.ts';
+import { streamSnapshot } from '../kubernetes/etcd-snapshot.ts';
 import type { TalosNode } from '../node.ts';
 import { unavailableError, unknownError } from './errors.ts';
 import { requireControlPlane } from './machine-service.ts';
@@ -61,6 +62,10 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
       const memberAlarms = describeAlarms(cluster);
       cluster.alarms.clear();
       return { messages: [{ memberAlarms }] };
+    },
+    async *etcdSnapshot(_, { signal }) {
+      await runningMember(node, 'etcd snapshot', signal);
+      yield* streamSnapshot(node.world.snapshotFaults);
     },
     async etcdForfeitLeadership(_, { signal }) {
       const { cluster, id } = await runningMember(node, 'etcd forfeit leadership', signal);

@@ -18,6 +18,7 @@ const reader = ['os:operator', 'os:reader'];
 const allowedRoles: ReadonlyMap<string, readonly string[]> = new Map([
   ...grantEach([...machine('Reboot Shutdown ImagePull EtcdAlarmDisarm'), 'machine.ImageService/Pull'], operator),
   ...grantEach(machine('EtcdStatus EtcdMemberList EtcdAlarmList'), [...reader, 'os:etcd:backup']),
+  ...grantEach(machine('EtcdSnapshot'), [...operator, 'os:etcd:backup']),
   ...grantEach([...machine('Version Hostname ServiceList'), 'machine.ImageService/List'], reader),
   ...grantEach(['cosi.resource.State/Get', 'cosi.resource.State/List'], reader),
 ]);

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { chooseMember, type MemberAnswer } from './choose-member.ts';
+
+const answer = (machine: string, more: object = {}): MemberAnswer => ({
+  machine,
+  status: { memberId: machine, leaderId: 'b', learner: false, errors: [], databaseBytes: 1, ...more },
+});
+
+describe('the control plane that gives a snapshot', () => {
+  it.each<[string, MemberAnswer[], string]>([
+    ['a healthy one that does not lead', [answer('b'), answer('a'), answer('c')], 'a'],
+    ['the leader, if it is the only healthy one', [answer('a', { errors: ['x'] }), answer('b')], 'b'],
+    ['any that answers, without a quorum', [{ machine: 'a', problem: 'silent' }, answer('c', { leaderId: '0' })], 'c'],
+    ['no learner', [answer('a', { learner: true }), answer('b')], 'b'],
+  ])('is %s', (_, answers, machine) => {
+    expect(chooseMember(answers)).toBe(machine);
+  });
+
+  it('is missing if none answers, which says why', () => {
+    expect(() => chooseMember([{ machine: 'a', problem: 'silent' }, answer('b', { learner: true })])).toThrow(
+      /a: silent; b: its member does not vote yet\. Check that the nodes can be reached/,
+    );
+    expect(() => chooseMember([])).toThrow(/No control plane has an address/);
+  });
+});

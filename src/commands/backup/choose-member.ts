@@ -1,0 +1,25 @@
+import { ProviderError } from '../../lib/errors.ts';
+import type { EtcdStatus } from '../../talos/client/etcd-calls.ts';
+
+/** What a control plane says of its member of etcd, or why it says nothing. */
+export type MemberAnswer = { readonly machine: string } & (
+  | { readonly status: EtcdStatus; readonly problem?: undefined }
+  | { readonly problem: string; readonly status?: undefined }
+);
+
+/**
+ * The control plane whose member gives the snapshot: a healthy one, and rather not the leader, which has most to do. Without
+ * a healthy one any that answers: a snapshot needs no quorum, and may be the last chance for one.
+ */
+export function chooseMember(answers: readonly MemberAnswer[]): string {
+  const voters = answers.flatMap(({ machine, status }) => (status && !status.learner ? [{ machine, status }] : []));
+  const isWell = ({ errors, leaderId }: EtcdStatus): boolean => errors.length === 0 && !/^0*$/.test(leaderId);
+  const rank = (status: EtcdStatus): number => (isWell(status) ? (status.leaderId === status.memberId ? 1 : 0) : 2);
+  const [best] = voters.sort((a, b) => rank(a.status) - rank(b.status));
+  if (best) return best.machine;
+  const why = answers.map(({ machine, problem = 'its member does not vote yet' }) => `${machine}: ${problem}`);
+  throw new ProviderError(
+    'CLUSTER_NOT_READY',
+    `No member of etcd can give a snapshot. ${why.join('; ') || 'No control plane has an address'}. Check that the nodes can be reached from here at port 50000.`,
+  );
+}

@@ -1,0 +1,75 @@
+import { createWriteStream } from 'node:fs';
+import { lstat, rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
+import { Encrypter } from 'age-encryption';
+import { ProviderError } from '../../lib/errors.ts';
+
+/** Writes the content piece by piece. Each `write` ends when the next piece can be taken. */
+export type ContentProducer = (write: (piece: Uint8Array) => Promise<void>) => Promise<void>;
+
+interface EncryptedFileOptions {
+  /** A new file, which only the user can read. */
+  readonly path: string;
+  /** Public keys of age. */
+  readonly recipients: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Writes a file that is encrypted with age while it is produced, so that its content is never whole in memory and never in
+ * clear on a disk. The file exists only if everything was written: `produce` may still throw after its last piece.
+ */
+export async function writeEncryptedFile(options: EncryptedFileOptions, produce: ContentProducer): Promise<void> {
+  const { path, signal } = options;
+  const partial = `${path}.partial`;
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const encrypted = await encrypterFor(options.recipients).encrypt(readable);
+  const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
+  try {
+    const [written, produced] = await Promise.allSettled([
+      pipeline(Readable.fromWeb(encrypted as NodeReadableStream), file, { signal }),
+      feed(writable, produce),
+    ]);
+    signal.throwIfAborted();
+    if (written.status === 'rejected' && isFileError(written.reason)) throw fileRejected(path, written.reason.code);
+    for (const end of [produced, written]) if (end.status === 'rejected') throw end.reason;
+    await publish(partial, path);
+  } finally {
+    if (!(isFileError(file.errored) && file.errored.code === 'EEXIST')) await rm(partial, { force: true });
+  }
+}
+
+function encrypterFor(recipients: readonly string[]): Encrypter {
+  const encrypter = new Encrypter();
+  for (const recipient of recipients) {
+    try {
+      encrypter.addRecipient(recipient);
+    } catch (cause) {
+      throw new ProviderError('CONFIG_INVALID', `--recipient: ${recipient} is no public key of age.`, { cause });
+    }
+  }
+  return encrypter;
+}
+
+async function feed(writable: WritableStream<Uint8Array>, produce: ContentProducer): Promise<void> {
+  const writer = writable.getWriter();
+  try {
+    await produce((piece) => writer.write(piece));
+    await writer.close();
+  } catch (error) {
+    await writer.abort(error).catch(() => {});
+    throw error;
+  }
+}
+
+async function publish(partial: string, path: string): Promise<void> {
+  if (await lstat(path).catch(() => undefined)) throw fileRejected(path, 'EEXIST');
+  await rename(partial, path);
+}
+
+const fileRejected = (path: string, code = ''): ProviderError =>
+  new ProviderError('OUTPUT_REJECTED', `--output: ${path} cannot be written (${code}). Use another folder.`);
+
+const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && 'syscall' in error;
