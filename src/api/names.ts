@@ -200,12 +200,6 @@ export const controlPlanePool = 'cp';
 export const machineName = (cluster: NamespacedName, pool: string, slot: number, called?: string): string =>
   `${nodePoolName(cluster, pool, called)}-${slot}`;
 
-/** Whether {@link machineName} makes this name for some pool and slot of the cluster. */
-export function isMachineName(cluster: NamespacedName, name: string, called?: string): boolean {
-  const prefix = `${clusterPrefix(cluster, called)}-`;
-  return name.startsWith(prefix) && /^[a-z0-9][a-z0-9-]*-\d{1,4}$/.test(name.slice(prefix.length));
-}
-
 /** A worker pool of a cluster: the name of its Machines without their slot. */
 export const nodePoolName = (cluster: NamespacedName, pool: string, called?: string): string =>
   `${clusterPrefix(cluster, called)}-${pool}`;

@@ -27,7 +27,6 @@ import { describeClusterRollout, describeClusterUpToDate } from './decide-cluste
 import { servedVersion } from './decide-kubernetes.ts';
 import { isOwnMachine } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
-import { removeOrphans } from './orphans/remove-orphans.ts';
 import { releaseEndpointAddress } from './release-endpoint-address.ts';
 import { deleteNodePools, reconcileNodePools } from './scaling/reconcile-node-pools.ts';
 import {
@@ -112,7 +111,6 @@ async function reconcileOwned(
   }
   await reconcileMachineMetadata(services, view, context.signal);
   await reconcileNodePools(services, view, context.signal);
-  const lookAgain = view.proof?.ok ? await removeOrphans(services, view, context) : undefined;
   const states = describeClusterConditions(view);
   if (foreign.length > 0)
     states.push(
@@ -120,8 +118,12 @@ async function reconcileOwned(
     );
   await publishStatus(services, view, states, context);
   const isConnected = services.nodes.isConnected(view.ref);
-  const requeue = decideRequeueAfterSeconds(view, states, { isConnected, now: services.clock.now() });
-  return { requeueAfterSeconds: Math.min(requeue, lookAgain ?? requeue) };
+  return {
+    requeueAfterSeconds: decideRequeueAfterSeconds(view, states, {
+      isConnected,
+      now: services.clock.now(),
+    }),
+  };
 }
 
 async function publishStatus(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EtcdReport, findEtcdLeader, findEtcdProblem, hasForeignMember } from './etcd-health.ts';
+import { type EtcdReport, findEtcdLeader, findEtcdProblem } from './etcd-health.ts';
 
 const names = ['cp-0', 'cp-1', 'cp-2'];
 const member = (name: string, learner = false) => ({ id: `id-of-${name}`, name, peerUrls: [], learner });
@@ -35,11 +35,6 @@ describe('D22: the state of etcd before a change', () => {
     ['two leaders', { status: { leaderId: 'id-of-cp-2' } }, /do not agree on a leader/],
   ])('is not good with %s', (_, change, message) => {
     expect(findEtcdProblem(reports(change), names)).toMatch(message);
-  });
-
-  it('tells a member that has not the name of a control plane', () => {
-    const foreign = report('cp-0', { members: [...names, 'old'].map((name) => member(name)) });
-    expect([report('cp-0'), foreign].map((one) => hasForeignMember(one, names))).toEqual([false, true]);
   });
 
   it('does not need the report of a control plane that is to be changed because it is not well', () => {

@@ -27,18 +27,12 @@ function findReportProblem({ status, members, alarms }: EtcdReport, expected: re
   if (status.errors.length > 0 || /^0*$/.test(status.leaderId)) return 'its etcd member is not healthy';
   const learner = members.find(({ learner }) => learner);
   if (status.learner || learner) return `the etcd member ${learner?.name || 'of this node'} does not vote yet`;
-  const foreign = findForeignMember(members, expected);
+  const foreign = members.find(({ name }) => !expected.includes(name));
   if (foreign) return `etcd has the member ${foreign.name || foreign.id}, which is no control plane of this cluster`;
   return members.length === expected.length
     ? undefined
     : `etcd has ${members.length} voting members of ${expected.length}`;
 }
-
-const findForeignMember = (members: readonly EtcdMember[], expected: readonly string[]): EtcdMember | undefined =>
-  members.find(({ name }) => !expected.includes(name));
-
-export const hasForeignMember = ({ members }: EtcdReport, expected: readonly string[]): boolean =>
-  findForeignMember(members, expected) !== undefined;
 
 /** The name of the Machine whose member leads; undefined if no report knows. */
 export function findEtcdLeader(reports: readonly EtcdReport[]): string | undefined {

@@ -7,7 +7,7 @@ import { findApiServerProblem } from '../shared/control-planes/health-problems.t
 import { queryNode } from '../shared/control-planes/query-node.ts';
 import type { Services } from '../shared/services.ts';
 import { type RolloutDecision, revisionToRelease } from './decide-rollout.ts';
-import { type EtcdReport, findEtcdLeader, findEtcdProblem, hasForeignMember } from './etcd-health.ts';
+import { type EtcdReport, findEtcdLeader, findEtcdProblem } from './etcd-health.ts';
 import { isInHand, isReady } from './machine-change.ts';
 import { orderMachines } from './order-machines.ts';
 import { rolloutTurnsOf, type TurnRequest } from './policy/rollout-turns.ts';
@@ -26,13 +26,10 @@ export interface StartRequest extends TurnRequest {
   readonly healthChecks: readonly WorkloadCheck[];
 }
 
-/** Why no Machine was released. */
+/** Why no Machine was released. `isTurn`: other clusters come first. */
 export interface StartObstacle {
   readonly message: string;
-  /** Other clusters come first. */
   readonly isTurn: boolean;
-  /** A member of etcd has not the name of a control plane. */
-  readonly hasForeignMember?: boolean;
 }
 
 type UpdateDecision = Extract<RolloutDecision, { kind: 'update' }>;
@@ -55,10 +52,7 @@ export async function startUpdate(
   const earlier = turns.findEarlier(services, request);
   if (earlier !== undefined) return { message: earlier, isTurn: true };
   const found = await checkCluster(services, request, candidates, context.signal);
-  if ('problem' in found) {
-    const { problem, hasForeignMember = false } = found;
-    return { message: problem, isTurn: false, hasForeignMember };
-  }
+  if ('problem' in found) return { message: found.problem, isTurn: false };
   // Another cluster may have been faster meanwhile.
   const used = await turns.use(services, request, found.machine, () => release(services, found.machine, context));
   return typeof used === 'string' ? { message: used, isTurn: true } : { machine: used };
@@ -73,18 +67,13 @@ async function release({ kube }: Services, machine: Machine, { signal, log }: St
   return updated;
 }
 
-interface ClusterProblem {
-  readonly problem: string;
-  readonly hasForeignMember?: boolean;
-}
-
 /** Asks every control plane and the Nodes, and chooses among the candidates the one that does not lead etcd. */
 async function checkCluster(
   services: Services,
   { ref: cluster, machines, cluster: object, healthChecks }: StartRequest,
   candidates: readonly Machine[],
   signal: AbortSignal,
-): Promise<{ readonly machine: Machine } | ClusterProblem> {
+): Promise<{ readonly machine: Machine } | { readonly problem: string }> {
   const lost = machines.find(
     (machine) => isReady(machine) && !isInHand(machine) && !services.nodes.isReady(cluster, machine.metadata.name),
   );
@@ -113,7 +102,7 @@ async function checkCluster(
 async function askControlPlane(
   target: ControlPlane,
   expected: readonly string[],
-): Promise<{ readonly report: EtcdReport } | ClusterProblem> {
+): Promise<{ readonly report: EtcdReport } | { readonly problem: string }> {
   const machine = target.machine.metadata.name;
   const found = await queryNode(target, async (node) => ({
     kind: 'report' as const,
@@ -122,7 +111,7 @@ async function askControlPlane(
   if (found.kind !== 'report') return { problem: `${machine}: ${found.message}.` };
   // An API server without etcd does not serve either, and etcd is the reason.
   const problem = findEtcdProblem([found.report], expected);
-  if (problem !== undefined) return { problem, hasForeignMember: hasForeignMember(found.report, expected) };
+  if (problem !== undefined) return { problem };
   const why = await findApiServerProblem(target);
   return why === undefined ? found : { problem: `${machine}: ${why}.` };
 }

@@ -8,11 +8,11 @@ import { leaveEtcd, type TalosStepContext } from '../../../talos/join-steps.ts';
 import { addressPollSeconds, isAddressMoveLate } from '../../../talos/update/virtual-address-step.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findProviderConfig, machinesOfCluster } from '../../cluster/view.ts';
-import { etcdRemovalsOf } from '../../shared/control-planes/etcd-removals.ts';
 import { moveVirtualAddressFrom } from '../../shared/control-planes/release-virtual-address.ts';
 import { readMachineFact } from '../../shared/machine-facts.ts';
 import type { Services } from '../../shared/services.ts';
 import { resolveDesiredSpec } from '../../shared/spec/desired-spec.ts';
+import { etcdRemovalsOf } from './etcd-removals.ts';
 import {
   applyApproval,
   approvalHint,

@@ -74,11 +74,6 @@ export class NodeWatch {
     return this.isConnected && isNodeRowReady(this.#nodes.get({ name: node }));
   }
 
-  /** The names of all Nodes; empty while the list is not current. */
-  get names(): readonly string[] {
-    return this.isConnected ? this.#nodes.list().map(({ metadata }) => metadata.name) : [];
-  }
-
   async close(): Promise<void> {
     this.#over.abort();
     this.#firstEvent();

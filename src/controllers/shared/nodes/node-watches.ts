@@ -47,11 +47,6 @@ export class NodeWatches {
     return this.#watches.get(clusterIdentityKey(cluster))?.isReady(node) ?? false;
   }
 
-  /** The names of all Nodes of the cluster; empty while the watch is not current. */
-  names(cluster: ClusterIdentity): readonly string[] {
-    return this.#watches.get(clusterIdentityKey(cluster))?.names ?? [];
-  }
-
   /** Subscribes to all changes; returns the unsubscribe function. */
   onChange(listener: (news: NodeWatchEvent) => void): () => void {
     this.#listeners.add(listener);

@@ -1,6 +1,6 @@
 import type { Closable } from '../../../engine/connection.ts';
 import { ConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
-import type { Services } from '../services.ts';
+import type { Services } from '../../shared/services.ts';
 
 /**
  * Lets the control planes of a cluster leave etcd one after the other: two that are deleted at the same time would both
