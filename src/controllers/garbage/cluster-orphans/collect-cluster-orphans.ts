@@ -5,6 +5,7 @@ import type { ClusterView } from '../../cluster/view.ts';
 import type { Services } from '../../shared/services.ts';
 import { clusterOrphansOf } from './orphan-memory.ts';
 import { removeOrphanMembers } from './remove-orphan-members.ts';
+import { removeOrphanNodes } from './remove-orphan-nodes.ts';
 
 interface CollectionContext {
   readonly signal: AbortSignal;
@@ -15,7 +16,7 @@ interface CollectionContext {
 const retrySeconds = 60;
 
 /**
- * Removes from a cluster what Machines have left in it that no longer exist: members of etcd. `view`: the
+ * Removes from a cluster what Machines have left in it that no longer exist: members of etcd and Nodes. `view`: the
  * result of this reconcile. Returns the seconds until the next look, if one is to come before the next reconcile. An
  * error never holds up the Cluster.
  */
@@ -26,7 +27,7 @@ export async function collectClusterOrphans(
 ): Promise<number> {
   const known = clusterOrphansOf(services, view.ref.uid);
   const waits: number[] = [];
-  for (const remove of [removeOrphanMembers]) {
+  for (const remove of [removeOrphanMembers, removeOrphanNodes]) {
     try {
       waits.push((await remove(services, view, known, context)) ?? Number.POSITIVE_INFINITY);
     } catch (error) {
