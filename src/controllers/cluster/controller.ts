@@ -13,6 +13,7 @@ import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
+import { collectClusterOrphans } from '../garbage/cluster-orphans/collect-cluster-orphans.ts';
 import { describeTrustReport, retainTrustReport } from '../rollout/oidc-trust/trust-report.ts';
 import { clusterRolloutKey } from '../rollout/policy/cluster-rollout.ts';
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
@@ -117,12 +118,11 @@ async function reconcileOwned(
       conditionFalse('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`),
     );
   await publishStatus(services, view, states, context);
+  const orphanSeconds = await collectClusterOrphans(services, view, context);
   const isConnected = services.nodes.isConnected(view.ref);
+  const now = services.clock.now();
   return {
-    requeueAfterSeconds: decideRequeueAfterSeconds(view, states, {
-      isConnected,
-      now: services.clock.now(),
-    }),
+    requeueAfterSeconds: Math.min(orphanSeconds, decideRequeueAfterSeconds(view, states, { isConnected, now })),
   };
 }
 

@@ -76,8 +76,7 @@ const activeStep: Step<UpdateStepContext> = {
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const staleBoot = readFact(context.facts, updateFacts.staleBoot);
-      if (staleBoot !== '' && staleBoot === (await client.bootId(options)))
-        return await restartNode(client, options);
+      if (staleBoot !== '' && staleBoot === (await client.bootId(options))) return await restartNode(client, options);
       const active = await readOwnConfiguration(client, context.desired.providerId, options);
       if (isSame(active, context)) return done();
       if (!isSame(await readStoredConfig(client, active, options), context))

@@ -13,7 +13,7 @@ import { eventually } from '../../support/eventually.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
-const open = startTestbed({ subnet: '127.42.238' });
+const open = startTestbed({ subnet: '127.42.239' });
 const ref = { namespace: 'shop', name: 'kept' };
 let kubeconfig: string;
 let folder: string;

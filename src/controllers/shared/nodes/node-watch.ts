@@ -74,6 +74,15 @@ export class NodeWatch {
     return this.isConnected && isNodeRowReady(this.#nodes.get({ name: node }));
   }
 
+  /** The names of the Nodes that are not Ready. None while the watch is not current. */
+  listUnready(): string[] {
+    if (!this.isConnected) return [];
+    return this.#nodes
+      .list()
+      .filter((node) => !isNodeRowReady(node))
+      .map(({ metadata }) => metadata.name);
+  }
+
   async close(): Promise<void> {
     this.#over.abort();
     this.#firstEvent();

@@ -47,6 +47,11 @@ export class NodeWatches {
     return this.#watches.get(clusterIdentityKey(cluster))?.isReady(node) ?? false;
   }
 
+  /** The names of the Nodes that are not Ready. None while the watch is not current. */
+  listUnready(cluster: ClusterIdentity): readonly string[] {
+    return this.#watches.get(clusterIdentityKey(cluster))?.listUnready() ?? [];
+  }
+
   /** Subscribes to all changes; returns the unsubscribe function. */
   onChange(listener: (news: NodeWatchEvent) => void): () => void {
     this.#listeners.add(listener);
