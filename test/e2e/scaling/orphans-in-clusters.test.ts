@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { labels, machineName } from '../../../src/api/names.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
@@ -48,6 +48,8 @@ prepareTestbed(open, async (testbed) => {
   for (const name of [lost, lostWorker]) await objects.removeByForce(name);
   provider.start();
 });
+
+afterAll(async () => await admin?.close());
 
 it('D36: the etcd member of a control plane that was deleted by force is removed, and no other', async () => {
   await eventually('the cluster has shrunk', async () => (await machines()).length === 2, 150);

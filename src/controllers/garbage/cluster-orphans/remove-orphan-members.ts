@@ -39,7 +39,8 @@ export async function removeOrphanMembers(
     confirmation.forget();
     return undefined;
   }
-  const isHeldUp = view.scaleDownObstacle !== undefined || view.updateObstacle?.isTurn === false;
+  const isLeaving = controlPlanes.some(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  const isHeldUp = isLeaving || view.scaleDownObstacle !== undefined || view.updateObstacle?.isTurn === false;
   const seconds = schedule.secondsUntilLook(controlPlanes, isHeldUp);
   if (seconds > 0) return seconds;
   schedule.begin();
