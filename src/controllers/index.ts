@@ -18,7 +18,7 @@ import { formatObjectKey, type KubeObject, type ObjectKey, objectKeyOf } from '.
 import { reconcileAccessRequest } from './access-request/controller.ts';
 import type { AccessOptions } from './access-request/view.ts';
 import { reconcileCluster } from './cluster/controller.ts';
-import { hasMachine, isStepOfUpdate } from './cluster/machine-changes.ts';
+import { concernsCluster, isStepOfUpdate } from './cluster/machine-changes.ts';
 import { clusterIdentityOf } from './cluster/view.ts';
 import { createGarbageCollection, garbageKeySource, reconcileGarbage } from './garbage/controller.ts';
 import { hostStatusOf, isHostAvailable } from './host/availability.ts';
@@ -170,7 +170,7 @@ function wireCluster(services: Services): Wiring {
     reconcile: (key, context) => reconcileCluster(services, key, context),
     sources: [
       createKeySource(stores.clusters, keyUnlessResync),
-      nodeEventSource(services, ({ cluster, node }) => (hasMachine(stores, node) ? [] : [cluster])),
+      nodeEventSource(services, (news) => (concernsCluster(stores, news) ? [news.cluster] : [])),
       createKeySource(stores.profiles, (change) =>
         change.kind === 'resync' ? [] : ofProfile(change.object.metadata.name),
       ),

@@ -97,6 +97,8 @@ describe.each(servers)('watches of nodes at %s', (_, start, missing) => {
     await follow();
     expect(['one', 'two', 'none'].map((name) => watches.isReady(shop, name))).toEqual([true, false, false]);
     expect(watches.isReady({ ...shop, name: 'other', uid: 'u' }, 'one')).toBe(false);
+    expect(watches.listUnready(shop)).toEqual(['two']);
+    expect(watches.listUnready({ ...shop, name: 'other', uid: 'u' })).toEqual([]);
   });
 
   it('report when nodes change, appear or disappear, and not for each heartbeat', async () => {

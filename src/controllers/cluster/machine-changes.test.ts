@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { aCondition, aMachine } from '../../../test/support/fixtures/builders.ts';
 import type { Machine, MachineStatus } from '../../api/machine.ts';
-import { isStepOfUpdate } from './machine-changes.ts';
+import { machineName } from '../../api/names.ts';
+import { concernsCluster, isStepOfUpdate } from './machine-changes.ts';
 
 const progress = (step: string, plan: 'update' | 'provision' = 'update'): MachineStatus['progress'] => ({
   ...{ plan, step, since: '2026-11-25T10:00:00Z', failures: 0, facts: {} },
@@ -30,4 +31,17 @@ it('but whether it begins or ends, and what its conditions are', () => {
   expect(isStep(machine('2', { progress: progress('node-drained'), conditions }))).toBe(false);
   expect(isStep(machine('2', { progress: progress('node-drained'), phase: 'Ready' }))).toBe(false);
   expect(isStepOfUpdate({ kind: 'deleted', object: before })).toBe(false);
+});
+
+it('D37: a Cluster looks at changed Nodes of its names that have no Machine, and at the loss of its API server', () => {
+  const cluster = { namespace: 'team', name: 'prod', uid: 'cluster-uid' };
+  const known = machineName(cluster, 'work', 0);
+  const stores = { machines: { get: ({ name }: { name: string }) => (name === known ? before : undefined) } };
+  const concerns = (node?: string) => concernsCluster(stores, { cluster, ...(node !== undefined && { node }) });
+  expect([undefined, machineName(cluster, 'work', 1), known, 'other'].map(concerns)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });

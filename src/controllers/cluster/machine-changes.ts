@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Machine } from '../../api/machine.ts';
+import { clusterId } from '../../api/names.ts';
 import type { ObjectChange } from '../../kube/reflector/object-store.ts';
+import type { NodeWatchEvent } from '../shared/nodes/node-watches.ts';
 import type { Services } from '../shared/services.ts';
 
 /**
@@ -23,8 +25,12 @@ const withoutPosition = ({ metadata, spec, status }: Machine): unknown => {
   return { metadata: rest, spec, status: known, failures: progress?.failures };
 };
 
-/** Whether a changed Node has a Machine. One without may have to be removed; `undefined`: the change is of no Node. */
-export const hasMachine = (
+/**
+ * Whether the Cluster must look: at the loss of its API server, and at a Node with a name of its Machines but without a
+ * Machine, which may have to be removed.
+ */
+export const concernsCluster = (
   stores: { readonly machines: Pick<Services['stores']['machines'], 'get'> },
-  node: string | undefined,
-): boolean => node !== undefined && stores.machines.get({ name: node }) !== undefined;
+  { cluster, node }: NodeWatchEvent,
+): boolean =>
+  node === undefined || (node.includes(`-${clusterId(cluster)}-`) && stores.machines.get({ name: node }) === undefined);

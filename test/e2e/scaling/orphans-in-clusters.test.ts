@@ -35,7 +35,7 @@ prepareTestbed(open, async (testbed) => {
   await objects.credentials();
   await objects.config('home', { controlPlanes: 3, workers: 2 });
   await objects.cluster(cluster);
-  await eventually('the Cluster is ready', isReady, 200);
+  await eventually('the Cluster is ready', isReady, 150);
   admin = await openAdminClient(testbed, cluster);
   await admin.create(KubeNode, {
     ...{ apiVersion: 'v1', kind: 'Node' },
