@@ -103,7 +103,7 @@ export interface ClusterView {
   readonly release: string;
   /** When the view was built. */
   readonly now: Date;
-  readonly scaleDownObstacle?: ScaleDownObstacle | undefined;
+  readonly scaleDownObstacles?: readonly ScaleDownObstacle[] | undefined;
 }
 
 /** Why no Machine of a pool could be deleted in this reconcile. */

@@ -101,10 +101,12 @@ it('a worker that a user deletes is made again under its name, as the last one o
   expect(await slots('work')).toEqual([0, 1, 2]);
 });
 
-it('D29: a workload that has to be available holds up the deletion of a ready worker, and is named', async () => {
+it('D29: a workload that has to be available holds up the deletion of ready workers of several pools, and is named', async () => {
   const check = { kind: 'Deployment', namespace: 'default', name: 'shop' };
   const checks = (...healthChecks: object[]) =>
     open().platform.merge(ProviderConfig, { name: 'home' }, { spec: { rollout: { healthChecks } } as object });
+  await change(work({ replicas: 3 }), { ...extra, replicas: 2 });
+  await eventually('there is one more', () => has('extra', 0, 1), 100);
   await checks(check);
   await change(work({ replicas: 2 }), extra);
   await eventually('the Cluster says so', async () => {
@@ -113,8 +115,10 @@ it('D29: a workload that has to be available holds up the deletion of a ready wo
     return message.includes('Deployment default/shop of spec.rollout.healthChecks does not exist in the cluster.');
   });
   expect(await slots('work')).toEqual([0, 1, 2]);
+  expect(await slots('extra')).toEqual([0, 1]);
   await checks();
   await eventually('two are left', () => has('work', 0, 1), 100);
+  await eventually('one is left', () => has('extra', 0), 100);
   await change(work({ replicas: 3 }), extra);
   await eventually('there are three again', () => has('work', 0, 1, 2), 100);
 });

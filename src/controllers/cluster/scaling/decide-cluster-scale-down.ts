@@ -5,14 +5,14 @@ import { decideScaleDown, type ScaleDownDecision } from './decide-scale-down.ts'
 
 /** What to do for the Machines that a Cluster has too many. Nothing without an accepted spec. */
 export function decideClusterScaleDown(view: ClusterView): ScaleDownDecision {
-  const { cluster, spec, machines, proof, secrets, scaleDownObstacle, shortageReasons } = view;
+  const { cluster, spec, machines, proof, secrets, scaleDownObstacles, shortageReasons } = view;
   if (!spec || !secrets?.bootstrappedAt || cluster.metadata.deletionTimestamp) return { kind: 'none' };
   return decideScaleDown({
     pools: comparePoolsOf(view),
     maxUnavailable: spec.rollout.maxUnavailable,
     isReachable: proof?.ok === true,
     isTrustPending: secrets.trust !== undefined && isTrustRolloutDue(machines, secrets.trust),
-    obstacle: scaleDownObstacle,
+    obstacles: scaleDownObstacles ?? [],
     shortageReasons: shortageReasons ?? [],
   });
 }

@@ -48,7 +48,7 @@ function decide(
   const ref = { namespace: 'team', name: 'prod' };
   const decision = decideScaleDown({
     pools: comparePools({ ref, spec, secrets: undefined, machines, nodePools: [] }),
-    ...{ maxUnavailable: 1, isReachable: true, isTrustPending: false, obstacle: undefined },
+    ...{ maxUnavailable: 1, isReachable: true, isTrustPending: false, obstacles: [] },
     ...more,
   });
   if (decision.kind === 'remove') return `delete of ${decision.pool.pool}`;
@@ -101,7 +101,7 @@ describe('D35: whether a surplus Machine is deleted now', () => {
     ],
     [
       'etcd is ill',
-      decide(1, {}, planes(3), { obstacle: { pool: 'cp', message: 'cp-0: its etcd member is not healthy.' } }),
+      decide(1, {}, planes(3), { obstacles: [{ pool: 'cp', message: 'cp-0: its etcd member is not healthy.' }] }),
       'cp-0: its etcd member is not healthy.',
     ],
     [
@@ -112,8 +112,18 @@ describe('D35: whether a surplus Machine is deleted now', () => {
     ['a Machine is missing', decide(3, { work: 1 }, planes(5)), 'work-0 does not exist yet.'],
     [
       'etcd is ill, and a worker is too much',
-      decide(1, { work: 1 }, [...planes(3), ...workers(2)], { obstacle: { pool: 'cp', message: 'ill' } }),
+      decide(1, { work: 1 }, [...planes(3), ...workers(2)], { obstacles: [{ pool: 'cp', message: 'ill' }] }),
       'delete of work',
+    ],
+    [
+      'a check of each pool with too many has failed',
+      decide(1, { work: 1 }, [...planes(3), ...workers(2)], {
+        obstacles: [
+          { pool: 'cp', message: 'not available' },
+          { pool: 'work', message: 'not available' },
+        ],
+      }),
+      'not available',
     ],
     [
       'a worker of the pool is deleted',

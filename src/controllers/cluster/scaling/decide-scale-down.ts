@@ -13,8 +13,8 @@ export interface ScaleDownView {
   readonly isReachable: boolean;
   /** The OIDC issuers of the control planes are being changed. */
   readonly isTrustPending: boolean;
-  /** What this reconcile has found out when it was about to delete one. */
-  readonly obstacle: ScaleDownObstacle | undefined;
+  /** What this reconcile has found out when it was about to delete one, of each pool. */
+  readonly obstacles: readonly ScaleDownObstacle[];
   /** Reasons with which a Machine waits for what its platform does not have. */
   readonly shortageReasons?: readonly string[];
 }
@@ -51,7 +51,7 @@ function findCommonObstacle({ pools, isReachable, isTrustPending }: ScaleDownVie
 
 function findPoolObstacle(view: ScaleDownView, pool: PoolBalance): string | undefined {
   const found = pool.role === 'controlplane' ? findControlPlaneObstacle(view) : findWorkerObstacle(view, pool);
-  return found ?? (view.obstacle?.pool === pool.pool ? view.obstacle.message : undefined);
+  return found ?? view.obstacles.find((one) => one.pool === pool.pool)?.message;
 }
 
 /** One change of a cluster at a time, and only of a cluster that is healthy without the surplus. */

@@ -32,7 +32,10 @@ export async function deleteSurplusMachine(
   const decision = decideClusterScaleDown(current);
   if (decision.kind !== 'remove' || decision.pool.pool !== wanted) return current;
   const chosen = await chooseMachine(services, current, decision.pool, context.signal);
-  if ('problem' in chosen) return { ...current, scaleDownObstacle: { pool: wanted, message: chosen.problem } };
+  if ('problem' in chosen) {
+    const obstacle = { pool: wanted, message: chosen.problem };
+    return { ...current, scaleDownObstacles: [...(current.scaleDownObstacles ?? []), obstacle] };
+  }
   const { name, uid } = chosen.machine.metadata;
   await services.kube.remove(Machine, { name }, uid === undefined ? {} : { uid }, context.signal);
   const { pool, replicas } = decision.pool;

@@ -40,7 +40,7 @@ export async function removeOrphanMembers(
     return undefined;
   }
   const isLeaving = controlPlanes.some(({ metadata }) => metadata.deletionTimestamp !== undefined);
-  const isHeldUp = isLeaving || view.scaleDownObstacle !== undefined || view.updateObstacle?.isTurn === false;
+  const isHeldUp = isLeaving || (view.scaleDownObstacles ?? []).length > 0 || view.updateObstacle?.isTurn === false;
   const seconds = schedule.secondsUntilLook(controlPlanes, isHeldUp);
   if (seconds > 0) return seconds;
   schedule.begin();
