@@ -8,7 +8,7 @@ import type { KeyPair } from '../talos/secrets/certificates.ts';
 import { issueTalosClientCertificate } from '../talos/secrets/talosconfig.ts';
 import { type AccessCommandContext, type AccessSession, withAccessSession } from './access/access-session.ts';
 import { type ClusterAccess, findClusterAccess } from './access/find-cluster-access.ts';
-import { findCaller, recordOnCluster } from './access/record-issue.ts';
+import { describeCaller, findCaller, recordOnCluster } from './access/record-issue.ts';
 import { chooseMember, type MemberAnswer } from './backup/choose-member.ts';
 import { writeEncryptedFile } from './backup/encrypted-file.ts';
 import { renderSecretManifests } from './backup/secret-manifests.ts';
@@ -42,10 +42,9 @@ export async function runBackup(options: BackupSettings & AccessCommandContext):
     const { machine, bytes } = await takeSnapshot(session, access, file('etcd'));
     await writeEncryptedFile(file('secrets'), (write) => write(Buffer.from(secrets.reveal(), 'utf8')));
     const caller = await findCaller(session);
-    const who = caller === undefined ? 'A user' : `User ${caller}`;
     await recordOnCluster(session, access.cluster, {
       reason: 'BackupTaken',
-      message: `${who} took a backup: ${bytes} bytes of etcd from ${machine}, and the Secrets of the cluster.`,
+      message: `${describeCaller(caller)} took a backup: ${bytes} bytes of etcd from ${machine}, and the Secrets of the cluster.`,
     });
     for (const kind of ['etcd', 'secrets']) print(file(kind).path);
   });

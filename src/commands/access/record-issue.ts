@@ -26,6 +26,10 @@ export async function findCaller({ kube, signal }: AccessSession): Promise<strin
   }
 }
 
+/** The subject of a sentence about what the user did. */
+export const describeCaller = (caller: string | undefined): string =>
+  caller === undefined ? 'A user' : `User ${caller}`;
+
 /** Records an Event about a certificate. The fingerprint is the one that the API server writes to its audit log. */
 export async function recordIssue(
   session: AccessSession,
@@ -37,8 +41,7 @@ export async function recordIssue(
   const fingerprint = fingerprint256.replaceAll(':', '').toLowerCase();
   const until = `${new Date(validTo).toISOString().slice(0, 19)}Z`;
   const reason = issued.kind === 'talosconfig' ? 'TalosconfigIssued' : 'KubeconfigIssued';
-  const who = caller === undefined ? 'A user' : `User ${caller}`;
-  const message = `${who} issued a ${issued.kind} with ${issued.rights}, valid until ${until} (SHA-256 ${fingerprint}).`;
+  const message = `${describeCaller(caller)} issued a ${issued.kind} with ${issued.rights}, valid until ${until} (SHA-256 ${fingerprint}).`;
   await recordOnCluster(session, cluster, { reason, message });
 }
 

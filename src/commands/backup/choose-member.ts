@@ -1,5 +1,5 @@
 import { ProviderError } from '../../lib/errors.ts';
-import type { EtcdStatus } from '../../talos/client/etcd-calls.ts';
+import { type EtcdStatus, isHealthyMember } from '../../talos/client/etcd-calls.ts';
 
 /** What a control plane says of its member of etcd, or why it says nothing. */
 export type MemberAnswer = { readonly machine: string } & (
@@ -13,8 +13,8 @@ export type MemberAnswer = { readonly machine: string } & (
  */
 export function chooseMember(answers: readonly MemberAnswer[]): string {
   const voters = answers.flatMap(({ machine, status }) => (status && !status.learner ? [{ machine, status }] : []));
-  const isWell = ({ errors, leaderId }: EtcdStatus): boolean => errors.length === 0 && !/^0*$/.test(leaderId);
-  const rank = (status: EtcdStatus): number => (isWell(status) ? (status.leaderId === status.memberId ? 1 : 0) : 2);
+  const rank = (status: EtcdStatus): number =>
+    isHealthyMember(status) ? (status.leaderId === status.memberId ? 1 : 0) : 2;
   const [best] = voters.sort((a, b) => rank(a.status) - rank(b.status));
   if (best) return best.machine;
   const why = answers.map(({ machine, problem = 'its member does not vote yet' }) => `${machine}: ${problem}`);

@@ -1,7 +1,6 @@
 import { stringify } from 'yaml';
 import { diskKeySecretName } from '../../api/names.ts';
 import { Secret } from '../../kube/core-types.ts';
-import { isNotFound } from '../../kube/errors.ts';
 import { SecretString } from '../../lib/secret-string.ts';
 import type { AccessSession } from '../access/access-session.ts';
 import type { ClusterAccess } from '../access/find-cluster-access.ts';
@@ -16,11 +15,8 @@ export async function renderSecretManifests(
 ): Promise<SecretString> {
   const found: Secret[] = [secrets.object];
   for (const { metadata } of machines) {
-    try {
-      found.push(await kube.get(Secret, { namespace, name: diskKeySecretName(metadata.name) }, signal));
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const key = await kube.find(Secret, { namespace, name: diskKeySecretName(metadata.name) }, signal);
+    if (key) found.push(key);
   }
   return new SecretString(found.map(renderManifest).join('---\n'));
 }

@@ -1,4 +1,4 @@
-import type { EtcdMember, EtcdStatus } from '../../talos/client/etcd-calls.ts';
+import { type EtcdMember, type EtcdStatus, isHealthyMember } from '../../talos/client/etcd-calls.ts';
 
 /** What one control plane reports of etcd. */
 export interface EtcdReport {
@@ -24,7 +24,7 @@ export function findEtcdProblem(reports: readonly EtcdReport[], expected: readon
 
 function findReportProblem({ status, members, alarms }: EtcdReport, expected: readonly string[]): string | undefined {
   if (alarms.length > 0) return `etcd has the alarm ${alarms[0]}`;
-  if (status.errors.length > 0 || /^0*$/.test(status.leaderId)) return 'its etcd member is not healthy';
+  if (!isHealthyMember(status)) return 'its etcd member is not healthy';
   const learner = members.find(({ learner }) => learner);
   if (status.learner || learner) return `the etcd member ${learner?.name || 'of this node'} does not vote yet`;
   const foreign = members.find(({ name }) => !expected.includes(name));

@@ -4,13 +4,13 @@ import type { WorkloadCheck } from '../../api/schema/rollout-schema.ts';
 import type { Log } from '../../lib/log.ts';
 import { type ControlPlane, controlPlaneOf } from '../shared/control-planes/control-plane.ts';
 import { findApiServerProblem } from '../shared/control-planes/health-problems.ts';
-import { queryNode } from '../shared/control-planes/query-node.ts';
 import type { Services } from '../shared/services.ts';
 import { type RolloutDecision, revisionToRelease } from './decide-rollout.ts';
 import { type EtcdReport, findEtcdLeader, findEtcdProblem } from './etcd-health.ts';
 import { isInHand, isReady } from './machine-change.ts';
 import { orderMachines } from './order-machines.ts';
 import { rolloutTurnsOf, type TurnRequest } from './policy/rollout-turns.ts';
+import { readEtcdReport } from './read-etcd-report.ts';
 import { findWorkloadProblemOf } from './workload-checks.ts';
 
 interface StartContext {
@@ -103,15 +103,11 @@ async function askControlPlane(
   target: ControlPlane,
   expected: readonly string[],
 ): Promise<{ readonly report: EtcdReport } | { readonly problem: string }> {
-  const machine = target.machine.metadata.name;
-  const found = await queryNode(target, async (node) => ({
-    kind: 'report' as const,
-    report: { machine, ...(await node.etcdHealth(target)) },
-  }));
-  if (found.kind !== 'report') return { problem: `${machine}: ${found.message}.` };
+  const found = await readEtcdReport(target);
+  if ('problem' in found) return found;
   // An API server without etcd does not serve either, and etcd is the reason.
   const problem = findEtcdProblem([found.report], expected);
   if (problem !== undefined) return { problem };
   const why = await findApiServerProblem(target);
-  return why === undefined ? found : { problem: `${machine}: ${why}.` };
+  return why === undefined ? found : { problem: `${target.machine.metadata.name}: ${why}.` };
 }

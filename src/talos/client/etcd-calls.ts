@@ -24,6 +24,10 @@ export interface EtcdStatus {
   readonly databaseBytes: number;
 }
 
+/** The member follows a leader and reports no error. A learner can be healthy, too. */
+export const isHealthyMember = ({ errors, leaderId }: Pick<EtcdStatus, 'errors' | 'leaderId'>): boolean =>
+  errors.length === 0 && !/^0*$/.test(leaderId);
+
 /** Everything that the member on a node reports about etcd. */
 export interface EtcdHealth {
   readonly status: EtcdStatus;

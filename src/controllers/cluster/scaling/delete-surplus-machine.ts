@@ -57,7 +57,7 @@ async function listMachines(services: Services, { ref }: ClusterView, signal: Ab
     .sort(compareMachines);
 }
 
-/** A node that is not ready serves nobody: the workloads may wait for its deletion. */
+/** Workloads are not checked for a node that is not ready: it may be the reason why their Pods are not available. */
 async function chooseMachine(
   services: Services,
   view: ClusterView,

@@ -1,16 +1,10 @@
 import { KubeError } from '../../../kube/errors.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import type { Log } from '../../../lib/log.ts';
 import type { ClusterView } from '../../cluster/view.ts';
 import type { Services } from '../../shared/services.ts';
-import { clusterOrphansOf } from './orphan-memory.ts';
+import { type CollectionContext, clusterOrphansOf } from './orphan-memory.ts';
 import { removeOrphanMembers } from './remove-orphan-members.ts';
 import { removeOrphanNodes } from './remove-orphan-nodes.ts';
-
-interface CollectionContext {
-  readonly signal: AbortSignal;
-  readonly log: Log;
-}
 
 /** After an error of the cluster. */
 const retrySeconds = 60;

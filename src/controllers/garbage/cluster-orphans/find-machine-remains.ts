@@ -22,7 +22,7 @@ export async function findMachineRemains(
   const chosen = spec && choosePlatform(platforms, spec);
   if (!chosen) return 'Its platform is not known.';
   const { orphans } = chosen.platform.garbage ?? {};
-  // Such a platform makes no machines: those that it has are Hosts.
+  // A platform without this capability creates no machines: its servers are Hosts, which were checked above.
   if (!orphans) return undefined;
   const { contexts, missing } = createPlatformContexts(services, chosen, { signal, log });
   if (missing.length > 0) return missing[0];

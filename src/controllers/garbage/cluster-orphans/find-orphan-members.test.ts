@@ -74,7 +74,7 @@ describe('D36: a member of etcd', () => {
     expect(problemOf(findOrphanMembers(reports([one]), [...machines, machine]))).toMatch(/may belong to a Machine/);
   });
 
-  it('is uncertain if the others would have no quorum, or nobody answers', () => {
+  it('is uncertain if the other members would have no quorum, or no control plane answers', () => {
     const three = [member(first), old, member('older')];
     expect(problemOf(findOrphanMembers([report(first, three)], machines))).toMatch(/1 of 3 members .* 2 are required/);
     expect(problemOf(findOrphanMembers([], machines))).toBe('No control plane answers.');

@@ -1,5 +1,5 @@
 import type { Machine } from '../../../api/machine.ts';
-import type { EtcdMember } from '../../../talos/client/etcd-calls.ts';
+import { type EtcdMember, isHealthyMember } from '../../../talos/client/etcd-calls.ts';
 import type { EtcdReport } from '../../rollout/etcd-health.ts';
 import { isMachineAt } from './machine-addresses.ts';
 
@@ -24,7 +24,7 @@ export function findOrphanMembers(reports: readonly EtcdReport[], machines: read
   const orphans = members.filter(({ id }) => !own.has(id));
   const claimed = orphans.find((member) => machines.some((machine) => isMemberOf(member, machine)));
   if (claimed) return { problem: `The member ${claimed.name} of etcd may belong to a Machine.` };
-  // One is removed at a time. Those that stay must have a quorum without the members that nobody answers for.
+  // One is removed at a time. The members of the control planes that have answered must be a quorum of the rest.
   const needed = Math.floor((members.length - 1) / 2) + 1;
   if (orphans.length > 0 && reports.length < needed)
     return {
@@ -43,8 +43,7 @@ export function areMembersKnown(members: readonly EtcdMember[], controlPlanes: r
 function findReportProblem(reports: readonly EtcdReport[]): string | undefined {
   for (const { machine, status, alarms } of reports) {
     if (alarms.length > 0) return `${machine}: etcd has the alarm ${alarms[0]}.`;
-    if (status.errors.length > 0 || status.learner || /^0*$/.test(status.leaderId))
-      return `${machine}: its etcd member is not healthy.`;
+    if (!isHealthyMember(status) || status.learner) return `${machine}: its etcd member is not healthy.`;
   }
   if (new Set(reports.map(({ status }) => status.leaderId)).size > 1)
     return 'The members of etcd do not agree on a leader.';

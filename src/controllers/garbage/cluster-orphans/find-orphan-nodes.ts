@@ -8,8 +8,8 @@ import { hasProviderId } from './machine-addresses.ts';
 type Naming = Pick<ClusterView, 'ref' | 'secrets'>;
 
 /**
- * The names of Nodes that may have no Machine, out of those that are not ready. `isMachine`: whether a Machine of that
- * name exists. A Machine that is about to be created takes over the Node of its name.
+ * Of the Nodes that are not ready, the names of those without a Machine. `isMachine`: whether a Machine of that name
+ * exists. A Machine that is about to be created takes over the Node of its name.
  */
 export function listOrphanCandidates(
   view: ClusterView,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts';
 
-/** What is to be removed must have been found without a break for so long. */
+/** Time for which every look must have found an orphan before it is removed. */
 const confirmationSeconds = 60;
 /** Pause between two looks meanwhile. */
 export const lookSeconds = 20;

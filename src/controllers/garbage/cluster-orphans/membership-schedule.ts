@@ -3,7 +3,7 @@ import type { Machine } from '../../../api/machine.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { lookSeconds } from './finding-confirmation.ts';
 
-/** A cluster at rest is looked at now and then, because nobody reports a member that was added by hand. */
+/** Interval at rest. No event reports a member that a user has added. */
 const restSeconds = 6 * 3600;
 /** The first look of a process, so that its start asks no cluster. Each cluster has another time up to twice that. */
 const firstLookSeconds = 3600;
@@ -18,7 +18,7 @@ export class MembershipSchedule {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #firstLookSeconds: number;
   #lastLook: number | undefined;
-  /** The control planes for which the last look has explained all members; at first those that were there already. */
+  /** The control planes to which all members belonged at the last look; before the first look, those that exist. */
   #explained: string | undefined;
 
   /** `uid`: of the Cluster. */

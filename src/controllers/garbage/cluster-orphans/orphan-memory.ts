@@ -1,9 +1,16 @@
 import type { Closable } from '../../../engine/connection.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import type { Log } from '../../../lib/log.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
 import type { Services } from '../../shared/services.ts';
 import { FindingConfirmation } from './finding-confirmation.ts';
 import { MembershipSchedule } from './membership-schedule.ts';
+
+/** Of the reconcile that looks for orphans. */
+export interface CollectionContext {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
 
 /** What the process knows of the orphans of one cluster. */
 export class ClusterOrphans {

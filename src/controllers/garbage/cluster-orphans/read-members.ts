@@ -1,6 +1,7 @@
 import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
 import type { Machine } from '../../../api/machine.ts';
 import type { EtcdReport } from '../../rollout/etcd-health.ts';
+import { readEtcdReport } from '../../rollout/read-etcd-report.ts';
 import { type ControlPlane, controlPlaneOf } from '../../shared/control-planes/control-plane.ts';
 import { queryNode } from '../../shared/control-planes/query-node.ts';
 import type { Services } from '../../shared/services.ts';
@@ -37,17 +38,8 @@ export async function readMembership(
   return { reports };
 }
 
-async function readReport(
-  target: ControlPlane,
-): Promise<{ readonly report: EtcdReport } | { readonly problem: string }> {
-  const machine = target.machine.metadata.name;
-  if (target.address === '') return { problem: `${machine} has no address.` };
-  const found = await queryNode(target, async (node) => ({
-    kind: 'report' as const,
-    report: { machine, ...(await node.etcdHealth(target)) },
-  }));
-  return found.kind === 'report' ? found : { problem: `${machine}: ${found.message}.` };
-}
+const readReport = async (target: ControlPlane): ReturnType<typeof readEtcdReport> =>
+  target.address === '' ? { problem: `${target.machine.metadata.name} has no address.` } : await readEtcdReport(target);
 
 /** Those in deletion last: they may be off already. */
 const targetsOf = ({ services, cluster, controlPlanes, signal }: MembershipSource): ControlPlane[] =>

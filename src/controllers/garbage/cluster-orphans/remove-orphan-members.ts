@@ -11,13 +11,8 @@ import type { Services } from '../../shared/services.ts';
 import { findMembershipObstacle, selectControlPlanes } from './find-collection-obstacle.ts';
 import { findOrphanMembers, type OrphanMembers } from './find-orphan-members.ts';
 import { lookSeconds } from './finding-confirmation.ts';
-import type { ClusterOrphans } from './orphan-memory.ts';
+import type { ClusterOrphans, CollectionContext } from './orphan-memory.ts';
 import { isMembershipKnown, readMembership } from './read-members.ts';
-
-interface CollectionContext {
-  readonly signal: AbortSignal;
-  readonly log: Log;
-}
 
 /** While a member is uncertain: it is asked for now and then, because no event reports its end. */
 const uncertainPauseSeconds = 60;

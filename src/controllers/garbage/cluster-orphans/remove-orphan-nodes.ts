@@ -1,19 +1,13 @@
 import { Machine } from '../../../api/machine.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { Node } from '../../../kube/drain/kinds.ts';
-import type { Log } from '../../../lib/log.ts';
 import type { ClusterView } from '../../cluster/view.ts';
 import type { Services } from '../../shared/services.ts';
 import { findCollectionObstacle } from './find-collection-obstacle.ts';
 import { findMachineRemains } from './find-machine-remains.ts';
 import { findNodeObjection, listOrphanCandidates } from './find-orphan-nodes.ts';
 import { lookSeconds } from './finding-confirmation.ts';
-import type { ClusterOrphans } from './orphan-memory.ts';
-
-interface CollectionContext {
-  readonly signal: AbortSignal;
-  readonly log: Log;
-}
+import type { ClusterOrphans, CollectionContext } from './orphan-memory.ts';
 
 /** Of one look. More wait for the next one. */
 const maxNodes = 10;

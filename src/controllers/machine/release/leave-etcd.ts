@@ -3,7 +3,7 @@ import type { Cluster } from '../../../api/openmcp/types.ts';
 import { done, fail, type Step, type StepOutcome, wait, waitWithReason } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import type { TalosClient } from '../../../talos/client/client.ts';
-import type { EtcdMember } from '../../../talos/client/etcd-calls.ts';
+import { type EtcdMember, isHealthyMember } from '../../../talos/client/etcd-calls.ts';
 import { leaveEtcd, type TalosStepContext } from '../../../talos/join-steps.ts';
 import { addressPollSeconds, isAddressMoveLate } from '../../../talos/update/virtual-address-step.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
@@ -112,8 +112,8 @@ async function withEtcdPeers(
 async function readEtcdPeer(client: TalosClient, signal: AbortSignal): Promise<EtcdPeer | undefined> {
   try {
     const members = await client.etcdMembers({ signal });
-    const { memberId, leaderId, errors } = await client.etcdStatus({ signal });
-    return { client, members, memberId, isHealthy: /[1-9a-f]/.test(leaderId) && errors.length === 0 };
+    const status = await client.etcdStatus({ signal });
+    return { client, members, memberId: status.memberId, isHealthy: isHealthyMember(status) };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ProviderError) return undefined;

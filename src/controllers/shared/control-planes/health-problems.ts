@@ -4,6 +4,7 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { toAuthority } from '../../../lib/net/ip.ts';
 import { type ApiServerPod, findApiServerPod, talosAnnotations } from '../../../talos/client/api-server-pod.ts';
 import type { TalosClient } from '../../../talos/client/client.ts';
+import { isHealthyMember } from '../../../talos/client/etcd-calls.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { queryNode } from './query-node.ts';
 
@@ -41,9 +42,8 @@ export async function hasHealthyEtcd(controlPlane: ControlPlane): Promise<boolea
 }
 
 async function findEtcdProblem(node: TalosClient, controlPlane: ControlPlane): Promise<string | undefined> {
-  const { errors, leaderId, learner } = await node.etcdStatus(controlPlane);
-  const isWell = errors.length === 0 && !learner && !/^0*$/.test(leaderId);
-  return isWell ? undefined : 'its etcd member is not healthy';
+  const status = await node.etcdStatus(controlPlane);
+  return isHealthyMember(status) && !status.learner ? undefined : 'its etcd member is not healthy';
 }
 
 /** Whether etcd has exactly `count` voting members and no others, as this node reports it. */
