@@ -2,7 +2,7 @@ import { annotations } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-import { approvalsOf } from '../remediation/approvals.ts';
+import { approvalsOf } from '../machine/repair/approvals.ts';
 import { describeHop } from '../rollout/kubernetes/decide-upgrade.ts';
 import { deprecatedReason, type Preparation, prepareUpgrade } from '../rollout/kubernetes/prepare-upgrade.ts';
 import { describeStage, type KubernetesVersions, settledVersions } from '../rollout/kubernetes/stages.ts';

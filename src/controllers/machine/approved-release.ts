@@ -3,8 +3,8 @@ import { annotations } from '../../api/names.ts';
 import type { Platform } from '../../engine/platform.ts';
 import { done, fail, type Step } from '../../engine/step.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
-import { approvalsOf } from '../remediation/approvals.ts';
 import type { Services } from '../shared/services.ts';
+import { approvalsOf } from './repair/approvals.ts';
 
 /**
  * The release steps of a platform. A step that cannot prove that the machine is off names the annotation with which a

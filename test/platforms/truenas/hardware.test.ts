@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asProvisioned } from '../../../src/controllers/remediation/conclude-remediation.ts';
+import { asProvisioned } from '../../../src/controllers/machine/repair/conclude-repair.ts';
 import type { AdvanceResult } from '../../../src/engine/advance.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { vmIdentityOf } from '../../../src/platforms/truenas/resources/identity.ts';

@@ -3,8 +3,8 @@ import { annotations } from '../../../src/api/names.ts';
 import type { DesiredMachine } from '../../../src/controllers/machine/reconcile/desired.ts';
 import type { ObservedMachine } from '../../../src/controllers/machine/reconcile/observed.ts';
 import { planMachine } from '../../../src/controllers/machine/reconcile/plan.ts';
-import { approvalsOf } from '../../../src/controllers/remediation/approvals.ts';
-import { asProvisioned, concludeRemediation } from '../../../src/controllers/remediation/conclude-remediation.ts';
+import { approvalsOf } from '../../../src/controllers/machine/repair/approvals.ts';
+import { asProvisioned, concludeRepair } from '../../../src/controllers/machine/repair/conclude-repair.ts';
 import type { Services } from '../../../src/controllers/shared/services.ts';
 import { type AdvanceResult, advance, type Progress } from '../../../src/engine/advance.ts';
 import type { RepairContext } from '../../../src/engine/capabilities/repair.ts';
@@ -86,7 +86,7 @@ export class MemberFixture {
         : undefined;
     const after =
       repair?.kind === 'finished' ? await this.#observe(asProvisioned(repair.progress, fixtureClock.now())) : before;
-    const { verdict, observation, seconds } = await concludeRemediation(
+    const { verdict, observation, seconds } = await concludeRepair(
       { services, machine: this.machine, signal: this.process.stop.signal, monitor: () => false },
       { progress: after.progress!, observation: after.observation!, approvals: before.approvals, repair },
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/names.ts';
-import { recoverWhileWaiting } from '../../../src/controllers/remediation/recover-while-waiting.ts';
+import { recoverWhileWaiting } from '../../../src/controllers/machine/repair/recover-while-waiting.ts';
 import { advance } from '../../../src/engine/advance.ts';
 import { done, type Step, wait } from '../../../src/engine/step.ts';
 import { ProviderError } from '../../../src/lib/errors.ts';

@@ -4,7 +4,6 @@ import type { Drift } from '../../../engine/observation.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
-import { approvalsOf, type MachineApprovals } from '../../remediation/approvals.ts';
 import { observeNode } from '../configuration/observe-configuration.ts';
 import { upToDateMachinesOf } from '../configuration/up-to-date-machines.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
@@ -17,6 +16,7 @@ import {
   platformProblemOf,
 } from '../observe-machine.ts';
 import { findProvisioningBlocker } from '../provisioning-blocker.ts';
+import { approvalsOf, type MachineApprovals } from '../repair/approvals.ts';
 import type { DesiredMachine } from './desired.ts';
 
 /** What is known of a Machine. The steps of this reconcile replace it. */

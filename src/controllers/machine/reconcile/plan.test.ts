@@ -5,7 +5,7 @@ import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
 import type { ChangeClass } from '../../../engine/change-class.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
-import { approvalsOf } from '../../remediation/approvals.ts';
+import { approvalsOf } from '../repair/approvals.ts';
 import type { DesiredMachine } from './desired.ts';
 import type { MachineWalk, ObservedMachine } from './observed.ts';
 import { planMachine } from './plan.ts';

@@ -5,13 +5,13 @@ import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
 import type { Facts } from '../../../engine/step.ts';
 import type { ReconcileResult } from '../../../kube/controller/controller.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import { asProvisioned, concludeRemediation } from '../../remediation/conclude-remediation.ts';
 import { patchStatusIfExists, removeFinalizer } from '../../shared/objects.ts';
 import { abandonMachine } from '../abandon-machine.ts';
 import { describeMachineProgress, describeMachineStatus } from '../describe.ts';
 import { isMaintenancePlan } from '../is-provisioned.ts';
 import { recordPhaseChange, recordRepairs, recordUpdateFailure } from '../machine-events.ts';
 import type { MachineObservation } from '../observe-machine.ts';
+import { asProvisioned, concludeRepair } from '../repair/conclude-repair.ts';
 import type { DesiredMachine } from './desired.ts';
 import type { MachineTask } from './machine-task.ts';
 import type { ObservedMachine } from './observed.ts';
@@ -82,7 +82,7 @@ async function reportProvisioned(
     await reportStatus(desired, { verdict: walk.result, observation, before });
     return { requeueAfterSeconds: Math.min(walk.result.seconds, updateRetrySeconds) };
   }
-  const concluded = await concludeRemediation(
+  const concluded = await concludeRepair(
     { services, machine, signal: context.signal, monitor: (fingerprint) => context.monitor.add(machine, fingerprint) },
     { progress, observation, approvals, repair: repair?.result },
   );

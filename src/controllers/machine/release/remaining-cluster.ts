@@ -6,8 +6,8 @@ import { done, type StepOutcome } from '../../../engine/step.ts';
 import { Secret } from '../../../kube/core-types.ts';
 import { clusterIdentityOf, clusterOfMachine } from '../../cluster/identity.ts';
 import { assessSecretsOfCluster, machinesOfCluster } from '../../cluster/view.ts';
-import { approvalsOf } from '../../remediation/approvals.ts';
 import type { Services } from '../../shared/services.ts';
+import { approvalsOf } from '../repair/approvals.ts';
 
 /** A Cluster in deletion releases all its Machines at the same time. Its nodes and its etcd need no order. */
 export const isClusterReleasing = (instance: ProviderInstance, cluster: Cluster | undefined): boolean =>

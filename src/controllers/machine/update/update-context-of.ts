@@ -10,12 +10,12 @@ import type { DesiredNode, DrainProgress, UpdateStepContext } from '../../../tal
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findCluster } from '../../cluster/ownership.ts';
 import { machinesOfCluster } from '../../cluster/view.ts';
-import { approvalsOf } from '../../remediation/approvals.ts';
 import { findVersionProblem } from '../../rollout/kubernetes/find-version-problem.ts';
 import { findHealthProblem } from '../../shared/control-planes/health-problems.ts';
 import { moveVirtualAddressFrom } from '../../shared/control-planes/release-virtual-address.ts';
 import { nodeMembershipOf } from '../node-membership.ts';
 import type { MachineTask } from '../reconcile/machine-task.ts';
+import { approvalsOf } from '../repair/approvals.ts';
 import type { StepEnvironment } from '../step-environment.ts';
 
 /** The context of the steps that change a running node. */

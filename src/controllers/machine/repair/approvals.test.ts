@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Machine } from '../../api/machine.ts';
-import { annotations } from '../../api/names.ts';
-import type { AdvanceResult } from '../../engine/advance.ts';
-import type { Drift } from '../../engine/observation.ts';
-import { describeMachineStatus } from '../machine/describe.ts';
+import type { Machine } from '../../../api/machine.ts';
+import { annotations } from '../../../api/names.ts';
+import type { AdvanceResult } from '../../../engine/advance.ts';
+import type { Drift } from '../../../engine/observation.ts';
+import { describeMachineStatus } from '../describe.ts';
 import { approvalsOf, reasonsToRepair, withRepairMessages } from './approvals.ts';
 
 const off: Drift = {

@@ -1,7 +1,7 @@
-import { Machine } from '../../api/machine.ts';
-import { annotations } from '../../api/names.ts';
-import type { Drift } from '../../engine/observation.ts';
-import type { Services } from '../shared/services.ts';
+import { Machine } from '../../../api/machine.ts';
+import { annotations } from '../../../api/names.ts';
+import type { Drift } from '../../../engine/observation.ts';
+import type { Services } from '../../shared/services.ts';
 
 /** The annotations of a Machine that control its repair. */
 export interface MachineApprovals {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { aMachine } from '../../../test/support/fixtures/builders.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { AdvanceResult } from '../../engine/advance.ts';
-import type { MachineObservation } from '../machine/observe-machine.ts';
-import type { Services } from '../shared/services.ts';
+import { aMachine } from '../../../../test/support/fixtures/builders.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import type { AdvanceResult } from '../../../engine/advance.ts';
+import type { Services } from '../../shared/services.ts';
+import type { MachineObservation } from '../observe-machine.ts';
 import { approvalsOf } from './approvals.ts';
-import { concludeRemediation } from './conclude-remediation.ts';
+import { concludeRepair } from './conclude-repair.ts';
 
 const clock = new ManualClock();
 const services = { clock } as unknown as Services;
@@ -29,7 +29,7 @@ const conclude = (
   observation: MachineObservation,
   { machine = missed(undefined), repair = undefined as AdvanceResult | undefined, isMonitored = false } = {},
 ) =>
-  concludeRemediation(
+  concludeRepair(
     { services, machine, signal, monitor: () => isMonitored },
     { progress, observation, approvals: approvalsOf(machine), repair },
   );

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { aMachine } from '../../../test/support/fixtures/builders.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { Condition } from '../../api/conditions.ts';
-import type { Machine } from '../../api/machine.ts';
-import { annotations } from '../../api/names.ts';
-import type { Platform } from '../../engine/platform.ts';
-import { done, type Facts, returnToStep, type StepOutcome, wait, waitWithReason } from '../../engine/step.ts';
-import { noLog } from '../../lib/log.ts';
-import type { TalosStepContext } from '../../talos/join-steps.ts';
+import { aMachine } from '../../../../test/support/fixtures/builders.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import type { Condition } from '../../../api/conditions.ts';
+import type { Machine } from '../../../api/machine.ts';
+import { annotations } from '../../../api/names.ts';
+import type { Platform } from '../../../engine/platform.ts';
+import { done, type Facts, returnToStep, type StepOutcome, wait, waitWithReason } from '../../../engine/step.ts';
+import { noLog } from '../../../lib/log.ts';
+import type { TalosStepContext } from '../../../talos/join-steps.ts';
 import { recoverWhileWaiting } from './recover-while-waiting.ts';
 
 let clock: ManualClock;

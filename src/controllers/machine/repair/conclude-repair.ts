@@ -1,8 +1,8 @@
-import { findFalseCondition } from '../../api/conditions.ts';
-import type { Machine } from '../../api/machine.ts';
-import type { AdvanceResult, Progress } from '../../engine/advance.ts';
-import type { MachineObservation } from '../machine/observe-machine.ts';
-import type { Services } from '../shared/services.ts';
+import { findFalseCondition } from '../../../api/conditions.ts';
+import type { Machine } from '../../../api/machine.ts';
+import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
+import type { Services } from '../../shared/services.ts';
+import type { MachineObservation } from '../observe-machine.ts';
 import { clearApprovals, type MachineApprovals, reasonsToRepair, withRepairMessages } from './approvals.ts';
 
 /**
@@ -20,7 +20,7 @@ const repairRetrySeconds = 15;
  */
 const minJoinCheckSeconds = 3;
 
-interface RemediationTask {
+interface RepairTask {
   readonly services: Services;
   readonly machine: Machine;
   readonly signal: AbortSignal;
@@ -29,7 +29,7 @@ interface RemediationTask {
 }
 
 /** A provisioned Machine as it was observed, after its repair if there was one. */
-export interface Remediation {
+export interface RepairedMachine {
   readonly progress: Progress;
   readonly observation: MachineObservation;
   /** As they were before the repair. */
@@ -39,7 +39,7 @@ export interface Remediation {
 }
 
 /** The state of a provisioned Machine and the time of its next reconcile. */
-interface RemediationResult {
+interface RepairResult {
   readonly verdict: AdvanceResult;
   readonly observation: MachineObservation;
   readonly seconds: number;
@@ -52,10 +52,10 @@ export const asProvisioned = (progress: Progress, now: Date): Progress => ({
 });
 
 /** Removes the approvals that are done with, and monitors a Machine that is as it was created. */
-export async function concludeRemediation(
-  { services, machine, signal, monitor }: RemediationTask,
-  { progress, observation, approvals, repair }: Remediation,
-): Promise<RemediationResult> {
+export async function concludeRepair(
+  { services, machine, signal, monitor }: RepairTask,
+  { progress, observation, approvals, repair }: RepairedMachine,
+): Promise<RepairResult> {
   const reported = { ...observation, drift: withRepairMessages(observation.drift, approvals) };
   if (repair && repair.kind !== 'finished')
     return { verdict: repair, observation: reported, seconds: Math.min(repair.seconds, observeIntervalSeconds) };

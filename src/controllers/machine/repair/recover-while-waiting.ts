@@ -1,9 +1,9 @@
-import { isConditionTrue } from '../../api/conditions.ts';
-import type { Machine } from '../../api/machine.ts';
-import type { Platform } from '../../engine/platform.ts';
-import { type Facts, type Step, type StepOutcome, waitWithReason } from '../../engine/step.ts';
-import { ProviderError } from '../../lib/errors.ts';
-import type { TalosStepContext } from '../../talos/join-steps.ts';
+import { isConditionTrue } from '../../../api/conditions.ts';
+import type { Machine } from '../../../api/machine.ts';
+import type { Platform } from '../../../engine/platform.ts';
+import { type Facts, type Step, type StepOutcome, waitWithReason } from '../../../engine/step.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import type { TalosStepContext } from '../../../talos/join-steps.ts';
 import { approvalsOf } from './approvals.ts';
 
 /** The step in which the node has not answered since its power-on. */
