@@ -32,6 +32,9 @@ export const conditionTypes = {
   Provisioned: 'Machine: the hardware exists and boots Talos with its configuration.',
   Joined: 'Machine: it is a healthy member of its cluster.',
   Healthy: 'Machine: it matches its desired state on the platform.',
+  NodeHealthy:
+    'Machine: the cluster reports its Node as Ready. Unknown: the platform or the API server of the cluster cannot be asked, or the machine is off.',
+  NodesHealthy: 'Cluster: every node is healthy. The message says what is done with one that is not.',
   UpToDate:
     'Machine or Cluster: the running nodes have the configuration and versions that their ProviderConfig and ClusterConfigs ask for.',
   WithinLimits: 'NodePool: spec.replicas is between minReplicas and maxReplicas of the worker pool.',
@@ -111,6 +114,14 @@ export const conditionReasons = {
     'Every machine runs the new Kubernetes, and the API server rejects a bootstrap manifest; the message names it.',
   ReplacementRequired: 'A change needs another machine in place of this one.',
   ChangeRefused: 'A change cannot be made to existing machines; the message names the field and the remedy.',
+  NodeNotReady: 'The cluster does not report the Node as Ready, although Talos answers on it.',
+  NodeUnreachable: 'The cluster does not report the Node as Ready, and Talos does not answer on it.',
+  MachineLost: 'The machine and its system disks do not exist any more.',
+  NodeNotObserved: 'Whether the node is healthy is not known; the message says why.',
+  Remediating: 'An unhealthy node is being restarted or replaced; the message names it.',
+  RemediationPending: 'An unhealthy node is not restarted or replaced yet; the message says what that waits for.',
+  RemediationStopped:
+    'Nothing more is done for an unhealthy node before a user acts; the message says why, and describes the remedy.',
   RolloutPaused: 'The annotation rollout: pause holds the changes up.',
   OutsideWindow: 'Changes wait for the next window of spec.rollout.windows; the message has its time.',
   NotIdentified:

@@ -32,6 +32,22 @@ const immutableSpecRule = [
   ),
 ].join(' && ');
 
+export const remediationActions = ['Restart', 'Replace'] as const;
+export type RemediationAction = (typeof remediationActions)[number];
+
+const RemediationRequestSchema = z
+  .strictObject({
+    action: z
+      .enum(remediationActions)
+      .describe('Restart: the machine is restarted. Replace: it is deleted, and another Machine takes its place.'),
+    attempt: z.int().min(1).max(9).describe('Number of this restart; a later one is more forceful.'),
+    requestedAt: z.string().meta({ format: 'date-time' }).describe('When it was decided.'),
+  })
+  .describe(
+    'What the Cluster asks for because the node is unhealthy. The last request stays until the node is healthy.',
+  );
+export type RemediationRequest = z.infer<typeof RemediationRequestSchema>;
+
 const MachineSpecSchema = z
   .strictObject({
     providerRef: providerRefSchema.describe('Provider instance that manages the Machine. Other instances ignore it.'),
@@ -76,6 +92,7 @@ const MachineSpecSchema = z
       .describe(
         'Revision that the running machine may be changed to. The rollout of the cluster sets it, one Machine at a time.',
       ),
+    remediation: RemediationRequestSchema.optional(),
   })
   .meta(celValidation(immutableSpecRule, 'the identity and the place of a Machine cannot be changed'));
 
@@ -124,7 +141,7 @@ const MachineStatusSchema = z.strictObject({
     .describe('Hash of the ProviderConfig, merged with the ClusterConfigs, that the node was last compared with.'),
   pending: PendingSchema.optional().describe('How the machine differs from its desired state.'),
   progress: progressSchema(['provision', 'update', 'release', 'repair']).optional().describe('Progress of the steps.'),
-  conditions: conditionListSchema('Ready, Provisioned, Joined, Healthy, UpToDate.'),
+  conditions: conditionListSchema('Ready, Provisioned, Joined, Healthy, NodeHealthy, UpToDate.'),
 });
 
 export const MachineSpec = MachineSpecSchema;

@@ -136,6 +136,8 @@ export const annotations = {
   rollout: `${group}/rollout`,
   /** On a Machine, set by a user, `true`: the first to be deleted when its pool gets fewer Machines. */
   deleteFirst: `${group}/delete-first`,
+  /** On a Machine, set by a user: `restart` or `replace`, because its node is unhealthy. Removed when that has begun. */
+  remediate: `${group}/remediate`,
   /** On a Machine, set by a user, `true`: leave it as it is, even when it is switched off. */
   maintenance: `${group}/maintenance`,
   /**

@@ -6,6 +6,7 @@ import {
   optionalSections,
   type PlatformSection,
 } from './schema/platform-sections.ts';
+import { RemediationSchema } from './schema/remediation-schema.ts';
 import { RolloutSchema } from './schema/rollout-schema.ts';
 import {
   celValidation,
@@ -297,6 +298,7 @@ const Spec = z
     network: Network,
     access: Access,
     rollout: RolloutSchema,
+    remediation: RemediationSchema,
     ...optionalSections(platforms.map(({ name, config }) => [name, config.schema])),
   })
   .meta({

@@ -72,8 +72,27 @@ export const userAnnotations: readonly UserAnnotation[] = [
     key: annotations.maintenance,
     on: 'Machine',
     value: '`true`',
-    effect: 'The machine is not repaired, and not started when it is powered off. Its state is still reported.',
+    effect:
+      'The machine is not repaired, not started when it is powered off, and neither restarted nor replaced when its node is unhealthy. Its state is still reported.',
     data: 'none is touched',
+  },
+  {
+    key: annotations.remediate,
+    on: 'Machine whose node is unhealthy',
+    value: '`restart`',
+    effect:
+      'The machine is restarted without the waiting time and the limits of `spec.remediation`. Control planes still need a quorum without it.',
+    data: 'none is touched',
+    removed: 'when that has begun',
+  },
+  {
+    key: annotations.remediate,
+    on: 'Machine whose node is unhealthy',
+    value: '`replace`',
+    effect:
+      'Another machine takes its place, without the waiting time and the limits of `spec.remediation`. Control planes still need a quorum without it.',
+    data: 'the disks of the machine are destroyed',
+    removed: 'when that has begun',
   },
   {
     key: annotations.deleteFirst,

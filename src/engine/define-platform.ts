@@ -131,9 +131,13 @@ const closeHardware = <C>(hardware: HardwareCapability<C>, narrow: Narrowing<C>)
   steps: narrow.steps<StepContext>(hardware.steps),
 });
 
-const closeRepair = <C>({ steps, recover, cutPower }: RepairCapability<C>, narrow: Narrowing<C>): RepairCapability => ({
+const closeRepair = <C>(
+  { steps, restartAttempts, recover, cutPower }: RepairCapability<C>,
+  narrow: Narrowing<C>,
+): RepairCapability => ({
   steps: narrow.steps<RepairContext>(steps),
-  recover: (context) => recover(narrow.context(context)),
+  ...(restartAttempts !== undefined && { restartAttempts }),
+  ...(recover && { recover: (context) => recover(narrow.context(context)) }),
   ...(cutPower && { cutPower: (context) => cutPower(narrow.context(context)) }),
 });
 

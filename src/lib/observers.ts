@@ -41,6 +41,8 @@ export interface ProviderObserver {
   step(names: StepLabels, end: StepRunResult, seconds: number): void;
   /** Access was granted to an AccessRequest, or its Secret was renewed. */
   granted(kind: 'token' | 'oidc', trigger: 'new' | 'renewal'): void;
+  /** The restart or replacement of an unhealthy node was decided. */
+  remediated(platform: string, action: 'Restart' | 'Replace'): void;
 }
 
 /** For callers without metrics. */

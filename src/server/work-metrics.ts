@@ -23,11 +23,18 @@ export function createWorkMetrics(registry: Registry): ProviderObserver {
     labelNames: ['kind', 'occasion'],
     registers: [registry],
   });
+  const remediations = new Counter({
+    name: 'cluster_provider_talos_remediations_total',
+    help: 'Restarts and replacements of machines whose node was unhealthy.',
+    labelNames: ['platform', 'action'],
+    registers: [registry],
+  });
   // An event that never happened has the value zero instead of no value.
   for (const kind of ['token', 'oidc'])
     for (const trigger of ['new', 'renewal']) grants.inc({ kind, occasion: trigger }, 0);
   return {
     step: (about, end, seconds) => steps({ ...about, end }, { ...about }, seconds),
+    remediated: (platform, action) => remediations.inc({ platform, action }),
     granted: (kind, trigger) => grants.inc({ kind, occasion: trigger }),
   };
 }

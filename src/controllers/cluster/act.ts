@@ -10,6 +10,8 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { issuerCaId } from '../../talos/config/machine-config.ts';
 import { isAtLeastMinor } from '../../talos/versions.ts';
+import { listRemediations } from '../remediation/remediation-record.ts';
+import { startRemediation, withdrawRemediation } from '../remediation/start-remediation.ts';
 import { rollOutTrust } from '../rollout/oidc-trust/roll-out-trust.ts';
 import { type TrustRecord, writeTrustRecord } from '../rollout/oidc-trust/trust-record.ts';
 import { removeRolloutRequest, retryUpdates } from '../rollout/policy/retry-updates.ts';
@@ -85,6 +87,10 @@ export async function actOnCluster(
       return await endRolloutRequest(services, view, decision.retry, context.signal);
     case 'delete-machine':
       return await deleteSurplusMachine(services, view, decision.pool, context);
+    case 'remediate':
+      return await remediateNode(services, view, decision.remediation, context);
+    case 'withdraw-remediation':
+      return withMachine(view, await withdrawRemediation(services, view.cluster, decision.machine, context));
     case 'upgrade':
       return await actOnUpgrade(services, view, decision.action, context);
     case 'update-machine':
@@ -105,9 +111,24 @@ async function updateMachine(
   const request = { cluster, ref, machines: all, revision, maxClusters, healthChecks };
   const started = await startUpdate(services, request, update, context);
   if ('message' in started) return { ...view, updateObstacle: started };
-  const { name } = started.machine.metadata;
-  const machines = view.machines.map((machine) => (machine.metadata.name === name ? started.machine : machine));
-  return { ...view, machines };
+  return withMachine(view, started.machine);
+}
+
+async function remediateNode(
+  services: Services,
+  view: ClusterView,
+  remediation: Extract<ClusterDecision, { kind: 'remediate' }>['remediation'],
+  context: ClusterReconcileContext,
+): Promise<ClusterView> {
+  const started = await startRemediation(services, view, remediation, context);
+  if ('problem' in started) return { ...view, remediationObstacle: started.problem };
+  const next = withMachine(view, started.machine);
+  return { ...next, remediations: listRemediations(view.cluster, next.machines, view.now) };
+}
+
+function withMachine(view: ClusterView, written: Machine): ClusterView {
+  const { name } = written.metadata;
+  return { ...view, machines: view.machines.map((machine) => (machine.metadata.name === name ? written : machine)) };
 }
 
 /** The annotation has had its effect. It is removed after that: a crash in between repeats the effect. */

@@ -14,6 +14,8 @@ import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
 import { collectClusterOrphans } from '../garbage/cluster-orphans/collect-cluster-orphans.ts';
+import { describeNodesHealthy } from '../remediation/describe-remediation.ts';
+import { remediationRecordKey } from '../remediation/remediation-record.ts';
 import { describeTrustReport, retainTrustReport } from '../rollout/oidc-trust/trust-report.ts';
 import { clusterRolloutKey } from '../rollout/policy/cluster-rollout.ts';
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
@@ -24,6 +26,7 @@ import { newestKnown } from '../shared/status-writes.ts';
 import { actOnCluster, describeMetadataPatch } from './act.ts';
 import { isOwnCluster } from './cluster-responsibility.ts';
 import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
+import { decideClusterRemediation } from './decide-cluster-remediation.ts';
 import { describeClusterRollout, describeClusterUpToDate } from './decide-cluster-rollout.ts';
 import { servedVersion } from './decide-kubernetes.ts';
 import { isOwnMachine } from './identity.ts';
@@ -136,6 +139,9 @@ async function publishStatus(
   const generation = cluster.metadata.generation ?? 0;
   const ready = summarizeReady(states);
   const upToDate = describeClusterUpToDate(view);
+  const nodesHealthy = view.secrets?.bootstrappedAt
+    ? describeNodesHealthy(view.machines, decideClusterRemediation(view), view.remediationObstacle)
+    : undefined;
   const wasReady = cluster.status?.phase === openmcpPhases.ready;
   const terminating = cluster.metadata.deletionTimestamp !== undefined;
   const version = servedVersion(view);
@@ -161,11 +167,15 @@ async function publishStatus(
     ...describeEndpoints(view),
     observedGeneration: generation,
     phase,
-    conditions: mergeConditions(cluster.status?.conditions ?? [], [...states, ready, ...(upToDate ? [upToDate] : [])], {
-      generation,
-      now: services.clock.now(),
-      ...(terminating ? {} : { drop: ['ForeignFinalizersGone'] as const }),
-    }),
+    conditions: mergeConditions(
+      cluster.status?.conditions ?? [],
+      [...states, ready, ...(nodesHealthy ? [nodesHealthy] : []), ...(upToDate ? [upToDate] : [])],
+      {
+        generation,
+        now: services.clock.now(),
+        ...(terminating ? {} : { drop: ['ForeignFinalizersGone'] as const }),
+      },
+    ),
     providerStatus: describeProviderStatus(view),
   };
   const written = await patchStatusIfExists(services.kube, Cluster, cluster, status, context.signal);
@@ -208,6 +218,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
     workers: count('worker'),
     machines: view.machines.map((machine) => machine.metadata.name),
     ...(rollout ? { [clusterRolloutKey]: { ...rollout } } : {}),
+    ...(view.remediations?.length ? { [remediationRecordKey]: view.remediations } : {}),
     ...(view.secrets ? { [clusterRecordKey]: toClusterRecord(view.secrets) } : recorded),
     ...(view.trust
       ? describeTrustReport(view.trust, view.secrets?.trust, view.trustRollout, count('controlplane'))

@@ -10,12 +10,14 @@ import {
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
 import type { WorkerPool } from '../../api/provider-config-spec.ts';
+import type { RemediationDecision } from '../remediation/decide-remediation.ts';
 import type { RolloutDecision } from '../rollout/decide-rollout.ts';
 import { decideNextTrustRecord } from '../rollout/oidc-trust/decide-next-trust-record.ts';
 import { isTrustRolloutDue } from '../rollout/oidc-trust/roll-out-trust.ts';
 import type { TrustRecord } from '../rollout/oidc-trust/trust-record.ts';
 import { missingRecordAnnotations, readClusterRecord, toClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
+import { decideClusterRemediation, secondsUntilRemediation } from './decide-cluster-remediation.ts';
 import { decideClusterRollout, findFulfilledRequest } from './decide-cluster-rollout.ts';
 import {
   decideUpgradeAction,
@@ -47,6 +49,8 @@ export type ClusterDecision =
   | { readonly kind: 'prove' }
   | { readonly kind: 'end-rollout-request'; readonly retry: readonly Machine[] }
   | { readonly kind: 'delete-machine'; readonly pool: PoolBalance }
+  | { readonly kind: 'remediate'; readonly remediation: Extract<RemediationDecision, { kind: 'act' }> }
+  | { readonly kind: 'withdraw-remediation'; readonly machine: Machine }
   | { readonly kind: 'upgrade'; readonly action: UpgradeAction }
   | { readonly kind: 'update-machine'; readonly update: Extract<RolloutDecision, { kind: 'update' }> }
   | { readonly kind: 'settled' };
@@ -97,6 +101,10 @@ function decideBootstrapped(view: ClusterView): ClusterDecision {
   // Fewer machines first: what is deleted need not be updated.
   const scaleDown = decideClusterScaleDown(view);
   if (scaleDown.kind === 'remove') return { kind: 'delete-machine', pool: scaleDown.pool };
+  // What is unhealthy is not changed.
+  const remediation = decideClusterRemediation(view);
+  if (remediation.kind === 'withdraw') return { kind: 'withdraw-remediation', machine: remediation.machine };
+  if (remediation.kind === 'act' && view.remediationObstacle === undefined) return { kind: 'remediate', remediation };
   const action = decideUpgradeAction(view);
   if (action) return { kind: 'upgrade', action };
   const update = view.updateObstacle === undefined ? decideClusterRollout(view) : undefined;
@@ -252,8 +260,9 @@ function decideSettledRequeue(view: ClusterView, isWatched: boolean): number {
   if (view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
   if (view.updateObstacle) return view.updateObstacle.isTurn ? turnRequeueSeconds : obstacleRequeueSeconds;
   if (decideClusterScaleDown(view).kind !== 'none') return obstacleRequeueSeconds;
+  if (view.remediationObstacle !== undefined) return obstacleRequeueSeconds;
   const idle = isWatched ? idleRequeueSeconds : steadyRequeueSeconds;
-  return Math.min(idle, secondsUntilWindow(view), secondsUntilUpgrade(view));
+  return Math.min(idle, secondsUntilWindow(view), secondsUntilUpgrade(view), secondsUntilRemediation(view));
 }
 
 /** Until the window that changes wait for. */

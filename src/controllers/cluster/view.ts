@@ -14,6 +14,9 @@ import type { ProviderConfig } from '../../api/provider-config.ts';
 import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Addressing } from '../../engine/addressing.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
+import type { SiteProblem } from '../remediation/decide-remediation.ts';
+import { listRemediations, type Remediation } from '../remediation/remediation-record.ts';
+import { findSiteProblems } from '../remediation/site-problems.ts';
 import type { UpgradeView } from '../rollout/kubernetes/decide-upgrade.ts';
 import { decideClusterTrust } from '../rollout/oidc-trust/decide-cluster-trust.ts';
 import type { TrustDecision } from '../rollout/oidc-trust/decide-trust.ts';
@@ -104,6 +107,14 @@ export interface ClusterView {
   /** When the view was built. */
   readonly now: Date;
   readonly scaleDownObstacles?: readonly ScaleDownObstacle[] | undefined;
+  /** How often the platform restarts the machine of an unhealthy node before it is replaced. */
+  readonly restartAttempts?: number | undefined;
+  /** What was done for unhealthy nodes within the last day. */
+  readonly remediations?: readonly Remediation[];
+  /** The unhealthy Machines for which nodes of other clusters failed at the same time. */
+  readonly siteProblems?: ReadonlyMap<string, SiteProblem>;
+  /** Why the remediation of an unhealthy node could not begin in this reconcile. */
+  readonly remediationObstacle?: string | undefined;
 }
 
 /** Why no Machine of a pool could be deleted in this reconcile. */
@@ -148,6 +159,7 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
   const platform = (spec && findPlatformSection(spec)?.name) ?? machines[0]?.spec.platform;
   const chosen = services.platforms.find(({ name }) => name === platform);
   const fixed = spec && fixedEndpointOf(services.platforms, spec);
+  const now = services.clock.now();
   return {
     cluster,
     ref,
@@ -172,7 +184,10 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     trustRollout: undefined,
     revision: config && revisionOf(services, config),
     release: services.release,
-    now: services.clock.now(),
+    now,
+    restartAttempts: chosen?.repair?.restartAttempts,
+    remediations: listRemediations(cluster, machines, now),
+    siteProblems: findSiteProblems(services, ref, machines),
   };
 }
 

@@ -54,10 +54,11 @@ export function describeMachineStatus(
     ...configurationStatus(machine, observed?.configuration),
     message: ready.status === 'True' ? note || 'Runs as it was made.' : (ready.message ?? ''),
     progress: { ...progress, facts: { ...progress.facts } },
-    conditions: mergeConditions(machine.status?.conditions ?? [], [...states, ready, ...(upToDate ? [upToDate] : [])], {
-      generation,
-      now,
-    }),
+    conditions: mergeConditions(
+      machine.status?.conditions ?? [],
+      [...states, ready, ...(observed?.nodeHealth ? [observed.nodeHealth] : []), ...(upToDate ? [upToDate] : [])],
+      { generation, now },
+    ),
   };
 }
 

@@ -30,6 +30,8 @@ export interface NodeMembership {
   isKnown(run: string | undefined): boolean;
   /** Whether the API server of the cluster reports the Node as Ready. */
   isReady(): Promise<boolean>;
+  /** Whether the API server of the cluster has answered, so that a Node that is not Ready is known not to be. */
+  isClusterObserved(): boolean;
   /** Why a Ready Node is not yet proven to be Ready since the current boot; undefined if it is. */
   whyNotObserved(talos: TalosClient): Promise<string | undefined>;
   /** The facts to record for an observed member. */
@@ -53,6 +55,7 @@ export function nodeMembershipOf(
       await ensureNodeWatch(services, cluster, signal);
       return services.nodes.isReady(cluster, name);
     },
+    isClusterObserved: () => services.nodes.isConnected(cluster),
     whyNotObserved: async (talos) => {
       const stale = await staleBootReason(services, machine, talos, signal);
       if (stale !== undefined || machine.spec.role !== 'controlplane') return stale;

@@ -28,6 +28,7 @@ const read = (seen: Observation, isReady = false, known: Partial<NodeMembership>
   observeMachine({ platform: { observe: () => Promise.resolve(seen) } } as unknown as StepEnvironment, context, {
     isReady: () => Promise.resolve(isReady),
     isKnown: () => true,
+    isClusterObserved: () => true,
     whyNotObserved: () => Promise.resolve(undefined),
     record: (run) => (run === undefined ? {} : { run }),
     ...known,

@@ -1,3 +1,4 @@
+import { type ConditionState, conditionTrue } from '../../api/conditions.ts';
 import { describeDhcpReservation } from '../../engine/dhcp-reservation.ts';
 import type { Drift } from '../../engine/observation.ts';
 import type { Facts } from '../../engine/step.ts';
@@ -5,6 +6,7 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
 import type { NodeObservation } from './configuration/observe-configuration.ts';
+import { healthOfMissing, judgeNodeHealth, unknownHealth } from './node-health.ts';
 import type { NodeMembership } from './node-membership.ts';
 import type { StepEnvironment } from './step-environment.ts';
 
@@ -19,6 +21,8 @@ export interface MachineObservation extends NodeObservation {
   /** Most important first. */
   readonly drift: readonly Drift[];
   readonly notJoined?: string;
+  /** The condition `NodeHealthy`. */
+  readonly nodeHealth?: ConditionState;
   /** The Machine is healthy, and its changes are monitored. This is the fingerprint of its platform. */
   readonly unchangedFingerprint?: string;
   /** Facts about the node that the observation has found. */
@@ -35,14 +39,22 @@ export async function observeMachine(
   member: NodeMembership,
 ): Promise<MachineObservation> {
   const { exists, isLost, runs, run, drift, fingerprint } = await environment.platform.observe(context);
-  if (!exists) return { isGone: true, ...(isLost ? { isLost } : {}), drift, notJoined: 'It is gone.' };
-  if (runs === false) return { drift, notJoined: 'The machine is powered off.' };
+  if (!exists) {
+    const nodeHealth = healthOfMissing(isLost, drift);
+    return { isGone: true, ...(isLost ? { isLost } : {}), drift, notJoined: 'It is gone.', nodeHealth };
+  }
+  const off = 'The machine is powered off.';
+  if (runs === false) return { drift, notJoined: off, nodeHealth: unknownHealth(off) };
   const isReady = await member.isReady();
   const isKnown = member.isKnown(run);
-  const notJoined = isReady && isKnown ? undefined : await notJoinedReason(context, isKnown ? undefined : member);
-  if (notJoined !== undefined) return { drift, notJoined };
+  const { notJoined, isReachable } =
+    isReady && isKnown ? unasked : await askNode(context, isKnown ? undefined : member);
+  const isClusterObserved = member.isClusterObserved();
+  const nodeHealth = judgeNodeHealth({ drift, isReady, isClusterObserved, notJoined, isReachable });
+  if (notJoined !== undefined) return { drift, notJoined, nodeHealth };
   const isUnchanged = isReady && fingerprint !== undefined && drift.length === 0;
-  return { drift, facts: member.record(run), ...(isUnchanged ? { unchangedFingerprint: fingerprint } : {}) };
+  const unchanged = isUnchanged ? { unchangedFingerprint: fingerprint } : {};
+  return { drift, facts: member.record(run), nodeHealth, ...unchanged };
 }
 
 /**
@@ -57,9 +69,10 @@ export async function observeWithoutPlatform(
   // Only the platform knows the current run of the machine.
   const isKnown = member.isKnown(undefined);
   const serves = isKnown && (await member.isReady());
-  const notJoined = serves ? undefined : await notJoinedReason(node, isKnown ? undefined : member);
-  if (notJoined === undefined) return { isUnobservable: true, drift: [{ reason, message, isMinor: true }] };
-  return { isUnobservable: true, drift: [{ reason, message: `${message} ${notJoined}` }], notJoined };
+  const { notJoined } = serves ? unasked : await askNode(node, isKnown ? undefined : member);
+  const nodeHealth = serves ? conditionTrue('NodeHealthy') : unknownHealth(message);
+  if (notJoined === undefined) return { isUnobservable: true, drift: [{ reason, message, isMinor: true }], nodeHealth };
+  return { isUnobservable: true, drift: [{ reason, message: `${message} ${notJoined}` }], notJoined, nodeHealth };
 }
 
 /** Distinguishes an unreachable platform from an error that needs a change. */
@@ -68,22 +81,33 @@ export const platformProblemOf = (error: ProviderError): Pick<Drift, 'reason' | 
   message: error.message,
 });
 
+/** What the node itself says. */
+interface NodeAnswer {
+  /** Why it is not a member of its cluster; undefined if it is. */
+  readonly notJoined: string | undefined;
+  /** Undefined: it was not asked. */
+  readonly isReachable: boolean | undefined;
+}
+
+const unasked: NodeAnswer = { notJoined: undefined, isReachable: undefined };
+
 /** `member` of a node that was missed: its own Ready condition is not sufficient then. */
-async function notJoinedReason(
+async function askNode(
   context: Pick<TalosStepContext, 'openTalos' | 'facts'>,
   member: NodeMembership | undefined,
-): Promise<string | undefined> {
+): Promise<NodeAnswer> {
   let talos: TalosClient | undefined;
   try {
     talos = context.openTalos(String(context.facts['address']));
     const { stage, ready, unmetConditions } = await talos.machineStatus();
-    if (stage === 'running' && ready) return await member?.whyNotObserved(talos);
+    if (stage === 'running' && ready) return { notJoined: await member?.whyNotObserved(talos), isReachable: true };
     const unmet = unmetConditions.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
-    return `The node is in stage ${stage}${unmet ? ` (${unmet})` : ''}.`;
+    return { notJoined: `The node is in stage ${stage}${unmet ? ` (${unmet})` : ''}.`, isReachable: true };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     const reservation = error.code === 'TALOS_UNREACHABLE' ? describeDhcpReservation(context.facts) : undefined;
-    return reservation === undefined ? error.message : `${error.message} ${reservation}`;
+    const notJoined = reservation === undefined ? error.message : `${error.message} ${reservation}`;
+    return { notJoined, isReachable: error.code !== 'TALOS_UNREACHABLE' && error.code !== 'DEADLINE_EXCEEDED' };
   } finally {
     await talos?.close();
   }

@@ -38,8 +38,9 @@ export function findGateProblem(view: GateView, next: Machine): string | undefin
   return unknown && `${unknown.metadata.name} was not compared with the current spec yet.`;
 }
 
-function describeOtherWork({ metadata, status }: Machine): string | undefined {
+function describeOtherWork({ metadata, spec, status }: Machine): string | undefined {
   if (metadata.deletionTimestamp) return `${metadata.name} is being deleted.`;
+  if (spec.remediation) return `${metadata.name} is unhealthy, and is being restarted or replaced.`;
   const { plan, finishedAt } = status?.progress ?? {};
   if (plan === 'repair') return `${metadata.name} is being repaired.`;
   return plan === 'provision' && finishedAt === undefined ? `${metadata.name} is being provisioned.` : undefined;

@@ -2,6 +2,7 @@ import { findFalseCondition, isConditionTrue, isUpdateFailure } from '../../api/
 import type { Machine } from '../../api/machine.ts';
 import { type ChangeClass, updatableClasses } from '../../engine/change-class.ts';
 import { isUpdateOpen } from '../../talos/update/update-context.ts';
+import { isRemediatedByReplacement } from '../remediation/unhealthy-machines.ts';
 
 /**
  * What a rollout knows of a Machine from its object alone.
@@ -45,8 +46,9 @@ export const isInHand = (machine: Machine): boolean => isChangeInHand(changeOf(m
 export const isChangeInHand = (change: MachineChange): boolean =>
   change === 'changing' || change === 'replacing' || change === 'failed' || change === 'superseded';
 
-/** Its turn has come, and another Machine takes its place. */
-export const isReplacing = (machine: Machine): boolean => changeOf(machine) === 'replacing';
+/** Another Machine takes its place: its turn in a rollout has come, or its node is unhealthy. */
+export const isReplacing = (machine: Machine): boolean =>
+  changeOf(machine) === 'replacing' || isRemediatedByReplacement(machine);
 
 export const isWaiting = (machine: Machine): boolean => changeOf(machine) === 'waiting';
 

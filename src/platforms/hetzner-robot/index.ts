@@ -12,6 +12,7 @@ import { describeNodeHardware } from './steps/configure-talos.ts';
 import { provision } from './steps/provision.ts';
 import { release } from './steps/release.ts';
 import { approvableReleaseReasons } from './steps/release-proof.ts';
+import { repair } from './steps/repair.ts';
 
 /** Talos nodes on dedicated servers of Hetzner Robot. README.md describes the steps. */
 export const hetznerRobot: Platform = definePlatform({
@@ -46,6 +47,8 @@ export const hetznerRobot: Platform = definePlatform({
   loss: { unprovenReasons: approvableReleaseReasons },
   preview: { machine: preview, cluster: previewCluster },
   hosts: inventory,
+  // Each with the next of the reset types that the Host names.
+  repair: { steps: repair, restartAttempts: 2 },
   endpoint: { failOver: failOverEndpoint },
   reconfigure: { hardware: describeNodeHardware },
 });

@@ -55,6 +55,6 @@ export const truenas: Platform = definePlatform({
       hardwareOf({ ...context, facts: { ...context.facts, ...desiredBridgesFact(context) } }),
   },
   hardware,
-  repair: { steps: repair, recover, cutPower },
+  repair: { steps: repair, restartAttempts: 1, recover, cutPower },
   garbage: { sharedResources: findCachedImages, findUnneeded, orphans: { find: findOrphans, remove: release } },
 });

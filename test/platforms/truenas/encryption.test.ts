@@ -250,7 +250,7 @@ describe('an encrypted machine', () => {
     const [[name, secret] = []] = [...diskKeyStore.secrets];
     diskKeyStore.secrets.clear();
     const recover = () =>
-      truenas.repair?.recover(new TrueNasProviderProcess().context(machine, durable.progress?.facts ?? {}, change));
+      truenas.repair?.recover?.(new TrueNasProviderProcess().context(machine, durable.progress?.facts ?? {}, change));
     expect(await recover()).toMatchObject({ kind: 'wait', reason: 'DISK_KEY_MISSING' });
     diskKeyStore.secrets.set(String(name), secret!);
     expect(await recover()).toMatchObject({ kind: 'back', to: 'powered-on' });

@@ -49,6 +49,8 @@ export class TalosEnvironment {
   readonly requestedApis: RequestedApi[] = [];
   /** Systems that fail to boot, by version or schematic. */
   readonly brokenSystems = new Map<string, BrokenSystem>();
+  /** UUIDs of machines on which nothing boots any more. */
+  readonly brokenMachines = new Set<string>();
   /** What happens to snapshots of etcd, which nodes report as complete nevertheless. */
   readonly snapshotFaults = new Set<SnapshotFault>();
   /** The kube-apiserver implementation. */

@@ -18,6 +18,7 @@ export class SimulatedMachine implements RunningMachine {
   readonly #bootCounts: Map<string, number>;
   readonly #power = new AbortController();
   #stuck: string | undefined;
+  #isHung = false;
 
   constructor(world: TalosEnvironment, description: MachineDescription, bootCounts: Map<string, number>) {
     this.#world = world;
@@ -44,18 +45,19 @@ export class SimulatedMachine implements RunningMachine {
     this.#power.abort(new Error('the power was cut'));
   }
 
+  /** The kernel hangs: the machine stays switched on, and nothing on it answers. */
+  hang(): void {
+    this.#isHung = true;
+    this.node?.close().catch((error: unknown) => this.#logFailure('hang', error));
+  }
+
   async #run(): Promise<void> {
     let ending: BootOutcome = 'reboot';
     let kind: BootCause = 'coldBoot';
     try {
       while (!this.#power.signal.aborted) {
-        const decision = ending === 'kexec' ? kexec(this.description) : decideBoot(this.description);
-        if (decision.from === 'nothing') {
-          this.#stuck = decision.reason;
-          this.#world.log({ machine: this.description.name }, decision.reason);
-          await new Promise((resolve) => this.#power.signal.addEventListener('abort', resolve, { once: true }));
-          return;
-        }
+        const decision = this.#decideBoot(ending);
+        if (decision.from === 'nothing') return await this.#stayStuck(decision.reason);
         const wasInstalling: boolean = this.node === undefined && decision.from === 'disc';
         ending = await this.#boot(decision, kind);
         if (ending === 'off') return;
@@ -64,11 +66,31 @@ export class SimulatedMachine implements RunningMachine {
         kind = wasInstalling && ending === 'kexec' ? 'kexecAfterInstall' : 'reboot';
       }
     } catch (error) {
-      if (!this.#power.signal.aborted)
+      if (this.#isHung) await this.#stayStuck('the kernel hangs');
+      else if (!this.#power.signal.aborted)
         this.#stuck = `the simulated machine broke: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
     } finally {
       this.node = undefined;
     }
+  }
+
+  #decideBoot(ending: BootOutcome): BootDecision {
+    if (this.#world.brokenMachines.has(this.description.uuid))
+      return { from: 'nothing', reason: 'the machine is broken' };
+    return ending === 'kexec' ? kexec(this.description) : decideBoot(this.description);
+  }
+
+  /** Until the power is cut. */
+  async #stayStuck(reason: string): Promise<void> {
+    this.node = undefined;
+    this.#stuck = reason;
+    this.#world.log({ machine: this.description.name }, reason);
+    if (this.#power.signal.aborted) return;
+    await new Promise((resolve) => this.#power.signal.addEventListener('abort', resolve, { once: true }));
+  }
+
+  #logFailure(what: string, error: unknown): void {
+    this.#world.log({ machine: this.description.name }, `${what}: ${String(error)}`);
   }
 
   async #boot(decision: Exclude<BootDecision, { from: 'nothing' }>, kind: BootCause): Promise<BootOutcome> {
@@ -77,9 +99,7 @@ export class SimulatedMachine implements RunningMachine {
     const node = new TalosNode(this.#world, this.description, decision.image, decision.from, kind, count);
     this.node = node;
     const cut = () => {
-      node
-        .close()
-        .catch((error: unknown) => this.#world.log({ machine: this.description.name }, `power cut: ${String(error)}`));
+      node.close().catch((error: unknown) => this.#logFailure('power cut', error));
     };
     this.#power.signal.addEventListener('abort', cut, { once: true });
     try {

@@ -50,6 +50,8 @@ export interface TalosRunner extends MachineRunner {
   bootstraps(): number;
   /** A reboot as if requested on the console. */
   reboot(name: string): void;
+  /** Its kernel hangs while it stays switched on. `isBroken`: and nothing boots on it any more. */
+  hang(name: string, isBroken?: boolean): void;
   /** Ends its kube-apiserver; the kubelet starts another. */
   crashApiServer(name: string): Promise<void>;
   /** Raises an alarm of the etcd member that runs there. */
@@ -60,6 +62,8 @@ export interface TalosRunner extends MachineRunner {
   readonly missingImages: Set<string>;
   /** The deprecated APIs that clients of the clusters have requested. */
   readonly requestedApis: RequestedApi[];
+  /** UUIDs of machines on which nothing boots any more. */
+  readonly brokenMachines: Set<string>;
   /** Systems that fail to boot, by version or schematic. */
   readonly brokenSystems: Map<string, BrokenSystem>;
   /** What happens to snapshots of etcd, which nodes report as complete nevertheless. */
@@ -94,6 +98,12 @@ export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
       if (!node) throw new Error(`no machine ${name} is running`);
       startReboot(node);
     },
+    hang: (name, isBroken = false) => {
+      const computer = computers.get(name);
+      if (!computer) throw new Error(`no machine ${name} is running`);
+      if (isBroken) world.brokenMachines.add(computer.description.uuid);
+      computer.hang();
+    },
     crashApiServer: async (name) => {
       const server = computers.get(name)?.node?.apiServer;
       if (!server) throw new Error(`no kube-apiserver runs on ${name}`);
@@ -107,6 +117,7 @@ export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
     refusedIssuers: world.refusedIssuers,
     missingImages: world.missingImages,
     requestedApis: world.requestedApis,
+    brokenMachines: world.brokenMachines,
     brokenSystems: world.brokenSystems,
     snapshotFaults: world.snapshotFaults,
     close: async () => {

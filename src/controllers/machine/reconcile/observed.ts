@@ -17,6 +17,7 @@ import {
 } from '../observe-machine.ts';
 import { findProvisioningBlocker } from '../provisioning-blocker.ts';
 import { approvalsOf, type MachineApprovals } from '../repair/approvals.ts';
+import { withRequestedRestart } from '../repair/restart-request.ts';
 import type { DesiredMachine } from './desired.ts';
 
 /** What is known of a Machine. The steps of this reconcile replace it. */
@@ -57,7 +58,8 @@ export const savedProgress = (machine: Machine): Progress | undefined => {
 
 /** Observes a Machine on its platform, if that is possible, and in its cluster, and compares its configuration. */
 export async function observeProvisioned(desired: DesiredMachine, progress: Progress): Promise<MachineObservation> {
-  const observation = await observeMember(desired, progress);
+  const observed = await observeMember(desired, progress);
+  const observation = withRequestedRestart(desired.machine, progress.facts, observed);
   if (observation.notJoined !== undefined) {
     upToDateMachinesOf(desired.services).forget(desired.machine);
     // A node that restarts for its update is not a member for a while.

@@ -15,6 +15,7 @@ import { releaseStepsOf } from '../release-steps.ts';
 import { approvalsOf } from '../repair/approvals.ts';
 import { asProvisioned } from '../repair/conclude-repair.ts';
 import { recoverWhileWaiting } from '../repair/recover-while-waiting.ts';
+import { findOpenRestart } from '../repair/restart-request.ts';
 import { updateContextOf } from '../update/update-context-of.ts';
 import type { DesiredMachine } from './desired.ts';
 import type { MachineTask } from './machine-task.ts';
@@ -71,7 +72,11 @@ async function walkRepair(
   const reasons = drift.map(({ reason }) => reason);
   const { platform } = environment;
   const steps = platform.repair?.steps ?? [];
-  const context = (facts: Facts) => ({ ...environment.context(facts), reasons });
+  const context = (facts: Facts) => ({
+    ...environment.context(facts),
+    reasons,
+    restart: findOpenRestart(machine, facts),
+  });
   const result = await runSteps(desired, { plan, platform: platform.name, steps, context });
   const walk = { plan, result, phaseBefore, startedFor };
   if (result.kind !== 'finished') return { ...observed, walk };

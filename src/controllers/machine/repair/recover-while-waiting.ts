@@ -31,7 +31,7 @@ export function recoverWhileWaiting(
     const outcome = await step.run(context);
     if (outcome.kind !== 'wait') return outcome;
     try {
-      const recovered = await repair.recover(context);
+      const recovered = await repair.recover?.(context);
       if (recovered || step.name !== unansweredStep || !repair.cutPower) return recovered ?? outcome;
       const since = unansweredSince(machine, controlPlanes());
       return await cyclePower(context, outcome, since, repair.cutPower);

@@ -4,8 +4,8 @@ import type { RobotConfig } from '../config.ts';
 import { robotClientFor, secondsSince, textFact } from '../context.ts';
 import { ownershipByName } from '../mark.ts';
 import { serverListMaxAgeSeconds } from '../observe.ts';
-import { chooseResetType } from '../steps/choose-reset-type.ts';
 import { describeMissingServer, hostRejectionReason, unfitReason } from '../steps/claim-server.ts';
+import { chooseDiskBootReset } from '../steps/disk-boot-reset.ts';
 import { enterRescueSteps, type RescueTarget } from '../steps/enter-rescue.ts';
 import { runInRescue } from '../steps/run-in-rescue.ts';
 import { runOrWait } from '../steps/run-or-wait.ts';
@@ -81,21 +81,12 @@ const resetRequested: Step<RobotHostContext> = {
   run: (context) =>
     runOrWait(async () => {
       const { hostedServers, signal } = context;
-      const { number, platformSpec } = toRobotHost(context.host);
+      const host = toRobotHost(context.host);
       const robot = robotClientFor(context, hostedServers);
-      const boot = await robot.getBoot(number, { signal });
-      const armed = [...boot.armedInstallers, ...(boot.rescue?.active ? ['rescue'] : [])];
-      if (armed.length > 0) {
-        return fail(
-          'InstallerArmed',
-          `The boot configuration ${armed.join(', ')} is active in Robot and would be booted. Deactivate it.`,
-        );
-      }
-      const { types, power } = await robot.getReset(number, { signal });
-      const type = chooseResetType(platformSpec.resetTypes, types, power, 0);
-      if (!type) return fail('NoReset', `The only reset types of the server are ${types.join(', ')}.`);
+      const chosen = await chooseDiskBootReset(robot, host, { earlier: 0, signal });
+      if ('refused' in chosen) return chosen.refused;
       const bootIdBefore = (await context.bootId()) ?? '';
-      await robot.reset(number, type, { signal });
+      await robot.reset(host.number, chosen.type, { signal });
       return done({ resetAt: context.clock.now().toISOString(), bootIdBefore });
     }),
 };

@@ -5,8 +5,9 @@ import { stopOwnVm } from '../shared/stop-own-vm.ts';
 import { requiresPowerOff, type TrueNasRepairContext } from './repair-context.ts';
 
 /**
- * Before: anything. After: our VM does not run, if that was approved: no other step of a repair stops a machine. Done
- * when it is off. The restart is recorded before the stop, so that it happens even when the approval is withdrawn.
+ * Before: anything. After: our VM does not run, if that was approved, or its node is to be restarted: no other step of a
+ * repair stops a machine. Done when it is off. The start is recorded before the stop, so that it happens even when the
+ * approval is withdrawn.
  */
 export const haltedForRepair: Step<TrueNasRepairContext> = {
   name: 'halted-for-repair',
@@ -19,6 +20,7 @@ export const haltedForRepair: Step<TrueNasRepairContext> = {
     if (!agreed)
       return done({ haltRequestedAt: '', ...(vm && isVmActive(vm) ? clearApprovedStopFact(context.facts) : {}) });
     if (isApprovedStop(context.facts, context.clock)) return await stopOwnVm(context, system, vm, 'haltRequestedAt');
-    return wait(1, 'The machine is about to be shut down, as approved.', toApprovedStopFact(context.clock));
+    const why = context.restart ? 'because its node is unhealthy' : 'as approved';
+    return wait(1, `The machine is about to be shut down, ${why}.`, toApprovedStopFact(context.clock));
   },
 };

@@ -16,10 +16,11 @@ export function coveredReasons(context: TrueNasRepairContext, vm: Vm, system: Ma
 }
 
 /**
- * True when an approved repair needs the machine to be off: for its devices, or for its guest to see the new sizes of
- * its disks.
+ * True when the machine has to be off: for a restart, for an approved repair of its devices, or for its guest to see the
+ * new sizes of its disks.
  */
 export const requiresPowerOff = (context: TrueNasRepairContext, vm: Vm, system: MachineScope): boolean =>
+  context.restart !== undefined ||
   coveredReasons(context, vm, system).some((reason) =>
     ['DeviceMissing', 'CardMoved', 'DisplayMissing'].includes(reason),
   ) ||

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { done, fail, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
+import { toRestartedFact } from '../../../../engine/capabilities/repair.ts';
+import { done, type Facts, fail, type Step, type StepOutcome, wait } from '../../../../engine/step.ts';
 import type { Vm } from '../../api/schema.ts';
 import {
   findVm,
@@ -24,14 +25,20 @@ export const runningAgain: Step<TrueNasRepairContext> = {
     const { own: vm } = await findVm(system);
     if (!vm) return done();
     const due = coveredReasons(context, vm, system);
-    const remade = context.reasons.includes('VmGone') && vm.status.state === 'STOPPED';
+    const isToStart = context.reasons.includes('VmGone') || context.restart !== undefined;
+    const isOff = isToStart && vm.status.state === 'STOPPED';
     // A call whose answer was lost may have started it.
-    if (!remade && !due.includes('PoweredOff') && !due.includes('Suspended'))
-      return done(isVmActive(vm) ? clearApprovedStopFact(context.facts) : {});
+    if (!isOff && !due.includes('PoweredOff') && !due.includes('Suspended'))
+      return done(isVmActive(vm) ? startedFacts(context) : {});
     const outcome = await startVm(context, system, vm);
-    return outcome.kind === 'done' ? done({ ...outcome.facts, ...clearApprovedStopFact(context.facts) }) : outcome;
+    return outcome.kind === 'done' ? done({ ...outcome.facts, ...startedFacts(context) }) : outcome;
   },
 };
+
+const startedFacts = ({ facts, restart }: TrueNasRepairContext): Facts => ({
+  ...clearApprovedStopFact(facts),
+  ...(restart && toRestartedFact(restart)),
+});
 
 /** Starts an existing machine, which boots from its disk. */
 export async function startVm(context: TrueNasStepContext, system: MachineScope, vm: Vm): Promise<StepOutcome> {
