@@ -131,7 +131,7 @@ test('no file imports itself in a circle, types included', () => {
 });
 
 /** Names of the contract that every platform implements. */
-const implemented = ['check', 'hasCode', 'observe', 'preview', 'provision', 'release'];
+const implemented = ['check', 'hasCode', 'observe', 'preview', 'provision', 'release', 'repair'];
 
 test('no two modules of src export one name', () => {
   const homes = new Map<string, string[]>();

@@ -18,7 +18,7 @@ interface NodeSigns {
  * The condition `NodeHealthy`. It takes several signs to call a node unhealthy: its cluster is asked and misses it, and its
  * platform shows a machine that runs and is as it was made.
  */
-export function judgeNodeHealth({
+export function assessNodeHealth({
   drift,
   isReady,
   isClusterObserved,

@@ -24,7 +24,7 @@ const context = {
     close: () => Promise.resolve(),
   }),
 } as unknown as TalosStepContext;
-const read = (seen: Observation, isReady = false, known: Partial<NodeMembership> = {}) =>
+const observe = (seen: Observation, isReady = false, known: Partial<NodeMembership> = {}) =>
   observeMachine({ platform: { observe: () => Promise.resolve(seen) } } as unknown as StepEnvironment, context, {
     isReady: () => Promise.resolve(isReady),
     isKnown: () => true,
@@ -33,6 +33,11 @@ const read = (seen: Observation, isReady = false, known: Partial<NodeMembership>
     record: (run) => (run === undefined ? {} : { run }),
     ...known,
   });
+/** Without the condition of the node, which has tests of its own. */
+async function read(...input: Parameters<typeof observe>): Promise<object> {
+  const { nodeHealth: _, ...observation } = await observe(...input);
+  return observation;
+}
 
 const off = { reason: 'PoweredOff', message: 'The machine is powered off.' };
 const renamed = { reason: 'Renamed', message: 'It was renamed.' };
@@ -120,5 +125,34 @@ it('the status of the node is sufficient for a known member whose cluster does n
   ).toEqual({
     drift: [],
     facts: {},
+  });
+});
+
+describe('the condition NodeHealthy', () => {
+  const booting = { stage: 'booting', ready: false, unmetConditions: [] };
+  const on: Observation = { exists: true, runs: true, drift: [] };
+  const minor = { ...renamed, isMinor: true as const };
+
+  it.each<[string, object | undefined, Parameters<typeof observe>, string]>([
+    ['is True for a Node that is Ready', undefined, [on, true], 'True AsExpected'],
+    ['is True with minor drift', undefined, [{ ...on, drift: [minor] }, true], 'True AsExpected'],
+    ['is False for a node that does not answer', undefined, [on], 'False NodeUnreachable'],
+    ['is False with minor drift', undefined, [{ ...on, drift: [minor] }], 'False NodeUnreachable'],
+    ['is False for a node that boots', booting, [on], 'False NodeNotReady'],
+    ['is False for a node that works and is missed', running, [on], 'False NodeNotReady'],
+    ['is False for a lost machine', undefined, [{ ...on, exists: false, isLost: true }], 'False MachineLost'],
+    [
+      'is Unknown without the cluster',
+      undefined,
+      [on, false, { isClusterObserved: () => false }],
+      'Unknown NodeNotObserved',
+    ],
+    ['is Unknown for a machine that is off', undefined, [{ ...on, runs: false }], 'Unknown NodeNotObserved'],
+    ['is Unknown with another machine', undefined, [{ ...on, drift: [suspended] }], 'Unknown NodeNotObserved'],
+    ['is Unknown for a machine that is gone', undefined, [{ ...on, exists: false }], 'Unknown NodeNotObserved'],
+  ])('%s', async (_, answer, input, expected) => {
+    status = answer;
+    const { nodeHealth } = await observe(...input);
+    expect(`${nodeHealth?.status} ${nodeHealth?.reason}`).toBe(expected);
   });
 });

@@ -6,7 +6,7 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
 import type { NodeObservation } from './configuration/observe-configuration.ts';
-import { healthOfMissing, judgeNodeHealth, unknownHealth } from './node-health.ts';
+import { assessNodeHealth, healthOfMissing, unknownHealth } from './node-health.ts';
 import type { NodeMembership } from './node-membership.ts';
 import type { StepEnvironment } from './step-environment.ts';
 
@@ -50,7 +50,7 @@ export async function observeMachine(
   const { notJoined, isReachable } =
     isReady && isKnown ? unasked : await askNode(context, isKnown ? undefined : member);
   const isClusterObserved = member.isClusterObserved();
-  const nodeHealth = judgeNodeHealth({ drift, isReady, isClusterObserved, notJoined, isReachable });
+  const nodeHealth = assessNodeHealth({ drift, isReady, isClusterObserved, notJoined, isReachable });
   if (notJoined !== undefined) return { drift, notJoined, nodeHealth };
   const isUnchanged = isReady && fingerprint !== undefined && drift.length === 0;
   const unchanged = isUnchanged ? { unchangedFingerprint: fingerprint } : {};

@@ -13,8 +13,8 @@ type RobotRepairContext = RepairContext<RobotConfig>;
  * Before: the node is unhealthy, and a restart was requested. After: Robot was asked once to reset the server, which has
  * our mark. Done when it was, or none is requested: whether the node comes back is observed later.
  */
-const serverReset: Step<RobotRepairContext> = {
-  name: 'server-reset',
+const nodeRestarted: Step<RobotRepairContext> = {
+  name: 'node-restarted',
   deadlineMinutes: 15,
   run: (context) =>
     runOrWait(async () => {
@@ -41,4 +41,4 @@ const serverReset: Step<RobotRepairContext> = {
 };
 
 /** Resets servers whose nodes are unhealthy. Nothing else of a running server can be repaired from outside. */
-export const repair: readonly Step<RobotRepairContext>[] = [serverReset];
+export const repair: readonly Step<RobotRepairContext>[] = [nodeRestarted];
