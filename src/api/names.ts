@@ -151,6 +151,8 @@ export const annotations = {
   failureDomainLost: `${group}/failure-domain-lost`,
   /** On a Host, set by the provider: why only a user can decide how to continue. A user removes it to decide. */
   permanentError: `${group}/permanent-error`,
+  /** On a Host, set by the provider: the address that is kept out of use together with its server. */
+  retainedAddress: `${group}/retained-address`,
   /**
    * On a ProviderConfig, set by a user: names of Machines whose orphans are to be removed. Removed when the removal has
    * begun.

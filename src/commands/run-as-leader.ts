@@ -61,6 +61,7 @@ export async function runAsLeader({
     transportObserver: metrics.transport('cluster'),
   });
   const nodes = new NodeWatches({ clock: options.watchClock ?? systemClock, log });
+  const addresses = new AddressLeases(kube, options.podNamespace, options.providerName);
   const services: Services = {
     environment: options.environment,
     provider: options.providerName,
@@ -71,8 +72,8 @@ export async function runAsLeader({
     stores,
     platforms,
     connections,
-    addresses: new AddressLeases(kube, options.podNamespace, options.providerName),
-    hosts: new HostClaims({ kube, store: stores.hosts, events, clock }),
+    addresses,
+    hosts: new HostClaims({ kube, addresses, store: stores.hosts, events, clock }),
     targets,
     nodes,
     events,

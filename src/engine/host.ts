@@ -165,4 +165,9 @@ export interface HostClaim {
   updateStatus(change: HostStatusUpdate): Promise<void>;
   /** Releases the Host for other machines. Success when the machine holds none. */
   release(): Promise<void>;
+  /**
+   * Releases the Host and keeps it, and the address of this machine, out of use until a user decides: the server may start
+   * again, with what was written to it. `reason`: for that user, in sentences. Success when the machine holds none.
+   */
+  quarantine(reason: string): Promise<void>;
 }

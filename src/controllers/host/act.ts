@@ -2,6 +2,7 @@ import { Host, type HostStatus } from '../../api/host.ts';
 import { annotations, finalizers } from '../../api/names.ts';
 import { objectKeyOf } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { addressHolder } from '../shared/addresses/address-leases.ts';
 import { patchStatus, removeFinalizer } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
 import { hostStatusOf } from './availability.ts';
@@ -19,10 +20,13 @@ export async function actOnHost(
 ): Promise<HostSnapshot | undefined> {
   switch (decision.kind) {
     case 'let-go':
+      await services.addresses.release(addressHolder.host(snapshot.host.metadata.name), run.signal);
       await removeFinalizer(services.kube, Host, snapshot.host, finalizers.host, run.signal);
       return undefined;
     case 'free':
       return await freeHost(services, snapshot, run);
+    case 'release-address':
+      return await releaseRetainedAddress(services, snapshot, run);
     case 'mark':
       return await markPermanentError(services, snapshot, decision.message, run);
     case 'identify':
@@ -51,6 +55,17 @@ async function freeHost(
   const written = await patchStatus(services.kube, Host, host, status, signal, { locked: true });
   log.info({ machine: machineRef?.name }, 'the host was taken from a machine that does not use it');
   return { ...snapshot, host: written ?? host, holder: { kind: 'none' }, isSurplus: false };
+}
+
+async function releaseRetainedAddress(
+  { kube, addresses }: Services,
+  snapshot: HostSnapshot,
+  { signal }: HostReconcileContext,
+): Promise<HostSnapshot> {
+  const { name } = snapshot.host.metadata;
+  await addresses.release(addressHolder.host(name), signal);
+  const patch = { metadata: { annotations: { [annotations.retainedAddress]: null } } };
+  return { ...snapshot, host: await kube.merge(Host, { name }, patch, {}, signal) };
 }
 
 /** Conditional on the Host as it was read: another Machine may hold it by now. */

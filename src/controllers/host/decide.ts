@@ -1,4 +1,5 @@
 import type { ConditionReason } from '../../api/conditions.ts';
+import { annotations } from '../../api/names.ts';
 import { hostStatusOf, permanentErrorOf } from './availability.ts';
 import { type HostSnapshot, type HostTaskKind, hostTaskKinds, isTaskRequested, type TaskRejection } from './view.ts';
 
@@ -6,6 +7,7 @@ import { type HostSnapshot, type HostTaskKind, hostTaskKinds, isTaskRequested, t
 export type HostDecision =
   | { readonly kind: 'let-go' }
   | { readonly kind: 'free' }
+  | { readonly kind: 'release-address' }
   | { readonly kind: 'mark'; readonly message: string }
   | { readonly kind: 'identify' }
   | { readonly kind: 'walk'; readonly plan: HostTaskKind }
@@ -19,6 +21,9 @@ export function decideHost(snapshot: HostSnapshot): HostDecision {
   if (host.metadata.deletionTimestamp && holder.kind !== 'machine') return { kind: 'let-go' };
   if (holder.kind === 'gone') return decideMissingHolder(snapshot, holder.name);
   if (snapshot.isSurplus) return { kind: 'free' };
+  // Its user says that the server does not run the former node any more.
+  const keepsAddress = host.metadata.annotations?.[annotations.retainedAddress] !== undefined;
+  if (keepsAddress && permanentErrorOf(host) === undefined) return { kind: 'release-address' };
   if (!owner || snapshot.identification) return { kind: 'settled' };
   if (!snapshot.identity) return { kind: 'identify' };
   return decideTask(snapshot);

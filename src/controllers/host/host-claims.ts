@@ -1,5 +1,6 @@
 import { Host, type HostStatus, hostsOfPlatform, serverIDsOf } from '../../api/host.ts';
 import type { Machine } from '../../api/machine.ts';
+import { annotations } from '../../api/names.ts';
 import type { HostClaim, HostStatusUpdate, HostView, RejectionCounts } from '../../engine/host.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isConflict, isObjectNotFound } from '../../kube/errors.ts';
@@ -7,6 +8,8 @@ import type { EventRecorder } from '../../kube/event-recorder.ts';
 import type { Reflector } from '../../kube/reflector/reflector.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { clusterOfMachine } from '../cluster/identity.ts';
+import { type AddressLeases, addressHolder } from '../shared/addresses/address-leases.ts';
 import { patchStatus } from '../shared/objects.ts';
 import {
   chooseHeldHost,
@@ -22,6 +25,7 @@ import { filterHosts, type RejectHost } from './filter-hosts.ts';
 
 interface HostClaimsOptions {
   readonly kube: KubeClient;
+  readonly addresses: Pick<AddressLeases, 'transfer'>;
   /**
    * Indexes `machine` by the UID of the holder, and `server` by platform and ID. A hint for the lookup: the Host itself
    * is read from the API server.
@@ -58,6 +62,7 @@ export class HostClaims {
       claim: (refuse) => this.#claim(machine, refuse, signal),
       updateStatus: (change) => this.#note(machine, change, signal),
       release: () => this.#release(machine, signal),
+      quarantine: (reason) => this.#quarantine(machine, reason, signal),
     };
   }
 
@@ -129,6 +134,22 @@ export class HostClaims {
     };
     let held = true;
     while (held) held = await this.#change(machine, signal, letGo);
+  }
+
+  /** The reason is written first: a Host that was released without it could be claimed. */
+  async #quarantine(machine: Machine, reason: string, signal: AbortSignal): Promise<void> {
+    const { kube, addresses } = this.#parts;
+    const host = await this.#held(machine, signal);
+    if (!host) return;
+    const { name } = host.metadata;
+    const holder = addressHolder.machine(machine.metadata.name, clusterOfMachine(machine));
+    const address = await addresses.transfer(holder, addressHolder.host(name), signal);
+    const notes = {
+      [annotations.permanentError]: reason,
+      ...(address === undefined ? {} : { [annotations.retainedAddress]: address }),
+    };
+    await kube.merge(Host, { name }, { metadata: { annotations: notes } }, {}, signal);
+    await this.#release(machine, signal);
   }
 
   /** Updates the Host that the Machine holds; false if it holds none. */

@@ -12,4 +12,9 @@ export interface LossCapability {
    * Default: none.
    */
   readonly unprovenReasons?: readonly string[];
+  /**
+   * Those of `unprovenReasons` with which the release stops because the machine is dead. They need no approval if the
+   * machine is replaced because its node is unhealthy. Default: none.
+   */
+  readonly deadReasons?: readonly string[];
 }

@@ -11,7 +11,7 @@ import { previewCluster } from './preflight/preview-cluster.ts';
 import { describeNodeHardware } from './steps/configure-talos.ts';
 import { provision } from './steps/provision.ts';
 import { release } from './steps/release.ts';
-import { approvableReleaseReasons } from './steps/release-proof.ts';
+import { approvableReleaseReasons, deadServerReasons } from './steps/release-proof.ts';
 import { repair } from './steps/repair.ts';
 
 /** Talos nodes on dedicated servers of Hetzner Robot. README.md describes the steps. */
@@ -44,7 +44,7 @@ export const hetznerRobot: Platform = definePlatform({
     },
   },
   shortageReasons: ['HostShort'],
-  loss: { unprovenReasons: approvableReleaseReasons },
+  loss: { unprovenReasons: approvableReleaseReasons, deadReasons: deadServerReasons },
   preview: { machine: preview, cluster: previewCluster },
   hosts: inventory,
   // Each with the next of the reset types that the Host names.

@@ -84,13 +84,21 @@ describe('a Cluster with three control planes and a worker', () => {
   it('C33, C34, C36: reports conditions of one polarity, all True and all current when it is ready', async () => {
     const { status, metadata } = await eventually('its nodes were compared with the spec', async () => {
       const cluster = await open().objects.getCluster(first);
-      return isConditionTrue(cluster.status?.conditions, 'UpToDate') && cluster;
+      const { conditions } = cluster.status ?? {};
+      return isConditionTrue(conditions, 'UpToDate') && isConditionTrue(conditions, 'NodesHealthy') && cluster;
     });
     const conditions = status?.conditions ?? [];
     expect(conditions.map(({ type, status: is, observedGeneration }) => [type, is, observedGeneration])).toEqual(
-      ['Accepted', 'Bootstrapped', 'EndpointReachable', 'MachinesReady', 'Ready', 'SecretsReady', 'UpToDate'].map(
-        (type) => [type, 'True', metadata.generation],
-      ),
+      [
+        'Accepted',
+        'Bootstrapped',
+        'EndpointReachable',
+        'MachinesReady',
+        'NodesHealthy',
+        'Ready',
+        'SecretsReady',
+        'UpToDate',
+      ].map((type) => [type, 'True', metadata.generation]),
     );
     expect(status?.observedGeneration).toBe(metadata.generation);
     for (const { reason } of conditions) expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);

@@ -71,6 +71,11 @@ export class InMemoryHosts {
         const host = held();
         if (host) this.#write(host, { heldBy: undefined, state: 'Available' });
       },
+      quarantine: async () => {
+        await delay(0);
+        const host = held();
+        if (host) this.#write(host, { heldBy: undefined, state: 'Failed' });
+      },
     };
   }
 

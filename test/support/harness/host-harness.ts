@@ -134,6 +134,7 @@ export class HostHarness {
     const secrets = { get: () => ({ data: {} }) };
     const platform: Platform = { ...hetznerRobot, hosts: this.inventory };
     const { clock } = this;
+    const addresses = { release: async () => {}, transfer: async () => undefined };
     const events = {
       record: (...[, type, reason]: string[] | [unknown, ...string[]]) => this.messages.push(`${type} ${reason}`),
     };
@@ -142,7 +143,8 @@ export class HostHarness {
       stores: { hosts, machines, providerConfigs, secrets },
       platforms: [platform],
       connections: new ProcessConnectionCache(),
-      hosts: new HostClaims({ kube, store: hosts, events: events as never, clock }),
+      addresses,
+      hosts: new HostClaims({ kube, addresses, store: hosts, events: events as never, clock }),
       observer: { step: () => {}, granted: () => {} },
       ...{ kube, events, clock, log: noLog },
     } as unknown as Services;

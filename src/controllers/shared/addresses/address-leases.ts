@@ -101,6 +101,20 @@ export class AddressLeases {
     });
   }
 
+  /** Gives the address of `holder` to another one, which has none yet. Returns it; undefined if there is none. */
+  async transfer(holder: AddressHolder, next: AddressHolder, signal: AbortSignal): Promise<string | undefined> {
+    const [lease] = await this.#of(holder, signal);
+    if (!lease) return await this.find(next, signal);
+    const { name, resourceVersion } = lease.metadata;
+    const change = {
+      metadata: { labels: { [labels.address]: hashNames(next.text) } },
+      spec: { holderIdentity: next.text },
+    };
+    const lock = resourceVersion ? { resourceVersion } : {};
+    await this.#kube.merge(Lease, { namespace: this.#namespace, name }, change, lock, signal);
+    return addressOfLease(lease);
+  }
+
   /** Releases the address of `holder`. Success if it has none. */
   async release(holder: AddressHolder, signal: AbortSignal): Promise<void> {
     for (const lease of await this.#of(holder, signal)) {
@@ -155,6 +169,8 @@ const addressOfLease = (lease: Lease): string => lease.metadata.name.replace(/^t
 /** The holder text of each kind of holder. */
 export const addressHolder = {
   machine: (name: string, cluster?: ClusterIdentity): AddressHolder => ({ text: `machine/${name}`, cluster }),
+  /** Of a server that may still use it. */
+  host: (name: string): AddressHolder => ({ text: `host/${name}`, cluster: undefined }),
   cluster: (cluster: ClusterIdentity): AddressHolder => ({
     text: `cluster/${cluster.namespace}/${cluster.name}`,
     cluster,

@@ -18,7 +18,16 @@ export const approvableReleaseReasons = [
   'ServerRenamed',
   'HostLost',
   'RecordLost',
+  'RescueSilent',
+  'NoReset',
 ] as const;
+
+/** Those with which a server cannot be brought to its rescue system, to be erased. */
+export const deadServerReasons: readonly string[] = ['RescueSilent', 'NoReset'];
+
+/** The server was given up without being erased, because it cannot be reached. */
+export const isGivenUp = ({ facts }: Pick<RobotStepContext, 'facts'>): boolean =>
+  deadServerReasons.includes(String(facts['approved']));
 
 /** The server is not touched from here on. */
 export const doneUntouchable = (proof: ReleaseProof): StepOutcome => done({ untouchable: true, proof });

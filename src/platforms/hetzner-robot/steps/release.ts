@@ -11,6 +11,7 @@ import {
   doneUntouchable,
   explainMissingServer,
   hasRentalEnded,
+  isGivenUp,
   isRecordLost,
   isReleaseProven,
   isUntouchable,
@@ -158,13 +159,23 @@ const nameRestored: Step<RobotStepContext> = {
     }),
 };
 
-/** Before: it is proven that nothing of ours runs on the server. After: the Host and the address are released. */
+const describeGivenUp = ({ owner, facts }: RobotStepContext): string =>
+  `Server ${facts['server'] ?? ''} could not be erased when Machine ${owner.machine} was deleted (${facts['approved']}): if it starts again, it runs the node of that Machine. Have it repaired. Then set spec.wipe to true, and remove this annotation: it can be claimed again, and is erased first.`;
+
+/**
+ * Before: it is proven that nothing of ours runs on the server, or it is dead. After: the Host and the address are released;
+ * those of a dead server stay out of use.
+ */
 const hostReleased: Step<RobotStepContext> = {
   name: 'host-released',
   async run(context) {
     // Without a Host, which can be deleted meanwhile, the steps before this one do nothing.
     if (!isReleaseProven(context))
       return returnToStep('claim-checked', 5, 'There is no proof that the server was erased.');
+    if (isGivenUp(context)) {
+      await context.hosts.quarantine(describeGivenUp(context));
+      return done();
+    }
     await context.addresses.release();
     await context.hosts.release();
     return done();

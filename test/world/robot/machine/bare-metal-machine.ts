@@ -178,6 +178,7 @@ export class BareMetalMachine {
     this.stuck = undefined;
     this.#enter('post');
     await this.#sleep(this.box.delays.postSeconds);
+    if (this.box.board.isDead) throw new Error('the board is dead');
     if (this.box.board.swapsDiskNames) rotateDiskNames(this.box.hardware.disks);
     this.#enter('network');
     const found = await selectBootTarget(this.box, (seconds) => this.#sleep(seconds));

@@ -82,5 +82,7 @@ export const BoardSeed = z.strictObject({
   udevSeconds: z.number().nonnegative().default(0),
   /** The number of rescue systems that are fetched and never start. */
   lostRescues: z.int().nonnegative().default(0),
+  /** Its power-on self test never ends. */
+  isDead: z.boolean().default(false),
 });
 export type BoardBehaviour = z.infer<typeof BoardSeed>;
