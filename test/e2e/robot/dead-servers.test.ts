@@ -63,6 +63,7 @@ it('D44: a server that hangs is reset, and serves again', async () => {
   await awaitUnhealthy();
   expect(resetsOf()).toBe(before);
   hoursFromNow(0.2);
+  await eventually('it was reset', () => resetsOf() === before + 1, 100);
   await eventually('it is healthy', async () => (await nodesHealthy())?.status === 'True', 150);
   expect(resetsOf()).toBe(before + 1);
   expect(isReady(await machine(worker))).toBe(true);
