@@ -3,7 +3,15 @@ import { chooseMember, type MemberAnswer } from './choose-member.ts';
 
 const answer = (machine: string, more: object = {}): MemberAnswer => ({
   machine,
-  status: { memberId: machine, leaderId: 'b', learner: false, errors: [], databaseBytes: 1, ...more },
+  status: {
+    memberId: machine,
+    leaderId: 'b',
+    learner: false,
+    errors: [],
+    databaseBytes: 1,
+    databaseInUseBytes: 1,
+    ...more,
+  },
 });
 
 describe('the control plane that gives a snapshot', () => {

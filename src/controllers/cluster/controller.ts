@@ -13,6 +13,7 @@ import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
+import { maintainEtcd } from '../etcd-maintenance/maintain-etcd.ts';
 import { collectClusterOrphans } from '../garbage/cluster-orphans/collect-cluster-orphans.ts';
 import { describeNodesHealthy } from '../remediation/describe-remediation.ts';
 import { remediationRecordKey } from '../remediation/remediation-record.ts';
@@ -47,6 +48,8 @@ const progressRequeueSeconds = 5;
 interface ClusterReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
+  /** A user asks for this reconcile. */
+  readonly isRequested?: boolean;
 }
 
 /** Reconciles a Cluster of this instance. Other Clusters cause no API calls. */
@@ -65,7 +68,7 @@ export async function reconcileCluster(
   const held = cluster.metadata.finalizers?.includes(finalizer) ?? false;
   if (!cluster.metadata.deletionTimestamp) {
     const ours = await ensureFinalizer(services.kube, Cluster, cluster, finalizer, context.signal);
-    return ours ? await reconcileOwned(services, ours, context) : {};
+    return ours ? await reconcileOwned(services, ours, { ...context, isRequested: operation === 'reconcile' }) : {};
   }
   if (!held) return {};
   const foreign = (cluster.metadata.finalizers ?? []).filter((name) => name !== finalizer);
@@ -120,19 +123,24 @@ async function reconcileOwned(
     states.push(
       conditionFalse('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`),
     );
-  await publishStatus(services, view, states, context);
+  const etcd = await maintainEtcd(services, view, context);
+  await publishStatus(services, view, { states, etcd: etcd.state }, context);
   const orphanSeconds = await collectClusterOrphans(services, view, context);
   const isConnected = services.nodes.isConnected(view.ref);
   const now = services.clock.now();
   return {
-    requeueAfterSeconds: Math.min(orphanSeconds, decideRequeueAfterSeconds(view, states, { isConnected, now })),
+    requeueAfterSeconds: Math.min(
+      orphanSeconds,
+      etcd.seconds,
+      decideRequeueAfterSeconds(view, states, { isConnected, now }),
+    ),
   };
 }
 
 async function publishStatus(
   services: Services,
   view: ClusterView,
-  states: ConditionState[],
+  { states, etcd }: { readonly states: readonly ConditionState[]; readonly etcd: ConditionState | undefined },
   context: ClusterReconcileContext,
 ): Promise<void> {
   const { cluster } = view;
@@ -169,7 +177,7 @@ async function publishStatus(
     phase,
     conditions: mergeConditions(
       cluster.status?.conditions ?? [],
-      [...states, ready, ...(nodesHealthy ? [nodesHealthy] : []), ...(upToDate ? [upToDate] : [])],
+      [...states, ready, ...[nodesHealthy, upToDate, etcd].filter((state) => state !== undefined)],
       {
         generation,
         now: services.clock.now(),

@@ -12,7 +12,14 @@ const report = (
   alarms: [],
   ...change,
   status: {
-    ...{ memberId: `id-of-${machine}`, leaderId: 'id-of-cp-1', learner: false, errors: [], databaseBytes: 1 },
+    ...{
+      memberId: `id-of-${machine}`,
+      leaderId: 'id-of-cp-1',
+      learner: false,
+      errors: [],
+      databaseBytes: 1,
+      databaseInUseBytes: 1,
+    },
     ...change.status,
   },
 });

@@ -22,6 +22,8 @@ export interface EtcdStatus {
   readonly learner: boolean;
   readonly errors: readonly string[];
   readonly databaseBytes: number;
+  /** What a defragmentation would leave. */
+  readonly databaseInUseBytes: number;
 }
 
 /** The member follows a leader and reports no error. A learner can be healthy, too. */
@@ -68,12 +70,19 @@ export interface EtcdClient {
    * that the snapshot is whole. Throws TALOS_UNSUPPORTED on a worker.
    */
   etcdSnapshot(write: (piece: Uint8Array) => Promise<void>, options?: TalosCallOptions): Promise<void>;
+  /** Rewrites the database of this member without its free pages. The member does not answer meanwhile. */
+  defragmentEtcd(options?: TalosCallOptions): Promise<void>;
+  /** Ends all alarms of the cluster. */
+  disarmEtcdAlarms(options?: TalosCallOptions): Promise<void>;
   /** Removes a dead member, by the {@link EtcdMember.id} that a healthy member reports. */
   removeEtcdMember(id: string, options?: TalosCallOptions): Promise<void>;
 }
 
 /** A leaving member waits for the agreement of the others. */
 const membershipSeconds = 120;
+
+/** Some ten seconds for each GiB. */
+const defragmentSeconds = 300;
 
 /** Enough for the largest database, 8 GiB, over a slow line of 5 MiB a second. */
 const snapshotSeconds = 1800;
@@ -133,6 +142,7 @@ async function readStatus(connection: TalosConnection, options: TalosCallOptions
     learner: status?.isLearner ?? false,
     errors: status?.errors ?? [],
     databaseBytes: Number(status?.dbSize ?? 0n),
+    databaseInUseBytes: Number(status?.dbSizeInUse ?? 0n),
   };
 }
 
@@ -190,6 +200,15 @@ function createWriteCalls(connection: TalosConnection): Omit<EtcdClient, EtcdRea
       await connection.call(machineService, 'EtcdSnapshot', slow, async (client, call) => {
         for await (const { bytes } of client.etcdSnapshot({}, call)) await write(bytes);
       });
+    },
+    defragmentEtcd: async (options = {}) => {
+      const slow = { ...options, seconds: defragmentSeconds };
+      await connection.call(machineService, 'EtcdDefragment', slow, (client, call) => client.etcdDefragment({}, call));
+    },
+    disarmEtcdAlarms: async (options = {}) => {
+      await connection.call(machineService, 'EtcdAlarmDisarm', options, (client, call) =>
+        client.etcdAlarmDisarm({}, call),
+      );
     },
     removeEtcdMember: async (id, options = {}) => {
       const slow = { ...options, seconds: membershipSeconds };

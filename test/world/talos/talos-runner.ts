@@ -56,6 +56,8 @@ export interface TalosRunner extends MachineRunner {
   crashApiServer(name: string): Promise<void>;
   /** Raises an alarm of the etcd member that runs there. */
   raiseEtcdAlarm(name: string, alarm: EtcdAlarm): void;
+  /** Sets the bytes of the database of the etcd member that runs there, and those in use. */
+  fillEtcd(name: string, database: { bytes: number; inUse: number }): void;
   /** Issuers that keep a simulated kube-apiserver from starting, for a reason that validation cannot know. */
   readonly refusedIssuers: Set<string>;
   /** Parts of references of images that no registry has. */
@@ -113,6 +115,11 @@ export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
       const member = computers.get(name)?.node?.etcd;
       if (!member) throw new Error(`no etcd runs on ${name}`);
       member.cluster.alarms.set(member.id, alarm);
+    },
+    fillEtcd: (name, database) => {
+      const member = computers.get(name)?.node?.etcd;
+      if (!member) throw new Error(`no etcd runs on ${name}`);
+      member.database = { ...database };
     },
     refusedIssuers: world.refusedIssuers,
     missingImages: world.missingImages,

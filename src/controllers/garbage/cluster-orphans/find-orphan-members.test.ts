@@ -16,7 +16,14 @@ const report = (machine: string, members: readonly EtcdMember[], change: Change 
   ...{ machine, members, alarms: [] },
   ...change,
   status: {
-    ...{ memberId: `id-of-${machine}`, leaderId: `id-of-${second}`, learner: false, errors: [], databaseBytes: 1 },
+    ...{
+      memberId: `id-of-${machine}`,
+      leaderId: `id-of-${second}`,
+      learner: false,
+      errors: [],
+      databaseBytes: 1,
+      databaseInUseBytes: 1,
+    },
     ...change.status,
   },
 });

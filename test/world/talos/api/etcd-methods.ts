@@ -34,8 +34,8 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
             memberStatus: {
               protocolVersion: member.version,
               storageVersion: member.version.replace(/\.\d+$/, '.0'),
-              dbSize: 20n << 20n,
-              dbSizeInUse: 8n << 20n,
+              dbSize: BigInt(member.database.bytes),
+              dbSizeInUse: BigInt(member.database.inUse),
               leader: cluster.leader ?? 0n,
               raftIndex: index,
               raftAppliedIndex: index,
@@ -62,6 +62,11 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
       const memberAlarms = describeAlarms(cluster);
       cluster.alarms.clear();
       return { messages: [{ memberAlarms }] };
+    },
+    async etcdDefragment(_, { signal }) {
+      const { database } = await runningMember(node, 'etcd defragment', signal);
+      database.bytes = database.inUse;
+      return { messages: [{}] };
     },
     async *etcdSnapshot(_, { signal }) {
       await runningMember(node, 'etcd snapshot', signal);

@@ -15,6 +15,8 @@ export interface SimulatedEtcdMember {
   readonly name: string;
   readonly address: string;
   learner: boolean;
+  /** Bytes of its database, and those in use. */
+  database: { bytes: number; inUse: number };
   /** Version of the program that ran last. */
   version: string;
   /** The node on which it runs and is healthy. */
@@ -59,6 +61,7 @@ export class SimulatedEtcdCluster {
       name: node.nodename,
       address: node.addresses[0] ?? '',
       learner,
+      database: { bytes: 20 * 2 ** 20, inUse: 8 * 2 ** 20 },
       version: '',
       node: undefined,
     };
