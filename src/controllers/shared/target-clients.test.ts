@@ -32,7 +32,7 @@ it.each([
   ['is replaced after half of the day of its certificate', [13], [false]],
   ['is replaced when the clock was set back by days, because the cluster would reject it for as long', [-48], [false]],
   ['is replaced when the clock was ahead by days and was corrected', [48, -48], [false, false]],
-])('the client of a cluster %s', async (_, jumps, kept) => {
+])('D55: the client of a cluster %s', async (_, jumps, kept) => {
   const clock = new ManualClock();
   targets = await openTargets(clock);
   const clients = [await targets.client(shop, 'https://127.0.0.1:1')];
