@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { platforms } from '../platforms/index.ts';
+import { BackupSchema } from './schema/backup-schema.ts';
 import {
   exactlyOneSectionRule,
   findOnlySection,
@@ -297,6 +298,7 @@ const Spec = z
     network: Network,
     access: Access,
     rollout: RolloutSchema,
+    backup: BackupSchema.optional(),
     ...optionalSections(platforms.map(({ name, config }) => [name, config.schema])),
   })
   .meta({

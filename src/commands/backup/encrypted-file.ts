@@ -3,11 +3,8 @@ import { lstat, rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
-import { Encrypter } from 'age-encryption';
+import { type ContentProducer, encryptContent } from '../../backup/encrypt.ts';
 import { ProviderError } from '../../lib/errors.ts';
-
-/** Writes the content piece by piece. Each `write` ends when the next piece can be taken. */
-export type ContentProducer = (write: (piece: Uint8Array) => Promise<void>) => Promise<void>;
 
 interface EncryptedFileOptions {
   /** A new file, which only the user can read. */
@@ -24,13 +21,12 @@ interface EncryptedFileOptions {
 export async function writeEncryptedFile(options: EncryptedFileOptions, produce: ContentProducer): Promise<void> {
   const { path, signal } = options;
   const partial = `${path}.partial`;
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const encrypted = await encrypterFor(options.recipients).encrypt(readable);
   const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
   try {
+    const content = await encryptContent(options.recipients, produce);
     const [written, produced] = await Promise.allSettled([
-      pipeline(Readable.fromWeb(encrypted as NodeReadableStream), file, { signal }),
-      feed(writable, produce),
+      pipeline(Readable.fromWeb(content.encrypted as NodeReadableStream), file, { signal }),
+      content.produced,
     ]);
     signal.throwIfAborted();
     if (written.status === 'rejected' && isFileError(written.reason)) throw fileRejected(path, written.reason.code);
@@ -38,29 +34,6 @@ export async function writeEncryptedFile(options: EncryptedFileOptions, produce:
     await publish(partial, path);
   } finally {
     if (!(isFileError(file.errored) && file.errored.code === 'EEXIST')) await rm(partial, { force: true });
-  }
-}
-
-function encrypterFor(recipients: readonly string[]): Encrypter {
-  const encrypter = new Encrypter();
-  for (const recipient of recipients) {
-    try {
-      encrypter.addRecipient(recipient);
-    } catch (cause) {
-      throw new ProviderError('CONFIG_INVALID', `--recipient: ${recipient} is no public key of age.`, { cause });
-    }
-  }
-  return encrypter;
-}
-
-async function feed(writable: WritableStream<Uint8Array>, produce: ContentProducer): Promise<void> {
-  const writer = writable.getWriter();
-  try {
-    await produce((piece) => writer.write(piece));
-    await writer.close();
-  } catch (error) {
-    await writer.abort(error).catch(() => {});
-    throw error;
   }
 }
 
