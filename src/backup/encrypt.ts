@@ -29,7 +29,10 @@ export async function encryptContent(
   for (const recipient of recipients) encrypter.addRecipient(recipient);
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const encrypted = await encrypter.encrypt(readable);
-  return { encrypted, produced: feed(writable, produce) };
+  const produced = feed(writable, produce);
+  // Who consumes the stream may be busy with something else when the producer fails.
+  produced.catch(() => {});
+  return { encrypted, produced };
 }
 
 async function feed(writable: WritableStream<Uint8Array>, produce: ContentProducer): Promise<void> {
