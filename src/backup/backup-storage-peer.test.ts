@@ -121,7 +121,11 @@ describeUnlessMissing('a bucket of a real S3 server', missingPeers('versitygw'),
       { secretAccessKey: new SecretString('wrong') },
       /s3\.credentialsRef: .*403 SignatureDoesNotMatch\. Correct .* of Secret keys/,
     ],
-    ['an unknown key', { accessKeyId: new SecretString('nobody') }, /s3\.credentialsRef: .*403 InvalidAccessKeyId/],
+    [
+      'an unknown key',
+      { accessKeyId: new SecretString('nobody') },
+      /s3\.credentialsRef: .*404 XAdminUserNotFound\. Correct/,
+    ],
     ['a bucket that does not exist', { bucket: 'none' }, /s3\.bucket: .* has no bucket none\. Create it/],
     [
       'an authority that is not trusted',

@@ -17,6 +17,9 @@ import type { ObjectChange } from '../kube/reflector/object-store.ts';
 import { formatObjectKey, type KubeObject, type ObjectKey, objectKeyOf } from '../kube/resource.ts';
 import { reconcileAccessRequest } from './access-request/controller.ts';
 import type { AccessOptions } from './access-request/view.ts';
+import { backupKeySources } from './backup/backup-key-sources.ts';
+import { BackupMemory } from './backup/backup-record.ts';
+import { backupLimits, reconcileBackup } from './backup/controller.ts';
 import { reconcileCluster } from './cluster/controller.ts';
 import { concernsCluster, isStepOfUpdate } from './cluster/machine-changes.ts';
 import { clusterIdentityOf } from './cluster/view.ts';
@@ -52,7 +55,7 @@ const workersByController: Readonly<
   accessrequest: { concurrency: 22, lowPriorityConcurrency: 2 },
 };
 
-type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile' | 'groups'>;
+type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile' | 'groups' | 'concurrency' | 'deadlineSeconds'>;
 
 /**
  * Validation of the largest ClusterConfig takes a fraction of a second. The pause limits how often its author can
@@ -86,7 +89,18 @@ export function makeControllers(
       new Controller({ name: 'garbage', ...common, ...wireGarbage(services, checks) }),
       new Controller({ name: 'rollout', ...common, ...wireRollout(services) }),
     );
+  if (options.names.includes('cluster'))
+    controllers.push(new Controller({ name: 'backup', ...common, ...wireBackup(services) }));
   return controllers;
+}
+
+/** It has no name on the command line, either: backups are a part of what a Cluster is given. */
+function wireBackup(services: Services): Wiring {
+  const memory = new BackupMemory();
+  return {
+    reconcile: (key, context) => reconcileBackup(services, memory, key, context),
+    ...{ sources: backupKeySources(services), ...backupLimits },
+  };
 }
 
 /** It has no name on the command line: it follows the platform checks of the ProviderConfig controller. */

@@ -1,4 +1,5 @@
 import { S3ServiceError } from 's3mini';
+import { ContentTooLargeError } from '../../lib/bounded-read.ts';
 import { ProviderError } from '../../lib/errors.ts';
 
 /** The names of the settings that an error tells users to change. */
@@ -11,19 +12,25 @@ export interface S3Place {
 
 const field = 'spec.backup.s3';
 
-/** The codes of S3 for a key that does not exist or does not fit. */
+/** The codes of S3 for a key that does not exist or does not fit. The last one is versitygw's. */
 const wrongKeyCodes = [
   'InvalidAccessKeyId',
   'SignatureDoesNotMatch',
   'InvalidToken',
   'ExpiredToken',
   'TokenRefreshRequired',
+  'XAdminUserNotFound',
 ];
 const wrongRegionCodes = ['AuthorizationHeaderMalformed', 'PermanentRedirect', 'IllegalLocationConstraintException'];
 
 /** Converts an error of a request to S3 into one that names the field and the remedy. */
 export function toS3Error(error: unknown, place: S3Place): unknown {
   if (error instanceof S3ServiceError) return explain(error, place);
+  // The client cannot read the answer, or it is too long for one.
+  if (error instanceof Error && (error.message.startsWith('[s3mini]') || error instanceof ContentTooLargeError))
+    return new ProviderError('S3_REFUSED', `${field}.endpoint: this is no S3 server. Correct the URL.`, {
+      cause: error,
+    });
   if (!(error instanceof ProviderError)) return error;
   const remedies: Readonly<Record<string, string>> = {
     TLS_UNTRUSTED: ` Set ${field}.caBundle to the CA certificates of the server.`,

@@ -13,6 +13,7 @@ import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
+import { keepBackupReport } from '../backup/report-backup.ts';
 import { collectClusterOrphans } from '../garbage/cluster-orphans/collect-cluster-orphans.ts';
 import { describeTrustReport, retainTrustReport } from '../rollout/oidc-trust/trust-report.ts';
 import { clusterRolloutKey } from '../rollout/policy/cluster-rollout.ts';
@@ -156,17 +157,20 @@ async function publishStatus(
     : ready.status === 'True'
       ? openmcpPhases.ready
       : openmcpPhases.progressing;
+  // The controller for backups may have written its part since this reconcile began.
+  const kept = keepBackupReport(newestKnown(services.kube, Cluster, cluster));
+  const others = (cluster.status?.conditions ?? []).filter(({ type }) => type !== 'BackedUp');
   const status: NonNullable<Cluster['status']> = {
     ...cluster.status,
     ...describeEndpoints(view),
     observedGeneration: generation,
     phase,
-    conditions: mergeConditions(cluster.status?.conditions ?? [], [...states, ready, ...(upToDate ? [upToDate] : [])], {
+    conditions: mergeConditions([...others, ...kept.conditions], [...states, ready, ...(upToDate ? [upToDate] : [])], {
       generation,
       now: services.clock.now(),
       ...(terminating ? {} : { drop: ['ForeignFinalizersGone'] as const }),
     }),
-    providerStatus: describeProviderStatus(view),
+    providerStatus: { ...describeProviderStatus(view), ...kept.providerStatus },
   };
   const written = await patchStatusIfExists(services.kube, Cluster, cluster, status, context.signal);
   if (written && phase === openmcpPhases.ready && !wasReady) {
