@@ -69,6 +69,21 @@ describeUnlessMissing('a bucket of a real S3 server', missingPeers('versitygw'),
     expect(await server.unfinishedUploads()).toBe(0);
   });
 
+  it('takes what is much larger than the memory that it uses', async () => {
+    const piece = randomBytes(64 * 1024);
+    const [pieces, limit] = [1024, 48 * 1024 * 1024];
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    const { bytes } = await upload('a/huge', async (write) => {
+      for (let i = 0; i < pieces; i++) {
+        await write(piece);
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+      }
+    });
+    expect(bytes).toBeGreaterThan(pieces * piece.length);
+    expect(most).toBeLessThan(limit);
+  });
+
   it('holds nothing of what its producer has refused at the end', async () => {
     const refused = upload('a/refused', async (write) => {
       await write(randomBytes(9 * 1024 * 1024));
