@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecipient } from '../backup/encrypt.ts';
 import { listControlPlanes, renderSecretManifests } from '../controllers/backup/secret-manifests.ts';
@@ -7,7 +6,8 @@ import { type SnapshotReport, streamSnapshot } from '../talos/etcd-snapshot/stre
 import { type AccessCommandContext, type AccessSession, withAccessSession } from './access/access-session.ts';
 import { type ClusterAccess, findClusterAccess } from './access/find-cluster-access.ts';
 import { describeCaller, findCaller, recordOnCluster } from './access/record-issue.ts';
-import { writeEncryptedFile } from './backup/encrypted-file.ts';
+import { requireFolder } from './backup/output-folder.ts';
+import { writeEncryptedFile } from './backup/whole-file.ts';
 import type { BackupSettings } from './flags/access-settings.ts';
 
 /** A large database over a slow line. */
@@ -45,12 +45,6 @@ export async function runBackup(options: BackupSettings & AccessCommandContext):
 function requireRecipients(recipients: readonly string[]): void {
   const wrong = recipients.find((recipient) => !isRecipient(recipient));
   if (wrong !== undefined) throw new ProviderError('CONFIG_INVALID', `--recipient: ${wrong} is no public key of age.`);
-}
-
-async function requireFolder(folder: string): Promise<void> {
-  const found = await stat(folder).catch(() => undefined);
-  if (!found?.isDirectory())
-    throw new ProviderError('OUTPUT_REJECTED', `--output: ${folder} is no folder. Create it, or name another one.`);
 }
 
 async function writeSnapshot(

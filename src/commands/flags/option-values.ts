@@ -112,3 +112,14 @@ export function parseRecipients(value: string, previous: readonly string[] = [])
   if (previous.length >= maxRecipients) throw new InvalidArgumentError(`Use at most ${maxRecipients} public keys.`);
   return [...previous, value];
 }
+
+/** Path of a file with identities. An identity itself, which would be in the history of the shell, is named as such. */
+export function parseIdentityPath(value: string): string {
+  if (/^age-secret-key-/i.test(value))
+    throw new InvalidArgumentError('This is a private key. Use the path of the file that it is in.');
+  return parseRequiredText(value);
+}
+
+/** What the command `backups` does. */
+export const backupsActions = ['list', 'verify', 'fetch'] as const;
+export type BackupsAction = (typeof backupsActions)[number];

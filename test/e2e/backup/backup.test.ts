@@ -1,6 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -14,6 +14,7 @@ import { missingPeers } from '../../peers/find-peer.ts';
 import { type S3Server, startVersitygw } from '../../peers/versitygw.ts';
 import { describeUnlessMissing } from '../../support/describe-unless-missing.ts';
 import { eventually } from '../../support/eventually.ts';
+import { runProgram } from '../../support/run-program.ts';
 import { AdjustableClock } from '../support/provider-process/adjustable-clock.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
@@ -137,6 +138,65 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     expect(bundle).toMatchObject({ kind: 'Secret', metadata: { name: clusterSecretsName(ref) } });
     const inClear = Buffer.concat(await Promise.all((await stored()).map((file) => readFile(file))));
     expect(inClear.includes('PRIVATE KEY')).toBe(false);
+  });
+
+  it('are listed, verified and fetched by a command, with rights that only read', async () => {
+    const kubeconfig = await open().kubeconfigWith('config/rbac/looking.yaml');
+    const backups = (action: string, ...words: string[]) =>
+      runProgram('backups', action, '--provider-config=home', '--kubeconfig', kubeconfig, ...words);
+    const [etcd = ''] = await stored();
+    const key = relative(server.folder, etcd);
+    const listed = await backups('list');
+    expect(listed).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^TIME .*\n\S+Z +shop\/kept +1\.35\.4 .* yes +/),
+    });
+    expect(listed.out.trim().endsWith(key)).toBe(true);
+    expect((await backups('list', '--cluster=shop/other')).out).toBe('There are no backups.\n');
+
+    const identityFile = join(folder, 'identity');
+    await writeFile(identityFile, `# created: today\n${identity}\n`);
+    expect((await backups('verify', '--key', key)).out).toContain(`${key}: as it was written.`);
+    const verified = await backups('verify', '--cluster=shop/kept', '--identity', identityFile);
+    expect(verified.out).toContain(`${key}: whole, and can be decrypted.`);
+
+    const output = await mkdtemp(join(folder, 'fetched-'));
+    const fetched = await backups('fetch', '--key', key, '--identity', identityFile, '--output', output);
+    const [snapshot = '', secrets = ''] = fetched.out.trim().split('\n');
+    expect((await readFile(snapshot)).equals(open().world.machines.snapshots.content ?? Buffer.alloc(0))).toBe(true);
+    expect(await readFile(secrets, 'utf8')).toContain('kind: Secret');
+    for (const path of [snapshot, secrets]) expect((await stat(path)).mode & 0o777).toBe(0o600);
+    await backups('fetch', '--key', key, '--output', output);
+    expect((await readdir(output)).map((name) => name.replace(/\d{8}T\d{6}Z/, 'TIME')).sort()).toEqual([
+      ...['shop-kept-TIME.etcd.age', 'shop-kept-TIME.etcd.db'],
+      ...['shop-kept-TIME.secrets.age', 'shop-kept-TIME.secrets.yaml'],
+    ]);
+  });
+
+  it('that were changed in the bucket are found out, and nothing of them is left', async () => {
+    const kubeconfig = await open().kubeconfigWith('config/rbac/looking.yaml');
+    const [etcd = ''] = await stored();
+    const whole = await readFile(etcd);
+    const changed = Buffer.from(whole);
+    changed[changed.length - 20] = (changed.at(-20) ?? 0) ^ 1;
+    await writeFile(etcd, changed);
+    const output = await mkdtemp(join(folder, 'fetched-'));
+    const words = ['--provider-config=home', '--cluster=shop/kept', '--kubeconfig', kubeconfig, '--output', output];
+    for (const more of [[], ['--identity', join(folder, 'identity')]]) {
+      expect(await runProgram('backups', 'verify', ...words, ...more)).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/The backup cannot be used\. .*etcd\.age: .*Use another backup/),
+      });
+      expect((await runProgram('backups', 'fetch', ...words, ...more)).code).toBe(1);
+    }
+    expect(await readdir(output)).toEqual([]);
+    await writeFile(etcd, whole);
+    await writeFile(join(folder, 'other'), await generateIdentity());
+    const other = await runProgram('backups', 'verify', ...words, '--identity', join(folder, 'other'));
+    expect(other).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/--identity: no identity of the file decrypts/),
+    });
   });
 
   it('are taken on request, and the request is removed', async () => {

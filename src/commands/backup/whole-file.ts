@@ -6,11 +6,9 @@ import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import { type ContentProducer, encryptContent } from '../../backup/encrypt.ts';
 import { ProviderError } from '../../lib/errors.ts';
 
-interface EncryptedFileOptions {
+export interface WholeFileOptions {
   /** A new file, which only the user can read. */
   readonly path: string;
-  /** Public keys of age. */
-  readonly recipients: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -18,15 +16,26 @@ interface EncryptedFileOptions {
  * Writes a file that is encrypted with age while it is produced, so that its content is never whole in memory and never in
  * clear on a disk. The file exists only if everything was written: `produce` may still throw after its last piece.
  */
-export async function writeEncryptedFile(options: EncryptedFileOptions, produce: ContentProducer): Promise<void> {
-  const { path, signal } = options;
+export async function writeEncryptedFile(
+  options: WholeFileOptions & { readonly recipients: readonly string[] },
+  produce: ContentProducer,
+): Promise<void> {
+  const content = await encryptContent(options.recipients, produce);
+  await writeWholeFile(options, content.encrypted, content.produced);
+}
+
+/** Writes a file that exists only if the content ended in order, and `isWhole` was fulfilled. */
+export async function writeWholeFile(
+  { path, signal }: WholeFileOptions,
+  content: ReadableStream<Uint8Array>,
+  isWhole: Promise<void> = Promise.resolve(),
+): Promise<void> {
   const partial = `${path}.partial`;
   const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
   try {
-    const content = await encryptContent(options.recipients, produce);
     const [written, produced] = await Promise.allSettled([
-      pipeline(Readable.fromWeb(content.encrypted as NodeReadableStream), file, { signal }),
-      content.produced,
+      pipeline(Readable.fromWeb(content as NodeReadableStream), file, { signal }),
+      isWhole,
     ]);
     signal.throwIfAborted();
     if (written.status === 'rejected' && isFileError(written.reason)) throw fileRejected(path, written.reason.code);
