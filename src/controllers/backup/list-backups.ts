@@ -5,19 +5,19 @@ import type { Services } from '../shared/services.ts';
 import { type BackupRecord, readBackupRecord } from './backup-record.ts';
 
 /** The backups of a Cluster for metrics. */
-export interface ListedBackups extends Pick<BackupRecord, 'lastSuccess' | 'bytes' | 'seconds' | 'failures'> {
-  readonly namespace: string;
-  readonly cluster: string;
+export interface ListedClusterBackups extends Pick<BackupRecord, 'bytes' | 'seconds' | 'failures'> {
+  /** Name of the ProviderConfig. */
+  readonly config: string;
+  /** Time of the last complete backup; before the first one, when the Cluster was created. */
+  readonly since: Date;
 }
 
 /** The Clusters of this instance that are backed up, from the caches. */
-export const listBackups = (services: ProviderInstance & Pick<Services, 'stores'>): ListedBackups[] =>
-  services.stores.clusters
-    .list()
-    .filter((cluster) => isOwnCluster(services, cluster))
-    .filter((cluster) => findProviderConfig(services, cluster)?.spec.backup !== undefined)
-    .map((cluster) => {
-      const { namespace = '', name } = cluster.metadata;
-      const { lastSuccess, bytes, seconds, failures } = readBackupRecord(cluster);
-      return { namespace, cluster: name, lastSuccess, bytes, seconds, failures };
-    });
+export const listBackups = (services: ProviderInstance & Pick<Services, 'stores'>): ListedClusterBackups[] =>
+  services.stores.clusters.list().flatMap((cluster) => {
+    const config = isOwnCluster(services, cluster) ? findProviderConfig(services, cluster) : undefined;
+    if (!config?.spec.backup) return [];
+    const { lastSuccess, bytes, seconds, failures } = readBackupRecord(cluster);
+    const since = lastSuccess ?? new Date(cluster.metadata.creationTimestamp ?? 0);
+    return [{ config: config.metadata.name, since, bytes, seconds, failures }];
+  });
