@@ -17,9 +17,7 @@ import type { ObjectChange } from '../kube/reflector/object-store.ts';
 import { formatObjectKey, type KubeObject, type ObjectKey, objectKeyOf } from '../kube/resource.ts';
 import { reconcileAccessRequest } from './access-request/controller.ts';
 import type { AccessOptions } from './access-request/view.ts';
-import { backupKeySources } from './backup/backup-key-sources.ts';
-import { BackupMemory } from './backup/backup-record.ts';
-import { backupLimits, reconcileBackup } from './backup/controller.ts';
+import { wireBackup } from './backup/wire-backup.ts';
 import { reconcileCluster } from './cluster/controller.ts';
 import { concernsCluster, isStepOfUpdate } from './cluster/machine-changes.ts';
 import { clusterIdentityOf } from './cluster/view.ts';
@@ -55,7 +53,7 @@ const workersByController: Readonly<
   accessrequest: { concurrency: 22, lowPriorityConcurrency: 2 },
 };
 
-type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile' | 'groups' | 'concurrency' | 'deadlineSeconds'>;
+type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile' | 'groups'>;
 
 /**
  * Validation of the largest ClusterConfig takes a fraction of a second. The pause limits how often its author can
@@ -76,11 +74,8 @@ export function makeControllers(
     host: () => wireHost(services),
     accessrequest: () => wireAccessRequest(services, options),
   };
-  const common = {
-    clock: services.clock,
-    log: services.log,
-    ...(options.observer ? { observer: options.observer } : {}),
-  };
+  const { clock, log } = services;
+  const common = { clock, log, ...(options.observer ? { observer: options.observer } : {}) };
   const controllers = options.names.map(
     (name) => new Controller({ name, ...common, ...workersByController[name], ...wirings[name]() }),
   );
@@ -92,15 +87,6 @@ export function makeControllers(
   if (options.names.includes('cluster'))
     controllers.push(new Controller({ name: 'backup', ...common, ...wireBackup(services) }));
   return controllers;
-}
-
-/** It has no name on the command line, either: backups are a part of what a Cluster is given. */
-function wireBackup(services: Services): Wiring {
-  const memory = new BackupMemory();
-  return {
-    reconcile: (key, context) => reconcileBackup(services, memory, key, context),
-    ...{ sources: backupKeySources(services), ...backupLimits },
-  };
 }
 
 /** It has no name on the command line: it follows the platform checks of the ProviderConfig controller. */

@@ -3,7 +3,7 @@ import { caBundleSchema, credentialsRefSchema } from '../../engine/config-schema
 import { timeZoneSchema } from './spec-fields.ts';
 
 /** Public keys of age, by the command line as well as by `spec.backup`. */
-export const recipientPattern = /^age1[02-9ac-hj-np-z]{50,4000}$/;
+export const recipientPattern = /^age1[02-9ac-hj-np-z]+$/;
 export const maxRecipients = 16;
 
 const Storage = z
@@ -16,6 +16,7 @@ const Storage = z
     bucket: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/)
+      .max(63)
       .describe('Name of an existing bucket.'),
     prefix: z
       .string()
@@ -59,7 +60,7 @@ export const BackupSchema = z
         'Number of complete backups of each cluster that are kept. Older ones are deleted after a newer one is complete. Default: 7.',
       ),
     recipients: z
-      .array(z.string().regex(recipientPattern).max(4004))
+      .array(z.string().regex(recipientPattern).min(54).max(4004))
       .min(1)
       .max(maxRecipients)
       .describe(

@@ -24,13 +24,7 @@ import { type TakenBackup, takeBackup } from './take-backup.ts';
 /** Wall clocks jump, and the schedule follows them. A look costs no call. */
 const lookSeconds = 60;
 /** A large database over a slow line. */
-const attemptSeconds = 2400;
-/**
- * Each backup is a stream between a node and the bucket, so few are taken at once. A reconcile may last longer than an
- * attempt, whose failure is reported.
- */
-export const backupLimits = { concurrency: 4, deadlineSeconds: attemptSeconds + 120 } as const;
-
+export const attemptSeconds = 2400;
 /** Takes the backups of one Cluster when they are due, one after the other, and reports them on it. */
 export async function reconcileBackup(
   services: Services,
