@@ -4,7 +4,7 @@ import { deadlineSignal } from '../lib/deadline.ts';
 import { createHttpAgent, type HttpRequest } from '../lib/net/http.ts';
 import type { SecretString } from '../lib/secret-string.ts';
 import type { EncryptedContent } from './encrypt.ts';
-import { bucketMissing, type S3Place, toS3Error } from './s3/s3-errors.ts';
+import { bucketMissing, type S3Place, tooManyObjects, toS3Error } from './s3/s3-errors.ts';
 import { createS3Fetch } from './s3/s3-fetch.ts';
 import { listUploads } from './s3/unfinished-uploads.ts';
 import { type UploadedObject, uploadContent } from './s3/upload.ts';
@@ -28,7 +28,7 @@ export interface ReadObject {
   readonly content: ReadableStream<Uint8Array>;
 }
 
-/** More than a thousand backups of a cluster have. */
+/** More than a thousand backups of three clusters have. */
 const maxListed = 10_000;
 /** After the work was ended, e.g. by a shutdown. */
 const cleanUpSeconds = 5;
@@ -61,6 +61,8 @@ export class BackupStorage {
       return listed;
     });
     if (!found) throw bucketMissing(this.#access);
+    // A part of them would not tell which backup is the newest.
+    if (found.length >= maxListed) throw tooManyObjects(prefix);
     return found
       .map(({ Key, Size }) => ({ key: Key, bytes: Size }))
       .filter(({ key }) => key.startsWith(prefix))

@@ -69,3 +69,9 @@ export const bucketMissing = (
   cause?: unknown,
 ): ProviderError =>
   new ProviderError('S3_REFUSED', `${field}.bucket: ${endpoint} has no bucket ${bucket}. Create it.`, { cause });
+
+export const tooManyObjects = (prefix: string): ProviderError =>
+  new ProviderError(
+    'S3_REFUSED',
+    `${field}.prefix: too many objects have keys that begin with "${prefix}". Use a prefix, or a bucket, that nothing else uses.`,
+  );

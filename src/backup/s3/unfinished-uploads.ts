@@ -7,7 +7,10 @@ export interface UnfinishedUpload {
 
 type XmlElement = Readonly<Record<string, unknown>>;
 
-/** The first thousand uploads in parts that were begun for keys with this prefix. */
+/**
+ * The first thousand uploads in parts that were begun for keys with this prefix. Some servers list those of exactly this key
+ * instead, and so none; these remove old ones by themselves.
+ */
 export async function listUploads(s3: S3mini, prefix: string): Promise<readonly UnfinishedUpload[]> {
   const answer = (await s3.listMultipartUploads('/', '', 'GET', { prefix })) as unknown as XmlElement;
   const result = toElement(answer['ListMultipartUploadsResult'] ?? answer['listMultipartUploadsResult'] ?? answer);

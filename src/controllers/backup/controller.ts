@@ -16,7 +16,7 @@ import { parseSpec } from '../shared/spec/parse-spec.ts';
 import { newestKnown, recordWrite } from '../shared/status-writes.ts';
 import { type BackupMemory, type BackupRecord, renderBackupRecord } from './backup-record.ts';
 import { type BackupDecision, decideBackup, findDueTime, spreadOf } from './decide-backup.ts';
-import { describeBackup } from './describe-backup.ts';
+import { describeBackup, describeInvalidConfig } from './describe-backup.ts';
 import { credentialsMissing, openStorage } from './open-storage.ts';
 import { writeBackupReport } from './report-backup.ts';
 import { type TakenBackup, takeBackup } from './take-backup.ts';
@@ -38,9 +38,14 @@ export async function reconcileBackup(
   if (!isOwnCluster(services, cluster) || cluster.metadata.deletionTimestamp || hasIgnoreOperation(cluster)) return {};
   const config = findProviderConfig(services, cluster);
   const parsed = config && parseSpec(config);
-  // An invalid ProviderConfig says so itself, and its last valid schedule is not known.
-  if (!parsed?.success) return {};
+  if (!config || !parsed) return {};
   const record = memory.recordOf(cluster);
+  if (!parsed.success || checkBackup(parsed.data).length > 0) {
+    const isAsked = config.spec.backup !== undefined;
+    const condition = isAsked ? describeInvalidConfig(config.metadata.name) : undefined;
+    await writeBackupReport(services, cluster, { condition, record: renderBackupRecord(record) }, context.signal);
+    return {};
+  }
   const { backup } = parsed.data;
   if (!backup) {
     await writeBackupReport(
@@ -51,7 +56,6 @@ export async function reconcileBackup(
     );
     return await refuseRequest(services, cluster, context);
   }
-  if (checkBackup(parsed.data).length > 0) return {};
   return await followSchedule(services, memory, { cluster, backup, record }, context);
 }
 

@@ -21,4 +21,12 @@ export function describeBackup(record: BackupRecord, due: Date | undefined, now:
   return conditionTrue('BackedUp', `The last backup is that of ${formatTime(lastSuccess)}: ${key}.${next}`);
 }
 
+/** The schedule and the bucket are not known while the ProviderConfig is not valid. */
+export const describeInvalidConfig = (config: string): ConditionState =>
+  conditionFalse(
+    'BackedUp',
+    'InvalidConfig',
+    `No backup is taken: ProviderConfig ${config} is not valid. Its condition ConfigValid names the field.`,
+  );
+
 const formatTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;

@@ -281,6 +281,20 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     expect(await record()).toMatchObject({ bytes: expect.any(Number), failures: 0 });
   });
 
+  it('stop with an invalid schedule, which both objects report', async () => {
+    const setSchedule = async (schedule: string) =>
+      await open().platform.merge(ProviderConfig, { name: 'home' }, { spec: { backup: { schedule } } } as object, {});
+    await setSchedule('0 0 30 2 *');
+    await eventually('the Cluster says so', async () => (await condition())?.reason === 'InvalidConfig');
+    await eventually('the ProviderConfig names the field', async () => {
+      const { status } = await open().platform.get(ProviderConfig, { name: 'home' });
+      const found = status?.conditions?.find(({ type }) => type === 'ConfigValid');
+      return found?.message.startsWith('backup.schedule: 0 0 30 2 * never occurs.');
+    });
+    await setSchedule('0 * * * *');
+    await eventually('backups go on', async () => (await condition())?.status === 'True');
+  });
+
   it('end with spec.backup, which the condition follows', async () => {
     await open().platform.merge(ProviderConfig, { name: 'home' }, { spec: { backup: null } }, {});
     await eventually('the condition is gone', async () => (await condition()) === undefined);
