@@ -75,6 +75,11 @@ async function startCommand(line: RunnableCommand, edges: ProcessContext): Promi
       await kubeconfig({ ...line.settings, ...edges, print });
       return true;
     }
+    case 'backups': {
+      const { runBackups: backups } = await import('./commands/backups.ts');
+      await backups({ ...line.settings, ...edges, print });
+      return true;
+    }
     case 'backup': {
       const { runBackup: backup } = await import('./commands/backup.ts');
       await backup({ ...line.settings, ...edges, print });

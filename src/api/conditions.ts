@@ -38,6 +38,7 @@ export const conditionTypes = {
   NodesHealthy: 'Cluster: every node is healthy. The message says what is done with one that is not.',
   UpToDate:
     'Machine or Cluster: the running nodes have the configuration and versions that their ProviderConfig and ClusterConfigs ask for.',
+  BackedUp: 'Cluster with spec.backup: the last scheduled backup is complete. It is no part of Ready.',
   WithinLimits: 'NodePool: spec.replicas is between minReplicas and maxReplicas of the worker pool.',
   Identified: 'Host: the server exists and may be used.',
   Usable: 'Host: a Machine can claim it, or holds it.',
@@ -128,6 +129,10 @@ export const conditionReasons = {
     'Nothing more is done for an unhealthy node before a user acts; the message says why, and describes the remedy.',
   RolloutPaused: 'The annotation rollout: pause holds the changes up.',
   OutsideWindow: 'Changes wait for the next window of spec.rollout.windows; the message has its time.',
+  BackupPending: 'No backup is due yet since the Cluster was created.',
+  BackupFailed:
+    'The last backup failed, and nothing of it was kept. It is tried again; the message has the cause and the remedy.',
+  BackupOverdue: 'A backup has been due for more than an hour and has not begun.',
   NotIdentified:
     'The server is not the one that the Host describes, or cannot be used; the message names the difference.',
   NotUsed: 'No ProviderConfig uses this Host.',

@@ -134,6 +134,8 @@ export const annotations = {
   onlyControlPlane: `${group}/only-control-plane`,
   /** On a Cluster or ProviderConfig, set by a user: `pause`, `now` or `retry`. */
   rollout: `${group}/rollout`,
+  /** On a Cluster, set by a user, `now`: take a backup. Removed when it was tried. */
+  takeBackup: `${group}/take-backup`,
   /** On a Machine, set by a user, `true`: the first to be deleted when its pool gets fewer Machines. */
   deleteFirst: `${group}/delete-first`,
   /** On a Machine, set by a user: `restart` or `replace`, because its node is unhealthy. Removed when that has begun. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { platforms } from '../platforms/index.ts';
+import { BackupSchema } from './schema/backup-schema.ts';
 import {
   exactlyOneSectionRule,
   findOnlySection,
@@ -299,6 +300,7 @@ const Spec = z
     access: Access,
     rollout: RolloutSchema,
     remediation: RemediationSchema,
+    backup: BackupSchema.optional(),
     ...optionalSections(platforms.map(({ name, config }) => [name, config.schema])),
   })
   .meta({

@@ -69,6 +69,14 @@ export const userAnnotations: readonly UserAnnotation[] = [
     removed: 'when it is tried again',
   },
   {
+    key: annotations.takeBackup,
+    on: 'Cluster whose ProviderConfig has `spec.backup`',
+    value: '`now`',
+    effect: 'A backup is taken now, whatever the schedule says.',
+    data: 'etcd is only read; backups beyond `spec.backup.keep` are deleted when the new one is complete',
+    removed: 'when it was tried; the condition BackedUp has the result',
+  },
+  {
     key: annotations.maintenance,
     on: 'Machine',
     value: '`true`',

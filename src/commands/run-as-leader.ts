@@ -1,4 +1,5 @@
 import { fieldManager } from '../api/names.ts';
+import { listBackups } from '../controllers/backup/list-backups.ts';
 import { HostClaims } from '../controllers/host/host-claims.ts';
 import { makeControllers } from '../controllers/index.ts';
 import { listRollouts } from '../controllers/rollout/progress/list-rollouts.ts';
@@ -85,6 +86,7 @@ export async function runAsLeader({
     () => (leadership.aborted ? [] : listRollouts(services)),
     () => clock.now(),
   );
+  metrics.setBackups(() => (leadership.aborted ? [] : listBackups(services)));
   const controllers = makeControllers(services, {
     names: options.controllers,
     accountNamespace: options.accessNamespace,

@@ -17,6 +17,7 @@ import type { ObjectChange } from '../kube/reflector/object-store.ts';
 import { formatObjectKey, type KubeObject, type ObjectKey, objectKeyOf } from '../kube/resource.ts';
 import { reconcileAccessRequest } from './access-request/controller.ts';
 import type { AccessOptions } from './access-request/view.ts';
+import { wireBackup } from './backup/wire-backup.ts';
 import { reconcileCluster } from './cluster/controller.ts';
 import { concernsCluster, isStepOfUpdate } from './cluster/machine-changes.ts';
 import { clusterIdentityOf } from './cluster/view.ts';
@@ -73,11 +74,8 @@ export function makeControllers(
     host: () => wireHost(services),
     accessrequest: () => wireAccessRequest(services, options),
   };
-  const common = {
-    clock: services.clock,
-    log: services.log,
-    ...(options.observer ? { observer: options.observer } : {}),
-  };
+  const { clock, log } = services;
+  const common = { clock, log, ...(options.observer ? { observer: options.observer } : {}) };
   const controllers = options.names.map(
     (name) => new Controller({ name, ...common, ...workersByController[name], ...wirings[name]() }),
   );
@@ -86,6 +84,8 @@ export function makeControllers(
       new Controller({ name: 'garbage', ...common, ...wireGarbage(services, checks) }),
       new Controller({ name: 'rollout', ...common, ...wireRollout(services) }),
     );
+  if (options.names.includes('cluster'))
+    controllers.push(new Controller({ name: 'backup', ...common, ...wireBackup(services) }));
   return controllers;
 }
 

@@ -98,6 +98,10 @@ export const errorCodes = {
     message: 'The download from the image factory does not have the announced checksum. It is not used.',
   },
   FACTORY_FAILED: { retry: 'backoff', message: 'A request to the image factory failed.' },
+  S3_REFUSED: { retry: 'after-change', message: 'The S3 server for backups rejects a request.' },
+  S3_FAILED: { retry: 'backoff', message: 'The S3 server for backups has failed. The provider retries.' },
+  BACKUP_MISSING: { retry: 'after-change', message: 'There is no such backup.' },
+  BACKUP_DAMAGED: { retry: 'after-change', message: 'The backup cannot be used.' },
   ENDPOINT_UNKNOWN: {
     retry: 'backoff',
     message: 'The endpoint of the cluster is the first control plane, whose address is not known yet.',

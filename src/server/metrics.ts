@@ -5,6 +5,7 @@ import type { QueueObserver } from '../kube/controller/work-queue.ts';
 import type { ReflectorObserver } from '../kube/reflector/reflector.ts';
 import type { TransportObserver } from '../kube/transport/transport.ts';
 import type { CallObserver, ProviderObserver } from '../lib/observers.ts';
+import { type BackupMetric, createBackupGauges } from './backup-metrics.ts';
 import type { ObservedReflector } from './health.ts';
 import type { PathAuthorizer } from './path-authorizer.ts';
 import { createRolloutGauges, type RolloutMetric } from './rollout-metrics.ts';
@@ -29,6 +30,8 @@ export interface Metrics {
   setLeader(name: string, leadership: { readonly isLeader: boolean }): void;
   /** Exports the rollouts at each scrape, with their ages at that time. */
   setRollouts(list: () => readonly RolloutMetric[], now: () => Date): void;
+  /** Exports the backups at each scrape. */
+  setBackups(list: () => readonly BackupMetric[]): void;
 }
 
 /** A separate registry, so that two instances in one process do not share metrics. */
@@ -46,6 +49,7 @@ export function createMetrics(): Metrics {
     setObjects: createReflectorGauges(registry),
     setLeader: createLeaderGauge(registry),
     setRollouts: createRolloutGauges(registry),
+    setBackups: createBackupGauges(registry),
   };
 }
 

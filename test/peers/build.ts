@@ -62,6 +62,20 @@ const recipes: readonly Recipe[] = [
     linkerFlags: `-s -w -X main.version=v${goModuleVersion('github.com/int128/kubelogin', 'kubelogin/go.mod')}`,
     required: false,
   },
+  {
+    name: 'etcdutl',
+    folder: 'etcd-tools',
+    packagePath: 'go.etcd.io/etcd/etcdutl/v3',
+    linkerFlags: '-s -w',
+    required: false,
+  },
+  {
+    name: 'versitygw',
+    folder: 'versitygw',
+    packagePath: 'github.com/versity/versitygw/cmd/versitygw',
+    linkerFlags: '-s -w',
+    required: false,
+  },
 ];
 
 const environment = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' };

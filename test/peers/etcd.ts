@@ -61,3 +61,14 @@ export async function compactEtcd(url: string): Promise<void> {
   const { header } = await post('/v3/kv/range', { key: Buffer.from('/').toString('base64') });
   await post('/v3/kv/compaction', { revision: header?.revision, physical: true });
 }
+
+/** A snapshot as etcd streams it: its gateway writes one JSON object for each piece. */
+export async function readEtcdSnapshot(url: string): Promise<Buffer[]> {
+  const { body } = await request(`${url}/v3/maintenance/snapshot`, {
+    method: 'POST',
+    body: '{}',
+    signal: AbortSignal.timeout(20_000),
+  });
+  const lines = (await body.text()).trim().split('\n');
+  return lines.map((line) => Buffer.from((JSON.parse(line) as { result: { blob: string } }).result.blob, 'base64'));
+}

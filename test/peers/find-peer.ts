@@ -34,6 +34,8 @@ export function goModuleVersion(module: string, goMod = 'go.mod'): string {
 const kubernetes = `kubernetes-${goModuleVersion('k8s.io/kubernetes')}-etcd-${goModuleVersion('go.etcd.io/etcd/server/v3')}-${machine}`;
 const helm = `helm-${goModuleVersion('helm.sh/helm/v4', 'helm/go.mod')}-${machine}`;
 const kubelogin = `kubelogin-${goModuleVersion('github.com/int128/kubelogin', 'kubelogin/go.mod')}-${machine}`;
+const etcdutl = `etcdutl-${goModuleVersion('go.etcd.io/etcd/etcdutl/v3', 'etcd-tools/go.mod')}-${machine}`;
+const versitygw = `versitygw-${goModuleVersion('github.com/versity/versitygw', 'versitygw/go.mod')}-${machine}`;
 const buildRemedy = '`npx tsx test/peers/build.ts` builds it where Go is installed';
 const externalRemedy = (variable: string, origin: string) => `set ${variable} to ${origin}`;
 
@@ -72,6 +74,8 @@ export const peers = {
   helm: { program: 'helm', variable: 'HELM_BIN', folder: helm, remedy: buildRemedy },
   // kubectl finds its plug-ins by such names.
   kubelogin: { program: 'kubectl-oidc_login', variable: 'KUBELOGIN_BIN', folder: kubelogin, remedy: buildRemedy },
+  etcdutl: { program: 'etcdutl', variable: 'ETCDUTL_BIN', folder: etcdutl, remedy: buildRemedy },
+  versitygw: { program: 'versitygw', variable: 'VERSITYGW_BIN', folder: versitygw, remedy: buildRemedy },
   kubectl: {
     program: 'kubectl',
     variable: 'KUBECTL_BIN',

@@ -1,15 +1,10 @@
 import { z } from 'zod';
+import { timeZoneSchema } from './spec-fields.ts';
 
 const timeOfDaySchema = z
   .string()
   .regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/)
   .max(5);
-
-/** A zone of the IANA database, or UTC. */
-const timeZoneSchema = z
-  .string()
-  .regex(/^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+){0,2}$/)
-  .max(64);
 
 const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
 export type Weekday = (typeof weekdays)[number];

@@ -43,6 +43,12 @@ export const patchesSchema = (whom: string, rights = '') =>
       `Patches to the machine configuration of ${whom}, applied in order. Each has at most ${patchLimitsText}. ${rights}Default: none.`,
     );
 
+/** A zone of the IANA database, or UTC. */
+export const timeZoneSchema = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+){0,2}$/)
+  .max(64);
+
 export const controlPlaneReplicasSchema = z.int().min(1).max(5);
 /** Must be set on the outermost schema of the field. */
 export const oddReplicasRule = celValidation(

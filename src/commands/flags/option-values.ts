@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { maxRecipients, recipientPattern } from '../../api/schema/backup-schema.ts';
 import type { BindAddress } from '../../server/listen.ts';
 
 /** The names of the controllers on the command line. */
@@ -102,14 +103,23 @@ export function parseGroups(value: string, previous: readonly string[] = []): re
   return [...previous, value];
 }
 
-const maxRecipients = 16;
-
 /** One more public key of age. A private one, which would be in the history of the shell, is named as such. */
 export function parseRecipients(value: string, previous: readonly string[] = []): readonly string[] {
   if (/^age-secret-key-/i.test(value))
     throw new InvalidArgumentError('This is a private key. Use the public key, which begins with age1.');
-  if (!/^age1[02-9ac-hj-np-z]{50,4000}$/.test(value))
+  if (!recipientPattern.test(value))
     throw new InvalidArgumentError('Use the public key of an identity, age1…, as age-keygen prints it.');
   if (previous.length >= maxRecipients) throw new InvalidArgumentError(`Use at most ${maxRecipients} public keys.`);
   return [...previous, value];
 }
+
+/** Path of a file with identities. An identity itself, which would be in the history of the shell, is named as such. */
+export function parseIdentityPath(value: string): string {
+  if (/^age-secret-key-/i.test(value))
+    throw new InvalidArgumentError('This is a private key. Use the path of the file that it is in.');
+  return parseRequiredText(value);
+}
+
+/** What the command `backups` does. */
+export const backupsActions = ['list', 'verify', 'fetch'] as const;
+export type BackupsAction = (typeof backupsActions)[number];

@@ -1,7 +1,8 @@
-import { Option } from 'commander';
+import { Argument, Option } from 'commander';
 import { talosRoles } from '../../talos/secrets/talos-role.ts';
 import { reservationFormats } from '../output/reservation-formats.ts';
 import {
+  backupsActions,
   controllerFlagValues,
   kubeconfigRoles,
   parseBindAddress,
@@ -10,6 +11,7 @@ import {
   parseClusterName,
   parseControllers,
   parseGroups,
+  parseIdentityPath,
   parseName,
   parseRecipients,
   parseRequiredText,
@@ -31,6 +33,7 @@ export const commandDescriptions = {
     'Print a short-lived talosconfig of a cluster, for users who may read its Secret. Records an Event on the Cluster.',
   kubeconfig:
     'Print a short-lived kubeconfig of a cluster, for users who may read its Secret. Records an Event on the Cluster.',
+  backups: 'List, verify or fetch the scheduled backups in the bucket of a ProviderConfig. Read-only.',
   backup:
     'Write an encrypted snapshot of etcd and the encrypted Secrets of a cluster to a folder, for users who may read its Secret. Records an Event on the Cluster.',
 } as const;
@@ -198,6 +201,22 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
     ).argParser(parseGroups),
     ...commonOptions,
   ],
+  backups: [
+    ...fileOptions,
+    text(
+      '--cluster <NAMESPACE/NAME>',
+      'Only the backups of this Cluster, which need not exist any more. verify and fetch read the newest one.',
+    ).argParser(parseClusterName),
+    text('--key <KEY>', 'The backup to verify or fetch, as list prints it.').argParser(parseRequiredText),
+    text(
+      '--identity <FILE>',
+      'File with an identity of age, which age-keygen has written, to decrypt the backup.',
+    ).argParser(parseIdentityPath),
+    text('--output <FOLDER>', 'For fetch: folder for the files, readable by you alone.')
+      .argParser(parseRequiredText)
+      .default('.'),
+    ...commonOptions,
+  ],
   backup: [
     clusterOption,
     text(
@@ -211,6 +230,14 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
       .default('.'),
     ...commonOptions,
   ],
+};
+
+/** The argument of a command that has one. */
+export const commandArguments: Readonly<Partial<Record<CommandName, Argument>>> = {
+  backups: new Argument(
+    '<action>',
+    'list: print the backups. verify: read one, and compare it with its manifest; with --identity also decrypt it and check the snapshot. fetch: write one to files; with --identity in clear.',
+  ).choices(backupsActions),
 };
 
 export const describeDefault = ({ defaultValue, defaultValueDescription }: Option): string =>

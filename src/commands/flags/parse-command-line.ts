@@ -12,10 +12,12 @@ import { type InitSettings, type RunSettings, toInitSettings, toRunSettings } fr
 import { type CommandName, commandNames, commandOptions } from './options.ts';
 import { createProgram } from './program.ts';
 import {
+  type BackupsSettings,
   type CheckSettings,
   type HostsSettings,
   type PlanSettings,
   type ReservationsSettings,
+  toBackupsSettings,
   toCheckSettings,
   toHostsSettings,
   toPlanSettings,
@@ -35,6 +37,7 @@ export type CommandLine =
   | { readonly command: 'reservations'; readonly settings: ReservationsSettings }
   | { readonly command: 'talosconfig'; readonly settings: TalosconfigSettings }
   | { readonly command: 'kubeconfig'; readonly settings: KubeconfigSettings }
+  | { readonly command: 'backups'; readonly settings: BackupsSettings }
   | { readonly command: 'backup'; readonly settings: BackupSettings };
 
 /** Parses the arguments after the program's name. Throws a {@link UsageError}. */
@@ -89,6 +92,8 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toTalosconfigSettings(command, environment) };
     case 'kubeconfig':
       return { command: name, settings: toKubeconfigSettings(command, environment) };
+    case 'backups':
+      return { command: name, settings: toBackupsSettings(command, environment) };
     case 'backup':
       return { command: name, settings: toBackupSettings(command, environment) };
   }
@@ -108,15 +113,25 @@ function explainError(command: Command, error: CommanderError): Error {
     case 'commander.unknownOption':
       return new UsageError(explainUnknownFlag(command, error.message));
     case 'commander.excessArguments':
-      return new UsageError(`${command.name()} takes no argument ${command.args[0]}; flags begin with --. ${more}`);
+      return new UsageError(
+        `${command.name()} takes no argument ${command.args[command.registeredArguments.length]}; flags begin with --. ${more}`,
+      );
     case 'commander.optionMissingArgument':
       return new UsageError(`${quotedIn(error.message)} needs a value. ${more}`);
+    case 'commander.missingArgument':
+    case 'commander.invalidArgument':
+      if (command.registeredArguments.length > 0 && !error.message.includes("option '"))
+        return new UsageError(`Use ${command.name()} ${command.usage()}. ${more}`);
+      return new UsageError(describeInvalidOption(error, more));
     case 'commander.missingMandatoryOptionValue':
       return new UsageError(`${quotedIn(error.message)} is missing. ${more}`);
     default:
-      return new UsageError(`${withoutKey(error.message).replace(/^error: option '(.+?)' argument/, '$1:')} ${more}`);
+      return new UsageError(describeInvalidOption(error, more));
   }
 }
+
+const describeInvalidOption = ({ message }: Error, more: string): string =>
+  `${withoutKey(message).replace(/^error: option '(.+?)' argument/, '$1:')} ${more}`;
 
 /** The library quotes the value, which may be a private key that a user has confused with the public one. */
 const withoutKey = (message: string): string => message.replace(/'AGE-SECRET-KEY-[^']*'/i, 'the value');

@@ -1,6 +1,13 @@
 import { Command, Help, type Option } from 'commander';
 import { type EnvironmentVariable, environmentVariables } from './environment-variables.ts';
-import { type CommandName, commandDescriptions, commandNames, commandOptions, describeDefault } from './options.ts';
+import {
+  type CommandName,
+  commandArguments,
+  commandDescriptions,
+  commandNames,
+  commandOptions,
+  describeDefault,
+} from './options.ts';
 
 const programName = 'cluster-provider-talos';
 const helpWidth = 100;
@@ -13,7 +20,12 @@ export function createProgram(write: (text: string) => void): Command {
     .helpCommand('help [command]', 'Show the help of a command.')
     .helpOption('-h, --help', 'Show this help.')
     .version('', '--version', 'Print the version.')
-    .configureHelp({ helpWidth, subcommandTerm: (command) => command.name(), optionDescription: describeOption })
+    .configureHelp({
+      helpWidth,
+      subcommandTerm: (command) => command.name(),
+      optionDescription: describeOption,
+      argumentDescription: ({ description }) => description,
+    })
     .configureOutput({ writeOut: write, writeErr: write, outputError: () => {} })
     .addHelpText('after', programHelp);
   for (const name of commandNames) addCommand(program, name);
@@ -23,8 +35,11 @@ export function createProgram(write: (text: string) => void): Command {
 function addCommand(program: Command, name: CommandName): void {
   const command = program.command(name).description(commandDescriptions[name]);
   for (const option of commandOptions[name]) command.addOption(option);
+  const argument = commandArguments[name];
+  if (argument) command.addArgument(argument);
+  const choices = argument ? `${argument.argChoices?.join('|')} ` : '';
   const required = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => `${flags} `);
-  command.usage(`${required.join('')}[flags]`).addHelpText('after', describeEnvironment(name));
+  command.usage(`${choices}${required.join('')}[flags]`).addHelpText('after', describeEnvironment(name));
 }
 
 /** The description with the default; the choices of an option are part of its description. */

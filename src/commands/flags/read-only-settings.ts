@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ReservationFormat } from '../output/reservation-formats.ts';
 import { type CommonSettings, readPodNamespace, toCommonSettings } from './common-settings.ts';
 import { type ProcessEnvironment, readEnvironmentVariable } from './environment-variables.ts';
-import type { ClusterFlagValue } from './option-values.ts';
+import type { BackupsAction, ClusterFlagValue } from './option-values.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Settings of every read-only command. */
@@ -41,6 +41,20 @@ export interface CheckSettings extends ReadOnlySettings {
 export interface ReservationsSettings extends ReadOnlySettings {
   readonly providerConfig: string;
   readonly dhcpServer: ReservationFormat;
+}
+
+export interface BackupsSettings extends ReadOnlySettings {
+  readonly action: BackupsAction;
+  /** Absent: the only one of a file. */
+  readonly providerConfig?: string;
+  /** Absent: the backups of all clusters. */
+  readonly cluster?: ClusterFlagValue;
+  /** Key of an object of the backup to read. Absent: the newest one of the cluster. */
+  readonly key?: string;
+  /** Path of a file with identities of age. */
+  readonly identity?: string;
+  /** Path of the folder for the files. */
+  readonly output: string;
 }
 
 function toReadOnlySettings(command: Command, environment: ProcessEnvironment): ReadOnlySettings {
@@ -90,4 +104,21 @@ export function toCheckSettings(command: Command, environment: ProcessEnvironmen
 export function toReservationsSettings(command: Command, environment: ProcessEnvironment): ReservationsSettings {
   const { providerConfig, dhcpServer } = command.opts<Pick<ReservationsSettings, 'providerConfig' | 'dhcpServer'>>();
   return { ...toReadOnlySettings(command, environment), providerConfig, dhcpServer };
+}
+
+export function toBackupsSettings(command: Command, environment: ProcessEnvironment): BackupsSettings {
+  const settings = toReadOnlySettings(command, environment);
+  const [action] = command.processedArgs as [BackupsAction];
+  const { providerConfig, cluster, key, identity, output } =
+    command.opts<Pick<BackupsSettings, 'providerConfig' | 'cluster' | 'key' | 'identity' | 'output'>>();
+  if (!providerConfig && !settings.files) throw new UsageError('--provider-config or --config is required.');
+  if (action !== 'list' && !cluster && key === undefined)
+    throw new UsageError(`backups ${action} needs --cluster, for its newest backup, or --key.`);
+  return {
+    ...{ ...settings, action, output },
+    ...(providerConfig && { providerConfig }),
+    ...(cluster && { cluster }),
+    ...(key !== undefined && { key }),
+    ...(identity !== undefined && { identity }),
+  };
 }

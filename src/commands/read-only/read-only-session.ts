@@ -44,15 +44,15 @@ export interface ReadOnlySession
 }
 
 /** Timeout of the whole command: a user waits for it. */
-const sessionTimeoutSeconds = 120;
+const usualTimeoutSeconds = 120;
 
 /** Reads the platform cluster with the user's kubeconfig, or files, and closes all connections at the end. */
 export async function withReadOnlySession<T>(
-  options: ReadOnlySettings & ReadOnlyCommandContext,
+  options: ReadOnlySettings & ReadOnlyCommandContext & { readonly timeoutSeconds?: number },
   read: (at: ReadOnlySession) => Promise<T>,
 ): Promise<T> {
-  const { files, log } = options;
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(sessionTimeoutSeconds * 1000)]);
+  const { files, log, timeoutSeconds = usualTimeoutSeconds } = options;
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
   const { close, ...context } = files ? await openFileSource(files) : openClusterSource(options, signal);
   const connections = new ProcessConnectionCache(signal);
   try {

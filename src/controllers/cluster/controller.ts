@@ -13,6 +13,7 @@ import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
+import { keepBackupReport } from '../backup/report-backup.ts';
 import { maintainEtcd } from '../etcd-maintenance/maintain-etcd.ts';
 import { collectClusterOrphans } from '../garbage/cluster-orphans/collect-cluster-orphans.ts';
 import { describeNodesHealthy } from '../remediation/describe-remediation.ts';
@@ -170,13 +171,16 @@ async function publishStatus(
     : ready.status === 'True'
       ? openmcpPhases.ready
       : openmcpPhases.progressing;
+  // The controller for backups may have written its part since this reconcile began.
+  const kept = keepBackupReport(newestKnown(services.kube, Cluster, cluster));
+  const others = (cluster.status?.conditions ?? []).filter(({ type }) => type !== 'BackedUp');
   const status: NonNullable<Cluster['status']> = {
     ...cluster.status,
     ...describeEndpoints(view),
     observedGeneration: generation,
     phase,
     conditions: mergeConditions(
-      cluster.status?.conditions ?? [],
+      [...others, ...kept.conditions],
       [...states, ready, ...[nodesHealthy, upToDate, etcd].filter((state) => state !== undefined)],
       {
         generation,
@@ -184,7 +188,7 @@ async function publishStatus(
         ...(terminating ? {} : { drop: ['ForeignFinalizersGone'] as const }),
       },
     ),
-    providerStatus: describeProviderStatus(view),
+    providerStatus: { ...describeProviderStatus(view), ...kept.providerStatus },
   };
   const written = await patchStatusIfExists(services.kube, Cluster, cluster, status, context.signal);
   if (written && phase === openmcpPhases.ready && !wasReady) {

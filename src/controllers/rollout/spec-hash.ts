@@ -6,13 +6,13 @@ const hashes = new WeakMap<ProviderConfigSpec, { readonly release: string; reado
 
 /**
  * Identifies a spec, merged or not, so that a Cluster can tell which of its Machines were compared with it. Another release
- * of the provider may make another configuration of the same spec. How changes reach machines, and what is done
- * with unhealthy ones, is no part of what the machines are to be.
+ * of the provider may make another configuration of the same spec. How changes reach machines, what is done with unhealthy
+ * ones, and what is backed up, is no part of what the machines are to be.
  */
 export function hashSpec(spec: ProviderConfigSpec, release: string): string {
   const known = hashes.get(spec);
   if (known && known.release === release) return known.hash;
-  const { rollout: _, remediation: __, ...rest } = spec;
+  const { rollout: _, remediation: __, backup: ___, ...rest } = spec;
   const hash = createHash('sha256')
     .update(JSON.stringify([release, rest]))
     .digest('hex')

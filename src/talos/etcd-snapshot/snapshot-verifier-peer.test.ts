@@ -1,24 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { request } from 'undici';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { chooseEtcdSettings, startEtcd } from '../../../test/peers/etcd.ts';
+import { chooseEtcdSettings, readEtcdSnapshot, startEtcd } from '../../../test/peers/etcd.ts';
 import { missingPeers } from '../../../test/peers/find-peer.ts';
 import type { PeerProcess } from '../../../test/peers/peer-process.ts';
 import { describeUnlessMissing } from '../../../test/support/describe-unless-missing.ts';
 import { SnapshotVerifier } from './snapshot-verifier.ts';
-
-/** The snapshot of a real etcd as it streams it: its gateway writes one JSON object for each piece. */
-async function readSnapshot(url: string): Promise<Buffer[]> {
-  const { body } = await request(`${url}/v3/maintenance/snapshot`, {
-    method: 'POST',
-    body: '{}',
-    signal: AbortSignal.timeout(20_000),
-  });
-  const lines = (await body.text()).trim().split('\n');
-  return lines.map((line) => Buffer.from((JSON.parse(line) as { result: { blob: string } }).result.blob, 'base64'));
-}
 
 function verify(pieces: readonly Uint8Array[]): string | undefined {
   const verifier = new SnapshotVerifier();
@@ -35,7 +23,7 @@ describeUnlessMissing('D50: a snapshot of the real etcd', missingPeers('etcd'), 
     folder = await mkdtemp(join(tmpdir(), 'snapshot-'));
     const settings = await chooseEtcdSettings('127.0.0.1', folder);
     etcd = await startEtcd(settings);
-    pieces = await readSnapshot(settings.url);
+    pieces = await readEtcdSnapshot(settings.url);
   }, 90_000);
   afterAll(async () => {
     await etcd?.stop();

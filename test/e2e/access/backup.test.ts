@@ -39,7 +39,7 @@ prepareTestbed(open, async (testbed) => {
   await eventually('the Cluster is ready', isReady, 120);
   kubeconfig = await testbed.kubeconfigWith(accessRoles.file);
 });
-afterAll(() => open().world.machines.snapshotFaults.clear());
+afterAll(() => open().world.machines.snapshots.faults.clear());
 
 /** The name of the node that leads etcd. */
 async function findLeader(): Promise<string | undefined> {
@@ -103,10 +103,10 @@ describe('D50, D51: a backup', () => {
     ['cut', /it was cut off after 32768 bytes/],
     ['changed', /its checksum is not that of its content/],
   ] as const)('is not kept of a snapshot that was %s, though the node reports success', async (fault, problem) => {
-    const { snapshotFaults } = open().world.machines;
-    snapshotFaults.add(fault);
+    const { faults } = open().world.machines.snapshots;
+    faults.add(fault);
     const { code, err } = await backUp(...forBoth());
-    snapshotFaults.delete(fault);
+    faults.delete(fault);
     expect(code).toBe(1);
     expect(err).toMatch(problem);
     expect(await readdir(folder)).toEqual([]);

@@ -68,6 +68,7 @@ const minimalParts = (release: Release): ProviderConfigParts => ({
   system: { furtherPools: undefined, mtu: undefined },
   systems: undefined,
   patches: undefined,
+  backup: undefined,
 });
 
 function completeParts(release: Release): ProviderConfigParts {
@@ -113,6 +114,7 @@ function completeParts(release: Release): ProviderConfigParts {
     datasetPrefix: 'apps/talos',
     system: { furtherPools: true, mtu: 1400 },
     systems: undefined,
+    backup: undefined,
     patches: allPatches,
   };
 }

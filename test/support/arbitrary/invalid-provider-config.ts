@@ -53,6 +53,22 @@ const versions: readonly Mistake[] = [
   mistake('a size that nobody defined', 'controlPlane.size', (spec) => set(spec.controlPlane, 'size', 'unheard-of')),
 ];
 
+const backup = (spec: RawProviderConfigSpec, values: RawSection): void => {
+  const s3 = { endpoint: 'https://s3.example.org', bucket: 'backups', credentialsRef: { name: 's3' } };
+  const recipients = ['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p'];
+  spec.backup = { schedule: '0 0 1 1 *', recipients, s3, ...values };
+};
+
+const backups: readonly Mistake[] = [
+  mistake('a schedule that never occurs', 'backup.schedule', (spec, pick) =>
+    backup(spec, { schedule: pickOne(pick, '0 0 30 2 *', '61 * * * *', '0 0 * * 9', '5-1 * * * *') }),
+  ),
+  mistake('a time zone that does not exist', 'backup.timeZone', (spec) => backup(spec, { timeZone: 'Mars/Base' })),
+  mistake('a public key with a wrong checksum', 'backup.recipients[0]', (spec) =>
+    backup(spec, { recipients: [`age1${'q'.repeat(58)}`] }),
+  ),
+];
+
 const addresses: readonly Mistake[] = [
   mistake('a gateway that is no address', 'network.gateway', (spec, pick) =>
     set(spec.network, 'gateway', pickOne(pick, '999.1.1.1', '10.0.0', 'fd00::1', '....', 'dad')),
@@ -249,7 +265,7 @@ const patches: readonly Mistake[] = [
   ),
 ];
 
-const mistakes = [...versions, ...addresses, ...urls, ...ranges, ...workers, ...patches];
+const mistakes = [...versions, ...addresses, ...backups, ...urls, ...ranges, ...workers, ...patches];
 
 /** A ProviderConfig that the API server accepts and the provider must reject. */
 export const invalidProviderConfig = (

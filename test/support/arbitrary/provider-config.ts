@@ -12,6 +12,7 @@ export interface RawProviderConfigSpec {
   controlPlane: RawSection;
   workerPools?: RawSection[];
   network: RawSection;
+  backup?: RawSection;
   truenas: RawSection;
   hetznerRobot?: RawSection;
 }
@@ -182,6 +183,21 @@ const anySystems = fc.uniqueArray(fc.record({ name: dnsLabel(12), datasetPrefix:
   selector: ({ name }) => name,
 });
 
+/** It is not due while the tests run: its bucket does not exist. */
+const anyBackup = fc.record({
+  schedule: fc.constantFrom('0 0 1 1 *', '30 2 29 2 *', '15 4 31 JAN,MAR *'),
+  timeZone: optional(fc.constantFrom('UTC', 'Europe/Berlin', 'Asia/Kolkata')),
+  keep: optional(fc.integer({ min: 1, max: 1000 })),
+  recipients: fc.constant(['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p']),
+  s3: fc.record({
+    endpoint: fc.constantFrom('https://s3.example.org', 'https://192.0.2.7:9000/', 'https://example.org/s3'),
+    bucket: fc.constant('backups'),
+    prefix: optional(fc.constantFrom('', 'talos', 'talos/prod/')),
+    region: optional(fc.constantFrom('auto', 'eu-central-1')),
+    credentialsRef: fc.constant({ name: 's3' }),
+  }),
+});
+
 /** The parts of a ProviderConfig. */
 const anyParts = fc.record({
   release: fc.constantFrom(...supportedReleases),
@@ -202,6 +218,7 @@ const anyParts = fc.record({
   system: anySystem,
   systems: optional(anySystems),
   patches: optional(anyPatches),
+  backup: optional(anyBackup),
 });
 export type ProviderConfigParts = typeof anyParts extends fc.Arbitrary<infer T> ? T : never;
 
@@ -233,6 +250,7 @@ export function assembleProviderConfig(parts: ProviderConfigParts, at: ConfigEnv
     controlPlane: withoutUndefined({ ...controlPlane, size: sizeOf(0), patches: patches?.controlPlane(minor) }),
     ...(workerPools.length > 0 ? { workerPools } : {}),
     network: networkSection(parts, at),
+    ...(parts.backup ? { backup: withoutUndefined({ ...parts.backup, s3: withoutUndefined(parts.backup.s3) }) } : {}),
     truenas: truenasSection(parts, at),
   };
 }

@@ -3,7 +3,7 @@ import type { CallInterceptor } from '../faults/call-interceptor.ts';
 import type { RequestedApi } from '../kube/discovery/metrics.ts';
 import type { ScaledClock } from '../scaled-clock.ts';
 import type { SimulatedEtcdCluster } from './kubernetes/etcd.ts';
-import type { SnapshotFault } from './kubernetes/etcd-snapshot.ts';
+import { SnapshotSettings } from './kubernetes/etcd-snapshot.ts';
 import type { TalosNode } from './node.ts';
 import { simulatedWorkload } from './workload/simulated-workload.ts';
 import type { WorkloadBackend } from './workload/workload.ts';
@@ -51,8 +51,8 @@ export class TalosEnvironment {
   readonly brokenSystems = new Map<string, BrokenSystem>();
   /** UUIDs of machines on which nothing boots any more. */
   readonly brokenMachines = new Set<string>();
-  /** What happens to snapshots of etcd, which nodes report as complete nevertheless. */
-  readonly snapshotFaults = new Set<SnapshotFault>();
+  /** What nodes give as snapshots of etcd. */
+  readonly snapshots = new SnapshotSettings();
   /** The kube-apiserver implementation. */
   readonly workload: WorkloadBackend;
   readonly signal: AbortSignal;

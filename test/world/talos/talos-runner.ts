@@ -4,7 +4,7 @@ import type { MachineDescription, MachineRunner } from '../machine-runner/machin
 import type { ScaledClock } from '../scaled-clock.ts';
 import { type BrokenSystem, TalosEnvironment } from './environment.ts';
 import type { EtcdAlarm } from './kubernetes/etcd.ts';
-import type { SnapshotFault } from './kubernetes/etcd-snapshot.ts';
+import type { SnapshotSettings } from './kubernetes/etcd-snapshot.ts';
 import { startReboot } from './lifecycle/sequences.ts';
 import type { TalosNode } from './node.ts';
 import { SimulatedMachine } from './simulated-machine.ts';
@@ -68,8 +68,8 @@ export interface TalosRunner extends MachineRunner {
   readonly brokenMachines: Set<string>;
   /** Systems that fail to boot, by version or schematic. */
   readonly brokenSystems: Map<string, BrokenSystem>;
-  /** What happens to snapshots of etcd, which nodes report as complete nevertheless. */
-  readonly snapshotFaults: Set<SnapshotFault>;
+  /** What nodes give as snapshots of etcd. */
+  readonly snapshots: SnapshotSettings;
   /** Switches everything off and waits until all ports are free. */
   close(): Promise<void>;
 }
@@ -126,7 +126,7 @@ export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
     requestedApis: world.requestedApis,
     brokenMachines: world.brokenMachines,
     brokenSystems: world.brokenSystems,
-    snapshotFaults: world.snapshotFaults,
+    snapshots: world.snapshots,
     close: async () => {
       for (const computer of computers.values()) computer.kill();
       await Promise.all([...computers.values()].map((computer) => computer.exited));

@@ -5,14 +5,10 @@ import { invalidField } from './invalid-field.ts';
 
 /** The schema cannot know the zones of the IANA database. */
 export function checkRollout({ rollout }: ProviderConfigSpec): Diagnostic[] {
-  return rollout.windows.flatMap(({ timeZone }, i) =>
-    isTimeZone(timeZone)
-      ? []
-      : [
-          invalidField(
-            `rollout.windows[${i}].timeZone`,
-            `There is no time zone ${timeZone}. Use one of the IANA database, e.g. Europe/Berlin.`,
-          ),
-        ],
-  );
+  return rollout.windows.flatMap(({ timeZone }, i) => checkTimeZone(`rollout.windows[${i}].timeZone`, timeZone));
 }
+
+export const checkTimeZone = (field: string, timeZone: string): Diagnostic[] =>
+  isTimeZone(timeZone)
+    ? []
+    : [invalidField(field, `There is no time zone ${timeZone}. Use one of the IANA database, e.g. Europe/Berlin.`)];

@@ -2,6 +2,7 @@ import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { checkVersions } from '../../../talos/versions.ts';
 import { checkAddresses } from './check-addresses.ts';
+import { checkBackup } from './check-backup.ts';
 import { checkClusterSubnets } from './check-cluster-subnets.ts';
 import { checkExternalHosts, listExternalAddresses } from './check-external-hosts.ts';
 import { checkIssuers } from './check-issuers.ts';
@@ -30,6 +31,7 @@ export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionS
     ...checkPatchLimits(spec),
     ...checkIssuers(spec),
     ...checkRollout(spec),
+    ...checkBackup(spec),
   ];
   // Configurations are rendered only if the parts are valid.
   return findings.length > 0 ? findings : checkNodeConfigs(spec, addressing);

@@ -40,6 +40,8 @@ export interface TestbedOptions {
    * time.
    */
   readonly speed?: number;
+  /** The clock of the provider's controllers, in place of `speed`. */
+  readonly clock?: Clock;
   /** Seeds of the simulators. That of `operator` is the operator's configuration in its own format. */
   readonly seeds?: Readonly<Record<string, unknown>>;
   /** Release of TrueNAS, e.g. `26`; default: {@link trueNasReleaseFor} the subnet. */
@@ -183,6 +185,7 @@ export class Testbed {
 
   /** The clock of a provider's controllers. */
   get clock(): Clock {
+    if (this.options.clock) return this.options.clock;
     return this.options.speed === 1 ? systemClock : acceleratedClock(this.options.speed ?? 10);
   }
 

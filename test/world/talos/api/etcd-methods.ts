@@ -70,7 +70,7 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
     },
     async *etcdSnapshot(_, { signal }) {
       await runningMember(node, 'etcd snapshot', signal);
-      yield* streamSnapshot(node.world.snapshotFaults);
+      yield* streamSnapshot(node.world.snapshots, signal);
     },
     async etcdForfeitLeadership(_, { signal }) {
       const { cluster, id } = await runningMember(node, 'etcd forfeit leadership', signal);

@@ -3,17 +3,12 @@ import { lstat, rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
-import { Encrypter } from 'age-encryption';
+import { type ContentProducer, encryptContent } from '../../backup/encrypt.ts';
 import { ProviderError } from '../../lib/errors.ts';
 
-/** Writes the content piece by piece. Each `write` ends when the next piece can be taken. */
-export type ContentProducer = (write: (piece: Uint8Array) => Promise<void>) => Promise<void>;
-
-interface EncryptedFileOptions {
+export interface WholeFileOptions {
   /** A new file, which only the user can read. */
   readonly path: string;
-  /** Public keys of age. */
-  readonly recipients: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -21,16 +16,26 @@ interface EncryptedFileOptions {
  * Writes a file that is encrypted with age while it is produced, so that its content is never whole in memory and never in
  * clear on a disk. The file exists only if everything was written: `produce` may still throw after its last piece.
  */
-export async function writeEncryptedFile(options: EncryptedFileOptions, produce: ContentProducer): Promise<void> {
-  const { path, signal } = options;
+export async function writeEncryptedFile(
+  options: WholeFileOptions & { readonly recipients: readonly string[] },
+  produce: ContentProducer,
+): Promise<void> {
+  const content = await encryptContent(options.recipients, produce);
+  await writeWholeFile(options, content.encrypted, content.produced);
+}
+
+/** Writes a file that exists only if the content ended in order, and `isWhole` was fulfilled. */
+export async function writeWholeFile(
+  { path, signal }: WholeFileOptions,
+  content: ReadableStream<Uint8Array>,
+  isWhole: Promise<void> = Promise.resolve(),
+): Promise<void> {
   const partial = `${path}.partial`;
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const encrypted = await encrypterFor(options.recipients).encrypt(readable);
   const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
   try {
     const [written, produced] = await Promise.allSettled([
-      pipeline(Readable.fromWeb(encrypted as NodeReadableStream), file, { signal }),
-      feed(writable, produce),
+      pipeline(Readable.fromWeb(content as NodeReadableStream), file, { signal }),
+      isWhole,
     ]);
     signal.throwIfAborted();
     if (written.status === 'rejected' && isFileError(written.reason)) throw fileRejected(path, written.reason.code);
@@ -38,29 +43,6 @@ export async function writeEncryptedFile(options: EncryptedFileOptions, produce:
     await publish(partial, path);
   } finally {
     if (!(isFileError(file.errored) && file.errored.code === 'EEXIST')) await rm(partial, { force: true });
-  }
-}
-
-function encrypterFor(recipients: readonly string[]): Encrypter {
-  const encrypter = new Encrypter();
-  for (const recipient of recipients) {
-    try {
-      encrypter.addRecipient(recipient);
-    } catch (cause) {
-      throw new ProviderError('CONFIG_INVALID', `--recipient: ${recipient} is no public key of age.`, { cause });
-    }
-  }
-  return encrypter;
-}
-
-async function feed(writable: WritableStream<Uint8Array>, produce: ContentProducer): Promise<void> {
-  const writer = writable.getWriter();
-  try {
-    await produce((piece) => writer.write(piece));
-    await writer.close();
-  } catch (error) {
-    await writer.abort(error).catch(() => {});
-    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { ProviderError } from '../../lib/errors.ts';
-import { type EtcdStatus, isHealthyMember } from '../../talos/client/etcd-calls.ts';
+import { type EtcdStatus, isHealthyMember } from '../client/etcd-calls.ts';
 
 /** What a control plane says of its member of etcd, or why it says nothing. */
 export type MemberAnswer = { readonly machine: string } & (

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { generateIdentity, identityToRecipient } from 'age-encryption';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  type ReceivedRequest,
+  type ScriptedHttpServer,
+  startScriptedHttpServer,
+} from '../../test/support/harness/scripted-http-server.ts';
+import { SecretString } from '../lib/secret-string.ts';
+import { BackupStorage } from './backup-storage.ts';
+import { encryptContent } from './encrypt.ts';
+
+let server: ScriptedHttpServer | undefined;
+let storage: BackupStorage | undefined;
+const pauses: number[] = [];
+const recipients = [await identityToRecipient(await generateIdentity())];
+
+afterEach(async () => {
+  await storage?.close();
+  await server?.close();
+  pauses.length = 0;
+});
+
+type Handler = (received: ReceivedRequest, response: ServerResponse, nth: number) => void;
+
+async function open(handle: Handler): Promise<BackupStorage> {
+  server = await startScriptedHttpServer(handle);
+  storage = new BackupStorage(
+    {
+      ...{ endpoint: server.url, bucket: 'b', region: 'auto', credentials: 'keys' },
+      accessKeyId: new SecretString('id'),
+      secretAccessKey: new SecretString('the-secret-key'),
+    },
+    { clock: { sleep: async (ms) => void pauses.push(ms) }, signal: new AbortController().signal },
+  );
+  return storage;
+}
+
+const answer = (response: ServerResponse, status: number, body = '', headers: Record<string, string> = {}): void => {
+  response.writeHead(status, { 'content-type': 'text/xml; charset=utf-8', ...headers }).end(body);
+};
+const error = (code: string): string => `<?xml version="1.0"?><Error><Code>${code}</Code><Message>x</Message></Error>`;
+
+/** A server that takes one upload. `end` answers its completion; `size` is what it has in the end. */
+const takeUpload =
+  (end: (response: ServerResponse) => void, size: (sent: number) => number | undefined, etag?: string): Handler =>
+  ({ method, query, headers }, response) => {
+    if (method === 'POST' && query.has('uploads'))
+      return answer(
+        response,
+        200,
+        '<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>',
+      );
+    if (method === 'PUT') {
+      sent = Number(headers['content-length']);
+      return answer(response, 200, '', {
+        etag: `"${Buffer.from(String(headers['content-md5']), 'base64').toString('hex')}"`,
+      });
+    }
+    if (method === 'POST') return end(response);
+    const bytes = size(sent);
+    if (method === 'HEAD' && bytes !== undefined)
+      return void response.writeHead(200, { 'content-length': String(bytes), etag: etag ?? '"opaque"' }).end();
+    return answer(response, method === 'HEAD' ? 404 : 204);
+  };
+let sent = 0;
+const upload = async (at: BackupStorage) =>
+  await at.upload('k', await encryptContent(recipients, async (write) => await write(Buffer.alloc(100_000))));
+const complete = '<CompleteMultipartUploadResult><ETag>"opaque"</ETag></CompleteMultipartUploadResult>';
+const calls = () => server?.received.map(({ method, query }) => `${method} ${[...query.keys()].join()}`.trim());
+
+describe('a request', () => {
+  it('is repeated after an answer that passes, and signed with the key that is never sent', async () => {
+    const at = await open((_, response, nth) =>
+      nth < 3 ? answer(response, 503, error('SlowDown')) : answer(response, 200),
+    );
+    await at.put('k', Buffer.from('text'));
+    expect(calls()).toEqual(['PUT', 'PUT', 'PUT']);
+    expect(pauses).toHaveLength(2);
+    const { path, headers } = server?.received[0] ?? {};
+    expect(path).toBe('/b/k');
+    expect(headers?.['content-md5']).toBe(createHash('md5').update('text').digest('base64'));
+    expect(headers?.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=id\/\d{8}\/auto\/s3\/aws4_request, /);
+    expect(JSON.stringify(server?.received.map((one) => one.headers))).not.toContain('the-secret-key');
+  });
+
+  it.each([
+    [503, 'SlowDown', 'S3_FAILED', /503 SlowDown/],
+    [
+      403,
+      'AccessDenied',
+      'CREDENTIALS_REFUSED',
+      /Allow the key of Secret keys to list, read, write and delete objects of bucket b/,
+    ],
+    [403, 'RequestTimeTooSkewed', 'S3_REFUSED', /Correct the clock/],
+    [400, 'AuthorizationHeaderMalformed', 'S3_REFUSED', /s3\.region: .*Set it to the region of the bucket/],
+    [301, 'PermanentRedirect', 'S3_REFUSED', /s3\.region/],
+    [404, 'NoSuchBucket', 'S3_REFUSED', /s3\.bucket: .* has no bucket b\. Create it/],
+    [400, 'EntityTooLarge', 'S3_REFUSED', /spec\.backup\.s3: The S3 server answers 400 EntityTooLarge/],
+  ])('that is answered with %i %s fails with %s', async (status, code, name, message) => {
+    const at = await open((_, response) => answer(response, status, error(code)));
+    await expect(at.put('k', Buffer.from('text'))).rejects.toMatchObject({
+      code: name,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it.each([
+    ['a web page', '<html><body>Welcome</body></html>'],
+    ['more than a list can be', 'x'.repeat(3 * 1024 * 1024)],
+  ])('to what answers %s fails', async (_, page) => {
+    const at = await open((__, response) => answer(response, 200, page));
+    await expect(upload(at)).rejects.toThrow(/s3\.endpoint: this is no S3 server\. Correct the URL/);
+  });
+});
+
+describe('an upload', () => {
+  it('whose completion is lost exists if the server has all of it', async () => {
+    const at = await open(
+      takeUpload(
+        (response) => response.destroy(),
+        (bytes) => bytes,
+      ),
+    );
+    expect(await upload(at)).toMatchObject({ bytes: sent, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  });
+
+  it.each<[string, Parameters<typeof takeUpload>]>([
+    ['a success with an error inside', [(response) => answer(response, 200, error('InternalError')), () => undefined]],
+    ['an error', [(response) => answer(response, 500, error('InternalError')), () => undefined]],
+    ['another size', [(response) => answer(response, 200, complete), (bytes) => bytes - 1]],
+    ['another content', [(response) => answer(response, 200, complete), (bytes) => bytes, `"${'0'.repeat(32)}-1"`]],
+  ])('whose completion ends with %s fails and is removed', async (_, script) => {
+    const at = await open(takeUpload(...script));
+    await expect(upload(at)).rejects.toMatchObject({ code: 'S3_FAILED' });
+    expect(calls()?.slice(-1)).toEqual(['DELETE uploadId']);
+  });
+});

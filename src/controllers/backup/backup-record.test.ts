@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import type { Cluster } from '../../api/openmcp/types.ts';
+import { BackupMemory, backupRecordKey, readBackupRecord, renderBackupRecord } from './backup-record.ts';
+
+const clusterWith = (backup: unknown): Cluster =>
+  ({
+    metadata: { name: 'a', uid: 'u' },
+    status: { providerStatus: { [backupRecordKey]: backup } },
+  }) as unknown as Cluster;
+const record = (day: number, failures = 0) => ({ failures, lastAttempt: new Date(Date.UTC(2026, 10, day)) });
+
+it('a record is read from the status as it was written', () => {
+  const full = { ...record(3), lastSuccess: new Date(Date.UTC(2026, 10, 3)), key: 'k', bytes: 10, seconds: 2 };
+  expect(readBackupRecord(clusterWith(renderBackupRecord(full)))).toEqual(full);
+  expect(renderBackupRecord({ failures: 0 })).toBeUndefined();
+});
+
+it.each([undefined, 'text', { lastAttempt: 'yesterday' }, { failures: -1 }])('a record %j counts as none', (backup) => {
+  expect(readBackupRecord(clusterWith(backup))).toEqual({ failures: 0 });
+});
+
+it('the newer one of memory and status counts', () => {
+  const memory = new BackupMemory();
+  const older = clusterWith(renderBackupRecord(record(3)));
+  expect(memory.recordOf(older)).toEqual(record(3));
+  memory.remember(older, record(4, 1));
+  expect(memory.recordOf(older)).toEqual(record(4, 1));
+  expect(memory.recordOf(clusterWith(renderBackupRecord(record(5))))).toEqual(record(5));
+});

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { Cluster } from '../../api/openmcp/types.ts';
+import { LruMap } from '../../lib/lru-map.ts';
+
+const timeSchema = z.iso.datetime().transform((text) => new Date(text));
+
+/** What is known of the backups of a cluster. */
+const Record = z.object({
+  /** Time of the last complete backup. */
+  lastSuccess: timeSchema.optional(),
+  lastAttempt: timeSchema.optional(),
+  /** Failures since the last success. */
+  failures: z.int().min(0).default(0),
+  /** Why the last attempt failed. */
+  message: z.string().optional(),
+  /** Key of the snapshot of the last complete backup. */
+  key: z.string().optional(),
+  /** Size and duration of it. */
+  bytes: z.number().optional(),
+  seconds: z.number().optional(),
+});
+export type BackupRecord = z.infer<typeof Record>;
+
+/** Its field in `status.providerStatus` of a Cluster. */
+export const backupRecordKey = 'backup';
+
+const noBackup: BackupRecord = { failures: 0 };
+
+/** What the status says. */
+export const readBackupRecord = ({ status }: Cluster): BackupRecord =>
+  Record.safeParse(status?.providerStatus?.[backupRecordKey]).data ?? noBackup;
+
+/** Undefined: nothing was tried yet. */
+export function renderBackupRecord(record: BackupRecord): object | undefined {
+  const { lastAttempt, lastSuccess, ...rest } = record;
+  if (!lastAttempt && !lastSuccess) return undefined;
+  const format = (time: Date | undefined): string | undefined => time && `${time.toISOString().slice(0, 19)}Z`;
+  return { ...rest, lastAttempt: format(lastAttempt), lastSuccess: format(lastSuccess) };
+}
+
+/** More than the clusters of an instance. The status of an evicted one is read again. */
+const maxRemembered = 10_000;
+
+/**
+ * The records that this process has written. The status of a Cluster has another writer, which may put back an older one;
+ * it is written again then.
+ */
+export class BackupMemory {
+  readonly #records = new LruMap<string, BackupRecord>(maxRemembered);
+
+  /** The newer one of what is remembered and what the status says. */
+  recordOf(cluster: Cluster): BackupRecord {
+    const written = readBackupRecord(cluster);
+    const remembered = this.#records.get(cluster.metadata.uid ?? '');
+    const age = (record: BackupRecord | undefined): number => record?.lastAttempt?.getTime() ?? 0;
+    return remembered && age(remembered) >= age(written) ? remembered : written;
+  }
+
+  remember({ metadata }: Cluster, record: BackupRecord): void {
+    this.#records.set(metadata.uid ?? '', record);
+  }
+}
