@@ -7,13 +7,8 @@ import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from '../controller
 import type { Services } from '../controllers/shared/services.ts';
 import { isConflict, isNotFound } from '../kube/errors.ts';
 import { findCapacity, listHeldAddresses } from './capacity.ts';
-import { findMachineOfNode, isToBeDeleted, type NamedNode, type ScalablePool, targetSizeOf } from './node-groups.ts';
-
-/** The new number of nodes, and the Machines that are to be deleted. */
-interface PoolChange {
-  readonly replicas: number;
-  readonly machinesToDelete?: NonNullable<NodePool['spec']['machinesToDelete']>;
-}
+import { decideDecrease, decideDeletion, decideIncrease, nameOfPool, type PoolChange } from './decide-scale.ts';
+import { type NamedNode, type ScalablePool, targetSizeOf } from './node-groups.ts';
 
 /** Users and the Cluster controller write NodePools, too. */
 const maxWriteAttempts = 5;
@@ -25,73 +20,30 @@ export async function increaseSize(
   delta: number,
   signal: AbortSignal,
 ): Promise<void> {
-  if (delta <= 0) throw new ConnectError(`delta: ${delta} is not positive.`, Code.InvalidArgument);
   const held = await listHeldAddresses(services, [pool], signal);
-  await changePool(services, pool, signal, (current) => {
-    const { more, reason } = findCapacity(services, current, held);
-    if (delta <= more) return { replicas: current.target + delta };
-    const message = `${nameOf(pool)} can have ${more} more nodes, not ${delta}: ${reason}`;
-    throw new ConnectError(message, Code.ResourceExhausted);
-  });
+  await changePool(services, pool, signal, (current) =>
+    decideIncrease(current, findCapacity(services, current, held), delta),
+  );
 }
 
 /** Takes back nodes that were asked for and have no Machine yet. No Machine is deleted. */
-export async function decreaseTargetSize(
+export const decreaseTargetSize = (
   services: Services,
   pool: ScalablePool,
   delta: number,
   signal: AbortSignal,
-): Promise<void> {
-  if (delta >= 0) throw new ConnectError(`delta: ${delta} is not negative.`, Code.InvalidArgument);
-  await changePool(services, pool, signal, ({ target, limits, machines, nodePool }) => {
-    const staying = machines.filter((machine) => !isToBeDeleted(nodePool, machine)).length;
-    const lowest = Math.max(staying, limits.min);
-    if (target + delta >= lowest) return { replicas: target + delta };
-    const message = `${nameOf(pool)} cannot have less than ${lowest} nodes: it has ${staying} Machines, and minReplicas is ${limits.min}.`;
-    throw new ConnectError(message, Code.FailedPrecondition);
-  });
-}
+): Promise<void> => changePool(services, pool, signal, (current) => decideDecrease(current, delta));
 
 /**
  * Deletes exactly these nodes. Which ones, and the number that is lower by them, are one conditional write, so that a
  * repetition, after whatever failure, lowers the number once for each Machine.
  */
-export async function deleteNodes(
+export const deleteNodes = (
   services: Services,
   pool: ScalablePool,
   nodes: readonly NamedNode[],
   signal: AbortSignal,
-): Promise<void> {
-  await changePool(services, pool, signal, (current) => {
-    const { machines, nodePool, target, limits } = current;
-    const known = nodePool.spec.machinesToDelete ?? [];
-    const chosen = new Set(nodes.flatMap((node) => requireMachine(current, node) ?? []));
-    const added = [...chosen].filter(({ metadata }) => !known.some(({ uid }) => uid === metadata.uid));
-    if (added.length === 0) return undefined;
-    const replicas = target - added.length;
-    if (replicas < limits.min)
-      throw new ConnectError(
-        `${nameOf(pool)} would have ${replicas} nodes, and minReplicas of the worker pool ${pool.workers.name} is ${limits.min}. Lower it to allow this.`,
-        Code.FailedPrecondition,
-      );
-    const present = known.filter(({ uid }) => machines.some(({ metadata }) => metadata.uid === uid));
-    const names = added.map(({ metadata: { uid = '', name } }) => ({ uid, name }));
-    return { replicas, machinesToDelete: [...present, ...names] };
-  });
-}
-
-/** Undefined: the Machine was deleted by an earlier request and is gone. */
-function requireMachine(current: ScalablePool, node: NamedNode): Machine | undefined {
-  const found = findMachineOfNode(current, current.machines, node);
-  if (found) return found;
-  if (current.nodePool.spec.machinesToDelete?.some(({ name }) => name === node.name)) return undefined;
-  throw new ConnectError(
-    `${node.name} (${node.providerId}) is no node of ${nameOf(current)}. Nothing was deleted.`,
-    Code.InvalidArgument,
-  );
-}
-
-const nameOf = ({ nodePool }: ScalablePool): string => `NodePool ${nodePool.metadata.name}`;
+): Promise<void> => changePool(services, pool, signal, (current) => decideDeletion(current, nodes));
 
 /** Decides on what the API server has now, and writes it unless it has changed meanwhile. */
 async function changePool(
@@ -119,7 +71,7 @@ async function readCurrent(services: Services, pool: ScalablePool, signal: Abort
   const isOurs = (one: Machine | NodePool): boolean =>
     isOwnMachine(services, one.spec) && isSameCluster(clusterOfMachine(one), ref);
   const nodePool = await readNodePool(services, pool, signal);
-  if (!isOurs(nodePool)) throw new ConnectError(`${nameOf(pool)} belongs to another Cluster.`, Code.NotFound);
+  if (!isOurs(nodePool)) throw new ConnectError(`${nameOfPool(pool)} belongs to another Cluster.`, Code.NotFound);
   const labelSelector = `${labels.cluster}=${clusterId(ref)},${labels.pool}=${pool.workers.name}`;
   const { items } = await services.kube.list(Machine, { labelSelector }, signal);
   const machines = items.filter((one) => isOurs(one) && one.spec.pool === pool.workers.name);
@@ -130,7 +82,7 @@ async function readNodePool({ kube }: Services, pool: ScalablePool, signal: Abor
   try {
     return await kube.get(NodePool, { name: pool.nodePool.metadata.name }, signal);
   } catch (error) {
-    if (isNotFound(error)) throw new ConnectError(`${nameOf(pool)} does not exist any more.`, Code.NotFound);
+    if (isNotFound(error)) throw new ConnectError(`${nameOfPool(pool)} does not exist any more.`, Code.NotFound);
     throw error;
   }
 }
