@@ -4,22 +4,33 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Cluster } from '../api/openmcp/types.ts';
 import type { Services } from '../controllers/shared/services.ts';
 import { LruMap } from '../lib/lru-map.ts';
-import { RateLimit } from '../lib/resilience/rate-limit.ts';
+import { type Rate, RateLimit } from '../lib/resilience/rate-limit.ts';
 import { clientCertificateOf, type Http2Handler } from '../server/mutual-tls-server.ts';
 import { authorizeClient } from './authorize-client.ts';
 import { createCloudProvider } from './cloud-provider.ts';
 import { CloudProvider } from './gen/externalgrpc_pb.ts';
 import { clusterKey } from './request-context.ts';
 
+/** Bounds of what clients may ask for. */
+export interface CallLimits {
+  /** Of one client. */
+  readonly rate: Rate;
+  readonly callsOfClient: number;
+  readonly calls: number;
+  readonly messageBytes: number;
+}
+
 /**
- * Bounds of one cluster's client. An autoscaler asks for each Node that is in no group in each of its loops, ten seconds
- * apart, and waits for one answer before the next call, but for deletions.
+ * An autoscaler asks for each Node that is in no group in each of its loops, ten seconds apart, and waits for one answer
+ * before the next call, but for deletions. A request names at most some dozens of Nodes, with all their labels and
+ * annotations.
  */
-const rate = { burst: 2000, perSecond: 200 };
-const maxCallsOfClient = 16;
-const maxCalls = 64;
-/** A request names at most some dozens of Nodes, with all their labels and annotations. */
-const maxMessageBytes = 2 * 1024 * 1024;
+const defaultLimits: CallLimits = {
+  rate: { burst: 2000, perSecond: 200 },
+  callsOfClient: 16,
+  calls: 64,
+  messageBytes: 2 * 1024 * 1024,
+};
 /** A client that sends no more of its request for so long is cut off. */
 const silentMs = 15_000;
 /** Clients are known by the names of existing Clusters, so this is not reached by requests alone. */
@@ -31,7 +42,7 @@ interface ClientUse {
 }
 
 /** Answers calls of autoscalers. What a client may do is decided before anything of its message is read. */
-export function createAutoscalerHandler(services: Services): Http2Handler {
+export function createAutoscalerHandler(services: Services, limits: CallLimits = defaultLimits): Http2Handler {
   const { clock } = services;
   const callers = new WeakMap<object, Cluster>();
   const uses = new LruMap<string, ClientUse>(maxKnownClients);
@@ -41,14 +52,14 @@ export function createAutoscalerHandler(services: Services): Http2Handler {
     connect: false,
     grpcWeb: false,
     acceptCompression: [],
-    readMaxBytes: maxMessageBytes,
+    readMaxBytes: limits.messageBytes,
     contextValues: (request) => createContextValues().set(clusterKey, callers.get(request)),
     fallback: (request, response) =>
       reject(request as Http2ServerRequest, response as Http2ServerResponse, Code.Unimplemented, 'not served'),
   }) as Http2Handler;
   const useOf = (cluster: Cluster): ClientUse => {
     const key = cluster.metadata.uid ?? '';
-    const known = uses.get(key) ?? { rate: new RateLimit(clock, rate), running: 0 };
+    const known = uses.get(key) ?? { rate: new RateLimit(clock, limits.rate), running: 0 };
     uses.set(key, known);
     return known;
   };
@@ -56,7 +67,7 @@ export function createAutoscalerHandler(services: Services): Http2Handler {
     const authorized = authorizeClient(services, clientCertificateOf(request), clock.now());
     if ('rejected' in authorized) return reject(request, response, Code.PermissionDenied, authorized.rejected);
     const use = useOf(authorized.cluster);
-    if (running >= maxCalls || use.running >= maxCallsOfClient || !use.rate.take())
+    if (running >= limits.calls || use.running >= limits.callsOfClient || !use.rate.take())
       return reject(request, response, Code.ResourceExhausted, 'Too many calls at once. Repeat this one later.');
     running += 1;
     use.running += 1;
