@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isConditionTrue } from '../../../src/api/conditions.ts';
-import { nodePoolName } from '../../../src/api/names.ts';
+import { machineName, nodePoolName } from '../../../src/api/names.ts';
 import { NodePool } from '../../../src/api/node-pool.ts';
 import type { AccessRequest } from '../../../src/api/openmcp/types.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
@@ -51,7 +51,7 @@ async function withRealAutoscaler(): Promise<void> {
     (await machines())
       .filter(({ status }) => isConditionTrue(status?.conditions, 'Ready'))
       .map(({ metadata }) => metadata.name);
-  const until = async (what: string, look: () => Promise<unknown>, seconds = 100) => {
+  const until = async (what: string, look: () => Promise<unknown>, seconds = 30) => {
     try {
       await eventually(what, look, seconds);
     } catch (error) {
@@ -61,7 +61,7 @@ async function withRealAutoscaler(): Promise<void> {
   };
 
   /** A Pod that no node has room for, as a scheduler leaves it. */
-  async function createPendingPod(name: string, requests: Record<string, string>): Promise<void> {
+  async function createPendingPod(name: string, tier: string, requests: Record<string, string>): Promise<void> {
     await admin.create(Pod, {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -72,6 +72,8 @@ async function withRealAutoscaler(): Promise<void> {
       },
       spec: {
         automountServiceAccountToken: false,
+        // Without workers the control planes run Pods, too.
+        nodeSelector: { tier },
         containers: [{ name: 'c', image: 'registry.example.org/c', resources: { requests } }],
       },
     } as KubeObject as Pod);
@@ -95,8 +97,8 @@ async function withRealAutoscaler(): Promise<void> {
       change: (spec) =>
         void Object.assign(spec, {
           workerPools: [
-            { name: 'work', ...limits, size: 'small' },
-            { name: 'big', ...limits, size: 'big' },
+            { name: 'work', ...limits, size: 'small', labels: { tier: 'work' } },
+            { name: 'big', ...limits, size: 'big', labels: { tier: 'big' } },
           ],
           truenas: { ...spec['truenas'], sizes: [small, { ...small, name: 'big', memoryMiB: 8_000_000 }] },
         }),
@@ -158,16 +160,16 @@ async function withRealAutoscaler(): Promise<void> {
     const forbidden = autoscaler
       ?.tail()
       .split('\n')
-      .filter((line) => /forbidden/i.test(line));
+      .filter((line) => / is forbidden: User /.test(line));
     expect(forbidden).toEqual([]);
   });
 
   it('D57, D58: adds a node to an empty group for a Pod that needs one, and another for the next', async () => {
-    await createPendingPod('first', { cpu: '1500m' });
+    await createPendingPod('first', 'work', { cpu: '1500m' });
     await until('one is asked for', async () => (await replicas()) === 1);
     await until('it is ready', async () => (await readyNodes()).length === 1);
     await bind('first', (await readyNodes())[0] ?? '');
-    await createPendingPod('second', { cpu: '1500m' });
+    await createPendingPod('second', 'work', { cpu: '1500m' });
     await until('another one is asked for', async () => (await replicas()) === 2);
     await until('it is ready', async () => (await readyNodes()).length === 2);
     const used = (await readyNodes()).find((name) => name.endsWith('-1')) ?? '';
@@ -188,9 +190,15 @@ async function withRealAutoscaler(): Promise<void> {
   });
 
   it('D59: takes back a node that its platform has no memory for, and asks for no other one', async () => {
-    await createPendingPod('huge', { memory: '6000Gi' });
-    await until('it is asked for', async () => (await machines('big')).length === 1);
-    await until('it is taken back', async () => (await replicas('big')) === 0 && (await machines('big')).length === 0);
+    const since = new Date();
+    await createPendingPod('huge', 'big', { memory: '6000Gi' });
+    const name = machineName(cluster, 'big', 0);
+    await until('it was made and taken back', async () => deletionsSince(open(), since).names.includes(name));
+    await until('it is gone', async () => (await machines('big')).length === 0);
+    expect(await replicas('big')).toBe(0);
+    // What the autoscaler says while it leaves the group out.
+    await until('it waits', async () => autoscaler?.tail().includes('OutOfResource MemoryShort'));
+    expect(deletionsSince(open(), since).names).toEqual([name]);
     await removePod('huge');
     expect(await replicas()).toBe(0);
     expect(open().faults()).toEqual([]);
