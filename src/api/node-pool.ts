@@ -3,11 +3,16 @@ import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { group, version } from './names.ts';
 import { conditionListSchema, observedGenerationSchema } from './schema/condition-schema.ts';
 import { clusterRefSchema, providerConfigRefSchema, providerRefSchema } from './schema/owner-refs.ts';
-import { celValidation, workerReplicasSchema } from './schema/spec-fields.ts';
+import { celValidation, listMapBy, workerReplicasSchema } from './schema/spec-fields.ts';
 
 const immutableSpecRule = ['providerRef', 'providerConfigRef', 'clusterRef', 'pool']
   .map((field) => `self.${field} == oldSelf.${field}`)
   .join(' && ');
+
+const MachineToDelete = z.strictObject({
+  uid: z.string().min(1).max(64).describe('UID of the Machine. Its successor of the same name has another one.'),
+  name: z.string().max(63).describe('Name of the Machine, for users.'),
+});
 
 const NodePoolSpecSchema = z
   .strictObject({
@@ -18,8 +23,16 @@ const NodePoolSpecSchema = z
     replicas: workerReplicasSchema.describe(
       'Number of nodes. Others may change it if the worker pool has minReplicas or maxReplicas. Otherwise it follows the worker pool, and other values are reset.',
     ),
+    machinesToDelete: z
+      .array(MachineToDelete)
+      .max(500)
+      .meta(listMapBy('uid'))
+      .optional()
+      .describe(
+        'Machines that are deleted before all others of the pool, whatever replicas says. Whoever adds one lowers replicas by one in the same write, or the Machine is made again. An autoscaler chooses nodes so.',
+      ),
   })
-  .meta(celValidation(immutableSpecRule, 'only replicas of a NodePool can be changed'));
+  .meta(celValidation(immutableSpecRule, 'only replicas and machinesToDelete of a NodePool can be changed'));
 
 const countSchema = z.int().min(0).max(2147483647);
 

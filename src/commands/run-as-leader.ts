@@ -1,4 +1,5 @@
 import { fieldManager } from '../api/names.ts';
+import { createAutoscalerHandler } from '../autoscaler/request-handler.ts';
 import { listBackups } from '../controllers/backup/list-backups.ts';
 import { HostClaims } from '../controllers/host/host-claims.ts';
 import { makeControllers } from '../controllers/index.ts';
@@ -12,9 +13,11 @@ import { ProcessConnectionCache } from '../engine/connection-cache.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { EventRecorder } from '../kube/event-recorder.ts';
 import { systemClock } from '../lib/clock.ts';
+import { waitOrAbort } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
 import { platforms } from '../platforms/index.ts';
 import type { Metrics } from '../server/metrics.ts';
+import { serveMutualTls } from '../server/mutual-tls-server.ts';
 import type { RunOptions } from './flags/operator-settings.ts';
 
 interface LeaderContext {
@@ -93,8 +96,21 @@ export async function runAsLeader({
     observer: metrics.controller,
   });
   try {
-    await Promise.all(controllers.map((controller) => controller.start(signal)));
+    await Promise.all([
+      ...controllers.map((controller) => controller.start(signal)),
+      serveAutoscalers(services, options, signal),
+    ]);
   } finally {
     await Promise.allSettled([events.close(), nodes.close(), targets.close(), connections.close()]);
   }
+}
+
+/** Nothing is answered from caches that are not complete: an autoscaler deletes what it does not find. */
+async function serveAutoscalers(services: Services, { autoscaler }: RunOptions, signal: AbortSignal): Promise<void> {
+  if (!autoscaler) return;
+  const { stores, clock, log } = services;
+  const synced = Promise.all(Object.values(stores).map((store) => store.synced));
+  await waitOrAbort(synced, signal).catch(() => {});
+  if (signal.aborted) return;
+  await serveMutualTls({ ...autoscaler, handler: createAutoscalerHandler(services), clock, log }, signal);
 }

@@ -56,6 +56,14 @@ export interface NodeHardware {
   readonly floatingAddresses?: readonly string[];
 }
 
+/** The hardware of the machines of a size. */
+export interface SizeHardware {
+  readonly cpus: number;
+  readonly memoryMiB: number;
+  /** The disk with the system and the container images. */
+  readonly diskGiB: number;
+}
+
 export interface NodeLink {
   /** Lower-case, colon-separated. */
   readonly mac: string;

@@ -14,6 +14,7 @@ import type { ReconfigureCapability } from './capabilities/reconfigure.ts';
 import type { RepairCapability } from './capabilities/repair.ts';
 import type { PlatformContext, PreflightContext, StepContext } from './contexts.ts';
 import type { Diagnostic } from './diagnostic.ts';
+import type { SizeHardware } from './node.ts';
 import type { Observation } from './observation.ts';
 import type { Facts, Step } from './step.ts';
 
@@ -73,6 +74,13 @@ export interface PlatformCapabilities<C, S = C> {
   readonly postJoin?: readonly Step<StepContext<C>>[];
   /** Reasons with which a machine in creation waits for what the platform does not have. Default: none. */
   readonly shortageReasons?: readonly string[];
+  /**
+   * `spec.providerID` of the Node of an existing machine; undefined while it is not known. Default: the fact
+   * `providerId`.
+   */
+  providerIdOf?(facts: Facts): string | undefined;
+  /** The hardware of a size, if the section says it. Default: it is that of the Host of each machine. */
+  sizeHardware?(section: S, size: string): SizeHardware | undefined;
   /** Default: a machine is released only with proof. */
   readonly loss?: LossCapability;
   /** Default: each machine is observed on its own, periodically. */
@@ -104,8 +112,9 @@ type InDomain<T> = T & InFailureDomain;
  */
 export type Platform = Omit<
   PlatformSpec<unknown>,
-  'check' | 'config' | 'failureDomains' | 'monitor' | 'network' | 'postJoin' | 'preflight' | 'preview'
+  'check' | 'config' | 'failureDomains' | 'monitor' | 'network' | 'postJoin' | 'preflight' | 'preview' | 'providerIdOf'
 > & {
+  providerIdOf(facts: Facts): string | undefined;
   readonly config: Omit<Required<PlatformConfig<unknown>>, 'credentialsRef'> & {
     /** The Secret of one failure domain; `facts` are those of the existing machine. */
     credentialsRef(section: unknown, failureDomain: string | undefined, facts?: Facts): string;

@@ -49,6 +49,7 @@ const everything = [
   'withOpenmcpCrds=true',
   'metrics={"secure":true,"serviceMonitor":{"enabled":true,"labels":{"team":"infra"}}}',
   'providerConfigs={"home":{"talos":{"version":"1.13.9"}}}',
+  'autoscaler={"enabled":true,"certificateSecret":"autoscaler-server"}',
   'replicas=2',
   'extraArgs=["--controllers=cluster,machine"]',
   'extraEnv=[{"name":"HTTPS_PROXY","value":"http://127.0.0.1:3128"}]',
@@ -122,6 +123,16 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
     expect(endpoint).toMatchObject({ scheme: 'https', bearerTokenFile: expect.stringMatching(/\/token$/) });
   });
 
+  test('serves autoscalers only with a certificate, which the leader reads from a Secret', () => {
+    const { containers, volumes } = one(objects(...everything), 'Deployment').spec.template.spec;
+    expect(containers[0].args).toContain('--autoscaler-cert-path=/etc/autoscaler');
+    expect(containers[0].volumeMounts).toEqual([{ name: 'autoscaler', mountPath: '/etc/autoscaler', readOnly: true }]);
+    expect(volumes).toEqual([{ name: 'autoscaler', secret: { secretName: 'autoscaler-server' } }]);
+    const services = objects(...everything).filter(({ kind }) => kind === 'Service');
+    expect(services.map(({ metadata }) => metadata.name)).toContain('talos-cluster-provider-talos-autoscaler');
+    expect(JSON.stringify(objects())).not.toContain('autoscaler');
+  });
+
   test('requests nothing that a restricted namespace rejects', () => {
     const { spec } = one(objects(), 'Deployment').spec.template;
     expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
@@ -144,6 +155,7 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
   test.each([
     ['an unknown value', 'metric={"enabled":true}', /metric/],
     ['a port that is taken', 'metrics={"port":8081}', /metrics\/port|metrics\.port/],
+    ['autoscalers without a certificate', 'autoscaler={"enabled":true}', /certificateSecret/],
     ['an invalid provider name', 'providerName="Talos!"', /providerName/],
     ['an unknown verbosity', 'verbosity="loud"', /verbosity/],
     ['a negative number of replicas', 'replicas=-1', /replicas/],

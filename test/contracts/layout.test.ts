@@ -62,6 +62,20 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
       'zod',
     ],
   },
+  {
+    path: 'src/autoscaler',
+    may: [
+      'src/api',
+      'src/kube',
+      'src/engine',
+      'src/controllers',
+      'src/server/mutual-tls-server.ts',
+      'src/lib',
+      '@bufbuild/protobuf',
+      '@connectrpc/connect',
+      '@connectrpc/connect-node',
+    ],
+  },
   { path: 'src/server', may: ['src/kube', 'src/lib', 'fastify', 'prom-client', '@peculiar/x509', 'reflect-metadata'] },
   { path: 'src/lib', may: ['undici'] },
 ];

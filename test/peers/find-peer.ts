@@ -82,6 +82,12 @@ export const peers = {
     folder: `tools-${machine}`,
     remedy: externalRemedy('KUBECTL_BIN', 'a kubectl'),
   },
+  'cluster-autoscaler': {
+    program: 'cluster-autoscaler',
+    variable: 'CLUSTER_AUTOSCALER_BIN',
+    folder: `tools-${machine}`,
+    remedy: externalRemedy('CLUSTER_AUTOSCALER_BIN', 'the program out of its container image, of version 1.36'),
+  },
   'qemu-system-x86_64': {
     program: 'qemu-system-x86_64',
     variable: 'QEMU_BIN',

@@ -27,8 +27,11 @@ export interface TestAuthority {
   readonly ca: string;
   /** A serving certificate for addresses and names. */
   serving(addresses: readonly string[], names: readonly string[]): Promise<PemKeyPair>;
-  /** A client certificate: Kubernetes reads the common name as the user and the organizations as its groups. */
-  client(user: string, groups: readonly string[]): Promise<PemKeyPair>;
+  /**
+   * A client certificate: Kubernetes reads the common name as the user and the organizations as its groups. `uris`: its
+   * subject alternative names.
+   */
+  client(user: string, groups: readonly string[], uris?: readonly string[]): Promise<PemKeyPair>;
 }
 
 const curve = { name: 'ECDSA', namedCurve: 'P-256' } as const;
@@ -106,8 +109,14 @@ function authorityOf(authority: X509Certificate, signingKey: webcrypto.CryptoKey
           ...names.map((value) => ({ type: 'dns' as const, value })),
         ]),
       ]),
-    client: (user, groups) =>
-      issue([...groups.map((group) => ({ O: [group] })), { CN: [user] }], ExtendedKeyUsage.clientAuth, []),
+    client: (user, groups, uris = []) =>
+      issue(
+        [...groups.map((group) => ({ O: [group] })), { CN: [user] }],
+        ExtendedKeyUsage.clientAuth,
+        uris.length === 0
+          ? []
+          : [new SubjectAlternativeNameExtension(uris.map((value) => ({ type: 'url' as const, value })))],
+      ),
   };
 }
 

@@ -19,6 +19,13 @@ export interface InitSettings extends InstanceSettings {
   readonly withOpenmcpCrds: boolean;
 }
 
+/** Where and with which certificates cluster-autoscaler is served. */
+export interface AutoscalerSettings {
+  readonly address: BindAddress;
+  /** Folder with `tls.crt`, `tls.key` and `ca.crt`. */
+  readonly folder: string;
+}
+
 /** Settings of `run`. */
 export interface RunSettings extends InstanceSettings {
   /** Absent: no metrics. */
@@ -28,6 +35,8 @@ export interface RunSettings extends InstanceSettings {
     /** Absent: a self-signed certificate is created at startup. */
     readonly certificate?: { readonly folder: string; readonly certFile: string; readonly keyFile: string };
   };
+  /** Absent: autoscalers are not served. */
+  readonly autoscaler?: AutoscalerSettings;
   /** Absent: no probes. */
   readonly health?: BindAddress;
   readonly controllers: readonly ControllerFlagValue[];
@@ -84,6 +93,8 @@ interface RunFlags {
   readonly metricsCertName: string;
   readonly metricsCertKey: string;
   readonly healthProbeBindAddress: BindAddress | null;
+  readonly autoscalerBindAddress: BindAddress | null;
+  readonly autoscalerCertPath?: string;
   readonly controllers: readonly ControllerFlagValue[];
 }
 
@@ -104,10 +115,22 @@ export function toRunSettings(command: Command, environment: ProcessEnvironment)
       },
     }),
     ...(health && { health }),
+    ...toAutoscalerSettings(flags),
     controllers: flags.controllers,
     podNamespace: readPodNamespace(settings, environment),
     ...(podName && { podName }),
     accessNamespace:
       readEnvironmentVariable(environment, 'ACCESS_REQUEST_SERVICE_ACCOUNT_NAMESPACE') || 'accessrequests',
   };
+}
+
+function toAutoscalerSettings({
+  autoscalerBindAddress: address,
+  autoscalerCertPath: folder,
+}: RunFlags): Pick<RunSettings, 'autoscaler'> {
+  if (!address) return {};
+  if (folder) return { autoscaler: { address, folder } };
+  throw new UsageError(
+    '--autoscaler-cert-path is missing: autoscalers are served over mutual TLS only. Name a folder with tls.crt, tls.key and ca.crt.',
+  );
 }

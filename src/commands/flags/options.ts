@@ -98,6 +98,16 @@ const runOptions = [
   text('--health-probe-bind-address <ADDRESS>', 'Address of /healthz and /readyz. 0 disables them.')
     .argParser(parseBindAddress)
     .default({ host: '', port: 8081 }, ':8081'),
+  text(
+    '--autoscaler-bind-address <ADDRESS>',
+    'Address for cluster-autoscaler (externalgrpc), e.g. :8086. Only the leader listens. 0 disables it.',
+  )
+    .argParser(parseBindAddress)
+    .default(null, '0'),
+  text(
+    '--autoscaler-cert-path <FOLDER>',
+    'With --autoscaler-bind-address: folder with tls.crt, tls.key and ca.crt, the authority of the client certificates. The files are read again when they change.',
+  ),
   ignored(
     toggle('--leader-elect', 'No effect: leader election is always on, because two Pods overlap in every rollout.'),
   ),

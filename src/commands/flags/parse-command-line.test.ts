@@ -102,6 +102,18 @@ describe('the notations that people type', () => {
     expect(run(`--health-probe-bind-address=${text}`).health).toEqual(address);
   });
 
+  test('autoscalers are served at an address, with certificates only', () => {
+    expect(run()).not.toHaveProperty('autoscaler');
+    expect(run('--autoscaler-bind-address=0')).not.toHaveProperty('autoscaler');
+    expect(run('--autoscaler-bind-address=:8086', '--autoscaler-cert-path=/certs').autoscaler).toEqual({
+      address: { host: '', port: 8086 },
+      folder: '/certs',
+    });
+    expect(complaint(['run', ...named, '--autoscaler-bind-address=:8086'])).toMatch(
+      /^--autoscaler-cert-path is missing: .* Name a folder with tls\.crt, tls\.key and ca\.crt\.$/,
+    );
+  });
+
   test('a folder with a certificate for metrics', () => {
     const settings = run('--metrics-bind-address=:1', '--metrics-cert-path=/certs', '--metrics-cert-key', 'key.pem');
     expect(settings.metrics?.certificate).toEqual({ folder: '/certs', certFile: 'tls.crt', keyFile: 'key.pem' });

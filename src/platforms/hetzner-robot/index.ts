@@ -8,7 +8,7 @@ import { observe } from './observe.ts';
 import { check } from './preflight/check.ts';
 import { preview } from './preflight/preview.ts';
 import { previewCluster } from './preflight/preview-cluster.ts';
-import { describeNodeHardware } from './steps/configure-talos.ts';
+import { describeNodeHardware, providerIdOfServer } from './steps/configure-talos.ts';
 import { provision } from './steps/provision.ts';
 import { release } from './steps/release.ts';
 import { approvableReleaseReasons, deadServerReasons } from './steps/release-proof.ts';
@@ -44,6 +44,7 @@ export const hetznerRobot: Platform = definePlatform({
     },
   },
   shortageReasons: ['HostShort'],
+  providerIdOf: ({ server }) => (server === undefined ? undefined : providerIdOfServer(`${server}`)),
   loss: { unprovenReasons: approvableReleaseReasons, deadReasons: deadServerReasons },
   preview: { machine: preview, cluster: previewCluster },
   hosts: inventory,

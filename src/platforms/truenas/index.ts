@@ -44,6 +44,7 @@ export const truenas: Platform = definePlatform({
   preflight,
   postJoin,
   shortageReasons: ['MemoryShort', 'RoomShort'],
+  sizeHardware: ({ sizes }, size) => sizes.find(({ name }) => name === size),
   loss: {
     lostReasons: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
     unprovenReasons,

@@ -8,20 +8,23 @@ interface SurplusOptions {
   readonly leader?: string | undefined;
   /** The control plane whose address is the endpoint of the cluster: it is never chosen. */
   readonly endpointMachine?: string | undefined;
+  /** Machines that `spec.machinesToDelete` of the NodePool names. */
+  readonly toDelete?: readonly Machine[];
 }
 
 /**
  * The Machine of a pool that is deleted next, if the pool has more than it needs. `machines`: those of the pool that are
- * not in deletion. In this order: one that is replaced, one that a user has marked, one that is not ready, one of the failure domain with the
- * most, not the leader of etcd, the highest slot.
+ * not in deletion. In this order: one that the NodePool names, one that is replaced, one that a user has marked, one that is
+ * not ready, one of the failure domain with the most, not the leader of etcd, the highest slot.
  */
 export function chooseSurplusMachine(
   machines: readonly Machine[],
-  { leader, endpointMachine }: SurplusOptions = {},
+  { leader, endpointMachine, toDelete = [] }: SurplusOptions = {},
 ): Machine | undefined {
   const inDomain = new Map<string | undefined, number>();
   for (const { spec } of machines) inDomain.set(spec.failureDomain, (inDomain.get(spec.failureDomain) ?? 0) + 1);
   const rank = (machine: Machine): readonly number[] => [
+    toDelete.includes(machine) ? 1 : 0,
     isReplacing(machine) ? 1 : 0,
     machine.metadata.annotations?.[annotations.deleteFirst] === 'true' ? 1 : 0,
     isConditionTrue(machine.status?.conditions, 'Ready') ? 0 : 1,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aCondition, aMachine, aSpec } from '../../../../test/support/fixtures/builders.ts';
 import { provisioned, ready } from '../../../../test/support/fixtures/cluster-views.ts';
 import type { Machine } from '../../../api/machine.ts';
+import type { NodePool } from '../../../api/node-pool.ts';
 import { decideScaleDown, type ScaleDownView } from './decide-scale-down.ts';
 import { comparePools } from './machine-slots.ts';
 
@@ -31,12 +32,15 @@ const unready = (machine: Machine, reason = 'StepWaiting'): Machine => ({
   },
 });
 
+const nodePoolNaming = ({ metadata: { uid = '', name }, spec: { pool } }: Machine) =>
+  ({ spec: { pool, replicas: 0, machinesToDelete: [{ uid, name }] } }) as NodePool;
+
 /** A cluster that is to have this many control planes, and these worker pools. */
 function decide(
   controlPlanes: number,
   pools: Readonly<Record<string, number>>,
   machines: readonly Machine[],
-  more: Partial<ScaleDownView> = {},
+  { named, ...more }: Partial<ScaleDownView> & { readonly named?: Machine | undefined } = {},
 ) {
   const spec = {
     ...aSpec(),
@@ -47,7 +51,7 @@ function decide(
   };
   const ref = { namespace: 'team', name: 'prod' };
   const decision = decideScaleDown({
-    pools: comparePools({ ref, spec, secrets: undefined, machines, nodePools: [] }),
+    pools: comparePools({ ref, spec, secrets: undefined, machines, nodePools: named ? [nodePoolNaming(named)] : [] }),
     ...{ maxUnavailable: 1, isReachable: true, isTrustPending: false, obstacles: [] },
     ...more,
   });
@@ -165,6 +169,16 @@ describe('D39: a Machine that is replaced', () => {
     [
       'goes first if the successor lacks what it has',
       decide(1, { work: 2 }, [...planes(1), replacing(first), second, unready(third, 'MemoryShort')], short),
+      'delete of work',
+    ],
+    [
+      'waits for one that the NodePool names, whatever the state of that one',
+      decide(1, { work: 2 }, [...planes(1), replacing(first), second, unready(third)], { named: third }),
+      'delete of work',
+    ],
+    [
+      'goes at once, if the NodePool names it',
+      decide(1, { work: 2 }, [...planes(1), replacing(first), second, unready(third)], { named: first }),
       'delete of work',
     ],
     ['goes then', decide(1, { work: 2 }, [...planes(1), replacing(first), second, third]), 'delete of work'],

@@ -79,9 +79,9 @@ function findWorkerObstacle(view: ScaleDownView, pool: PoolBalance): string | un
  */
 function findSuccessorObstacle(
   { shortageReasons = [] }: ScaleDownView,
-  { present, missing }: PoolBalance,
+  { present, missing, surplus: [chosen], toDelete }: PoolBalance,
 ): string | undefined {
-  if (!present.some(isReplacing)) return undefined;
+  if (!chosen || !isReplacing(chosen) || toDelete.includes(chosen)) return undefined;
   const [next] = missing;
   if (next) return `${next.name} does not exist yet.`;
   const isShort = ({ status }: Machine): boolean =>

@@ -79,7 +79,7 @@ async function choosePoolMachine(
   signal: AbortSignal,
 ): Promise<{ readonly machine: Machine } | { readonly problem: string }> {
   const endpointMachine = findEndpointMachine(view);
-  if (pool.role === 'worker') return describeChoice(chooseSurplusMachine(pool.present));
+  if (pool.role === 'worker') return describeChoice(chooseSurplusMachine(pool.present, pool));
   const { surplus } = pool;
   const kept = pool.present.filter((machine) => !surplus.includes(machine));
   const health = await assessControlPlanes(services, view.ref, { kept, surplus }, signal);

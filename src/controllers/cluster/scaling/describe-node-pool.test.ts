@@ -16,7 +16,7 @@ const nodePool = (replicas: number): NodePool => ({
 });
 const pool: WorkerPool = { name: 'work', replicas: 2, size: 'small', labels: {}, taints: [], patches: [] };
 const balance = (replicas: number, more: Partial<PoolBalance> = {}): PoolBalance => ({
-  ...{ role: 'worker', pool: 'work', replicas, present: [], leaving: [], surplus: [], missing: [] },
+  ...{ role: 'worker', pool: 'work', replicas, present: [], leaving: [], surplus: [], toDelete: [], missing: [] },
   ...more,
 });
 const now = new Date('2026-11-21T10:00:00Z');

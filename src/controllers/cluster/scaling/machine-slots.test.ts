@@ -21,6 +21,10 @@ const replaced = (machine: Machine): Machine => ({
   spec: { ...machine.spec, revision: 'new' },
   status: { ...machine.status!, pending: { revision: 'new', class: 'replace', fields: ['size.disks'] } },
 });
+const identified = (machine: Machine): Machine => ({
+  ...machine,
+  metadata: { ...machine.metadata, uid: `uid of ${machine.metadata.name}` },
+});
 const input = (replicas: number, machines: readonly Machine[], more: Partial<SlotInput> = {}): SlotInput => ({
   ref: { namespace: 'team', name: 'prod' },
   spec: withWorkers(replicas),
@@ -52,6 +56,30 @@ describe('the slots of a pool', () => {
     ['the others go after it', 1, [worker(0), going(worker(1)), worker(2)], [], [2]],
   ])('%s', (_, replicas, machines, missing, surplus) => {
     const found = work(input(replicas, machines));
+    expect(found?.missing.map(({ slot }) => slot)).toEqual(missing);
+    expect(slotsOf(found?.surplus ?? [])).toEqual(surplus);
+  });
+
+  it.each<[string, number, Machine[], readonly number[], readonly number[]]>([
+    ['goes, not the highest slot', 2, [worker(0), worker(1), worker(2)], [], [0]],
+    [
+      'goes if the number was not lowered, too, and is made again after it',
+      3,
+      [worker(0), worker(1), worker(2)],
+      [],
+      [0],
+    ],
+    ['goes before a broken one', 1, [worker(0), worker(1, provisioned), worker(2)], [], [0, 1]],
+    ['goes before one that is replaced', 2, [worker(0), replaced(worker(1)), worker(2)], [], [0, 1]],
+    ['gets no successor if it is replaced, too', 1, [replaced(worker(0)), worker(1)], [], [0]],
+    ['that is in deletion holds its slot', 2, [going(worker(0)), worker(1), worker(2)], [], []],
+    ['that is gone has its slot taken by another one', 3, [worker(1), worker(2)], [0], []],
+  ])('D58: a Machine that the NodePool names %s', (_, replicas, machines, missing, surplus) => {
+    const named = identified(worker(0)).metadata;
+    const pools = [{ spec: { pool: 'work', replicas, machinesToDelete: [{ uid: named.uid, name: named.name }] } }];
+    const limits = { minReplicas: 0, maxReplicas: 9 };
+    const given = input(0, machines.map(identified), { spec: withWorkers(1, limits), nodePools: pools as NodePool[] });
+    const found = work(given);
     expect(found?.missing.map(({ slot }) => slot)).toEqual(missing);
     expect(slotsOf(found?.surplus ?? [])).toEqual(surplus);
   });

@@ -39,8 +39,10 @@ export interface PoolBalance {
   readonly present: readonly Machine[];
   /** In deletion. Each holds its slot until it is gone. */
   readonly leaving: readonly Machine[];
-  /** The present Machines to delete, in their order, including replaced ones. */
+  /** The present Machines to delete, in their order, including replaced ones and those that the NodePool names. */
   readonly surplus: readonly Machine[];
+  /** The present Machines that the NodePool names to be deleted. */
+  readonly toDelete: readonly Machine[];
   /** Machines that can be created now. */
   readonly missing: readonly MachineSlot[];
 }
@@ -76,19 +78,23 @@ export function comparePools(input: SlotInput): PoolBalance[] {
 type PoolShape = Pick<MachineSlot, 'role' | 'pool' | 'size'>;
 
 function comparePool(input: SlotInput, shape: PoolShape, replicas: number): PoolBalance {
-  const { machines, endpointMachine } = input;
+  const { machines, nodePools, endpointMachine } = input;
   const ofPool = machines.filter(({ spec }) => spec.pool === shape.pool);
   const present = ofPool.filter(({ metadata }) => !metadata.deletionTimestamp);
   const leaving = ofPool.filter(({ metadata }) => metadata.deletionTimestamp);
   const used = ofPool.map(({ spec }) => spec.slot);
-  const replaced = present.filter(isReplacing).length;
+  const named = nodePools.find(({ spec }) => spec.pool === shape.pool)?.spec.machinesToDelete ?? [];
+  const toDelete = present.filter(({ metadata }) => named.some(({ uid }) => uid === metadata.uid));
+  // One that is deleted anyway needs no successor of its own.
+  const replaced = present.filter((one) => isReplacing(one) && !toDelete.includes(one)).length;
   // A worker has its successor before it goes; of the control planes there is never one more than the spec says.
   const early = shape.role === 'worker' ? replaced : 0;
   const missing = lowestFreeSlots(used, replicas + early - ofPool.length).map((slot) =>
     toMachineSlot(input, shape, slot),
   );
-  const surplus = listSurplusMachines(present, Math.max(present.length - replicas, replaced), { endpointMachine });
-  return { role: shape.role, pool: shape.pool, replicas, present, leaving, surplus, missing };
+  const count = Math.max(present.length - replicas, replaced + toDelete.length);
+  const surplus = listSurplusMachines(present, count, { endpointMachine, toDelete });
+  return { role: shape.role, pool: shape.pool, replicas, present, leaving, surplus, toDelete, missing };
 }
 
 const toMachineSlot = (

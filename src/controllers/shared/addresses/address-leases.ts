@@ -63,6 +63,16 @@ export class AddressLeases {
     );
   }
 
+  /** All claimed addresses, those of other providers too, with the texts of their holders. */
+  async list(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    const { items } = await this.#kube.list(
+      Lease,
+      { namespace: this.#namespace, labelSelector: labels.address },
+      signal,
+    );
+    return new Map(items.map((lease) => [addressOfLease(lease), lease.spec?.holderIdentity ?? '']));
+  }
+
   /** The holder of an address; undefined if it is free. */
   async holderOf(address: string, signal: AbortSignal): Promise<string | undefined> {
     const lease = await this.#kube.find(Lease, { namespace: this.#namespace, name: leaseNameOf(address) }, signal);

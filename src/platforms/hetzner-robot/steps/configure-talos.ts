@@ -82,6 +82,9 @@ function verifyNetworkCards(macs: readonly string[], mac: string): StepOutcome {
   );
 }
 
+/** `spec.providerID` of the Node on a server, for the rest of its life. */
+export const providerIdOfServer = (number: string | number): string => `hetzner-robot://${number}`;
+
 /** The hardware of a server, from its Host, its section and the facts of its steps. */
 export async function describeNodeHardware(context: RobotStepContext): Promise<NodeHardware> {
   const { number } = await getClaimedHost(context);
@@ -93,7 +96,7 @@ export async function describeNodeHardware(context: RobotStepContext): Promise<N
   return {
     installDisk: textFact(context, 'installDisk'),
     imagePlatform: 'metal',
-    providerId: `hetzner-robot://${number}`,
+    providerId: providerIdOfServer(number),
     links: [
       {
         mac: textFact(context, 'mac'),

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { createLog } from '../../../../src/commands/create-log.ts';
+import type { AutoscalerSettings } from '../../../../src/commands/flags/operator-settings.ts';
 import { runProvider } from '../../../../src/commands/run.ts';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import { KillableContext } from './killable-context.ts';
@@ -42,6 +43,8 @@ export interface InProcessRunOptions extends ProviderRunOptions {
   readonly hasteOfDeadlines?: number;
   /** The clock of its watches; default: the system's. */
   readonly watchClock?: Clock;
+  /** Where autoscalers are served; default: nowhere. */
+  readonly autoscaler?: AutoscalerSettings;
   /** Default 45: a busy machine may pause this process for longer than a third of the usual duration. */
   readonly leaseSeconds?: number;
 }
@@ -66,6 +69,7 @@ export function runInProcess(options: InProcessRunOptions): ProviderRun {
       signal: stop.signal,
       clock,
       leaseSeconds,
+      ...(options.autoscaler ? { autoscaler: options.autoscaler } : {}),
       ...(options.watchClock ? { watchClock: options.watchClock } : {}),
       controllers: ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'],
       podNamespace: namespace,

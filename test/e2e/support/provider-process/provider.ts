@@ -1,5 +1,6 @@
 import type { ProviderInstance } from '../../../../src/api/names.ts';
 import { createLog } from '../../../../src/commands/create-log.ts';
+import type { AutoscalerSettings } from '../../../../src/commands/flags/operator-settings.ts';
 import { runInit } from '../../../../src/commands/init.ts';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import {
@@ -17,6 +18,8 @@ export interface ProviderRunMode {
   readonly hasteOfDeadlines?: number;
   /** Run as the built program with accelerated time. Absent: in this process. */
   readonly asProgram?: Pick<ChildProcessRunOptions, 'speed' | 'verbosity' | 'metrics' | 'heapMiB'>;
+  /** Where it serves autoscalers; default: nowhere. Only for a run in this process. */
+  readonly autoscaler?: AutoscalerSettings;
   /** Duration of its Lease in seconds; default 45. Only for a run in this process. */
   readonly leaseSeconds?: number;
   /**
