@@ -4,7 +4,12 @@ import { type FaultInjector, restrictTo } from './fault-sweep.ts';
 import { KillInjector } from './kill-injector.ts';
 import { isFullSweep, isSampled, sweepSeed } from './sampling.ts';
 import { expectSameResult, runUndisturbed } from './scenario-run.ts';
-import { isUpdateCall, isUpdateEffect } from './scenarios/update-call-naming.ts';
+import {
+  isRemediationCall,
+  isRemediationEffect,
+  isUpdateCall,
+  isUpdateEffect,
+} from './scenarios/update-call-naming.ts';
 import { updateRolloutScenario } from './scenarios/update-rollout.ts';
 
 /** `share`: one in so many calls gets a fault, unless it is a full sweep. */
@@ -12,6 +17,19 @@ const rollouts = [
   { controlPlanes: 3, acts: ['os'], cordoned: 'cp-1', subnet: '127.42.230', share: 12 },
   { controlPlanes: 1, acts: ['live', 'restart', 'kubernetes'], cordoned: 'work-0', subnet: '127.42.231', share: 12 },
 ] as const;
+
+describe('a provider that is killed after a call of a remediation and before its reply', () => {
+  const script = updateRolloutScenario({ controlPlanes: 1, acts: ['remediation'], cordoned: 'cp-0' });
+  const isDue = (name: string): boolean => isRemediationCall(name) && isSampled('remediation', name, 3);
+  const striker = (testbed: Testbed): FaultInjector => restrictTo(isDue, new KillInjector(testbed));
+
+  it(`the node is restarted once, and nothing else (SWEEP=${sweepSeed})`, { timeout: 900_000 }, async () => {
+    const subnet = '127.42.245';
+    const reference = await runUndisturbed(subnet, script);
+    const due = (name: string): boolean => isDue(name) && isRemediationEffect(name);
+    expect(await expectSameResult(reference, { subnet, script, striker, due })).toBeGreaterThan(2);
+  });
+});
 
 describe.concurrent.each(rollouts)(
   'a provider that is killed after a call of a rollout and before its reply: $acts, control planes: $controlPlanes',

@@ -128,7 +128,18 @@ const volatile = new Set<string>([
 ]);
 
 const withoutVolatile = (object: object): unknown =>
-  JSON.parse(JSON.stringify(object, (key, value: unknown) => (volatile.has(key) ? undefined : withoutGuid(value))));
+  JSON.parse(
+    JSON.stringify(object, (key, value: unknown) => {
+      if (volatile.has(key)) return undefined;
+      return key === 'conditions' ? withoutHourlyConditions(value) : withoutGuid(value);
+    }),
+  );
+
+/** Databases are looked at an hour after the start of a process, which a killed one may not reach. */
+const withoutHourlyConditions = (conditions: unknown): unknown =>
+  Array.isArray(conditions)
+    ? conditions.filter(({ type }: { readonly type?: string }) => type !== 'EtcdHasSpace')
+    : conditions;
 
 /** Pools have another guid on each NAS; the stored location of a machine contains it. */
 const withoutGuid = (value: unknown): unknown =>

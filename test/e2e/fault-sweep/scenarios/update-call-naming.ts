@@ -56,3 +56,11 @@ export const isUpdateEffect = (name: string): boolean =>
   /\/ApplyConfiguration \(\w+ configuration-|\/Pull \(\w+ (images|system)-|\/(Reboot|Upgrade) |PATCH \S+\/(nodes|machines)\/\w+( |$)|\/status begin /.test(
     name,
   );
+
+/** The calls that belong to a remediation. A hypervisor does the restart. */
+export const isRemediationCall = (name: string): boolean =>
+  isUpdateCall(name) || / (vm\.(stop|poweroff|start)|system\.state)$/.test(name);
+
+/** The request, its record, and the restart. */
+export const isRemediationEffect = (name: string): boolean =>
+  /\/status begin |PATCH \S+\/machines\/\w+( |$)| vm\.(stop|start)$/.test(name);

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { isConditionTrue } from '../../../../src/api/conditions.ts';
-import type { Machine } from '../../../../src/api/machine.ts';
+import { type Condition, isConditionTrue } from '../../../../src/api/conditions.ts';
+import { Machine } from '../../../../src/api/machine.ts';
+import { annotations } from '../../../../src/api/names.ts';
 import { Cluster, type NamespacedRef } from '../../../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../../../src/api/provider-config.ts';
 import { isUpdateOpen } from '../../../../src/talos/update/update-context.ts';
@@ -27,7 +28,7 @@ const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFo
 const stability = { seconds: 20, pauseMs: 200 };
 
 /** A change of a running cluster, by the class of its changes. */
-export type UpdatePhase = 'live' | 'restart' | 'os' | 'kubernetes';
+export type UpdatePhase = 'live' | 'restart' | 'os' | 'kubernetes' | 'remediation';
 
 export interface UpdateRolloutOptions {
   readonly controlPlanes: number;
@@ -54,6 +55,12 @@ const changes: Readonly<Record<UpdatePhase, (testbed: Testbed) => Promise<unknow
   os: (testbed) => changeConfig(testbed, { talos: { version: versions.talos.to } }),
   kubernetes: ({ platform }) =>
     platform.merge(Cluster, clusterRef, { spec: { kubernetes: { version: versions.kubernetes.to } } }),
+  // Without the minutes of waiting, which are real.
+  remediation: async ({ world: { machines }, objects }) => {
+    const node = machines.nodes().find(({ hostname }) => hostname.includes('-work-'));
+    machines.hang(node?.name ?? '');
+    await objects.annotate(Machine, { name: node?.hostname ?? '' }, { [annotations.remediate]: 'restart' });
+  },
 };
 
 /**
@@ -146,6 +153,11 @@ async function hasChange(testbed: Testbed, act: UpdatePhase): Promise<boolean> {
       machines.every(({ status: one }) => one?.applied?.kubernetesVersion === to)
     );
   }
+  if (act === 'remediation') {
+    const { status } = await testbed.objects.getCluster(clusterRef);
+    const isOver = machines.every(({ spec }) => spec.remediation === undefined);
+    return isOver && Array.isArray(status?.providerStatus?.['remediation']);
+  }
   if (act === 'restart')
     return testbed.world.machines.nodes().every(({ boots }) => boots > 2) && machines.every(isReleased);
   return await withAdminClient(testbed, clusterRef, async (admin) =>
@@ -162,7 +174,7 @@ async function snapshotUpdates(testbed: Testbed): Promise<StateSnapshot> {
   const { status } = await objects.getCluster(clusterRef);
   const nodes = await withAdminClient(testbed, clusterRef, (admin) => admin.list(KubeNode));
   const seen = {
-    cluster: [status?.phase, status?.conditions?.map(({ type, status: is, reason }) => [type, is, reason])],
+    cluster: [status?.phase, describeConditions(status?.conditions)],
     machines: (await objects.machines(clusterRef)).map(describeMachine),
     nodes: nodes.items.map(({ metadata, spec, status: { nodeInfo } = {} }) => [
       ...[metadata.name, metadata.labels?.[label], spec?.unschedulable === true, spec?.taints],
@@ -176,9 +188,13 @@ async function snapshotUpdates(testbed: Testbed): Promise<StateSnapshot> {
   return JSON.parse(maskMachines(maskIds(JSON.stringify(seen)))) as StateSnapshot;
 }
 
+/** Without what is looked at an hour after the start of a process, which a killed one may not reach. */
+const describeConditions = (conditions: readonly Condition[] | undefined): unknown =>
+  conditions?.filter(({ type }) => type !== 'EtcdHasSpace').map(({ type, status, reason }) => [type, status, reason]);
+
 function describeMachine({ metadata, spec, status }: Machine): unknown {
   const { talosVersion, kubernetesVersion, components } = status?.applied ?? {};
-  const conditions = status?.conditions.map(({ type, status: is, reason }) => [type, is, reason]);
+  const conditions = describeConditions(status?.conditions);
   return [
     ...[metadata.name, spec.talosVersion, spec.kubernetesVersion, spec.components ?? null],
     ...[talosVersion, kubernetesVersion, components ?? null, status?.pending ?? null, conditions],
