@@ -127,7 +127,10 @@ describe('who may call', () => {
     const strange = await (await createTestAuthority('another')).client('x', [], ['cluster://shop/elastic']);
     for (const pair of [undefined, strange]) {
       const one = await openClient(pair);
-      expect((await rejection(one.nodeGroups({}))).code).toMatch(/^(Unavailable|Canceled|Aborted)$/);
+      const { code, message } = await rejection(one.nodeGroups({}));
+      // What the client has sent when the connection ends is a matter of time.
+      expect(code).toMatch(/^(Unavailable|Canceled|Aborted|Internal)$/);
+      expect(message).not.toMatch(/accepted|of the provider/);
       one.close();
     }
   });
