@@ -114,7 +114,7 @@ describe.each([
       // object.
       const touched = { metadata: { annotations: { touched: 'again' } } };
       for (const one of await left()) await client.merge(CustomResourceDefinition, { name: one }, touched);
-      await gone(50_000);
+      await gone(150_000);
     }
   };
 

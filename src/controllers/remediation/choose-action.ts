@@ -34,7 +34,7 @@ export interface ActionInput {
 export function chooseAction(unhealthy: UnhealthyMachine, input: ActionInput): ActionChoice {
   const { policy, requested, now } = input;
   const { machine, since, reason } = unhealthy;
-  const restarts = countRecentRestarts(machine, input);
+  const restarts = countRecentRestarts(unhealthy, input);
   if (requested) return { kind: 'act', action: requested, attempt: restarts + 1 };
   const due = addMinutes(since, policy.unhealthyMinutes);
   if (due > now) return { kind: 'wait', until: due, message: `It is not ready since ${formatTime(since)}.` };
@@ -80,9 +80,10 @@ function chooseReplacement({ spec: { pool } }: Machine, { records, now }: Action
 const countOf = (records: readonly Remediation[], { metadata }: Machine, action: RemediationAction): number =>
   records.filter((one) => one.machine === metadata.name && one.action === action).length;
 
-function countRecentRestarts(machine: Machine, { records, now }: ActionInput): number {
-  const since = addMinutes(now, -sameFailureMinutes);
-  const recent = records.filter(({ at }) => new Date(at) > since);
+/** Those of this failure. The machine was off for a moment in a restart, and the failure counts from then on. */
+function countRecentRestarts({ machine, since }: UnhealthyMachine, { records, now }: ActionInput): number {
+  const [begin, lately] = [addMinutes(since, -recoveryMinutes), addMinutes(now, -sameFailureMinutes)];
+  const recent = records.filter(({ at }) => new Date(at) > (begin < lately ? begin : lately));
   return countOf(recent, machine, 'Restart');
 }
 

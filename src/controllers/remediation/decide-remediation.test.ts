@@ -119,8 +119,18 @@ describe('D44: the ladder', () => {
       /^wait 1: w-0 is being/,
     ],
     [
-      'ends after the restart by default',
+      'withdraws a restart that did not help, so that other work may go on',
       { workers: [{ ill: 20, request: restartOf(13) }] },
+      /^withdraw w-0$/,
+    ],
+    [
+      'does not begin anew while the failure lasts',
+      { workers: [{ ill: 600 }], records: [recordOf('w-0', 'Restart', 605)] },
+      /^stop: .*Restarts did not help/,
+    ],
+    [
+      'ends after the restart by default',
+      { workers: [{ ill: 20 }], records: [recordOf('w-0', 'Restart', 13)] },
       /^stop: w-0: It is silent\. Restarts did not help\. .*Delete the Machine/,
     ],
     [

@@ -47,7 +47,7 @@ export type RemediationDecision =
   | { readonly kind: 'wait'; readonly message: string; readonly until?: Date | undefined; readonly isInHand?: true }
   /** Nothing more is done before a user acts. */
   | { readonly kind: 'stop'; readonly message: string }
-  /** The node is healthy again, and its request is withdrawn. */
+  /** The request is over: the node is healthy again, or nothing more is done for it. Other work may go on. */
   | { readonly kind: 'withdraw'; readonly machine: Machine }
   | {
       readonly kind: 'act';
@@ -71,6 +71,8 @@ export function decideRemediation(view: RemediationView): RemediationDecision {
   if (!first) return { kind: 'none' };
   const handled = view.machines.find((one) => isHandled(one, view.now));
   const decisions = unhealthy.map((one) => decideFor(one, unhealthy, view, handled));
+  const ended = unhealthy.find(({ machine }, i) => machine.spec.remediation && decisions[i]?.kind === 'stop');
+  if (ended) return { kind: 'withdraw', machine: ended.machine };
   return (
     decisions.find(({ kind }) => kind === 'act') ??
     decisions.find((one) => one.kind === 'wait' && one.isInHand) ??

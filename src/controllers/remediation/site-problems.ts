@@ -1,6 +1,7 @@
 import { type ClusterIdentity, isSameCluster } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
 import { clusterOfMachine, isOwnMachine } from '../cluster/identity.ts';
+import { isInHand } from '../rollout/machine-change.ts';
 import type { Services } from '../shared/services.ts';
 import { addMinutes } from './choose-action.ts';
 import type { SiteProblem } from './decide-remediation.ts';
@@ -29,6 +30,8 @@ export function findSiteProblems(
   const others = services.stores.machines
     .list()
     .filter((machine) => isOwnMachine(services, machine.spec) && !isSameCluster(clusterOfMachine(machine), ref))
+    // A node that restarts for its update has a reason of its own.
+    .filter((machine) => !isInHand(machine))
     .flatMap((machine) => findUnhealthy(machine) ?? []);
   return new Map(
     own.flatMap((one) => {

@@ -56,7 +56,7 @@ export async function startRemediation(
   return { machine: written };
 }
 
-/** The node is healthy again: what was asked for is over, or not needed any more. */
+/** What was asked for is over, or not needed any more. */
 export async function withdrawRemediation(
   services: Services,
   cluster: Cluster,
@@ -66,6 +66,10 @@ export async function withdrawRemediation(
   const { name, resourceVersion } = machine.metadata;
   const lock = resourceVersion ? { resourceVersion } : {};
   const written = await services.kube.merge(Machine, { name }, { spec: { remediation: null } }, lock, signal);
+  if (!hasHealthyNode(machine)) {
+    log.warn({ machine: name }, 'nothing more is done for an unhealthy node');
+    return written;
+  }
   services.events.record(cluster, 'Normal', 'NodeRecovered', `The node ${name} is healthy again.`);
   log.info({ machine: name }, 'a remediated node is healthy again');
   return written;
