@@ -34,7 +34,8 @@ async function main(): Promise<number> {
   const problem = plugged ? machine.nics.map(({ bridge }) => bridgeProblem(bridge)).find(Boolean) : undefined;
   if (problem !== undefined) throw new QemuProblem(problem);
   if (machine.firmware === 'uefi') prepareFirmware(machine, qemu);
-  const accelerator = await chooseAccelerator(qemu.path, machine.cpuModel);
+  const isEmulated = process.env['MACHINE_ACCELERATOR'] === 'tcg';
+  const accelerator = isEmulated ? 'tcg' : await chooseAccelerator(qemu.path, machine.cpuModel);
   const args = toQemuArguments(machine, { accelerator, ovmfCode: qemu.ovmf?.code, plugged });
   process.stderr.write(`${machine.name}: QEMU by ${accelerator === 'kvm' ? 'KVM' : 'emulation'}\n`);
   return await runMachine(machine, [qemu.path, ...args], plugged, pressed);
