@@ -1,5 +1,6 @@
-import type { Machine, RemediationAction, RemediationRequest } from '../../api/machine.ts';
+import type { Machine, RemediationAction } from '../../api/machine.ts';
 import type { RemediationSpec } from '../../api/schema/remediation-schema.ts';
+import { formatTime } from '../../lib/text.ts';
 import type { Remediation } from './remediation-record.ts';
 import type { UnhealthyMachine } from './unhealthy-machines.ts';
 
@@ -38,9 +39,6 @@ export function chooseAction(unhealthy: UnhealthyMachine, input: ActionInput): A
   if (requested) return { kind: 'act', action: requested, attempt: restarts + 1 };
   const due = addMinutes(since, policy.unhealthyMinutes);
   if (due > now) return { kind: 'wait', until: due, message: `It is not ready since ${formatTime(since)}.` };
-  const last = machine.spec.remediation;
-  const recovers = last && addMinutes(new Date(last.requestedAt), recoveryMinutes);
-  if (recovers && recovers > now) return { kind: 'wait', until: recovers, message: describeRequest(last) };
   const isRestartUseful =
     reason !== 'MachineLost' &&
     restarts < input.restartAttempts &&
@@ -50,9 +48,6 @@ export function chooseAction(unhealthy: UnhealthyMachine, input: ActionInput): A
     ? chooseReplacement(machine, input)
     : { kind: 'stop', message: describeEnd(input) };
 }
-
-const describeRequest = ({ action, requestedAt }: RemediationRequest): string =>
-  `${action === 'Restart' ? 'Its machine is restarted' : 'It is replaced'} since ${formatTime(new Date(requestedAt))}.`;
 
 function describeEnd({ restartAttempts }: ActionInput): string {
   const tried = restartAttempts === 0 ? 'Its platform cannot restart it.' : 'Restarts did not help.';
@@ -88,5 +83,3 @@ function countRecentRestarts({ machine, since }: UnhealthyMachine, { records, no
 }
 
 export const addMinutes = (time: Date, minutes: number): Date => new Date(time.getTime() + minutes * 60_000);
-
-const formatTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;

@@ -69,8 +69,7 @@ export function decideRemediation(view: RemediationView): RemediationDecision {
     .sort((a, b) => a.since.getTime() - b.since.getTime());
   const [first] = unhealthy;
   if (!first) return { kind: 'none' };
-  const handled = view.machines.find((one) => isHandled(one, view.now));
-  const decisions = unhealthy.map((one) => decideFor(one, unhealthy, view, handled));
+  const decisions = unhealthy.map((one) => decideFor(one, unhealthy, view));
   const ended = unhealthy.find(({ machine }, i) => machine.spec.remediation && decisions[i]?.kind === 'stop');
   if (ended) return { kind: 'withdraw', machine: ended.machine };
   return (
@@ -80,11 +79,21 @@ export function decideRemediation(view: RemediationView): RemediationDecision {
   );
 }
 
-/** Its machine is being replaced; or was restarted, or is about to be, and may still come back. */
-function isHandled(machine: Machine, now: Date): boolean {
-  const { remediation } = machine.spec;
-  if (!remediation || machine.metadata.deletionTimestamp) return false;
-  return remediation.action === 'Replace' || addMinutes(new Date(remediation.requestedAt), recoveryMinutes) > now;
+/** A Machine whose request is under way. `until`: when its node is not expected back from a restart any more. */
+interface Handled {
+  readonly machine: Machine;
+  readonly until?: Date;
+}
+
+function findHandled(machines: readonly Machine[], now: Date): Handled | undefined {
+  for (const machine of machines) {
+    const { remediation } = machine.spec;
+    if (!remediation || machine.metadata.deletionTimestamp) continue;
+    if (remediation.action === 'Replace') return { machine };
+    const until = addMinutes(new Date(remediation.requestedAt), recoveryMinutes);
+    if (until > now) return { machine, until };
+  }
+  return undefined;
 }
 
 /** What the node waits for that is unhealthy for longest; until the first of all can go on. */
@@ -101,17 +110,17 @@ function decideFor(
   one: UnhealthyMachine,
   unhealthy: readonly UnhealthyMachine[],
   view: RemediationView,
-  handled: Machine | undefined,
 ): RemediationDecision {
   const { machine } = one;
   const text = (message: string): string => `${machine.metadata.name}: ${one.message} ${message}`;
   const requested = readRequestedAction(machine);
-  if (isInMaintenance(machine)) return { kind: 'stop', message: text(`The Machine has the annotation maintenance.`) };
+  if (isInMaintenance(machine)) return { kind: 'stop', message: text('The Machine has the annotation maintenance.') };
   if (view.policy.strategy === 'None' && !requested)
     return { kind: 'stop', message: text('Nothing is done, because spec.remediation.strategy is None.') };
   const choice = chooseAction(one, { ...view, requested });
-  if (handled && isHeldUpBy(handled, machine, choice))
-    return { kind: 'wait', message: describeHandled(handled), until: untilOf(choice), isInHand: true };
+  const handled = findHandled([machine, ...view.machines], view.now);
+  if (handled && isHeldUpBy(handled.machine, machine, choice, requested))
+    return { kind: 'wait', message: describeHandled(handled.machine), until: handled.until, isInHand: true };
   if (choice.kind !== 'act') return { ...choice, message: text(choice.message) };
   const brake = findBrake(one, choice.action, unhealthy, view, requested !== undefined);
   if (brake) {
@@ -122,13 +131,16 @@ function decideFor(
 }
 
 /** A replacement may wait for hardware for a long time: the workers of other Machines are restarted meanwhile. */
-function isHeldUpBy(handled: Machine, machine: Machine, choice: ActionChoice): boolean {
-  if (handled === machine) return isRemediatedByReplacement(machine) || choice.kind !== 'act';
+function isHeldUpBy(
+  handled: Machine,
+  machine: Machine,
+  choice: ActionChoice,
+  requested: RemediationAction | undefined,
+): boolean {
+  if (handled === machine) return isRemediatedByReplacement(machine) || requested === undefined;
   const isRestart = choice.kind === 'act' && choice.action === 'Restart' && machine.spec.role === 'worker';
   return !(isRestart && isRemediatedByReplacement(handled));
 }
-
-const untilOf = (choice: ActionChoice): Date | undefined => (choice.kind === 'wait' ? choice.until : undefined);
 
 const describeHandled = (machine: Machine): string =>
   isRemediatedByReplacement(machine)
@@ -163,7 +175,7 @@ function findBrake(
   return isRequested ? undefined : (findPoolBrake(machine, unhealthy, view) ?? findSiteBrake(machine, action, view));
 }
 
-/** etcd must not lose its quorum, and is not left with one member that nobody else has the data of. */
+/** etcd must keep its quorum without this member. The only control plane is never restarted. */
 function findQuorumBrake(machine: Machine, { machines }: RemediationView): Brake | undefined {
   const controlPlanes = machines.filter(({ spec }) => spec.role === 'controlplane');
   const healthy = controlPlanes.filter((one) => one !== machine && hasHealthyNode(one)).length;
