@@ -4,6 +4,8 @@ import { timeZoneSchema } from './spec-fields.ts';
 
 /** Public keys of age, by the command line as well as by `spec.backup`. */
 export const recipientPattern = /^age1[02-9ac-hj-np-z]+$/;
+/** Characters of one. The API server compiles no pattern with so many repetitions. */
+export const recipientLength = { min: 54, max: 4004 } as const;
 export const maxRecipients = 16;
 
 const Storage = z
@@ -60,7 +62,7 @@ export const BackupSchema = z
         'Number of complete backups of each cluster that are kept. Older ones are deleted after a newer one is complete. Default: 7.',
       ),
     recipients: z
-      .array(z.string().regex(recipientPattern).min(54).max(4004))
+      .array(z.string().regex(recipientPattern).min(recipientLength.min).max(recipientLength.max))
       .min(1)
       .max(maxRecipients)
       .describe(

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { maxRecipients, recipientPattern } from '../../api/schema/backup-schema.ts';
+import { maxRecipients, recipientLength, recipientPattern } from '../../api/schema/backup-schema.ts';
 import type { BindAddress } from '../../server/listen.ts';
 
 /** The names of the controllers on the command line. */
@@ -107,7 +107,8 @@ export function parseGroups(value: string, previous: readonly string[] = []): re
 export function parseRecipients(value: string, previous: readonly string[] = []): readonly string[] {
   if (/^age-secret-key-/i.test(value))
     throw new InvalidArgumentError('This is a private key. Use the public key, which begins with age1.');
-  if (!recipientPattern.test(value))
+  const { min, max } = recipientLength;
+  if (value.length < min || value.length > max || !recipientPattern.test(value))
     throw new InvalidArgumentError('Use the public key of an identity, age1…, as age-keygen prints it.');
   if (previous.length >= maxRecipients) throw new InvalidArgumentError(`Use at most ${maxRecipients} public keys.`);
   return [...previous, value];
