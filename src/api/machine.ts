@@ -44,7 +44,7 @@ const RemediationRequestSchema = z
     requestedAt: z.string().meta({ format: 'date-time' }).describe('When it was decided.'),
   })
   .describe(
-    'What the Cluster asks for because the node is unhealthy. The last request stays until the node is healthy.',
+    'What the Cluster asks for because the node is unhealthy. A request ends when the node is healthy, or when nothing more is done for it.',
   );
 export type RemediationRequest = z.infer<typeof RemediationRequestSchema>;
 

@@ -29,7 +29,7 @@ const NodePoolSpecSchema = z
       .meta(listMapBy('uid'))
       .optional()
       .describe(
-        'Machines that are deleted before all others of the pool, whatever replicas says. Whoever adds one lowers replicas by one in the same write, or the Machine is made again. An autoscaler chooses nodes so.',
+        'Machines to delete before all others of the pool, regardless of replicas. A client that adds one must lower replicas by one in the same write; otherwise a Machine is created in its place. Set by cluster-autoscaler.',
       ),
   })
   .meta(celValidation(immutableSpecRule, 'only replicas and machinesToDelete of a NodePool can be changed'));

@@ -23,7 +23,7 @@ const codeOf = (work: () => unknown): string => {
 
 describe('an increase', () => {
   const capacity = { more: 2, reason: 'No more.' };
-  it('is the number with those that were asked for before', () => {
+  it('adds to the nodes that were requested before', () => {
     expect(decideIncrease(pool, capacity, 2)).toEqual({ replicas: 5 });
   });
   it('beyond what there is is refused as a whole, with the reason', () => {
@@ -68,7 +68,7 @@ describe('D58: a deletion', () => {
     ])
       expect(decideDeletion({ ...asked, machines }, [nodeOf(first)])).toBeUndefined();
   });
-  it('adds to those before, and forgets those that are gone', () => {
+  it('keeps earlier entries, and drops those of Machines that no longer exist', () => {
     const asked = naming({ ...pool, machines: [second, third], target: 2 }, first, second);
     expect(decideDeletion(asked, [nodeOf(third)])).toEqual({
       replicas: 1,

@@ -138,7 +138,7 @@ describeUnlessMissing('a bucket of a real S3 server', missingPeers('versitygw'),
     ],
     [
       'an unknown key',
-      { accessKeyId: new SecretString('nobody') },
+      { accessKeyId: new SecretString('unknown') },
       /s3\.credentialsRef: .*404 XAdminUserNotFound\. Correct/,
     ],
     ['a bucket that does not exist', { bucket: 'none' }, /s3\.bucket: .* has no bucket none\. Create it/],

@@ -39,7 +39,7 @@ export interface PoolBalance {
   readonly present: readonly Machine[];
   /** In deletion. Each holds its slot until it is gone. */
   readonly leaving: readonly Machine[];
-  /** The present Machines to delete, in their order, including replaced ones and those that the NodePool names. */
+  /** The Machines to delete, in order, including those being replaced and those in `machinesToDelete` of the NodePool. */
   readonly surplus: readonly Machine[];
   /** The present Machines that the NodePool names to be deleted. */
   readonly toDelete: readonly Machine[];
