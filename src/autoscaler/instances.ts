@@ -1,5 +1,6 @@
 import { findFalseCondition, isConditionTrue } from '../api/conditions.ts';
 import type { Machine } from '../api/machine.ts';
+import { shortageReasonsOf } from '../controllers/shared/shortage-reasons.ts';
 import type { Platform } from '../engine/platform.ts';
 import type { Facts } from '../engine/step.ts';
 
@@ -48,10 +49,7 @@ function findCreationError(
   const found = findFalseCondition(conditions, 'Provisioned') ?? findFalseCondition(conditions, 'Joined');
   if (!found) return undefined;
   const message = found.message.slice(0, maxMessageLength);
-  if (isShortage(platform, found.reason)) return { code: found.reason, message, class: 'out-of-resources' };
+  if (shortageReasonsOf(platform).includes(found.reason))
+    return { code: found.reason, message, class: 'out-of-resources' };
   return machine.status?.phase === 'Failed' ? { code: found.reason, message, class: 'other' } : undefined;
 }
-
-/** The reason with which a Machine waits for what its platform, or the pool of addresses, does not have. */
-export const isShortage = ({ shortageReasons = [] }: Pick<Platform, 'shortageReasons'>, reason: string): boolean =>
-  reason === 'ADDRESS_POOL_EMPTY' || shortageReasons.includes(reason);

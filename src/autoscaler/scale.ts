@@ -1,9 +1,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { isSameCluster } from '../api/cluster-identity.ts';
 import { Machine } from '../api/machine.ts';
 import { clusterId, labels } from '../api/names.ts';
 import { NodePool } from '../api/node-pool.ts';
-import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from '../controllers/cluster/identity.ts';
+import { clusterIdentityOf, isOwnOfCluster } from '../controllers/cluster/identity.ts';
 import type { Services } from '../controllers/shared/services.ts';
 import { isConflict, isNotFound } from '../kube/errors.ts';
 import { findCapacity, listHeldAddresses } from './capacity.ts';
@@ -68,8 +67,7 @@ async function changePool(
 /** Machines after the NodePool: what is written is refused if the NodePool has changed since it was read. */
 async function readCurrent(services: Services, pool: ScalablePool, signal: AbortSignal): Promise<ScalablePool> {
   const ref = clusterIdentityOf(pool.cluster);
-  const isOurs = (one: Machine | NodePool): boolean =>
-    isOwnMachine(services, one.spec) && isSameCluster(clusterOfMachine(one), ref);
+  const isOurs = (one: Machine | NodePool): boolean => isOwnOfCluster(services, one, ref);
   const nodePool = await readNodePool(services, pool, signal);
   if (!isOurs(nodePool)) throw new ConnectError(`${nameOfPool(pool)} belongs to another Cluster.`, Code.NotFound);
   const labelSelector = `${labels.cluster}=${clusterId(ref)},${labels.pool}=${pool.workers.name}`;

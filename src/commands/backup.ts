@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { formatBackupTime } from '../backup/backup-keys.ts';
 import { isRecipient } from '../backup/encrypt.ts';
 import { listControlPlanes, renderSecretManifests } from '../controllers/backup/secret-manifests.ts';
 import { ProviderError } from '../lib/errors.ts';
@@ -23,10 +24,7 @@ export async function runBackup(options: BackupSettings & AccessCommandContext):
   await requireFolder(folder);
   await withAccessSession({ ...options, timeoutSeconds }, async (session) => {
     const access = await findClusterAccess(session, ref);
-    const time = session.clock
-      .now()
-      .toISOString()
-      .replace(/[-:]|\.\d+/g, '');
+    const time = formatBackupTime(session.clock.now());
     const base = join(folder, `${ref.namespace}-${ref.name}-${time}`);
     const { signal } = session;
     const file = (kind: string) => ({ path: `${base}.${kind}.age`, recipients, signal });

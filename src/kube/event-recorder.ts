@@ -4,6 +4,7 @@ import { hashNames, shortenName } from '../lib/hash.ts';
 import type { Log } from '../lib/log.ts';
 import { LruMap } from '../lib/lru-map.ts';
 import { RateLimit } from '../lib/resilience/rate-limit.ts';
+import { formatTime } from '../lib/text.ts';
 import type { KubeClient } from './client/client.ts';
 import { isAlreadyExists, isObjectNotFound } from './errors.ts';
 import type { KubeObject, ResourceType } from './resource.ts';
@@ -191,7 +192,7 @@ export class EventRecorder {
 
   /** The name is derived from the content, so that a repetition, even after a restart, matches the earlier Event. */
   async #write({ event, times, lastAt }: PendingEvent, signal: AbortSignal): Promise<void> {
-    const lastTimestamp = formatSeconds(lastAt);
+    const lastTimestamp = formatTime(lastAt);
     try {
       await this.#options.client.create(Event, { ...event, count: times, lastTimestamp }, signal);
       return;
@@ -231,7 +232,7 @@ export class EventRecorder {
       type,
       reason,
       message,
-      firstTimestamp: formatSeconds(this.#options.clock.now()),
+      firstTimestamp: formatTime(this.#options.clock.now()),
       source: { component },
       reportingComponent: component,
       reportingInstance: instance ?? component,
@@ -249,8 +250,3 @@ export class EventRecorder {
 }
 
 const namespaceOf = ({ metadata }: Event): string => metadata.namespace ?? '';
-
-/** `metav1.Time` has whole seconds. */
-function formatSeconds(date: Date): string {
-  return `${date.toISOString().slice(0, 19)}Z`;
-}

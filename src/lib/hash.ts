@@ -32,6 +32,10 @@ export function shortenName(name: string, max = 63): string {
   return `${trimTrailing(name.slice(0, max - 10), /[-.]/)}--${hashNames(name)}`;
 }
 
+/** A whole number below `limit`, always the same for one id: spreads what would happen to all of them at once. */
+export const spreadById = (id: string, limit: number): number =>
+  createHash('sha256').update(id).digest().readUInt32BE() % limit;
+
 function hashBytes(names: string[], outputLength: number): Buffer {
   return createHash('shake128', { outputLength }).update(names.join('/')).digest();
 }

@@ -7,3 +7,6 @@ export function trimTrailing(text: string, tail: RegExp): string {
   while (end > 0 && tail.test(text[end - 1] ?? '')) end -= 1;
   return text.slice(0, end);
 }
+
+/** RFC 3339 with whole seconds, e.g. `2026-11-26T02:30:00Z`. */
+export const formatTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;

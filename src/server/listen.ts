@@ -8,13 +8,17 @@ export interface BindAddress {
 }
 
 /** Starts listening; returns the URL. Close the app to stop. */
-export async function listen(app: FastifyInstance, { host, port }: BindAddress): Promise<string> {
-  if (host) return await app.listen({ host, port });
+export const listen = (app: FastifyInstance, { host, port }: BindAddress): Promise<string> =>
+  withBindHost(host, (one) => app.listen({ host: one, port }));
+
+/** Calls `open` with the host, or with that for all addresses of the machine. */
+export async function withBindHost<T>(host: string, open: (host: string) => Promise<T>): Promise<T> {
+  if (host) return await open(host);
   try {
-    return await app.listen({ host: '::', port });
+    return await open('::');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'EAFNOSUPPORT' && code !== 'EADDRNOTAVAIL') throw error;
-    return await app.listen({ host: '0.0.0.0', port }); // A machine without IPv6.
+    return await open('0.0.0.0'); // A machine without IPv6.
   }
 }

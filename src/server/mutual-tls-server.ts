@@ -11,7 +11,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { toAuthority } from '../lib/net/ip.ts';
 import { readCertificateFolder, type ServerCertificates } from './certificate-folder.ts';
-import type { BindAddress } from './listen.ts';
+import { type BindAddress, withBindHost } from './listen.ts';
 
 export type Http2Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
@@ -61,7 +61,7 @@ export async function serveMutualTls(options: MutualTlsServerOptions, signal: Ab
   server.on('tlsClientError', (error: Error) => log.debug({ error: error.message }, 'a client was rejected'));
   server.on('sessionError', (error: Error) => log.debug({ error: error.message }, 'a session failed'));
   try {
-    await listenTls(server, address);
+    await withBindHost(address.host, (host) => listenOn(server, host, address.port));
     log.info({ address: describeAddress(server) }, 'serving over mutual TLS');
     await reloadUntil(options, { server, open, certificates }, signal);
   } finally {
@@ -136,17 +136,6 @@ async function reloadUntil(
     } catch (error) {
       log.warn({ folder, error: String(error) }, 'the certificates cannot be loaded, the former ones stay in use');
     }
-  }
-}
-
-async function listenTls(server: Http2SecureServer, { host, port }: BindAddress): Promise<void> {
-  if (host) return await listenOn(server, host, port);
-  try {
-    await listenOn(server, '::', port);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== 'EAFNOSUPPORT' && code !== 'EADDRNOTAVAIL') throw error;
-    await listenOn(server, '0.0.0.0', port); // A machine without IPv6.
   }
 }
 

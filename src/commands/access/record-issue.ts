@@ -3,6 +3,7 @@ import { fieldManager } from '../../api/names.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { KubeError } from '../../kube/errors.ts';
 import { EventRecorder } from '../../kube/event-recorder.ts';
+import { formatTime } from '../../lib/text.ts';
 import type { AccessSession } from './access-session.ts';
 import { accessRoles } from './find-cluster-access.ts';
 
@@ -39,7 +40,7 @@ export async function recordIssue(
 ): Promise<void> {
   const { fingerprint256, validTo } = new X509Certificate(issued.certificate);
   const fingerprint = fingerprint256.replaceAll(':', '').toLowerCase();
-  const until = `${new Date(validTo).toISOString().slice(0, 19)}Z`;
+  const until = formatTime(new Date(validTo));
   const reason = issued.kind === 'talosconfig' ? 'TalosconfigIssued' : 'KubeconfigIssued';
   const message = `${describeCaller(caller)} issued a ${issued.kind} with ${issued.rights}, valid until ${until} (SHA-256 ${fingerprint}).`;
   await recordOnCluster(session, cluster, { reason, message });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { LruMap } from '../../lib/lru-map.ts';
+import { formatTime } from '../../lib/text.ts';
 
 const timeSchema = z.iso.datetime().transform((text) => new Date(text));
 
@@ -34,7 +35,7 @@ export const readBackupRecord = ({ status }: Cluster): BackupRecord =>
 export function renderBackupRecord(record: BackupRecord): object | undefined {
   const { lastAttempt, lastSuccess, ...rest } = record;
   if (!lastAttempt && !lastSuccess) return undefined;
-  const format = (time: Date | undefined): string | undefined => time && `${time.toISOString().slice(0, 19)}Z`;
+  const format = (time: Date | undefined): string | undefined => time && formatTime(time);
   return { ...rest, lastAttempt: format(lastAttempt), lastSuccess: format(lastSuccess) };
 }
 

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type BackupSchedule, findNextTime } from '../../backup/schedule.ts';
+import { spreadById } from '../../lib/hash.ts';
 import { backoffSeconds } from '../../lib/resilience/backoff.ts';
 import type { BackupRecord } from './backup-record.ts';
 
@@ -7,8 +7,7 @@ import type { BackupRecord } from './backup-record.ts';
 const maxSpreadSeconds = 300;
 
 /** Whole seconds after each time of the schedule, always the same for one cluster. */
-export const spreadOf = (uid: string): number =>
-  createHash('sha256').update(uid).digest().readUInt32BE(0) % maxSpreadSeconds;
+export const spreadOf = (uid: string): number => spreadById(uid, maxSpreadSeconds);
 
 export interface BackupSituation {
   readonly schedule: BackupSchedule;

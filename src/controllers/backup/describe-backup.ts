@@ -1,4 +1,5 @@
 import { type ConditionState, conditionFalse, conditionTrue, conditionUnknown } from '../../api/conditions.ts';
+import { formatTime } from '../../lib/text.ts';
 import type { BackupRecord } from './backup-record.ts';
 import { findRetryTime } from './decide-backup.ts';
 
@@ -28,5 +29,3 @@ export const describeInvalidConfig = (config: string): ConditionState =>
     'InvalidConfig',
     `No backup is taken: ProviderConfig ${config} is not valid. Its condition ConfigValid names the field.`,
   );
-
-const formatTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;

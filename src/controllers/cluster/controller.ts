@@ -1,4 +1,4 @@
-import { type ClusterIdentity, isSameCluster } from '../../api/cluster-identity.ts';
+import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { type ConditionState, conditionFalse, mergeConditions, summarizeReady } from '../../api/conditions.ts';
 import { Machine } from '../../api/machine.ts';
 import {
@@ -31,7 +31,7 @@ import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } f
 import { decideClusterRemediation } from './decide-cluster-remediation.ts';
 import { describeClusterRollout, describeClusterUpToDate } from './decide-cluster-rollout.ts';
 import { servedVersion } from './decide-kubernetes.ts';
-import { isOwnMachine } from './identity.ts';
+import { isOwnOfCluster } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
 import { releaseEndpointAddress } from './release-endpoint-address.ts';
 import { deleteNodePools, reconcileNodePools } from './scaling/reconcile-node-pools.ts';
@@ -280,7 +280,7 @@ async function deleteSecrets(
 /** Lists from the API server: the cache may lack Machines that were just created. */
 async function deleteUncachedMachines(services: Services, ref: ClusterIdentity, signal: AbortSignal): Promise<boolean> {
   const { items } = await services.kube.list(Machine, {}, signal);
-  const left = items.filter(({ spec }) => isOwnMachine(services, spec) && isSameCluster(spec.clusterRef, ref));
+  const left = items.filter((one) => isOwnOfCluster(services, one, ref));
   for (const machine of left) await deleteMachine(services, machine, signal);
   return left.length > 0;
 }

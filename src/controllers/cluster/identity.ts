@@ -1,4 +1,4 @@
-import type { ClusterIdentity } from '../../api/cluster-identity.ts';
+import { type ClusterIdentity, isSameCluster } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { ProviderInstance } from '../../api/names.ts';
 import type { NodePool } from '../../api/node-pool.ts';
@@ -27,3 +27,10 @@ export const isOwnMachine = (
   providerRef.name === instance.provider &&
   providerRef.environment === instance.environment &&
   providerRef.namespace === instance.namespace;
+
+/** Whether this instance created a Machine or NodePool for exactly this Cluster, and not for another one of its name. */
+export const isOwnOfCluster = (
+  instance: ProviderInstance,
+  object: Pick<Machine | NodePool, 'spec'>,
+  cluster: ClusterIdentity,
+): boolean => isOwnMachine(instance, object.spec) && isSameCluster(clusterOfMachine(object), cluster);

@@ -1,4 +1,4 @@
-import { type ClusterIdentity, clusterIdentityKey, isSameCluster } from '../../api/cluster-identity.ts';
+import { type ClusterIdentity, clusterIdentityKey } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
 import {
   annotations,
@@ -32,10 +32,11 @@ import {
   type ClusterSecretsState,
 } from '../shared/secrets/cluster-secrets-state.ts';
 import type { Services } from '../shared/services.ts';
+import { shortageReasonsOf } from '../shared/shortage-reasons.ts';
 import { addressingOf } from '../shared/spec/choose-platform.ts';
 import { resolveDesiredSpec, type SpecRejection } from '../shared/spec/desired-spec.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
-import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from './identity.ts';
+import { clusterIdentityOf, clusterOfMachine, isOwnOfCluster } from './identity.ts';
 import { findCluster, findClusterSecret } from './ownership.ts';
 
 export { clusterIdentityOf, clusterOfMachine };
@@ -168,7 +169,7 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     configMismatch: desired && 'refused' in desired ? desired.refused : undefined,
     platform,
     followsSize: chosen?.hardware !== undefined,
-    shortageReasons: ['ADDRESS_POOL_EMPTY', ...(chosen?.shortageReasons ?? [])],
+    shortageReasons: shortageReasonsOf(chosen),
     addressing: spec && addressingOf(services.platforms, spec),
     fixedEndpoint: fixed,
     endpointHolder: object || problem || !fixed ? undefined : findOtherEndpointOwner(services, cluster),
@@ -278,7 +279,7 @@ export function machinesOfCluster(
   ref: ClusterIdentity,
 ): Machine[] {
   const indexed = services.stores.machines.by('cluster', clusterIdentityKey(ref));
-  const all = indexed.filter((one) => isSameCluster(clusterOfMachine(one), ref) && isOwnMachine(services, one.spec));
+  const all = indexed.filter((one) => isOwnOfCluster(services, one, ref));
   return all.sort(compareMachines);
 }
 
@@ -291,9 +292,7 @@ export const nodePoolsOfCluster = (
   services: ProviderInstance & Pick<Services, 'stores'>,
   ref: ClusterIdentity,
 ): NodePool[] =>
-  services.stores.nodePools
-    .by('cluster', clusterIdentityKey(ref))
-    .filter(({ spec }) => isSameCluster(spec.clusterRef, ref) && isOwnMachine(services, spec));
+  services.stores.nodePools.by('cluster', clusterIdentityKey(ref)).filter((one) => isOwnOfCluster(services, one, ref));
 
 const roleOrder = (machine: Machine): number => (machine.spec.role === 'controlplane' ? 0 : 1);
 

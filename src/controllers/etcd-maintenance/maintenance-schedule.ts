@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Closable } from '../../engine/connection.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { spreadById } from '../../lib/hash.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import type { Services } from '../shared/services.ts';
 
@@ -44,8 +44,7 @@ export class MaintenanceSchedule implements Closable {
   }
 }
 
-const firstLookSeconds = (uid: string): number =>
-  restSeconds / 2 + (createHash('sha256').update(uid).digest().readUInt32BE() % (restSeconds / 2));
+const firstLookSeconds = (uid: string): number => restSeconds / 2 + spreadById(uid, restSeconds / 2);
 
 export const maintenanceScheduleOf = ({ connections, clock }: Pick<Services, 'connections' | 'clock'>) =>
   connections.get('etcd-maintenance', () => new MaintenanceSchedule(clock));

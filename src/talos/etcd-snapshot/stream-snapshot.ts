@@ -8,7 +8,7 @@ import { SnapshotVerifier } from './snapshot-verifier.ts';
 
 /** The cluster whose etcd is read. */
 export interface SnapshotSource {
-  /** Only those that have an address. */
+  /** The control planes whose address is known. */
   readonly controlPlanes: readonly { readonly machine: string; readonly address: string }[];
   readonly bundle: SecretsBundle;
   readonly now: Date;

@@ -1,8 +1,7 @@
-import { isSameCluster } from '../../../api/cluster-identity.ts';
 import { Machine } from '../../../api/machine.ts';
 import { labels, type ProviderInstance } from '../../../api/names.ts';
 import type { NamespacedRef } from '../../../api/openmcp/types.ts';
-import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from '../../cluster/identity.ts';
+import { clusterIdentityOf, isOwnOfCluster } from '../../cluster/identity.ts';
 import type { Services } from '../../shared/services.ts';
 
 /**
@@ -23,10 +22,7 @@ export async function isClusterLost(
     signal,
   );
   const controlPlanes = items.filter(
-    (machine) =>
-      machine.spec.role === 'controlplane' &&
-      isOwnMachine(services, machine.spec) &&
-      isSameCluster(clusterOfMachine(machine), clusterIdentityOf(cluster)),
+    (machine) => machine.spec.role === 'controlplane' && isOwnOfCluster(services, machine, clusterIdentityOf(cluster)),
   );
   return controlPlanes.length > 0 && controlPlanes.every(({ status }) => status?.lost === true);
 }

@@ -1,11 +1,10 @@
-import { isSameCluster } from '../../../api/cluster-identity.ts';
 import { Machine } from '../../../api/machine.ts';
 import { clusterId, labels } from '../../../api/names.ts';
 import type { Log } from '../../../lib/log.ts';
 import { isReady, isReplacing } from '../../rollout/machine-change.ts';
 import { findWorkloadProblemOf } from '../../rollout/workload-checks.ts';
 import type { Services } from '../../shared/services.ts';
-import { clusterOfMachine, isOwnMachine } from '../identity.ts';
+import { isOwnOfCluster } from '../identity.ts';
 import { type ClusterView, compareMachines } from '../view.ts';
 import { chooseSurplusMachine } from './choose-surplus-machine.ts';
 import { findEndpointMachine } from './cluster-pools.ts';
@@ -52,9 +51,7 @@ export async function deleteSurplusMachine(
 
 async function listMachines(services: Services, { ref }: ClusterView, signal: AbortSignal): Promise<Machine[]> {
   const { items } = await services.kube.list(Machine, { labelSelector: `${labels.cluster}=${clusterId(ref)}` }, signal);
-  return items
-    .filter((one) => isOwnMachine(services, one.spec) && isSameCluster(clusterOfMachine(one), ref))
-    .sort(compareMachines);
+  return items.filter((one) => isOwnOfCluster(services, one, ref)).sort(compareMachines);
 }
 
 /** Workloads are not checked for a node that is not ready: it may be the reason why their Pods are not available. */

@@ -1,11 +1,10 @@
-import { isSameCluster } from '../../../api/cluster-identity.ts';
 import { clusterId, labels } from '../../../api/names.ts';
 import { NodePool } from '../../../api/node-pool.ts';
 import type { WorkerPool } from '../../../api/provider-config-spec.ts';
 import { isNotFound } from '../../../kube/errors.ts';
 import { patchStatusIfExists } from '../../shared/objects.ts';
 import type { Services } from '../../shared/services.ts';
-import { clusterOfMachine, isOwnMachine } from '../identity.ts';
+import { isOwnOfCluster } from '../identity.ts';
 import type { ClusterView } from '../view.ts';
 import { comparePoolsOf } from './cluster-pools.ts';
 import { describeNodePoolStatus } from './describe-node-pool.ts';
@@ -85,6 +84,6 @@ export async function deleteNodePools(services: Services, ref: ClusterView['ref'
     { labelSelector: `${labels.cluster}=${clusterId(ref)}` },
     signal,
   );
-  const own = items.filter((one) => isOwnMachine(services, one.spec) && isSameCluster(clusterOfMachine(one), ref));
+  const own = items.filter((one) => isOwnOfCluster(services, one, ref));
   for (const nodePool of own) await deleteNodePool(services, nodePool, signal);
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Machine } from '../../../api/machine.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import { spreadById } from '../../../lib/hash.ts';
 import { lookSeconds } from './finding-confirmation.ts';
 
 /** Interval at rest. No event reports a member that a user has added. */
@@ -24,8 +24,7 @@ export class MembershipSchedule {
   /** `uid`: of the Cluster. */
   constructor(clock: Pick<Clock, 'monotonic'>, uid: string) {
     this.#clock = clock;
-    this.#firstLookSeconds =
-      firstLookSeconds + (createHash('sha256').update(uid).digest().readUInt32BE() % firstLookSeconds);
+    this.#firstLookSeconds = firstLookSeconds + spreadById(uid, firstLookSeconds);
   }
 
   /** Seconds until the next look; 0 if it is due. */

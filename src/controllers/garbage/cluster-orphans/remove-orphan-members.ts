@@ -1,8 +1,7 @@
-import { isSameCluster } from '../../../api/cluster-identity.ts';
 import { Machine } from '../../../api/machine.ts';
 import type { Log } from '../../../lib/log.ts';
 import type { EtcdMember } from '../../../talos/client/etcd-calls.ts';
-import { clusterOfMachine, isOwnMachine } from '../../cluster/identity.ts';
+import { isOwnOfCluster } from '../../cluster/identity.ts';
 import type { ClusterView } from '../../cluster/view.ts';
 import { etcdRemovalsOf } from '../../machine/release/etcd-removals.ts';
 import { controlPlaneOf } from '../../shared/control-planes/control-plane.ts';
@@ -94,9 +93,7 @@ async function removeMember(
 ): Promise<string | undefined> {
   const remove = async (): Promise<string | undefined> => {
     const { items } = await services.kube.list(Machine, {}, signal);
-    const machines = items.filter(
-      (one) => isOwnMachine(services, one.spec) && isSameCluster(clusterOfMachine(one), view.ref),
-    );
+    const machines = items.filter((one) => isOwnOfCluster(services, one, view.ref));
     const current = { ...view, machines };
     const obstacle = findMembershipObstacle(current);
     if (obstacle !== undefined) return obstacle;

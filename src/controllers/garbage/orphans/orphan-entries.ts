@@ -1,6 +1,7 @@
 import { maxListedOrphans, type OrphanEntry } from '../../../api/orphan-entry.ts';
 import type { ProviderConfig } from '../../../api/provider-config.ts';
 import type { Orphan } from '../../../engine/capabilities/orphans.ts';
+import { formatTime } from '../../../lib/text.ts';
 
 /** The orphans in the status of a ProviderConfig. */
 export type ListedOrphans = Pick<NonNullable<ProviderConfig['status']>, 'orphans' | 'orphanCount'>;
@@ -23,7 +24,7 @@ export function updateObservation(
   now: Date,
 ): ObservedOrphan {
   const before = known.find((one) => one.machine === machine);
-  const seconds = `${now.toISOString().slice(0, 19)}Z`;
+  const seconds = formatTime(now);
   const location = failureDomain === undefined ? {} : { failureDomain };
   const observed = { machine, ...location, resources: resources.join(', '), since: before?.since ?? seconds };
   if (!isUnused) return observed;
