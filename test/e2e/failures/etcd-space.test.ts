@@ -51,7 +51,7 @@ it('a database that is half free is defragmented, one member after the other, an
 });
 
 it('a database that becomes full is reported before', async () => {
-  for (const name of names) fill(name, 1750, 1700);
+  for (const name of names) fill(name, 1750, 1740);
   await lookUntil('EtcdSpaceLow', /^etcd will soon refuse writes: 1750 of 2048 MiB/);
   expect((await open().objects.getCluster(ref)).status?.phase).toBe('Ready');
 });
