@@ -85,6 +85,11 @@ async function startCommand(line: RunnableCommand, edges: ProcessContext): Promi
       await backup({ ...line.settings, ...edges, print });
       return true;
     }
+    case 'import': {
+      const { runImport: importCluster } = await import('./commands/import.ts');
+      await importCluster({ ...line.settings, ...edges, print });
+      return true;
+    }
   }
 }
 

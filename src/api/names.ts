@@ -68,6 +68,12 @@ export function isHeldByOtherInstance(held: readonly string[] | undefined, own: 
 export const leaseName = (environment: string, provider: string): string =>
   `${shortenName(`cluster-provider-talos-${environment}-${provider}`, 54)}-${hashNames(environment, provider)}`;
 
+/**
+ * The ConfigMap in the provider's own namespace that `import` writes: the identity of the former platform cluster, whose
+ * marks its machines bear.
+ */
+export const installationName = 'cluster-provider-talos-installation';
+
 export const labels = {
   /** The `--provider-name`, on every object that the provider creates on the platform cluster. */
   provider: `${group}/provider`,

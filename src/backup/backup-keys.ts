@@ -8,7 +8,12 @@ export interface BackupOwner {
 }
 
 /** The objects of one backup. The manifest is written last: without it a backup is not complete. */
-export const backupParts = { etcd: 'etcd.age', secrets: 'secrets.age', manifest: 'json' } as const;
+export const backupParts = {
+  etcd: 'etcd.age',
+  secrets: 'secrets.age',
+  objects: 'objects.age',
+  manifest: 'json',
+} as const;
 export type BackupPart = keyof typeof backupParts;
 
 /** A key of ours. */

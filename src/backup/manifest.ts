@@ -19,6 +19,7 @@ const Manifest = z.object({
   seconds: z.number().min(0),
   etcd: Part,
   secrets: Part,
+  objects: Part,
 });
 export type BackupManifest = z.infer<typeof Manifest>;
 

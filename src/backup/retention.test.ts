@@ -5,7 +5,7 @@ import { planRetention } from './retention.ts';
 import { groupBackups, isComplete } from './stored-backups.ts';
 
 const owner = { installation: 'i', namespace: 'shop', name: 'prod', uid: 'u' };
-const all: readonly BackupPart[] = ['etcd', 'secrets', 'manifest'];
+const all: readonly BackupPart[] = ['etcd', 'secrets', 'objects', 'manifest'];
 const timeOf = (day: number): string => formatBackupTime(new Date(Date.UTC(2026, 0, 1 + day)));
 const backup = (day: number, parts: readonly BackupPart[] = all) =>
   parts.map((part) => ({ key: backupKey('p', owner, timeOf(day), part), bytes: 1 }));
@@ -15,7 +15,7 @@ const keysOf = (objects: ReturnType<typeof backup>) => objects.map(({ key }) => 
 describe('D52: retention', () => {
   it('deletes the oldest complete backups, the manifest first', () => {
     const objects = [0, 1, 2, 3].flatMap((day) => backup(day));
-    expect(plan(objects, 3)).toEqual(keysOf(backup(0, ['manifest', 'etcd', 'secrets'])));
+    expect(plan(objects, 3)).toEqual(keysOf(backup(0, ['manifest', 'etcd', 'secrets', 'objects'])));
     expect(plan(objects, 4)).toEqual([]);
   });
 

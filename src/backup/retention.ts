@@ -14,6 +14,6 @@ export function planRetention(backups: readonly StoredBackup[], keep: number): r
     isComplete(backup) ? !kept.includes(backup.time) : backup.time < newest;
   return backups
     .filter(isSurplus)
-    .flatMap(({ keys }) => [keys.manifest, keys.etcd, keys.secrets])
+    .flatMap(({ keys }) => [keys.manifest, keys.etcd, keys.secrets, keys.objects])
     .filter((key) => key !== undefined);
 }

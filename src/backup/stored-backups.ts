@@ -1,4 +1,4 @@
-import { type BackupOwner, type BackupPart, ownerPrefix, parseBackupKey } from './backup-keys.ts';
+import { type BackupOwner, type BackupPart, backupParts, ownerPrefix, parseBackupKey } from './backup-keys.ts';
 import type { StoredObject } from './backup-storage.ts';
 
 /** The objects of one backup, complete or not. */
@@ -12,7 +12,7 @@ export interface StoredBackup {
 
 /** Everything was written, in order: it can be restored from. */
 export const isComplete = ({ keys }: StoredBackup): boolean =>
-  keys.manifest !== undefined && keys.etcd !== undefined && keys.secrets !== undefined;
+  Object.keys(backupParts).every((part) => keys[part as BackupPart] !== undefined);
 
 /** Groups objects by backup: by owner, the oldest first. Objects of other forms are left out. */
 export function groupBackups(prefix: string, objects: readonly StoredObject[]): readonly StoredBackup[] {

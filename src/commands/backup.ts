@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { formatBackupTime } from '../backup/backup-keys.ts';
 import { isRecipient } from '../backup/encrypt.ts';
+import { collectClusterObjects } from '../controllers/backup/collect-objects.ts';
 import { listControlPlanes, renderSecretManifests } from '../controllers/backup/secret-manifests.ts';
+import { readInstallation } from '../controllers/shared/installation.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { type SnapshotReport, streamSnapshot } from '../talos/etcd-snapshot/stream-snapshot.ts';
 import { type AccessCommandContext, type AccessSession, withAccessSession } from './access/access-session.ts';
-import { type ClusterAccess, findClusterAccess } from './access/find-cluster-access.ts';
+import { type ClusterAccess, findClusterAccess, whatIsAllowed } from './access/find-cluster-access.ts';
 import { describeCaller, findCaller, recordOnCluster } from './access/record-issue.ts';
 import { requireFolder } from './backup/output-folder.ts';
 import { writeEncryptedFile } from './backup/whole-file.ts';
@@ -15,7 +17,7 @@ import type { BackupSettings } from './flags/access-settings.ts';
 const timeoutSeconds = 2400;
 
 /**
- * Writes an encrypted snapshot of etcd and the encrypted Secrets of a cluster to a folder. Nothing is written in clear, and
+ * Writes an encrypted snapshot of etcd, and the encrypted Secrets and other objects of a cluster, to a folder. Nothing is written in clear, and
  * a snapshot that is not whole is not kept.
  */
 export async function runBackup(options: BackupSettings & AccessCommandContext): Promise<void> {
@@ -29,20 +31,29 @@ export async function runBackup(options: BackupSettings & AccessCommandContext):
     const { signal } = session;
     const file = (kind: string) => ({ path: `${base}.${kind}.age`, recipients, signal });
     const secrets = await renderSecretManifests(session, access, signal);
+    const objects = await collectObjects(session, access);
     const { machine, bytes } = await writeSnapshot(session, access, file('etcd'));
-    await writeEncryptedFile(file('secrets'), (write) => write(Buffer.from(secrets.reveal(), 'utf8')));
+    const texts = { secrets, objects };
+    for (const [kind, text] of Object.entries(texts))
+      await writeEncryptedFile(file(kind), (write) => write(Buffer.from(text.reveal(), 'utf8')));
     const caller = await findCaller(session);
     await recordOnCluster(session, access.cluster, {
       reason: 'BackupTaken',
       message: `${describeCaller(caller)} took a backup: ${bytes} bytes of etcd from ${machine}, and the Secrets of the cluster.`,
     });
-    for (const kind of ['etcd', 'secrets']) print(file(kind).path);
+    for (const kind of ['etcd', ...Object.keys(texts)]) print(file(kind).path);
   });
 }
 
 function requireRecipients(recipients: readonly string[]): void {
   const wrong = recipients.find((recipient) => !isRecipient(recipient));
   if (wrong !== undefined) throw new ProviderError('CONFIG_INVALID', `--recipient: ${wrong} is no public key of age.`);
+}
+
+async function collectObjects({ kube, namespace, clock, signal }: AccessSession, access: ClusterAccess) {
+  const allowed = <T>(request: Promise<T>) => whatIsAllowed(request);
+  const { id: installation } = await allowed(readInstallation({ kube, namespace }, signal));
+  return await allowed(collectClusterObjects({ kube, namespace, installation, now: clock.now() }, access, signal));
 }
 
 async function writeSnapshot(

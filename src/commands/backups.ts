@@ -103,9 +103,10 @@ async function readBackup(
   }
 }
 
-const objectsOf = ({ keys }: StoredBackup, { etcd, secrets }: BackupManifest): readonly BackupObject[] => [
+const objectsOf = ({ keys }: StoredBackup, { etcd, secrets, objects }: BackupManifest): readonly BackupObject[] => [
   { key: keys.etcd ?? '', ...etcd, isSnapshot: true },
   { key: keys.secrets ?? '', ...secrets, isSnapshot: false },
+  { key: keys.objects ?? '', ...objects, isSnapshot: false },
 ];
 
 async function readToEnd(content: ReadableStream<Uint8Array>): Promise<void> {
@@ -117,10 +118,11 @@ async function readToEnd(content: ReadableStream<Uint8Array>): Promise<void> {
 
 function pathFor(
   { owner, time }: StoredBackup,
-  { isSnapshot }: BackupObject,
+  { key, isSnapshot }: BackupObject,
   identities: readonly SecretString[],
   { output }: BackupsOptions,
 ): string {
-  const [encrypted, clear] = isSnapshot ? ['etcd.age', 'etcd.db'] : ['secrets.age', 'secrets.yaml'];
-  return join(output, `${owner.namespace}-${owner.name}-${time}.${identities.length > 0 ? clear : encrypted}`);
+  const encrypted = key.slice(key.lastIndexOf('.', key.length - '.age'.length - 1) + 1);
+  const ending = identities.length > 0 ? encrypted.replace(/age$/, isSnapshot ? 'db' : 'yaml') : encrypted;
+  return join(output, `${owner.namespace}-${owner.name}-${time}.${ending}`);
 }

@@ -17,7 +17,6 @@ import { fixedEndpointOf, reservedAddresses } from '../controllers/shared/addres
 import { choosePlatform } from '../controllers/shared/spec/choose-platform.ts';
 import { resolveDesiredSpec } from '../controllers/shared/spec/desired-spec.ts';
 import { failureDomainsOrDefault } from '../engine/capabilities/failure-domains.ts';
-import { Namespace } from '../kube/core-types.ts';
 import { ObjectStore } from '../kube/reflector/object-store.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { SecretStrings } from '../lib/secret-string.ts';
@@ -60,12 +59,12 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   const prefix = cluster && readDesiredNodePrefix({ cluster });
   const failureDomains = platform.failureDomains.names(config);
   const ofCluster = { labelSelector: `${labels.cluster}=${clusterId(ref)}` };
-  const [hosts, machines, nodePools, ofConfig, system] = await Promise.all([
+  const [hosts, machines, nodePools, ofConfig, installation] = await Promise.all([
     platform.hosts ? kube.list(Host, {}, signal) : { items: [] },
     kube.list(Machine, ofCluster, signal),
     kube.list(NodePool, ofCluster, signal),
     failureDomains.length > 0 ? listMachines(at, template) : [],
-    kube.find(Namespace, { name: 'kube-system' }, signal),
+    at.installationId(),
   ]);
   const credentials = new Map<string | undefined, SecretStrings>();
   for (const failureDomain of failureDomainsOrDefault(failureDomains))
@@ -90,7 +89,7 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
       ...{ spec, clusterRef: identity, providerConfigRef: { name: template.metadata.name }, platform: platform.name },
       kubernetesVersion: chooseOfferedVersion(spec, desired) ?? desired ?? '',
     },
-    owner: { installation: system?.metadata.uid ?? '', provider: template.spec.providerRef.name },
+    owner: { installation: installation ?? '', provider: template.spec.providerRef.name },
     ofConfig: ofConfig.map((machine) => machine.spec),
     previewContext: { config, connections, log, clock, signal },
     credentialsAt: (failureDomain) => credentials.get(failureDomain) ?? {},

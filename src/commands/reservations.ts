@@ -2,7 +2,6 @@ import { ProviderConfig } from '../api/provider-config.ts';
 import { reservedAddresses } from '../controllers/shared/addresses/fixed-endpoints.ts';
 import { choosePlatform } from '../controllers/shared/spec/choose-platform.ts';
 import { parseSpec } from '../controllers/shared/spec/parse-spec.ts';
-import { Namespace } from '../kube/core-types.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { listIpv4Addresses, parseIpv4Range } from '../lib/net/ipv4.ts';
 import { platforms } from '../platforms/index.ts';
@@ -23,7 +22,8 @@ export async function runReservations(options: ReservationsSettings & ReadOnlyCo
   options.print(reservationFormats[options.dhcpServer](all));
 }
 
-async function listReservations({ kube, signal }: ReadOnlySession, name: string): Promise<DhcpReservation[]> {
+async function listReservations(at: ReadOnlySession, name: string): Promise<DhcpReservation[]> {
+  const { kube, signal } = at;
   const config = await kube.find(ProviderConfig, { name }, signal);
   if (!config) throw new ProviderError('CONFIG_INVALID', `There is no ProviderConfig ${name}.`);
   const parsed = parseSpec(config);
@@ -44,10 +44,8 @@ async function listReservations({ kube, signal }: ReadOnlySession, name: string)
       'CONFIG_INVALID',
       `ProviderConfig ${name}: network.addressAssignment is Static, which needs no DHCP reservations.`,
     );
-  const system = await kube.find(Namespace, { name: 'kube-system' }, signal);
-  const installation = system?.metadata.uid;
-  if (!installation)
-    throw new ProviderError('INTERNAL', 'The namespace kube-system of the platform cluster cannot be read.');
+  const installation = await at.installationId();
+  if (!installation) throw new ProviderError('INTERNAL', 'The MAC addresses of nodes need a platform cluster.');
   const given = reservedAddresses({ platforms, stores: { providerConfigs: { list: () => [config] } } });
   const ranges = (parsed.data.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
   const owner = { installation, provider: parsed.data.providerRef.name };

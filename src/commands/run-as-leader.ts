@@ -5,7 +5,7 @@ import { HostClaims } from '../controllers/host/host-claims.ts';
 import { makeControllers } from '../controllers/index.ts';
 import { listRollouts } from '../controllers/rollout/progress/list-rollouts.ts';
 import { AddressLeases } from '../controllers/shared/addresses/address-leases.ts';
-import { awaitInstallationId } from '../controllers/shared/installation-id.ts';
+import { awaitInstallation } from '../controllers/shared/installation.ts';
 import { NodeWatches } from '../controllers/shared/nodes/node-watches.ts';
 import type { Services, Stores } from '../controllers/shared/services.ts';
 import { TargetClients } from '../controllers/shared/target-clients.ts';
@@ -45,7 +45,8 @@ export async function runAsLeader({
   log,
 }: LeaderContext): Promise<void> {
   const clock = options.clock ?? systemClock;
-  const installation = await awaitInstallationId({ kube, clock, log }, signal);
+  const { podNamespace: namespace } = options;
+  const installation = await awaitInstallation({ kube, namespace, clock, log }, signal);
   if (installation === undefined) return;
   const connections = new ProcessConnectionCache(signal, metrics.calls);
   const events = new EventRecorder({
@@ -57,7 +58,7 @@ export async function runAsLeader({
     signal: leadership,
   });
   const targets = new TargetClients({
-    secrets: (name) => stores.secrets.get({ namespace: options.podNamespace, name }),
+    secrets: (name) => stores.secrets.get({ namespace, name }),
     clock,
     log,
     fieldManager,
@@ -65,13 +66,14 @@ export async function runAsLeader({
     transportObserver: metrics.transport('cluster'),
   });
   const nodes = new NodeWatches({ clock: options.watchClock ?? systemClock, log });
-  const addresses = new AddressLeases(kube, options.podNamespace, options.providerName);
+  const addresses = new AddressLeases(kube, namespace, options.providerName);
   const services: Services = {
     environment: options.environment,
     provider: options.providerName,
-    namespace: options.podNamespace,
+    namespace,
     release: options.release ?? '',
-    installation,
+    installation: installation.id,
+    isImported: installation.isImported,
     kube,
     stores,
     platforms,

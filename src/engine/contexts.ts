@@ -16,6 +16,11 @@ export interface StepContext<C = unknown> {
   /** The keys of the Secret that the platform section references. */
   readonly credentials: SecretStrings;
   readonly owner: Owner;
+  /**
+   * This platform cluster has taken the place of another one: a resource with our mark that nothing here knows may be in
+   * use. Default: false.
+   */
+  readonly isImported?: boolean;
   readonly node: NodeSpec;
   /** The facts of earlier steps. */
   readonly facts: Facts;

@@ -1,5 +1,6 @@
 import type {
   RbacV1Subject,
+  V1ConfigMap,
   V1LeaseSpec,
   V1Namespace,
   V1PolicyRule,
@@ -25,6 +26,15 @@ export const Secret: ResourceType<Secret> = {
   version: 'v1',
   kind: 'Secret',
   plural: 'secrets',
+  namespaced: true,
+};
+
+export interface ConfigMap extends KubeObject, Pick<V1ConfigMap, 'data' | 'immutable'> {}
+export const ConfigMap: ResourceType<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
   namespaced: true,
 };
 

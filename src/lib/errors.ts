@@ -102,6 +102,7 @@ export const errorCodes = {
   S3_FAILED: { retry: 'backoff', message: 'The S3 server for backups has failed. The provider retries.' },
   BACKUP_MISSING: { retry: 'after-change', message: 'There is no such backup.' },
   BACKUP_DAMAGED: { retry: 'after-change', message: 'The backup cannot be used.' },
+  IMPORT_REJECTED: { retry: 'after-change', message: 'The cluster cannot be imported. Nothing was changed.' },
   ENDPOINT_UNKNOWN: {
     retry: 'backoff',
     message: 'The endpoint of the cluster is the first control plane, whose address is not known yet.',

@@ -27,7 +27,8 @@ const usualTimeoutSeconds = 60;
 
 /** Opens the platform cluster with the user's kubeconfig, and closes all connections at the end. */
 export async function withAccessSession<T>(
-  options: ClusterAccessSettings & AccessCommandContext & { readonly timeoutSeconds?: number },
+  options: Pick<ClusterAccessSettings, 'kubeconfig' | 'podNamespace'> &
+    AccessCommandContext & { readonly timeoutSeconds?: number },
   work: (session: AccessSession) => Promise<T>,
 ): Promise<T> {
   const {

@@ -78,7 +78,7 @@ function requireNamespace(machines: readonly Machine[], namespace: string): void
 }
 
 /** The result of a request. A rejection by RBAC becomes an error that says which role allows it. */
-async function whatIsAllowed<T>(request: Promise<T>, where?: string): Promise<T> {
+export async function whatIsAllowed<T>(request: Promise<T>, where?: string): Promise<T> {
   try {
     return await request;
   } catch (error) {

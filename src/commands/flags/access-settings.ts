@@ -41,6 +41,14 @@ export interface BackupSettings extends ClusterAccessSettings {
   readonly output: string;
 }
 
+export interface ImportSettings extends CommonSettings {
+  /** The provider's own namespace. */
+  readonly podNamespace: string;
+  /** What the paths of the files of a backup begin with. */
+  readonly from: string;
+  readonly confirm: boolean;
+}
+
 function toAccessSettings(command: Command, environment: ProcessEnvironment): AccessSettings {
   const { ttl, output, force } = command.opts<{
     ttl: number;
@@ -71,6 +79,17 @@ export function toKubeconfigSettings(command: Command, environment: ProcessEnvir
 export function toBackupSettings(command: Command, environment: ProcessEnvironment): BackupSettings {
   const { recipient: recipients, output } = command.opts<{ recipient: readonly string[]; output: string }>();
   return { ...toClusterAccessSettings(command, environment), recipients, output };
+}
+
+export function toImportSettings(command: Command, environment: ProcessEnvironment): ImportSettings {
+  const settings = toCommonSettings(command, 'people');
+  const { from, confirm } = command.opts<Pick<ImportSettings, 'from' | 'confirm'>>();
+  return {
+    ...settings,
+    podNamespace: readPodNamespace(settings, environment),
+    from: from.replace(/\.(objects|secrets)\.yaml$/, ''),
+    confirm,
+  };
 }
 
 function toClusterAccessSettings(command: Command, environment: ProcessEnvironment): ClusterAccessSettings {

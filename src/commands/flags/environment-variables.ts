@@ -10,7 +10,18 @@ export interface EnvironmentVariable {
 /** Every environment variable that is read. The operator sets the POD_ ones. */
 export const environmentVariables = {
   POD_NAMESPACE: {
-    commands: ['run', 'hosts', 'plan', 'check', 'reservations', 'talosconfig', 'kubeconfig', 'backup', 'backups'],
+    commands: [
+      'run',
+      'hosts',
+      'plan',
+      'check',
+      'reservations',
+      'talosconfig',
+      'kubeconfig',
+      'backup',
+      'backups',
+      'import',
+    ],
     fallback: 'none in a Pod, openmcp-system elsewhere',
     description: 'Namespace of the provider, with the credentials of platforms and the secrets of clusters.',
   },

@@ -35,7 +35,9 @@ export const commandDescriptions = {
     'Print a short-lived kubeconfig of a cluster, for users who may read its Secret. Records an Event on the Cluster.',
   backups: 'List, verify or fetch the scheduled backups in the bucket of a ProviderConfig. Read-only.',
   backup:
-    'Write an encrypted snapshot of etcd and the encrypted Secrets of a cluster to a folder, for users who may read its Secret. Records an Event on the Cluster.',
+    'Write an encrypted snapshot of etcd, and the encrypted Secrets and other objects of a cluster, to a folder, for users who may read its Secret. Records an Event on the Cluster.',
+  import:
+    'Create the objects of a cluster from a fetched backup, on a platform cluster that takes the place of a lost one. No machine is touched.',
 } as const;
 export type CommandName = keyof typeof commandDescriptions;
 export const commandNames = Object.keys(commandDescriptions) as readonly CommandName[];
@@ -238,6 +240,14 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
     text('--output <FOLDER>', 'Folder for the files, which have the name of the cluster and the time.')
       .argParser(parseRequiredText)
       .default('.'),
+    ...commonOptions,
+  ],
+  import: [
+    requiredText(
+      '--from <PATH>',
+      'What the paths of the files begin with that backups fetch has written, e.g. ./shop-prod-20261127T023000Z.',
+    ),
+    toggle('--confirm', 'Create the objects. Default: only check, and print what would be created.'),
     ...commonOptions,
   ],
 };

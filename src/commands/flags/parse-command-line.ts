@@ -1,9 +1,11 @@
 import { type Command, CommanderError } from 'commander';
 import {
   type BackupSettings,
+  type ImportSettings,
   type KubeconfigSettings,
   type TalosconfigSettings,
   toBackupSettings,
+  toImportSettings,
   toKubeconfigSettings,
   toTalosconfigSettings,
 } from './access-settings.ts';
@@ -38,7 +40,8 @@ export type CommandLine =
   | { readonly command: 'talosconfig'; readonly settings: TalosconfigSettings }
   | { readonly command: 'kubeconfig'; readonly settings: KubeconfigSettings }
   | { readonly command: 'backups'; readonly settings: BackupsSettings }
-  | { readonly command: 'backup'; readonly settings: BackupSettings };
+  | { readonly command: 'backup'; readonly settings: BackupSettings }
+  | { readonly command: 'import'; readonly settings: ImportSettings };
 
 /** Parses the arguments after the program's name. Throws a {@link UsageError}. */
 export function parseCommandLine(argv: readonly string[], environment: ProcessEnvironment): CommandLine {
@@ -96,6 +99,8 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toBackupsSettings(command, environment) };
     case 'backup':
       return { command: name, settings: toBackupSettings(command, environment) };
+    case 'import':
+      return { command: name, settings: toImportSettings(command, environment) };
   }
 }
 

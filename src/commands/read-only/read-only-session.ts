@@ -1,5 +1,6 @@
 import { fieldManager } from '../../api/names.ts';
 import { AddressLeases } from '../../controllers/shared/addresses/address-leases.ts';
+import { readInstallation } from '../../controllers/shared/installation.ts';
 import { decodeSecretData } from '../../controllers/shared/secrets/platform-credentials.ts';
 import { ProcessConnectionCache } from '../../engine/connection-cache.ts';
 import type { PlatformContext } from '../../engine/contexts.ts';
@@ -30,6 +31,8 @@ export interface ReadOnlyCommandContext extends ProcessContext {
 interface ReadOnlySource {
   readonly kube: Pick<KubeClient, 'find' | 'list'>;
   leasesOf(provider: string): Pick<AddressLeases, 'holderOf'>;
+  /** What the resources of this installation are marked with. Undefined with files. */
+  installationId(): Promise<string | undefined>;
   /** The keys of a Secret of the provider's own namespace. Throws CREDENTIALS_MISSING. */
   credentials(name: string): Promise<SecretStrings>;
   close(): Promise<void>;
@@ -69,6 +72,7 @@ function openClusterSource(options: ReadOnlySettings & ReadOnlyCommandContext, s
   return {
     kube,
     leasesOf: (provider) => new AddressLeases(kube, namespace, provider),
+    installationId: async () => (await readInstallation({ kube, namespace }, signal)).id,
     credentials: async (name) => {
       const object = await kube.find(Secret, { namespace, name }, signal);
       if (object) return decodeSecretData(object);
@@ -87,6 +91,7 @@ async function openFileSource({
   return {
     kube,
     leasesOf: () => ({ holderOf: async () => undefined }),
+    installationId: async () => undefined,
     credentials: async (name) => {
       if (credentials !== undefined) return await readCredentialsFromPath(credentials);
       const fromEnvironment = credentialsFromEnvironment(process.env);

@@ -149,7 +149,7 @@ async function takeFrom(
   const state = findSecretsState(services, ref) ?? { kind: 'none' };
   const secrets = requireClusterSecrets(state, `of Cluster ${ref.namespace}/${ref.name}`);
   const machines = machinesOfCluster(services, ref);
-  const owner = { installation, namespace: ref.namespace, name: ref.name, uid: cluster.metadata.uid ?? '' };
+  const owner = { installation, ...ref };
   const storage = openStorage(spec.s3, decodeSecretData(credentials), {
     clock: services.clock,
     signal: context.signal,

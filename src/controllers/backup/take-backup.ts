@@ -1,4 +1,3 @@
-import type { Cluster } from '../../api/openmcp/types.ts';
 import type { BackupSpec } from '../../api/schema/backup-schema.ts';
 import {
   type BackupOwner,
@@ -16,10 +15,11 @@ import { planRetention } from '../../backup/retention.ts';
 import { groupBackups, isComplete, type StoredBackup } from '../../backup/stored-backups.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
+import type { SecretString } from '../../lib/secret-string.ts';
 import { type SnapshotReport, streamSnapshot } from '../../talos/etcd-snapshot/stream-snapshot.ts';
-import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';
-import { type BackedUpCluster, listControlPlanes, renderSecretManifests } from './secret-manifests.ts';
+import { type CollectedCluster, collectClusterObjects } from './collect-objects.ts';
+import { listControlPlanes, renderSecretManifests } from './secret-manifests.ts';
 
 /** A backup that is complete. */
 export interface TakenBackup {
@@ -33,10 +33,8 @@ export interface TakenBackup {
   readonly machine?: string;
 }
 
-export interface BackupTarget extends BackedUpCluster {
-  readonly cluster: Cluster;
+export interface BackupTarget extends CollectedCluster {
   readonly owner: BackupOwner;
-  readonly secrets: Pick<ClusterSecrets, 'object' | 'bundle' | 'kubernetesVersion'>;
   readonly spec: BackupSpec;
   readonly storage: BackupStorage;
 }
@@ -110,12 +108,20 @@ async function writeBackup(
   const write = async (part: BackupPart, produce: ContentProducer) =>
     await storage.upload(keyOf(part), await encryptContent(spec.recipients, produce));
   const manifests = await renderSecretManifests(services, target, signal);
+  const objects = await collectClusterObjects(
+    { ...services, installation: owner.installation, now: begun },
+    target,
+    signal,
+  );
   const source = { controlPlanes: listControlPlanes(machines), bundle: secrets.bundle, now: clock.now(), signal };
   let report: SnapshotReport = { machine: '', bytes: 0 };
   const etcdObject = await write('etcd', async (piece) => {
     report = await streamSnapshot(source, piece);
   });
-  const secretsObject = await write('secrets', (piece) => piece(Buffer.from(manifests.reveal(), 'utf8')));
+  const writeText = (part: BackupPart, content: SecretString) =>
+    write(part, (piece) => piece(Buffer.from(content.reveal(), 'utf8')));
+  const secretsObject = await writeText('secrets', manifests);
+  const objectsObject = await writeText('objects', objects);
   const seconds = Math.round((clock.monotonic() - start) / 1000);
   const manifest: BackupManifest = {
     format: 1,
@@ -127,6 +133,7 @@ async function writeBackup(
     seconds,
     etcd: etcdObject,
     secrets: secretsObject,
+    objects: objectsObject,
   };
   await storage.put(keyOf('manifest'), renderManifest(manifest));
   log.info({ key: keyOf('etcd'), ...report, seconds }, 'a backup is complete');

@@ -31,7 +31,7 @@ import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } f
 import { decideClusterRemediation } from './decide-cluster-remediation.ts';
 import { describeClusterRollout, describeClusterUpToDate } from './decide-cluster-rollout.ts';
 import { servedVersion } from './decide-kubernetes.ts';
-import { isOwnOfCluster } from './identity.ts';
+import { importedIdentityKey, isOwnOfCluster } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
 import { releaseEndpointAddress } from './release-endpoint-address.ts';
 import { deleteNodePools, reconcileNodePools } from './scaling/reconcile-node-pools.ts';
@@ -218,10 +218,11 @@ function describeEndpoints(view: ClusterView): Pick<NonNullable<Cluster['status'
 function describeProviderStatus(view: ClusterView): Record<string, unknown> {
   const { providerStatus: before = {} } = view.cluster.status ?? {};
   if (view.secretsProblem) return before;
-  const recorded = before[clusterRecordKey] === undefined ? {} : { [clusterRecordKey]: before[clusterRecordKey] };
+  const kept = (key: string) => (before[key] === undefined ? {} : { [key]: before[key] });
   const rollout = describeClusterRollout(view);
   const count = (role: string): number => view.machines.filter((machine) => machine.spec.role === role).length;
   return {
+    ...kept(importedIdentityKey),
     platform: view.platform,
     providerConfig: view.config?.metadata.name,
     talosVersion: lowestTalosVersion(view.machines) ?? view.spec?.talos.version,
@@ -231,7 +232,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
     machines: view.machines.map((machine) => machine.metadata.name),
     ...(rollout ? { [clusterRolloutKey]: { ...rollout } } : {}),
     ...(view.remediations?.length ? { [remediationRecordKey]: view.remediations } : {}),
-    ...(view.secrets ? { [clusterRecordKey]: toClusterRecord(view.secrets) } : recorded),
+    ...(view.secrets ? { [clusterRecordKey]: toClusterRecord(view.secrets) } : kept(clusterRecordKey)),
     ...(view.trust
       ? describeTrustReport(view.trust, view.secrets?.trust, view.trustRollout, count('controlplane'))
       : retainTrustReport(view.cluster)),

@@ -77,6 +77,7 @@ export function prepareStepEnvironment(
     config: chosen.section,
     credentials,
     owner: ownerOf(services, machine),
+    isImported: services.isImported ?? false,
     node: describeNode(machine, spec),
     facts,
     addresses: machineAddresses(material),

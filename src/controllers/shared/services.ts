@@ -50,8 +50,10 @@ export interface Services {
   readonly namespace: string;
   /** Version of the provider. */
   readonly release: string;
-  /** UID of the platform cluster's `kube-system`: identifies this installation on shared hardware. */
+  /** Identifies this installation on shared hardware: {@link Installation.id}. */
   readonly installation: string;
+  /** {@link Installation.isImported}. Default: false. */
+  readonly isImported?: boolean;
   readonly kube: KubeClient;
   readonly stores: Stores;
   readonly platforms: readonly Platform[];

@@ -63,7 +63,9 @@ export const serverIdentified: Step<RobotStepContext> = {
       if (refused) return fail('ServerUnfit', refused);
       if (server.status !== 'ready') return wait(60, `Hetzner is still setting up server ${server.number}.`);
       const owner = ownershipByName(server.name, context.owner, host.spec.expect.name);
-      if (owner === 'others') return fail('OwnedByOthers', describeForeignServer(server));
+      // On a platform cluster that has taken the place of another one, our own mark does not prove that it is unused.
+      if (owner === 'others' || (context.isImported && owner !== 'nobody'))
+        return fail('OwnedByOthers', describeForeignServer(server));
       const { address = '', ipv6Net = '', product, dc } = server;
       await context.hosts.updateStatus({ server: { address, ipv6Net, product, location: dc } });
       // A name that this provider gave is not restored at release.

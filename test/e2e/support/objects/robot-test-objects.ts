@@ -16,11 +16,12 @@ export const robotCredentialsName = 'robot';
 /** Objects that users write to get clusters on the testbed's bare servers. */
 export class RobotTestObjects {
   readonly #testbed: Testbed;
-  readonly #key = makeSshKey();
+  readonly #key: ReturnType<typeof makeSshKey>;
   readonly #caBundle: string;
   readonly #imageSum: string;
 
-  private constructor(testbed: Testbed, caBundle: string, imageSum: string) {
+  private constructor(testbed: Testbed, caBundle: string, imageSum: string, key = makeSshKey()) {
+    this.#key = key;
     this.#testbed = testbed;
     this.#caBundle = caBundle;
     this.#imageSum = imageSum;
@@ -31,6 +32,11 @@ export class RobotTestObjects {
     const nothing = { extensions: [], kernelArguments: [] };
     const imageSum = metalImageChecksum('1.13.9', nothing);
     return new RobotTestObjects(testbed, await readFile(robot.line.ca ?? '', 'utf8'), imageSum);
+  }
+
+  /** The same account and key on another platform cluster. */
+  movedTo(testbed: Testbed): RobotTestObjects {
+    return new RobotTestObjects(testbed, this.#caBundle, this.#imageSum, this.#key);
   }
 
   async credentials(data: Record<string, string> = this.goodCredentials()): Promise<void> {

@@ -26,6 +26,7 @@ import { ObjectRecorder } from '../observation/object-recorder.ts';
 import { acceleratedClock } from '../provider-process/accelerated-clock.ts';
 import { Provider, type ProviderRunMode } from '../provider-process/provider.ts';
 import { type RealPlatformCluster, startRealPlatformCluster } from './real-platform-cluster.ts';
+import { startSecondPlatform } from './second-platform.ts';
 import { trueNasReleaseFor } from './truenas-release.ts';
 
 export interface TestbedOptions {
@@ -68,6 +69,16 @@ const serviceAccountName = 'cluster-provider-talos';
 export const userAgents = { provider: 'cluster-provider-talos', test: 'e2e-test' } as const;
 const environment = 'test';
 
+interface TestbedParts {
+  readonly options: TestbedOptions;
+  readonly world: RunningWorld;
+  readonly platform: KubeClient;
+  readonly folder: string;
+  readonly kubeconfig: string;
+  readonly caBundle: string;
+  readonly real: RealPlatformCluster | undefined;
+}
+
 /**
  * All simulators with the provider: a platform cluster with the operator, a TrueNAS system, an image factory, and the
  * `run` command in this process with the rights of `config/rbac` and no others.
@@ -90,15 +101,7 @@ export class Testbed {
   readonly #real: RealPlatformCluster | undefined;
   readonly #providers: Provider[] = [];
 
-  private constructor(parts: {
-    options: TestbedOptions;
-    world: RunningWorld;
-    platform: KubeClient;
-    folder: string;
-    kubeconfig: string;
-    caBundle: string;
-    real: RealPlatformCluster | undefined;
-  }) {
+  private constructor(parts: TestbedParts) {
     this.options = parts.options;
     this.world = parts.world;
     this.platform = parts.platform;
@@ -133,21 +136,36 @@ export class Testbed {
       const given = { ...host, truenas, ...(real ? { kubeconfig: real.kubeconfig, operator: false } : {}) };
       const world = await startWorld({ folder, timeScale, ports: 'any', seeds, workload, ...given });
       opened.unshift(world);
-      const connection = loadApiServerConnection({ path: world.kubeconfig });
-      const platform = new KubeClient(new Transport(connection, { userAgent: userAgents.test }), {
-        fieldManager: 'e2e-test',
-      });
-      const kubeconfig = isBare ? '' : await writeProviderKubeconfig(connection, platform, folder);
-      const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
-      const testbed = new Testbed({ options, world, platform, folder, kubeconfig, caBundle, real });
-      if (isBare) return testbed;
-      await testbed.provider.init();
-      await testbed.recorder.start(platform);
-      return testbed;
+      return await Testbed.#on(world, { options, folder, real });
     } catch (error) {
       for (const one of opened) await one.close();
       throw error;
     }
+  }
+
+  static async #on(world: RunningWorld, at: Pick<TestbedParts, 'options' | 'folder' | 'real'>): Promise<Testbed> {
+    const { isBare = false } = at.options;
+    const connection = loadApiServerConnection({ path: world.kubeconfig });
+    const platform = new KubeClient(new Transport(connection, { userAgent: userAgents.test }), {
+      fieldManager: 'e2e-test',
+    });
+    const kubeconfig = isBare ? '' : await writeProviderKubeconfig(connection, platform, at.folder);
+    const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
+    const testbed = new Testbed({ ...at, world, platform, kubeconfig, caBundle });
+    if (isBare) return testbed;
+    await testbed.provider.init();
+    await testbed.recorder.start(platform);
+    return testbed;
+  }
+
+  /**
+   * The same machines with another platform cluster, as after the loss of this one. It has the kinds and the account of
+   * the provider, whose `run` is not started.
+   */
+  async onSecondPlatform(): Promise<Testbed> {
+    const folder = await mkdtemp(join(tmpdir(), 'stage-'));
+    const world = await startSecondPlatform(this.world, folder);
+    return await Testbed.#on(world, { options: this.options, folder, real: undefined });
   }
 
   /**

@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import type { ConfigMap } from '../../kube/core-types.ts';
 import { KubeError } from '../../kube/errors.ts';
 import { noLog } from '../../lib/log.ts';
-import { awaitInstallationId } from './installation-id.ts';
+import { awaitInstallation } from './installation.ts';
 
 const kubeSystem = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid: 'b7a1' } };
 const failure = (status: number, reason: string) => new KubeError({ status, reason, message: 'no' });
 
 /** An API server that fails with each of these errors first. */
-function ask(...failures: unknown[]) {
+const ask = (...failures: unknown[]) => askWith(undefined, failures);
+
+function askWith(imported: Pick<ConfigMap, 'data'> | undefined, failures: readonly unknown[] = []) {
   const clock = new ManualClock();
   const stop = new AbortController();
   let calls = 0;
@@ -19,8 +22,8 @@ function ask(...failures: unknown[]) {
     if (thrown !== undefined) throw thrown;
     return kubeSystem;
   };
-  const kube = { get } as unknown as Pick<KubeClient, 'get'>;
-  const found = awaitInstallationId({ kube, clock, log: noLog, random: () => 1 }, stop.signal);
+  const kube = { get, find: async () => imported } as unknown as Pick<KubeClient, 'get' | 'find'>;
+  const found = awaitInstallation({ kube, namespace: 'own', clock, log: noLog, random: () => 1 }, stop.signal);
   return { clock, stop, found, calls: () => calls };
 }
 
@@ -34,8 +37,14 @@ describe('the id of this installation', () => {
     await clock.advance(1999);
     expect(calls()).toBe(2);
     await clock.advance(5000);
-    expect(await found).toBe('b7a1');
+    expect(await found).toEqual({ id: 'b7a1', isImported: false });
     expect(calls()).toBe(4);
+  });
+
+  it('is that of the former platform cluster after an import', async () => {
+    const { found, calls } = askWith({ data: { id: 'f0e1' } });
+    expect(await found).toEqual({ id: 'f0e1', isImported: true });
+    expect(calls()).toBe(0);
   });
 
   it('is undefined when the process stops', async () => {

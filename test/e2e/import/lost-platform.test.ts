@@ -1,0 +1,184 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Host } from '../../../src/api/host.ts';
+import { Machine } from '../../../src/api/machine.ts';
+import { leaseName } from '../../../src/api/names.ts';
+import { NodePool } from '../../../src/api/node-pool.ts';
+import { Cluster } from '../../../src/api/openmcp/types.ts';
+import { Lease, Secret } from '../../../src/kube/core-types.ts';
+import { eventually } from '../../support/eventually.ts';
+import { runProgram } from '../../support/run-program.ts';
+import { coreReadRules } from '../support/access/access-helpers.ts';
+import { takeDecryptedBackup } from '../support/access/decrypted-backup.ts';
+import { withGrantedClient } from '../support/access/workload-cluster.ts';
+import { RobotTestObjects } from '../support/objects/robot-test-objects.ts';
+import { addressHolders, infrastructureWrites, listNasLeftovers } from '../support/observation/provider-calls.ts';
+import type { Testbed } from '../support/testbed/testbed.ts';
+import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
+
+const network = '127.42.253';
+const server = 3140011;
+const open = startTestbed({
+  ...{ subnet: '127.42.252', timeScale: 0.01, speed: 50 },
+  seeds: { robot: { network, servers: [{ number: server, name: 'rack-7' }] } },
+});
+const virtual = { namespace: 'shop', name: 'virtual' };
+const bare = { namespace: 'shop', name: 'bare' };
+const clusters = [virtual, bare];
+let folder: string;
+let backups: string[];
+let second: Testbed;
+let kubeconfig: string;
+
+const isReady = async ({ objects }: Testbed, ref: typeof virtual) => {
+  const { status } = await objects.getCluster(ref);
+  return status?.phase === 'Ready';
+};
+const areReady = async (testbed: Testbed): Promise<boolean> =>
+  (await Promise.all(clusters.map((ref) => isReady(testbed, ref)))).every(Boolean);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'import-'));
+  return async () => await rm(folder, { recursive: true, force: true });
+});
+
+/** What a platform team keeps in a repository. */
+async function applyConfigs(testbed: Testbed, robot: RobotTestObjects): Promise<void> {
+  const limits = { minReplicas: 1, maxReplicas: 3 };
+  await testbed.objects.credentials();
+  await robot.credentials();
+  await testbed.objects.config('home', {
+    ...{ controlPlanes: 3, workers: 1 },
+    change: ({ workerPools = [] }) => Object.assign(workerPools[0] ?? {}, limits),
+  });
+  await robot.config('metal');
+}
+
+prepareTestbed(open, async (testbed) => {
+  const robot = await RobotTestObjects.on(testbed);
+  await applyConfigs(testbed, robot);
+  await robot.host(server);
+  await testbed.objects.cluster(virtual);
+  await testbed.objects.cluster(bare, { config: 'metal' });
+  await eventually('both clusters are ready', () => areReady(testbed), 200);
+  const [pool] = (await testbed.platform.list(NodePool)).items;
+  await testbed.platform.merge(NodePool, { name: pool?.metadata.name ?? '' }, { spec: { replicas: 2 } }, {});
+  await eventually(
+    'the pool has two nodes',
+    async () => (await testbed.platform.get(NodePool, { name: pool?.metadata.name ?? '' })).status?.readyReplicas === 2,
+    120,
+  );
+  await eventually('all are ready', () => areReady(testbed), 60);
+  backups = [];
+  for (const ref of clusters) backups.push(await takeDecryptedBackup(testbed, ref, folder));
+  await testbed.provider.stop();
+  second = await testbed.onSecondPlatform();
+  await applyConfigs(second, robot.movedTo(second));
+  kubeconfig = await second.kubeconfigWith('config/rbac/import.yaml');
+});
+afterAll(async () => await second?.close());
+
+const importFrom = (base: string, ...words: string[]) =>
+  runProgram('import', '--from', base, '--kubeconfig', kubeconfig, ...words);
+const boots = () => ({
+  nodes: open()
+    .world.machines.nodes()
+    .map(({ name, boots: count }) => [name, count]),
+  servers: open()
+    .world.robot.servers()
+    .map(({ bootCount }) => bootCount),
+});
+const machinesOn = async ({ platform }: Testbed) =>
+  (await platform.list(Machine)).items.map(({ metadata }) => metadata.name).sort();
+
+it('is only described without --confirm', async () => {
+  const { code, out } = await importFrom(backups[0] ?? '');
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: expect.stringMatching(
+      /^Cluster shop\/virtual as it was at .*: 1 Secrets, 5 Machines, 0 Hosts, 1 NodePools, 6 addresses\..*\n.*--confirm\.\n$/,
+    ),
+  });
+  expect(await machinesOn(second)).toEqual([]);
+});
+
+it('names what is wrong with a file, and changes nothing', async () => {
+  const base = join(folder, 'changed');
+  const objects = await readFile(`${backups[0]}.objects.yaml`, 'utf8');
+  await writeFile(`${base}.secrets.yaml`, await readFile(`${backups[1]}.secrets.yaml`));
+  await writeFile(`${base}.objects.yaml`, objects);
+  expect(await importFrom(base, '--confirm')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('The Secrets are not those of Cluster shop/virtual.'),
+  });
+  await writeFile(`${base}.objects.yaml`, objects.replace(/slot: 0/, 'slot: none'));
+  expect((await importFrom(base)).err).toMatch(/changed\.objects\.yaml is not valid: machines\.\d+\.spec\.slot/);
+  expect((await importFrom(join(folder, 'none'))).err).toMatch(/none\.objects\.yaml cannot be read/);
+  expect(await machinesOn(second)).toEqual([]);
+});
+
+it('is refused while the provider runs there', async () => {
+  second.provider.start();
+  const name = leaseName(second.environment, 'talos');
+  const { namespace } = second;
+  await eventually('it leads', async () => {
+    const lease = await second.platform.find(Lease, { namespace, name });
+    return lease?.spec?.holderIdentity;
+  });
+  expect(await importFrom(backups[0] ?? '', '--confirm')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/The provider runs \(Lease .*\)\. Stop it first\./),
+  });
+  await second.provider.stop();
+});
+
+it('brings the objects of a cluster back, as often as it is repeated', async () => {
+  for (const base of backups) {
+    const imported = await importFrom(base, '--confirm');
+    expect(imported).toMatchObject({ code: 0, out: expect.stringMatching(/created .*\nImported Cluster .*\nStart/s) });
+  }
+  const again = await importFrom(backups[0] ?? '', '--confirm');
+  expect(again).toMatchObject({ code: 0, out: expect.not.stringContaining('created') });
+  expect(await machinesOn(second)).toEqual(await machinesOn(open()));
+  expect(await addressHolders(second)).toEqual(await addressHolders(open()));
+});
+
+it('after which the provider continues with the machines that run, and makes none', async () => {
+  const before = open().calls.length;
+  const booted = boots();
+  const machines = await machinesOn(open());
+  second.provider.start();
+  await eventually('both clusters are ready', () => areReady(second), 120);
+  await eventually('every Machine is ready', async () => {
+    const { items } = await second.platform.list(Machine);
+    return items.every(({ status }) => status?.phase === 'Ready');
+  });
+  expect(infrastructureWrites(open().calls.slice(before))).toEqual([]);
+  expect(boots()).toEqual(booted);
+  expect(await machinesOn(second)).toEqual(machines);
+  expect((await second.platform.get(Host, { name: `server-${server}` })).status?.state).toBe('Provisioned');
+});
+
+it('and grants access to them', async () => {
+  const ref = { namespace: virtual.namespace, name: 'reader' };
+  const token = { permissions: [{ rules: coreReadRules('secrets') }] };
+  await second.objects.request(ref, { clusterRef: virtual, token });
+  await eventually('it is granted', async () => (await second.objects.getRequest(ref)).status?.phase === 'Granted');
+  await withGrantedClient(second, ref, async (client) => {
+    expect((await client.list(Secret)).items).toBeDefined();
+  });
+});
+
+it('a cluster that is deleted later leaves nothing, because its marks are still ours', async () => {
+  for (const ref of clusters) await second.objects.remove(Cluster, ref);
+  await eventually(
+    'they are gone',
+    async () => (await Promise.all(clusters.map((ref) => second.objects.exists(Cluster, ref)))).every((one) => !one),
+    150,
+  );
+  expect(listNasLeftovers(second)).toEqual([]);
+  expect(open().world.robot.servers()[0]?.name).toBe('rack-7');
+  expect(second.faults()).toEqual([]);
+});
