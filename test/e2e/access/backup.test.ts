@@ -65,10 +65,10 @@ describe('D50, D51: a backup', () => {
   it('is a whole snapshot of etcd and the Secrets of the cluster, which each identity decrypts', async () => {
     const { code, out, err } = await backUp(...forBoth());
     expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining('the snapshot of etcd is whole') });
-    const [etcd = '', secrets = ''] = out.trim().split('\n');
-    expect((await readdir(folder)).map((name) => join(folder, name)).sort()).toEqual([etcd, secrets]);
+    const [etcd = '', secrets = '', objects = ''] = out.trim().split('\n');
+    expect((await readdir(folder)).map((name) => join(folder, name)).sort()).toEqual([etcd, objects, secrets]);
     expect(etcd).toMatch(/\/shop-kept-\d{8}T\d{6}Z\.etcd\.age$/);
-    for (const path of [etcd, secrets]) expect((await stat(path)).mode & 0o777).toBe(0o600);
+    for (const path of [etcd, secrets, objects]) expect((await stat(path)).mode & 0o777).toBe(0o600);
     for (const identity of identities) {
       const snapshot = await decrypt(etcd, identity);
       const database = snapshot.subarray(0, -32);

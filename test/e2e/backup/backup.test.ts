@@ -114,6 +114,7 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     expect(files.map((path) => path.slice(path.lastIndexOf('/') + 1).replace(/^\d{8}T\d{6}Z/, 'TIME'))).toEqual([
       'TIME.etcd.age',
       'TIME.json',
+      'TIME.objects.age',
       'TIME.secrets.age',
     ]);
     const { metadata, status } = await open().objects.getCluster(ref);
@@ -128,7 +129,7 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
   });
 
   it('hold a snapshot that etcd accepts, and the Secrets of the cluster', async () => {
-    const [etcd = '', , secrets = ''] = await stored();
+    const [etcd = '', , , secrets = ''] = await stored();
     const path = join(folder, 'snapshot');
     const snapshot = await decrypt(etcd);
     expect(snapshot.equals(open().world.machines.snapshots.content ?? Buffer.alloc(0))).toBe(true);
@@ -169,6 +170,7 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     await backups('fetch', '--key', key, '--output', output);
     expect((await readdir(output)).map((name) => name.replace(/\d{8}T\d{6}Z/, 'TIME')).sort()).toEqual([
       ...['shop-kept-TIME.etcd.age', 'shop-kept-TIME.etcd.db'],
+      ...['shop-kept-TIME.objects.age', 'shop-kept-TIME.objects.yaml'],
       ...['shop-kept-TIME.secrets.age', 'shop-kept-TIME.secrets.yaml'],
     ]);
   });
@@ -213,7 +215,7 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     const [oldest = ''] = await manifests();
     await backUp();
     await eventually('the oldest one is deleted', async () => !(await stored()).includes(oldest));
-    expect(await stored()).toHaveLength(3 * keep);
+    expect(await stored()).toHaveLength(4 * keep);
   });
 
   it('leave nothing of a damaged snapshot, and say so until one is whole', async () => {
@@ -231,7 +233,7 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     faults.clear();
     clock.advance(5);
     await eventually('the next attempt succeeds', async () => (await condition())?.status === 'True');
-    expect(await stored()).toHaveLength(3 * keep);
+    expect(await stored()).toHaveLength(4 * keep);
     expect(await eventsOf('BackupFailed')).toHaveLength(1);
     expect((await open().objects.getCluster(ref)).status?.phase).toBe('Ready');
   });
@@ -257,7 +259,7 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     open().provider.start();
     await eventually('the backup is taken', async () => (await record())?.['lastSuccess'] !== before, 90);
     expect(await server.unfinishedUploads()).toBe(0);
-    expect(await stored()).toHaveLength(3 * keep);
+    expect(await stored()).toHaveLength(4 * keep);
   });
 
   it('are not taken twice by a process that starts again, even if their report was lost', async () => {
@@ -298,7 +300,7 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
   it('end with spec.backup, which the condition follows', async () => {
     await open().platform.merge(ProviderConfig, { name: 'home' }, { spec: { backup: null } }, {});
     await eventually('the condition is gone', async () => (await condition()) === undefined);
-    expect(await stored()).toHaveLength(3 * keep);
+    expect(await stored()).toHaveLength(4 * keep);
     expect(open().faults()).toEqual([]);
   });
 });
