@@ -1,11 +1,9 @@
-import semver from 'semver';
 import { clusterIdentityAnnotations } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
 import { clusterId, group, labels, openmcpKeys, version } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
-import { Namespace } from '../../kube/core-types.ts';
-import { isAlreadyExists, KubeError } from '../../kube/errors.ts';
+import { isAlreadyExists } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { issuerCaId } from '../../talos/config/machine-config.ts';
@@ -29,15 +27,15 @@ import type { ClusterDecision } from './decide.ts';
 import { versionsOfNewMachine } from './decide-kubernetes.ts';
 import { describeForeignMachine } from './describe-foreign-object.ts';
 import { desiredMachineSpec } from './desired-machine-spec.ts';
-import { failOverClusterEndpoint } from './endpoint-failover.ts';
+
 import { FailureDomainReservations } from './failure-domain-reservations.ts';
+import { probeApiServer } from './probe-api-server.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
 import { createNodePools } from './scaling/create-node-pools.ts';
 import { deleteSurplusMachine } from './scaling/delete-surplus-machine.ts';
 import type { MachineSlot } from './scaling/machine-slots.ts';
 import { updateMachineSpecs } from './update-machine-specs.ts';
 import {
-  type ApiServerProbe,
   assessSecretsOfCluster,
   type ClusterView,
   readDesiredNodePrefix,
@@ -319,34 +317,6 @@ function describeIssuerAuthorities(
   if (role !== 'controlplane' || access.oidcIssuers.length === 0 || isAtLeastMinor(talos.version, '1.14')) return {};
   return { issuerAuthorities: access.oidcIssuers.map(({ caBundle }) => issuerCaId(caBundle)) };
 }
-
-/** Sends a request with administrator rights to the API server. */
-async function probeApiServer(
-  services: Services,
-  view: ClusterView,
-  context: ClusterReconcileContext,
-): Promise<ApiServerProbe> {
-  const url = view.endpoint?.url;
-  if (url === undefined) return { ok: false, message: 'The endpoint is not known yet.' };
-  try {
-    const client = await services.targets.client(view.ref, url);
-    await client.get(Namespace, { name: 'kube-system' }, context.signal);
-    const answer = await client.raw<{ gitVersion?: unknown } | null>('GET', '/version', undefined, context.signal);
-    const version = String(answer?.gitVersion ?? '');
-    if (semver.valid(version) === null) return { ok: false, message: `${url} does not report a Kubernetes version.` };
-    await services.nodes.watch(view.ref, client, context.signal);
-    return { ok: true, version: version.replace(/^v/, '') };
-  } catch (error) {
-    context.signal.throwIfAborted();
-    if (!(error instanceof KubeError || error instanceof ProviderError)) throw error;
-    const message = `${url} does not answer yet: ${withFullStop(error.message)}`;
-    const led = await failOverClusterEndpoint(services, view, context);
-    return { ok: false, message: led === undefined ? message : `${message} ${led}` };
-  }
-}
-
-/** Messages of other systems may lack a full stop. */
-const withFullStop = (sentence: string): string => (/[.!?]$/.test(sentence) ? sentence : `${sentence}.`);
 
 /** The labels and annotations that the contract requires on a Cluster; undefined if they are correct. */
 export function describeMetadataPatch(view: ClusterView, provider: string, version: string): object | undefined {

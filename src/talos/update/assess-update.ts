@@ -9,15 +9,7 @@ import { mayRestartApiServer } from '../config/compare/change-class.ts';
 import { type ConfigChange, listConfigChanges } from '../config/compare/config-changes.ts';
 import { findUpgradeProblem } from '../upgrade-path.ts';
 import { minorOf } from '../versions.ts';
-import { type DesiredNode, readFact, type UpdateStepContext, updateFacts } from './update-context.ts';
-
-/** How a running node differs from what it is to be. */
-export interface NodeChanges {
-  readonly running: RunningVersions;
-  readonly changes: readonly ConfigChange[];
-  /** Why the change cannot be made, with the remedy and without secrets. */
-  readonly rejection?: string;
-}
+import { type DesiredNode, type NodeChanges, readFact, type UpdateStepContext, updateFacts } from './update-context.ts';
 
 /** Fields that a user sees: the installer in the configuration follows from version and schematic. */
 const installerField = 'machine.install.image';
@@ -71,13 +63,12 @@ export const hasDesiredSystem = (
 /** What the following steps need to know, or why the update cannot be made. */
 export async function assessUpdate(
   client: TalosClient,
-  { desired, facts, node: { role }, compareHardware }: UpdateStepContext,
+  context: UpdateStepContext,
   options: TalosCallOptions,
 ): Promise<{ readonly facts: Facts } | { readonly rejection: string }> {
-  const { running, changes: ofNode, rejection } = await compareNode(client, desired, role, options);
+  const { desired, facts, node } = context;
+  const { running, changes, rejection } = context.compared ?? (await compareMachine(client, context, options));
   if (rejection !== undefined) return { rejection };
-  const hardware = (await compareHardware?.())?.changes ?? [];
-  const changes = [...ofNode, ...hardware];
   const highest = highestClass(changes);
   if (highest === 'refused' || highest === 'replace') {
     const fields = changes.filter((change) => change.class === highest).map(({ field }) => field);
@@ -93,7 +84,8 @@ export async function assessUpdate(
   const disrupts = needsRestart || isStale || isOtherKubelet;
   // An earlier attempt may have written another system, which the next start would boot.
   const changesSystem = !hasDesiredSystem(running, desired) || readFact(facts, updateFacts.system) !== '';
-  const restartsApi = role === 'controlplane' && (disrupts || changes.some(({ field }) => mayRestartApiServer(field)));
+  const restartsApi =
+    node.role === 'controlplane' && (disrupts || changes.some(({ field }) => mayRestartApiServer(field)));
   return {
     facts: {
       [updateFacts.revision]: desired.revision,
@@ -101,7 +93,19 @@ export async function assessUpdate(
       [updateFacts.restartsApi]: restartsApi,
       [updateFacts.changesSystem]: changesSystem,
       [updateFacts.needsImages]: changesSystem || changes.some((change) => change.class !== 'live'),
-      [updateFacts.hardware]: hardware.some((change) => change.class === 'hardware'),
+      [updateFacts.hardware]: changes.some((change) => change.class === 'hardware'),
     },
   };
+}
+
+/** The node and, if its platform can change it, the hardware. */
+async function compareMachine(
+  client: TalosClient,
+  { desired, node, compareHardware }: UpdateStepContext,
+  options: TalosCallOptions,
+): Promise<NodeChanges> {
+  const ofNode = await compareNode(client, desired, node.role, options);
+  if (ofNode.rejection !== undefined) return ofNode;
+  const hardware = (await compareHardware?.())?.changes ?? [];
+  return { ...ofNode, changes: [...ofNode.changes, ...hardware] };
 }

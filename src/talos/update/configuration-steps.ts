@@ -35,7 +35,8 @@ const applyStep: Step<UpdateStepContext> = {
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const { desired, facts } = context;
       const active = await readOwnConfiguration(client, desired.providerId, options);
-      if (isSame(await readStoredConfig(client, active, options), context) && isSame(active, context)) return done();
+      if (isSame(active, context) && isSame(await readStoredConfig(client, active, options), context)) return done();
+      if (await applyLive(client, context, active, options)) return done();
       const mode = await chooseMode(client, context, active, options);
       if (mode === 'no-reboot') {
         await client.applyConfiguration(desired.configuration, 'no-reboot', options);
@@ -51,6 +52,28 @@ const applyStep: Step<UpdateStepContext> = {
       return done();
     }),
 };
+
+/**
+ * Applies changes that are in force at once, without asking the node again whether they are: the first step has. False if
+ * there are others, or if the node refuses: then it is asked.
+ */
+async function applyLive(
+  client: TalosClient,
+  { desired, facts }: UpdateStepContext,
+  active: SecretString,
+  options: TalosCallOptions,
+): Promise<boolean> {
+  const changes = listConfigChanges(active, desired.configuration);
+  const isLive = changes.length > 0 && changes.every((change) => change.class === 'live');
+  if (!isLive || facts[updateFacts.disrupts] !== false) return false;
+  try {
+    await client.applyConfiguration(desired.configuration, 'no-reboot', options);
+    return true;
+  } catch (error) {
+    if (error instanceof ProviderError && error.code === 'TALOS_CONFIG_REFUSED') return false;
+    throw error;
+  }
+}
 
 /**
  * `live`: accepted at once, in force with the next boot. `staged`: not accepted by a running node before Talos 1.14,

@@ -1,6 +1,8 @@
 import type { HardwareComparison } from '../../engine/capabilities/hardware.ts';
 import { type Facts, returnToStep, type Step, type StepOutcome } from '../../engine/step.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
+import type { RunningVersions } from '../client/running-versions.ts';
+import type { ConfigChange } from '../config/compare/config-changes.ts';
 import type { TalosStepContext } from '../join-steps.ts';
 
 /** What a running node is to be. */
@@ -27,9 +29,19 @@ export type DrainProgress =
 /** Whether another control plane holds the virtual address, if there is one, or what is waited for. */
 export type AddressMove = { readonly kind: 'moved' } | { readonly kind: 'waiting'; readonly message: string };
 
+/** How a running node differs from what it is to be. */
+export interface NodeChanges {
+  readonly running: RunningVersions;
+  readonly changes: readonly ConfigChange[];
+  /** Why the change cannot be made, with the remedy and without secrets. */
+  readonly rejection?: string;
+}
+
 /** The parts of the context that the update of a running node needs beside those of every step. */
 export interface UpdateStepContext extends TalosStepContext {
   readonly desired: DesiredNode;
+  /** How node and hardware differ, if that was found a moment ago. */
+  readonly compared?: NodeChanges | undefined;
   /** It is the only node of its cluster, so that nothing can take over its work. */
   readonly isOnlyNode: boolean;
   /** Cordons the node and lets its Pods move, in short passes. */

@@ -6,8 +6,8 @@ import type { HardwareComparison } from '../../../engine/capabilities/hardware.t
 import { type ChangeClass, highestClass } from '../../../engine/change-class.ts';
 import type { Facts } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import { compareNode, type NodeChanges } from '../../../talos/update/assess-update.ts';
-import { type DesiredNode, isUpdateOpen } from '../../../talos/update/update-context.ts';
+import { compareNode } from '../../../talos/update/assess-update.ts';
+import { type DesiredNode, isUpdateOpen, type NodeChanges } from '../../../talos/update/update-context.ts';
 import { findSpecChange } from '../../cluster/desired-machine-spec.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findSecretsState } from '../../cluster/view.ts';

@@ -2,7 +2,7 @@ import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
 import { updatableClasses } from '../../../engine/change-class.ts';
 import type { Drift } from '../../../engine/observation.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import { type DesiredNode, isUpdateOpen } from '../../../talos/update/update-context.ts';
+import { type DesiredNode, isUpdateOpen, type NodeChanges } from '../../../talos/update/update-context.ts';
 import type { Services } from '../../shared/services.ts';
 import { mayAbandonMachine } from '../abandon-machine.ts';
 import { classOfChange } from '../configuration/observe-configuration.ts';
@@ -18,7 +18,8 @@ export type WalkPlan = { readonly kind: 'walk'; readonly environment: StepEnviro
   | { readonly plan: 'provision' | 'release' }
   /** `drift`: to repair, with its messages. */
   | { readonly plan: 'repair'; readonly drift: readonly Drift[] }
-  | { readonly plan: 'update'; readonly desiredNode: DesiredNode }
+  /** `compared`: with what the node was found to be in this reconcile. */
+  | { readonly plan: 'update'; readonly desiredNode: DesiredNode; readonly compared: NodeChanges | undefined }
 );
 
 /** How the reconcile ends. */
@@ -93,7 +94,8 @@ function planUpdate(
   const needs = configuration && classOfChange(configuration);
   const isDue = needs !== undefined && updatableClasses.has(needs);
   const isReleased = isDue && spec.revision === configuration?.revision;
-  return isReleased || isUpdateOpen(progress) ? { kind: 'walk', plan: 'update', environment, desiredNode } : undefined;
+  if (!isReleased && !isUpdateOpen(progress)) return undefined;
+  return { kind: 'walk', plan: 'update', environment, desiredNode, compared: configuration };
 }
 
 const heldUpdateSeconds = 15;

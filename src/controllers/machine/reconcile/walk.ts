@@ -87,12 +87,19 @@ async function walkRepair(
 async function walkUpdate(
   desired: DesiredMachine,
   observed: ObservedMachine,
-  { plan, environment, desiredNode }: Extract<WalkPlan, { plan: 'update' }>,
+  { plan, environment, desiredNode, compared }: Extract<WalkPlan, { plan: 'update' }>,
 ): Promise<ObservedMachine> {
   const { services, machine, context: reconcile } = desired;
   const phaseBefore = machine.status?.phase;
   if (!isUpdateOpen(observed.progress)) recordUpdateStart(services, machine, reconcile.log);
-  const context = updateContextOf(desired, environment, desiredNode);
+  const contextOf = updateContextOf(desired, environment, desiredNode);
+  let isFirst = true;
+  const context = (facts: Facts) => {
+    // The steps change the node, so what was found counts for the first one only.
+    const made = isFirst ? { ...contextOf(facts), compared } : contextOf(facts);
+    isFirst = false;
+    return made;
+  };
   const { name: platform, hardware } = environment.platform;
   const result = await runSteps(desired, { plan, platform, steps: updateStepsOf(hardware), context });
   const walk = { plan, result, phaseBefore, startedFor: [] };
