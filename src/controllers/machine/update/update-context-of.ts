@@ -6,7 +6,12 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { drainNode, uncordonNode } from '../../../kube/drain/drain-node.ts';
 import { Node } from '../../../kube/drain/kinds.ts';
 import { KubeError } from '../../../kube/errors.ts';
-import type { DesiredNode, DrainProgress, UpdateStepContext } from '../../../talos/update/update-context.ts';
+import {
+  type DesiredNode,
+  type DrainProgress,
+  type UpdateStepContext,
+  updateFacts,
+} from '../../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findCluster } from '../../cluster/ownership.ts';
 import { machinesOfCluster } from '../../cluster/view.ts';
@@ -99,5 +104,7 @@ async function findMemberProblem(
     return 'The cluster does not report the node as Ready.';
   const target = { services, cluster: clusterOfMachine(machine), machine, address: String(facts['address']), signal };
   const why = machine.spec.role === 'controlplane' ? await findHealthProblem(target) : undefined;
-  return why === undefined ? await findVersionProblem(target) : `The node runs, but ${why}.`;
+  if (why !== undefined) return `The node runs, but ${why}.`;
+  // Without an image that the node may lack, no component gets another version.
+  return facts[updateFacts.needsImages] === false ? undefined : await findVersionProblem(target);
 }
