@@ -76,6 +76,7 @@ const recipes: readonly Recipe[] = [
     linkerFlags: '-s -w',
     required: false,
   },
+  { name: 'age', folder: 'age', packagePath: 'filippo.io/age/cmd/age', linkerFlags: '-s -w', required: false },
 ];
 
 const environment = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' };

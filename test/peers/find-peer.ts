@@ -36,6 +36,7 @@ const helm = `helm-${goModuleVersion('helm.sh/helm/v4', 'helm/go.mod')}-${machin
 const kubelogin = `kubelogin-${goModuleVersion('github.com/int128/kubelogin', 'kubelogin/go.mod')}-${machine}`;
 const etcdutl = `etcdutl-${goModuleVersion('go.etcd.io/etcd/etcdutl/v3', 'etcd-tools/go.mod')}-${machine}`;
 const versitygw = `versitygw-${goModuleVersion('github.com/versity/versitygw', 'versitygw/go.mod')}-${machine}`;
+const age = `age-${goModuleVersion('filippo.io/age', 'age/go.mod')}-${machine}`;
 const buildRemedy = '`npx tsx test/peers/build.ts` builds it where Go is installed';
 const externalRemedy = (variable: string, origin: string) => `set ${variable} to ${origin}`;
 
@@ -76,6 +77,7 @@ export const peers = {
   kubelogin: { program: 'kubectl-oidc_login', variable: 'KUBELOGIN_BIN', folder: kubelogin, remedy: buildRemedy },
   etcdutl: { program: 'etcdutl', variable: 'ETCDUTL_BIN', folder: etcdutl, remedy: buildRemedy },
   versitygw: { program: 'versitygw', variable: 'VERSITYGW_BIN', folder: versitygw, remedy: buildRemedy },
+  age: { program: 'age', variable: 'AGE_BIN', folder: age, remedy: buildRemedy },
   kubectl: {
     program: 'kubectl',
     variable: 'KUBECTL_BIN',
