@@ -13,6 +13,7 @@ import { noisyNeighbourBenchmark } from './noisy-neighbours.ts';
 import { bareServerBenchmark } from './robot/benchmark.ts';
 import { rolloutBenchmark } from './rollouts/benchmark.ts';
 import { startupBenchmark } from './startup.ts';
+import { survivalBenchmark } from './survival/benchmark.ts';
 
 const benchmarks: readonly Benchmark[] = [
   machineConfigBenchmark,
@@ -24,6 +25,7 @@ const benchmarks: readonly Benchmark[] = [
   virtualMachineBenchmark,
   bareServerBenchmark,
   rolloutBenchmark,
+  survivalBenchmark,
   imageWriteBenchmark,
   startupBenchmark,
   noisyNeighbourBenchmark,

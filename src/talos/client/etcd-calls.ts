@@ -1,4 +1,5 @@
 import { ProviderError } from '../../lib/errors.ts';
+import { gatherPieces } from '../../lib/gather-pieces.ts';
 import { EtcdMemberAlarm_AlarmType as AlarmType, MachineService } from '../gen/machine_pb.ts';
 import { singleMessage, type TalosCallOptions, type TalosConnection } from './connection.ts';
 import { createNodeReadCalls, type NodeService } from './node-calls.ts';
@@ -86,6 +87,13 @@ const defragmentSeconds = 300;
 
 /** Enough for the largest database, 8 GiB, over a slow line of 5 MiB a second. */
 const snapshotSeconds = 1800;
+
+/** Talos sends pieces of 1 KiB (talos: pkg/chunker/stream). */
+const snapshotPieceBytes = 64 * 1024;
+
+async function* readBytes(messages: AsyncIterable<{ readonly bytes: Uint8Array }>): AsyncGenerator<Uint8Array> {
+  for await (const { bytes } of messages) yield bytes;
+}
 
 const machineService = MachineService;
 
@@ -198,7 +206,8 @@ function createWriteCalls(connection: TalosConnection): Omit<EtcdClient, EtcdRea
     etcdSnapshot: async (write, options = {}) => {
       const slow = { ...options, seconds: snapshotSeconds };
       await connection.call(machineService, 'EtcdSnapshot', slow, async (client, call) => {
-        for await (const { bytes } of client.etcdSnapshot({}, call)) await write(bytes);
+        const pieces = readBytes(client.etcdSnapshot({}, call));
+        for await (const piece of gatherPieces(pieces, snapshotPieceBytes)) await write(piece);
       });
     },
     defragmentEtcd: async (options = {}) => {

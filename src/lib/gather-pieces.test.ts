@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { gatherPieces } from './gather-pieces.ts';
+
+async function* split(content: Buffer, size: number) {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
+}
+
+async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return all;
+}
+
+it.each([
+  [1, 10],
+  [3, 10],
+  [10, 10],
+  [25, 10],
+  [40, 10],
+])('gathers pieces of %i bytes to pieces of %i bytes', async (size, wanted) => {
+  const content = Buffer.from(Array.from({ length: 33 }, (_, i) => i));
+  const pieces = await collect(gatherPieces(split(content, size), wanted));
+  expect(pieces.map(({ length }) => length)).toEqual([10, 10, 10, 3]);
+  expect(Buffer.concat(pieces).equals(content)).toBe(true);
+});
+
+it('gives nothing for nothing', async () => {
+  expect(await collect(gatherPieces(split(Buffer.alloc(0), 1), 10))).toEqual([]);
+});
