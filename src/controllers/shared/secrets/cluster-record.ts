@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { annotations } from '../../../api/names.ts';
 import type { Cluster } from '../../../api/openmcp/types.ts';
-import type { ClusterSecrets } from './cluster-secrets.ts';
+import { type ClusterSecrets, fingerprintOf } from './cluster-secrets.ts';
 
 /** Key of the record in `status.providerStatus` of a Cluster. */
 export const clusterRecordKey = 'record';
@@ -11,8 +11,13 @@ export const clusterRecordKey = 'record';
  * cluster's Secret and in the status of the Cluster, so that the loss of one copy loses nothing. No field is secret.
  */
 const ClusterRecord = z.object({
-  /** SHA-256 of the Talos CA certificate. It identifies the only bundle of this cluster. */
+  /** SHA-256 of the Talos CA certificate. It identifies the bundle of this cluster, and only a rotation changes it. */
   talosCa: z.string().regex(/^[0-9a-f]{64}$/),
+  /** The same of the Kubernetes CA. */
+  kubernetesCa: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
   kubernetesVersion: z.string().max(32).optional(),
   nodePrefix: z.string().max(63).optional(),
   endpoint: z.string().max(512).optional(),
@@ -22,7 +27,7 @@ const ClusterRecord = z.object({
 });
 export type ClusterRecord = z.infer<typeof ClusterRecord>;
 
-type RecordField = Exclude<keyof ClusterRecord, 'talosCa'>;
+type RecordField = Exclude<keyof ClusterRecord, 'talosCa' | 'kubernetesCa'>;
 
 /** The annotation of the Secret for each field. */
 const recordAnnotations: Readonly<Record<RecordField, string>> = {
@@ -44,7 +49,36 @@ export function readClusterRecord(cluster: Cluster): ClusterRecord | undefined {
 /** The record that belongs to these secrets. */
 export function toClusterRecord(secrets: ClusterSecrets): ClusterRecord {
   const known = recordFields.flatMap((note) => (secrets[note] === undefined ? [] : [[note, secrets[note]] as const]));
-  return { talosCa: secrets.talosCa, ...Object.fromEntries(known) };
+  return { talosCa: secrets.talosCa, kubernetesCa: secrets.kubernetesCa, ...Object.fromEntries(known) };
+}
+
+/** An authority of the Secret that is not the one of this cluster. */
+export interface ForeignAuthority {
+  readonly name: 'Talos' | 'Kubernetes';
+  /** SHA-256 of the certificates. */
+  readonly found: string;
+  readonly recorded: string;
+}
+
+/**
+ * The first authority that differs from the record. The record follows the Secret: it may still have the former authority
+ * while the new one is the issuing one in the Secret, which says so itself.
+ */
+export function findForeignAuthority(
+  secrets: Pick<ClusterSecrets, 'talosCa' | 'kubernetesCa' | 'rotation'>,
+  record: ClusterRecord,
+): ForeignAuthority | undefined {
+  const { rotation } = secrets;
+  const former = rotation?.phase === 'issue' ? fingerprintOf(rotation.other.certificate) : undefined;
+  const compared = [
+    { name: 'Talos', authority: 'os', found: secrets.talosCa, recorded: record.talosCa },
+    { name: 'Kubernetes', authority: 'kubernetes', found: secrets.kubernetesCa, recorded: record.kubernetesCa },
+  ] as const;
+  for (const { name, authority, found, recorded } of compared) {
+    if (recorded === undefined || recorded === found) continue;
+    if (authority !== rotation?.authority || recorded !== former) return { name, found, recorded };
+  }
+  return undefined;
 }
 
 /** Annotations that the Secret lacks, e.g. because it was restored from an older backup. */
@@ -70,6 +104,9 @@ export function withClusterRecord(secrets: ClusterSecrets, record: Partial<Clust
       return secrets.bundle;
     },
     talosCa: secrets.talosCa,
+    kubernetesCa: secrets.kubernetesCa,
+    rotation: secrets.rotation,
+    authorities: secrets.authorities,
     trust: secrets.trust,
     kubernetesVersion: secrets.kubernetesVersion ?? record?.kubernetesVersion,
     nodePrefix: secrets.nodePrefix ?? record?.nodePrefix,
