@@ -37,13 +37,16 @@ export function withRotation(bundle: SecretsBundle, rotation: AuthorityRotation 
 }
 
 /** The state after the phase that every node has. */
-export function advanceRotation(bundle: SecretsBundle, rotation: AuthorityRotation): RotationState {
+export function advanceRotation(
+  { accepted: _, ...bundle }: SecretsBundle,
+  { other, ...rotation }: AuthorityRotation,
+): RotationState {
   const { authority, phase } = rotation;
   if (phase === 'remove') return { bundle, rotation: undefined };
-  if (phase === 'issue') return { bundle, rotation: { ...rotation, phase: 'remove' } };
+  if (phase === 'issue') return { bundle, rotation: { ...rotation, phase: 'remove', other } };
   const { [authority]: former } = bundle.authorities;
   return {
-    bundle: { ...bundle, authorities: { ...bundle.authorities, [authority]: rotation.other } },
+    bundle: { ...bundle, authorities: { ...bundle.authorities, [authority]: other } },
     rotation: { ...rotation, phase: 'issue', other: former },
   };
 }

@@ -6,18 +6,19 @@ import { type ClusterSecrets, fingerprintOf } from './cluster-secrets.ts';
 /** Key of the record in `status.providerStatus` of a Cluster. */
 export const clusterRecordKey = 'record';
 
+const fingerprint = z.string().regex(/^[0-9a-f]{64}$/);
+
 /**
  * Decisions about a cluster that are made once and never change. The record exists twice, as annotations of the
  * cluster's Secret and in the status of the Cluster, so that the loss of one copy loses nothing. No field is secret.
  */
 const ClusterRecord = z.object({
   /** SHA-256 of the Talos CA certificate. It identifies the bundle of this cluster, and only a rotation changes it. */
-  talosCa: z.string().regex(/^[0-9a-f]{64}$/),
+  talosCa: fingerprint,
   /** The same of the Kubernetes CA. */
-  kubernetesCa: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .optional(),
+  kubernetesCa: fingerprint.optional(),
+  /** While one of these is rotated: the same of the new one, later of the former one. */
+  otherCa: fingerprint.optional(),
   kubernetesVersion: z.string().max(32).optional(),
   nodePrefix: z.string().max(63).optional(),
   endpoint: z.string().max(512).optional(),
@@ -27,7 +28,7 @@ const ClusterRecord = z.object({
 });
 export type ClusterRecord = z.infer<typeof ClusterRecord>;
 
-type RecordField = Exclude<keyof ClusterRecord, 'talosCa' | 'kubernetesCa'>;
+type RecordField = Exclude<keyof ClusterRecord, 'talosCa' | 'kubernetesCa' | 'otherCa'>;
 
 /** The annotation of the Secret for each field. */
 const recordAnnotations: Readonly<Record<RecordField, string>> = {
@@ -49,7 +50,9 @@ export function readClusterRecord(cluster: Cluster): ClusterRecord | undefined {
 /** The record that belongs to these secrets. */
 export function toClusterRecord(secrets: ClusterSecrets): ClusterRecord {
   const known = recordFields.flatMap((note) => (secrets[note] === undefined ? [] : [[note, secrets[note]] as const]));
-  return { talosCa: secrets.talosCa, kubernetesCa: secrets.kubernetesCa, ...Object.fromEntries(known) };
+  const { talosCa, kubernetesCa, rotation } = secrets;
+  const otherCa = rotation && { otherCa: fingerprintOf(rotation.other.certificate) };
+  return { talosCa, kubernetesCa, ...otherCa, ...Object.fromEntries(known) };
 }
 
 /** An authority of the Secret that is not the one of this cluster. */
@@ -61,24 +64,18 @@ export interface ForeignAuthority {
 }
 
 /**
- * The first authority that differs from the record. The record follows the Secret: it may still have the former authority
- * while the new one is the issuing one in the Secret, which says so itself.
+ * The first authority that is not the recorded one. During a rotation there are two, and the record may be older than the
+ * Secret, or the Secret of a cache older than the record.
  */
 export function findForeignAuthority(
-  secrets: Pick<ClusterSecrets, 'talosCa' | 'kubernetesCa' | 'rotation'>,
+  { talosCa, kubernetesCa }: Pick<ClusterSecrets, 'talosCa' | 'kubernetesCa'>,
   record: ClusterRecord,
 ): ForeignAuthority | undefined {
-  const { rotation } = secrets;
-  const former = rotation?.phase === 'issue' ? fingerprintOf(rotation.other.certificate) : undefined;
-  const compared = [
-    { name: 'Talos', authority: 'os', found: secrets.talosCa, recorded: record.talosCa },
-    { name: 'Kubernetes', authority: 'kubernetes', found: secrets.kubernetesCa, recorded: record.kubernetesCa },
-  ] as const;
-  for (const { name, authority, found, recorded } of compared) {
-    if (recorded === undefined || recorded === found) continue;
-    if (authority !== rotation?.authority || recorded !== former) return { name, found, recorded };
-  }
-  return undefined;
+  const compared: ForeignAuthority[] = [
+    { name: 'Talos', found: talosCa, recorded: record.talosCa },
+    { name: 'Kubernetes', found: kubernetesCa, recorded: record.kubernetesCa ?? kubernetesCa },
+  ];
+  return compared.find(({ found, recorded }) => found !== recorded && found !== record.otherCa);
 }
 
 /** Annotations that the Secret lacks, e.g. because it was restored from an older backup. */
