@@ -104,6 +104,7 @@ export function withClusterRecord(secrets: ClusterSecrets, record: Partial<Clust
     kubernetesCa: secrets.kubernetesCa,
     rotation: secrets.rotation,
     authorities: secrets.authorities,
+    expiries: secrets.expiries,
     trust: secrets.trust,
     kubernetesVersion: secrets.kubernetesVersion ?? record?.kubernetesVersion,
     nodePrefix: secrets.nodePrefix ?? record?.nodePrefix,

@@ -14,6 +14,7 @@ import {
   type RotationState,
   withRotation,
 } from '../../../talos/secrets/authority-rotation.ts';
+import type { KeyPair } from '../../../talos/secrets/certificates.ts';
 import { toBase64 } from '../../../talos/secrets/pem.ts';
 import { createSecretsBundle, type SecretsBundle } from '../../../talos/secrets/secrets-bundle.ts';
 import { formatSecretsBundle, parseSecretsBundle } from '../../../talos/secrets/secrets-bundle-file.ts';
@@ -43,6 +44,8 @@ export interface ClusterSecrets {
   readonly rotation: AuthorityRotation | undefined;
   /** Hash of the authorities that the nodes have and accept: another one means another configuration of every node. */
   readonly authorities: string;
+  /** When each authority ends. */
+  readonly expiries: Readonly<Record<keyof SecretsBundle['authorities'], Date>>;
   /** Machine on which etcd is or was bootstrapped, recorded before the call. */
   readonly bootstrapMachine: string | undefined;
   /** The node's boot id and the state of its etcd service right before the last bootstrap call. */
@@ -91,6 +94,12 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
     kubernetesCa,
     rotation,
     authorities: shortHash([talosCa, kubernetesCa, accepted]),
+    expiries: {
+      etcd: expiryOf(authorities.etcd),
+      kubernetes: expiryOf(authorities.kubernetes),
+      aggregator: expiryOf(authorities.aggregator),
+      os: expiryOf(authorities.os),
+    },
     bootstrapMachine: notes[annotations.bootstrapMachine],
     bootstrapRequest: notes[annotations.bootstrapRequest],
     bootstrappedAt: notes[annotations.bootstrappedAt],
@@ -104,6 +113,8 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
 /** SHA-256 of a certificate, 64 hexadecimal digits. */
 export const fingerprintOf = (certificate: string): string =>
   new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
+
+const expiryOf = ({ certificate }: KeyPair): Date => new Date(new X509Certificate(certificate).validTo);
 
 const shortHash = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
