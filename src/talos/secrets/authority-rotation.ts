@@ -55,17 +55,21 @@ export function advanceRotation(
  * The bundle with which a client proves that a server has this phase: its certificate is from the new authority, and as soon
  * as that issues, no other one is trusted.
  */
-export function verificationBundle(
-  bundle: SecretsBundle,
-  { authority, phase, other }: AuthorityRotation,
-): SecretsBundle {
+export function verificationBundle(bundle: SecretsBundle, rotation: AuthorityRotation): SecretsBundle {
   const { accepted: _, ...issuing } = bundle;
-  if (phase !== 'accept') return issuing;
-  const { [authority]: present } = bundle.authorities;
+  return rotation.phase === 'accept' ? withOtherAuthority(issuing, rotation) : issuing;
+}
+
+/** The bundle of a client of the former authority that trusts the new one: refused at the end. */
+export const formerBundle = ({ accepted: _, ...bundle }: SecretsBundle, rotation: AuthorityRotation): SecretsBundle =>
+  withOtherAuthority(bundle, rotation);
+
+function withOtherAuthority(bundle: SecretsBundle, { authority, other }: AuthorityRotation): SecretsBundle {
+  const { [authority]: issuing } = bundle.authorities;
   return {
-    ...issuing,
+    ...bundle,
     authorities: { ...bundle.authorities, [authority]: other },
-    accepted: { [authority]: [present.certificate] },
+    accepted: { [authority]: [issuing.certificate] },
   };
 }
 

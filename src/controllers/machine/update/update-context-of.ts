@@ -9,10 +9,12 @@ import { KubeError } from '../../../kube/errors.ts';
 import type { DesiredNode, DrainProgress, UpdateStepContext } from '../../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findCluster } from '../../cluster/ownership.ts';
-import { machinesOfCluster } from '../../cluster/view.ts';
+import { findSecretsState, machinesOfCluster } from '../../cluster/view.ts';
+import { findMachineProblem } from '../../rollout/authorities/verify-machine.ts';
 import { findVersionProblem } from '../../rollout/kubernetes/find-version-problem.ts';
 import { findHealthProblem } from '../../shared/control-planes/health-problems.ts';
 import { moveVirtualAddressFrom } from '../../shared/control-planes/release-virtual-address.ts';
+import type { Services } from '../../shared/services.ts';
 import { nodeMembershipOf } from '../node-membership.ts';
 import type { MachineTask } from '../reconcile/machine-task.ts';
 import { approvalsOf } from '../repair/approvals.ts';
@@ -99,5 +101,18 @@ async function findMemberProblem(
     return 'The cluster does not report the node as Ready.';
   const target = { services, cluster: clusterOfMachine(machine), machine, address: String(facts['address']), signal };
   const why = machine.spec.role === 'controlplane' ? await findHealthProblem(target) : undefined;
-  return why === undefined ? await findVersionProblem(target) : `The node runs, but ${why}.`;
+  if (why !== undefined) return `The node runs, but ${why}.`;
+  return (await findVersionProblem(target)) ?? (await findAuthorityProblem(services, machine, signal));
+}
+
+/** Talos uses other authorities some moments after it has activated them; the next node waits for that. */
+async function findAuthorityProblem(
+  services: Services,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const ref = clusterOfMachine(machine);
+  const state = findSecretsState(services, ref);
+  const { rotation, bundle } = state?.kind === 'usable' ? state.secrets : {};
+  return rotation && bundle && (await findMachineProblem(services, { ref, bundle, rotation }, machine, signal));
 }
