@@ -11,12 +11,14 @@ import { issueAdminCertificate } from '../../../src/talos/secrets/kubernetes-cli
 import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
 import { createTalosCredentials } from '../../../src/talos/secrets/talos-credentials.ts';
 import { eventually } from '../../support/eventually.ts';
+import { missingForRealWorkload } from '../../world/talos/workload/real-workload.ts';
 import { accessHelpers, coreReadRules } from '../support/access/access-helpers.ts';
 import { GrantedPoller } from '../support/access/granted-poller.ts';
 import { clientFromKubeconfig, grantedKubeconfig, readSecretsBundle } from '../support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
-const open = startTestbed({ subnet: '127.42.249' });
+const isReal = missingForRealWorkload() === undefined;
+const open = startTestbed({ subnet: '127.42.249', ...(isReal && { workload: 'real', timeScale: 0.004, speed: 5 }) });
 const ref = { namespace: 'shop', name: 'web' };
 const { granted } = accessHelpers(open, ref);
 const reader = { namespace: 'shop', name: 'reader' };
@@ -97,7 +99,7 @@ prepareTestbed(open, async (testbed) => {
 });
 afterAll(async () => await poller?.stop());
 
-describe('D56: the rotation of a certificate authority', () => {
+describe(`D56: the rotation of a certificate authority, ${isReal ? 'with real kube-apiservers' : 'simulated'}`, () => {
   it('replaces that of Talos: clients of the former one are refused by every node', async () => {
     const before = await readSecretsBundle(open(), ref);
     await request('talos');
