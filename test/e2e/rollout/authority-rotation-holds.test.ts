@@ -21,6 +21,13 @@ import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.t
 const open = startTestbed({ subnet: '127.42.251' });
 const ref = { namespace: 'shop', name: 'web' };
 
+/** Nothing answers there: only whether a backup is asked for matters here. */
+const backup = {
+  schedule: '0 3 * * *',
+  recipients: ['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p'],
+  s3: { endpoint: 'https://127.0.0.1:9', bucket: 'backups', credentialsRef: { name: 's3' } },
+};
+
 const machines = () => open().objects.machines(ref);
 const annotate = (notes: Record<string, string | null>) => open().objects.annotate(Cluster, ref, notes);
 const condition = async () =>
@@ -57,7 +64,10 @@ prepareTestbed(open, async ({ objects }) => {
   await objects.credentials();
   await objects.config('home', {
     ...{ controlPlanes: 1, workers: 1 },
-    change: ({ workerPools = [] }) => Object.assign(workerPools[0] ?? {}, { minReplicas: 1, maxReplicas: 3 }),
+    change: (spec) => {
+      Object.assign(spec.workerPools?.[0] ?? {}, { minReplicas: 1, maxReplicas: 3 });
+      Object.assign(spec, { backup });
+    },
   });
   await objects.cluster(ref);
   await eventually(
@@ -130,6 +140,10 @@ describe('a rotation', () => {
       300,
     );
     const after = await readSecretsBundle(open(), ref);
+    const asked = open()
+      .recorder.of(Cluster)
+      .filter(({ object }) => object.metadata.annotations?.[annotations.takeBackup] === 'now');
+    expect(asked.length).toBeGreaterThan(0);
     expect(await machines()).toHaveLength(3);
     for (const machine of await machines())
       expect([await isAccepted(machine, after), await isAccepted(machine, before)]).toEqual([true, false]);
