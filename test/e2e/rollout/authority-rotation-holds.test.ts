@@ -67,6 +67,7 @@ prepareTestbed(open, async ({ objects }) => {
     change: (spec) => {
       Object.assign(spec.workerPools?.[0] ?? {}, { minReplicas: 1, maxReplicas: 3 });
       Object.assign(spec, { backup });
+      spec.talos['version'] = '1.14.0';
     },
   });
   await objects.cluster(ref);
@@ -113,6 +114,10 @@ describe('a rotation', () => {
     await open().world.truenas.powerOff((node?.name ?? '').replace(/^\d+_/, ''));
     await annotate({ [annotations.rollout]: null });
     await says('Rotating', new RegExp(`step 1 of 3: .*${name} is not (up to date|ready)`));
+    await eventually('the Machine says what it lacks', async () => {
+      const message = (await worker()).status?.conditions?.find(({ type }) => type === 'UpToDate')?.message;
+      return message?.startsWith('Does not have the certificate authorities of this step of their rotation yet.');
+    });
     const [pool] = (await open().platform.list(NodePool, {})).items;
     await open().platform.merge(NodePool, { name: pool?.metadata.name ?? '' }, { spec: { replicas: 2 } });
     const added = await eventually(
