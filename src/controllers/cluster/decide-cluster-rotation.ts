@@ -32,11 +32,13 @@ function decideClusterRotation(view: ClusterView): RotationDecision {
   });
 }
 
+/** An upgrade of Kubernetes that is blocked, or has not begun, is none: it may stay so for long. */
 function findOtherChange(view: ClusterView): string | undefined {
   const { secrets, machines } = view;
   if (secrets?.trust && isTrustRolloutDue(machines, secrets.trust))
     return 'The OIDC issuers of the control planes are being changed.';
-  return describeUpgrade(view)?.message;
+  const upgrade = describeUpgrade(view);
+  return upgrade?.reason === 'Updating' ? upgrade.message : undefined;
 }
 
 /** What to do now for the rotation of a cluster whose Machines are up to date. */

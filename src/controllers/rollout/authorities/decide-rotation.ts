@@ -6,13 +6,10 @@ import { isComparedWith, isInHand, isReady } from '../machine-change.ts';
 import type { RolloutHold } from '../policy/rollout-hold.ts';
 
 /** The values of the annotation `rotate-ca`. */
-export const rotationRequests = { talos: 'os', kubernetes: 'kubernetes' } as const satisfies Record<
-  string,
-  RotatableAuthority
->;
-export type RotationRequest = keyof typeof rotationRequests;
-
-const requestNames: readonly RotationRequest[] = ['talos', 'kubernetes'];
+const requested: ReadonlyMap<string, RotatableAuthority> = new Map([
+  ['talos', 'os'],
+  ['kubernetes', 'kubernetes'],
+]);
 const titles: Readonly<Record<RotatableAuthority, string>> = { os: 'Talos', kubernetes: 'Kubernetes' };
 
 /** What is known of the rotation of a certificate authority of a cluster. */
@@ -65,17 +62,14 @@ export function decideRotation(view: RotationView): RotationDecision {
   return check.problem === undefined ? { kind: 'advance', rotation } : roll(view, rotation, check.problem);
 }
 
-const authorityOf = (request: string | undefined): RotatableAuthority | undefined => {
-  const name = requestNames.find((one) => one === request);
-  return name && rotationRequests[name];
-};
+const authorityOf = (request: string | undefined): RotatableAuthority | undefined => requested.get(request ?? '');
 
 function decideRequest(view: RotationView): RotationDecision {
   const { request } = view;
   if (request === undefined) return { kind: 'none' };
   const authority = authorityOf(request);
   if (!authority) {
-    const values = requestNames.join(' or ');
+    const values = [...requested.keys()].join(' or ');
     const message = `metadata.annotations[rotate-ca]: ${JSON.stringify(request.slice(0, 40))} is unknown and has no effect. Use ${values}, or remove it.`;
     return { kind: 'refused', message };
   }
