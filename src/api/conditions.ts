@@ -38,6 +38,8 @@ export const conditionTypes = {
   NodesHealthy: 'Cluster: every node is healthy. The message says what is done with one that is not.',
   UpToDate:
     'Machine or Cluster: the running nodes have the configuration and versions that their ProviderConfig and ClusterConfigs ask for.',
+  CertificateAuthoritiesRotated:
+    'Cluster for which a rotation was requested: every requested rotation of a certificate authority is finished. It is no part of Ready.',
   BackedUp: 'Cluster with spec.backup: the last scheduled backup is complete. It is no part of Ready.',
   WithinLimits: 'NodePool: spec.replicas is between minReplicas and maxReplicas of the worker pool.',
   Identified: 'Host: the server exists and may be used.',
@@ -129,6 +131,9 @@ export const conditionReasons = {
     'Nothing more is done for an unhealthy node before a user acts; the message says why, and describes the remedy.',
   RolloutPaused: 'The annotation rollout: pause holds the changes up.',
   OutsideWindow: 'Changes wait for the next window of spec.rollout.windows; the message has its time.',
+  Rotating: 'A certificate authority is being rotated; the message has the step, and what the next one waits for.',
+  RotationPending: 'The rotation of a certificate authority has not begun; the message says what it waits for.',
+  RotationRefused: 'The annotation rotate-ca has an unknown value; the message has the known ones.',
   BackupPending: 'No backup is due yet since the Cluster was created.',
   BackupFailed:
     'The last backup failed, and nothing of it was kept. It is tried again; the message has the cause and the remedy.',

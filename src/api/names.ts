@@ -142,6 +142,8 @@ export const annotations = {
   rollout: `${group}/rollout`,
   /** On a Cluster, set by a user, `now`: take a backup. Removed when it was tried. */
   takeBackup: `${group}/take-backup`,
+  /** On a Cluster, set by a user, `talos` or `kubernetes`: rotate that certificate authority. Removed when it has begun. */
+  rotateCa: `${group}/rotate-ca`,
   /** On a Machine, set by a user, `true`: the first to be deleted when its pool gets fewer Machines. */
   deleteFirst: `${group}/delete-first`,
   /** On a Machine, set by a user: `restart` or `replace`, because its node is unhealthy. Removed when that has begun. */

@@ -77,6 +77,15 @@ export const userAnnotations: readonly UserAnnotation[] = [
     removed: 'when it was tried; the condition BackedUp has the result',
   },
   {
+    key: annotations.rotateCa,
+    on: 'Cluster',
+    value: '`talos` or `kubernetes`',
+    effect:
+      'The certificate authority of the Talos API, or that of Kubernetes, is replaced in three steps, each of which takes the nodes one at a time. A request for the other one waits until the rotation is finished.',
+    data: 'none is touched',
+    removed: 'when the rotation has begun; the condition CertificateAuthoritiesRotated has the progress',
+  },
+  {
     key: annotations.maintenance,
     on: 'Machine',
     value: '`true`',

@@ -7,6 +7,7 @@ import { isUnreachable } from '../kube/errors.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { shortenName } from '../lib/hash.ts';
 import { issueKubernetesClientCertificate } from '../talos/secrets/kubernetes-client-certificate.ts';
+import { trustedCertificates } from '../talos/secrets/secrets-bundle.ts';
 import { type AccessCommandContext, type AccessSession, withAccessSession } from './access/access-session.ts';
 import { checkOutput, writeCredential } from './access/credential-output.ts';
 import { type ClusterAccess, findClusterAccess } from './access/find-cluster-access.ts';
@@ -35,7 +36,7 @@ export async function runKubeconfig(options: KubeconfigSettings & AccessCommandC
       rights: describeRights(rights),
       certificate: client.certificate,
     });
-    const server = { url, ca: access.secrets.bundle.authorities.kubernetes.certificate };
+    const server = { url, ca: trustedCertificates(access.secrets.bundle, 'kubernetes') };
     const context = `${ref.namespace}-${ref.name}`;
     return renderCertificateKubeconfig(
       server,

@@ -3,6 +3,7 @@ import { createAutoscalerHandler } from '../autoscaler/request-handler.ts';
 import { listBackups } from '../controllers/backup/list-backups.ts';
 import { HostClaims } from '../controllers/host/host-claims.ts';
 import { makeControllers } from '../controllers/index.ts';
+import { listAuthorities } from '../controllers/rollout/authorities/list-authorities.ts';
 import { listRollouts } from '../controllers/rollout/progress/list-rollouts.ts';
 import { AddressLeases } from '../controllers/shared/addresses/address-leases.ts';
 import { awaitInstallation } from '../controllers/shared/installation.ts';
@@ -91,6 +92,7 @@ export async function runAsLeader({
     () => (leadership.aborted ? [] : listRollouts(services)),
     () => clock.now(),
   );
+  metrics.setAuthorities(() => (leadership.aborted ? [] : listAuthorities(services)));
   metrics.setBackups(() => (leadership.aborted ? [] : listBackups(services)));
   const controllers = makeControllers(services, {
     names: options.controllers,

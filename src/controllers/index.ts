@@ -2,7 +2,7 @@ import { clusterIdentityKey } from '../api/cluster-identity.ts';
 import { findFalseCondition, isConditionTrue } from '../api/conditions.ts';
 import { type Host, serverKeyOf } from '../api/host.ts';
 import type { Machine } from '../api/machine.ts';
-import { annotations, clusterProfileName, labels, openmcpKeys } from '../api/names.ts';
+import { clusterProfileName, labels, openmcpKeys } from '../api/names.ts';
 import { type AccessRequest, type Cluster, openmcpPhases } from '../api/openmcp/types.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
 import {
@@ -34,6 +34,7 @@ import { fixedEndpointOf } from './shared/addresses/fixed-endpoints.ts';
 import type { NodeWatchEvent } from './shared/nodes/node-watches.ts';
 import { changedBeyondStatus } from './shared/objects.ts';
 import { PlatformChecks } from './shared/platform-checks.ts';
+import { clusterNamedBy, hasOtherAuthorities } from './shared/secrets/authority-changes.ts';
 import type { Services } from './shared/services.ts';
 
 /** The controllers by their names on the command line. */
@@ -205,13 +206,6 @@ function wireCluster(services: Services): Wiring {
 const lacksSecrets = (cluster: Cluster | undefined): boolean =>
   findFalseCondition(cluster?.status?.conditions, 'SecretsReady') !== undefined;
 
-/** The Cluster that an object names as its owner. */
-function clusterNamedBy({ metadata }: KubeObject): ObjectKey[] {
-  const namespace = metadata.annotations?.[annotations.clusterNamespace];
-  const name = metadata.annotations?.[annotations.clusterName];
-  return namespace && name ? [{ namespace, name }] : [];
-}
-
 function wireMachine(services: Services): Wiring {
   const { stores } = services;
   const ofConfig = (name: string): ObjectKey[] =>
@@ -242,13 +236,14 @@ function wireMachine(services: Services): Wiring {
       nodeEventSource(services, machinesOfNode),
       monitor.source,
       // The platform also judges a Machine by its disk key.
-      createKeySource(stores.secrets, ({ kind, object }) => {
+      createKeySource(stores.secrets, (change) => {
+        const { kind, object } = change;
         const name = object.metadata.labels?.[labels.diskKey];
         if (name !== undefined) return kind === 'resync' ? [] : [{ name }];
-        // The Machines of a cluster wait for its Secret when that is restored or corrected.
+        // The Machines of a cluster wait for its Secret when that is restored or corrected, and follow a rotation.
         if (kind !== 'added' && kind !== 'updated') return [];
         const waiting = clusterNamedBy(object).flatMap((key) => stores.clusters.get(key) ?? []);
-        return waiting.filter(lacksSecrets).flatMap(ofCluster);
+        return waiting.filter((one) => lacksSecrets(one) || hasOtherAuthorities(change)).flatMap(ofCluster);
       }),
       createKeySource(
         stores.clusterConfigs,
@@ -340,8 +335,8 @@ function hasStateOrHolderChanged({ object, before }: ObjectChange<Host>): boolea
 
 function wireAccessRequest(services: Services, options: AccessOptions): Wiring {
   const { stores } = services;
-  const ofCluster = (cluster: Cluster): ObjectKey[] =>
-    stores.accessRequests.by('cluster', formatObjectKey(objectKeyOf(cluster))).map(objectKeyOf);
+  const ofCluster = (cluster: ObjectKey): ObjectKey[] =>
+    stores.accessRequests.by('cluster', formatObjectKey(cluster)).map(objectKeyOf);
   return {
     reconcile: (key, context) => reconcileAccessRequest(services, options, key, context),
     // A cluster that answers slowly delays only its own requests.
@@ -352,7 +347,12 @@ function wireAccessRequest(services: Services, options: AccessOptions): Wiring {
     sources: [
       createKeySource(stores.accessRequests, keyIfPhaseOrSpecChanged),
       // Waiting requests are woken when their cluster becomes ready, changes its endpoint or is deleted.
-      createKeySource(stores.clusters, (change) => (isRelevantForAccess(change) ? ofCluster(change.object) : [])),
+      createKeySource(stores.clusters, (change) =>
+        isRelevantForAccess(change) ? ofCluster(objectKeyOf(change.object)) : [],
+      ),
+      createKeySource(stores.secrets, (change) =>
+        hasOtherAuthorities(change) ? clusterNamedBy(change.object).flatMap(ofCluster) : [],
+      ),
       createKeySource(stores.accessSecrets, (change) =>
         change.kind === 'resync' || change.kind === 'added' ? [] : requestOwning(change.object),
       ),

@@ -5,6 +5,7 @@ import type { QueueObserver } from '../kube/controller/work-queue.ts';
 import type { ReflectorObserver } from '../kube/reflector/reflector.ts';
 import type { TransportObserver } from '../kube/transport/transport.ts';
 import type { CallObserver, ProviderObserver } from '../lib/observers.ts';
+import { type AuthorityMetric, createAuthorityGauges } from './authority-metrics.ts';
 import { type BackupMetric, createBackupGauges } from './backup-metrics.ts';
 import type { ObservedReflector } from './health.ts';
 import type { PathAuthorizer } from './path-authorizer.ts';
@@ -30,6 +31,8 @@ export interface Metrics {
   setLeader(name: string, leadership: { readonly isLeader: boolean }): void;
   /** Exports the rollouts at each scrape, with their ages at that time. */
   setRollouts(list: () => readonly RolloutMetric[], now: () => Date): void;
+  /** Exports the certificate authorities of clusters at each scrape. */
+  setAuthorities(list: () => readonly AuthorityMetric[]): void;
   /** Exports the backups at each scrape. */
   setBackups(list: () => readonly BackupMetric[]): void;
 }
@@ -49,6 +52,7 @@ export function createMetrics(): Metrics {
     setObjects: createReflectorGauges(registry),
     setLeader: createLeaderGauge(registry),
     setRollouts: createRolloutGauges(registry),
+    setAuthorities: createAuthorityGauges(registry),
     setBackups: createBackupGauges(registry),
   };
 }

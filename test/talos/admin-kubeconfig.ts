@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { SecretString } from '../../src/lib/secret-string.ts';
 import { issueAdminCertificate } from '../../src/talos/secrets/kubernetes-client-certificate.ts';
 import { toBase64 } from '../../src/talos/secrets/pem.ts';
-import type { SecretsBundle } from '../../src/talos/secrets/secrets-bundle.ts';
+import { type SecretsBundle, trustedCertificates } from '../../src/talos/secrets/secrets-bundle.ts';
 
 /**
  * A kubeconfig with the rights of an administrator, like the result of Talos' own `Kubeconfig` call, without a call to
@@ -21,7 +21,7 @@ export async function renderAdminKubeconfig(
     clusters: [
       {
         name: clusterName,
-        cluster: { server, 'certificate-authority-data': toBase64(bundle.authorities.kubernetes.certificate) },
+        cluster: { server, 'certificate-authority-data': toBase64(trustedCertificates(bundle, 'kubernetes')) },
       },
     ],
     users: [

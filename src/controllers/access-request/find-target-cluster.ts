@@ -1,6 +1,7 @@
 import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { type ConditionState, conditionFalse, findFalseCondition } from '../../api/conditions.ts';
 import { type AccessRequest, externalEndpointUrl } from '../../api/openmcp/types.ts';
+import { trustedCertificates } from '../../talos/secrets/secrets-bundle.ts';
 import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
 import { clusterIdentityOf } from '../cluster/identity.ts';
 import { findSecretsState } from '../cluster/view.ts';
@@ -74,6 +75,6 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
       ),
     };
   const { bundle, trust } = secrets.secrets;
-  const server = { url, ca: bundle.authorities.kubernetes.certificate };
+  const server = { url, ca: trustedCertificates(bundle, 'kubernetes') };
   return { ref: clusterIdentityOf(cluster), server, trust, trustReport: readTrustReport(cluster) };
 }

@@ -20,6 +20,7 @@ import { withClusterRecord } from '../shared/secrets/cluster-record.ts';
 import { ensureClusterSecrets, readClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';
 import { choosePlatform } from '../shared/spec/choose-platform.ts';
+import { actOnRotation } from './act-on-rotation.ts';
 import { actOnUpgrade } from './act-on-upgrade.ts';
 import { bootstrapEtcd } from './bootstrap-etcd.ts';
 import { chooseFailureDomain } from './choose-failure-domain.ts';
@@ -93,6 +94,8 @@ export async function actOnCluster(
       return await actOnUpgrade(services, view, decision.action, context);
     case 'update-machine':
       return await updateMachine(services, view, decision.update, context);
+    case 'rotate':
+      return await actOnRotation(services, view, decision.action, context);
     case 'settled':
       return view;
   }

@@ -30,6 +30,7 @@ import { isOwnCluster } from './cluster-responsibility.ts';
 import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
 import { decideClusterRemediation } from './decide-cluster-remediation.ts';
 import { describeClusterRollout, describeClusterUpToDate } from './decide-cluster-rollout.ts';
+import { describeClusterRotation } from './decide-cluster-rotation.ts';
 import { servedVersion } from './decide-kubernetes.ts';
 import { importedIdentityKey, isOwnOfCluster } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
@@ -147,7 +148,7 @@ async function publishStatus(
   const { cluster } = view;
   const generation = cluster.metadata.generation ?? 0;
   const ready = summarizeReady(states);
-  const upToDate = describeClusterUpToDate(view);
+  const more = [describeClusterUpToDate(view), describeClusterRotation(view), etcd];
   const nodesHealthy = view.secrets?.bootstrappedAt
     ? describeNodesHealthy(view.machines, decideClusterRemediation(view), view.remediationObstacle)
     : undefined;
@@ -181,7 +182,7 @@ async function publishStatus(
     phase,
     conditions: mergeConditions(
       [...others, ...kept.conditions],
-      [...states, ready, ...[nodesHealthy, upToDate, etcd].filter((state) => state !== undefined)],
+      [...states, ready, ...[nodesHealthy, ...more].filter((state) => state !== undefined)],
       {
         generation,
         now: services.clock.now(),

@@ -9,13 +9,13 @@ import {
 } from '../../../test/support/fixtures/cluster-views.ts';
 import type { Machine, MachineStatus } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
-import { hashSpec } from '../rollout/spec-hash.ts';
+import { hashComparison } from '../rollout/spec-hash.ts';
 import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
 import { describeClusterRollout, describeClusterUpToDate, findFulfilledRequest } from './decide-cluster-rollout.ts';
 import type { ClusterView } from './view.ts';
 
 const spec = aSpec();
-const compared = hashSpec(spec, '');
+const compared = hashComparison(spec, '', someSecrets());
 const outdated = { ...aCondition('UpToDate', 'False'), reason: 'UpdatePending', message: 'Differs.' };
 const change: Partial<MachineStatus> = {
   pending: { revision: 'new', class: 'live', fields: ['machine.time'] },

@@ -5,7 +5,7 @@ import { hasFailed, isComparedWith, isInHand, isWaiting } from '../rollout/machi
 import { isTrustRolloutDue } from '../rollout/oidc-trust/roll-out-trust.ts';
 import { type ClusterRollout, nextClusterRollout, readClusterRollout } from '../rollout/policy/cluster-rollout.ts';
 import { describeUnknownRequest, findRolloutHold, readRolloutRequest } from '../rollout/policy/rollout-hold.ts';
-import { hashSpec } from '../rollout/spec-hash.ts';
+import { hashComparison } from '../rollout/spec-hash.ts';
 import { describeUpgrade } from './decide-kubernetes.ts';
 import { findMissingSlots } from './scaling/cluster-pools.ts';
 import type { ClusterView } from './view.ts';
@@ -17,7 +17,7 @@ export function decideClusterRollout(view: ClusterView): RolloutDecision {
   return decideRollout({
     machines,
     missing: findMissingSlots(view).map(({ name }) => name),
-    spec: hashSpec(spec, release),
+    spec: hashComparison(spec, release, secrets),
     isReachable: proof?.ok === true,
     isTrustPending: secrets?.trust !== undefined && isTrustRolloutDue(machines, secrets.trust),
     pools: spec.workerPools.map(({ name }) => name),
@@ -31,11 +31,11 @@ export function decideClusterRollout(view: ClusterView): RolloutDecision {
  * `retry`, and once nothing waits after `now`.
  */
 export function findFulfilledRequest(view: ClusterView): { readonly retry: readonly Machine[] } | undefined {
-  const { cluster, machines, spec, release } = view;
+  const { cluster, machines, spec, release, secrets } = view;
   const request = readRolloutRequest(cluster);
   if (request === 'retry') return { retry: machines.filter(hasFailed) };
   if (request !== 'now' || !spec || machines.length === 0) return undefined;
-  const hash = hashSpec(spec, release);
+  const hash = hashComparison(spec, release, secrets);
   const isDone = machines.every((one) => isComparedWith(one, hash) && !isWaiting(one) && !isInHand(one));
   return isDone ? { retry: [] } : undefined;
 }
@@ -51,7 +51,7 @@ export function describeClusterRollout({
 }: ClusterView): ClusterRollout | undefined {
   const before = readClusterRollout(cluster);
   if (!spec || revision === undefined || !secrets?.bootstrappedAt) return before;
-  return nextClusterRollout(before, machines, { revision, spec: hashSpec(spec, release) });
+  return nextClusterRollout(before, machines, { revision, spec: hashComparison(spec, release, secrets) });
 }
 
 /** Not part of `Ready`: a cluster serves while it is not up to date. Undefined until every Machine was compared. */

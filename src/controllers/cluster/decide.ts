@@ -19,6 +19,7 @@ import { missingRecordAnnotations, readClusterRecord, toClusterRecord } from '..
 import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
 import { decideClusterRemediation, secondsUntilRemediation } from './decide-cluster-remediation.ts';
 import { decideClusterRollout, findFulfilledRequest } from './decide-cluster-rollout.ts';
+import { decideRotationAction, type RotationAction, secondsUntilRotation } from './decide-cluster-rotation.ts';
 import {
   decideUpgradeAction,
   findVersionRejection,
@@ -53,6 +54,7 @@ export type ClusterDecision =
   | { readonly kind: 'withdraw-remediation'; readonly machine: Machine }
   | { readonly kind: 'upgrade'; readonly action: UpgradeAction }
   | { readonly kind: 'update-machine'; readonly update: Extract<RolloutDecision, { kind: 'update' }> }
+  | { readonly kind: 'rotate'; readonly action: RotationAction }
   | { readonly kind: 'settled' };
 
 /** Decides from the view alone. Executing the decision yields a view in which it is done. */
@@ -108,7 +110,9 @@ function decideBootstrapped(view: ClusterView): ClusterDecision {
   const action = decideUpgradeAction(view);
   if (action) return { kind: 'upgrade', action };
   const update = view.updateObstacle === undefined ? decideClusterRollout(view) : undefined;
-  return update?.kind === 'update' ? { kind: 'update-machine', update } : { kind: 'settled' };
+  if (update?.kind === 'update') return { kind: 'update-machine', update };
+  const rotation = decideRotationAction(view);
+  return rotation ? { kind: 'rotate', action: rotation } : { kind: 'settled' };
 }
 
 const needsUserAction = ({ secretsProblem: problem, noAddress }: ClusterView): boolean =>
@@ -262,7 +266,8 @@ function decideSettledRequeue(view: ClusterView, isWatched: boolean): number {
   if (decideClusterScaleDown(view).kind !== 'none') return obstacleRequeueSeconds;
   if (view.remediationObstacle !== undefined) return obstacleRequeueSeconds;
   const idle = isWatched ? idleRequeueSeconds : steadyRequeueSeconds;
-  return Math.min(idle, secondsUntilWindow(view), secondsUntilUpgrade(view), secondsUntilRemediation(view));
+  const seconds = [secondsUntilWindow, secondsUntilUpgrade, secondsUntilRemediation, secondsUntilRotation];
+  return Math.min(idle, ...seconds.map((until) => until(view)));
 }
 
 /** Until the window that changes wait for. */

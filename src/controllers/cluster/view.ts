@@ -101,6 +101,8 @@ export interface ClusterView {
   readonly updateObstacle?: StartObstacle | undefined;
   /** What this reconcile has found out about the upgrade of Kubernetes. */
   readonly upgrade?: Pick<UpgradeView, 'preparation' | 'manifests'> | undefined;
+  /** Whether nodes and clients have the phase of a rotation, if this reconcile has asked them. */
+  readonly rotationCheck?: { readonly problem: string | undefined } | undefined;
   /** Hash of the ProviderConfig without ClusterConfigs; undefined if it is not valid. */
   readonly revision: string | undefined;
   /** Version of the provider. */

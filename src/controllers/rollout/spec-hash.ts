@@ -20,3 +20,17 @@ export function hashSpec(spec: ProviderConfigSpec, release: string): string {
   hashes.set(spec, { release, hash });
   return hash;
 }
+
+/**
+ * Identifies what the Machines of a cluster are compared with: the spec, and the certificate authorities that their nodes are
+ * to have.
+ */
+export const hashComparison = (
+  spec: ProviderConfigSpec,
+  release: string,
+  secrets: { readonly authorities: string } | undefined,
+): string =>
+  createHash('sha256')
+    .update(`${hashSpec(spec, release)} ${secrets?.authorities ?? ''}`)
+    .digest('hex')
+    .slice(0, 16);

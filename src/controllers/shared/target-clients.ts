@@ -18,13 +18,14 @@ import type { CallObserver } from '../../lib/observers.ts';
 import { openTalosClient, type TalosClient } from '../../talos/client/client.ts';
 import { openMaintenanceClient } from '../../talos/client/maintenance-client.ts';
 import { issueAdminCertificate } from '../../talos/secrets/kubernetes-client-certificate.ts';
+import { type SecretsBundle, trustedCertificates } from '../../talos/secrets/secrets-bundle.ts';
 import {
   clientCertificateLifetimeSeconds,
   createTalosCredentials,
   isCertificateFresh,
   type TalosCredentials,
 } from '../../talos/secrets/talos-credentials.ts';
-import { readClusterSecrets, secretsBundleKey } from './secrets/cluster-secrets.ts';
+import { encodedAuthoritiesOf, readClusterSecrets } from './secrets/cluster-secrets.ts';
 
 /** Pause between attempts to reach an unresponsive cluster. One caller tries, and the others fail fast. */
 const unreachablePauseSeconds = 2;
@@ -74,12 +75,12 @@ export class TargetClients {
   async client(cluster: ClusterIdentity, endpoint: string): Promise<KubeClient> {
     const object = this.#secretOf(cluster);
     const id = clusterIdentityKey(cluster);
-    const bundle = encodedBundleOf(object);
+    const bundle = encodedAuthoritiesOf(object);
     const now = this.#options.clock.now();
     const known = this.#open.get(id);
     const isSame = known?.endpoint === endpoint && known.bundle === bundle;
     if (isSame && isCertificateFresh(known.issuedAt, now.getTime())) return await known.client;
-    const client = this.#connect(endpoint, object, now);
+    const client = this.#connect(endpoint, readClusterSecrets(object).bundle, now);
     const target: CachedClient = { client, endpoint, bundle, issuedAt: now.getTime() };
     this.#open.set(id, target);
     if (known) {
@@ -94,13 +95,27 @@ export class TargetClients {
 
   /** A client of the API server of one control plane, at the node's own address. The caller closes it. */
   async nodeClient(cluster: ClusterIdentity, server: string): Promise<KubeClient> {
-    return await this.#connect(server, this.#secretOf(cluster), this.#options.clock.now());
+    return await this.nodeClientWith(readClusterSecrets(this.#secretOf(cluster)).bundle, server);
+  }
+
+  /** The same with these authorities. */
+  async nodeClientWith(bundle: SecretsBundle, server: string): Promise<KubeClient> {
+    return await this.#connect(server, bundle, this.#options.clock.now());
   }
 
   /** A Talos client of one node. The caller closes it. */
   talos(cluster: ClusterIdentity, address: string): TalosClient {
+    return this.#openTalos(address, this.#credentialsOf(cluster));
+  }
+
+  /** The same with these authorities. */
+  talosWith(bundle: SecretsBundle, address: string): TalosClient {
+    return this.#openTalos(address, createTalosCredentials(bundle, this.#options.clock));
+  }
+
+  #openTalos(address: string, credentials: TalosCredentials): TalosClient {
     const { observer } = this.#options;
-    return openTalosClient({ address, credentials: this.#credentialsOf(cluster), ...(observer && { observer }) });
+    return openTalosClient({ address, credentials, ...(observer && { observer }) });
   }
 
   /** A Talos client of a machine in maintenance mode that will join the cluster. The caller closes it. */
@@ -133,9 +148,9 @@ export class TargetClients {
     const object = this.#secretOf(cluster);
     const id = clusterIdentityKey(cluster);
     const known = this.#keys.get(id);
-    if (known?.from === encodedBundleOf(object)) return known.credentials;
+    if (known?.from === encodedAuthoritiesOf(object)) return known.credentials;
     const credentials = createTalosCredentials(readClusterSecrets(object).bundle, this.#options.clock);
-    this.#keys.set(id, { from: encodedBundleOf(object), credentials });
+    this.#keys.set(id, { from: encodedAuthoritiesOf(object), credentials });
     return credentials;
   }
 
@@ -150,13 +165,13 @@ export class TargetClients {
     return object;
   }
 
-  async #connect(server: string, object: KubeSecret, now: Date): Promise<KubeClient> {
-    const { bundle } = readClusterSecrets(object);
+  async #connect(server: string, bundle: SecretsBundle, now: Date): Promise<KubeClient> {
     const { certificate: cert, key } = await issueAdminCertificate(bundle, {
       lifetimeSeconds: clientCertificateLifetimeSeconds,
       now,
     });
-    const connection = createApiServerConnection({ server, ca: bundle.authorities.kubernetes.certificate, cert, key });
+    const ca = trustedCertificates(bundle, 'kubernetes');
+    const connection = createApiServerConnection({ server, ca, cert, key });
     const { fieldManager, log, clock, transportObserver: observer } = this.#options;
     const options: TransportOptions = {
       clock,
@@ -171,9 +186,6 @@ export class TargetClients {
     });
   }
 }
-
-/** The stored text. The Secret changes for many reasons, and this text only with authorities and keys. */
-const encodedBundleOf = (object: KubeSecret): string => object.data?.[secretsBundleKey] ?? '';
 
 async function closeClient(target: CachedClient | undefined): Promise<void> {
   // A client whose creation failed needs no close.

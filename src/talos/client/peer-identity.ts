@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { deadlineSignal, isDeadlineError } from '../../lib/deadline.ts';
+import { splitCertificates } from '../secrets/pem.ts';
 import { type TalosCallOptions, talosPort } from './connection.ts';
 
 /**
@@ -47,5 +48,6 @@ export async function identifyPeer(
 function identifyCertificate(certificate: X509Certificate | undefined, ca: string): PeerIdentity {
   if (!certificate) return 'foreign';
   if (certificate.subject.split('\n').includes(maintenanceSubject)) return 'maintenance';
-  return certificate.verify(new X509Certificate(ca).publicKey) ? 'ours' : 'foreign';
+  const isIssuer = (pem: string): boolean => certificate.verify(new X509Certificate(pem).publicKey);
+  return splitCertificates(ca).some(isIssuer) ? 'ours' : 'foreign';
 }

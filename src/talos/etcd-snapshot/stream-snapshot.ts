@@ -1,7 +1,7 @@
 import { ProviderError } from '../../lib/errors.ts';
 import { openTalosClient, type TalosClient } from '../client/client.ts';
 import type { KeyPair } from '../secrets/certificates.ts';
-import type { SecretsBundle } from '../secrets/secrets-bundle.ts';
+import { type SecretsBundle, trustedCertificates } from '../secrets/secrets-bundle.ts';
 import { issueTalosClientCertificate } from '../secrets/talosconfig.ts';
 import { chooseMember, type MemberAnswer } from './choose-member.ts';
 import { SnapshotVerifier } from './snapshot-verifier.ts';
@@ -38,7 +38,7 @@ export async function streamSnapshot(
 ): Promise<SnapshotReport> {
   const roles = ['os:etcd:backup', 'os:reader'] as const;
   const pair = await issueTalosClientCertificate(bundle, { now, lifetimeSeconds: certificateSeconds, roles });
-  const nodes = openNodes(controlPlanes, bundle.authorities.os.certificate, pair);
+  const nodes = openNodes(controlPlanes, trustedCertificates(bundle, 'os'), pair);
   try {
     const answers = await Promise.all([...nodes].map(([machine, node]) => askMember(machine, node, signal)));
     const machine = chooseMember(answers);

@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { SecretString } from '../../lib/secret-string.ts';
 
 /**
@@ -35,4 +35,23 @@ export function fromBase64(text: string): string | undefined {
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, 'base64');
   return bytes.length > 0 && bytes.toString('base64') === compact ? bytes.toString('utf8') : undefined;
+}
+
+/** The certificates of a bundle in PEM form, each on its own. */
+export const splitCertificates = (bundle: string): string[] =>
+  bundle.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g) ?? [];
+
+/** Whether the key belongs to the certificate. False for texts that are none. */
+export function isMatchingPair({
+  certificate,
+  key,
+}: {
+  readonly certificate: string;
+  readonly key: SecretString;
+}): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(parsePrivateKey(key));
+  } catch {
+    return false;
+  }
 }

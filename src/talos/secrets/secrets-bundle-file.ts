@@ -1,9 +1,9 @@
-import { type KeyObject, X509Certificate } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { parse, stringify } from 'yaml';
 import { ProviderError } from '../../lib/errors.ts';
 import { SecretString } from '../../lib/secret-string.ts';
 import type { KeyPair } from './certificates.ts';
-import { fromBase64, parsePrivateKey, toBase64 } from './pem.ts';
+import { fromBase64, isMatchingPair, parsePrivateKey, toBase64 } from './pem.ts';
 import type { SecretsBundle } from './secrets-bundle.ts';
 
 /** The text that official tools write in place of a hidden secret. */
@@ -109,8 +109,8 @@ function createFieldReader(document: unknown) {
     },
     authority(path: string): KeyPair {
       const certificate = pem(`${path}.crt`);
-      const { text: key, key: parsed } = keyAt(`${path}.key`);
-      if (!isMatchingPair(certificate, parsed))
+      const { text: key } = keyAt(`${path}.key`);
+      if (!isMatchingPair({ certificate, key }))
         throw secretsInvalid(path, 'has no certificate, or the key of another certificate');
       return { certificate, key };
     },
@@ -127,14 +127,6 @@ function findText(document: unknown, path: string): string | undefined {
   if (typeof value !== 'string') throw secretsInvalid(path, 'is not a string');
   if (value === redactedText) throw secretsInvalid(path, 'is redacted: export the bundle again with its secrets');
   return value;
-}
-
-function isMatchingPair(certificate: string, key: KeyObject): boolean {
-  try {
-    return new X509Certificate(certificate).checkPrivateKey(key);
-  } catch {
-    return false;
-  }
 }
 
 const secretsInvalid = (path: string, what: string): ProviderError =>

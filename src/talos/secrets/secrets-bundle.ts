@@ -7,7 +7,7 @@ import { formatPrivateKey } from './pem.ts';
 
 /**
  * The secrets of a cluster. Their holder administers the cluster; without them the cluster cannot be administered any
- * more. The bundle is stored before anything is derived from it, and never changes.
+ * more. The bundle is stored before anything is derived from it. Only a rotation of its authorities changes it.
  */
 export interface SecretsBundle {
   readonly cluster: {
@@ -28,9 +28,27 @@ export interface SecretsBundle {
     readonly aggregator: KeyPair;
     readonly os: KeyPair;
   };
+  /** Certificates (PEM) that are accepted besides those of the authorities, while one of these is rotated. */
+  readonly accepted?: { readonly [A in RotatableAuthority]?: readonly string[] };
   /** PEM. Signs the tokens of service accounts. */
   readonly serviceAccountKey: SecretString;
 }
+
+/** The authorities that Talos can replace on running nodes. */
+export type RotatableAuthority = 'os' | 'kubernetes';
+
+/** The certificates (PEM) of everything that an authority, or the one that it replaces, has issued. */
+export const trustedCertificates = (
+  { authorities, accepted }: Pick<SecretsBundle, 'accepted'> & { readonly authorities: CertificatesOf },
+  authority: RotatableAuthority,
+): string => {
+  const { certificate } = authorities[authority];
+  const others = accepted?.[authority] ?? [];
+  // A bundle of other origin may have no newline at the end.
+  return others.length === 0 ? certificate : [certificate, ...others].map((pem) => `${pem.trimEnd()}\n`).join('');
+};
+
+type CertificatesOf = { readonly [A in RotatableAuthority]: Pick<KeyPair, 'certificate'> };
 
 /**
  * Certificates are valid from a day before their creation: a machine whose hardware clock runs in local time is up to
@@ -50,18 +68,12 @@ export async function createSecretsBundle(options: {
    */
   serviceAccountKeyBits?: number;
 }): Promise<SecretsBundle> {
-  const authority = (keyKind: KeyKind, organization: string) =>
-    createCertificateAuthority({
-      keyKind,
-      organization,
-      notBefore: new Date(options.now.getTime() - certificateBackdateSeconds * 1000),
-      notAfter: new Date(options.now.getTime() + tenYearsSeconds * 1000),
-    });
+  const { now } = options;
   const [etcd, kubernetes, aggregator, os, serviceAccount] = await Promise.all([
-    authority('ecdsa-p256', 'etcd'),
-    authority('ecdsa-p256', 'kubernetes'),
-    authority('ecdsa-p256', ''),
-    authority('ed25519', 'talos'),
+    createAuthority('etcd', now),
+    createAuthority('kubernetes', now),
+    createAuthority('aggregator', now),
+    createAuthority('os', now),
     promisify(generateKeyPair)('rsa', { modulusLength: options.serviceAccountKeyBits ?? 3072 }),
   ]);
   const random = (encoding: 'base64' | 'base64url') => randomBytes(32).toString(encoding);
@@ -79,6 +91,24 @@ export async function createSecretsBundle(options: {
     authorities: { etcd, kubernetes, aggregator, os },
     serviceAccountKey: formatPrivateKey(serviceAccount.privateKey),
   };
+}
+
+const authorityKinds: Readonly<Record<keyof SecretsBundle['authorities'], readonly [KeyKind, string]>> = {
+  etcd: ['ecdsa-p256', 'etcd'],
+  kubernetes: ['ecdsa-p256', 'kubernetes'],
+  aggregator: ['ecdsa-p256', ''],
+  os: ['ed25519', 'talos'],
+};
+
+/** Creates one authority of a cluster. */
+export function createAuthority(authority: keyof SecretsBundle['authorities'], now: Date): Promise<KeyPair> {
+  const [keyKind, organization] = authorityKinds[authority];
+  return createCertificateAuthority({
+    keyKind,
+    organization,
+    notBefore: new Date(now.getTime() - certificateBackdateSeconds * 1000),
+    notAfter: new Date(now.getTime() + tenYearsSeconds * 1000),
+  });
 }
 
 const tokenAlphabet = '0123456789abcdefghijklmnopqrstuvwxyz';

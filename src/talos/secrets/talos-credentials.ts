@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { KeyPair } from './certificates.ts';
-import type { SecretsBundle } from './secrets-bundle.ts';
+import { type SecretsBundle, trustedCertificates } from './secrets-bundle.ts';
 import { issueTalosClientCertificate } from './talosconfig.ts';
 
 /** Lifetime of the provider's own client certificates. */
@@ -15,7 +15,7 @@ export const isCertificateFresh = (issuedAt: number, now: number): boolean =>
 
 /** The credentials that authenticate the provider to the nodes of a cluster, and the nodes to the provider. */
 export interface TalosCredentials {
-  /** The OS CA, PEM. */
+  /** The OS CA, PEM. Two certificates while it is rotated. */
   readonly ca: string;
   /** The same pair for half of its lifetime, then a new one. */
   client(): Promise<KeyPair>;
@@ -25,11 +25,12 @@ export interface TalosCredentials {
  * Credentials from a bundle; keeps only the parts of the bundle that they need. Create one object for each cluster:
  * every issued certificate requires a new connection.
  */
-export function createTalosCredentials({ authorities }: SecretsBundle, clock: Clock): TalosCredentials {
-  const { os } = authorities;
+export function createTalosCredentials(bundle: SecretsBundle, clock: Clock): TalosCredentials {
+  const { os } = bundle.authorities;
+  const ca = trustedCertificates(bundle, 'os');
   let current: { readonly pair: Promise<KeyPair>; readonly issuedAt: number } | undefined;
   return {
-    ca: os.certificate,
+    ca,
     client() {
       const now = clock.now().getTime();
       if (current === undefined || !isCertificateFresh(current.issuedAt, now)) {

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { SecretString } from '../../lib/secret-string.ts';
 import { issueCertificate, type KeyPair } from './certificates.ts';
 import { toBase64 } from './pem.ts';
-import { certificateBackdateSeconds, type SecretsBundle } from './secrets-bundle.ts';
+import { certificateBackdateSeconds, type SecretsBundle, trustedCertificates } from './secrets-bundle.ts';
 import type { TalosRole } from './talos-role.ts';
 
 /**
@@ -23,7 +23,7 @@ export function issueTalosClientCertificate(
 
 /** The configuration file of `talosctl`. `endpoints` are addresses of control planes, `nodes` the targets of calls. */
 export function renderTalosconfig(
-  { authorities }: SecretsBundle,
+  bundle: SecretsBundle,
   options: {
     /** Of {@link issueTalosClientCertificate}. */
     client: KeyPair;
@@ -37,7 +37,7 @@ export function renderTalosconfig(
   const context = {
     endpoints: [...endpoints],
     ...(nodes && nodes.length > 0 ? { nodes: [...nodes] } : {}),
-    ca: toBase64(authorities.os.certificate),
+    ca: toBase64(trustedCertificates(bundle, 'os')),
     crt: toBase64(client.certificate),
     key: toBase64(client.key.reveal()),
   };

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { clusterSecretsName } from '../../../src/api/names.ts';
+import { Cluster } from '../../../src/api/openmcp/types.ts';
 import { secretsBundleKey } from '../../../src/controllers/shared/secrets/cluster-secrets.ts';
 import {
   ClusterRoleBinding,
@@ -141,6 +142,14 @@ describe('after a change of the cluster', () => {
     const data = { [secretsBundleKey]: toBase64(changed.reveal()) };
     const key = { namespace: testbed().namespace, name: clusterSecretsName(cluster) };
     await testbed().platform.merge(KubeSecret, key, { data });
+    // By hand, and not by a rotation: the record has to forget the former authority.
+    const record = { kubernetesCa: null };
+    await testbed().platform.merge(
+      Cluster,
+      cluster,
+      { status: { providerStatus: { record } } },
+      { subresource: 'status' },
+    );
     await isGrantedAnew('first', before);
     expect(await grantedKubeconfig(testbed(), ref('first'))).toContain(toBase64(now.certificate));
   });

@@ -153,6 +153,14 @@ describe('a deleted Secret', () => {
       'the access is gone',
       async () => !(await objects.exists(AccessRequest, { namespace: 'shop', name: 'mine' })),
     );
+    await eventually(
+      'another control plane has taken the place of the deleted one',
+      async () => {
+        const all = await objects.machines(three);
+        return all.length === 3 && all.every(({ metadata }) => metadata.deletionTimestamp === undefined);
+      },
+      120,
+    );
     await eventually('three vote', async () => (await members()).length === 3, 120);
     expect(bootstraps()).toBe(2);
   });

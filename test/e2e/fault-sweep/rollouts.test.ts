@@ -7,6 +7,7 @@ import { expectSameResult, runUndisturbed } from './scenario-run.ts';
 import {
   isRemediationCall,
   isRemediationEffect,
+  isRotationEffect,
   isUpdateCall,
   isUpdateEffect,
 } from './scenarios/update-call-naming.ts';
@@ -28,6 +29,23 @@ describe('a provider that is killed after a call of a remediation and before its
     const reference = await runUndisturbed(subnet, script);
     const due = (name: string): boolean => isDue(name) && isRemediationEffect(name);
     expect(await expectSameResult(reference, { subnet, script, striker, due })).toBeGreaterThan(2);
+  });
+});
+
+describe('a provider that is killed after a call of a rotation and before its reply', () => {
+  const acts = ['talosCa', 'kubernetesCa'] as const;
+  const script = updateRolloutScenario({ controlPlanes: 1, acts, cordoned: 'work-0' });
+  const isDue = (name: string): boolean =>
+    isUpdateCall(name) && (/PATCH \S+\/secrets\//.test(name) || isSampled('rotation', name, 6));
+  const striker = (testbed: Testbed): FaultInjector => restrictTo(isDue, new KillInjector(testbed));
+
+  it(`the same result, and never a third authority (SWEEP=${sweepSeed})`, { timeout: 900_000 }, async () => {
+    const subnet = '127.42.250';
+    const reference = await runUndisturbed(subnet, script);
+    expect(reference.shape['kubernetesCa']).toMatchObject({ authorities: [2, 2] });
+    const due = (name: string): boolean => isDue(name) && isRotationEffect(name);
+    // Four writes of the Secret for each rotation.
+    expect(await expectSameResult(reference, { subnet, script, striker, due })).toBeGreaterThan(8);
   });
 });
 

@@ -124,7 +124,7 @@ const volatile = new Set<string>([
   // Hashes of a machine configuration, which contains the secrets of its cluster, and of a spec with ports.
   ...['revision', 'compared'],
   // From the record in the status of a Cluster.
-  ...['talosCa', 'bootstrappedAt', 'bootstrapRequest'],
+  ...['talosCa', 'kubernetesCa', 'bootstrappedAt', 'bootstrapRequest'],
 ]);
 
 const withoutVolatile = (object: object): unknown =>

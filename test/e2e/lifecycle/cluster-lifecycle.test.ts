@@ -138,6 +138,7 @@ describe('a Cluster with three control planes and a worker', () => {
       machines: machines.map((machine) => machine.metadata.name),
       record: {
         talosCa: expect.stringMatching(/^[0-9a-f]{64}$/),
+        kubernetesCa: expect.stringMatching(/^[0-9a-f]{64}$/),
         kubernetesVersion: '1.35.4',
         bootstrapMachine: expect.stringMatching(/^first-[a-z2-7]{8}-cp-[012]$/),
         bootstrapRequest: expect.stringMatching(/^[0-9a-f-]{36} [0-9.]+$/),

@@ -77,17 +77,23 @@ interface Difference {
 }
 
 const systemFields = ['talos.version', 'talos.schematic'];
+/** They follow from no ProviderConfig. */
+const authorityFields = /^(machine|cluster)\.(ca|acceptedCAs)(\.|$)/;
 
 /** `Runs Talos 1.13.7 and is to run 1.13.9. Differs from its ProviderConfig in machine.time.` */
 function describeDifference({ spec }: Machine, { running, changes }: Difference): string {
   const has = (name: string): boolean => changes.some(({ field }) => field === name);
-  const fields = changes.map(({ field }) => field).filter((field) => !systemFields.includes(field));
+  const listed = changes.map(({ field }) => field).filter((field) => !systemFields.includes(field));
+  const fields = listed.filter((field) => !authorityFields.test(field));
   const named = fields.slice(0, maxFieldsInMessage);
   const more = fields.length > named.length ? ` and ${fields.length - named.length} more` : '';
   const sentences = [
     ...(has('talos.version') ? [`Runs Talos ${running.talosVersion} and is to run ${spec.talosVersion}.`] : []),
     ...(has('talos.schematic')
       ? ['Runs a boot image with other extensions or kernel arguments than talos.extensions and talos.kernelArguments.']
+      : []),
+    ...(fields.length < listed.length
+      ? ['Does not have the certificate authorities of this step of their rotation yet.']
       : []),
     ...(named.length > 0 ? [`Differs from its ProviderConfig in ${named.join(', ')}${more}.`] : []),
   ];

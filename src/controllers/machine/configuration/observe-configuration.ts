@@ -12,7 +12,7 @@ import { findSpecChange } from '../../cluster/desired-machine-spec.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findSecretsState } from '../../cluster/view.ts';
 import { hashTrustRecord } from '../../rollout/oidc-trust/trust-record.ts';
-import { hashSpec } from '../../rollout/spec-hash.ts';
+import { hashComparison, hashSpec } from '../../rollout/spec-hash.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import type { DesiredMachine } from '../reconcile/desired.ts';
 import type { StepEnvironment } from '../step-environment.ts';
@@ -80,8 +80,11 @@ async function compareWithDesired(
   const hardware = await environment.compareHardware?.(facts);
   const inputs = hashInputs(desired, environment.spec, { facts, hardware });
   if (!environment.desiredNode || known.has(desired.machine, inputs)) return {};
+  const spec = hashOfComparison(desired, environment.spec);
   const desiredNode = await environment.desiredNode(facts);
-  const compared = await compareWithNode(desired, environment, desiredNode, facts);
+  // Rendered in between, with the authorities of before or after.
+  const isSame = spec === hashOfComparison(desired, environment.spec);
+  const compared = await compareWithNode(desired, environment, { desiredNode, spec: isSame ? spec : undefined }, facts);
   const found = hardware ? withHardware(compared, hardware) : compared;
   const configuration = withoutImpossible(desired, environment.spec, found);
   const isUpToDate = configuration.spec !== undefined && classOfChange(configuration) === undefined;
@@ -112,10 +115,16 @@ function hashInputs(
   );
 }
 
+/** Identifies what the node is compared with at this moment. */
+function hashOfComparison({ services, machine }: DesiredMachine, spec: ProviderConfigSpec): string {
+  const state = findSecretsState(services, clusterOfMachine(machine));
+  return hashComparison(spec, services.release, state?.kind === 'usable' ? state.secrets : undefined);
+}
+
 async function compareWithNode(
   { services, machine, context }: DesiredMachine,
   { spec, platform }: StepEnvironment,
-  desiredNode: DesiredNode,
+  { desiredNode, spec: hash }: { readonly desiredNode: DesiredNode; readonly spec: string | undefined },
   facts: Facts,
 ): Promise<ConfigurationState> {
   const node = services.targets.talos(clusterOfMachine(machine), String(facts['address']));
@@ -123,7 +132,7 @@ async function compareWithNode(
     const found = await compareNode(node, desiredNode, machine.spec.role, context);
     const followsSize = platform.hardware !== undefined;
     const follows = Object.keys(findSpecChange(machine, { spec, followsSize })).length === 0;
-    return { ...found, revision: desiredNode.revision, spec: follows ? hashSpec(spec, services.release) : undefined };
+    return { ...found, revision: desiredNode.revision, spec: follows ? hash : undefined };
   } finally {
     await node.close();
   }

@@ -14,10 +14,12 @@ import {
 } from '../../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findCluster } from '../../cluster/ownership.ts';
-import { machinesOfCluster } from '../../cluster/view.ts';
+import { findSecretsState, machinesOfCluster } from '../../cluster/view.ts';
+import { findMachineProblem } from '../../rollout/authorities/verify-machine.ts';
 import { findVersionProblem } from '../../rollout/kubernetes/find-version-problem.ts';
 import { findHealthProblem } from '../../shared/control-planes/health-problems.ts';
 import { moveVirtualAddressFrom } from '../../shared/control-planes/release-virtual-address.ts';
+import type { Services } from '../../shared/services.ts';
 import { nodeMembershipOf } from '../node-membership.ts';
 import type { MachineTask } from '../reconcile/machine-task.ts';
 import { approvalsOf } from '../repair/approvals.ts';
@@ -106,5 +108,18 @@ async function findMemberProblem(
   const why = machine.spec.role === 'controlplane' ? await findHealthProblem(target) : undefined;
   if (why !== undefined) return `The node runs, but ${why}.`;
   // Without an image that the node may lack, no component gets another version.
-  return facts[updateFacts.needsImages] === false ? undefined : await findVersionProblem(target);
+  const problem = facts[updateFacts.needsImages] === false ? undefined : await findVersionProblem(target);
+  return problem ?? (await findAuthorityProblem(services, machine, signal));
+}
+
+/** Talos uses other authorities some moments after it has activated them; the next node waits for that. */
+async function findAuthorityProblem(
+  services: Services,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const ref = clusterOfMachine(machine);
+  const state = findSecretsState(services, ref);
+  const { rotation, bundle } = state?.kind === 'usable' ? state.secrets : {};
+  return rotation && bundle && (await findMachineProblem(services, { ref, bundle, rotation }, machine, signal));
 }

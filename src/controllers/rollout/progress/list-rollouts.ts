@@ -4,11 +4,11 @@ import type { ProviderInstance } from '../../../api/names.ts';
 import type { ProviderConfig } from '../../../api/provider-config.ts';
 import { clusterOfMachine, isOwnMachine } from '../../cluster/identity.ts';
 import { findCluster } from '../../cluster/ownership.ts';
-import { isOwnConfig } from '../../cluster/view.ts';
+import { findSecretsState, isOwnConfig } from '../../cluster/view.ts';
 import type { Services } from '../../shared/services.ts';
 import { resolveDesiredSpec } from '../../shared/spec/desired-spec.ts';
 import { readRolloutRequest } from '../policy/rollout-hold.ts';
-import { hashSpec } from '../spec-hash.ts';
+import { hashComparison } from '../spec-hash.ts';
 import { type RolloutSummary, summarizeRollout } from './summarize-rollout.ts';
 
 export type RolloutSources = ProviderInstance & Pick<Services, 'stores' | 'platforms' | 'release'>;
@@ -52,7 +52,10 @@ export function summarizeConfig(
     if (!hashes.has(key)) {
       const cluster = findCluster(sources.stores, identity);
       const desired = cluster && resolveDesiredSpec(sources, config, cluster);
-      hashes.set(key, desired && 'spec' in desired ? hashSpec(desired.spec, sources.release) : undefined);
+      const state = findSecretsState(sources, identity);
+      const secrets = state?.kind === 'usable' ? state.secrets : undefined;
+      const spec = desired && 'spec' in desired ? desired.spec : undefined;
+      hashes.set(key, spec && hashComparison(spec, sources.release, secrets));
     }
     return hashes.get(key);
   };

@@ -88,6 +88,20 @@ describe('an existing Secret', () => {
     expect(() => requireClusterSecrets(state, place)).toThrow('secrets of another cluster');
   });
 
+  it('is not used if it has a Kubernetes CA from before its rotation', () => {
+    const state = evaluate(secretOf(), recorded({ talosCa, kubernetesCa: 'f'.repeat(64) }));
+    expect(state).toMatchObject({
+      problem: { reason: 'SecretsDiffer', message: expect.stringContaining('Kubernetes CA') },
+    });
+  });
+
+  it('may have either authority while one is rotated: the record may be older or newer', () => {
+    const [next, other] = ['e'.repeat(64), 'f'.repeat(64)];
+    expect(evaluate(secretOf(), recorded({ talosCa, otherCa: next }))).toMatchObject({ kind: 'usable' });
+    expect(evaluate(secretOf(), recorded({ talosCa: next, otherCa: talosCa }))).toMatchObject({ kind: 'usable' });
+    expect(evaluate(secretOf(), recorded({ talosCa: next, otherCa: other }))).toMatchObject({ kind: 'unusable' });
+  });
+
   it('is not used if it is damaged', () => {
     expect(evaluate(secretOf({}, 'cluster: {}'))).toMatchObject({ problem: { reason: 'SecretsDamaged' } });
     const empty: KubeSecret = { ...secretOf(), data: {} };

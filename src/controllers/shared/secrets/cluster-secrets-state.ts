@@ -5,7 +5,7 @@ import type { Secret as KubeSecret } from '../../../kube/core-types.ts';
 import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
 import { describeForeignSecret } from '../../cluster/describe-foreign-object.ts';
 import { clusterIdentityOf } from '../../cluster/identity.ts';
-import { clusterRecordKey, readClusterRecord, withClusterRecord } from './cluster-record.ts';
+import { clusterRecordKey, findForeignAuthority, readClusterRecord, withClusterRecord } from './cluster-record.ts';
 import { type ClusterSecrets, readClusterSecrets } from './cluster-secrets.ts';
 
 /** Why the secrets of a cluster cannot be used, and what a user can do. */
@@ -46,9 +46,11 @@ export function assessClusterSecrets({
     return unusable('SecretsDamaged', error.message);
   }
   const record = readClusterRecord(cluster);
-  if (record && record.talosCa !== secrets.talosCa) {
-    const [found, recorded] = [secrets.talosCa, record.talosCa].map((hash) => hash.slice(0, 16));
-    const message = `Secret ${secretRef} has the secrets of another cluster: the SHA-256 of its Talos CA begins with ${found}, that of this cluster with ${recorded}. It is not used. ${restoreInstructions}`;
+  const foreign = record && findForeignAuthority(secrets, record);
+  if (foreign) {
+    const { name } = foreign;
+    const [found, recorded] = [foreign.found, foreign.recorded].map((hash) => hash.slice(0, 16));
+    const message = `Secret ${secretRef} has the secrets of another cluster, or former ones of this cluster: the SHA-256 of its ${name} CA begins with ${found}, that of this cluster with ${recorded}. It is not used. ${restoreInstructions}`;
     return unusable('SecretsDiffer', message);
   }
   const bootstrappedAt = bootstrapObservedAt(cluster, machines);
@@ -76,7 +78,7 @@ const errorCodes: Readonly<Record<ClusterSecretsProblem['reason'], ErrorCode>> =
 };
 
 const restoreInstructions =
-  'Nothing is created, changed or deleted until then. Restore the Secret from a backup of any age: the secrets bundle never changes. Without a backup, delete this Cluster: its machines can be deleted without the Secret.';
+  'Nothing is created, changed or deleted until then. Restore the Secret from a backup of any age: only a rotation of its certificate authorities changes it, and then a backup from after the last rotation is needed. Without a backup, delete this Cluster: its machines can be deleted without the Secret.';
 
 function assessMissingSecret(place: string, cluster: Cluster, machines: readonly Machine[]): ClusterSecretsState {
   const evidence = describeExistingParts(cluster, machines);

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { type ClusterIdentity, clusterIdentityAnnotations } from '../../../api/cluster-identity.ts';
 import { annotations, clusterId, clusterSecretsName, labels } from '../../../api/names.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -7,6 +7,15 @@ import { isAlreadyExists } from '../../../kube/errors.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import { createWeakCache } from '../../../lib/weak-cache.ts';
+import {
+  type AuthorityRotation,
+  formatRotation,
+  parseRotation,
+  type RotationState,
+  withRotation,
+} from '../../../talos/secrets/authority-rotation.ts';
+import type { KeyPair } from '../../../talos/secrets/certificates.ts';
+import { toBase64 } from '../../../talos/secrets/pem.ts';
 import { createSecretsBundle, type SecretsBundle } from '../../../talos/secrets/secrets-bundle.ts';
 import { formatSecretsBundle, parseSecretsBundle } from '../../../talos/secrets/secrets-bundle-file.ts';
 import { describeForeignSecret } from '../../cluster/describe-foreign-object.ts';
@@ -14,16 +23,29 @@ import { readTrustRecord, type TrustRecord } from '../../rollout/oidc-trust/trus
 
 /** Key of the bundle in the Secret, in the format of `talosctl gen secrets`. */
 export const secretsBundleKey = 'secrets.yaml';
+/** Key of the rotation of a certificate authority, while there is one. */
+export const rotationKey = 'rotation.yaml';
 
 /** The content of a cluster's Secret: its keys, and the record of actions that happen only once. */
 export interface ClusterSecrets {
   readonly object: KubeSecret;
-  /** Validated. It is parsed again when it is read after a while: do not hold it longer than needed. */
+  /**
+   * Validated, and as nodes and clients use it in the present phase of a rotation. It is parsed again when it is read after
+   * a while: do not hold it longer than needed.
+   */
   readonly bundle: SecretsBundle;
   /**
    * SHA-256 of the Talos CA certificate, 64 hexadecimal digits. It identifies the bundle without revealing any of it.
    */
   readonly talosCa: string;
+  /** The same of the Kubernetes CA. */
+  readonly kubernetesCa: string;
+  /** The authority that is being rotated. */
+  readonly rotation: AuthorityRotation | undefined;
+  /** Hash of the authorities that the nodes have and accept: another one means another configuration of every node. */
+  readonly authorities: string;
+  /** When each authority ends. */
+  readonly expiries: Readonly<Record<keyof SecretsBundle['authorities'], Date>>;
   /** Machine on which etcd is or was bootstrapped, recorded before the call. */
   readonly bootstrapMachine: string | undefined;
   /** The node's boot id and the state of its etcd service right before the last bootstrap call. */
@@ -56,9 +78,12 @@ export function readClusterSecrets(object: KubeSecret): ClusterSecrets {
 }
 
 function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
-  const bundle = createWeakCache(() => readBundle(object));
+  const rotation = readRotation(object);
+  const bundle = createWeakCache(() => withRotation(readBundle(object), rotation));
   // Parsed here, so that a damaged bundle fails at once and not at its first use.
-  const talosCa = sha256FingerprintOf(bundle().authorities.os.certificate);
+  const { authorities, accepted = {} } = bundle();
+  const talosCa = fingerprintOf(authorities.os.certificate);
+  const kubernetesCa = fingerprintOf(authorities.kubernetes.certificate);
   const notes = object.metadata.annotations ?? {};
   return {
     object,
@@ -66,6 +91,15 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
       return bundle();
     },
     talosCa,
+    kubernetesCa,
+    rotation,
+    authorities: shortHash([talosCa, kubernetesCa, accepted]),
+    expiries: {
+      etcd: expiryOf(authorities.etcd),
+      kubernetes: expiryOf(authorities.kubernetes),
+      aggregator: expiryOf(authorities.aggregator),
+      os: expiryOf(authorities.os),
+    },
     bootstrapMachine: notes[annotations.bootstrapMachine],
     bootstrapRequest: notes[annotations.bootstrapRequest],
     bootstrappedAt: notes[annotations.bootstrappedAt],
@@ -76,8 +110,23 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
   };
 }
 
-const sha256FingerprintOf = (certificate: string): string =>
+/** SHA-256 of a certificate, 64 hexadecimal digits. */
+export const fingerprintOf = (certificate: string): string =>
   new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
+
+const expiryOf = ({ certificate }: KeyPair): Date => new Date(new X509Certificate(certificate).validTo);
+
+const shortHash = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
+
+function readRotation({ data }: KubeSecret): AuthorityRotation | undefined {
+  const text = data?.[rotationKey];
+  return text ? parseRotation(new SecretString(Buffer.from(text, 'base64').toString('utf8'))) : undefined;
+}
+
+/** Everything that follows from certificates and keys follows from this text. Other changes of the Secret leave it as it is. */
+export const encodedAuthoritiesOf = ({ data }: KubeSecret): string =>
+  [data?.[secretsBundleKey] ?? '', data?.[rotationKey] ?? ''].join();
 
 function readBundle(object: KubeSecret): SecretsBundle {
   const text = object.data?.[secretsBundleKey];
@@ -102,7 +151,7 @@ export interface DesiredClusterSecrets {
 
 /**
  * Creates the secrets of a cluster before their first use, or reads the existing ones. They are never replaced while
- * the object exists: the bundle is the identity of the cluster. Throws NAME_COLLISION if they belong to another
+ * the object exists, except by a rotation: the bundle is the identity of the cluster. Throws NAME_COLLISION if they belong to another
  * cluster.
  */
 export async function ensureClusterSecrets(
@@ -127,7 +176,7 @@ export async function ensureClusterSecrets(
       },
     },
     type: 'Opaque',
-    data: { [secretsBundleKey]: Buffer.from(formatSecretsBundle(bundle).reveal()).toString('base64') },
+    data: { [secretsBundleKey]: toBase64(formatSecretsBundle(bundle).reveal()) },
   };
   try {
     return readClusterSecrets(await kube.create(KubeSecret, object, signal));
@@ -154,4 +203,20 @@ export async function annotateClusterSecrets(
   const lock = resourceVersion ? { resourceVersion } : {};
   const merged = await kube.merge(KubeSecret, { namespace, name }, { metadata: { annotations: notes } }, lock, signal);
   return readClusterSecrets(merged);
+}
+
+/** Stores the state of a rotation in one write. Conflicts with every other write of the Secret. */
+export async function writeRotation(
+  kube: KubeClient,
+  { object }: Pick<ClusterSecrets, 'object'>,
+  { bundle, rotation }: RotationState,
+  signal: AbortSignal,
+): Promise<ClusterSecrets> {
+  const { namespace, name, resourceVersion } = object.metadata;
+  const data = {
+    [secretsBundleKey]: toBase64(formatSecretsBundle(bundle).reveal()),
+    [rotationKey]: rotation ? toBase64(formatRotation(rotation).reveal()) : null,
+  };
+  const lock = resourceVersion ? { resourceVersion } : {};
+  return readClusterSecrets(await kube.merge(KubeSecret, { namespace, name }, { data }, lock, signal));
 }

@@ -8,6 +8,7 @@ import type { ChangeClass } from '../../../engine/change-class.ts';
  */
 const liveFields = [
   'machine.acceptedCAs',
+  'machine.ca',
   'machine.certSANs',
   'machine.features.hostDNS',
   'machine.features.imageCache',
@@ -30,6 +31,7 @@ const liveFields = [
   'cluster.adminKubeconfig',
   'cluster.allowSchedulingOnControlPlanes',
   'cluster.apiServer',
+  'cluster.ca',
   'cluster.controllerManager',
   'cluster.coreDNS',
   'cluster.discovery',

@@ -2,6 +2,7 @@ import type { KeyPair } from '../../secrets/certificates.ts';
 import { toBase64 } from '../../secrets/pem.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
+import { buildAcceptedAuthorities } from './accepted-authorities.ts';
 import { buildApiServerSection } from './api-server-section.ts';
 import { componentImage } from './component-images.ts';
 import { nodeAddressSubnets } from './network-section.ts';
@@ -20,6 +21,7 @@ export function buildClusterSection(input: MachineConfigInput): ConfigDocument {
       serviceSubnets: [...network.serviceSubnets],
     },
     token: bundle.bootstrapToken.reveal(),
+    ...buildAcceptedAuthorities(bundle.accepted?.kubernetes),
     discovery: buildDiscoverySection(input),
     ...(role === 'controlplane'
       ? buildControlPlaneSection(input)

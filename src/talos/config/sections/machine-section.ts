@@ -1,6 +1,7 @@
 import { toBase64 } from '../../secrets/pem.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
+import { buildAcceptedAuthorities } from './accepted-authorities.ts';
 import { buildIssuerCaFiles } from './api-server-section.ts';
 import { kubeletImage } from './component-images.ts';
 import { buildNetworkSection, nodeAddressSubnets } from './network-section.ts';
@@ -14,6 +15,7 @@ export function buildMachineSection(input: MachineConfigInput): ConfigDocument {
     type: role,
     token: bundle.machineToken.reveal(),
     ca: { crt: toBase64(certificate), ...(controlPlane ? { key: toBase64(key.reveal()) } : {}) },
+    ...buildAcceptedAuthorities(bundle.accepted?.os),
     certSANs: [...input.talosCertSANs],
     kubelet: buildKubeletSection(input),
     network: buildNetworkSection(input),

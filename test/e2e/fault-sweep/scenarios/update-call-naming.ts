@@ -13,6 +13,8 @@ const maskSlots = (text: string): string => text.replace(machinePattern, '$1');
 export class UpdateCallNaming extends CallNaming {
   /** By role. A rollout changes one Machine at a time. */
   readonly #steps = new Map<string, string>();
+  /** The phase of the rotation of a certificate authority. */
+  #phase = '';
 
   override nameOf(call: InterceptedCall, content: unknown): string {
     const { room, name } = call;
@@ -20,25 +22,39 @@ export class UpdateCallNaming extends CallNaming {
       const { node = '' } = (call.detail ?? {}) as { node?: string };
       const { type = '' } = (content ?? {}) as { type?: string };
       const [, role = ''] = /_(cp|work)_/.exec(node) ?? [];
-      return ['talos', `${this.act}:`, name, type, `(${role}${this.#stepOf(role)})`].filter(Boolean).join(' ');
+      return ['talos', `${this.#now}:`, name, type, `(${role}${this.#stepOf(role)})`].filter(Boolean).join(' ');
     }
     if (room !== 'kube' && room !== 'workload') return `${room} ${this.act}: ${name}`;
     const request = maskSlots(nameApiRequest(call, content)).replace(/\/pods\/[^/ ]+/, '/pods/<pod>');
-    return `${room} ${this.act}: ${request}`;
+    return `${room} ${this.#now}: ${request}${rotationPhaseOf(call, content)}`;
   }
 
   override follow(call: InterceptedCall, content: unknown): void {
     super.follow(call, content);
     if (call.room !== 'kube') return;
+    this.#phase = rotationPhaseOf(call, content) || this.#phase;
     const [, role, step] =
       /\/machines\/main-\w+-(cp|work)-\d\/status begin (\S+)$/.exec(nameApiRequest(call, content)) ?? [];
     if (role && step) this.#steps.set(role, step);
+  }
+
+  get #now(): string {
+    return `${this.act}${this.#phase}`;
   }
 
   #stepOf(role: string): string {
     const step = this.#steps.get(role);
     return step ? ` ${step}` : '';
   }
+}
+
+/** ` accept`, ` issue`, ` remove` or ` finished` of a write of the Secret that changes it; else empty. */
+function rotationPhaseOf({ name }: InterceptedCall, content: unknown): string {
+  if (!/^PATCH \S+\/secrets\//.test(name) || !Buffer.isBuffer(content)) return '';
+  const { data } = JSON.parse(content.toString('utf8')) as { data?: Record<string, string | null> };
+  const stored = data?.['rotation.yaml'];
+  if (stored === undefined) return '';
+  return ` ${/^phase: (\w+)$/m.exec(Buffer.from(stored ?? '', 'base64').toString('utf8'))?.[1] ?? 'finished'}`;
 }
 
 /** Calls that a provider makes at its start, by its heartbeat, or by the clock. */
@@ -64,3 +80,7 @@ export const isRemediationCall = (name: string): boolean =>
 /** The request, its record, and the restart. */
 export const isRemediationEffect = (name: string): boolean =>
   /\/status begin |PATCH \S+\/machines\/\w+( |$)| vm\.(stop|start)$/.test(name);
+
+/** The writes of the Secret with which the phases of a rotation begin, and what brings them to the nodes. */
+export const isRotationEffect = (name: string): boolean =>
+  /\/ApplyConfiguration \(\w+ configuration-|PATCH \S+\/(secrets|machines)\/\w+[^/]*$|\/status begin /.test(name);

@@ -4,6 +4,8 @@ import { Machine } from '../../../../src/api/machine.ts';
 import { annotations } from '../../../../src/api/names.ts';
 import { Cluster, type NamespacedRef } from '../../../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../../../src/api/provider-config.ts';
+import { readClusterSecrets, secretsBundleKey } from '../../../../src/controllers/shared/secrets/cluster-secrets.ts';
+import { Secret } from '../../../../src/kube/core-types.ts';
 import { isUpdateOpen } from '../../../../src/talos/update/update-context.ts';
 import { eventually as waitFor } from '../../../support/eventually.ts';
 import { KubeNode } from '../../../support/fixtures/kube-node.ts';
@@ -28,7 +30,7 @@ const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFo
 const stability = { seconds: 20, pauseMs: 200 };
 
 /** A change of a running cluster, by the class of its changes. */
-export type UpdatePhase = 'live' | 'restart' | 'os' | 'kubernetes' | 'remediation';
+export type UpdatePhase = 'live' | 'restart' | 'os' | 'kubernetes' | 'remediation' | 'talosCa' | 'kubernetesCa';
 
 export interface UpdateRolloutOptions {
   readonly controlPlanes: number;
@@ -55,6 +57,8 @@ const changes: Readonly<Record<UpdatePhase, (testbed: Testbed) => Promise<unknow
   os: (testbed) => changeConfig(testbed, { talos: { version: versions.talos.to } }),
   kubernetes: ({ platform }) =>
     platform.merge(Cluster, clusterRef, { spec: { kubernetes: { version: versions.kubernetes.to } } }),
+  talosCa: ({ objects }) => objects.annotate(Cluster, clusterRef, { [annotations.rotateCa]: 'talos' }),
+  kubernetesCa: ({ objects }) => objects.annotate(Cluster, clusterRef, { [annotations.rotateCa]: 'kubernetes' }),
   // Without the minutes of waiting, which are real.
   remediation: async ({ world: { machines }, objects }) => {
     const node = machines.nodes().find(({ hostname }) => hostname.includes('-work-'));
@@ -158,11 +162,19 @@ async function hasChange(testbed: Testbed, act: UpdatePhase): Promise<boolean> {
     const isOver = machines.every(({ spec }) => spec.remediation === undefined);
     return isOver && Array.isArray(status?.providerStatus?.['remediation']);
   }
+  if (act === 'talosCa' || act === 'kubernetesCa') return isRotated(await testbed.objects.getCluster(clusterRef));
   if (act === 'restart')
     return testbed.world.machines.nodes().every(({ boots }) => boots > 2) && machines.every(isReleased);
   return await withAdminClient(testbed, clusterRef, async (admin) =>
     (await admin.list(KubeNode)).items.every(({ metadata }) => metadata.labels?.[label] === 'fast'),
   );
+}
+
+/** The record names a second authority as long as there is one. */
+function isRotated({ metadata, status }: Cluster): boolean {
+  const record = (status?.providerStatus?.['record'] ?? {}) as { readonly otherCa?: string };
+  const isOver = isConditionTrue(status?.conditions, 'CertificateAuthoritiesRotated') && record.otherCa === undefined;
+  return isOver && metadata.annotations?.[annotations.rotateCa] === undefined;
 }
 
 const isReleased = ({ spec, status }: Machine): boolean =>
@@ -180,12 +192,26 @@ async function snapshotUpdates(testbed: Testbed): Promise<StateSnapshot> {
       ...[metadata.name, metadata.labels?.[label], spec?.unschedulable === true, spec?.taints],
       ...[nodeInfo?.kubeletVersion, Object.keys(metadata.annotations ?? {}).sort()],
     ]),
+    authorities: countAuthorities(testbed),
     // The order in which they were created differs.
     systems: Object.fromEntries(
       world.machines.nodes().map(({ hostname, version, ready, boots }) => [hostname, [version, ready, boots]]),
     ),
   };
   return JSON.parse(maskMachines(maskIds(JSON.stringify(seen)))) as StateSnapshot;
+}
+
+/** How many different authorities of Talos and of Kubernetes the Secret of the cluster ever had. */
+function countAuthorities({ recorder }: Testbed): readonly number[] {
+  const seen = recorder
+    .of(Secret)
+    .flatMap(({ object }) => (object.data?.[secretsBundleKey] ? [readClusterSecrets(object)] : []));
+  const others = seen.flatMap(({ rotation }) => rotation ?? []);
+  return (['os', 'kubernetes'] as const).map((authority) => {
+    const issuing = seen.map(({ bundle }) => bundle.authorities[authority].certificate);
+    const rotated = others.filter((rotation) => rotation.authority === authority);
+    return new Set([...issuing, ...rotated.map(({ other }) => other.certificate)]).size;
+  });
 }
 
 /** Without what is looked at an hour after the start of a process, which a killed one may not reach. */

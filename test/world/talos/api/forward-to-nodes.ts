@@ -12,6 +12,7 @@ import {
 } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { MetadataSchema } from '../../../../src/talos/gen/common_pb.ts';
+import { acceptedCas, apiAuthoritiesOf } from '../certificates/accepted-authorities.ts';
 import { clientAuth, issueLeaf, openAuthority } from '../certificates/pki.ts';
 import { talosApiPort } from '../environment.ts';
 import type { TalosNode } from '../node.ts';
@@ -68,7 +69,8 @@ async function transportTo(node: TalosNode, target: string): Promise<Transport> 
   if (address === undefined) throw new ConnectError(`invalid target "${target}"`, Code.Internal);
   const known = transports.get(node) ?? new Map<string, Transport>();
   transports.set(node, known);
-  const open = known.get(address);
+  const id = `${address} ${apiAuthoritiesOf(node)}`;
+  const open = known.get(id);
   if (open) return open;
   const view = node.config?.view;
   if (!view) throw permissionDeniedError('no request forwarding');
@@ -80,9 +82,13 @@ async function transportTo(node: TalosNode, target: string): Promise<Transport> 
     hours: 24,
   });
   const baseUrl = `https://${address}:${talosApiPort}`;
-  const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: authority.pem, cert: leaf.cert, key: leaf.key });
+  const sessionManager = new Http2SessionManager(
+    baseUrl,
+    {},
+    { ca: acceptedCas(node), cert: leaf.cert, key: leaf.key },
+  );
   const transport = createGrpcTransport({ baseUrl, sessionManager });
-  known.set(address, transport);
+  known.set(id, transport);
   // A forwarded stream ends when the other end closes it.
   node.onClosed(() => sessionManager.abort(new Error('the machine is off')));
   return transport;

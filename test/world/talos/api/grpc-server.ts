@@ -34,8 +34,8 @@ export interface GrpcListenOptions {
 export interface GrpcListener {
   /** The port, the same on all addresses. */
   readonly port: number;
-  /** New connections get this certificate. */
-  renew(leaf: LeafCertificate): void;
+  /** New connections get this certificate, and have to show one of these authorities. Default: the same as before. */
+  renew(leaf: LeafCertificate, clientCas?: readonly string[]): void;
   /** Closes the port and every connection, either at once or gracefully, after the end of the streams. */
   close(inOrder?: boolean): Promise<void>;
 }
@@ -74,8 +74,8 @@ export async function listenGrpc(options: GrpcListenOptions): Promise<GrpcListen
   }
   return {
     port,
-    renew: (leaf) => {
-      for (const { server } of servers) server.setSecureContext(secure(leaf, options.clientCas));
+    renew: (leaf, clientCas = options.clientCas) => {
+      for (const { server } of servers) server.setSecureContext(secure(leaf, clientCas));
     },
     close,
   };

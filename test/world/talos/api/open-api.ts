@@ -3,16 +3,14 @@ import { State } from '../../../../src/talos/gen/cosi_pb.ts';
 import { ImageService } from '../../../../src/talos/gen/image_pb.ts';
 import { LifecycleService } from '../../../../src/talos/gen/lifecycle_pb.ts';
 import { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
-import {
-  acceptedClientCas,
-  issueApiCertificate,
-  issueMaintenanceCertificate,
-} from '../certificates/node-certificates.ts';
+import { acceptedCas } from '../certificates/accepted-authorities.ts';
+import { issueApiCertificate, issueMaintenanceCertificate } from '../certificates/node-certificates.ts';
 import type { LeafCertificate } from '../certificates/pki.ts';
 import { talosApiPort } from '../environment.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import { callInterceptor } from './call-interceptors.ts';
+import { followAuthorities } from './follow-authorities.ts';
 import { type GrpcListener, listenGrpc } from './grpc-server.ts';
 import { imageService } from './image-service.ts';
 import { lifecycleService } from './lifecycle-service.ts';
@@ -54,7 +52,11 @@ export async function openApi(node: TalosNode): Promise<void> {
   const leaf = await issueApiCertificate(node);
   if (node.signal.aborted) return;
   node.serving = leaf;
-  await listenOnNode(node, leaf, acceptedClientCas(node), () => {});
+  const listener = await listenOnNode(node, leaf, acceptedCas(node), () => {});
+  followAuthorities(node, async () => {
+    node.serving = await issueApiCertificate(node);
+    listener.renew(node.serving, acceptedCas(node));
+  });
 }
 
 async function listenOnNode(

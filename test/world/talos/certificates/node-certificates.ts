@@ -1,14 +1,7 @@
 import { nthAddress } from '../network/links.ts';
 import { requestCertificate } from '../network/trustd.ts';
 import type { TalosNode } from '../node.ts';
-import {
-  createSelfSignedAuthority,
-  decodePem,
-  issueLeaf,
-  type LeafCertificate,
-  openAuthority,
-  serverAuth,
-} from './pki.ts';
+import { createSelfSignedAuthority, issueLeaf, type LeafCertificate, openAuthority, serverAuth } from './pki.ts';
 
 /** The certificate of the maintenance service: an unknown CA, and a fixed name (since Talos 1.13). */
 export async function issueMaintenanceCertificate(node: TalosNode): Promise<LeafCertificate> {
@@ -50,12 +43,6 @@ export async function issueApiCertificate(node: TalosNode): Promise<LeafCertific
     addresses,
     hours: 24,
   });
-}
-
-/** The CAs of accepted client certificates. */
-export function acceptedClientCas(node: TalosNode): string[] {
-  const view = node.config?.view;
-  return [view?.osCa.crt ?? '', ...(view?.acceptedCas ?? [])].filter((crt) => crt !== '').map(decodePem);
 }
 
 /** The serving certificate of kube-apiserver (talos: controllers/secrets/kubernetes_dynamic_certs.go). */

@@ -134,9 +134,16 @@ async function sign(authority: TalosAuthority, publicKey: CryptoKey, options: Le
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([...options.usages]),
       alternativeNames(options),
+      ...authorityKeyIdentifier(authority.certificate),
     ],
   });
   return `${certificate.toString('pem')}\n`;
+}
+
+/** Go adds it: without it, OpenSSL cannot tell two authorities with the same subject apart. */
+function authorityKeyIdentifier(issuer: x509.X509Certificate): x509.Extension[] {
+  const identifier = issuer.getExtension(x509.SubjectKeyIdentifierExtension);
+  return identifier ? [new x509.AuthorityKeyIdentifierExtension(identifier.keyId)] : [];
 }
 
 function subject(options: LeafOptions): x509.JsonName {

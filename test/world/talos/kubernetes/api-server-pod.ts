@@ -21,11 +21,25 @@ export function renderApiServerPod(node: TalosNode): void {
   const made = resources.put('controlplane', 'APIServerConfigs.kubernetes.talos.dev', name, config);
   const files = putConfigFileResources(node);
   const annotations = {
-    'talos.dev/secrets-version': '1',
+    'talos.dev/secrets-version': putSecretStatus(node),
     'talos.dev/config-file-version': files,
     'talos.dev/config-version': String(made.version),
   };
   putStaticPod(node, { name, image, annotations }, ['/usr/local/bin/kube-apiserver', ...flagsOf(node)]);
+}
+
+const secretVersions = new WeakMap<TalosNode, { readonly secrets: string; readonly version: number }>();
+
+/** The version of the certificates and keys of the static pods (talos: controllers/k8s/render_secrets_static_pod.go). */
+function putSecretStatus(node: TalosNode): string {
+  const { ca, acceptedCas, aggregatorCa, serviceAccount } = node.config?.view.kubernetes ?? {};
+  const secrets = JSON.stringify([ca, acceptedCas, aggregatorCa, serviceAccount]);
+  const known = secretVersions.get(node);
+  const version = known?.secrets === secrets ? known.version : (known?.version ?? 0) + 1;
+  secretVersions.set(node, { secrets, version });
+  const spec = { ready: true, secretsVersion: String(version) };
+  node.resources.put('controlplane', 'SecretStatuses.kubernetes.talos.dev', 'static-pods', spec);
+  return spec.secretsVersion;
 }
 
 /** The versions of all files in one, those of the authentication last. */

@@ -1,5 +1,5 @@
 import { request } from 'node:https';
-import { decodePem } from '../certificates/pki.ts';
+import { acceptedKubernetesCas } from '../certificates/accepted-authorities.ts';
 import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
@@ -40,7 +40,8 @@ function publishKubeletSpec(node: TalosNode): string {
   const { args, extraConfig, validSubnets } = node.config?.view.kubernetes.kubelet ?? {};
   const spec = { image: componentImage(node, 'kubelet'), args, extraConfig, validSubnets };
   node.resources.put('k8s', 'KubeletSpecs.kubernetes.talos.dev', 'kubelet', spec);
-  return JSON.stringify(spec);
+  // The files of its authorities are no part of the resource.
+  return JSON.stringify([spec, acceptedKubernetesCas(node)]);
 }
 
 /** The next change of the active configuration. */
@@ -143,7 +144,7 @@ function probeApiServer(node: TalosNode, place: string): Promise<string | undefi
         host,
         port: Number(port),
         path: '/api',
-        ca: decodePem(view?.kubernetes.ca.crt ?? ''),
+        ca: acceptedKubernetesCas(node),
         headers: { authorization: `Bearer ${token}` },
         signal: AbortSignal.any([node.signal, AbortSignal.timeout(5000)]),
         agent: false,

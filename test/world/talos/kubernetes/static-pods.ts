@@ -1,4 +1,5 @@
 import type { ApiObject, KubeStore } from '../../kube/storage/store.ts';
+import { acceptedKubernetesCas } from '../certificates/accepted-authorities.ts';
 import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
@@ -36,7 +37,11 @@ async function runStaticPod(node: TalosNode, [name, component, type]: (typeof co
 }
 
 const staticPodSpec = (node: TalosNode, component: 'controllerManager' | 'scheduler'): string =>
-  JSON.stringify([componentImage(node, component), node.config?.view.kubernetes.componentArgs[component]]);
+  JSON.stringify([
+    componentImage(node, component),
+    node.config?.view.kubernetes.componentArgs[component],
+    acceptedKubernetesCas(node),
+  ]);
 
 /** The Pod that Talos gives to the kubelet. */
 export function putStaticPod(node: TalosNode, pod: Omit<MirrorPod, 'ready'>, command: readonly string[]): void {

@@ -1,10 +1,11 @@
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { SecurityService } from '../../../../src/talos/gen/security_pb.ts';
+import { followAuthorities } from '../api/follow-authorities.ts';
 import { listenGrpc } from '../api/grpc-server.ts';
+import { acceptedCas } from '../certificates/accepted-authorities.ts';
 import {
   createCertificateRequest,
-  decodePem,
   issueLeaf,
   type LeafCertificate,
   openAuthority,
@@ -21,14 +22,16 @@ const port = 50001;
 export async function serveTrustd(node: TalosNode): Promise<void> {
   const view = node.config?.view;
   if (!view) return;
-  const authority = await openAuthority(view.osCa.crt, view.osCa.key);
-  const leaf = await issueLeaf(authority, {
-    commonName: node.hostname,
-    usages: [serverAuth],
-    names: [node.hostname, 'localhost'],
-    addresses: [...node.addresses, ...(view.vip ? [view.vip] : [])],
-    hours: 24,
-  });
+  let authority = await openAuthority(view.osCa.crt, view.osCa.key);
+  const issue = () =>
+    issueLeaf(authority, {
+      commonName: node.hostname,
+      usages: [serverAuth],
+      names: [node.hostname, 'localhost'],
+      addresses: [...node.addresses, ...(view.vip ? [view.vip] : [])],
+      hours: 24,
+    });
+  const leaf = await issue();
   const listener = await listenGrpc({
     addresses: node.addresses,
     port,
@@ -51,6 +54,11 @@ export async function serveTrustd(node: TalosNode): Promise<void> {
   });
   if (node.signal.aborted) return listener.close();
   node.onClose(() => listener.close());
+  followAuthorities(node, async () => {
+    const { crt = '', key = '' } = node.config?.view.osCa ?? {};
+    authority = await openAuthority(crt, key);
+    listener.renew(await issue());
+  });
   node.services.set('trustd', 'Running', 'Health check successful', true);
 }
 
@@ -84,7 +92,7 @@ async function requestFrom(node: TalosNode, host: string, csr: string): Promise<
   const view = node.config?.view;
   if (!view) return undefined;
   const baseUrl = `https://${host}:${port}`;
-  const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: decodePem(view.osCa.crt) });
+  const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: acceptedCas(node) });
   const transport = createGrpcTransport({ baseUrl, sessionManager });
   try {
     const signal = AbortSignal.any([node.signal, AbortSignal.timeout(5000)]);

@@ -54,6 +54,7 @@ export const resourceTypes: Readonly<Record<string, ResourceTypeRow>> = {
     ],
   },
   'Nodenames.kubernetes.talos.dev': { namespace: 'k8s', columns: [['Nodename', '{.nodename}']] },
+  'SecretStatuses.kubernetes.talos.dev': { namespace: 'controlplane' },
   'StaticPodStatuses.kubernetes.talos.dev': {
     ...{ namespace: 'k8s', aliases: ['podstatus'] },
     columns: [['Ready', '{.conditions[?(@.type=="Ready")].status}']],

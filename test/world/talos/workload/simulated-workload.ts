@@ -1,7 +1,8 @@
 import { createPrivateKey } from 'node:crypto';
 import { startKubeServer } from '../../kube/server.ts';
+import { acceptedKubernetesCas } from '../certificates/accepted-authorities.ts';
 import { issueKubeApiServerCertificate } from '../certificates/node-certificates.ts';
-import { decodePem, openAuthority } from '../certificates/pki.ts';
+import { decodePem } from '../certificates/pki.ts';
 import { kubernetesVersion } from '../kubernetes/component-image.ts';
 import type { TalosNode } from '../node.ts';
 import { trustedIssuers } from './trusted-issuers.ts';
@@ -35,7 +36,6 @@ async function apiServerOptionsOf(node: TalosNode) {
   const view = node.config?.view;
   if (!view) throw new Error('there is no configuration');
   const { kubernetes } = view;
-  const authority = await openAuthority(kubernetes.ca.crt, kubernetes.ca.key);
   const serving = await issueKubeApiServerCertificate(node);
   const issuers = kubernetes.apiServerArgs['service-account-issuer'] ?? [
     kubernetes.serviceAccount.issuer || view.endpoint,
@@ -51,7 +51,7 @@ async function apiServerOptionsOf(node: TalosNode) {
   return {
     port: kubernetes.apiPort,
     serving,
-    clientCa: authority.pem,
+    clientCa: acceptedKubernetesCas(node).join('\n'),
     serviceAccount: {
       privateKey: key.export({ format: 'pem', type: 'pkcs8' }).toString(),
       issuer: issuers[0] ?? view.endpoint,
