@@ -19,6 +19,7 @@ import type { Log } from '../../lib/log.ts';
 import { type SnapshotReport, streamSnapshot } from '../../talos/etcd-snapshot/stream-snapshot.ts';
 import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';
+import { readRevision } from './read-revision.ts';
 import { type BackedUpCluster, listControlPlanes, renderSecretManifests } from './secret-manifests.ts';
 
 /** A backup that is complete. */
@@ -51,7 +52,7 @@ interface BackupContext {
  * its place: a process may have ended before it could report it.
  */
 export async function takeBackup(
-  services: Pick<Services, 'kube' | 'namespace' | 'clock'>,
+  services: Pick<Services, 'kube' | 'namespace' | 'clock' | 'targets'>,
   target: BackupTarget,
   since: Date,
   context: BackupContext,
@@ -97,7 +98,7 @@ async function removeUnfinished({ storage, owner, spec }: BackupTarget, { signal
 
 /** The manifest last: it makes the backup complete. */
 async function writeBackup(
-  services: Pick<Services, 'kube' | 'namespace' | 'clock'>,
+  services: Pick<Services, 'kube' | 'namespace' | 'clock' | 'targets'>,
   target: BackupTarget,
   begun: Date,
   { signal, log }: BackupContext,
@@ -110,6 +111,8 @@ async function writeBackup(
   const write = async (part: BackupPart, produce: ContentProducer) =>
     await storage.upload(keyOf(part), await encryptContent(spec.recipients, produce));
   const manifests = await renderSecretManifests(services, target, signal);
+  // Before the snapshot, which so contains it.
+  const revision = await readRevision(services, target.cluster, signal);
   const source = { controlPlanes: listControlPlanes(machines), bundle: secrets.bundle, now: clock.now(), signal };
   let report: SnapshotReport = { machine: '', bytes: 0 };
   const etcdObject = await write('etcd', async (piece) => {
@@ -125,6 +128,7 @@ async function writeBackup(
     kubernetesVersion: secrets.kubernetesVersion ?? '',
     snapshotBytes: report.bytes,
     seconds,
+    ...(revision === undefined ? {} : { revision }),
     etcd: etcdObject,
     secrets: secretsObject,
   };

@@ -218,10 +218,7 @@ async function bootstrapEtcd(node: TalosNode): Promise<SimulatedEtcdMember | str
  * A cluster without members that has the content of the uploaded snapshot, which is deleted; or why that is not possible.
  * Kubelets hold on to the cluster that the snapshot was taken of, so it is that one.
  */
-function restoreSnapshot(
-  node: TalosNode,
-  options: NonNullable<TalosNode['recovery']>,
-): SimulatedEtcdCluster | string {
+function restoreSnapshot(node: TalosNode, options: NonNullable<TalosNode['recovery']>): SimulatedEtcdCluster | string {
   const { etcdSnapshot = '', ...rest } = readEphemeral(node);
   const bytes = node.world.uploadedSnapshots.get(etcdSnapshot);
   if (!bytes) return 'error verifying snapshot: stat /var/lib/etcd.snapshot: no such file or directory';
