@@ -1,4 +1,4 @@
-import { conditionFalse, conditionTrue } from '../../api/conditions.ts';
+import { conditionFalse } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
 import { Cluster, externalEndpointUrl } from '../../api/openmcp/types.ts';
@@ -9,11 +9,12 @@ import { ProviderError } from '../../lib/errors.ts';
 import { formatTime } from '../../lib/text.ts';
 import { clusterIdentityOf, machinesOfCluster } from '../cluster/view.ts';
 import type { Services } from '../shared/services.ts';
+import { recordWrite } from '../shared/status-writes.ts';
 import { decideRestore, type RestoreAction } from './decide-restore.ts';
 import { observeControlPlanes } from './observe-control-planes.ts';
 import { endApproval } from './prepare-restore.ts';
 import { recoverEtcd } from './recover-etcd.ts';
-import { reportRestore } from './report-restore.ts';
+import { reportCompleted, reportRestore } from './report-restore.ts';
 import type { RunningRestore } from './running-restore.ts';
 import { wipeControlPlanes } from './wipe-control-planes.ts';
 import { writeRestoreRecord } from './write-restore-record.ts';
@@ -37,7 +38,7 @@ export async function continueRestore(
   const message = await act(services, restore, { action, machines }, context);
   if (message === undefined) {
     await completeRestore(services, restore, context);
-    return {};
+    return { requeueAfterSeconds: progressSeconds };
   }
   const reason = action.kind === 'fail' ? 'RestoreFailed' : 'Restoring';
   const text = `Etcd is being restored from ${record.key}, the backup of ${formatTime(new Date(record.time))}. ${message}`;
@@ -122,28 +123,27 @@ async function findApiServerProblem(
   }
 }
 
-/** The report and the annotations first: the record is what makes a process come back here. */
+/** The annotations first: the record is what makes a process come back here. */
 async function completeRestore(
   services: Services,
   { cluster, record, secret }: RunningRestore,
   { signal, log }: ReconcileContext,
 ): Promise<void> {
-  const { key, startedAt, time } = record;
+  const { key } = record;
   const ref = clusterIdentityOf(cluster);
   await services.nodes.forget(ref);
   await services.targets.forget(ref);
-  const completedAt = formatTime(services.clock.now());
-  const message = `Etcd was restored at ${completedAt} from ${key}, the backup of ${formatTime(new Date(time))}. Delete the Secret with the identity.`;
-  await reportRestore(services, cluster, conditionTrue('EtcdRestored', message), signal, {
-    key,
-    startedAt,
-    completedAt,
-  });
   const isSame = cluster.metadata.annotations?.[annotations.restore] === key;
   const notes = { [annotations.restore]: null, [annotations.restoreIdentity]: null };
-  if (isSame) await services.kube.merge(Cluster, ref, { metadata: { annotations: notes } }, {}, signal);
+  // The cache shows the request for a while: it must not be followed twice.
+  if (isSame)
+    await recordWrite(services.kube, Cluster, cluster, () =>
+      services.kube.merge(Cluster, ref, { metadata: { annotations: notes } }, {}, signal),
+    );
   await endApproval(services, cluster, signal);
-  services.events.record(cluster, 'Normal', 'EtcdRestored', message);
+  const completed = { ...record, completedAt: services.clock.now().toISOString() };
+  await writeRestoreRecord(services, secret, completed, signal);
+  await reportCompleted(services, cluster, completed, signal);
+  services.events.record(cluster, 'Normal', 'EtcdRestored', `Etcd was restored from ${key}.`);
   log.info({ key }, 'etcd is restored');
-  await writeRestoreRecord(services, secret, undefined, signal);
 }

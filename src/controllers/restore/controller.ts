@@ -7,7 +7,6 @@ import type { ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
 import { assessSecretsOfCluster, clusterIdentityOf, machinesOfCluster } from '../cluster/view.ts';
-import { clusterReports } from '../shared/cluster-report.ts';
 import { hasIgnoreOperation } from '../shared/objects.ts';
 import { requireClusterSecrets } from '../shared/secrets/cluster-secrets-state.ts';
 import { isBeingRestored, readRestoreRecord, unreadableRestore } from '../shared/secrets/restore-record.ts';
@@ -16,7 +15,7 @@ import { newestKnown } from '../shared/status-writes.ts';
 import { continueRestore } from './continue-restore.ts';
 import { describeRefusal } from './describe-restore.ts';
 import { prepareRestore } from './prepare-restore.ts';
-import { reportRestore } from './report-restore.ts';
+import { reportCompleted, reportRestore } from './report-restore.ts';
 import { readRestoreRequest } from './restore-request.ts';
 import type { VerificationMemory } from './verification-memory.ts';
 
@@ -35,7 +34,7 @@ export async function reconcileRestore(
   if (!isOwnCluster(services, cluster) || cluster.metadata.deletionTimestamp || hasIgnoreOperation(cluster)) return {};
   const ref = clusterIdentityOf(cluster);
   const isAsked = cluster.metadata.annotations?.[annotations.restore] !== undefined;
-  if (!isAsked && !isBeingRestored(services, ref)) return await withdrawReport(services, cluster, context);
+  if (!isAsked && !isBeingRestored(services, ref)) return await reportNoRequest(services, cluster, context);
   return await restoreCluster(services, memory, cluster, context);
 }
 
@@ -56,17 +55,18 @@ async function restoreCluster(
     await reportRestore(services, cluster, describeRefusal(problem), context.signal);
     return { requeueAfterSeconds: refusedSeconds };
   };
-  const record = readRestoreRecord(object);
-  if (record === unreadableRestore) {
+  const last = readRestoreRecord(object);
+  if (last === unreadableRestore) {
     const message = `The annotation ${annotations.restoreProgress} of Secret ${clusterSecretsName(ref)} cannot be read. Remove it to begin again.`;
     await reportRestore(services, cluster, conditionFalse('EtcdRestored', 'RestoreFailed', message), context.signal);
     return { requeueAfterSeconds: refusedSeconds };
   }
+  const record = last?.completedAt === undefined ? last : undefined;
   const request = readRestoreRequest(cluster);
   if (record && object && (!request || request instanceof ProviderError || request.key === record.key))
     return await continueRestore(services, { cluster, secret: object, record }, context);
   if (request instanceof ProviderError) return await refuse(request);
-  if (!request) return await withdrawReport(services, cluster, context);
+  if (!request) return await reportNoRequest(services, cluster, context);
   const machines = machinesOfCluster(services, ref);
   const state = assessSecretsOfCluster(services, { object, cluster, machines });
   try {
@@ -78,14 +78,16 @@ async function restoreCluster(
   }
 }
 
-/** A request that was taken back. The report of a restore that was done stays. */
-async function withdrawReport(
+/** The report of the last restore, or of none: a request may have been taken back. */
+async function reportNoRequest(
   services: Services,
   cluster: Cluster,
   { signal }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const { condition } = clusterReports.restore;
-  const isOpen = cluster.status?.conditions?.some(({ type, status }) => type === condition && status !== 'True');
-  if (isOpen) await reportRestore(services, cluster, undefined, signal);
+  const { stores, namespace } = services;
+  const name = clusterSecretsName(clusterIdentityOf(cluster));
+  const last = readRestoreRecord(stores.secrets.get({ namespace, name }));
+  if (last !== undefined && last !== unreadableRestore) await reportCompleted(services, cluster, last, signal);
+  else await reportRestore(services, cluster, undefined, signal);
   return {};
 }

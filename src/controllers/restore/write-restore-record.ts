@@ -4,16 +4,16 @@ import { formatRestoreRecord, type RestoreRecord } from '../shared/secrets/resto
 import type { Services } from '../shared/services.ts';
 
 /**
- * Writes the progress of a restore to the Secret of its cluster, or removes it. Returns the new version. Fails if the
- * Secret has changed: a process that does not lead any more writes nothing.
+ * Writes the progress of a restore to the Secret of its cluster. Fails if the Secret has changed: a process that does not
+ * lead any more writes nothing.
  */
 export async function writeRestoreRecord(
   { kube }: Pick<Services, 'kube'>,
   { metadata: { namespace, name, resourceVersion } }: Secret,
-  record: RestoreRecord | undefined,
+  record: RestoreRecord,
   signal: AbortSignal,
-): Promise<Secret> {
-  const value = record ? formatRestoreRecord(record) : null;
+): Promise<void> {
+  const value = formatRestoreRecord(record);
   const patch = { metadata: { annotations: { [annotations.restoreProgress]: value } } };
-  return await kube.merge(Secret, { namespace, name }, patch, resourceVersion ? { resourceVersion } : {}, signal);
+  await kube.merge(Secret, { namespace, name }, patch, resourceVersion ? { resourceVersion } : {}, signal);
 }

@@ -31,13 +31,15 @@ const Record = z.object({
   attempts: z.int().default(0),
   /** The API server has answered with the objects of the snapshot. */
   provenAt: z.iso.datetime().optional(),
+  /** It is over: the record is kept for the report. */
+  completedAt: z.iso.datetime().optional(),
 });
 export type RestoreRecord = z.infer<typeof Record>;
 
 /** A record that cannot be read. A restore is under way, and nothing else may happen to the cluster. */
 export const unreadableRestore = 'unreadable';
 
-/** Undefined: no restore is under way. */
+/** Undefined: there never was one. */
 export function readRestoreRecord(secret: Secret | undefined): RestoreRecord | typeof unreadableRestore | undefined {
   const text = secret?.metadata.annotations?.[annotations.restoreProgress];
   if (text === undefined) return undefined;
@@ -55,6 +57,6 @@ export function isBeingRestored(
   { stores, namespace }: Pick<Services, 'stores' | 'namespace'>,
   cluster: ClusterIdentity,
 ): boolean {
-  const secret = stores.secrets.get({ namespace, name: clusterSecretsName(cluster) });
-  return secret?.metadata.annotations?.[annotations.restoreProgress] !== undefined;
+  const record = readRestoreRecord(stores.secrets.get({ namespace, name: clusterSecretsName(cluster) }));
+  return record === unreadableRestore || (record !== undefined && record.completedAt === undefined);
 }
