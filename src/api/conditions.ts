@@ -135,7 +135,7 @@ export const conditionReasons = {
   BackupFailed:
     'The last backup failed, and nothing of it was kept. It is tried again; the message has the cause and the remedy.',
   BackupOverdue: 'A backup has been due for more than an hour and has not begun.',
-  RestoreRefused:
+  RestoreRejected:
     'Etcd is not restored, because the request cannot be met; the message names the field and the remedy. Nothing was changed.',
   RestoreWaiting:
     'Whether etcd may be restored cannot be told; the message names the control planes. Nothing was changed.',

@@ -13,8 +13,8 @@ export interface PlannedRestore {
   readonly etcd: EtcdCondition;
 }
 
-export const describeRefusal = ({ message }: ProviderError): ConditionState =>
-  conditionFalse('EtcdRestored', 'RestoreRefused', `Etcd is not restored. ${message}`);
+export const describeRejection = ({ message }: ProviderError): ConditionState =>
+  conditionFalse('EtcdRestored', 'RestoreRejected', `Etcd is not restored. ${message}`);
 
 /** The condition `EtcdRestored` while a restore waits for its approval. */
 export function describePlannedRestore({ key, time, controlPlanes, etcd }: PlannedRestore): ConditionState {
