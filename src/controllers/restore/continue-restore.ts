@@ -32,6 +32,7 @@ export async function continueRestore(
 ): Promise<ReconcileResult> {
   const { cluster, record } = restore;
   const ref = clusterIdentityOf(cluster);
+  await endApproval(services, cluster, context.signal);
   const machines = machinesOfCluster(services, ref);
   const states = await observeControlPlanes(services, ref, machines, context.signal);
   const action = decideRestore(record, states);
@@ -140,7 +141,6 @@ async function completeRestore(
     await recordWrite(services.kube, Cluster, cluster, () =>
       services.kube.merge(Cluster, ref, { metadata: { annotations: notes } }, {}, signal),
     );
-  await endApproval(services, cluster, signal);
   const completed = { ...record, completedAt: services.clock.now().toISOString() };
   await writeRestoreRecord(services, secret, completed, signal);
   await reportCompleted(services, cluster, completed, signal);

@@ -95,7 +95,7 @@ async function verifyOnce(
   }
 }
 
-/** The record comes first: with it everything else stops. An approval holds for one restore. */
+/** With the record everything else stops. */
 async function beginRestore(
   services: Services,
   { cluster, secrets, request }: RequestedRestore,
@@ -111,12 +111,12 @@ async function beginRestore(
     attempts: 0,
   };
   await writeRestoreRecord(services, secrets.object, record, signal);
-  await endApproval(services, cluster, signal);
   const message = `Etcd is being restored from ${request.key}, the backup of ${formatTime(time)}, as approved.`;
   services.events.record(cluster, 'Warning', 'RestoreStarted', message);
   log.warn({ key: request.key }, 'a restore of etcd begins');
 }
 
+/** An approval holds for one restore. */
 export async function endApproval({ kube }: Services, cluster: Cluster, signal: AbortSignal): Promise<void> {
   const { approved } = approvalsOf(cluster);
   const left = approved.filter((reason) => !approvalReasons.some((one) => one === reason)).join(',');

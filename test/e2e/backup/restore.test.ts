@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Condition } from '../../../src/api/conditions.ts';
-import { annotations, machineName } from '../../../src/api/names.ts';
+import { annotations, machineName, openmcpKeys } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { missingPeers } from '../../peers/find-peer.ts';
 import { describeUnlessMissing } from '../../support/describe-unless-missing.ts';
 import { eventually } from '../../support/eventually.ts';
+import { KubeNode } from '../../support/fixtures/kube-node.ts';
 import { accessHelpers, coreReadRules } from '../support/access/access-helpers.ts';
 import { ConfigMap, withAdminClient, withTalosAdminClient } from '../support/access/workload-cluster.ts';
 import { BackupBucket, identitySecretName } from '../support/backup/backup-bucket.ts';
@@ -30,7 +32,7 @@ describeUnlessMissing('D54: etcd that lost its quorum is restored from a backup'
     await bucket.giveSecrets(testbed);
     await objects.config('home', {
       controlPlanes: 3,
-      workers: 1,
+      workers: 2,
       change: (spec) => Object.assign(spec, { backup: bucket.spec }),
     });
     await objects.cluster(cluster);
@@ -82,12 +84,25 @@ describeUnlessMissing('D54: etcd that lost its quorum is restored from a backup'
     );
   }
 
+  /** The Node of the other worker is in the backup. */
+  async function scaleWorkers(replicas: number): Promise<void> {
+    const workerPools = [{ name: 'work', replicas, size: 'small' }];
+    await open().platform.merge(ProviderConfig, { name: 'home' }, { spec: { workerPools } } as object);
+    await eventually(
+      'a worker is gone',
+      async () => (await open().objects.machines(cluster)).length === 3 + replicas,
+      90,
+    );
+  }
+
   it('a request is described and not met while etcd works', async () => {
     await write('before-1');
     await write('before-2');
     listing = await listMaps();
     key = await bucket.take(open(), cluster);
     await write('after-1');
+    await granted('between', { permissions: [{ rules: coreReadRules('configmaps') }] });
+    await scaleWorkers(1);
     await annotate({ [annotations.restore]: key, [annotations.restoreIdentity]: identitySecretName });
     await hasReason('EtcdHasQuorum');
     expect((await condition('EtcdRestored'))?.message).toMatch(/ETCD WORKS.*approve: EtcdHasQuorum/);
@@ -129,9 +144,32 @@ describeUnlessMissing('D54: etcd that lost its quorum is restored from a backup'
       async () => (await ask('before', (kube) => kube.list(ConfigMap))) === 'allowed',
       60,
     );
+    await isGranted('between');
+    await eventually(
+      'access that was granted after the backup is granted again',
+      async () => (await ask('between', (kube) => kube.list(ConfigMap)).catch(() => 0)) === 'allowed',
+      60,
+    );
     await granted('later', { permissions: [{ rules: coreReadRules('configmaps') }] });
     await write('later');
     expect(await listMaps()).toHaveLength(listing.length + 1);
+  });
+
+  it('the Node of a machine that does not exist any more is removed', async () => {
+    const listNodes = () =>
+      withAdminClient(open(), cluster, async (admin) =>
+        (await admin.list(KubeNode)).items.map(({ metadata }) => metadata.name),
+      );
+    const machines = (await open().objects.machines(cluster)).map(({ metadata }) => metadata.name);
+    expect(machines).toHaveLength(4);
+    await eventually(
+      'every Node has a Machine',
+      async () => {
+        await open().objects.annotate(Cluster, cluster, { [openmcpKeys.operation]: 'reconcile' });
+        return (await listNodes()).sort().join() === machines.sort().join();
+      },
+      90,
+    );
     expect(open().faults()).toEqual([]);
   });
 });
