@@ -41,6 +41,8 @@ export class SimulatedEtcdCluster {
   term = 1n;
   /** Raised alarms, by member. */
   readonly alarms = new Map<bigint, EtcdAlarm>();
+  /** Its Nodes are those of a snapshot: their kubelets may not exist any more. */
+  hasRestoredNodes = false;
   /** Holder of the virtual IP, and whether the previous holder's lease has expired. */
   vip: { owner: TalosNode | undefined; free: boolean; door?: SharedAddressListener } = { owner: undefined, free: true };
 
@@ -228,6 +230,7 @@ function restoreSnapshot(node: TalosNode, options: NonNullable<TalosNode['recove
     const cluster = former ?? new SimulatedEtcdCluster(etcdCaFingerprint(node));
     if (former) node.world.etcdClusters.set(uid, former.detachMembers());
     cluster.store.load(content);
+    cluster.hasRestoredNodes = true;
     node.world.uploadedSnapshots.delete(etcdSnapshot);
     writeEphemeral(node, rest);
     return cluster;
