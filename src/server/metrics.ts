@@ -8,6 +8,7 @@ import type { CallObserver, ProviderObserver } from '../lib/observers.ts';
 import { type BackupMetric, createBackupGauges } from './backup-metrics.ts';
 import type { ObservedReflector } from './health.ts';
 import type { PathAuthorizer } from './path-authorizer.ts';
+import { createRestoreGauges, type RestoreMetric } from './restore-metrics.ts';
 import { createRolloutGauges, type RolloutMetric } from './rollout-metrics.ts';
 import { createTimedCounter, shortDurationBuckets } from './timed-counter.ts';
 import { createCallMetrics, createWorkMetrics } from './work-metrics.ts';
@@ -32,6 +33,8 @@ export interface Metrics {
   setRollouts(list: () => readonly RolloutMetric[], now: () => Date): void;
   /** Exports the backups at each scrape. */
   setBackups(list: () => readonly BackupMetric[]): void;
+  /** Exports the restores at each scrape. */
+  setRestores(list: () => readonly RestoreMetric[]): void;
 }
 
 /** A separate registry, so that two instances in one process do not share metrics. */
@@ -50,6 +53,7 @@ export function createMetrics(): Metrics {
     setLeader: createLeaderGauge(registry),
     setRollouts: createRolloutGauges(registry),
     setBackups: createBackupGauges(registry),
+    setRestores: createRestoreGauges(registry),
   };
 }
 

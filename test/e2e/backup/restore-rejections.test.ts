@@ -3,12 +3,13 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateIdentity } from 'age-encryption';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { annotations } from '../../../src/api/names.ts';
+import { Machine } from '../../../src/api/machine.ts';
+import { annotations, machineName } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
 import { missingPeers } from '../../peers/find-peer.ts';
 import { describeUnlessMissing } from '../../support/describe-unless-missing.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ConfigMap, withAdminClient } from '../support/access/workload-cluster.ts';
+import { ConfigMap, etcdVoters, withAdminClient, withTalosAdminClient } from '../support/access/workload-cluster.ts';
 import { BackupBucket, identitySecretName } from '../support/backup/backup-bucket.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
@@ -130,18 +131,56 @@ describeUnlessMissing('D54: a restore that cannot be done', missingPeers('versit
     await eventually('the condition is gone', async () => (await state()) === undefined, 60);
   });
 
+  it('a control plane that is lost stops the restore, until its Machine is deleted', async () => {
+    const { objects, world } = open();
+    const three = { namespace: 'shop', name: 'three' };
+    const [lost = '', wiped = ''] = [1, 2].map((slot) => machineName(three, 'cp', slot));
+    const conditionOf = async () =>
+      (await objects.getCluster(three)).status?.conditions?.find(({ type }) => type === 'EtcdRestored');
+    const machineOf = (name: string) => open().platform.get(Machine, { name });
+    await objects.config('three', { controlPlanes: 3, change: (spec) => Object.assign(spec, { backup: bucket.spec }) });
+    await objects.cluster(three, { config: 'three' });
+    await eventually('it is ready', async () => (await objects.getCluster(three)).status?.phase === 'Ready', 120);
+    const backup = await bucket.take(open(), three);
+    const uid = (await machineOf(lost)).metadata.uid;
+    world.machines.hang(world.machines.nodes().find(({ hostname }) => hostname === lost)?.name ?? '', true);
+    await withTalosAdminClient(open(), three, (await machineOf(wiped)).status?.address ?? '', (node) =>
+      node.reset({ graceful: false, reboot: true, wipe: 'data' }),
+    );
+    await objects.annotate(Cluster, three, {
+      ...{ [annotations.restore]: backup, [annotations.restoreIdentity]: identitySecretName },
+      [annotations.approve]: 'RestoreNotApproved',
+    });
+    await eventually(
+      'the lost machine is waited for',
+      async () => {
+        const found = await conditionOf();
+        return found?.reason === 'RestoreWaiting' && found.message.includes(`${lost} does not answer: `);
+      },
+      60,
+    );
+    await open().platform.remove(Machine, { name: lost });
+    await objects.annotate(Machine, { name: lost }, { [annotations.approve]: 'ApiServerSilent,EtcdSilent' });
+    await eventually('etcd is restored', async () => (await conditionOf())?.status === 'True', 120);
+    await eventually('it is ready', async () => (await objects.getCluster(three)).status?.phase === 'Ready', 120);
+    expect((await machineOf(lost)).metadata.uid).not.toBe(uid);
+    const [first = ''] = [machineName(three, 'cp', 0)];
+    expect([...(await etcdVoters(open(), three, first)).keys()].sort()).toEqual([first, lost, wiped].sort());
+  });
+
   it('a snapshot that the node cannot restore stops the restore, until another one is approved', async () => {
     const { snapshots } = open().world.machines;
+    const before = resets().length;
     const database = randomBytes(1024);
     snapshots.content = Buffer.concat([database, createHash('sha256').update(database).digest()]);
     const useless = await bucket.take(open(), cluster);
     snapshots.content = undefined;
     await ask(useless, identitySecretName, 'EtcdHasQuorum');
     await awaitState('RestoreFailed', /integrity check failed.* Name another backup/);
-    expect(resets()).toHaveLength(1);
+    expect(resets()).toHaveLength(before + 1);
     await ask(key, identitySecretName, null);
     await awaitState('RestoreNotApproved', /Etcd has lost its quorum/);
-    expect(resets()).toHaveLength(1);
+    expect(resets()).toHaveLength(before + 1);
     await ask(key, identitySecretName, 'RestoreNotApproved');
     await eventually('etcd is restored', async () => (await state())?.status === 'True', 120);
     expect(await listMaps()).toEqual(['before', 'kube-root-ca.crt']);
