@@ -140,10 +140,10 @@ describeUnlessMissing('D54: a restore that cannot be done', missingPeers('versit
     const machineOf = (name: string) => open().platform.get(Machine, { name });
     await objects.config('three', { controlPlanes: 3, change: (spec) => Object.assign(spec, { backup: bucket.spec }) });
     await objects.cluster(three, { config: 'three' });
-    await eventually('it is ready', async () => (await objects.getCluster(three)).status?.phase === 'Ready', 120);
+    await eventually('it is ready', async () => (await objects.getCluster(three)).status?.phase === 'Ready', 40);
     const backup = await bucket.take(open(), three);
     const uid = (await machineOf(lost)).metadata.uid;
-    world.machines.hang(world.machines.nodes().find(({ hostname }) => hostname === lost)?.name ?? '', true);
+    world.machines.hang(world.machines.nodes().find(({ hostname }) => hostname === lost)?.name ?? '');
     await withTalosAdminClient(open(), three, (await machineOf(wiped)).status?.address ?? '', (node) =>
       node.reset({ graceful: false, reboot: true, wipe: 'data' }),
     );
@@ -157,12 +157,12 @@ describeUnlessMissing('D54: a restore that cannot be done', missingPeers('versit
         const found = await conditionOf();
         return found?.reason === 'RestoreWaiting' && found.message.includes(`${lost} does not answer: `);
       },
-      60,
+      20,
     );
     await open().platform.remove(Machine, { name: lost });
     await objects.annotate(Machine, { name: lost }, { [annotations.approve]: 'ApiServerSilent,EtcdSilent' });
-    await eventually('etcd is restored', async () => (await conditionOf())?.status === 'True', 120);
-    await eventually('it is ready', async () => (await objects.getCluster(three)).status?.phase === 'Ready', 120);
+    await eventually('etcd is restored', async () => (await conditionOf())?.status === 'True', 40);
+    await eventually('it is ready', async () => (await objects.getCluster(three)).status?.phase === 'Ready', 40);
     expect((await machineOf(lost)).metadata.uid).not.toBe(uid);
     const [first = ''] = [machineName(three, 'cp', 0)];
     expect([...(await etcdVoters(open(), three, first)).keys()].sort()).toEqual([first, lost, wiped].sort());
