@@ -41,6 +41,8 @@ export const conditionTypes = {
   CertificateAuthoritiesRotated:
     'Cluster for which a rotation was requested: every requested rotation of a certificate authority is finished. It is no part of Ready.',
   BackedUp: 'Cluster with spec.backup: the last scheduled backup is complete. It is no part of Ready.',
+  EtcdRestored:
+    'Cluster with the annotation restore: etcd was restored from the backup that it names. It is no part of Ready.',
   WithinLimits: 'NodePool: spec.replicas is between minReplicas and maxReplicas of the worker pool.',
   Identified: 'Host: the server exists and may be used.',
   Usable: 'Host: a Machine can claim it, or holds it.',
@@ -138,6 +140,16 @@ export const conditionReasons = {
   BackupFailed:
     'The last backup failed, and nothing of it was kept. It is tried again; the message has the cause and the remedy.',
   BackupOverdue: 'A backup has been due for more than an hour and has not begun.',
+  RestoreRejected:
+    'Etcd is not restored, because the request cannot be met; the message names the field and the remedy. Nothing was changed.',
+  RestoreWaiting:
+    'Whether etcd may be restored cannot be told; the message names the control planes. Nothing was changed.',
+  RestoreNotApproved:
+    'The backup can be restored, and a user has to approve it; the message says what is lost. Nothing was changed.',
+  EtcdHasQuorum:
+    'Etcd works, and the restore of a backup would destroy what it holds; the message says what is lost. Nothing was changed.',
+  Restoring: 'Etcd is being restored from a backup; the message has the progress.',
+  RestoreFailed: 'A control plane could not restore the snapshot; the message says why, and describes the remedy.',
   NotIdentified:
     'The server is not the one that the Host describes, or cannot be used; the message names the difference.',
   NotUsed: 'No ProviderConfig uses this Host.',

@@ -144,6 +144,12 @@ export const annotations = {
   takeBackup: `${group}/take-backup`,
   /** On a Cluster, set by a user, `talos` or `kubernetes`: rotate that certificate authority. Removed when it has begun. */
   rotateCa: `${group}/rotate-ca`,
+  /** On a Cluster, set by a user: key of the snapshot of a backup that etcd is restored from. Removed when that is done. */
+  restore: `${group}/restore`,
+  /** On a Cluster, set by a user: the Secret in the provider's own namespace with the identity that decrypts the backup. */
+  restoreIdentity: `${group}/restore-identity`,
+  /** On the secrets of a cluster: the progress of a restore, written before each step that cannot be repeated. */
+  restoreProgress: `${group}/restore-progress`,
   /** On a Machine, set by a user, `true`: the first to be deleted when its pool gets fewer Machines. */
   deleteFirst: `${group}/delete-first`,
   /** On a Machine, set by a user: `restart` or `replace`, because its node is unhealthy. Removed when that has begun. */

@@ -86,6 +86,32 @@ export const userAnnotations: readonly UserAnnotation[] = [
     removed: 'when the rotation has begun; the condition CertificateAuthoritiesRotated has the progress',
   },
   {
+    key: annotations.restore,
+    on: 'Cluster whose ProviderConfig has `spec.backup`',
+    value: 'key of a backup, as the command `backups list` prints it',
+    effect:
+      'Etcd is restored from the backup, when a user has approved it. Until then the condition EtcdRestored says what would be lost.',
+    data: 'everything in etcd since the backup is lost, and everything in `/var` of the control planes',
+    removed: 'when it is restored; the condition EtcdRestored has the result',
+  },
+  {
+    key: annotations.restoreIdentity,
+    on: 'Cluster with the annotation `restore`',
+    value: "name of a Secret in the provider's own namespace",
+    effect: 'Its key `identity` holds the private key of age that decrypts the backup. Delete the Secret afterwards.',
+    data: 'none is touched',
+    removed: 'when etcd is restored',
+  },
+  {
+    key: annotations.approve,
+    on: 'Cluster with the annotation `restore`',
+    value: '`RestoreNotApproved`, `EtcdHasQuorum`',
+    effect:
+      'Etcd is restored as the condition EtcdRestored describes. The second one approves it for an etcd that works.',
+    data: 'everything in etcd since the backup is lost, and everything in `/var` of the control planes',
+    removed: 'when the restore begins',
+  },
+  {
     key: annotations.maintenance,
     on: 'Machine',
     value: '`true`',

@@ -17,6 +17,8 @@ const Manifest = z.object({
   /** Of the snapshot in clear. */
   snapshotBytes: z.int().min(0),
   seconds: z.number().min(0),
+  /** A revision of etcd that the snapshot contains, if the API server has told one before. */
+  revision: z.int().min(0).optional(),
   etcd: Part,
   secrets: Part,
   objects: Part,

@@ -3,6 +3,7 @@ import { createAutoscalerHandler } from '../autoscaler/request-handler.ts';
 import { listBackups } from '../controllers/backup/list-backups.ts';
 import { HostClaims } from '../controllers/host/host-claims.ts';
 import { makeControllers } from '../controllers/index.ts';
+import { listRestores } from '../controllers/restore/list-restores.ts';
 import { listAuthorities } from '../controllers/rollout/authorities/list-authorities.ts';
 import { listRollouts } from '../controllers/rollout/progress/list-rollouts.ts';
 import { AddressLeases } from '../controllers/shared/addresses/address-leases.ts';
@@ -94,6 +95,7 @@ export async function runAsLeader({
   );
   metrics.setAuthorities(() => (leadership.aborted ? [] : listAuthorities(services)));
   metrics.setBackups(() => (leadership.aborted ? [] : listBackups(services)));
+  metrics.setRestores(() => (leadership.aborted ? [] : listRestores(services)));
   const controllers = makeControllers(services, {
     names: options.controllers,
     accountNamespace: options.accessNamespace,

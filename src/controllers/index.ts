@@ -28,8 +28,9 @@ import { reconcileMachine } from './machine/controller.ts';
 import { isConfigAccepted } from './machine/is-config-accepted.ts';
 import { MachineMonitor } from './machine/machine-monitor.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
-import { reportRollout } from './rollout/progress/report-rollout.ts';
-import { hasChangedForClusters, rolloutKeySources } from './rollout/progress/rollout-key-sources.ts';
+import { wireRestore } from './restore/wire-restore.ts';
+import { hasChangedForClusters } from './rollout/progress/rollout-key-sources.ts';
+import { wireRollout } from './rollout/progress/wire-rollout.ts';
 import { fixedEndpointOf } from './shared/addresses/fixed-endpoints.ts';
 import type { NodeWatchEvent } from './shared/nodes/node-watches.ts';
 import { changedBeyondStatus } from './shared/objects.ts';
@@ -86,7 +87,10 @@ export function makeControllers(
       new Controller({ name: 'rollout', ...common, ...wireRollout(services) }),
     );
   if (options.names.includes('cluster'))
-    controllers.push(new Controller({ name: 'backup', ...common, ...wireBackup(services) }));
+    controllers.push(
+      new Controller({ name: 'backup', ...common, ...wireBackup(services) }),
+      new Controller({ name: 'restore', ...common, ...wireRestore(services) }),
+    );
   return controllers;
 }
 
@@ -98,12 +102,6 @@ function wireGarbage(services: Services, checks: PlatformChecks): Wiring {
     sources: [garbageKeySource(collection)],
   };
 }
-
-/** It has no name on the command line, either: it reports on ProviderConfigs. */
-const wireRollout = (services: Services): Wiring => ({
-  reconcile: (key, context) => reportRollout(services, key, context),
-  sources: rolloutKeySources(services),
-});
 
 /** The key of the object. Changes of the status alone and resyncs are skipped: the controller requeues by itself. */
 const keyUnlessResync = (change: ObjectChange<KubeObject>): ObjectKey[] =>

@@ -117,6 +117,7 @@ export const errorCodes = {
     message: 'The Secret has the secrets of another cluster than the recorded one.',
   },
   CLUSTER_SECRETS_DAMAGED: { retry: 'after-change', message: 'The secrets of the cluster cannot be read.' },
+  CLUSTER_RESTORING: { retry: 'backoff', message: 'Etcd of the cluster is being restored from a backup.' },
   CLUSTER_MISSING: { retry: 'after-change', message: 'The Cluster does not exist, or no Talos provider serves it.' },
   CLUSTER_NOT_READY: { retry: 'backoff', message: 'The Cluster is not ready for this yet.' },
   KUBE_PERMISSION_DENIED: { retry: 'after-change', message: 'The platform cluster does not allow you this request.' },

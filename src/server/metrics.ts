@@ -9,6 +9,7 @@ import { type AuthorityMetric, createAuthorityGauges } from './authority-metrics
 import { type BackupMetric, createBackupGauges } from './backup-metrics.ts';
 import type { ObservedReflector } from './health.ts';
 import type { PathAuthorizer } from './path-authorizer.ts';
+import { createRestoreGauges, type RestoreMetric } from './restore-metrics.ts';
 import { createRolloutGauges, type RolloutMetric } from './rollout-metrics.ts';
 import { createTimedCounter, shortDurationBuckets } from './timed-counter.ts';
 import { createCallMetrics, createWorkMetrics } from './work-metrics.ts';
@@ -35,6 +36,8 @@ export interface Metrics {
   setAuthorities(list: () => readonly AuthorityMetric[]): void;
   /** Exports the backups at each scrape. */
   setBackups(list: () => readonly BackupMetric[]): void;
+  /** Exports the restores at each scrape. */
+  setRestores(list: () => readonly RestoreMetric[]): void;
 }
 
 /** A separate registry, so that two instances in one process do not share metrics. */
@@ -54,6 +57,7 @@ export function createMetrics(): Metrics {
     setRollouts: createRolloutGauges(registry),
     setAuthorities: createAuthorityGauges(registry),
     setBackups: createBackupGauges(registry),
+    setRestores: createRestoreGauges(registry),
   };
 }
 

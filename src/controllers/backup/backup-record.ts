@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { formatTime } from '../../lib/text.ts';
+import { clusterReports } from '../shared/cluster-report.ts';
 
 const timeSchema = z.iso.datetime().transform((text) => new Date(text));
 
@@ -23,7 +24,7 @@ const Record = z.object({
 export type BackupRecord = z.infer<typeof Record>;
 
 /** Its field in `status.providerStatus` of a Cluster. */
-export const backupRecordKey = 'backup';
+export const backupRecordKey = clusterReports.backup.field;
 
 const noBackup: BackupRecord = { failures: 0 };
 

@@ -7,9 +7,11 @@ import { withDeadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
 import { clusterIdentityOf, findProviderConfig, findSecretsState, machinesOfCluster } from '../cluster/view.ts';
+import { type ClusterReport, clusterReports, writeClusterReport } from '../shared/cluster-report.ts';
 import { hasIgnoreOperation } from '../shared/objects.ts';
 import { requireClusterSecrets } from '../shared/secrets/cluster-secrets-state.ts';
 import { decodeSecretData } from '../shared/secrets/platform-credentials.ts';
+import { isBeingRestored } from '../shared/secrets/restore-record.ts';
 import type { Services } from '../shared/services.ts';
 import { checkBackup } from '../shared/spec/check-backup.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
@@ -18,7 +20,6 @@ import { type BackupMemory, type BackupRecord, renderBackupRecord } from './back
 import { type BackupDecision, decideBackup, findDueTime, spreadOf } from './decide-backup.ts';
 import { describeBackup, describeInvalidConfig } from './describe-backup.ts';
 import { credentialsMissing, openStorage } from './open-storage.ts';
-import { writeBackupReport } from './report-backup.ts';
 import { type TakenBackup, takeBackup } from './take-backup.ts';
 
 /** Wall clocks jump, and the schedule follows them. A look costs no call. */
@@ -36,6 +37,7 @@ export async function reconcileBackup(
   if (!cached) return {};
   const cluster = newestKnown(services.kube, Cluster, cached);
   if (!isOwnCluster(services, cluster) || cluster.metadata.deletionTimestamp || hasIgnoreOperation(cluster)) return {};
+  if (isBeingRestored(services, clusterIdentityOf(cluster))) return { requeueAfterSeconds: lookSeconds };
   const config = findProviderConfig(services, cluster);
   const parsed = config && parseSpec(config);
   if (!config || !parsed) return {};
@@ -43,21 +45,23 @@ export async function reconcileBackup(
   if (!parsed.success || checkBackup(parsed.data).length > 0) {
     const isAsked = config.spec.backup !== undefined;
     const condition = isAsked ? describeInvalidConfig(config.metadata.name) : undefined;
-    await writeBackupReport(services, cluster, { condition, record: renderBackupRecord(record) }, context.signal);
+    await writeReport(services, cluster, { condition, record: renderBackupRecord(record) }, context);
     return {};
   }
   const { backup } = parsed.data;
   if (!backup) {
-    await writeBackupReport(
-      services,
-      cluster,
-      { condition: undefined, record: renderBackupRecord(record) },
-      context.signal,
-    );
+    await writeReport(services, cluster, { condition: undefined, record: renderBackupRecord(record) }, context);
     return await refuseRequest(services, cluster, context);
   }
   return await followSchedule(services, memory, { cluster, backup, record }, context);
 }
+
+const writeReport = async (
+  services: Services,
+  cluster: Cluster,
+  report: ClusterReport,
+  { signal }: ReconcileContext,
+): Promise<void> => await writeClusterReport(services, cluster, clusterReports.backup, report, signal);
 
 interface BackupTask {
   readonly cluster: Cluster;
@@ -84,7 +88,7 @@ async function followSchedule(
   });
   const report = async (known: BackupRecord): Promise<void> => {
     const condition = describeBackup(known, findDueTime(situationOf(known)), clock.now());
-    await writeBackupReport(services, cluster, { condition, record: renderBackupRecord(known) }, context.signal);
+    await writeReport(services, cluster, { condition, record: renderBackupRecord(known) }, context);
   };
   await report(record);
   const decision = decideBackup(situationOf(record));

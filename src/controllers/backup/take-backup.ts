@@ -19,6 +19,7 @@ import type { SecretString } from '../../lib/secret-string.ts';
 import { type SnapshotReport, streamSnapshot } from '../../talos/etcd-snapshot/stream-snapshot.ts';
 import type { Services } from '../shared/services.ts';
 import { type CollectedCluster, collectClusterObjects } from './collect-objects.ts';
+import { readRevision } from './read-revision.ts';
 import { listControlPlanes, renderSecretManifests } from './secret-manifests.ts';
 
 /** A backup that is complete. */
@@ -49,7 +50,7 @@ interface BackupContext {
  * its place: a process may have ended before it could report it.
  */
 export async function takeBackup(
-  services: Pick<Services, 'kube' | 'namespace' | 'clock'>,
+  services: Pick<Services, 'kube' | 'namespace' | 'clock' | 'targets'>,
   target: BackupTarget,
   since: Date,
   context: BackupContext,
@@ -95,7 +96,7 @@ async function removeUnfinished({ storage, owner, spec }: BackupTarget, { signal
 
 /** The manifest last: it makes the backup complete. */
 async function writeBackup(
-  services: Pick<Services, 'kube' | 'namespace' | 'clock'>,
+  services: Pick<Services, 'kube' | 'namespace' | 'clock' | 'targets'>,
   target: BackupTarget,
   begun: Date,
   { signal, log }: BackupContext,
@@ -113,6 +114,8 @@ async function writeBackup(
     target,
     signal,
   );
+  // Before the snapshot, which so contains it.
+  const revision = await readRevision(services, target.cluster, signal);
   const source = { controlPlanes: listControlPlanes(machines), bundle: secrets.bundle, now: clock.now(), signal };
   let report: SnapshotReport = { machine: '', bytes: 0 };
   const etcdObject = await write('etcd', async (piece) => {
@@ -131,6 +134,7 @@ async function writeBackup(
     kubernetesVersion: secrets.kubernetesVersion ?? '',
     snapshotBytes: report.bytes,
     seconds,
+    ...(revision === undefined ? {} : { revision }),
     etcd: etcdObject,
     secrets: secretsObject,
     objects: objectsObject,

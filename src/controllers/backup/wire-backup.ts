@@ -1,11 +1,11 @@
 import { clusterProfileName } from '../../api/names.ts';
 import { type ControllerOptions, createKeySource, type KeySource } from '../../kube/controller/controller.ts';
 import { objectKeyOf } from '../../kube/resource.ts';
+import { clusterReports, hasOtherClusterReport } from '../shared/cluster-report.ts';
 import { changedBeyondStatus } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
 import { BackupMemory } from './backup-record.ts';
 import { attemptSeconds, reconcileBackup } from './controller.ts';
-import { hasOtherBackupReport } from './report-backup.ts';
 
 /** Each backup is a stream between a node and the bucket. */
 const concurrentBackups = 4;
@@ -31,7 +31,7 @@ const backupKeySources = ({
   provider,
 }: Pick<Services, 'stores' | 'environment' | 'provider'>): readonly KeySource[] => [
   createKeySource(stores.clusters, (change) =>
-    change.kind !== 'resync' && (changedBeyondStatus(change) || hasOtherBackupReport(change))
+    change.kind !== 'resync' && (changedBeyondStatus(change) || hasOtherClusterReport(clusterReports.backup, change))
       ? [objectKeyOf(change.object)]
       : [],
   ),

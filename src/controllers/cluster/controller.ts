@@ -13,13 +13,13 @@ import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
-import { keepBackupReport } from '../backup/report-backup.ts';
 import { maintainEtcd } from '../etcd-maintenance/maintain-etcd.ts';
 import { collectClusterOrphans } from '../garbage/cluster-orphans/collect-cluster-orphans.ts';
 import { describeNodesHealthy } from '../remediation/describe-remediation.ts';
 import { remediationRecordKey } from '../remediation/remediation-record.ts';
 import { describeTrustReport, retainTrustReport } from '../rollout/oidc-trust/trust-report.ts';
 import { clusterRolloutKey } from '../rollout/policy/cluster-rollout.ts';
+import { isReportedElsewhere, keepClusterReports } from '../shared/cluster-report.ts';
 import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
 import { lowestTalosVersion } from '../shared/running-talos-version.ts';
 import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-record.ts';
@@ -127,7 +127,10 @@ async function reconcileOwned(
     );
   const etcd = await maintainEtcd(services, view, context);
   await publishStatus(services, view, { states, etcd: etcd.state }, context);
-  const orphanSeconds = await collectClusterOrphans(services, view, context);
+  // What a snapshot lacks is no orphan yet.
+  const orphanSeconds = view.isRestoring
+    ? Number.POSITIVE_INFINITY
+    : await collectClusterOrphans(services, view, context);
   const isConnected = services.nodes.isConnected(view.ref);
   const now = services.clock.now();
   return {
@@ -172,9 +175,9 @@ async function publishStatus(
     : ready.status === 'True'
       ? openmcpPhases.ready
       : openmcpPhases.progressing;
-  // The controller for backups may have written its part since this reconcile began.
-  const kept = keepBackupReport(newestKnown(services.kube, Cluster, cluster));
-  const others = (cluster.status?.conditions ?? []).filter(({ type }) => type !== 'BackedUp');
+  // The controllers for backups and restores may have written their parts since this reconcile began.
+  const kept = keepClusterReports(newestKnown(services.kube, Cluster, cluster));
+  const others = (cluster.status?.conditions ?? []).filter((condition) => !isReportedElsewhere(condition));
   const status: NonNullable<Cluster['status']> = {
     ...cluster.status,
     ...describeEndpoints(view),

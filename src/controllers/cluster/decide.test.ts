@@ -77,6 +77,22 @@ describe('the next action for a Cluster', () => {
       'settled',
     ],
     [
+      'no bootstrap, no machine and no deletion while etcd is restored, but a probe',
+      aClusterView({ secrets: someSecrets(), endpoint: anEndpoint, spec: withWorkers(1), isRestoring: true }),
+      'prove',
+    ],
+    [
+      'nothing after the probe while etcd is restored',
+      aClusterView({
+        secrets: someSecrets({ bootstrappedAt: 'then' }),
+        endpoint: anEndpoint,
+        machines: [...threeMachines(), aMachine(0, ready, 'gone')],
+        proof: { ok: true, version: '1.35.4' },
+        isRestoring: true,
+      }),
+      'settled',
+    ],
+    [
       'a NodePool for each worker pool before its machines',
       aClusterView({ secrets: someSecrets(), endpoint: anEndpoint, spec: withWorkers(1) }),
       'create-node-pools',

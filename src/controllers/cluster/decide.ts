@@ -66,11 +66,18 @@ export function decideCluster(view: ClusterView): ClusterDecision {
   if (record) return { kind: 'record-trust', record };
   // From here on the cluster is reconciled even if a later spec is rejected.
   if (!view.endpoint) return view.spec || view.machines.length > 0 ? { kind: 'find-endpoint' } : { kind: 'settled' };
+  // The request moves the endpoint to a control plane that serves it.
+  if (view.isRestoring) return view.proof ? { kind: 'settled' } : { kind: 'prove' };
+  return decideMachines(view);
+}
+
+/** With an endpoint. */
+function decideMachines(view: ClusterView): ClusterDecision {
   const pools = listMissingNodePools(view);
   if (pools.length > 0) return { kind: 'create-node-pools', pools };
   const slots = slotsToCreate(view);
   if (slots.length > 0) return { kind: 'create-machines', slots };
-  if (view.secrets.bootstrappedAt) return decideBootstrapped(view);
+  if (view.secrets?.bootstrappedAt) return decideBootstrapped(view);
   const runs = !view.bootstrap && view.machines.some(canBootstrap);
   return runs ? { kind: 'bootstrap', machine: findBootstrapCandidate(view) } : { kind: 'settled' };
 }
@@ -318,6 +325,8 @@ function describeBootstrap(view: ClusterView): ConditionState {
 }
 
 function describeEndpoint(view: ClusterView): ConditionState {
+  if (view.isRestoring)
+    return conditionFalse('EndpointReachable', 'Restoring', 'Etcd is being restored from a backup: see EtcdRestored.');
   if (view.proof?.ok) return conditionTrue('EndpointReachable');
   const unobserved = view.secrets?.bootstrappedAt
     ? 'The API server was not probed yet.'

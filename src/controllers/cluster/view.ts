@@ -31,6 +31,7 @@ import {
   type ClusterSecretsProblem,
   type ClusterSecretsState,
 } from '../shared/secrets/cluster-secrets-state.ts';
+import { isBeingRestored } from '../shared/secrets/restore-record.ts';
 import type { Services } from '../shared/services.ts';
 import { shortageReasonsOf } from '../shared/shortage-reasons.ts';
 import { addressingOf } from '../shared/spec/choose-platform.ts';
@@ -74,6 +75,8 @@ export interface ClusterView {
   /** The other Cluster that holds this endpoint. */
   readonly endpointHolder: NamespacedRef | undefined;
   readonly secrets: ClusterSecrets | undefined;
+  /** Etcd is being restored from a backup: nothing else is changed. */
+  readonly isRestoring?: boolean;
   /**
    * Why a missing Machine cannot be created: its name belongs to a Machine of another Cluster. Existing Machines are
    * reconciled anyway.
@@ -176,6 +179,7 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     fixedEndpoint: fixed,
     endpointHolder: object || problem || !fixed ? undefined : findOtherEndpointOwner(services, cluster),
     secrets,
+    isRestoring: isBeingRestored(services, ref),
     secretsProblem: problem,
     noAddress: undefined,
     endpoint: undefined,

@@ -36,7 +36,7 @@ export async function maintainEtcd(
   context: MaintenanceContext,
 ): Promise<MaintenanceResult> {
   const { ref, spec, secrets, cluster } = view;
-  if (!spec || !secrets?.bootstrappedAt || cluster.metadata.deletionTimestamp)
+  if (!spec || !secrets?.bootstrappedAt || cluster.metadata.deletionTimestamp || view.isRestoring)
     return { state: undefined, seconds: Number.POSITIVE_INFINITY };
   const schedule = maintenanceScheduleOf(services);
   const seconds = schedule.secondsUntilLook(ref.uid);

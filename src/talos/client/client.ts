@@ -4,6 +4,7 @@ import { toLoadableKey } from '../secrets/pem.ts';
 import type { TalosCredentials } from '../secrets/talos-credentials.ts';
 import { TalosConnection, type TlsProvider, type TlsSettings, talosPort } from './connection.ts';
 import { createEtcdClient, type EtcdClient } from './etcd-calls.ts';
+import { createEtcdRecoveryCalls, type EtcdRecoveryCalls } from './etcd-recovery.ts';
 import {
   createNodeConfigCalls,
   createNodeLifecycleCalls,
@@ -24,7 +25,7 @@ export interface NodeClient extends Closable, NodeReadCalls, NodeConfigCalls {
  * ProviderError: TALOS_UNREACHABLE, TALOS_FOREIGN_NODE (also for a node in maintenance mode), TALOS_NOT_READY,
  * TALOS_PERMISSION_DENIED and the codes that the method itself names.
  */
-export interface TalosClient extends NodeClient, EtcdClient, NodeLifecycleCalls, UpgradeCalls {}
+export interface TalosClient extends NodeClient, EtcdClient, EtcdRecoveryCalls, NodeLifecycleCalls, UpgradeCalls {}
 
 export interface TalosClientOptions {
   /** An address of the node, or a name from its `machine.certSANs`. Never the endpoint of the cluster. */
@@ -53,6 +54,7 @@ export function openTalosClient(options: TalosClientOptions & { readonly credent
     ...createNodeConfigCalls(connection),
     ...createNodeLifecycleCalls(connection),
     ...createEtcdClient(connection),
+    ...createEtcdRecoveryCalls(connection),
     ...createUpgradeCalls(connection),
     close: () => connection.close(),
   };

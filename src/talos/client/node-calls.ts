@@ -89,9 +89,10 @@ export interface ResetOptions {
   readonly reboot: boolean;
   /**
    * `configuration`: the partitions that make the machine a node of this cluster (STATE and EPHEMERAL); Talos stays and
-   * waits for a configuration. `disk`: the whole system disk.
+   * waits for a configuration. `disk`: the whole system disk. `data`: the partitions with /var, and so the data of etcd;
+   * the node keeps its configuration.
    */
-  readonly wipe: 'configuration' | 'disk';
+  readonly wipe: 'configuration' | 'disk' | 'data';
 }
 
 /**
@@ -183,7 +184,12 @@ export function createNodeConfigCalls(connection: TalosConnection): NodeConfigCa
 export function createNodeLifecycleCalls(connection: TalosConnection): NodeLifecycleCalls {
   return {
     reset: async ({ graceful, reboot, wipe }, options = {}) => {
-      const labels = wipe === 'configuration' ? ['STATE', 'EPHEMERAL'] : [];
+      const labels =
+        wipe === 'data'
+          ? await findDataPartitions(connection, options)
+          : wipe === 'configuration'
+            ? ['STATE', 'EPHEMERAL']
+            : [];
       const request = {
         graceful,
         reboot,
@@ -212,6 +218,13 @@ export function createNodeLifecycleCalls(connection: TalosConnection): NodeLifec
         return id;
       }),
   };
+}
+
+/** Since Talos 1.14 a configuration can give etcd a partition of its own. */
+async function findDataPartitions(connection: TalosConnection, options: TalosCallOptions): Promise<string[]> {
+  const volume = await findResource(connection, resourceKinds.volume, 'ETCD', options);
+  const isPartition = (volume?.spec as { type?: unknown } | undefined)?.type === 'partition';
+  return ['EPHEMERAL', ...(isPartition ? ['ETCD'] : [])];
 }
 
 /** A node without a status has just begun to boot. */

@@ -25,6 +25,8 @@ export const resourceKinds = {
   machineStatus: { namespace: 'runtime', type: 'MachineStatuses.runtime.talos.dev' },
   systemDisk: { namespace: 'runtime', type: 'SystemDisks.block.talos.dev' },
   disk: { namespace: 'runtime', type: 'Disks.block.talos.dev' },
+  /** By name, e.g. `EPHEMERAL`. */
+  volume: { namespace: 'runtime', type: 'VolumeStatuses.block.talos.dev' },
   link: { namespace: 'network', type: 'LinkStatuses.net.talos.dev' },
   /** Id `v1alpha1` for the active one. Its YAML form is one text. */
   machineConfig: { namespace: 'config', type: 'MachineConfigs.config.talos.dev' },

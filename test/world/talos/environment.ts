@@ -53,6 +53,8 @@ export class TalosEnvironment {
   readonly brokenMachines = new Set<string>();
   /** What nodes give as snapshots of etcd. */
   readonly snapshots = new SnapshotSettings();
+  /** Content of the snapshots that nodes were given, by id: too large for their simulated disks. */
+  readonly uploadedSnapshots = new Map<string, Buffer>();
   /** The kube-apiserver implementation. */
   readonly workload: WorkloadBackend;
   readonly signal: AbortSignal;

@@ -87,6 +87,8 @@ export class TalosNode {
   bootstrapAllowed = false;
   /** The number of times that the Bootstrap call restarted etcd in this boot. */
   bootstrapCalls = 0;
+  /** The last Bootstrap call of this boot asked for a restore. The memory of it ends with the boot. */
+  recovery: { readonly skipHashCheck: boolean } | undefined;
   etcd: SimulatedEtcdMember | undefined;
   serving: LeafCertificate | undefined;
   /** The running sequence, and the function that ends it. */

@@ -5,6 +5,7 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { clusterOfMachine, isOwnMachine } from '../../cluster/identity.ts';
 import { findCluster } from '../../cluster/ownership.ts';
 import { consumeOperation, ensureFinalizer, hasIgnoreOperation } from '../../shared/objects.ts';
+import { isBeingRestored } from '../../shared/secrets/restore-record.ts';
 import type { Services } from '../../shared/services.ts';
 import { prepareStepEnvironment, type StepEnvironment } from '../step-environment.ts';
 import type { MachineReconcileContext, MachineTask } from './machine-task.ts';
@@ -13,6 +14,8 @@ import type { MachineReconcileContext, MachineTask } from './machine-task.ts';
 export interface DesiredMachine extends MachineTask {
   /** `provision`: to exist, and to stay as it was created. */
   readonly goal: 'provision' | 'release';
+  /** Etcd of the cluster is being restored: the node is neither changed nor released. */
+  readonly isRestoring: boolean;
   /** What every step and observation uses, or the prerequisite that is missing. */
   readonly environment: StepEnvironment | ProviderError;
 }
@@ -31,13 +34,23 @@ export async function readDesiredMachine(
   const found = await services.kube.find(Machine, key, context.signal);
   if (!found || !isOwnMachine(services, found.spec)) return undefined;
   // The Cluster wakes its Machines when the annotation is removed.
-  if (hasIgnoreOperation(findCluster(services.stores, clusterOfMachine(found)))) return undefined;
+  const ref = clusterOfMachine(found);
+  const cluster = findCluster(services.stores, ref);
+  if (hasIgnoreOperation(cluster)) return undefined;
   const { operation, object } = await consumeOperation(services.kube, Machine, found, context.signal);
   if (operation === 'ignore') return undefined;
   const goal = object.metadata.deletionTimestamp ? 'release' : 'provision';
   const machine = await withFinalizer(services, object, context.signal);
   if (!machine) return undefined;
-  return { services, machine, context, goal, environment: prepareEnvironment({ services, machine, context }) };
+  const isRestoring = cluster?.metadata.deletionTimestamp === undefined && isBeingRestored(services, ref);
+  return {
+    services,
+    machine,
+    context,
+    goal,
+    isRestoring,
+    environment: prepareEnvironment({ services, machine, context }),
+  };
 }
 
 /** Undefined: the Machine no longer exists, or is deleted and was never provisioned. */

@@ -30,18 +30,27 @@ const off = {
 } as const;
 const walk = (plan: MachineWalk['plan'], result: AdvanceResult): MachineWalk => ({ plan, result, startedFor: [] });
 
-interface Case extends Partial<Omit<ObservedMachine, 'approvals'>>, Partial<Pick<DesiredMachine, 'goal'>> {
+interface Case
+  extends Partial<Omit<ObservedMachine, 'approvals'>>,
+    Partial<Pick<DesiredMachine, 'goal' | 'isRestoring'>> {
   readonly environment?: unknown;
   readonly annotations?: Record<string, string>;
   /** Of the spec. */
   readonly revision?: string | undefined;
 }
 
-function plan({ goal = 'provision', environment: found = environment, annotations = {}, revision, ...observed }: Case) {
+function plan({ goal = 'provision', environment: found = environment, ...more }: Case) {
+  const { annotations = {}, revision, isRestoring = false, ...observed } = more;
   const made = aMachine();
   const spec = { ...made.spec, ...(revision === undefined ? {} : { revision }) };
   const machine = { ...made, metadata: { ...made.metadata, annotations }, spec };
-  const desired = { goal, machine, environment: found, services: { platforms: [] } } as unknown as DesiredMachine;
+  const desired = {
+    goal,
+    machine,
+    environment: found,
+    isRestoring,
+    services: { platforms: [] },
+  } as unknown as DesiredMachine;
   return planMachine(desired, { progress: undefined, approvals: approvalsOf(machine), ...observed });
 }
 
@@ -110,6 +119,18 @@ describe('a Machine whose node differs from its desired state', () => {
     expect(plan({ ...differs, ...withClass(name) })).toMatchObject({
       ...{ kind: 'walk', plan: 'update', desiredNode: { revision: 'new' } },
     });
+  });
+
+  it('is not updated while etcd of its cluster is restored, but repaired', () => {
+    expect(plan({ ...differs, isRestoring: true }).kind).toBe('provisioned');
+    const observation = { ...differs.observation, drift: [off] };
+    expect(plan({ ...differs, observation, isRestoring: true })).toMatchObject({ plan: 'repair' });
+  });
+
+  it('is not released while etcd of its cluster is restored', () => {
+    expect(plan({ goal: 'release' })).toMatchObject({ kind: 'walk', plan: 'release' });
+    const blocked = { kind: 'blocked', problem: { code: 'CLUSTER_RESTORING' } };
+    expect(plan({ goal: 'release', isRestoring: true })).toMatchObject(blocked);
   });
 
   it('is repaired first', () => {

@@ -33,7 +33,7 @@ export type MachineEnd =
   /** The failure domain is lost: the Machine is released without touching its platform. */
   | { readonly kind: 'abandoned' };
 
-type PlanInput = Pick<DesiredMachine, 'machine' | 'goal' | 'environment'> & {
+type PlanInput = Pick<DesiredMachine, 'machine' | 'goal' | 'environment' | 'isRestoring'> & {
   readonly services: Pick<Services, 'platforms'>;
 };
 
@@ -42,7 +42,12 @@ export function planMachine(desired: PlanInput, observed: ObservedMachine): Walk
   return desired.goal === 'release' ? planRelease(desired, observed) : planProvision(desired, observed);
 }
 
-function planRelease({ services, machine, environment }: PlanInput, { walk }: ObservedMachine): WalkPlan | MachineEnd {
+function planRelease(
+  { services, machine, environment, isRestoring }: PlanInput,
+  { walk }: ObservedMachine,
+): WalkPlan | MachineEnd {
+  if (isRestoring)
+    return { kind: 'blocked', problem: new ProviderError('CLUSTER_RESTORING', 'The machine is released after that.') };
   const stop = environment instanceof ProviderError ? environment : walk?.result;
   if (stop && mayAbandonMachine(services, machine, stop)) return { kind: 'abandoned' };
   if (environment instanceof ProviderError) return { kind: 'blocked', problem: environment };
@@ -68,9 +73,12 @@ function planProvision(desired: PlanInput, observed: ObservedMachine): WalkPlan 
 }
 
 /** A Machine is repaired before it is updated. Undefined: neither is needed, or it was done in this reconcile. */
-function planMaintenance({ environment, machine }: PlanInput, observed: ObservedMachine): WalkPlan | undefined {
+function planMaintenance(
+  { environment, machine, isRestoring }: PlanInput,
+  observed: ObservedMachine,
+): WalkPlan | undefined {
   if (environment instanceof ProviderError || isMaintenancePlan(observed.walk?.plan)) return undefined;
-  return planRepair(environment, observed) ?? planUpdate(environment, machine, observed);
+  return planRepair(environment, observed) ?? (isRestoring ? undefined : planUpdate(environment, machine, observed));
 }
 
 function planRepair(environment: StepEnvironment, { observation, approvals }: ObservedMachine): WalkPlan | undefined {

@@ -65,6 +65,13 @@ export interface StoreChange {
   readonly before: ApiObject | undefined;
 }
 
+/** Everything in a store at one revision, in a form that JSON can hold. */
+export interface StoreContent {
+  readonly revision: number;
+  /** Objects by table. */
+  readonly tables: Readonly<Record<string, readonly ApiObject[]>>;
+}
+
 /** Access to the "etcd" for other simulators in the process: no authentication, no admission, no schema. */
 export interface KubeStore {
   readonly revision: number;
@@ -80,6 +87,12 @@ export interface KubeStore {
   onChange(listener: (change: StoreChange) => void): () => void;
   /** Drops the history up to `revision` (default: all of it), so that older watches and pages get 410. */
   compact(revision?: number): void;
+  dump(): StoreContent;
+  /**
+   * Replaces everything, as the restore of a snapshot does: revisions go back, and no watch reaches across. Listeners see
+   * what differs.
+   */
+  load(content: StoreContent): void;
 }
 
 export const nowSeconds = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
@@ -201,6 +214,27 @@ export class ObjectStorage implements KubeStore {
     this.#history = this.#history.filter((change) => change.revision > this.#compacted);
   }
 
+  dump(): StoreContent {
+    const tables = [...this.#tables].map(([name, table]) => [name, [...table.values()]] as const);
+    return clone({ revision: this.#revision, tables: Object.fromEntries(tables) });
+  }
+
+  load(content: StoreContent): void {
+    const { revision, tables } = clone(content) as StoreContent;
+    const former = this.#tables;
+    this.#tables = new Map(
+      Object.entries(tables).map(([name, objects]) => [
+        name,
+        new Map(objects.map((object) => [keyOf(object.metadata.namespace, object.metadata.name), object])),
+      ]),
+    );
+    this.#revision = revision;
+    this.#compacted = revision;
+    this.#history = [];
+    for (const change of differencesOf(former, this.#tables, revision))
+      for (const listener of [...this.#listeners]) listener(change);
+  }
+
   #table(storage: string): Map<string, ApiObject> {
     const known = this.#tables.get(storage);
     if (known) return known;
@@ -229,7 +263,24 @@ const isKind = (resource: ApiResource, apiVersion: string, kind: string): boolea
   resource.kind === kind &&
   apiVersion === (resource.group ? `${resource.group}/${resource.version}` : resource.version);
 
-function sorted(table: Map<string, ApiObject>, namespace: string | undefined): ApiObject[] {
+type Tables = ReadonlyMap<string, ReadonlyMap<string, ApiObject>>;
+
+function differencesOf(former: Tables, present: Tables, revision: number): StoreChange[] {
+  const changes: StoreChange[] = [];
+  for (const storage of new Set([...former.keys(), ...present.keys()])) {
+    const [before, after] = [former.get(storage), present.get(storage)];
+    for (const key of new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])) {
+      const [was, is] = [before?.get(key), after?.get(key)];
+      if (was?.metadata.resourceVersion === is?.metadata.resourceVersion) continue;
+      const type = is ? (was ? 'MODIFIED' : 'ADDED') : 'DELETED';
+      const object = is ?? was;
+      if (object) changes.push({ type, storage, revision, object, before: was });
+    }
+  }
+  return changes;
+}
+
+function sorted(table: ReadonlyMap<string, ApiObject>, namespace: string | undefined): ApiObject[] {
   const keys = [...table.keys()].filter((key) => namespace === undefined || key.startsWith(`${namespace}/`));
   return keys.sort().flatMap((key) => table.get(key) ?? []);
 }

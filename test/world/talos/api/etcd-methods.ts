@@ -7,10 +7,11 @@ import {
   leaveRejectionReason,
   type SimulatedEtcdCluster,
   type SimulatedEtcdMember,
+  storeUploadedSnapshot,
 } from '../kubernetes/etcd.ts';
 import { streamSnapshot } from '../kubernetes/etcd-snapshot.ts';
 import type { TalosNode } from '../node.ts';
-import { unavailableError, unknownError } from './errors.ts';
+import { failedPreconditionError, unavailableError, unknownError } from './errors.ts';
 import { requireControlPlane } from './machine-service.ts';
 
 /** The etcd methods of this node. */
@@ -69,8 +70,17 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
       return { messages: [{}] };
     },
     async *etcdSnapshot(_, { signal }) {
-      await runningMember(node, 'etcd snapshot', signal);
-      yield* streamSnapshot(node.world.snapshots, signal);
+      const { cluster } = await runningMember(node, 'etcd snapshot', signal);
+      yield* streamSnapshot(cluster, node.world.snapshots, signal);
+    },
+    async etcdRecover(request) {
+      // Before the CRI is up, /var is not mounted (talos: v1alpha1_server.go).
+      if (!node.bootstrapAllowed) throw failedPreconditionError('etcd service is not ready for recovery yet');
+      requireControlPlane(node, 'etcd recover');
+      const pieces: Uint8Array[] = [];
+      for await (const { bytes } of request) pieces.push(bytes);
+      storeUploadedSnapshot(node, Buffer.concat(pieces));
+      return { messages: [{}] };
     },
     async etcdForfeitLeadership(_, { signal }) {
       const { cluster, id } = await runningMember(node, 'etcd forfeit leadership', signal);

@@ -41,7 +41,7 @@ function lifecycleMethods(node: TalosNode, onConfig: () => void): Partial<Servic
       const mode = answer.mode as ApplyConfigurationRequest_Mode;
       return { messages: [{ warnings: [...answer.warnings], mode, modeDetails: answer.details }] };
     },
-    async bootstrap() {
+    async bootstrap(request) {
       if (!node.bootstrapAllowed) throw failedPreconditionError('bootstrap is not available yet');
       requireControlPlane(node, 'bootstrap');
       if (!node.timeInSync) {
@@ -50,7 +50,7 @@ function lifecycleMethods(node: TalosNode, onConfig: () => void): Partial<Servic
       }
       if (readEphemeral(node).etcd) throw new ConnectError('etcd data directory is not empty', Code.AlreadyExists);
       node.log('bootstrap request received');
-      restartForBootstrap(node);
+      restartForBootstrap(node, request.recoverEtcd ? { skipHashCheck: request.recoverSkipHashCheck } : undefined);
       return { messages: [{}] };
     },
     reboot: (request) => ({
@@ -140,12 +140,20 @@ function readMethods(node: TalosNode): Partial<ServiceImpl<typeof MachineService
       yield { bytes: gzipSync(tarWithFile('kubeconfig', await adminKubeconfig(node))) };
     },
     async *read(request) {
-      if (request.path !== '/proc/sys/kernel/random/boot_id') {
-        throw unknownError(`stat ${request.path}: no such file or directory`);
-      }
-      yield { bytes: Buffer.from(`${node.bootId}\n`) };
+      const content = readFile(node, request.path);
+      // talos: v1alpha1_server.go, Read
+      if (content === undefined)
+        throw new ConnectError(`stat ${request.path}: no such file or directory`, Code.NotFound);
+      yield { bytes: content };
     },
   };
+}
+
+/** The files that are simulated. Of etcd's database only the fact that there is one. */
+function readFile(node: TalosNode, path: string): Buffer | undefined {
+  if (path === '/proc/sys/kernel/random/boot_id') return Buffer.from(`${node.bootId}\n`);
+  if (path === '/var/lib/etcd/member/snap/db' && readEphemeral(node).etcd) return Buffer.alloc(1024);
+  return undefined;
 }
 
 /** A tar archive with one file, as `talosctl kubeconfig` unpacks it (POSIX ustar). */

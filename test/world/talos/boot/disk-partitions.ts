@@ -64,6 +64,8 @@ export interface PulledImage {
 export interface EphemeralPartition {
   /** Content of the etcd data directory: the cluster, and this node's member id. */
   readonly etcd?: { readonly cluster: string; readonly memberId: string };
+  /** `/var/lib/etcd.snapshot`: the id of an uploaded snapshot in `TalosEnvironment.uploadedSnapshots`. */
+  readonly etcdSnapshot?: string;
   /** The kubelet has its client certificate and needs no bootstrap token. */
   readonly kubelet?: { readonly cluster: string; readonly node: string };
   /** Content of the image store. */

@@ -5,6 +5,7 @@ import type { WorkloadApiServer } from '../workload/workload.ts';
 import { putApiServerMirrorPod, renderApiServerPod } from './api-server-pod.ts';
 import { componentImage } from './component-image.ts';
 import type { SimulatedEtcdCluster } from './etcd.ts';
+import { watchRestoredNodes } from './heartbeat.ts';
 import { publishManifests } from './manifests.ts';
 
 /**
@@ -76,6 +77,7 @@ export async function runApiServer(node: TalosNode): Promise<void> {
       if (server) {
         running = { spec, server, retract: registerApiServer(node, cluster) };
         node.apiServer = server;
+        if (cluster.hasRestoredNodes) watchRestoredNodes(node.world, cluster);
         if (node.signal.aborted) return stop();
         putApiServerMirrorPod(node, true);
         node.world.changed();

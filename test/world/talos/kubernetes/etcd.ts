@@ -7,11 +7,12 @@ import { clusterKeyOf } from '../environment.ts';
 import type { SharedAddressListener } from '../network/shared-address.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
+import { parseSnapshot } from './etcd-snapshot.ts';
 
 /** One member, whether its machine runs or not. */
 export interface SimulatedEtcdMember {
   readonly id: bigint;
-  readonly cluster: SimulatedEtcdCluster;
+  cluster: SimulatedEtcdCluster;
   readonly name: string;
   readonly address: string;
   learner: boolean;
@@ -30,8 +31,8 @@ const defaultEtcd: Readonly<Record<number, string>> = { 11: '3.6.5', 12: '3.6.11
 
 /** The shared state of one etcd cluster. It lives as long as the environment; its data is the Kubernetes store. */
 export class SimulatedEtcdCluster {
-  readonly uid = randomUUID();
-  readonly id = randomBytes(8).readBigUInt64BE();
+  uid: string = randomUUID();
+  id = randomBytes(8).readBigUInt64BE();
   /** Fingerprint of the etcd CA: a member with another CA cannot connect. */
   readonly ca: string;
   readonly store: KubeStore = createKubeStore();
@@ -40,6 +41,8 @@ export class SimulatedEtcdCluster {
   term = 1n;
   /** Raised alarms, by member. */
   readonly alarms = new Map<bigint, EtcdAlarm>();
+  /** Its Nodes are those of a snapshot: their kubelets may not exist any more. */
+  hasRestoredNodes = false;
   /** Holder of the virtual IP, and whether the previous holder's lease has expired. */
   vip: { owner: TalosNode | undefined; free: boolean; door?: SharedAddressListener } = { owner: undefined, free: true };
 
@@ -76,6 +79,24 @@ export class SimulatedEtcdCluster {
     this.refresh();
   }
 
+  /**
+   * Before this cluster is restored from a snapshot: what is left of its members becomes a cluster of its own, with the
+   * objects so far. Those that come back alive are a split brain.
+   */
+  detachMembers(): SimulatedEtcdCluster {
+    const { uid, id, leader, term, vip } = this;
+    const rest = Object.assign(new SimulatedEtcdCluster(this.ca), { uid, id, leader, term, vip });
+    rest.members.push(...this.members.splice(0));
+    for (const member of rest.members) member.cluster = rest;
+    rest.store.load(this.store.dump());
+    rest.refresh();
+    const { uid: newUid, id: newId } = new SimulatedEtcdCluster(this.ca);
+    Object.assign(this, { uid: newUid, id: newId, leader: undefined, term: 1n });
+    this.vip = { owner: undefined, free: true };
+    this.alarms.clear();
+    return rest;
+  }
+
   /** After any change of members: elects the leader, and makes the store available while there is a quorum. */
   refresh(): void {
     const led = this.members.find((member) => member.id === this.leader);
@@ -94,11 +115,7 @@ export async function runEtcd(node: TalosNode): Promise<void> {
   while (!node.timeInSync) await node.sleep(timings.poll);
   node.services.set('etcd', 'Preparing', 'Running pre state');
   const member = memberFromData(node) ?? (await joinOrBootstrap(node));
-  if (typeof member === 'string') {
-    node.services.set('etcd', 'Failed', member, false);
-    node.log(`etcd: ${member}`);
-    return;
-  }
+  if (typeof member === 'string') return failEtcd(node, member);
   node.services.set('etcd', 'Starting', 'Started task etcd');
   await node.sleep(timings.etcd);
   startEtcd(node, member);
@@ -143,11 +160,24 @@ function memberFromData(node: TalosNode): SimulatedEtcdMember | string | undefin
     : 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
 }
 
+function failEtcd(node: TalosNode, problem: string): void {
+  node.services.set('etcd', 'Failed', problem, false);
+  node.log(`etcd: ${problem}`);
+}
+
 /** Without data: the node waits for Bootstrap, or for a cluster to join. Only the console shows why it waits. */
 async function joinOrBootstrap(node: TalosNode): Promise<SimulatedEtcdMember> {
   let output = '';
   for (;;) {
-    if (node.bootstrapCalls > 0) return bootstrapEtcd(node);
+    if (node.bootstrapCalls > 0) {
+      const calls = node.bootstrapCalls;
+      const bootstrapped = await bootstrapEtcd(node);
+      if (typeof bootstrapped !== 'string') return bootstrapped;
+      failEtcd(node, bootstrapped);
+      // The service stays so until another call loads it again.
+      while (node.bootstrapCalls === calls) await node.sleep(timings.poll);
+      continue;
+    }
     const member = tryJoin(node);
     if (typeof member !== 'string') return member;
     if (member !== output) node.log(`etcd: ${member}`);
@@ -160,26 +190,59 @@ async function joinOrBootstrap(node: TalosNode): Promise<SimulatedEtcdMember> {
  * The effect of the Bootstrap call before the service is restarted: the service is stopped in any state, also after an
  * earlier call (talos: services/etcd.go, BootstrapEtcd).
  */
-export function restartForBootstrap(node: TalosNode): void {
+export function restartForBootstrap(node: TalosNode, recovery?: TalosNode['recovery']): void {
   node.bootstrapCalls += 1;
+  node.recovery = recovery;
   node.services.set('etcd', 'Stopping', 'Sending SIGTERM to Process(etcd)');
   node.services.set('etcd', 'Finished', 'Bootstrap requested');
   node.services.set('etcd', 'Preparing', 'Running pre state');
 }
 
 /** The image is pulled first, and each call restarts the pull. A call succeeds until the first bytes of data exist. */
-async function bootstrapEtcd(node: TalosNode): Promise<SimulatedEtcdMember> {
+async function bootstrapEtcd(node: TalosNode): Promise<SimulatedEtcdMember | string> {
   for (let call = 0; call !== node.bootstrapCalls; ) {
     call = node.bootstrapCalls;
     for (let waited = 0; waited < timings.etcdDirectory && call === node.bootstrapCalls; waited += timings.poll)
       await node.sleep(timings.poll);
     if (call !== node.bootstrapCalls) node.log('etcd: error pulling image: context canceled');
   }
-  const cluster = new SimulatedEtcdCluster(etcdCaFingerprint(node));
+  const cluster = node.recovery
+    ? restoreSnapshot(node, node.recovery)
+    : new SimulatedEtcdCluster(etcdCaFingerprint(node));
+  if (typeof cluster === 'string') return cluster;
   node.world.etcdClusters.set(cluster.uid, cluster);
   const member = cluster.add(node, false);
   storeMembership(node, member);
   return member;
+}
+
+/**
+ * A cluster without members that has the content of the uploaded snapshot, which is deleted; or why that is not possible.
+ * Kubelets hold on to the cluster that the snapshot was taken of, so it is that one.
+ */
+function restoreSnapshot(node: TalosNode, options: NonNullable<TalosNode['recovery']>): SimulatedEtcdCluster | string {
+  const { etcdSnapshot = '', ...rest } = readEphemeral(node);
+  const bytes = node.world.uploadedSnapshots.get(etcdSnapshot);
+  if (!bytes) return 'error verifying snapshot: stat /var/lib/etcd.snapshot: no such file or directory';
+  try {
+    const { cluster: uid, ...content } = parseSnapshot(bytes, options);
+    const former = node.world.etcdClusters.get(uid);
+    const cluster = former ?? new SimulatedEtcdCluster(etcdCaFingerprint(node));
+    if (former) node.world.etcdClusters.set(uid, former.detachMembers());
+    cluster.store.load(content);
+    cluster.hasRestoredNodes = true;
+    node.world.uploadedSnapshots.delete(etcdSnapshot);
+    writeEphemeral(node, rest);
+    return cluster;
+  } catch (error) {
+    return `error recovering from the snapshot: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+export function storeUploadedSnapshot(node: TalosNode, bytes: Buffer): void {
+  const { etcdSnapshot = randomUUID(), ...rest } = readEphemeral(node);
+  node.world.uploadedSnapshots.set(etcdSnapshot, bytes);
+  writeEphemeral(node, { ...rest, etcdSnapshot });
 }
 
 /** A learner of a healthy cluster, or why it must wait. One learner at a time (etcd: too many learner members). */

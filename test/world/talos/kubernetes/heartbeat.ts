@@ -76,7 +76,10 @@ function stopHeartbeat(node: TalosNode): void {
  * The node lifecycle controller for a node that has fallen silent: `Unknown` after forty seconds without a heartbeat.
  * It runs with the API server. Without an API server it does not count, and the count restarts when one is back.
  */
-function markUnknownAfterSilence({ world, nodename: name }: TalosNode, cluster: SimulatedEtcdCluster): void {
+function markUnknownAfterSilence(
+  { world, nodename: name }: Pick<TalosNode, 'world' | 'nodename'>,
+  cluster: SimulatedEtcdCluster,
+): void {
   const speaks = (): boolean => [...reportingNodesOf(world).keys()].some((other) => other.nodename === name);
   const look = (): void => {
     if (speaks()) return;
@@ -92,6 +95,13 @@ function markUnknownAfterSilence({ world, nodename: name }: TalosNode, cluster: 
     world.later(isBack ? timings.nodeSilence : timings.poll, isBack ? look : waitForServer);
   };
   world.later(timings.nodeSilence, look);
+}
+
+/** The Nodes of a snapshot, of which nothing was heard yet. */
+export function watchRestoredNodes(world: TalosNode['world'], cluster: SimulatedEtcdCluster): void {
+  cluster.hasRestoredNodes = false;
+  for (const { metadata } of cluster.store.list({ apiVersion: 'v1', kind: 'Node' }))
+    markUnknownAfterSilence({ world, nodename: metadata.name }, cluster);
 }
 
 /** At least one API server of the cluster answers and can read and write. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Cluster } from '../../api/openmcp/types.ts';
-import { hasOtherBackupReport, keepBackupReport } from './report-backup.ts';
+import { clusterReports, hasOtherClusterReport, keepClusterReports } from './cluster-report.ts';
 
 const cluster = (backup: unknown, reason = 'AsExpected'): Cluster =>
   ({
@@ -15,11 +15,11 @@ const cluster = (backup: unknown, reason = 'AsExpected'): Cluster =>
   }) as unknown as Cluster;
 
 it('the other writer of the status keeps the report, and nothing else of it', () => {
-  expect(keepBackupReport(cluster({ failures: 0 }))).toEqual({
+  expect(keepClusterReports(cluster({ failures: 0 }))).toEqual({
     conditions: [expect.objectContaining({ type: 'BackedUp' })],
     providerStatus: { backup: { failures: 0 } },
   });
-  expect(keepBackupReport({ ...cluster(undefined), status: undefined } as unknown as Cluster)).toEqual({
+  expect(keepClusterReports({ ...cluster(undefined), status: undefined } as unknown as Cluster)).toEqual({
     conditions: [],
     providerStatus: {},
   });
@@ -31,5 +31,7 @@ it.each([
   ['another condition', cluster({ failures: 0 }, 'BackupFailed'), true],
   ['no record', cluster(undefined), true],
 ])('%s wakes the controller: %s', (_, object, isOther) => {
-  expect(hasOtherBackupReport({ kind: 'updated', object, before: cluster({ failures: 0 }) })).toBe(isOther);
+  const change = { kind: 'updated', object, before: cluster({ failures: 0 }) } as const;
+  expect(hasOtherClusterReport(clusterReports.backup, change)).toBe(isOther);
+  expect(hasOtherClusterReport(clusterReports.restore, change)).toBe(false);
 });

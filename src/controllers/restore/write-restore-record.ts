@@ -1,0 +1,19 @@
+import { annotations } from '../../api/names.ts';
+import { Secret } from '../../kube/core-types.ts';
+import { formatRestoreRecord, type RestoreRecord } from '../shared/secrets/restore-record.ts';
+import type { Services } from '../shared/services.ts';
+
+/**
+ * Writes the progress of a restore to the Secret of its cluster. Fails if the Secret has changed: a process that does not
+ * lead any more writes nothing.
+ */
+export async function writeRestoreRecord(
+  { kube }: Pick<Services, 'kube'>,
+  { metadata: { namespace, name, resourceVersion } }: Secret,
+  record: RestoreRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  const value = formatRestoreRecord(record);
+  const patch = { metadata: { annotations: { [annotations.restoreProgress]: value } } };
+  await kube.merge(Secret, { namespace, name }, patch, resourceVersion ? { resourceVersion } : {}, signal);
+}
