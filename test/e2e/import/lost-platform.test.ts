@@ -65,9 +65,15 @@ async function applyConfigs(testbed: Testbed, robot: RobotTestObjects): Promise<
 prepareTestbed(open, async (testbed) => {
   const robot = await RobotTestObjects.on(testbed);
   await applyConfigs(testbed, robot);
-  for (const number of [server, otherServer]) await robot.host(number);
   await testbed.objects.cluster(virtual);
-  for (const ref of [bare, unsaved]) await testbed.objects.cluster(ref, { config: 'metal' });
+  for (const [number, ref] of [
+    [server, bare],
+    [otherServer, unsaved],
+  ] as const) {
+    await robot.host(number);
+    await testbed.objects.cluster(ref, { config: 'metal' });
+    await eventually('it has its server', async () => (await robot.getHost(number)).status?.machineRef);
+  }
   await eventually('all clusters are ready', () => areReady(testbed, [...clusters, unsaved]), 200);
   const [pool] = (await testbed.platform.list(NodePool)).items;
   await testbed.platform.merge(NodePool, { name: pool?.metadata.name ?? '' }, { spec: { replicas: 2 } }, {});
