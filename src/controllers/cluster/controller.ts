@@ -30,7 +30,7 @@ import { isOwnCluster } from './cluster-responsibility.ts';
 import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
 import { decideClusterRemediation } from './decide-cluster-remediation.ts';
 import { describeClusterRollout, describeClusterUpToDate } from './decide-cluster-rollout.ts';
-import { describeClusterRotation } from './decide-cluster-rotation.ts';
+import { describeClusterRotation, describeRotationProgress } from './decide-cluster-rotation.ts';
 import { servedVersion } from './decide-kubernetes.ts';
 import { importedIdentityKey, isOwnOfCluster } from './identity.ts';
 import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
@@ -236,6 +236,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
     machines: view.machines.map((machine) => machine.metadata.name),
     ...(rollout ? { [clusterRolloutKey]: { ...rollout } } : {}),
     ...(view.remediations?.length ? { [remediationRecordKey]: view.remediations } : {}),
+    ...(view.secrets?.rotation ? { rotation: describeRotationProgress(view.secrets.rotation) } : {}),
     ...(view.secrets ? { [clusterRecordKey]: toClusterRecord(view.secrets) } : kept(clusterRecordKey)),
     ...(view.trust
       ? describeTrustReport(view.trust, view.secrets?.trust, view.trustRollout, count('controlplane'))

@@ -1,5 +1,6 @@
 import { type ConditionState, conditionFalse, conditionTrue } from '../../api/conditions.ts';
 import { annotations } from '../../api/names.ts';
+import type { AuthorityRotation } from '../../talos/secrets/authority-rotation.ts';
 import { decideRotation, type RotationDecision } from '../rollout/authorities/decide-rotation.ts';
 import { isTrustRolloutDue } from '../rollout/oidc-trust/roll-out-trust.ts';
 import { findRolloutHold } from '../rollout/policy/rollout-hold.ts';
@@ -70,6 +71,17 @@ export function describeClusterRotation(view: ClusterView): ConditionState | und
 }
 
 const rotated = 'CertificateAuthoritiesRotated';
+
+/** For `status.providerStatus`: no key of the authority. */
+export const describeRotationProgress = ({
+  authority,
+  phase,
+  startedAt,
+}: AuthorityRotation): Record<string, string> => ({
+  authority: authority === 'os' ? 'talos' : authority,
+  phase,
+  startedAt,
+});
 
 /** Nodes are verified by calls, and AccessRequests follow without an event for the Cluster. */
 const rotatingRequeueSeconds = 5;

@@ -4,6 +4,7 @@ import { Machine } from '../../../src/api/machine.ts';
 import { annotations, clusterSecretsName } from '../../../src/api/names.ts';
 import { NodePool } from '../../../src/api/node-pool.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { Namespace, Secret } from '../../../src/kube/core-types.ts';
 import { Event } from '../../../src/kube/event-recorder.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -27,6 +28,9 @@ const backup = {
   recipients: ['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p'],
   s3: { endpoint: 'https://127.0.0.1:9', bucket: 'backups', credentialsRef: { name: 's3' } },
 };
+
+/** A workload that holds up every change of a node, so that a rotation stands in its first step. */
+const absent = { kind: 'Deployment', namespace: 'default', name: 'absent' };
 
 const machines = () => open().objects.machines(ref);
 const annotate = (notes: Record<string, string | null>) => open().objects.annotate(Cluster, ref, notes);
@@ -66,7 +70,7 @@ prepareTestbed(open, async ({ objects }) => {
     ...{ controlPlanes: 1, workers: 1 },
     change: (spec) => {
       Object.assign(spec.workerPools?.[0] ?? {}, { minReplicas: 1, maxReplicas: 3 });
-      Object.assign(spec, { backup });
+      Object.assign(spec, { backup, rollout: { healthChecks: [absent] } });
       spec.talos['version'] = '1.14.0';
     },
   });
@@ -100,6 +104,11 @@ describe('a rotation', () => {
     await says('Rotating', /step 1 of 3: .*is pause/);
     const bundle = await readSecretsBundle(open(), ref);
     expect(bundle.accepted?.os).toHaveLength(1);
+    const { status } = await open().objects.getCluster(ref);
+    expect(status?.providerStatus?.['rotation']).toEqual({
+      ...{ authority: 'talos', phase: 'accept' },
+      startedAt: expect.stringMatching(/^20.*Z$/),
+    });
     for (const machine of await machines()) expect(await isAccepted(machine, bundle)).toBe(true);
     await annotate({ [annotations.rotateCa]: 'kubernetes' });
     await says('Rotating', /step 1 of 3: .* The rotation of the Kubernetes CA begins after that\.$/);
@@ -112,8 +121,12 @@ describe('a rotation', () => {
       .world.machines.nodes()
       .find(({ hostname }) => hostname === name);
     await open().world.truenas.powerOff((node?.name ?? '').replace(/^\d+_/, ''));
+    await open().platform.merge(ProviderConfig, { name: 'home' }, { spec: { rollout: { healthChecks: [] } } });
     await annotate({ [annotations.rollout]: null });
-    await says('Rotating', new RegExp(`step 1 of 3: .*${name} is not (up to date|ready)`));
+    await says(
+      'Rotating',
+      /step 1 of 3: .* 0 of 2 machines have the configuration\. web-\S+ is not (up to date|ready)/,
+    );
     await eventually('the Machine says what it lacks', async () => {
       const message = (await worker()).status?.conditions?.find(({ type }) => type === 'UpToDate')?.message;
       return message?.startsWith('Does not have the certificate authorities of this step of their rotation yet.');
