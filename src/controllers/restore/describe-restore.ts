@@ -16,6 +16,10 @@ export interface PlannedRestore {
 export const describeRejection = ({ message }: ProviderError): ConditionState =>
   conditionFalse('EtcdRestored', 'RestoreRejected', `Etcd is not restored. ${message}`);
 
+/** Reading a large backup takes minutes. */
+export const describeVerification = (key: string): ConditionState =>
+  conditionFalse('EtcdRestored', 'RestoreWaiting', `Etcd is not restored yet: ${key} is being read and verified.`);
+
 /** The condition `EtcdRestored` while a restore waits for its approval. */
 export function describePlannedRestore({ key, time, controlPlanes, etcd }: PlannedRestore): ConditionState {
   const effect = `Everything that was written to etcd after ${formatTime(time)} is lost, and so is all in /var of ${controlPlanes.join(', ')}, which restart: images, logs, and volumes on their system disks. Other volumes are no part of it: their content stays as it is.`;

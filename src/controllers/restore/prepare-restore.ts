@@ -10,7 +10,7 @@ import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { RestoreRecord } from '../shared/secrets/restore-record.ts';
 import type { Services } from '../shared/services.ts';
 import { assessEtcd, type EtcdCondition } from './decide-restore.ts';
-import { describePlannedRestore, describeRejection } from './describe-restore.ts';
+import { describePlannedRestore, describeRejection, describeVerification } from './describe-restore.ts';
 import { observeControlPlanes } from './observe-control-planes.ts';
 import { reportRestore } from './report-restore.ts';
 import type { RestoreRequest } from './restore-request.ts';
@@ -79,17 +79,23 @@ async function verifyOnce(
   { cluster, secrets, request }: RequestedRestore,
   { signal, log }: ReconcileContext,
 ): Promise<VerifiedBackup | ProviderError> {
-  const known = memory.find(cluster, request);
+  const { stores, namespace } = services;
+  const identityVersion = stores.secrets.get({ namespace, name: request.identity })?.metadata.resourceVersion ?? '';
+  const known = identityVersion === '' ? undefined : memory.find(cluster, { ...request, identityVersion });
   if (known) return known;
+  if (!cluster.status?.conditions?.some(({ type, status }) => type === 'EtcdRestored' && status !== 'True'))
+    await reportRestore(services, cluster, describeVerification(request.key), signal);
   try {
     const backup = await withDeadline(verifySeconds, signal, (limit) =>
       withBackupSource(services, cluster, request, limit, (source) => verifyBackup(source, secrets.bundle)),
     );
-    memory.remember(cluster, request, backup);
+    memory.remember(cluster, { ...request, identityVersion }, backup);
     log.info({ key: request.key }, 'the backup to restore is whole');
     return backup;
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof DOMException && error.name === 'TimeoutError')
+      return new ProviderError('S3_FAILED', `It could not be read within ${verifySeconds / 60} minutes.`);
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     return error;
   }
