@@ -13,7 +13,7 @@ export interface PlannedRestore {
   readonly etcd: EtcdCondition;
 }
 
-export const describeRejection = ({ message }: ProviderError): ConditionState =>
+export const describeRestoreRejection = ({ message }: ProviderError): ConditionState =>
   conditionFalse('EtcdRestored', 'RestoreRejected', `Etcd is not restored. ${message}`);
 
 /** Reading a large backup takes minutes. */

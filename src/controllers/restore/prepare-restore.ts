@@ -10,7 +10,7 @@ import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { RestoreRecord } from '../shared/secrets/restore-record.ts';
 import type { Services } from '../shared/services.ts';
 import { assessEtcd, type EtcdCondition } from './decide-restore.ts';
-import { describePlannedRestore, describeRejection, describeVerification } from './describe-restore.ts';
+import { describePlannedRestore, describeRestoreRejection, describeVerification } from './describe-restore.ts';
 import { observeControlPlanes } from './observe-control-planes.ts';
 import { reportRestore } from './report-restore.ts';
 import type { RestoreRequest } from './restore-request.ts';
@@ -49,7 +49,7 @@ export async function prepareRestore(
   const { cluster, former } = requested;
   const backup = await verifyOnce(services, memory, requested, context);
   if (backup instanceof ProviderError) {
-    await reportRestore(services, cluster, describeRejection(backup), context.signal);
+    await reportRestore(services, cluster, describeRestoreRejection(backup), context.signal);
     return { requeueAfterSeconds: retrySeconds };
   }
   const ref = clusterIdentityOf(cluster);
