@@ -23,7 +23,13 @@ const member = (name: string, members: string[], learner = false): ControlPlaneS
   node(name, { boot: `${name}-2`, member: { hasLeader: true, learner, members } });
 
 const record: RestoreRecord = {
-  ...{ key: 'k', identity: 'i', time: '2026-11-27T00:00:00Z', startedAt: '2026-11-27T01:00:00Z' },
+  ...{
+    key: 'k',
+    identity: 'i',
+    sha256: '0'.repeat(64),
+    time: '2026-11-27T00:00:00Z',
+    startedAt: '2026-11-27T01:00:00Z',
+  },
   ...{ wipes: {}, attempts: 0 },
 };
 const wiped = { ...record, wipes: { a: 'a-1', b: 'b-1', c: 'c-1' } };

@@ -105,11 +105,12 @@ async function verifyOnce(
 async function beginRestore(
   services: Services,
   { cluster, secrets, request }: RequestedRestore,
-  { time, revision }: VerifiedBackup,
+  { time, revision, snapshot }: VerifiedBackup,
   { signal, log }: ReconcileContext,
 ): Promise<void> {
   const record: RestoreRecord = {
     ...request,
+    sha256: snapshot.sha256,
     time: time.toISOString(),
     ...(revision === undefined ? {} : { revision }),
     startedAt: services.clock.now().toISOString(),
