@@ -48,6 +48,16 @@ describe('the next action for a Cluster', () => {
       'bootstrap',
     ],
     [
+      'no bootstrap of an empty etcd while a restore is requested',
+      aClusterView({
+        cluster: aCluster({}, { annotations: { [annotations.restore]: 'key' } }),
+        secrets: someSecrets(),
+        endpoint: anEndpoint,
+        machines: threeMachines(provisioned),
+      }),
+      'settled',
+    ],
+    [
       'no second attempt in the same reconcile',
       aClusterView({
         secrets: someSecrets(),

@@ -78,7 +78,7 @@ function decideMachines(view: ClusterView): ClusterDecision {
   const slots = slotsToCreate(view);
   if (slots.length > 0) return { kind: 'create-machines', slots };
   if (view.secrets?.bootstrappedAt) return decideBootstrapped(view);
-  const runs = !view.bootstrap && view.machines.some(canBootstrap);
+  const runs = !view.bootstrap && view.machines.some(canBootstrap) && !isRestoreRequested(view);
   return runs ? { kind: 'bootstrap', machine: findBootstrapCandidate(view) } : { kind: 'settled' };
 }
 
@@ -231,6 +231,10 @@ export function findBootstrapCandidate(view: ClusterView): Machine | undefined {
   return chosen ? able.find((machine) => machine.metadata.name === chosen) : able[0];
 }
 
+/** A user wants the etcd of a backup, and not a new one. */
+const isRestoreRequested = ({ cluster }: ClusterView): boolean =>
+  cluster.metadata.annotations?.[annotations.restore] !== undefined;
+
 /** A control plane without deletion that runs its installed system. */
 const canBootstrap = ({ spec, metadata, status }: Machine): boolean =>
   spec.role === 'controlplane' && !metadata.deletionTimestamp && isConditionTrue(status?.conditions, 'Provisioned');
@@ -320,7 +324,10 @@ function describeSecretsProblem({ reason, message }: ClusterSecretsProblem): Con
 
 function describeBootstrap(view: ClusterView): ConditionState {
   if (view.secrets?.bootstrappedAt) return conditionTrue('Bootstrapped');
-  const message = view.bootstrap?.message ?? 'No control plane runs its installed system yet.';
+  const none = isRestoreRequested(view)
+    ? 'A restore is requested: no empty etcd is bootstrapped. See EtcdRestored.'
+    : 'No control plane runs its installed system yet.';
+  const message = view.bootstrap?.message ?? none;
   return conditionFalse('Bootstrapped', 'WaitingForBootstrap', message);
 }
 

@@ -100,15 +100,12 @@ async function prove(
   return `Etcd runs on ${machine}, and the API server answers. ${missing.join(', ')} ${missing.length > 1 ? 'have' : 'has'} not joined yet.`;
 }
 
-/** Revisions have gone back: what was cached of the cluster before is dropped. */
 async function findApiServerProblem(
   services: Services,
   { cluster, record }: RunningRestore,
   { signal }: ReconcileContext,
 ): Promise<string | undefined> {
   const ref = clusterIdentityOf(cluster);
-  await services.nodes.forget(ref);
-  await services.targets.forget(ref);
   const url = externalEndpointUrl(cluster) ?? cluster.status?.apiServer;
   if (url === undefined) return undefined;
   try {
@@ -132,6 +129,7 @@ async function completeRestore(
 ): Promise<void> {
   const { key } = record;
   const ref = clusterIdentityOf(cluster);
+  // Revisions have gone back: what was cached of the cluster before is dropped.
   await services.nodes.forget(ref);
   await services.targets.forget(ref);
   const isSame = cluster.metadata.annotations?.[annotations.restore] === key;

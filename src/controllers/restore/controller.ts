@@ -13,7 +13,7 @@ import { isBeingRestored, readRestoreRecord, unreadableRestore } from '../shared
 import type { Services } from '../shared/services.ts';
 import { newestKnown } from '../shared/status-writes.ts';
 import { continueRestore } from './continue-restore.ts';
-import { describeRejection } from './describe-restore.ts';
+import { describeRestoreRejection } from './describe-restore.ts';
 import { prepareRestore } from './prepare-restore.ts';
 import { reportCompleted, reportRestore } from './report-restore.ts';
 import { readRestoreRequest } from './restore-request.ts';
@@ -52,7 +52,7 @@ async function restoreCluster(
     context.signal,
   );
   const refuse = async (problem: ProviderError): Promise<ReconcileResult> => {
-    await reportRestore(services, cluster, describeRejection(problem), context.signal);
+    await reportRestore(services, cluster, describeRestoreRejection(problem), context.signal);
     return { requeueAfterSeconds: refusedSeconds };
   };
   const last = readRestoreRecord(object);

@@ -11,7 +11,7 @@ const node = (name: string, change: Partial<ControlPlaneReport> = {}): ControlPl
   isDeleted: false,
   report: {
     ...{ boot: `${name}-1`, stage: 'running', service: service('Running'), hasData: true },
-    member: { isHealthy: false, learner: false, members: [] },
+    member: { hasLeader: false, learner: false, members: [] },
     ...change,
   },
 });
@@ -20,10 +20,16 @@ const silent = (name: string): ControlPlaneState => ({ name, isDeleted: false, r
 const empty = (name: string, change: Partial<ControlPlaneReport> = {}): ControlPlaneState =>
   node(name, { boot: `${name}-2`, service: service('Preparing'), hasData: false, member: undefined, ...change });
 const member = (name: string, members: string[], learner = false): ControlPlaneState =>
-  node(name, { boot: `${name}-2`, member: { isHealthy: true, learner, members } });
+  node(name, { boot: `${name}-2`, member: { hasLeader: true, learner, members } });
 
 const record: RestoreRecord = {
-  ...{ key: 'k', identity: 'i', time: '2026-11-27T00:00:00Z', startedAt: '2026-11-27T01:00:00Z' },
+  ...{
+    key: 'k',
+    identity: 'i',
+    sha256: '0'.repeat(64),
+    time: '2026-11-27T00:00:00Z',
+    startedAt: '2026-11-27T01:00:00Z',
+  },
   ...{ wipes: {}, attempts: 0 },
 };
 const wiped = { ...record, wipes: { a: 'a-1', b: 'b-1', c: 'c-1' } };

@@ -43,7 +43,7 @@ export function assessEtcd(states: readonly ControlPlaneState[]): EtcdCondition 
   if (problems.length > 0) return { kind: 'unknown', message: `${problems.join('. ')}.` };
   const same = findSharedBoot(states);
   if (same) return { kind: 'unknown', message: `${same.join(' and ')} have one address. Correct that.` };
-  const healthy = answering(states).find(({ report }) => report.member?.isHealthy);
+  const healthy = answering(states).find(({ report }) => report.member?.hasLeader);
   return healthy ? { kind: 'quorum', machine: healthy.name } : { kind: 'lost' };
 }
 
@@ -119,7 +119,7 @@ const listMissing = (states: readonly ControlPlaneState[], members: readonly str
     .filter(({ name, report }) => {
       if (isSilent(report)) return true;
       const { member } = report;
-      return !member?.isHealthy || member.learner || !members.includes(name);
+      return !member?.hasLeader || member.learner || !members.includes(name);
     })
     .map(({ name }) => name);
 

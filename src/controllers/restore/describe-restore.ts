@@ -13,8 +13,12 @@ export interface PlannedRestore {
   readonly etcd: EtcdCondition;
 }
 
-export const describeRejection = ({ message }: ProviderError): ConditionState =>
+export const describeRestoreRejection = ({ message }: ProviderError): ConditionState =>
   conditionFalse('EtcdRestored', 'RestoreRejected', `Etcd is not restored. ${message}`);
+
+/** Reading a large backup takes minutes. */
+export const describeVerification = (key: string): ConditionState =>
+  conditionFalse('EtcdRestored', 'RestoreWaiting', `Etcd is not restored yet: ${key} is being read and verified.`);
 
 /** The condition `EtcdRestored` while a restore waits for its approval. */
 export function describePlannedRestore({ key, time, controlPlanes, etcd }: PlannedRestore): ConditionState {

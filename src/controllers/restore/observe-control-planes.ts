@@ -22,8 +22,8 @@ export interface ControlPlaneReport {
 }
 
 interface MemberReport {
-  /** It follows a leader: there is a quorum. */
-  readonly isHealthy: boolean;
+  /** It follows a leader: there is a quorum. A restored etcd keeps the alarms of the snapshot. */
+  readonly hasLeader: boolean;
   readonly learner: boolean;
   /** Names of the members; none without a quorum. */
   readonly members: readonly string[];
@@ -77,9 +77,9 @@ async function readMember(node: TalosClient, signal: AbortSignal): Promise<Membe
   const options = { signal, seconds: querySeconds };
   try {
     const status = await node.etcdStatus(options);
-    const isHealthy = isHealthyMember(status);
-    const members = isHealthy && !status.learner ? await node.etcdMembers(options) : [];
-    return { isHealthy, learner: status.learner, members: members.map(({ name }) => name) };
+    const hasLeader = isHealthyMember({ ...status, errors: [] });
+    const members = hasLeader && !status.learner ? await node.etcdMembers(options) : [];
+    return { hasLeader, learner: status.learner, members: members.map(({ name }) => name) };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ProviderError) return undefined;

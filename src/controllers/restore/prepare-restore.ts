@@ -10,7 +10,7 @@ import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 import type { RestoreRecord } from '../shared/secrets/restore-record.ts';
 import type { Services } from '../shared/services.ts';
 import { assessEtcd, type EtcdCondition } from './decide-restore.ts';
-import { describePlannedRestore, describeRejection } from './describe-restore.ts';
+import { describePlannedRestore, describeRestoreRejection, describeVerification } from './describe-restore.ts';
 import { observeControlPlanes } from './observe-control-planes.ts';
 import { reportRestore } from './report-restore.ts';
 import type { RestoreRequest } from './restore-request.ts';
@@ -49,7 +49,7 @@ export async function prepareRestore(
   const { cluster, former } = requested;
   const backup = await verifyOnce(services, memory, requested, context);
   if (backup instanceof ProviderError) {
-    await reportRestore(services, cluster, describeRejection(backup), context.signal);
+    await reportRestore(services, cluster, describeRestoreRejection(backup), context.signal);
     return { requeueAfterSeconds: retrySeconds };
   }
   const ref = clusterIdentityOf(cluster);
@@ -79,17 +79,23 @@ async function verifyOnce(
   { cluster, secrets, request }: RequestedRestore,
   { signal, log }: ReconcileContext,
 ): Promise<VerifiedBackup | ProviderError> {
-  const known = memory.find(cluster, request);
+  const { stores, namespace } = services;
+  const identityVersion = stores.secrets.get({ namespace, name: request.identity })?.metadata.resourceVersion ?? '';
+  const known = identityVersion === '' ? undefined : memory.find(cluster, { ...request, identityVersion });
   if (known) return known;
+  if (!cluster.status?.conditions?.some(({ type, status }) => type === 'EtcdRestored' && status !== 'True'))
+    await reportRestore(services, cluster, describeVerification(request.key), signal);
   try {
     const backup = await withDeadline(verifySeconds, signal, (limit) =>
       withBackupSource(services, cluster, request, limit, (source) => verifyBackup(source, secrets.bundle)),
     );
-    memory.remember(cluster, request, backup);
+    memory.remember(cluster, { ...request, identityVersion }, backup);
     log.info({ key: request.key }, 'the backup to restore is whole');
     return backup;
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof DOMException && error.name === 'TimeoutError')
+      return new ProviderError('S3_FAILED', `It could not be read within ${verifySeconds / 60} minutes.`);
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     return error;
   }
@@ -99,11 +105,12 @@ async function verifyOnce(
 async function beginRestore(
   services: Services,
   { cluster, secrets, request }: RequestedRestore,
-  { time, revision }: VerifiedBackup,
+  { time, revision, snapshot }: VerifiedBackup,
   { signal, log }: ReconcileContext,
 ): Promise<void> {
   const record: RestoreRecord = {
     ...request,
+    sha256: snapshot.sha256,
     time: time.toISOString(),
     ...(revision === undefined ? {} : { revision }),
     startedAt: services.clock.now().toISOString(),

@@ -67,6 +67,11 @@ async function sendAndBootstrap(
 ): Promise<void> {
   const boot = await node.bootId({ signal });
   const { snapshot } = await findBackup(source);
+  if (snapshot.sha256 !== record.sha256)
+    throw new ProviderError(
+      'BACKUP_DAMAGED',
+      `${record.key}: it was replaced after it was verified. Name another backup.`,
+    );
   // The stream breaks at its end if it is not what was verified, and then the node keeps nothing of it.
   await node.uploadEtcdSnapshot(await openSnapshot(source, snapshot), { signal });
   const service = await node.etcdService({ signal });

@@ -46,7 +46,7 @@ export interface TalosRunner extends MachineRunner {
   /** Every machine that was ever started, in order. */
   nodes(): NodeSummary[];
   node(name: string): NodeSummary | undefined;
-  /** The number of etcd bootstraps on all machines. */
+  /** The number of etcd bootstraps on all machines, those from a snapshot included. */
   bootstraps(): number;
   /** A reboot as if requested on the console. */
   reboot(name: string): void;

@@ -42,7 +42,7 @@ export async function readDesiredMachine(
   const goal = object.metadata.deletionTimestamp ? 'release' : 'provision';
   const machine = await withFinalizer(services, object, context.signal);
   if (!machine) return undefined;
-  const isRestoring = cluster?.metadata.deletionTimestamp === undefined && isBeingRestored(services, ref);
+  const isRestoring = cluster !== undefined && !cluster.metadata.deletionTimestamp && isBeingRestored(services, ref);
   return {
     services,
     machine,

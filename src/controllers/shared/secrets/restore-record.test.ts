@@ -6,7 +6,14 @@ import type { Services } from '../services.ts';
 import { formatRestoreRecord, isBeingRestored, type RestoreRecord, readRestoreRecord } from './restore-record.ts';
 
 const record: RestoreRecord = {
-  ...{ key: 'k', identity: 'i', time: '2026-11-27T00:00:00Z', startedAt: '2026-11-27T01:00:00Z', revision: 7 },
+  ...{
+    key: 'k',
+    identity: 'i',
+    sha256: '0'.repeat(64),
+    time: '2026-11-27T00:00:00Z',
+    startedAt: '2026-11-27T01:00:00Z',
+    revision: 7,
+  },
   ...{ wipes: { a: 'boot' }, attempts: 1, request: { machine: 'a', boot: 'b', changedAt: '1.0' } },
 };
 const secretWith = (text: string | undefined): Secret =>

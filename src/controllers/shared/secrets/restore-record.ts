@@ -12,6 +12,8 @@ const Record = z.object({
   /** Key of the snapshot, and the Secret with the identity. */
   key: z.string().max(1024),
   identity: z.string().max(253),
+  /** Of the object that was verified: nothing else is sent to a node. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** Of the snapshot, in seconds since 1970, and its revision if the backup tells. */
   time: z.iso.datetime(),
   revision: z.int().optional(),

@@ -42,6 +42,7 @@ export function collectSecrets({ recorder, objects }: Testbed): KnownSecret[] {
       if (key === 'kubeconfig') add(`the token of ${name}`, /token: (\S+)/.exec(text)?.[1] ?? '');
       if (key === diskPassphraseKey) add(`the passphrase of ${name}`, text);
       if (key === 'apiKey') add('an API key', text);
+      if (key === 'identity') add('an identity of age', /AGE-SECRET-KEY-\S+/.exec(text)?.[0] ?? '');
     }
   }
   return [...needles].map(([text, what]) => ({ what, text }));
