@@ -62,7 +62,7 @@ export async function prepareRestore(
     await reportRestore(services, cluster, describePlannedRestore(plan), context.signal);
     return { requeueAfterSeconds: waitSeconds };
   }
-  await beginRestore(services, requested, backup, context);
+  await beginRestore(services, requested, { ...backup, overQuorum: etcd.kind === 'quorum' }, context);
   return { requeueAfterSeconds: 1 };
 }
 
@@ -105,7 +105,7 @@ async function verifyOnce(
 async function beginRestore(
   services: Services,
   { cluster, secrets, request }: RequestedRestore,
-  { time, revision, snapshot }: VerifiedBackup,
+  { time, revision, snapshot, overQuorum }: VerifiedBackup & Pick<RestoreRecord, 'overQuorum'>,
   { signal, log }: ReconcileContext,
 ): Promise<void> {
   const record: RestoreRecord = {
@@ -114,6 +114,7 @@ async function beginRestore(
     time: time.toISOString(),
     ...(revision === undefined ? {} : { revision }),
     startedAt: services.clock.now().toISOString(),
+    overQuorum,
     wipes: {},
     attempts: 0,
   };
