@@ -65,6 +65,10 @@ async function act(
       return action.message;
     case 'wipe':
       return await wipeControlPlanes(services, restore, machines, action.boots, context);
+    case 'cancel':
+      await writeRestoreRecord(services, restore.secret, undefined, context.signal);
+      services.events.record(restore.cluster, 'Normal', 'RestoreCancelled', 'Etcd works again, and nothing was wiped.');
+      return 'Etcd works again, and nothing was wiped.';
     case 'begin-again': {
       const { request: _, ...record } = restore.record;
       await writeRestoreRecord(services, restore.secret, record, context.signal);

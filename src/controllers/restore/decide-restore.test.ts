@@ -30,7 +30,7 @@ const record: RestoreRecord = {
     time: '2026-11-27T00:00:00Z',
     startedAt: '2026-11-27T01:00:00Z',
   },
-  ...{ wipes: {}, attempts: 0 },
+  ...{ wipes: {}, attempts: 0, overQuorum: false },
 };
 const wiped = { ...record, wipes: { a: 'a-1', b: 'b-1', c: 'c-1' } };
 const asked = { ...wiped, attempts: 1, request: { machine: 'a', boot: 'a-2', changedAt: '1.0' } };
@@ -78,6 +78,13 @@ describe('a restore', () => {
       [node('a'), empty('b'), node('c')],
       { kind: 'wipe', boots: { a: 'a-1', b: 'b-2', c: 'c-1' } },
     ],
+    [
+      'is cancelled when etcd works again before anything was wiped',
+      record,
+      [node('a'), member('b', ['b'])],
+      { kind: 'cancel' },
+    ],
+    ['is not cancelled if that was approved', { ...record, overQuorum: true }, [member('b', ['b'])], { kind: 'wipe' }],
     [
       'calls again in the same boot, and not while the reset is at work',
       wiped,

@@ -15,6 +15,8 @@ export type RestoreAction =
   /** By Machine: its boot, in which its data are wiped. */
   | { readonly kind: 'wipe'; readonly boots: Readonly<Record<string, string>> }
   | { readonly kind: 'recover'; readonly machine: string }
+  /** Etcd works again before anything was wiped, and nobody has approved that. */
+  | { readonly kind: 'cancel' }
   /** The chosen node is lost, or has to be wiped again. */
   | { readonly kind: 'begin-again' }
   | { readonly kind: 'fail'; readonly message: string }
@@ -68,7 +70,10 @@ export function decideRestore(record: RestoreRecord, states: readonly ControlPla
 
 /** All at the same time: a node that is wiped alone would join what is left of the former etcd. */
 function decideWipe(record: RestoreRecord, states: readonly ControlPlaneState[]): RestoreAction {
-  const { wipes } = record;
+  const { wipes, overQuorum } = record;
+  const isUntouched = Object.keys(wipes).length === 0;
+  if (isUntouched && !overQuorum && answering(states).some(({ report }) => report.member?.hasLeader))
+    return { kind: 'cancel' };
   const silent = states.filter(({ report }) => isSilent(report));
   const unknown = silent.filter(({ name }) => wipes[name] === undefined);
   if (unknown.length > 0) return { kind: 'wait', message: describeSilent(unknown) };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { annotations } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
@@ -13,7 +14,7 @@ import { assessEtcd, type EtcdCondition } from './decide-restore.ts';
 import { describePlannedRestore, describeRestoreRejection, describeVerification } from './describe-restore.ts';
 import { observeControlPlanes } from './observe-control-planes.ts';
 import { reportRestore } from './report-restore.ts';
-import type { RestoreRequest } from './restore-request.ts';
+import { type RestoreRequest, readRestoreRequest } from './restore-request.ts';
 import { withBackupSource } from './restore-source.ts';
 import type { VerificationMemory } from './verification-memory.ts';
 import { type VerifiedBackup, verifyBackup } from './verify-backup.ts';
@@ -62,7 +63,8 @@ export async function prepareRestore(
     await reportRestore(services, cluster, describePlannedRestore(plan), context.signal);
     return { requeueAfterSeconds: waitSeconds };
   }
-  await beginRestore(services, requested, backup, context);
+  if (!(await isStillApproved(services, requested, etcd, context.signal))) return { requeueAfterSeconds: 1 };
+  await beginRestore(services, requested, { ...backup, overQuorum: etcd.kind === 'quorum' }, context);
   return { requeueAfterSeconds: 1 };
 }
 
@@ -70,6 +72,18 @@ function isApproved(cluster: Cluster, { kind }: EtcdCondition): boolean {
   const { approved } = approvalsOf(cluster);
   if (kind === 'quorum') return approved.includes('EtcdHasQuorum');
   return kind === 'lost' && approvalReasons.some((reason) => approved.includes(reason));
+}
+
+/** The backup was read for minutes, and the user may have taken the request or the approval back meanwhile. */
+async function isStillApproved(
+  { kube }: Services,
+  { cluster, request }: RequestedRestore,
+  etcd: EtcdCondition,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const latest = await kube.find(Cluster, clusterIdentityOf(cluster), signal);
+  if (!latest || latest.metadata.uid !== cluster.metadata.uid || latest.metadata.deletionTimestamp) return false;
+  return isDeepStrictEqual(readRestoreRequest(latest), request) && isApproved(latest, etcd);
 }
 
 /** Reading a backup to its end takes minutes, so it is done once for each request. */
@@ -105,7 +119,7 @@ async function verifyOnce(
 async function beginRestore(
   services: Services,
   { cluster, secrets, request }: RequestedRestore,
-  { time, revision, snapshot }: VerifiedBackup,
+  { time, revision, snapshot, overQuorum }: VerifiedBackup & Pick<RestoreRecord, 'overQuorum'>,
   { signal, log }: ReconcileContext,
 ): Promise<void> {
   const record: RestoreRecord = {
@@ -114,6 +128,7 @@ async function beginRestore(
     time: time.toISOString(),
     ...(revision === undefined ? {} : { revision }),
     startedAt: services.clock.now().toISOString(),
+    overQuorum,
     wipes: {},
     attempts: 0,
   };

@@ -4,16 +4,16 @@ import { formatRestoreRecord, type RestoreRecord } from '../shared/secrets/resto
 import type { Services } from '../shared/services.ts';
 
 /**
- * Writes the progress of a restore to the Secret of its cluster. Fails if the Secret has changed: a process that does not
+ * Writes the progress of a restore to the Secret of its cluster, or removes it. Fails if the Secret has changed: a process that does not
  * lead any more writes nothing.
  */
 export async function writeRestoreRecord(
   { kube }: Pick<Services, 'kube'>,
   { metadata: { namespace, name, resourceVersion } }: Secret,
-  record: RestoreRecord,
+  record: RestoreRecord | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const value = formatRestoreRecord(record);
+  const value = record ? formatRestoreRecord(record) : null;
   const patch = { metadata: { annotations: { [annotations.restoreProgress]: value } } };
   await kube.merge(Secret, { namespace, name }, patch, resourceVersion ? { resourceVersion } : {}, signal);
 }

@@ -8,8 +8,9 @@ import { describeUnlessMissing } from '../../support/describe-unless-missing.ts'
 import { eventually } from '../../support/eventually.ts';
 import { KubeNode } from '../../support/fixtures/kube-node.ts';
 import { accessHelpers, coreReadRules } from '../support/access/access-helpers.ts';
-import { ConfigMap, withAdminClient, withTalosAdminClient } from '../support/access/workload-cluster.ts';
+import { ConfigMap, withAdminClient } from '../support/access/workload-cluster.ts';
 import { BackupBucket, identitySecretName } from '../support/backup/backup-bucket.ts';
+import { loseEtcdData } from '../support/backup/lose-etcd-data.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
 describeUnlessMissing('D54: etcd that lost its quorum is restored from a backup', missingPeers('versitygw'), () => {
@@ -70,13 +71,7 @@ describeUnlessMissing('D54: etcd that lost its quorum is restored from a backup'
   async function loseQuorum(): Promise<void> {
     const machines = await open().objects.machines(cluster);
     const lost = machines.filter(({ metadata }) => names.slice(0, 2).includes(metadata.name));
-    await Promise.all(
-      lost.map(({ status }) =>
-        withTalosAdminClient(open(), cluster, status?.address ?? '', (node) =>
-          node.reset({ graceful: false, reboot: true, wipe: 'data' }),
-        ),
-      ),
-    );
+    await loseEtcdData(open(), cluster, lost);
     await eventually(
       'the API server does not answer',
       async () => (await condition('EndpointReachable'))?.status === 'False',

@@ -14,7 +14,7 @@ const record: RestoreRecord = {
     startedAt: '2026-11-27T01:00:00Z',
     revision: 7,
   },
-  ...{ wipes: { a: 'boot' }, attempts: 1, request: { machine: 'a', boot: 'b', changedAt: '1.0' } },
+  ...{ wipes: { a: 'boot' }, attempts: 1, overQuorum: true, request: { machine: 'a', boot: 'b', changedAt: '1.0' } },
 };
 const secretWith = (text: string | undefined): Secret =>
   ({

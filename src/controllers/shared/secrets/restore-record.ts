@@ -18,6 +18,8 @@ const Record = z.object({
   time: z.iso.datetime(),
   revision: z.int().optional(),
   startedAt: z.iso.datetime(),
+  /** A user has approved it for an etcd with a quorum. */
+  overQuorum: z.boolean().default(false),
   /** By Machine: the boot in which its data were to be wiped. Written before the call. */
   wipes: z.record(z.string(), z.string()).default({}),
   /** The last bootstrap from the snapshot. Written before the call. */

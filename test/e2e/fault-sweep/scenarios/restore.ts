@@ -4,8 +4,9 @@ import { annotations } from '../../../../src/api/names.ts';
 import { Cluster } from '../../../../src/api/openmcp/types.ts';
 import { eventually as waitFor } from '../../../support/eventually.ts';
 import { KubeNode } from '../../../support/fixtures/kube-node.ts';
-import { ConfigMap, withAdminClient, withTalosAdminClient } from '../../support/access/workload-cluster.ts';
+import { ConfigMap, withAdminClient } from '../../support/access/workload-cluster.ts';
 import { BackupBucket, identitySecretName } from '../../support/backup/backup-bucket.ts';
+import { loseEtcdData } from '../../support/backup/lose-etcd-data.ts';
 import type { Testbed } from '../../support/testbed/testbed.ts';
 import { maskIds } from '../mask-ids.ts';
 import type { Scenario } from '../scenario-run.ts';
@@ -66,14 +67,7 @@ async function prepare(testbed: Testbed, bucket: BackupBucket): Promise<string> 
   await write(testbed, 'before');
   const key = await bucket.take(testbed, clusterRef);
   await write(testbed, 'after');
-  const [first, second] = await objects.machines(clusterRef);
-  await Promise.all(
-    [first, second].map((machine) =>
-      withTalosAdminClient(testbed, clusterRef, machine?.status?.address ?? '', (node) =>
-        node.reset({ graceful: false, reboot: true, wipe: 'data' }),
-      ),
-    ),
-  );
+  await loseEtcdData(testbed, clusterRef, (await objects.machines(clusterRef)).slice(0, 2));
   await eventually('etcd prepares on two control planes', async () => {
     const nodes = testbed.world.machines.nodes();
     return nodes.filter(({ console }) => console.some((line) => line.includes('etcdserver: no leader'))).length >= 2;
