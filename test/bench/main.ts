@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { grantBenchmark } from './access-requests/grant-throughput.ts';
 import { manyRequestsBenchmark } from './access-requests/many-requests.ts';
+import { backupBenchmark } from './backups/benchmark.ts';
 import { externalCallsBenchmark } from './external-calls.ts';
 import { fleetBenchmark } from './fleet/benchmark.ts';
 import { idleClustersBenchmark } from './idle-clusters.ts';
@@ -13,7 +14,6 @@ import { noisyNeighbourBenchmark } from './noisy-neighbours.ts';
 import { bareServerBenchmark } from './robot/benchmark.ts';
 import { rolloutBenchmark } from './rollouts/benchmark.ts';
 import { startupBenchmark } from './startup.ts';
-import { survivalBenchmark } from './survival/benchmark.ts';
 
 const benchmarks: readonly Benchmark[] = [
   machineConfigBenchmark,
@@ -25,7 +25,7 @@ const benchmarks: readonly Benchmark[] = [
   virtualMachineBenchmark,
   bareServerBenchmark,
   rolloutBenchmark,
-  survivalBenchmark,
+  backupBenchmark,
   imageWriteBenchmark,
   startupBenchmark,
   noisyNeighbourBenchmark,
