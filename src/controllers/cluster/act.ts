@@ -48,6 +48,8 @@ import { refetchSecrets, writeClusterRecord } from './write-cluster-record.ts';
 interface ClusterReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
+  /** A user asks for this reconcile. */
+  readonly isRequested?: boolean;
 }
 
 /** Executes the decision and returns the view after it. */

@@ -1,10 +1,10 @@
 import semver from 'semver';
 import { clusterIdentityKey } from '../../api/cluster-identity.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import type { ReconcileContext } from '../../kube/controller/controller.ts';
 import { Namespace } from '../../kube/core-types.ts';
 import { KubeError } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import type { Services } from '../shared/services.ts';
 import { failOverClusterEndpoint } from './endpoint-failover.ts';
@@ -13,6 +13,13 @@ import type { ApiServerProbe, ClusterView } from './view.ts';
 /** Reconciles follow each other within a second while nodes change. */
 const proofSeconds = 5;
 const maxProofs = 1000;
+
+interface ProbeContext {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  /** A user asks for this reconcile. */
+  readonly isRequested?: boolean;
+}
 
 interface Proof {
   readonly probe: ApiServerProbe;
@@ -26,12 +33,13 @@ const proofsOf = new WeakMap<Services['nodes'], LruMap<string, Proof>>();
 
 /**
  * Sends a request with administrator rights to the API server. An answer counts for a few seconds, as long as the watch of
- * the Nodes stays open, which ends with the API server, and no API server has changed its version.
+ * the Nodes stays open, which ends with the API server, no API server has changed its version, and no user asks for a
+ * reconcile.
  */
 export async function probeApiServer(
   services: Services,
   view: ClusterView,
-  context: ReconcileContext,
+  context: ProbeContext,
 ): Promise<ApiServerProbe> {
   const url = view.endpoint?.url;
   if (url === undefined) return { ok: false, message: 'The endpoint is not known yet.' };
@@ -44,7 +52,7 @@ export async function probeApiServer(
     const known = proofs.get(key);
     const at = services.clock.monotonic();
     const isFresh = known?.client === client && known.versions === versions && at - known.at < proofSeconds * 1000;
-    if (isFresh && services.nodes.isConnected(view.ref)) return known.probe;
+    if (isFresh && !context.isRequested && services.nodes.isConnected(view.ref)) return known.probe;
     await client.get(Namespace, { name: 'kube-system' }, context.signal);
     const answer = await client.raw<{ gitVersion?: unknown } | null>('GET', '/version', undefined, context.signal);
     const version = String(answer?.gitVersion ?? '');

@@ -94,13 +94,13 @@ describe('D50, D51: a backup', () => {
     expect(calls.filter(isSnapshot)).toHaveLength(1);
     const { items } = await open().platform.list(Event, { namespace: ref.namespace });
     const [message = ''] = items.filter(({ reason }) => reason === 'BackupTaken').map(({ message }) => message);
-    const [, machine] = /^User \S+ took a backup: 65568 bytes of etcd from (\S+), and the Secrets/.exec(message) ?? [];
+    const [, machine] = /^User \S+ took a backup: \d+ bytes of etcd from (\S+), and the Secrets/.exec(message) ?? [];
     expect(machines).toContain(machine);
     expect(machine).not.toBe(await findLeader());
   });
 
   it.each([
-    ['cut', /it was cut off after 32768 bytes/],
+    ['cut', /it was cut off after \d+ bytes/],
     ['changed', /its checksum is not that of its content/],
   ] as const)('is not kept of a snapshot that was %s, though the node reports success', async (fault, problem) => {
     const { faults } = open().world.machines.snapshots;
