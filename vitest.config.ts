@@ -33,7 +33,7 @@ export default defineConfig({
           name: 'world',
           // Loading the simulators takes longest: once for each worker is enough.
           ...flows,
-          include: ['test/world/**/*.test.ts', 'test/platforms/**/*.test.ts'],
+          include: ['test/simulators/**/*.test.ts', 'test/platforms/**/*.test.ts'],
           testTimeout: patience,
         },
       },

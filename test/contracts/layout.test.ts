@@ -192,9 +192,14 @@ describe('files are short and in predictable places', () => {
   });
 
   test('every test file is run by a project', () => {
-    const roots = ['src/', 'test/contracts/', 'test/world/', 'test/platforms/', 'test/kube/', 'test/e2e/'];
+    const roots = ['src/', 'test/contracts/', 'test/simulators/', 'test/platforms/', 'test/kube/', 'test/e2e/'];
     const all = [...sourceFiles('src'), ...sourceFiles('test')].filter(isTestFile);
     expect(all.filter((path) => !roots.some((root) => path.startsWith(root)))).toEqual([]);
+  });
+
+  test('the simulators stay small enough to read', () => {
+    const lines = sourceFiles('test/world').map((path) => readProjectFile(path).split('\n').length);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(40_000);
   });
 
   test('file names are kebab-case', () => {

@@ -16,7 +16,7 @@ const longTests = [
   /platforms\/hetzner-robot\/(reset-budget|server-faults)/,
   /platforms\/truenas\/(crashes|call-faults)|operator\/operator/,
   /platforms\/hetzner-robot/,
-  /platforms\/truenas\/(repair-faults|change-events|encryption)|talos\/(testing\/talosctl|workload\/real)|qemu\.test|world\/main\.test/,
+  /platforms\/truenas\/(repair-faults|change-events|encryption)|talos\/(testing\/talosctl|workload\/real)|qemu\.test|simulators\/main\.test/,
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {

@@ -18,7 +18,7 @@ import {
 
 /**
  * CRDs of the openMCP kinds that a cluster provider uses, written from the contract and not copied. They accept and
- * reject the same objects as the operator's CRDs (`test/world/operator/crds.test.ts` compares). `init
+ * reject the same objects as the operator's CRDs (`test/simulators/operator/crds.test.ts` compares). `init
  * --with-openmcp-crds` installs missing CRDs and never changes existing ones.
  */
 export const openmcpCrds: readonly CustomResourceDefinition[] = [

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RawClient, TrueNasFixture } from '../../world/truenas/testing/true-nas-fixture.ts';
+import type { RawClient, TrueNasFixture } from '../../simulators/truenas/testing/true-nas-fixture.ts';
 
 /** The parent of all resources of the reference TrueNAS provider. */
 const baseDataset = 'tank/known';

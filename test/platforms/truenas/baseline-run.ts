@@ -5,9 +5,9 @@ import { deadlineSignal } from '../../../src/lib/deadline.ts';
 import { connectTrueNas } from '../../../src/platforms/truenas/api/client.ts';
 import { SystemInformer } from '../../../src/platforms/truenas/cache/system-informer.ts';
 import { TrueNasConfig } from '../../../src/platforms/truenas/config/config.ts';
+import { waitUntilHolds } from '../../simulators/truenas/testing/true-nas-fixture.ts';
 import { trueNasReleases } from '../../support/fixtures/truenas-releases.ts';
 import type { InterceptedCall } from '../../world/faults/call-interceptor.ts';
-import { waitUntilHolds } from '../../world/truenas/testing/true-nas-fixture.ts';
 import {
   dumpNas,
   fixtureClock,

@@ -6,7 +6,7 @@ import { SecretString } from '../../../src/lib/secret-string.ts';
 import { connectTrueNas, type TrueNasClient } from '../../../src/platforms/truenas/api/client.ts';
 import { SystemInformer } from '../../../src/platforms/truenas/cache/system-informer.ts';
 import { TrueNasConfig } from '../../../src/platforms/truenas/config/config.ts';
-import { waitUntilHolds } from '../../world/truenas/testing/true-nas-fixture.ts';
+import { waitUntilHolds } from '../../simulators/truenas/testing/true-nas-fixture.ts';
 import { testedReleases } from './baseline-run.ts';
 import {
   fixtureClock,

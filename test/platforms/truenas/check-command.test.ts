@@ -10,8 +10,8 @@ import { deadlineSignal } from '../../../src/lib/deadline.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { fetchFingerprint } from '../../../src/lib/net/certificate-pin.ts';
 import { projectRoot } from '../../setup/generated-files.ts';
+import { startTrueNasFixture } from '../../simulators/truenas/testing/true-nas-fixture.ts';
 import { runProgram } from '../../support/run-program.ts';
-import { startTrueNasFixture } from '../../world/truenas/testing/true-nas-fixture.ts';
 import {
   changingCallPattern,
   dumpNas,

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
+import type { RawClient } from '../../simulators/truenas/testing/true-nas-fixture.ts';
 import { realPath } from '../../world/truenas/storage/dataset-files.ts';
-import type { RawClient } from '../../world/truenas/testing/true-nas-fixture.ts';
 import { clockWithoutExpiry, markJoined, provisionUpTo, subscribeToChanges } from './baseline-run.ts';
 import {
   type MachineRecord,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { startTrueNasFixture, type TrueNasFixture } from '../../simulators/truenas/testing/true-nas-fixture.ts';
 import { diskKeyStore } from '../../support/harness/simulated-provider-process.ts';
-import { startTrueNasFixture, type TrueNasFixture } from '../../world/truenas/testing/true-nas-fixture.ts';
 import { provisionUpTo } from './baseline-run.ts';
 import {
   addressClaims,

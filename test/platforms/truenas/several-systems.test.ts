@@ -8,7 +8,7 @@ import type { Facts } from '../../../src/engine/step.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { SecretString } from '../../../src/lib/secret-string.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
-import { startTrueNasFixture, type TrueNasFixture } from '../../world/truenas/testing/true-nas-fixture.ts';
+import { startTrueNasFixture, type TrueNasFixture } from '../../simulators/truenas/testing/true-nas-fixture.ts';
 import {
   dumpWithoutImageCache,
   fixtureClock,

@@ -7,6 +7,7 @@ import type { Facts } from '../../../src/engine/step.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { SecretString } from '../../../src/lib/secret-string.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { startTrueNasFixture, type TrueNasFixture } from '../../simulators/truenas/testing/true-nas-fixture.ts';
 import { noHosts } from '../../support/fixtures/no-hosts.ts';
 import {
   diskKeyStore,
@@ -15,7 +16,6 @@ import {
 } from '../../support/harness/simulated-provider-process.ts';
 import { type ImageFactorySimulator, startImageFactory } from '../../world/image-factory/index.ts';
 import { ScaledClock } from '../../world/scaled-clock.ts';
-import { startTrueNasFixture, type TrueNasFixture } from '../../world/truenas/testing/true-nas-fixture.ts';
 
 export type { MachineRecord };
 
