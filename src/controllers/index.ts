@@ -25,7 +25,7 @@ import { createGarbageCollection, garbageKeySource, reconcileGarbage } from './g
 import { hostStatusOf, isHostAvailable } from './host/availability.ts';
 import { reconcileHost } from './host/controller.ts';
 import { reconcileMachine } from './machine/controller.ts';
-import { isConfigAccepted } from './machine/is-config-accepted.ts';
+import { wasConfigAssessed } from './machine/is-config-accepted.ts';
 import { MachineMonitor } from './machine/machine-monitor.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
 import { wireRestore } from './restore/wire-restore.ts';
@@ -253,18 +253,12 @@ function wireMachine(services: Services): Wiring {
       ),
       // A corrected ProviderConfig or Secret resumes its parked Machines.
       createKeySource(stores.providerConfigs, (change) =>
-        change.kind === 'updated' && (changedBeyondStatus(change) || wasAccepted(change))
-          ? ofConfig(change.object.metadata.name)
-          : [],
+        change.kind === 'updated' && wasConfigAssessed(change) ? ofConfig(change.object.metadata.name) : [],
       ),
       createKeySource(stores.hosts, (change) => machinesToWakeForHost(services, change)),
     ],
   };
 }
-
-/** Whether the platform has just accepted a spec: only then are running nodes compared with it. */
-const wasAccepted = ({ object, before }: ObjectChange<ProviderConfig>): boolean =>
-  isConfigAccepted(object) && !isConfigAccepted(before);
 
 /** Node changes that the watches of the clusters report. */
 const nodeEventSource = (

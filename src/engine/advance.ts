@@ -77,7 +77,8 @@ const stepBackoff = { baseSeconds: 2, capSeconds: 300 };
 /**
  * Runs the steps from the current position until one waits, fails or throws, or the last is done.
  *
- * The record is saved before a step runs and again, with its facts, after it: a crash anywhere costs one repeated step.
+ * The record is saved before a step runs and again, with its facts, after it: a crash anywhere costs one repeated step, and
+ * the steps that only read.
  * If the name of the current step no longer exists, the run restarts at the first step, and each step finds its effect
  * already present.
  */
@@ -86,20 +87,42 @@ export async function advance<Context, P extends string = StepPlanName>(
 ): Promise<AdvanceResult<P>> {
   let progress = resumeProgress(walk);
   if (progress.finishedAt) return { kind: 'finished', progress };
-  if (!isSameStep(progress, walk.progress)) await walk.save(progress);
+  let isSaved = isSameStep(progress, walk.progress);
   for (;;) {
     const index = walk.steps.findIndex((step) => step.name === progress.step);
     const step = walk.steps[index];
     if (!step) return await finishPlan(walk, progress);
+    isSaved = await saveBefore(walk, step, progress, isSaved);
     if (step.erases && progress.facts['joined'] === true) return rejectErasingStep(progress, step);
     const outcome = await runStep(walk, step, progress);
-    if ('verdict' in outcome) return outcome.verdict;
+    if ('verdict' in outcome) return await saveVerdict(walk, outcome.verdict, isSaved);
     const facts = { ...progress.facts, ...outcome.facts };
     const next = walk.steps.slice(index + 1).find((one) => one.isNeeded?.(facts) ?? true);
     if (!next) return await finishPlan(walk, { ...progress, facts });
     progress = { plan: walk.plan, step: next.name, since: walk.clock.now().toISOString(), failures: 0, facts };
-    await walk.save(progress);
+    isSaved = false;
   }
+}
+
+/** Returns whether the record is saved. */
+async function saveBefore<Context, P extends string>(
+  walk: AdvanceOptions<Context, P>,
+  step: Step<Context>,
+  progress: Progress<P>,
+  isSaved: boolean,
+): Promise<boolean> {
+  if (isSaved || step.readsOnly?.(progress.facts)) return isSaved;
+  await walk.save(progress);
+  return true;
+}
+
+async function saveVerdict<P extends string>(
+  walk: Pick<AdvanceOptions<never, P>, 'save'>,
+  verdict: AdvanceResult<P>,
+  isSaved: boolean,
+): Promise<AdvanceResult<P>> {
+  if (!isSaved) await walk.save(verdict.progress);
+  return verdict;
 }
 
 async function runStep<Context, P extends string>(

@@ -54,6 +54,11 @@ export interface Step<Context> {
   /** After this many minutes in the step the Machine is reported as overdue. The step is still retried. */
   readonly deadlineMinutes?: number;
   /**
+   * Whether it only reads, as far as the facts tell: it needs no record before it runs, since a crash may repeat the steps
+   * before it as well. Default: never.
+   */
+  readsOnly?(facts: Facts): boolean;
+  /**
    * Whether there is something to do, as far as the facts tell: a step that is not needed is passed over without a record
    * of its own. Default: always.
    */

@@ -32,6 +32,9 @@ export function shortenName(name: string, max = 63): string {
   return `${trimTrailing(name.slice(0, max - 10), /[-.]/)}--${hashNames(name)}`;
 }
 
+/** Identifies a text, in 16 hexadecimal characters. */
+export const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
+
 /** A whole number below `limit`, always the same for one id: spreads what would happen to all of them at once. */
 export const spreadById = (id: string, limit: number): number =>
   createHash('sha256').update(id).digest().readUInt32BE() % limit;

@@ -34,7 +34,7 @@ export class UpdateRun {
   progress: Progress = { plan: 'provision', step: '', since: '', failures: 0, facts: { address: '192.0.2.7' } };
   approved: string[] = [];
   isCordoned = false;
-  /** The steps that were recorded, each once. */
+  /** The steps that were run, each once. */
   readonly walked: string[] = [];
   readonly #setup: UpdateSetup;
   #now = 0;
@@ -65,10 +65,12 @@ export class UpdateRun {
       context: (facts) => this.#context(facts, clock),
       save: async (progress) => {
         this.node.count();
-        if (progress.step !== '' && !this.walked.includes(progress.step)) this.walked.push(progress.step);
         this.progress = progress.finishedAt ? { ...progress, plan: 'provision' } : progress;
       },
       concernsRecord: (error) => error instanceof Killed,
+      observer: (step) => {
+        if (!this.walked.includes(step)) this.walked.push(step);
+      },
       clock,
     });
   }

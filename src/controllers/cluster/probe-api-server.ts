@@ -10,8 +10,8 @@ import type { Services } from '../shared/services.ts';
 import { failOverClusterEndpoint } from './endpoint-failover.ts';
 import type { ApiServerProbe, ClusterView } from './view.ts';
 
-/** Reconciles follow each other within a second while nodes change. */
-const proofSeconds = 5;
+/** Reconciles follow each other within seconds while nodes change. */
+const proofSeconds = 15;
 const maxProofs = 1000;
 
 interface ProbeContext {

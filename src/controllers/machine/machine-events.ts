@@ -35,7 +35,9 @@ const describePending = ({ status }: Machine): string => {
 /** Records that a change of the running node begins. */
 export function recordUpdateStart({ events }: Pick<Services, 'events'>, machine: Machine, log: Log): void {
   const { class: needs, fields } = machine.status?.pending ?? {};
-  events.record(machine, 'Normal', 'UpdateStarted', `The node is changed${describePending(machine)}.`);
+  // A live change is over within seconds, and its end is an Event.
+  if (needs !== 'live')
+    events.record(machine, 'Normal', 'UpdateStarted', `The node is changed${describePending(machine)}.`);
   log.info({ class: needs, fields }, 'update begins');
 }
 

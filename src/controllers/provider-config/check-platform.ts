@@ -2,6 +2,7 @@ import { type ConditionState, conditionFalse, conditionTrue } from '../../api/co
 import { failureDomainsOrDefault, type InFailureDomain } from '../../engine/capabilities/failure-domains.ts';
 import type { PlatformContext } from '../../engine/contexts.ts';
 import type { Diagnostic } from '../../engine/diagnostic.ts';
+import { shortHash } from '../../lib/hash.ts';
 import type { PlatformCheck } from '../shared/platform-checks.ts';
 import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
 import type { Services } from '../shared/services.ts';
@@ -41,6 +42,18 @@ export function createPlatformContexts(
       });
   }
   return { contexts, missing };
+}
+
+/** Identifies the platform section and its credentials. */
+export function hashCheckInputs(services: Services, { platform, config }: ChosenPlatform): string {
+  const secrets = failureDomainsOrDefault(platform.failureDomains.names(config)).map((failureDomain) => {
+    const name = platform.config.credentialsRef(config, failureDomain);
+    const { uid, resourceVersion } = {
+      ...services.stores.secrets.get({ namespace: services.namespace, name })?.metadata,
+    };
+    return [name, uid, resourceVersion];
+  });
+  return shortHash(JSON.stringify([platform.name, config, secrets]));
 }
 
 /**

@@ -20,7 +20,7 @@ import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer
 import type { PlatformCheck, PlatformChecks } from '../shared/platform-checks.ts';
 import type { Services } from '../shared/services.ts';
 import { newestKnown } from '../shared/status-writes.ts';
-import { checkPlatform, formatDiagnostics } from './check-platform.ts';
+import { checkPlatform, formatDiagnostics, hashCheckInputs } from './check-platform.ts';
 import { checkProfileName, describeProfile, isOwnProfile } from './cluster-profile.ts';
 import { validateProviderConfig } from './validate-provider-config.ts';
 
@@ -59,22 +59,36 @@ export async function reconcileProviderConfig(
   if (config.metadata.deletionTimestamp) return await releaseConfig(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizer, context.signal);
   if (!held) return {};
-  const { states, check } = await assessConfig(services, held, context);
+  const isRequested = operation === 'reconcile';
+  const { states, check } = await assessConfig(services, { config: held, checks, isRequested }, context);
   const isServed = states.every((state) => state.status === 'True');
   if (isServed) states.push(await publishProfile(services, held, context));
   await reportStatus(services, held, states, context);
   if (check) {
-    checks.record(held, check);
-    checks.announce(held, operation === 'reconcile');
+    checks.record(held, check.made, check.inputs);
+    checks.announce(held, isRequested);
   }
   const isUnreachable = states.some(({ reason }) => reason === 'PlatformUnreachable');
   return { requeueAfterSeconds: isUnreachable ? unreachableRetrySeconds : resyncSeconds };
 }
 
+interface AssessmentTask {
+  readonly config: ProviderConfig;
+  readonly checks: PlatformChecks;
+  /** A user wants the platform to be checked now. */
+  readonly isRequested: boolean;
+}
+
+interface ConfigAssessment {
+  readonly states: ConditionState[];
+  /** Undefined: the platform was not checked, because the spec is not valid, or changed only what the platform does not read. */
+  readonly check?: { readonly made: PlatformCheck; readonly inputs: string | undefined };
+}
+
 /** The conditions of the spec and its platform, in the order in which a user should fix them. */
 async function assessConfig(
   services: Services,
-  config: ProviderConfig,
+  { config, checks, isRequested }: AssessmentTask,
   context: ConfigReconcileContext,
 ): Promise<ConfigAssessment> {
   const { environment, provider } = services;
@@ -83,14 +97,13 @@ async function assessConfig(
     misnamed.length > 0 ? { findings: misnamed } : await validateProviderConfig(services, config, context.signal);
   if ('findings' in checked)
     return { states: [conditionFalse('ConfigValid', 'InvalidConfig', formatDiagnostics(checked.findings))] };
+  const valid = conditionTrue('ConfigValid', describeUnknownRequest(config));
+  const inputs = hashCheckInputs(services, checked.chosen);
+  const last = config.status?.conditions?.find(({ type }) => type === 'CredentialsValid');
+  if (last?.status === 'True' && !isRequested && checks.reuse(config, inputs))
+    return { states: [valid, conditionTrue('CredentialsValid', last.message)] };
   const { state, check } = await checkPlatform(services, checked.chosen, context);
-  return { states: [conditionTrue('ConfigValid', describeUnknownRequest(config)), state], check };
-}
-
-interface ConfigAssessment {
-  readonly states: ConditionState[];
-  /** Undefined: the spec is not valid, so the platform was not checked. */
-  readonly check?: PlatformCheck;
+  return { states: [valid, state], check: { made: check, inputs: state.status === 'True' ? inputs : undefined } };
 }
 
 async function publishProfile(

@@ -2,8 +2,10 @@ import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
 import type { WorkloadCheck } from '../../api/schema/rollout-schema.ts';
 import type { Log } from '../../lib/log.ts';
+import { mayRestartApiServer } from '../../talos/config/compare/change-class.ts';
+import { maxPendingFields } from '../machine/configuration/describe-configuration.ts';
 import { type ControlPlane, controlPlaneOf } from '../shared/control-planes/control-plane.ts';
-import { findApiServerProblem } from '../shared/control-planes/health-problems.ts';
+import { findApiServerProblem, isServing } from '../shared/control-planes/health-problems.ts';
 import type { Services } from '../shared/services.ts';
 import { type RolloutDecision, revisionToRelease } from './decide-rollout.ts';
 import { type EtcdReport, findEtcdLeader, findEtcdProblem } from './etcd-health.ts';
@@ -81,9 +83,10 @@ async function checkCluster(
   const controlPlanes = machines.filter(({ spec }) => spec.role === 'controlplane');
   // One that is not ready is only changed itself: the others have to be well without it.
   const asked = controlPlanes.filter(isReady).map((machine) => controlPlaneOf(services, cluster, machine, signal));
+  const isGentle = candidates.every(leavesApiServers);
   const expected = controlPlanes.map(({ metadata }) => metadata.name);
   const reports: EtcdReport[] = [];
-  for (const answer of await Promise.all(asked.map((target) => askControlPlane(target, expected)))) {
+  for (const answer of await Promise.all(asked.map((target) => askControlPlane(target, expected, isGentle)))) {
     if ('problem' in answer) return answer;
     reports.push(answer.report);
   }
@@ -99,15 +102,24 @@ async function checkCluster(
   return machine ? { machine } : { problem: 'No machine is to be changed.' };
 }
 
+/** Its change restarts neither its node nor an API server. */
+function leavesApiServers({ status }: Machine): boolean {
+  const { class: kind, fields = [] } = status?.pending ?? {};
+  return kind === 'live' && fields.length < maxPendingFields && !fields.some(mayRestartApiServer);
+}
+
+/** `isGentle`: no API server is going to restart, so it is sufficient that this one serves now. */
 async function askControlPlane(
   target: ControlPlane,
   expected: readonly string[],
+  isGentle: boolean,
 ): Promise<{ readonly report: EtcdReport } | { readonly problem: string }> {
   const found = await readEtcdReport(target);
   if ('problem' in found) return found;
   // An API server without etcd does not serve either, and etcd is the reason.
   const problem = findEtcdProblem([found.report], expected);
   if (problem !== undefined) return { problem };
+  if (isGentle && (await isServing(target))) return found;
   const why = await findApiServerProblem(target);
   return why === undefined ? found : { problem: `${target.machine.metadata.name}: ${why}.` };
 }

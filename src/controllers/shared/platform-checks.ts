@@ -21,7 +21,12 @@ interface RecordedCheck {
   readonly check: PlatformCheck;
   readonly at: number;
   readonly generation: number | undefined;
+  /** Identifies what a platform that was found in order was checked with. */
+  readonly inputs?: string | undefined;
 }
+
+/** How long a platform that was found in order counts as such for another spec with the same section. */
+const reuseSeconds = 600;
 
 /** More than all ProviderConfigs. An evicted check is made again. */
 const maxRecords = 2000;
@@ -36,9 +41,23 @@ export class PlatformChecks {
     this.#clock = clock;
   }
 
-  record({ metadata }: ProviderConfig, check: PlatformCheck): void {
+  /** `inputs`: given if the platform is in order. */
+  record({ metadata }: ProviderConfig, check: PlatformCheck, inputs?: string): void {
     const { uid = metadata.name, generation } = metadata;
-    this.#records.set(uid, { check, at: this.#clock.monotonic(), generation });
+    this.#records.set(uid, { check, at: this.#clock.monotonic(), generation, inputs });
+  }
+
+  /**
+   * Whether the platform was found in order with the same inputs and another spec. That check counts for the current spec
+   * then. A check of the same spec again is meant as one: after a while, or because something else has changed.
+   */
+  reuse({ metadata }: ProviderConfig, inputs: string): boolean {
+    const { uid = metadata.name, generation } = metadata;
+    const found = this.#records.get(uid);
+    if (!found || found.generation === generation || found.inputs !== inputs) return false;
+    if (this.#clock.monotonic() - found.at >= reuseSeconds * 1000) return false;
+    this.#records.set(uid, { ...found, generation });
+    return true;
   }
 
   /** Notifies listeners that the check of a ProviderConfig is recorded and its status is written. */

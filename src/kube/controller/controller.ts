@@ -77,28 +77,33 @@ export interface ControllerOptions {
 /**
  * Creates a source of the keys that a change concerns. `keys` runs synchronously for each watch event: it must be quick
  * and pure, and must not throw. For `updated`, compare with `change.before` and return nothing for an irrelevant change
- * (e.g. a status that this program wrote). `throttle` limits the frequency: one object enqueues keys at most once per
- * interval.
+ * (e.g. a status that this program wrote). `throttle` limits the frequency: one object, or all objects of the same
+ * group, enqueue keys at most once per interval.
  */
 export function createKeySource<T extends KubeObject>(
   reflector: Pick<Reflector<T>, 'synced' | 'onChange'>,
   keys: (change: ObjectChange<T>) => readonly ObjectKey[],
-  rest?: { readonly clock: Pick<Clock, 'monotonic'>; readonly seconds: number },
+  throttle?: WakeInterval & { groupOf?(object: T): string },
 ): KeySource {
   return {
     synced: reflector.synced,
     subscribe: (enqueue) => {
-      const throttle = rest && new WakeThrottle(rest);
+      const throttled = throttle && new WakeThrottle(throttle);
+      const groupOf = throttle?.groupOf ?? ((object: T) => formatObjectKey(objectKeyOf(object)));
       const wake = (change: ObjectChange<T>) => {
         const priority = change.kind === 'resync' ? 'low' : 'high';
         const all = keys(change);
-        const afterSeconds =
-          all.length > 0 && priority === 'high' ? throttle?.take(formatObjectKey(objectKeyOf(change.object))) : 0;
+        const afterSeconds = all.length > 0 && priority === 'high' ? throttled?.take(groupOf(change.object)) : 0;
         for (const key of all) enqueue(key, priority, afterSeconds);
       };
       return reflector.onChange(wake, { replay: true });
     },
   };
+}
+
+interface WakeInterval {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly seconds: number;
 }
 
 /** Limits how often each object enqueues keys. */
@@ -107,7 +112,7 @@ class WakeThrottle {
   readonly #seconds: number;
   readonly #limits = new LruMap<string, RateLimit>(maxThrottledObjects);
 
-  constructor({ clock, seconds }: { readonly clock: Pick<Clock, 'monotonic'>; readonly seconds: number }) {
+  constructor({ clock, seconds }: WakeInterval) {
     this.#clock = clock;
     this.#seconds = seconds;
   }

@@ -79,6 +79,9 @@ export interface EtcdClient {
   removeEtcdMember(id: string, options?: TalosCallOptions): Promise<void>;
 }
 
+/** What etcd knows without asking other members. */
+const statusSeconds = 5;
+
 /** A leaving member waits for the agreement of the others. */
 const membershipSeconds = 120;
 
@@ -116,12 +119,23 @@ function createReadCalls(connection: TalosConnection): Pick<EtcdClient, EtcdRead
     etcdMembers: whileRunning(readMembers),
     etcdStatus: whileRunning(readStatus),
     etcdAlarms: whileRunning(readAlarms),
-    etcdHealth: whileRunning(async (_, options) => ({
-      status: await readStatus(connection, options),
+    etcdHealth: async (options = {}) => ({
+      status: await readStatusOrService(connection, options),
       members: await readMembers(connection, options),
       alarms: await readAlarms(connection, options),
-    })),
+    }),
   };
+}
+
+/** A running etcd answers at once, so its service is looked at only if it does not. */
+async function readStatusOrService(connection: TalosConnection, options: TalosCallOptions): Promise<EtcdStatus> {
+  try {
+    return await readStatus(connection, { seconds: statusSeconds, ...options });
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    await requireRunning(connection, options);
+    throw error;
+  }
 }
 
 async function readMembers(connection: TalosConnection, options: TalosCallOptions): Promise<readonly EtcdMember[]> {

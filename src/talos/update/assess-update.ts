@@ -2,63 +2,10 @@ import { highestClass } from '../../engine/change-class.ts';
 import type { Facts } from '../../engine/step.ts';
 import type { TalosClient } from '../client/client.ts';
 import type { TalosCallOptions } from '../client/connection.ts';
-import { readOwnConfiguration } from '../client/own-configuration.ts';
-import { type RunningVersions, readRunningVersions } from '../client/running-versions.ts';
-import { assessChanges } from '../config/compare/assess-changes.ts';
 import { mayRestartApiServer } from '../config/compare/change-class.ts';
-import { type ConfigChange, listConfigChanges } from '../config/compare/config-changes.ts';
-import { findUpgradeProblem } from '../upgrade-path.ts';
 import { minorOf } from '../versions.ts';
-import { type DesiredNode, type NodeChanges, readFact, type UpdateStepContext, updateFacts } from './update-context.ts';
-
-/** Fields that a user sees: the installer in the configuration follows from version and schematic. */
-const installerField = 'machine.install.image';
-
-/**
- * Compares the system and the active configuration of the node with the desired ones. Read-only. Throws
- * TALOS_FOREIGN_NODE if another machine answers.
- */
-export async function compareNode(
-  client: TalosClient,
-  desired: DesiredNode,
-  role: 'controlplane' | 'worker',
-  options: TalosCallOptions,
-): Promise<NodeChanges> {
-  const active = await readOwnConfiguration(client, desired.providerId, options);
-  const running = await readRunningVersions(client, role, options);
-  const system = listSystemChanges(running, desired);
-  const listed = listConfigChanges(active, desired.configuration);
-  const changes = listed.filter(({ field }) => field !== installerField);
-  const problem = findUpgradeProblem({
-    running: running.talosVersion,
-    desired: desired.talosVersion,
-    kubernetesVersion: desired.kubernetesVersion,
-  });
-  if (problem !== undefined) return { running, changes: [...system, ...changes], rejection: problem };
-  // Another minor has another form of the configuration, which only its own nodes can check.
-  if (minorOf(running.talosVersion) !== minorOf(desired.talosVersion))
-    return { running, changes: [...system, ...changes] };
-  const input = { desired: desired.configuration, changes, version: running.talosVersion };
-  const assessed = await assessChanges(client, input, options);
-  return { ...assessed, running, changes: [...system, ...assessed.changes] };
-}
-
-function listSystemChanges(running: RunningVersions, desired: DesiredNode): ConfigChange[] {
-  const isOtherVersion = running.talosVersion !== desired.talosVersion;
-  return [
-    ...(isOtherVersion ? [{ field: 'talos.version', class: 'os' as const }] : []),
-    ...(hasOtherSchematic(running, desired) ? [{ field: 'talos.schematic', class: 'os' as const }] : []),
-  ];
-}
-
-/** A node that reports no schematic has an image that no factory has made: only its version can be compared. */
-const hasOtherSchematic = ({ schematic }: Pick<RunningVersions, 'schematic'>, desired: DesiredNode): boolean =>
-  schematic !== undefined && schematic !== desired.schematic;
-
-export const hasDesiredSystem = (
-  running: Pick<RunningVersions, 'talosVersion' | 'schematic'>,
-  desired: DesiredNode,
-): boolean => running.talosVersion === desired.talosVersion && !hasOtherSchematic(running, desired);
+import { compareNode, hasDesiredSystem } from './compare-node.ts';
+import { type NodeChanges, readFact, type UpdateStepContext, updateFacts } from './update-context.ts';
 
 /** What the following steps need to know, or why the update cannot be made. */
 export async function assessUpdate(
@@ -104,7 +51,7 @@ async function compareMachine(
   { desired, node, compareHardware }: UpdateStepContext,
   options: TalosCallOptions,
 ): Promise<NodeChanges> {
-  const ofNode = await compareNode(client, desired, node.role, options);
+  const { found: ofNode } = await compareNode(client, desired, node.role, options);
   if (ofNode.rejection !== undefined) return ofNode;
   const hardware = (await compareHardware?.())?.changes ?? [];
   return { ...ofNode, changes: [...ofNode.changes, ...hardware] };

@@ -6,10 +6,17 @@ import type { TalosCallOptions } from '../client/connection.ts';
 import { readOwnConfiguration } from '../client/own-configuration.ts';
 import { resourceKinds } from '../client/resources.ts';
 import { needsBoot } from '../config/compare/change-class.ts';
-import { listConfigChanges } from '../config/compare/config-changes.ts';
+import { type ConfigChange, listConfigChanges } from '../config/compare/config-changes.ts';
 import { callNode } from '../join-steps.ts';
 import { isAtLeastMinor } from '../versions.ts';
-import { firstUpdateStep, readFact, type UpdateStepContext, updateFacts } from './update-context.ts';
+import {
+  applyStepName,
+  firstUpdateStep,
+  isUndisturbed,
+  readFact,
+  type UpdateStepContext,
+  updateFacts,
+} from './update-context.ts';
 
 const pollSeconds = 2;
 const rebootPollSeconds = 3;
@@ -29,29 +36,39 @@ const isSame = (present: SecretString, { desired }: UpdateStepContext): boolean 
 
 /** Done when Talos has stored the configuration. */
 const applyStep: Step<UpdateStepContext> = {
-  name: 'configuration-applied',
+  name: applyStepName,
   deadlineMinutes: 10,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
-      const { desired, facts } = context;
-      const active = await readOwnConfiguration(client, desired.providerId, options);
-      if (isSame(active, context) && isSame(await readStoredConfig(client, active, options), context)) return done();
-      if (await applyLive(client, context, active, options)) return done();
-      const mode = await chooseMode(client, context, active, options);
-      if (mode === 'no-reboot') {
-        await client.applyConfiguration(desired.configuration, 'no-reboot', options);
-        return done();
-      }
-      if (facts[updateFacts.disrupts] !== true)
-        return returnToStep(firstUpdateStep, 1, 'The node has to restart for its new configuration.');
-      const bootId = await client.bootId(options);
-      // Recorded before: afterwards nothing on the node shows that it has to restart.
-      if (readFact(facts, updateFacts.staleBoot) !== bootId)
-        return wait(1, 'The node gets a configuration for its next start.', { [updateFacts.staleBoot]: bootId });
-      await client.applyConfiguration(desired.configuration, mode === 'staged' ? 'staged' : 'no-reboot', options);
-      return done();
+      const { compared } = context;
+      if (compared && (await applyLive(client, context, compared.changes, options))) return done();
+      return await applyAsNeeded(client, context, options);
     }),
 };
+
+async function applyAsNeeded(
+  client: TalosClient,
+  context: UpdateStepContext,
+  options: TalosCallOptions,
+): Promise<StepOutcome> {
+  const { desired, facts } = context;
+  const active = await readOwnConfiguration(client, desired.providerId, options);
+  if (isSame(active, context) && isSame(await readStoredConfig(client, active, options), context)) return done();
+  if (await applyLive(client, context, listConfigChanges(active, desired.configuration), options)) return done();
+  const mode = await chooseMode(client, context, active, options);
+  if (mode === 'no-reboot') {
+    await client.applyConfiguration(desired.configuration, 'no-reboot', options);
+    return done();
+  }
+  if (facts[updateFacts.disrupts] !== true)
+    return returnToStep(firstUpdateStep, 1, 'The node has to restart for its new configuration.');
+  const bootId = await client.bootId(options);
+  // Recorded before: afterwards nothing on the node shows that it has to restart.
+  if (readFact(facts, updateFacts.staleBoot) !== bootId)
+    return wait(1, 'The node gets a configuration for its next start.', { [updateFacts.staleBoot]: bootId });
+  await client.applyConfiguration(desired.configuration, mode === 'staged' ? 'staged' : 'no-reboot', options);
+  return done();
+}
 
 /**
  * Applies changes that are in force at once, without asking the node again whether they are: the first step has. False if
@@ -60,10 +77,9 @@ const applyStep: Step<UpdateStepContext> = {
 async function applyLive(
   client: TalosClient,
   { desired, facts }: UpdateStepContext,
-  active: SecretString,
+  changes: readonly ConfigChange[],
   options: TalosCallOptions,
 ): Promise<boolean> {
-  const changes = listConfigChanges(active, desired.configuration);
   const isLive = changes.length > 0 && changes.every((change) => change.class === 'live');
   if (!isLive || facts[updateFacts.disrupts] !== false) return false;
   try {
@@ -96,6 +112,7 @@ async function chooseMode(
 const activeStep: Step<UpdateStepContext> = {
   name: 'configuration-active',
   deadlineMinutes: 20,
+  readsOnly: isUndisturbed,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const staleBoot = readFact(context.facts, updateFacts.staleBoot);

@@ -35,7 +35,7 @@ describe('a change of the hardware', () => {
     hardware.desired = 'small';
     run.desired = desiredNode({ talosVersion: '1.13.7', revision: 'small' });
     expect((await run.run()).kind).toBe('finished');
-    expect(node.effects).toEqual(['uncordon']);
+    expect(node.effects).toEqual([]);
   });
 
   it('shares one drain with an upgrade and a new configuration', async () => {

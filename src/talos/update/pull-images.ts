@@ -5,7 +5,7 @@ import { readRunningVersions } from '../client/running-versions.ts';
 import type { ImageNamespace } from '../client/upgrade-calls.ts';
 import { listImages } from '../config/compare/list-images.ts';
 import { isAtLeastMinor } from '../versions.ts';
-import { hasDesiredSystem } from './assess-update.ts';
+import { hasDesiredSystem } from './compare-node.ts';
 import { hasUnwantedSystem, type UpdateStepContext } from './update-context.ts';
 
 /** Pulls what the update needs: the installer, and the images of Kubernetes if a version of it changes. */

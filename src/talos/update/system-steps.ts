@@ -5,7 +5,7 @@ import type { TalosCallOptions } from '../client/connection.ts';
 import { type RunningVersions, readRunningSystem } from '../client/running-versions.ts';
 import { callNode } from '../join-steps.ts';
 import { isAtLeastMinor } from '../versions.ts';
-import { hasDesiredSystem } from './assess-update.ts';
+import { hasDesiredSystem } from './compare-node.ts';
 import { pullImage } from './pull-images.ts';
 import {
   type DesiredNode,

@@ -40,7 +40,7 @@ export interface NodeChanges {
 /** The parts of the context that the update of a running node needs beside those of every step. */
 export interface UpdateStepContext extends TalosStepContext {
   readonly desired: DesiredNode;
-  /** How node and hardware differ, if that was found a moment ago. */
+  /** How node and hardware differ, if that was found a moment ago and no step has changed anything since. */
   readonly compared?: NodeChanges | undefined;
   /** It is the only node of its cluster, so that nothing can take over its work. */
   readonly isOnlyNode: boolean;
@@ -111,6 +111,11 @@ export function hasUnwantedSystem(facts: Facts, desired: DesiredNode, bootId: st
 }
 
 export const firstUpdateStep = 'changes-assessed';
+export const applyStepName = 'configuration-applied';
+
+/** Nothing on the node restarts, and no Pod has to leave it. */
+export const isUndisturbed = (facts: Facts): boolean =>
+  facts[updateFacts.disrupts] === false && readFact(facts, updateFacts.drainSince) === '';
 
 /** A changed desired state begins at the first step again, where each step looks what is there. */
 export const restartingOnChange = (step: Step<UpdateStepContext>): Step<UpdateStepContext> => ({

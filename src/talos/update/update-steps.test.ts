@@ -70,10 +70,10 @@ describe('the steps of an update', () => {
     const configuration = config('time: {servers: [192.0.2.1]}');
     machine.desired = desiredNode({ talosVersion: '1.13.7', configuration });
     expect((await machine.run()).kind).toBe('finished');
-    expect(machine.node.effects).toEqual(['apply no-reboot', 'uncordon']);
+    expect(machine.node.effects).toEqual(['apply no-reboot']);
     machine.progress = { ...machine.progress, plan: 'provision' };
     expect((await machine.run()).kind).toBe('finished');
-    expect(machine.node.effects).toEqual(['apply no-reboot', 'uncordon', 'uncordon']);
+    expect(machine.node.effects).toEqual(['apply no-reboot']);
   });
 
   it('pass over what a live change does not need, and over the boot slots where the system stays', async () => {

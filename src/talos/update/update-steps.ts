@@ -10,6 +10,7 @@ import { systemSteps } from './system-steps.ts';
 import {
   clearedUpdateFacts,
   firstUpdateStep,
+  isUndisturbed,
   isUpdateOpen,
   readFact,
   restartingOnChange,
@@ -27,6 +28,7 @@ const blockedPollSeconds = 5;
 const assessStep: Step<UpdateStepContext> = {
   name: firstUpdateStep,
   deadlineMinutes: 10,
+  readsOnly: () => true,
   run: (context) =>
     callNode(context, async (client, options) => {
       const assessed = await assessUpdate(client, context, options);
@@ -71,6 +73,7 @@ const drainStep: Step<UpdateStepContext> = {
 const healthStep: Step<UpdateStepContext> = {
   name: 'node-healthy',
   deadlineMinutes: 20,
+  readsOnly: isUndisturbed,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const status = await client.machineStatus(options);
@@ -84,7 +87,10 @@ const healthStep: Step<UpdateStepContext> = {
 const uncordonStep: Step<UpdateStepContext> = {
   name: 'node-uncordoned',
   deadlineMinutes: 10,
+  readsOnly: isUndisturbed,
   run: async (context): Promise<StepOutcome> => {
+    // It was not cordoned by this update, nor by one that was given up for it.
+    if (isUndisturbed(context.facts)) return done(clearedUpdateFacts);
     const result = await context.uncordon();
     if (result.kind === 'waiting') return wait(pollSeconds, result.message);
     return done(clearedUpdateFacts);

@@ -36,7 +36,7 @@ const isCallOfChange = (call: InterceptedCall): boolean => {
 
 /** Calls to all systems for one label on six nodes. */
 export async function measureCallsOfLabel(say: (line: string) => void): Promise<readonly Measurement[]> {
-  const testbed = await Testbed.open({ subnet: '127.42.235', timeScale: 0.005, speed: 10 });
+  const testbed = await Testbed.open({ subnet: '127.42.235', timeScale: 0.005, speed: 1 });
   try {
     testbed.provider.start();
     await testbed.objects.credentials();

@@ -5,8 +5,8 @@ import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { describeStepProgress } from '../../shared/describe-step-progress.ts';
 import { type ConfigurationState, classOfChange } from './observe-configuration.ts';
 
-/** Maximum number of fields that a status names. */
-const maxFields = 20;
+/** Maximum number of fields that a status names; there may be more. */
+export const maxPendingFields = 20;
 const maxFieldsInMessage = 5;
 const maxFieldLength = 256;
 
@@ -21,7 +21,7 @@ export function configurationStatus(
   }
   const { revision, spec, changes, running } = configuration;
   const needs = classOfChange(configuration);
-  const fields = changes.slice(0, maxFields).map(({ field }) => field.slice(0, maxFieldLength));
+  const fields = changes.slice(0, maxPendingFields).map(({ field }) => field.slice(0, maxFieldLength));
   // The former one, so that it can be seen which revision a node had before a change.
   const applied = needs === undefined ? revision : status?.applied?.revision;
   return {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { clusterSecretsName } from '../../../api/names.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Progress } from '../../../engine/advance.ts';
@@ -6,7 +5,8 @@ import type { HardwareComparison } from '../../../engine/capabilities/hardware.t
 import { type ChangeClass, highestClass } from '../../../engine/change-class.ts';
 import type { Facts } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import { compareNode } from '../../../talos/update/assess-update.ts';
+import { shortHash } from '../../../lib/hash.ts';
+import { compareNode } from '../../../talos/update/compare-node.ts';
 import { type DesiredNode, isUpdateOpen, type NodeChanges } from '../../../talos/update/update-context.ts';
 import { findSpecChange } from '../../cluster/desired-machine-spec.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
@@ -16,8 +16,8 @@ import { hashComparison, hashSpec } from '../../rollout/spec-hash.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import type { DesiredMachine } from '../reconcile/desired.ts';
 import type { StepEnvironment } from '../step-environment.ts';
+import { comparedMachinesOf } from './compared-machines.ts';
 import { findReplacementProblem } from './find-replacement-problem.ts';
-import { upToDateMachinesOf } from './up-to-date-machines.ts';
 
 /** A running node, compared with what it is to be. */
 export interface ConfigurationState extends NodeChanges {
@@ -76,10 +76,10 @@ async function compareWithDesired(
   environment: StepEnvironment,
   facts: Facts,
 ): Promise<NodeObservation> {
-  const known = upToDateMachinesOf(desired.services);
+  const known = comparedMachinesOf(desired.services);
   const hardware = await environment.compareHardware?.(facts);
   const inputs = hashInputs(desired, environment.spec, { facts, hardware });
-  if (!environment.desiredNode || known.has(desired.machine, inputs)) return {};
+  if (!environment.desiredNode || known.isUpToDate(desired.machine, inputs)) return {};
   const spec = hashOfComparison(desired, environment.spec);
   const desiredNode = await environment.desiredNode(facts);
   // Rendered in between, with the authorities of before or after.
@@ -88,7 +88,7 @@ async function compareWithDesired(
   const found = hardware ? withHardware(compared, hardware) : compared;
   const configuration = withoutImpossible(desired, environment.spec, found);
   const isUpToDate = configuration.spec !== undefined && classOfChange(configuration) === undefined;
-  if (isUpToDate) known.add(desired.machine, inputs);
+  if (isUpToDate) known.recordUpToDate(desired.machine, inputs);
   return { desiredNode, configuration };
 }
 
@@ -99,8 +99,6 @@ function findObstacle(desired: DesiredMachine): string | undefined {
     return `ProviderConfig ${name} is not accepted. See its conditions.`;
   return isTrustPending(desired) ? 'The OIDC issuers of the control planes are being changed.' : undefined;
 }
-
-const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 /** Hash of everything that the desired configuration is rendered from. */
 function hashInputs(
@@ -129,10 +127,12 @@ async function compareWithNode(
 ): Promise<ConfigurationState> {
   const node = services.targets.talos(clusterOfMachine(machine), String(facts['address']));
   try {
-    const found = await compareNode(node, desiredNode, machine.spec.role, context);
+    const known = comparedMachinesOf(services);
+    const compared = await compareNode(node, desiredNode, machine.spec.role, context, known.former(machine));
+    known.record(machine, compared);
     const followsSize = platform.hardware !== undefined;
     const follows = Object.keys(findSpecChange(machine, { spec, followsSize })).length === 0;
-    return { ...found, revision: desiredNode.revision, spec: follows ? hash : undefined };
+    return { ...compared.found, revision: desiredNode.revision, spec: follows ? hash : undefined };
   } finally {
     await node.close();
   }

@@ -4,8 +4,8 @@ import type { Drift } from '../../../engine/observation.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
+import { comparedMachinesOf } from '../configuration/compared-machines.ts';
 import { observeNode } from '../configuration/observe-configuration.ts';
-import { upToDateMachinesOf } from '../configuration/up-to-date-machines.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import { isProvisioned } from '../is-provisioned.ts';
 import { nodeMembershipOf } from '../node-membership.ts';
@@ -61,7 +61,7 @@ export async function observeProvisioned(desired: DesiredMachine, progress: Prog
   const observed = await observeMember(desired, progress);
   const observation = withRequestedRestart(desired.machine, progress.facts, observed);
   if (observation.notJoined !== undefined) {
-    upToDateMachinesOf(desired.services).forget(desired.machine);
+    comparedMachinesOf(desired.services).forget(desired.machine);
     // A node that restarts for its update is not a member for a while.
     if (!isUpdateOpen(progress)) return observation;
   }

@@ -4,10 +4,12 @@ import type { StepContext } from '../../../engine/contexts.ts';
 import type { Facts, Step } from '../../../engine/step.ts';
 import { isServerCondition } from '../../../kube/errors.ts';
 import { joinSteps, type TalosStepContext } from '../../../talos/join-steps.ts';
+import { applyStepName, firstUpdateStep, updateFacts } from '../../../talos/update/update-context.ts';
 import { isUpdateOpen, updateStepsOf } from '../../../talos/update/update-steps.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { machinesOfCluster } from '../../cluster/view.ts';
 import { patchStatus } from '../../shared/objects.ts';
+import { comparedMachinesOf } from '../configuration/compared-machines.ts';
 import { planPhases } from '../describe.ts';
 import { isMaintenancePlan } from '../is-provisioned.ts';
 import { recordUpdate, recordUpdateStart } from '../machine-events.ts';
@@ -79,6 +81,7 @@ async function walkRepair(
   });
   const result = await runSteps(desired, { plan, platform: platform.name, steps, context });
   const walk = { plan, result, phaseBefore, startedFor };
+  comparedMachinesOf(services).forget(machine);
   if (result.kind !== 'finished') return { ...observed, walk };
   const progress = asProvisioned(result.progress, services.clock.now());
   return { ...observed, progress, observation: await observeProvisioned(desired, progress), walk };
@@ -93,18 +96,19 @@ async function walkUpdate(
   const phaseBefore = machine.status?.phase;
   if (!isUpdateOpen(observed.progress)) recordUpdateStart(services, machine, reconcile.log);
   const contextOf = updateContextOf(desired, environment, desiredNode);
-  let isFirst = true;
-  const context = (facts: Facts) => {
-    // The steps change the node, so what was found counts for the first one only.
-    const made = isFirst ? { ...contextOf(facts), compared } : contextOf(facts);
-    isFirst = false;
-    return made;
+  let former: string | undefined;
+  const context = (facts: Facts, { name }: { readonly name: string }) => {
+    // The steps change the node: what was found counts until the first one that does.
+    const isCurrent = former === undefined || (former === firstUpdateStep && name === applyStepName);
+    former = name;
+    return isCurrent ? { ...contextOf(facts), compared } : contextOf(facts);
   };
   const { name: platform, hardware } = environment.platform;
   const result = await runSteps(desired, { plan, platform, steps: updateStepsOf(hardware), context });
   const walk = { plan, result, phaseBefore, startedFor: [] };
   if (result.kind !== 'finished') return { ...observed, walk };
   recordUpdate(services, machine, reconcile.log);
+  if (result.progress.facts[updateFacts.disrupts] !== false) comparedMachinesOf(services).forget(machine);
   const progress = asProvisioned(result.progress, services.clock.now());
   return { ...observed, progress, observation: await observeProvisioned(desired, progress), walk };
 }
@@ -123,7 +127,7 @@ interface StepRun<C extends StepContext> {
   readonly plan: Progress['plan'];
   readonly platform: string;
   readonly steps: readonly Step<C>[];
-  context(facts: Facts): C;
+  context(facts: Facts, step: { readonly name: string }): C;
 }
 
 async function runSteps<C extends StepContext>(

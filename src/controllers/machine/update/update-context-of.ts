@@ -9,6 +9,7 @@ import { KubeError } from '../../../kube/errors.ts';
 import {
   type DesiredNode,
   type DrainProgress,
+  isUndisturbed,
   type UpdateStepContext,
   updateFacts,
 } from '../../../talos/update/update-context.ts';
@@ -105,7 +106,8 @@ async function findMemberProblem(
   if (!(await nodeMembershipOf(services, machine, facts, signal).isReady()))
     return 'The cluster does not report the node as Ready.';
   const target = { services, cluster: clusterOfMachine(machine), machine, address: String(facts['address']), signal };
-  const why = machine.spec.role === 'controlplane' ? await findHealthProblem(target) : undefined;
+  const isUntouched = isUndisturbed(facts) && facts[updateFacts.restartsApi] === false;
+  const why = machine.spec.role === 'controlplane' && !isUntouched ? await findHealthProblem(target) : undefined;
   if (why !== undefined) return `The node runs, but ${why}.`;
   // Without an image that the node may lack, no component gets another version.
   const problem = facts[updateFacts.needsImages] === false ? undefined : await findVersionProblem(target);

@@ -7,12 +7,15 @@ import { changedBeyondStatus } from '../../shared/objects.ts';
 import type { Services } from '../../shared/services.ts';
 import { changeOf } from '../machine-change.ts';
 
-/** A Machine changes several times within a second. */
+/** Machines change several times within a second, and follow each other. */
 const pauseSeconds = 2;
 
 /** What changes the rollout of a ProviderConfig. */
 export const rolloutKeySources = ({ stores, clock }: Pick<Services, 'stores' | 'clock'>): readonly KeySource[] => [
-  createKeySource(stores.machines, configOfRolloutChange, { clock, seconds: pauseSeconds }),
+  createKeySource(stores.machines, configOfRolloutChange, {
+    ...{ clock, seconds: pauseSeconds },
+    groupOf: ({ spec }) => spec.providerConfigRef.name,
+  }),
   createKeySource(stores.providerConfigs, (change) =>
     change.kind !== 'resync' && hasChangedForClusters(change) ? [objectKeyOf(change.object)] : [],
   ),

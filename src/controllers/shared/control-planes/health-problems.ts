@@ -65,6 +65,24 @@ async function findProblem(
   return typeof found === 'object' ? found.message : found;
 }
 
+/** The usual port of the API server; another one can be configured. */
+const usualPort = 6443;
+
+/** Whether the API server answers that it is ready, at the usual port of the node's own address. */
+export async function isServing({ services, cluster, address, signal }: ControlPlane): Promise<boolean> {
+  const client = await services.targets.nodeClient(cluster, `https://${toAuthority(address, usualPort)}`);
+  try {
+    await client.raw('GET', '/readyz', undefined, signal);
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof KubeError || error instanceof ProviderError) return false;
+    throw error;
+  } finally {
+    await client.close();
+  }
+}
+
 /** Asks at the node's own address: the mirror Pod has the current version and is Ready, and `/readyz` succeeds. */
 export async function findServingProblem(controlPlane: ControlPlane, pod: ApiServerPod): Promise<string | undefined> {
   const url = `https://${toAuthority(controlPlane.address, pod.port)}`;
