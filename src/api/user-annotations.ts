@@ -56,7 +56,7 @@ export const userAnnotations: readonly UserAnnotation[] = [
     key: annotations.rollout,
     on: 'Cluster, ProviderConfig',
     value: '`now`',
-    effect: 'Changes begin outside the windows of `spec.rollout.windows`, too.',
+    effect: 'Changes begin outside the windows of `spec.rollout.windows`, too, and without a backup before them.',
     data: 'none is touched',
     removed: 'when no change waits any more',
   },

@@ -4,6 +4,7 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { type AuthorityRotation, advanceRotation, type RotationState } from '../../talos/secrets/authority-rotation.ts';
 import { createAuthority, type RotatableAuthority } from '../../talos/secrets/secrets-bundle.ts';
+import { requestBackup } from '../backup/request-backup.ts';
 import { describePhase, describeRotated } from '../rollout/authorities/decide-rotation.ts';
 import { findRotationProblem } from '../rollout/authorities/verify-rotation.ts';
 import { withClusterRecord } from '../shared/secrets/cluster-record.ts';
@@ -67,15 +68,16 @@ async function advance(
   context: RotationContext,
 ): Promise<ClusterView> {
   const state = advanceRotation(secretsOf(view).bundle, { authority, phase, ...rest });
-  const next = await write(services, view, state, context);
   const { rotation } = state;
+  // A backup from before has a Secret that no node accepts any more. Asked for first: a crash cannot lose the request.
+  const isBackedUp = rotation === undefined && view.spec?.backup !== undefined;
+  const cluster = isBackedUp ? await requestBackup(services, view.cluster, context.signal) : view.cluster;
+  const next = await write(services, { ...view, cluster }, state, context);
   const reason = rotation ? 'RotationProgressed' : 'RotationFinished';
   const message = rotation ? describePhase(rotation) : describeRotated(authority);
   services.events.record(view.cluster, 'Normal', reason, message);
   context.log.info({ authority, phase: rotation?.phase ?? 'none' }, 'rotation of a certificate authority goes on');
-  if (rotation || !view.spec?.backup) return next;
-  // A backup from before has a Secret that no node accepts any more.
-  return { ...next, cluster: await annotate(services, next.cluster, { [annotations.takeBackup]: 'now' }, context) };
+  return next;
 }
 
 async function write(

@@ -8,10 +8,12 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { issuerCaId } from '../../talos/config/machine-config.ts';
 import { isAtLeastMinor } from '../../talos/versions.ts';
+import { requestBackup } from '../backup/request-backup.ts';
 import { listRemediations } from '../remediation/remediation-record.ts';
 import { startRemediation, withdrawRemediation } from '../remediation/start-remediation.ts';
 import { rollOutTrust } from '../rollout/oidc-trust/roll-out-trust.ts';
 import { type TrustRecord, writeTrustRecord } from '../rollout/oidc-trust/trust-record.ts';
+import { findMissingBackup, type MissingBackup } from '../rollout/policy/backup-before-update.ts';
 import { removeRolloutRequest, retryUpdates } from '../rollout/policy/retry-updates.ts';
 import { startUpdate } from '../rollout/start-update.ts';
 import { inheritedMetadata } from '../shared/objects.ts';
@@ -109,12 +111,27 @@ async function updateMachine(
   update: Extract<ClusterDecision, { kind: 'update-machine' }>['update'],
   context: ClusterReconcileContext,
 ): Promise<ClusterView> {
-  const { cluster, ref, machines: all, revision = '', spec } = view;
+  const { cluster, config, ref, machines: all, revision = '', spec } = view;
+  const { candidates, isResumed } = update;
+  const secured = { cluster, config, hasBackups: spec?.backup !== undefined, machines: all, candidates };
+  const missing = isResumed ? undefined : findMissingBackup(secured);
+  if (missing) return await waitForBackup(services, view, missing, context);
   const { maxClusters = 1, healthChecks = [] } = spec?.rollout ?? {};
   const request = { cluster, ref, machines: all, revision, maxClusters, healthChecks };
   const started = await startUpdate(services, request, update, context);
   if ('message' in started) return { ...view, updateObstacle: started };
   return withMachine(view, started.machine);
+}
+
+async function waitForBackup(
+  services: Services,
+  view: ClusterView,
+  { message, isRequested }: MissingBackup,
+  { signal }: ClusterReconcileContext,
+): Promise<ClusterView> {
+  const next = { ...view, updateObstacle: { message, isTurn: false } };
+  if (isRequested) return next;
+  return { ...next, cluster: await requestBackup(services, view.cluster, signal) };
 }
 
 async function remediateNode(

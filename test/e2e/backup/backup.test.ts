@@ -283,6 +283,28 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     expect(await record()).toMatchObject({ bytes: expect.any(Number), failures: 0 });
   });
 
+  it('precede an update that restarts control planes, which waits while they fail', async () => {
+    const upToDate = async () =>
+      (await open().objects.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'UpToDate');
+    const restarts = () => open().calls.filter(({ name }) => name === 'machine.MachineService/Reboot').length;
+    const before = restarts();
+    const { faults } = open().world.machines.snapshots;
+    faults.add('changed');
+    await nextHour();
+    await eventually('a backup fails', async () => (await condition())?.status === 'False');
+    const patch = { spec: { talos: { patches: [{ machine: { env: { GREETING: 'hello' } } }] } } };
+    await open().platform.merge(ProviderConfig, { name: 'home' }, patch as object, {});
+    await eventually('the update waits', async () =>
+      (await upToDate())?.message.includes('A backup of etcd comes first'),
+    );
+    expect((await upToDate())?.message).toMatch(/the last one failed: .*checksum.* set the annotation rollout: now/);
+    expect(restarts()).toBe(before);
+    faults.clear();
+    await askForBackup();
+    await eventually('every node is updated', async () => (await upToDate())?.status === 'True', 180);
+    expect(restarts()).toBe(before + 3);
+  });
+
   it('stop with an invalid schedule, which both objects report', async () => {
     const setSchedule = async (schedule: string) =>
       await open().platform.merge(ProviderConfig, { name: 'home' }, { spec: { backup: { schedule } } } as object, {});
