@@ -7,6 +7,9 @@ import { clusterRefSchema, providerConfigRefSchema, providerRefSchema } from './
 import { progressSchema } from './schema/progress-schema.ts';
 import { celValidation } from './schema/spec-fields.ts';
 
+/** Maximum number of fields that a status names; there may be more. */
+export const maxPendingFields = 20;
+
 const versionSchema = z.string().max(20);
 
 /** Versions of single components of a control plane. */
@@ -116,7 +119,7 @@ const PendingSchema = z.strictObject({
     .describe(
       'What the change needs: live (nothing), kubernetes (a component restarts in another version), restart (a restart of the node), os (an upgrade of Talos), hardware (the machine is off meanwhile), replace (another machine), refused (it cannot be made).',
     ),
-  fields: z.array(z.string().max(256)).max(20).describe('The first fields that differ.'),
+  fields: z.array(z.string().max(256)).max(maxPendingFields).describe('The first fields that differ.'),
 });
 
 const MachineStatusSchema = z.strictObject({

@@ -372,39 +372,3 @@ describe('a step that finds the effect of an earlier one gone', () => {
     await expect(fixture.walk('provision', to('none'))).rejects.toThrow(RangeError);
   });
 });
-
-describe('the record', () => {
-  it('saves no record before steps that only read, unless one of them waits', async () => {
-    const lab = new Lab();
-    const saved: string[] = [];
-    let isReady = true;
-    const read = (name: string): Step<Facts> => ({
-      ...{ name, readsOnly: () => true },
-      run: async () => (isReady ? done({ [name]: true }) : wait(1, 'not yet')),
-    });
-    const act: Step<Facts> = { name: 'act', run: async () => done() };
-    const walk = () =>
-      advance<Facts>({
-        plan: 'provision',
-        steps: [read('look'), act, read('prove')],
-        progress: lab.saved,
-        context: (facts) => facts,
-        save: async (progress) => {
-          saved.push(progress.step);
-          lab.saved = structuredClone(progress);
-        },
-        clock: lab.clock,
-      });
-    expect((await walk()).kind).toBe('finished');
-    expect(saved).toEqual(['act', '']);
-    expect(lab.saved?.facts).toMatchObject({ look: true, prove: true });
-    lab.saved = undefined;
-    saved.length = 0;
-    isReady = false;
-    expect((await walk()).kind).toBe('waiting');
-    expect(saved).toEqual(['look']);
-    isReady = true;
-    expect((await walk()).kind).toBe('finished');
-    expect(saved).toEqual(['look', 'act', '']);
-  });
-});

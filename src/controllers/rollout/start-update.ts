@@ -1,9 +1,8 @@
 import type { ClusterIdentity } from '../../api/cluster-identity.ts';
-import { Machine } from '../../api/machine.ts';
+import { Machine, maxPendingFields } from '../../api/machine.ts';
 import type { WorkloadCheck } from '../../api/schema/rollout-schema.ts';
 import type { Log } from '../../lib/log.ts';
 import { mayRestartApiServer } from '../../talos/config/compare/change-class.ts';
-import { maxPendingFields } from '../machine/configuration/describe-configuration.ts';
 import { type ControlPlane, controlPlaneOf } from '../shared/control-planes/control-plane.ts';
 import { findApiServerProblem, isServing } from '../shared/control-planes/health-problems.ts';
 import type { Services } from '../shared/services.ts';

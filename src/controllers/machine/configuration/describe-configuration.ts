@@ -1,12 +1,10 @@
 import { type ConditionState, conditionFalse, conditionTrue, toStepReason } from '../../../api/conditions.ts';
-import type { Machine, MachineStatus } from '../../../api/machine.ts';
+import { type Machine, type MachineStatus, maxPendingFields } from '../../../api/machine.ts';
 import type { AdvanceResult } from '../../../engine/advance.ts';
 import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { describeStepProgress } from '../../shared/describe-step-progress.ts';
 import { type ConfigurationState, classOfChange } from './observe-configuration.ts';
 
-/** Maximum number of fields that a status names; there may be more. */
-export const maxPendingFields = 20;
 const maxFieldsInMessage = 5;
 const maxFieldLength = 256;
 
