@@ -1,4 +1,5 @@
 import { conditionFalse } from '../../api/conditions.ts';
+import { isExternalMachine } from '../../api/machine.ts';
 import { annotations, clusterSecretsName } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
@@ -68,6 +69,7 @@ async function restoreCluster(
   if (request instanceof ProviderError) return await refuse(request);
   if (!request) return await reportNoRequest(services, cluster, context);
   const machines = machinesOfCluster(services, ref);
+  if (machines.some(isExternalMachine)) return await refuse(new ProviderError('NODES_OF_OTHERS'));
   const state = assessSecretsOfCluster(services, { object, cluster, machines });
   try {
     const secrets = requireClusterSecrets(state, `of Cluster ${ref.namespace}/${ref.name}`);

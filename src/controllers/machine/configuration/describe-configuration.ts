@@ -1,9 +1,15 @@
-import { type ConditionState, conditionFalse, conditionTrue, toStepReason } from '../../../api/conditions.ts';
-import type { Machine, MachineStatus } from '../../../api/machine.ts';
+import {
+  type ConditionState,
+  conditionFalse,
+  conditionTrue,
+  conditionUnknown,
+  toStepReason,
+} from '../../../api/conditions.ts';
+import { isExternalMachine, type Machine, type MachineStatus } from '../../../api/machine.ts';
 import type { AdvanceResult } from '../../../engine/advance.ts';
 import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { describeStepProgress } from '../../shared/describe-step-progress.ts';
-import { type ConfigurationState, classOfChange } from './observe-configuration.ts';
+import { type ConfigurationState, classOfChange, type NodeObservation } from './observe-configuration.ts';
 
 /** Maximum number of fields that a status names. */
 const maxFields = 20;
@@ -13,8 +19,9 @@ const maxFieldLength = 256;
 /** The result of a comparison stays until the next one. */
 export function configurationStatus(
   { status }: Machine,
-  configuration: ConfigurationState | undefined,
+  { configuration, running: reported }: Pick<NodeObservation, 'configuration' | 'running'>,
 ): Pick<MachineStatus, 'applied' | 'compared' | 'pending'> {
+  if (reported) return { applied: { ...reported } };
   if (!configuration) {
     const { applied, compared, pending } = status ?? {};
     return { ...(applied && { applied }), ...(compared && { compared }), ...(pending && { pending }) };
@@ -40,6 +47,8 @@ export function describeUpToDate(
   verdict: AdvanceResult,
   configuration: ConfigurationState | undefined,
 ): ConditionState | undefined {
+  if (isExternalMachine(machine))
+    return conditionUnknown('UpToDate', 'ManagedByOthers', 'Others manage the node, and know what it is to be.');
   if (verdict.kind !== 'finished' && isUpdateOpen(verdict.progress)) return describeUpdate(machine, verdict);
   if (!configuration) return undefined;
   const needs = classOfChange(configuration);
