@@ -38,7 +38,7 @@ export function describeMachineStatus(
   const { progress } = verdict;
   const states = describeConditions(verdict, observed);
   const ready = summarizeMachine(states, observed);
-  const upToDate = describeUpToDate(machine, verdict, observed?.configuration);
+  const upToDate = describeUpToDate(machine, verdict, observed ?? {});
   const note = [
     ...(observed && verdict.kind !== 'finished' ? [describeMachineProgress(verdict)] : []),
     ...(observed?.drift ?? []).map(({ message }) => message),

@@ -5,7 +5,7 @@ import {
   conditionUnknown,
   toStepReason,
 } from '../../../api/conditions.ts';
-import { isExternalMachine, type Machine, type MachineStatus } from '../../../api/machine.ts';
+import type { Machine, MachineStatus } from '../../../api/machine.ts';
 import type { AdvanceResult } from '../../../engine/advance.ts';
 import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { describeStepProgress } from '../../shared/describe-step-progress.ts';
@@ -45,9 +45,9 @@ const comparedWith = (spec: string | undefined): Pick<MachineStatus, 'compared'>
 export function describeUpToDate(
   machine: Machine,
   verdict: AdvanceResult,
-  configuration: ConfigurationState | undefined,
+  { configuration, running }: Pick<NodeObservation, 'configuration' | 'running'>,
 ): ConditionState | undefined {
-  if (isExternalMachine(machine))
+  if (running)
     return conditionUnknown('UpToDate', 'ManagedByOthers', 'Others manage the node, and know what it is to be.');
   if (verdict.kind !== 'finished' && isUpdateOpen(verdict.progress)) return describeUpdate(machine, verdict);
   if (!configuration) return undefined;
