@@ -260,13 +260,12 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
       '--secrets <FILE>',
       'File with the secrets of the cluster, as talosctl gen secrets writes it, or the machine configuration of one of its control planes.',
     ),
-    text('--control-plane <ADDRESS>', 'IP address of a control plane. Repeat it until all are named.')
+    text('--control-plane <IP>', 'IP address of a control plane. Repeat it until all are named.')
       .argParser(parseAddresses)
       .makeOptionMandatory(),
-    text(
-      '--worker <ADDRESS>',
-      'IP address of a worker. Can be repeated; a worker without it is not reported.',
-    ).argParser(parseAddresses),
+    text('--worker <IP>', 'IP address of a worker. Can be repeated; a worker without it is not reported.').argParser(
+      parseAddresses,
+    ),
     confirmOption,
     ...commonOptions,
   ],

@@ -223,7 +223,7 @@ it('grants access with a token, and says why not by OIDC', async () => {
     expect((await client.list(Namespace)).items.length).toBeGreaterThan(0);
   });
   const person = { namespace: 'shop', name: 'person' };
-  const oidc = { name: 'login', issuer: 'https://login.example', clientID: 'one' };
+  const oidc = { name: 'login', issuer: 'https://login.example', clientID: 'one', roleBindings: [] };
   await objects.request(person, { clusterRef: ref, oidc } as never);
   await eventually('it is refused', async () => {
     const { status } = await objects.getRequest(person);
