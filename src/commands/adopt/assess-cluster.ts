@@ -2,7 +2,7 @@ import type { EtcdMember } from '../../talos/client/etcd-calls.ts';
 import { isHealthyMember } from '../../talos/client/etcd-calls.ts';
 import { describeNodeStatus, isClusterMember } from '../../talos/join-steps.ts';
 import { minorOf, supportedTalosMinors } from '../../talos/versions.ts';
-import { type InspectedCluster, isSilent } from './inspect-cluster.ts';
+import { type InspectedCluster, isSilentNode } from './inspect-cluster.ts';
 import type { InspectedNode } from './inspect-node.ts';
 
 /** A node with the name that its cluster knows it by. */
@@ -27,13 +27,13 @@ export interface AdoptableCluster {
 export function assessCluster(
   found: InspectedCluster,
 ): { readonly cluster: AdoptableCluster } | { readonly obstacles: readonly string[] } {
-  const nodes = found.nodes.filter((node): node is InspectedNode => !isSilent(node));
+  const nodes = found.nodes.filter((node): node is InspectedNode => !isSilentNode(node));
   const obstacles = [
-    ...found.nodes.filter(isSilent).map(({ address, problem }) => `${address}: ${problem}`),
+    ...found.nodes.filter(isSilentNode).map(({ address, problem }) => `${address}: ${problem}`),
     ...nodes.flatMap(findNodeProblems),
     ...findSameNodes(nodes),
     ...findEndpointProblems(nodes),
-    ...findEtcdProblems(nodes, found.nodes.some(isSilent)),
+    ...findEtcdProblems(nodes, found.nodes.some(isSilentNode)),
   ];
   const { api, endpoint } = found;
   if (api === undefined || endpoint === undefined || 'problem' in api) {

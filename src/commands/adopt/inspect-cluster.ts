@@ -19,7 +19,7 @@ export interface InspectedCluster {
   readonly api: ApiServerAnswer | undefined;
 }
 
-export const isSilent = (node: InspectedNode | SilentNode): node is SilentNode => 'problem' in node;
+export const isSilentNode = (node: InspectedNode | SilentNode): node is SilentNode => 'problem' in node;
 
 /** Nodes that are asked at the same time. */
 const maxCalls = 16;
@@ -45,7 +45,7 @@ export async function inspectCluster(
     ...workers.map((address) => ({ address, role: 'worker' as const })),
   ];
   const nodes = await Promise.all(named.map(({ address, role }) => limit.run(() => ask(address, role), signal)));
-  const endpoint = nodes.flatMap((node) => (isSilent(node) ? [] : (node.endpoint ?? []))).at(0);
+  const endpoint = nodes.flatMap((node) => (isSilentNode(node) ? [] : (node.endpoint ?? []))).at(0);
   const api = endpoint === undefined ? undefined : await askApiServer(clients, bundle, endpoint, signal);
   return { nodes, endpoint, api };
 }
