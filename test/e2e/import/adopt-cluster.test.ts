@@ -288,3 +288,25 @@ it('is left as it was when it is deleted, except for what was granted', async ()
   ).toBe(true);
   expect(open().faults()).toEqual([]);
 });
+
+it('is released with an approval when its API server never answers again', async () => {
+  const { objects, platform, world } = open();
+  await objects.cluster(ref, { config: 'legacy' });
+  await eventually('it waits', async () => (await conditionOf('SecretsReady'))?.reason === 'NotAdopted');
+  expect(await adopt({ workers: [] }, '--confirm')).toMatchObject({ code: 0 });
+  await eventually('it is ready', async () => (await objects.getCluster(ref)).status?.phase === 'Ready', 60);
+  // The endpoint is the address of this node.
+  world.machines.hang('cp-a');
+  await objects.remove(Cluster, ref);
+  await eventually(
+    'it says what it waits for',
+    async () => (await conditionOf('MachinesReady'))?.reason === 'AccessNotRemoved',
+    60,
+  );
+  expect((await conditionOf('MachinesReady'))?.message).toContain(annotations.approve);
+  expect(await made()).toEqual({ machines: ['cp-a', 'cp-b', 'cp-c'], hasSecret: true });
+  await platform.merge(Cluster, ref, { metadata: { annotations: { [annotations.approve]: 'AccessNotRemoved' } } }, {});
+  await eventually('it is gone', async () => !(await objects.exists(Cluster, ref)), 60);
+  expect(await made()).toEqual(nothing);
+  expect(boots()).toEqual(bootsBefore);
+});
