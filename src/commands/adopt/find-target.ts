@@ -35,16 +35,19 @@ export async function findAdoptionTarget(
   if (!cluster) throw rejected(`--cluster: there is no ${what}. Create it with a profile of the platform external.`);
   if (cluster.metadata.deletionTimestamp) throw rejected(`--cluster: ${what} is being deleted.`);
   const { items: configs } = await kube.list(ProviderConfig, {}, signal);
-  const config = configs.find((one) => findEnvironment(one, cluster.spec.profile) !== undefined);
-  if (!config) throw rejected(`--cluster: ${what}: there is no ProviderConfig of its profile ${cluster.spec.profile}.`);
+  const candidates = configs.flatMap((config) => findInstance(config, cluster, namespace));
+  // Names may contain dots, so that a profile can be read in two ways.
+  const isHolder = ({ instance }: Candidate): boolean =>
+    cluster.metadata.finalizers?.includes(instanceFinalizers(instance).cluster) ?? false;
+  const chosen = candidates.find(isHolder) ?? candidates[0];
+  if (!chosen) throw rejected(`--cluster: ${what}: there is no ProviderConfig of its profile ${cluster.spec.profile}.`);
+  const { config, instance } = chosen;
   const external = findExternalPlatform(config);
   if (!external)
     throw rejected(
       `--cluster: ${what} has ProviderConfig ${config.metadata.name}, with which the provider makes nodes of its own. Use one with the section external.`,
     );
-  const environment = findEnvironment(config, cluster.spec.profile) ?? '';
-  const instance = { environment, provider: config.spec.providerRef.name, namespace };
-  if (!cluster.metadata.finalizers?.includes(instanceFinalizers(instance).cluster))
+  if (!isHolder(chosen))
     throw rejected(
       `--cluster: the provider ${instance.provider} in namespace ${namespace} has not seen ${what} yet. Wait until its condition SecretsReady has the reason NotAdopted. If the provider runs elsewhere, set POD_NAMESPACE.`,
     );
@@ -57,10 +60,17 @@ export async function findAdoptionTarget(
   };
 }
 
-/** The environment that a profile names, if it is one of this ProviderConfig. */
-function findEnvironment({ metadata, spec }: ProviderConfig, profile: string): string | undefined {
-  const ending = clusterProfileName('', spec.providerRef.name, metadata.name);
-  return profile.endsWith(ending) && profile.length > ending.length ? profile.slice(0, -ending.length) : undefined;
+interface Candidate {
+  readonly config: ProviderConfig;
+  readonly instance: ProviderInstance;
+}
+
+/** The instance that the profile of a Cluster names, if it is one of this ProviderConfig. */
+function findInstance(config: ProviderConfig, { spec: { profile } }: Cluster, namespace: string): Candidate[] {
+  const provider = config.spec.providerRef.name;
+  const ending = clusterProfileName('', provider, config.metadata.name);
+  if (!profile.endsWith(ending) || profile.length === ending.length) return [];
+  return [{ config, instance: { environment: profile.slice(0, -ending.length), provider, namespace } }];
 }
 
 function findExternalPlatform(
