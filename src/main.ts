@@ -90,6 +90,11 @@ async function startCommand(line: RunnableCommand, edges: ProcessContext): Promi
       await importCluster({ ...line.settings, ...edges, print });
       return true;
     }
+    case 'adopt': {
+      const { runAdopt: adopt } = await import('./commands/adopt.ts');
+      await adopt({ ...line.settings, ...edges, print });
+      return true;
+    }
   }
 }
 

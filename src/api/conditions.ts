@@ -80,11 +80,16 @@ export const conditionReasons = {
   SecretsDiffer:
     'The Secret has the secrets of another cluster: its Talos CA is not the recorded one. It is not used; the message describes the remedy.',
   WaitingForSecrets: 'The secrets are being created.',
+  NotAdopted: 'The cluster is made by others and was not adopted yet; the message has the command.',
+  ManagedByOthers:
+    'Others make and change the nodes. The provider reports their state, grants access and takes backups, and changes none of them.',
   WaitingForMachines: 'Machines are being created or have not joined yet; the message shows their progress.',
   ReplicasOutOfRange:
     'The field spec.replicas is not between minReplicas and maxReplicas; the nearest of the two counts, as the message says.',
   WaitingForBootstrap: 'The first control plane is not ready to be bootstrapped yet.',
   WaitingForEndpoint: 'The API server does not answer yet.',
+  AccessNotRemoved:
+    'A Cluster that was adopted is being deleted, and its API server does not answer, so that the accounts and roles of AccessRequests stay in it. A user can approve that.',
   WaitingForDeletion: 'Another object must be deleted first; the message names it.',
   WaitingForCluster: 'The Cluster is not ready yet. The request is retried.',
   WaitingForTrust:
@@ -135,7 +140,8 @@ export const conditionReasons = {
   OutsideWindow: 'Changes wait for the next window of spec.rollout.windows; the message has its time.',
   Rotating: 'A certificate authority is being rotated; the message has the step, and what the next one waits for.',
   RotationPending: 'The rotation of a certificate authority has not begun; the message says what it waits for.',
-  RotationRefused: 'The annotation rotate-ca has an unknown value; the message has the known ones.',
+  RotationRefused:
+    'The annotation rotate-ca has an unknown value, or others manage the nodes; the message describes the remedy.',
   BackupPending: 'No backup is due yet since the Cluster was created.',
   BackupFailed:
     'The last backup failed, and nothing of it was kept. It is tried again; the message has the cause and the remedy.',

@@ -25,7 +25,7 @@ export type ComponentVersions = z.infer<typeof ComponentVersions>;
 const revisionSchema = z.string().max(16);
 
 const immutableFields = ['providerRef', 'providerConfigRef', 'clusterRef', 'platform', 'role', 'pool', 'slot'];
-const immutableOptionalFields = ['failureDomain', 'endpoint', 'virtualAddress', 'issuerAuthorities'];
+const immutableOptionalFields = ['failureDomain', 'endpoint', 'virtualAddress', 'issuerAuthorities', 'address'];
 
 const immutableSpecRule = [
   ...immutableFields.map((field) => `self.${field} == oldSelf.${field}`),
@@ -80,6 +80,11 @@ const MachineSpecSchema = z
       .describe(
         'URL of the API server of the cluster. Absent if the endpoint is the address of a control plane, which the secrets of the cluster record.',
       ),
+    address: z
+      .string()
+      .max(45)
+      .optional()
+      .describe('Address of a node that others have made, and that was adopted. Nothing of the node is changed.'),
     virtualAddress: z
       .string()
       .max(45)
@@ -157,6 +162,10 @@ export interface Machine extends KubeObject {
   spec: MachineSpec;
   status?: MachineStatus;
 }
+
+/** Others have made its node: it is observed, and never changed. */
+export const isExternalMachine = ({ spec }: Pick<Machine, 'spec'>): boolean => spec.address !== undefined;
+
 export const Machine: ResourceType<Machine> = {
   group,
   version,

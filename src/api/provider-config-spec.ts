@@ -279,6 +279,9 @@ const usesDhcp = "(has(self.network.addressAssignment) && self.network.addressAs
 
 const platformNames = platforms.map((platform) => platform.name);
 
+/** Their nodes have name servers already. */
+const externalPlatforms = platforms.filter(({ isExternal }) => isExternal).map(({ name }) => name);
+
 const Spec = z
   .strictObject({
     providerRef: z
@@ -307,7 +310,10 @@ const Spec = z
     'x-kubernetes-validations': [
       exactlyOneSectionRule(platformNames),
       ...addressPoolRules(),
-      requiredWhenRule(`!${usesDhcp}`, 'network.nameServers'),
+      requiredWhenRule(
+        [`!${usesDhcp}`, ...externalPlatforms.map((name) => `!has(self.${name})`)].join(' && '),
+        'network.nameServers',
+      ),
       ...platforms.flatMap((platform) => platform.config.specRules),
     ],
   });

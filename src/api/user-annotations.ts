@@ -46,6 +46,13 @@ export const userAnnotations: readonly UserAnnotation[] = [
     removed: 'when the upgrade begins',
   },
   {
+    key: annotations.approve,
+    on: 'Cluster in deletion that was adopted',
+    value: '`AccessNotRemoved`',
+    effect: 'The Cluster is released although its API server does not answer.',
+    data: 'none is touched; the accounts and roles of AccessRequests stay in the cluster, and their tokens until they expire',
+  },
+  {
     key: annotations.rollout,
     on: 'Cluster, ProviderConfig',
     value: '`pause`',

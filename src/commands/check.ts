@@ -62,7 +62,8 @@ async function checkSites(
     const field = platform.failureDomains.fieldAt(config, failureDomain, `${platform.name}.credentialsRef`);
     const found: Diagnostic[] = [];
     try {
-      const credentials = await at.credentials(platform.config.credentialsRef(config, failureDomain));
+      const secret = platform.config.credentialsRef(config, failureDomain);
+      const credentials = secret === undefined ? {} : await at.credentials(secret);
       const here = machines.filter((machine) => machine.failureDomain === failureDomain);
       found.push(...(await platform.check({ ...at, config, failureDomain, credentials })));
       // A file has no platform cluster around it, so the clusters of the ProviderConfig are not known.

@@ -53,6 +53,11 @@ async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }
   const chosen = choosePlatform(platforms, spec);
   if (!chosen) throw invalidProviderConfig(at, template.metadata.name);
   const { platform, config } = chosen;
+  if (platform.isExternal)
+    throw new ProviderError(
+      'CONFIG_INVALID',
+      `The nodes of clusters with ProviderConfig ${template.metadata.name} are made by others: use the command adopt.`,
+    );
   // Without a Cluster no existing Machine is its own, whatever its name.
   const identity = cluster ? clusterIdentityOf(cluster) : { ...ref, uid: '' };
   const isOwn = (one: Machine | NodePool): boolean => isSameCluster(clusterOfMachine(one), identity);
@@ -116,7 +121,11 @@ async function listMachines({ kube, signal }: ReadOnlySession, { metadata, spec 
 }
 
 /** A plan from a file may have no credentials yet, and most of the plan works without them. */
-async function findCredentials({ credentials, isFile }: ReadOnlySession, name: string): Promise<SecretStrings> {
+async function findCredentials(
+  { credentials, isFile }: ReadOnlySession,
+  name: string | undefined,
+): Promise<SecretStrings> {
+  if (name === undefined) return {};
   try {
     return await credentials(name);
   } catch (error) {

@@ -54,6 +54,8 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
       foreignHosts: (section) => spec.config.foreignHosts?.(parse(section)) ?? [],
       specRules: spec.config.specRules ?? [],
     },
+    isExternal: spec.managedBy !== undefined,
+    managedBy: (section) => spec.managedBy?.(parse(section)),
     sizes: (section) => spec.sizes(parse(section)),
     check: async (context) => withFieldPaths(await spec.check(narrow.context(context)), context),
     provision: narrow.steps<StepContext>(spec.provision),

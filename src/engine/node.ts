@@ -28,6 +28,8 @@ export interface NodeSpec {
   readonly size: string;
   /** One of the platform's failure domains, if it has several. */
   readonly failureDomain?: string | undefined;
+  /** The address of a node that others have made. */
+  readonly address?: string | undefined;
   readonly cluster: { readonly namespace: string; readonly name: string };
   readonly talos: { readonly version: string; readonly schematic: Schematic; readonly factoryUrl: string };
   /** Propagated labels and annotations of the Cluster: shown in descriptions, never interpreted. */

@@ -21,8 +21,8 @@ import type { Facts, Step } from './step.ts';
 /** The configuration of a platform. `S` is its section of the ProviderConfig, `C` that section for one failure domain. */
 export interface PlatformConfig<C, S = C> {
   readonly schema: z.ZodType<S>;
-  /** Name of the Secret with the credentials, in the provider's namespace. */
-  credentialsRef(config: C): string;
+  /** Name of the Secret with the credentials, in the provider's namespace; undefined: none are needed. */
+  credentialsRef(config: C): string | undefined;
   /** Hosts with other owners that the section names: their addresses must not be given to nodes. Default: none. */
   foreignHosts?(section: S): readonly ConfiguredHost[];
   /** Rules that relate the section to the rest of the spec. The API server evaluates them. Default: none. */
@@ -56,6 +56,11 @@ export interface PlatformCore<C, S = C> {
 
 /** The optional capabilities of a platform. The file of each says what its absence means. */
 export interface PlatformCapabilities<C, S = C> {
+  /**
+   * Others make its nodes, change and remove them: the name of those. Its clusters are adopted, and the provider reports
+   * their state and grants access to them. Default: the provider makes the nodes.
+   */
+  managedBy?(section: S): string;
   /** The catalogue of its error codes. Default: it throws the shared codes only. */
   readonly errorCodes?: Readonly<Record<string, ErrorCodeInfo>>;
   /** Default: a single failure domain, and `C` is `S`. */
@@ -112,12 +117,24 @@ type InDomain<T> = T & InFailureDomain;
  */
 export type Platform = Omit<
   PlatformSpec<unknown>,
-  'check' | 'config' | 'failureDomains' | 'monitor' | 'network' | 'postJoin' | 'preflight' | 'preview' | 'providerIdOf'
+  | 'check'
+  | 'config'
+  | 'failureDomains'
+  | 'managedBy'
+  | 'monitor'
+  | 'network'
+  | 'postJoin'
+  | 'preflight'
+  | 'preview'
+  | 'providerIdOf'
 > & {
+  /** Others make its nodes. */
+  readonly isExternal: boolean;
+  managedBy(section: unknown): string | undefined;
   providerIdOf(facts: Facts): string | undefined;
   readonly config: Omit<Required<PlatformConfig<unknown>>, 'credentialsRef'> & {
     /** The Secret of one failure domain; `facts` are those of the existing machine. */
-    credentialsRef(section: unknown, failureDomain: string | undefined, facts?: Facts): string;
+    credentialsRef(section: unknown, failureDomain: string | undefined, facts?: Facts): string | undefined;
   };
   check(context: InDomain<PlatformContext>): Promise<readonly Diagnostic[]>;
   readonly failureDomains: FailureDomains<unknown, unknown>;

@@ -102,6 +102,11 @@ export const errorCodes = {
   S3_FAILED: { retry: 'backoff', message: 'The S3 server for backups has failed. The provider retries.' },
   BACKUP_MISSING: { retry: 'after-change', message: 'There is no such backup.' },
   BACKUP_DAMAGED: { retry: 'after-change', message: 'The backup cannot be used.' },
+  ADOPTION_REJECTED: { retry: 'after-change', message: 'The cluster cannot be adopted. Nothing was changed.' },
+  NODES_OF_OTHERS: {
+    retry: 'after-change',
+    message: 'The nodes of the Cluster are managed by others, and the provider changes nothing of them.',
+  },
   IMPORT_REJECTED: { retry: 'after-change', message: 'The cluster cannot be imported. Nothing was changed.' },
   ENDPOINT_UNKNOWN: {
     retry: 'backoff',

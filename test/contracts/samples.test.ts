@@ -58,3 +58,14 @@ test('the sample for bare servers is consistent, and the sample of a Host is one
   const { labels = {} } = sample<Host>('host', 'Host').metadata;
   expect(chosen.platform.hosts?.mayClaim(chosen.config, labels)).toBe(true);
 });
+
+test('the sample for clusters of others is consistent, and its Cluster has the profile of it', () => {
+  const config = sample<ProviderConfig>('external', 'ProviderConfig');
+  const parsed = parseSpec(config);
+  if (!parsed.success) throw parsed.error;
+  const chosen = choosePlatform(platforms, parsed.data);
+  expect(chosen && validateSpec(parsed.data, chosen.section)).toEqual([]);
+  expect(chosen?.platform.managedBy(chosen.config)).toBe('the infrastructure team');
+  const { spec } = sample<Cluster>('external', 'Cluster');
+  expect(spec.profile.endsWith(`.${parsed.data.providerRef.name}.${config.metadata.name}`)).toBe(true);
+});

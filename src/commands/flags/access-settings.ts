@@ -49,6 +49,15 @@ export interface ImportSettings extends CommonSettings {
   readonly confirm: boolean;
 }
 
+export interface AdoptSettings extends ClusterAccessSettings {
+  /** Path of the file with the secrets of the cluster. */
+  readonly secrets: string;
+  /** Addresses of all control planes. */
+  readonly controlPlanes: readonly string[];
+  readonly workers: readonly string[];
+  readonly confirm: boolean;
+}
+
 function toAccessSettings(command: Command, environment: ProcessEnvironment): AccessSettings {
   const { ttl, output, force } = command.opts<{
     ttl: number;
@@ -90,6 +99,17 @@ export function toImportSettings(command: Command, environment: ProcessEnvironme
     from: from.replace(/\.(objects|secrets)\.yaml$/, ''),
     confirm,
   };
+}
+
+export function toAdoptSettings(command: Command, environment: ProcessEnvironment): AdoptSettings {
+  const { secrets, controlPlane, worker, confirm } = command.opts<{
+    secrets: string;
+    controlPlane: readonly string[];
+    worker?: readonly string[];
+    confirm: boolean;
+  }>();
+  const nodes = { controlPlanes: controlPlane, workers: worker ?? [] };
+  return { ...toClusterAccessSettings(command, environment), secrets, ...nodes, confirm };
 }
 
 function toClusterAccessSettings(command: Command, environment: ProcessEnvironment): ClusterAccessSettings {

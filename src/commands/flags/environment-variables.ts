@@ -21,6 +21,7 @@ export const environmentVariables = {
       'backup',
       'backups',
       'import',
+      'adopt',
     ],
     fallback: 'none in a Pod, openmcp-system elsewhere',
     description: 'Namespace of the provider, with the credentials of platforms and the secrets of clusters.',

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import { maxRecipients, recipientLength, recipientPattern } from '../../api/schema/backup-schema.ts';
 import type { BindAddress } from '../../server/listen.ts';
@@ -119,6 +120,17 @@ export function parseIdentityPath(value: string): string {
   if (/^age-secret-key-/i.test(value))
     throw new InvalidArgumentError('This is a private key. Use the path of the file that it is in.');
   return parseRequiredText(value);
+}
+
+/** A cluster of Kubernetes has 5,000 nodes at most. */
+const maxAddresses = 5000;
+
+/** One more address of a node. A name may resolve to another node each time. */
+export function parseAddresses(value: string, previous: readonly string[] = []): readonly string[] {
+  if (isIP(value) === 0) throw new InvalidArgumentError('Use an IP address.');
+  if (previous.includes(value)) throw new InvalidArgumentError('The address is given twice.');
+  if (previous.length >= maxAddresses) throw new InvalidArgumentError(`Use at most ${maxAddresses} addresses.`);
+  return [...previous, value];
 }
 
 /** What the command `backups` does. */

@@ -5,6 +5,7 @@ import {
   backupsActions,
   controllerFlagValues,
   kubeconfigRoles,
+  parseAddresses,
   parseBindAddress,
   parseBoolean,
   parseChoice,
@@ -38,6 +39,8 @@ export const commandDescriptions = {
     'Write an encrypted snapshot of etcd, and the encrypted Secrets and other objects of a cluster, to a folder, for users who may read its Secret. Records an Event on the Cluster.',
   import:
     'Create the objects of a cluster from a fetched backup, on a platform cluster that takes the place of a lost one. No machine is touched.',
+  adopt:
+    'Put a Talos cluster that others have made under a Cluster of the platform external, for access, backups and its state. No node is changed.',
 } as const;
 export type CommandName = keyof typeof commandDescriptions;
 export const commandNames = Object.keys(commandDescriptions) as readonly CommandName[];
@@ -141,6 +144,7 @@ const fileOptions = [
 const clusterOption = text('--cluster <NAMESPACE/NAME>', 'The Cluster.')
   .argParser(parseClusterName)
   .makeOptionMandatory();
+const confirmOption = toggle('--confirm', 'Create the objects. Default: only check, and print what would be created.');
 const accessOptions = [
   clusterOption,
   text('--ttl <DURATION>', 'Lifetime of the client certificate, from 5m to 24h. It cannot be revoked before.')
@@ -247,7 +251,22 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
       '--from <PATH>',
       'What the paths of the files begin with that backups fetch has written, e.g. ./shop-prod-20261127T023000Z.',
     ),
-    toggle('--confirm', 'Create the objects. Default: only check, and print what would be created.'),
+    confirmOption,
+    ...commonOptions,
+  ],
+  adopt: [
+    clusterOption,
+    requiredText(
+      '--secrets <FILE>',
+      'File with the secrets of the cluster, as talosctl gen secrets writes it, or the machine configuration of one of its control planes.',
+    ),
+    text('--control-plane <IP>', 'IP address of a control plane. Repeat it until all are named.')
+      .argParser(parseAddresses)
+      .makeOptionMandatory(),
+    text('--worker <IP>', 'IP address of a worker. Can be repeated; a worker without it is not reported.').argParser(
+      parseAddresses,
+    ),
+    confirmOption,
     ...commonOptions,
   ],
 };

@@ -1,9 +1,11 @@
 import { type Command, CommanderError } from 'commander';
 import {
+  type AdoptSettings,
   type BackupSettings,
   type ImportSettings,
   type KubeconfigSettings,
   type TalosconfigSettings,
+  toAdoptSettings,
   toBackupSettings,
   toImportSettings,
   toKubeconfigSettings,
@@ -41,7 +43,8 @@ export type CommandLine =
   | { readonly command: 'kubeconfig'; readonly settings: KubeconfigSettings }
   | { readonly command: 'backups'; readonly settings: BackupsSettings }
   | { readonly command: 'backup'; readonly settings: BackupSettings }
-  | { readonly command: 'import'; readonly settings: ImportSettings };
+  | { readonly command: 'import'; readonly settings: ImportSettings }
+  | { readonly command: 'adopt'; readonly settings: AdoptSettings };
 
 /** Parses the arguments after the program's name. Throws a {@link UsageError}. */
 export function parseCommandLine(argv: readonly string[], environment: ProcessEnvironment): CommandLine {
@@ -101,6 +104,8 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toBackupSettings(command, environment) };
     case 'import':
       return { command: name, settings: toImportSettings(command, environment) };
+    case 'adopt':
+      return { command: name, settings: toAdoptSettings(command, environment) };
   }
 }
 

@@ -2,6 +2,7 @@ import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { type ConditionState, conditionFalse, mergeConditions, summarizeReady } from '../../api/conditions.ts';
 import { Machine } from '../../api/machine.ts';
 import {
+  annotations,
   clusterProfileName,
   clusterSecretsName,
   instanceFinalizers,
@@ -44,8 +45,11 @@ import {
   machinesOfCluster,
   toSecretsView,
 } from './view.ts';
+import { accessNotRemoved, withdrawAccess } from './withdraw-access.ts';
 
 const progressRequeueSeconds = 5;
+/** While an adopted cluster does not answer that is to be released. */
+const accessRetrySeconds = 15;
 
 interface ClusterReconcileContext {
   readonly signal: AbortSignal;
@@ -253,7 +257,11 @@ async function releaseCluster(
   const { kube } = services;
   const ref = clusterIdentityOf(cluster);
   const machines = machinesOfCluster(services, ref);
-  const reported = await reportRelease(services, cluster, machines, context);
+  const view = buildClusterView(services, cluster);
+  // The nodes stay, and with them everything that nobody removes. Once more at the end: a request may have been at work.
+  const left = view.managedBy === undefined ? undefined : await withdrawAccess(services, view, context.signal);
+  const reported = await reportRelease(services, cluster, machines, { ...context, left });
+  if (left !== undefined) return { requeueAfterSeconds: accessRetrySeconds };
   for (const machine of machines) await deleteMachine(services, machine, context.signal);
   if (machines.length > 0 || (await deleteUncachedMachines(services, ref, context.signal)))
     return { requeueAfterSeconds: progressRequeueSeconds };
@@ -291,20 +299,28 @@ async function deleteUncachedMachines(services: Services, ref: ClusterIdentity, 
   return left.length > 0;
 }
 
+/** `left`: why the access to an adopted cluster cannot be removed. */
+function describeRelease(machines: readonly Machine[], left: string | undefined): ConditionState {
+  if (left !== undefined)
+    return conditionFalse(
+      'MachinesReady',
+      accessNotRemoved,
+      `The accounts and roles of AccessRequests are not removed from the cluster yet: ${left} If it never answers again, set the annotation ${annotations.approve}: ${accessNotRemoved} on the Cluster.`,
+    );
+  const waiting = machines.map((machine) => `${machine.metadata.name} (${machine.status?.message ?? 'not started'})`);
+  const message = waiting.length > 0 ? `Deleting ${waiting.join(', ')}.` : 'All machines were deleted.';
+  return conditionFalse('MachinesReady', 'WaitingForDeletion', message);
+}
+
 /** Returns the updated Cluster: removing the finalizer from an older version would conflict. */
 async function reportRelease(
   services: Services,
   cluster: Cluster,
   machines: readonly Machine[],
-  context: ClusterReconcileContext,
+  context: ClusterReconcileContext & { readonly left: string | undefined },
 ): Promise<Cluster> {
   const generation = cluster.metadata.generation ?? 0;
-  const waiting = machines.map((machine) => `${machine.metadata.name} (${machine.status?.message ?? 'not started'})`);
-  const state = conditionFalse(
-    'MachinesReady',
-    'WaitingForDeletion',
-    waiting.length > 0 ? `Deleting ${waiting.join(', ')}.` : 'All machines were deleted.',
-  );
+  const state = describeRelease(machines, context.left);
   const { endpoints: _, apiServer: __, ...rest } = cluster.status ?? { observedGeneration: 0, phase: '' };
   const status: NonNullable<Cluster['status']> = {
     ...rest,

@@ -1,4 +1,10 @@
-import { type ConditionState, conditionFalse, conditionTrue, toStepReason } from '../../api/conditions.ts';
+import {
+  type ConditionState,
+  conditionFalse,
+  conditionTrue,
+  conditionUnknown,
+  toStepReason,
+} from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { decideRollout, type RolloutDecision } from '../rollout/decide-rollout.ts';
 import { hasFailed, isComparedWith, isInHand, isWaiting } from '../rollout/machine-change.ts';
@@ -56,6 +62,7 @@ export function describeClusterRollout({
 
 /** Not part of `Ready`: a cluster serves while it is not up to date. Undefined until every Machine was compared. */
 export function describeClusterUpToDate(view: ClusterView): ConditionState | undefined {
+  if (view.managedBy !== undefined) return view.secrets && describeForeignNodes(view.managedBy);
   const machines = describeMachinesUpToDate(view);
   const upgrade = describeUpgrade(view);
   if (!upgrade || view.secretsProblem || view.machines.length === 0) return machines;
@@ -68,6 +75,14 @@ export function describeClusterUpToDate(view: ClusterView): ConditionState | und
     message,
   );
 }
+
+/** Whether the nodes are as they are to be, only others know. */
+const describeForeignNodes = (managedBy: string): ConditionState =>
+  conditionUnknown(
+    'UpToDate',
+    'ManagedByOthers',
+    `The nodes are managed by ${managedBy}. Their number, versions, configuration and hardware are not changed by this provider, and unhealthy ones are only reported.`,
+  );
 
 function describeMachinesUpToDate(view: ClusterView): ConditionState | undefined {
   if (view.secretsProblem || !view.secrets?.bootstrappedAt || view.machines.length === 0) return undefined;

@@ -18,6 +18,8 @@ export const readRotationRequest = ({ cluster }: Pick<ClusterView, 'cluster'>): 
 /** Without an accepted spec no node can follow. */
 function decideClusterRotation(view: ClusterView): RotationDecision {
   const { cluster, config, spec, secrets, machines, release, proof, now } = view;
+  if (view.managedBy !== undefined && readRotationRequest(view) !== undefined)
+    return { kind: 'refused', message: `The nodes are managed by ${view.managedBy}. Remove the annotation.` };
   const isAsked = readRotationRequest(view) !== undefined || secrets?.rotation !== undefined;
   if (!isAsked || !spec || !secrets?.bootstrappedAt || cluster.metadata.deletionTimestamp) return { kind: 'none' };
   return decideRotation({

@@ -90,6 +90,8 @@ function decideSecrets(view: ClusterView): ClusterDecision | undefined {
   if (view.secretsProblem?.reason === 'SecretsMissing' && !view.searched) return { kind: 'seek-secrets' };
   if (needsUserAction(view)) return { kind: 'settled' };
   if (view.secrets) return isRecordIncomplete(view) ? { kind: 'record' } : undefined;
+  // The cluster of others has secrets already.
+  if (view.managedBy !== undefined) return { kind: 'settled' };
   const version = decideKubernetesVersion(view);
   if ('refused' in version || view.cluster.metadata.deletionTimestamp) return { kind: 'settled' };
   return { kind: 'create-secrets', kubernetesVersion: version.version };
@@ -143,6 +145,7 @@ export function decideKubernetesVersion(view: ClusterView): { version: string } 
   const refused = findConfigRejection(view) ?? findNodePrefixRejection(view);
   if (refused) return { refused };
   const running = view.secrets?.kubernetesVersion;
+  if (view.managedBy !== undefined) return { version: running ?? '' };
   if (!running) return decideNewVersion(view, readDesiredVersion(view));
   const change = findVersionRejection(view);
   return change ? { refused: change } : { version: running };
@@ -156,7 +159,7 @@ function findConfigRejection(view: ClusterView): ConditionState | undefined {
     return conditionFalse('Accepted', 'ProviderConfigMissing', message);
   }
   if (view.configMismatch) return conditionFalse('Accepted', view.configMismatch.reason, view.configMismatch.message);
-  if (!spec) {
+  if (!spec && view.managedBy === undefined) {
     const message = describeConfigNotReady(config.metadata.name);
     return conditionFalse('Accepted', 'ProviderConfigNotReady', message);
   }
@@ -307,14 +310,21 @@ export function describeClusterConditions(view: ClusterView): ConditionState[] {
   if (accepted.status !== 'True' && !view.secrets) return [accepted];
   return [
     accepted,
-    view.secrets
-      ? conditionTrue('SecretsReady')
-      : conditionFalse('SecretsReady', 'WaitingForSecrets', 'The secrets are being created.'),
+    view.secrets ? conditionTrue('SecretsReady') : describeMissingSecrets(view),
     describeMachines(view),
     describeBootstrap(view),
     describeEndpoint(view),
   ];
 }
+
+const describeMissingSecrets = ({ managedBy, ref }: ClusterView): ConditionState =>
+  managedBy === undefined
+    ? conditionFalse('SecretsReady', 'WaitingForSecrets', 'The secrets are being created.')
+    : conditionFalse(
+        'SecretsReady',
+        'NotAdopted',
+        `The cluster is managed by ${managedBy} and was not adopted yet: use the command adopt --cluster ${ref.namespace}/${ref.name}.`,
+      );
 
 /** Nothing else is checked without the secrets, so the other conditions keep their values. */
 function describeSecretsProblem({ reason, message }: ClusterSecretsProblem): ConditionState[] {

@@ -1,5 +1,5 @@
 import { type ClusterIdentity, clusterIdentityKey } from '../../api/cluster-identity.ts';
-import type { Machine } from '../../api/machine.ts';
+import { isExternalMachine, type Machine } from '../../api/machine.ts';
 import {
   annotations,
   clusterProfileName,
@@ -61,6 +61,11 @@ export interface ClusterView {
   readonly config: ProviderConfig | undefined;
   /** The ProviderConfig merged with the ClusterConfigs of the Cluster; undefined if it cannot be determined. */
   readonly spec: ProviderConfigSpec | undefined;
+  /**
+   * Who makes and changes its nodes, if that is not the provider: it was adopted, or is to be. Then `spec` is undefined,
+   * because nothing is to be brought about.
+   */
+  readonly managedBy?: string | undefined;
   /** Why the ClusterConfigs cannot be applied. */
   readonly configMismatch: SpecRejection | undefined;
   readonly platform: string | undefined;
@@ -155,14 +160,13 @@ export function findProviderConfig(
 export function buildClusterView(services: Services, cluster: Cluster): ClusterView {
   const ref = clusterIdentityOf(cluster);
   const config = findProviderConfig(services, cluster);
-  const desired = config && resolveDesiredSpec(services, config, cluster);
-  const spec = desired && 'spec' in desired ? desired.spec : undefined;
   const object = findSecretByName(services, ref);
   const machines = machinesOfCluster(services, ref);
   const { secrets, secretsProblem: problem } = toSecretsView(
     assessSecretsOfCluster(services, { object, cluster, machines }),
   );
-  const platform = (spec && findPlatformSection(spec)?.name) ?? machines[0]?.spec.platform;
+  const { given, spec, managedBy, configMismatch } = resolveSpec(services, config, cluster, machines);
+  const platform = (given && findPlatformSection(given)?.name) ?? machines[0]?.spec.platform;
   const chosen = services.platforms.find(({ name }) => name === platform);
   const fixed = spec && fixedEndpointOf(services.platforms, spec);
   const now = services.clock.now();
@@ -171,7 +175,8 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     ref,
     config,
     spec,
-    configMismatch: desired && 'refused' in desired ? desired.refused : undefined,
+    managedBy,
+    configMismatch,
     platform,
     followsSize: chosen?.hardware !== undefined,
     shortageReasons: shortageReasonsOf(chosen),
@@ -187,7 +192,7 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     nodePools: nodePoolsOfCluster(services, ref),
     bootstrap: undefined,
     proof: undefined,
-    trust: spec && config ? decideTrustForView(services, ref, config, spec, secrets) : undefined,
+    trust: given && config ? decideTrustForView(services, ref, config, given, secrets, managedBy) : undefined,
     trustRollout: undefined,
     revision: config && revisionOf(services, config),
     release: services.release,
@@ -196,6 +201,33 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
     remediations: listRemediations(cluster, machines, now),
     siteProblems: findSiteProblems(services, ref, machines),
   };
+}
+
+interface ResolvedSpec extends Pick<ClusterView, 'spec' | 'managedBy' | 'configMismatch'> {
+  /** Also if nothing of it is to be brought about. */
+  readonly given: ProviderConfigSpec | undefined;
+}
+
+function resolveSpec(
+  services: Services,
+  config: ProviderConfig | undefined,
+  cluster: Cluster,
+  machines: readonly Machine[],
+): ResolvedSpec {
+  const desired = config && resolveDesiredSpec(services, config, cluster);
+  const given = desired && 'spec' in desired ? desired.spec : undefined;
+  const configMismatch = desired && 'refused' in desired ? desired.refused : undefined;
+  const managedBy = findManager(services, given) ?? (machines.some(isExternalMachine) ? 'others' : undefined);
+  return { given, spec: managedBy === undefined ? given : undefined, managedBy, configMismatch };
+}
+
+/** Who manages the nodes of the platform of a spec; undefined: the provider. */
+function findManager(
+  { platforms }: Pick<Services, 'platforms'>,
+  spec: ProviderConfigSpec | undefined,
+): string | undefined {
+  const given = spec && findPlatformSection(spec);
+  return given && platforms.find(({ name }) => name === given.name)?.managedBy(given.section);
 }
 
 /** Hash of a ProviderConfig as this release of the provider reads it; undefined if it is not valid. */
@@ -220,6 +252,7 @@ function decideTrustForView(
   config: ProviderConfig,
   spec: ProviderConfigSpec,
   secrets: ClusterSecrets | undefined,
+  managedBy?: string,
 ): TrustDecision {
   const machines = machinesOfCluster(services, ref);
   const endpoint = machines[0]?.spec.endpoint ?? secrets?.endpoint;
@@ -230,6 +263,7 @@ function decideTrustForView(
     record: secrets?.trust,
     machines,
     endpoint,
+    managedBy,
   });
 }
 

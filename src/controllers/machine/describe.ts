@@ -38,7 +38,7 @@ export function describeMachineStatus(
   const { progress } = verdict;
   const states = describeConditions(verdict, observed);
   const ready = summarizeMachine(states, observed);
-  const upToDate = describeUpToDate(machine, verdict, observed?.configuration);
+  const upToDate = describeUpToDate(machine, verdict, observed ?? {});
   const note = [
     ...(observed && verdict.kind !== 'finished' ? [describeMachineProgress(verdict)] : []),
     ...(observed?.drift ?? []).map(({ message }) => message),
@@ -51,7 +51,7 @@ export function describeMachineStatus(
     // The Cluster controller writes this field.
     ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
     ...lostStatus(machine, observed),
-    ...configurationStatus(machine, observed?.configuration),
+    ...configurationStatus(machine, observed ?? {}),
     message: ready.status === 'True' ? note || 'Runs as it was made.' : (ready.message ?? ''),
     progress: { ...progress, facts: { ...progress.facts } },
     conditions: mergeConditions(

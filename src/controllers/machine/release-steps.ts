@@ -11,8 +11,8 @@ import { deleteNodeStep, drainNodeStep } from './release/node-steps.ts';
 import { isClusterReleasing } from './release/remaining-cluster.ts';
 
 /**
- * The steps that release a Machine. If its Cluster remains, the node is drained first, a control plane leaves etcd, and
- * the Node is deleted after the steps of the platform.
+ * The steps that release a Machine. A node of others stays as it is. If its Cluster remains, the node is drained first, a
+ * control plane leaves etcd, and the Node is deleted after the steps of the platform.
  */
 export function releaseStepsOf(
   services: Services,
@@ -20,7 +20,8 @@ export function releaseStepsOf(
   platform: Platform,
 ): readonly Step<TalosStepContext>[] {
   const release = withReleaseApproval(services, machine, platform);
-  if (isClusterReleasing(services, findCluster(services.stores, clusterOfMachine(machine)))) return release;
+  if (platform.isExternal || isClusterReleasing(services, findCluster(services.stores, clusterOfMachine(machine))))
+    return release;
   const etcd = machine.spec.role === 'controlplane' ? [leaveEtcdStep(services, machine)] : [];
   return [drainNodeStep(services, machine), ...etcd, ...release, deleteNodeStep(services, machine)];
 }

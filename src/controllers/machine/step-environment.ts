@@ -143,6 +143,7 @@ function describeNode(machine: Machine, spec: ProviderConfigSpec): NodeSpec {
     pool: machine.spec.pool,
     size: machine.spec.size,
     failureDomain: machine.spec.failureDomain,
+    address: machine.spec.address,
     cluster: clusterOfMachine(machine),
     talos: {
       version: machine.spec.talosVersion,

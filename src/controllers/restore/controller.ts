@@ -1,4 +1,5 @@
 import { conditionFalse } from '../../api/conditions.ts';
+import { isExternalMachine } from '../../api/machine.ts';
 import { annotations, clusterSecretsName } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
@@ -63,11 +64,12 @@ async function restoreCluster(
   }
   const record = last?.completedAt === undefined ? last : undefined;
   const request = readRestoreRequest(cluster);
+  const machines = machinesOfCluster(services, ref);
+  if (request && machines.some(isExternalMachine)) return await refuse(new ProviderError('NODES_OF_OTHERS'));
   if (record && object && (!request || request instanceof ProviderError || request.key === record.key))
     return await continueRestore(services, { cluster, secret: object, record }, context);
   if (request instanceof ProviderError) return await refuse(request);
   if (!request) return await reportNoRequest(services, cluster, context);
-  const machines = machinesOfCluster(services, ref);
   const state = assessSecretsOfCluster(services, { object, cluster, machines });
   try {
     const secrets = requireClusterSecrets(state, `of Cluster ${ref.namespace}/${ref.name}`);

@@ -1,9 +1,15 @@
-import { type ConditionState, conditionFalse, conditionTrue, toStepReason } from '../../../api/conditions.ts';
+import {
+  type ConditionState,
+  conditionFalse,
+  conditionTrue,
+  conditionUnknown,
+  toStepReason,
+} from '../../../api/conditions.ts';
 import { type Machine, type MachineStatus, maxPendingFields } from '../../../api/machine.ts';
 import type { AdvanceResult } from '../../../engine/advance.ts';
 import { isUpdateOpen } from '../../../talos/update/update-context.ts';
 import { describeStepProgress } from '../../shared/describe-step-progress.ts';
-import { type ConfigurationState, classOfChange } from './observe-configuration.ts';
+import { type ConfigurationState, classOfChange, type NodeObservation } from './observe-configuration.ts';
 
 const maxFieldsInMessage = 5;
 const maxFieldLength = 256;
@@ -11,8 +17,9 @@ const maxFieldLength = 256;
 /** The result of a comparison stays until the next one. */
 export function configurationStatus(
   { status }: Machine,
-  configuration: ConfigurationState | undefined,
+  { configuration, running: reported }: Pick<NodeObservation, 'configuration' | 'running'>,
 ): Pick<MachineStatus, 'applied' | 'compared' | 'pending'> {
+  if (reported) return { applied: { ...reported } };
   if (!configuration) {
     const { applied, compared, pending } = status ?? {};
     return { ...(applied && { applied }), ...(compared && { compared }), ...(pending && { pending }) };
@@ -36,8 +43,10 @@ const comparedWith = (spec: string | undefined): Pick<MachineStatus, 'compared'>
 export function describeUpToDate(
   machine: Machine,
   verdict: AdvanceResult,
-  configuration: ConfigurationState | undefined,
+  { configuration, running }: Pick<NodeObservation, 'configuration' | 'running'>,
 ): ConditionState | undefined {
+  if (running)
+    return conditionUnknown('UpToDate', 'ManagedByOthers', 'Others manage the node, and know what it is to be.');
   if (verdict.kind !== 'finished' && isUpdateOpen(verdict.progress)) return describeUpdate(machine, verdict);
   if (!configuration) return undefined;
   const needs = classOfChange(configuration);

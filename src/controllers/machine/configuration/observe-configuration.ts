@@ -1,3 +1,4 @@
+import { isExternalMachine } from '../../../api/machine.ts';
 import { clusterSecretsName } from '../../../api/names.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Progress } from '../../../engine/advance.ts';
@@ -6,6 +7,7 @@ import { type ChangeClass, highestClass } from '../../../engine/change-class.ts'
 import type { Facts } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { shortHash } from '../../../lib/hash.ts';
+import { type RunningVersions, readRunningVersions } from '../../../talos/client/running-versions.ts';
 import { compareNode } from '../../../talos/update/compare-node.ts';
 import { type DesiredNode, isUpdateOpen, type NodeChanges } from '../../../talos/update/update-context.ts';
 import { findSpecChange } from '../../cluster/desired-machine-spec.ts';
@@ -40,6 +42,8 @@ export interface NodeObservation {
   readonly updateObstacle?: string | undefined;
   /** Another machine answers at the address of the node, as a sentence. */
   readonly addressConflict?: string;
+  /** What runs on a node of others, which is compared with nothing. */
+  readonly running?: RunningVersions;
   /** Undefined if nothing has changed since the node was found up to date, or if it could not be compared. */
   readonly configuration?: ConfigurationState | undefined;
 }
@@ -55,6 +59,7 @@ export const classOfChange = ({ changes, rejection }: NodeChanges): ChangeClass 
  */
 export async function observeNode(desired: DesiredMachine, progress: Progress): Promise<NodeObservation> {
   const { context, environment } = desired;
+  if (isExternalMachine(desired.machine)) return await observeExternalNode(desired, progress.facts);
   const isOpen = isUpdateOpen(progress);
   const obstacle = environment instanceof ProviderError ? environment.message : findObstacle(desired);
   if (environment instanceof ProviderError || obstacle !== undefined) return isOpen ? { updateObstacle: obstacle } : {};
@@ -68,6 +73,22 @@ export async function observeNode(desired: DesiredMachine, progress: Progress): 
     context.log.debug({ code: error.code, why: error.message }, 'node not compared');
     const conflict = error.code === 'TALOS_FOREIGN_NODE' ? { addressConflict: error.message } : {};
     return { ...conflict, ...(isOpen ? { updateObstacle: error.message } : {}) };
+  }
+}
+
+async function observeExternalNode(
+  { services, machine, context }: DesiredMachine,
+  facts: Facts,
+): Promise<NodeObservation> {
+  const node = services.targets.talos(clusterOfMachine(machine), String(facts['address']));
+  try {
+    return { running: await readRunningVersions(node, machine.spec.role, context) };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
+    return {};
+  } finally {
+    await node.close();
   }
 }
 

@@ -8,7 +8,7 @@ import { isAtLeastMinor } from '../../../talos/versions.ts';
 import { isNoLongerResponsible, isResponsible } from '../../access-request/responsibility.ts';
 import { runningTalosVersion } from '../../shared/running-talos-version.ts';
 import type { Services } from '../../shared/services.ts';
-import { decideTrust, type TrustDecision } from './decide-trust.ts';
+import { decideTrust, rejectAllTrust, type TrustDecision } from './decide-trust.ts';
 import { isTrustedFor, type TrustRecord } from './trust-record.ts';
 import { controlPlanesOf } from './trust-trial.ts';
 
@@ -19,13 +19,20 @@ interface ClusterTrustInput {
   readonly record: TrustRecord | undefined;
   readonly machines: readonly Machine[];
   readonly endpoint: string | undefined;
+  /** Who configures the control planes, if that is not the provider. */
+  readonly managedBy: string | undefined;
 }
+
+const describeForeignNodes = (managedBy: string): string =>
+  `spec.oidc: the nodes of the Cluster are managed by ${managedBy}, and the provider does not change which issuers their API servers trust. Use spec.token.`;
 
 type InstanceStores = ProviderInstance & Pick<Services, 'stores'>;
 
 /** Decides the OIDC issuers that a Cluster must trust, from the caches. */
 export function decideClusterTrust(services: InstanceStores, known: ClusterTrustInput): TrustDecision {
   const { spec, record, machines } = known;
+  if (known.managedBy !== undefined)
+    return rejectAllTrust(findOidcRequests(services, known), describeForeignNodes(known.managedBy));
   const controlPlanes = controlPlanesOf(machines);
   // What runs decides, and not what is to run: a node changes the form of its configuration with its system.
   const versions = controlPlanes.length > 0 ? controlPlanes.map(runningTalosVersion) : [spec.talos.version];

@@ -49,11 +49,7 @@ const maxIssuers = 64;
  */
 export function decideTrust(view: TrustView): TrustDecision {
   const entries: TrustEntry[] = [];
-  const requests = view.requests.map(({ metadata }) => ({
-    uid: metadata.uid ?? '',
-    request: `${metadata.namespace}/${metadata.name}`,
-    generation: metadata.generation ?? 0,
-  }));
+  const requests = view.requests.map(toDecidedRequest);
   const names = new Map(requests.map(({ uid, request }) => [uid, request]));
   const refused = new Map<string, string>();
   const failed = new Map<string, string>();
@@ -78,6 +74,18 @@ export function decideTrust(view: TrustView): TrustDecision {
   }
   return { entries, requests, refused, failed, waiting, isTaken: view.usedIssuers !== undefined };
 }
+
+const toDecidedRequest = ({ metadata }: AccessRequest): TrustDecision['requests'][number] => ({
+  uid: metadata.uid ?? '',
+  request: `${metadata.namespace}/${metadata.name}`,
+  generation: metadata.generation ?? 0,
+});
+
+/** The decision for a cluster whose trust is not changed. */
+export const rejectAllTrust = (all: readonly AccessRequest[], message: string): TrustDecision => ({
+  ...{ entries: [], requests: all.map(toDecidedRequest), failed: new Map(), waiting: new Set(), isTaken: true },
+  refused: new Map(all.map(({ metadata }) => [metadata.uid ?? '', message])),
+});
 
 /**
  * Trusted requests with an unchanged trust in the order of the record, then the other trusted ones, then the rest by

@@ -24,6 +24,7 @@ export function findPlatformCredentials(
   { failureDomain, facts }: CredentialsScope = {},
 ): { secrets: SecretStrings } | { missing: string } {
   const name = platform.config.credentialsRef(section, failureDomain, facts);
+  if (name === undefined) return { secrets: {} };
   const object = services.stores.secrets.get({ namespace: services.namespace, name });
   if (!object) {
     const field = platform.failureDomains.fieldAt(section, failureDomain, `${platform.name}.credentialsRef`);

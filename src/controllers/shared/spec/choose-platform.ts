@@ -21,6 +21,7 @@ export function choosePlatform(platforms: readonly Platform[], spec: ProviderCon
     sizes: platform.sizes(config),
     hosts: platform.config.foreignHosts(config),
     addressing: platform.network.addressing(config),
+    isExternal: platform.isExternal,
   };
   return { platform, config, section };
 }

@@ -6,6 +6,8 @@ export interface PlatformSectionSummary {
   readonly sizes: readonly string[];
   readonly hosts: readonly ConfiguredHost[];
   readonly addressing: Addressing;
+  /** Others make the nodes. */
+  readonly isExternal?: boolean;
 }
 
 export const invalidField = (field: string, message: string): Diagnostic => ({

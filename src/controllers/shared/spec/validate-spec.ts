@@ -14,6 +14,9 @@ import { invalidField, type PlatformSectionSummary } from './invalid-field.ts';
 
 /** Problems of a spec beyond its schema that can be found without external requests. Empty if the spec is valid. */
 export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionSummary): Diagnostic[] {
+  // What describes nodes has no effect on those of others.
+  if (section.isExternal)
+    return [...checkOfferedVersions(spec), ...checkSizes(spec, section.sizes), ...checkBackup(spec)];
   const { addressing } = section;
   const others = listExternalAddresses(spec, section.hosts);
   const findings = [

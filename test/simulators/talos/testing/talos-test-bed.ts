@@ -134,7 +134,7 @@ export async function startTalosTestBed(
 
 let machines = 0;
 
-function makeMachine(
+export function makeMachine(
   folder: string,
   name: string,
   files: Readonly<Record<string, string>> | null,
