@@ -4,6 +4,7 @@ import type { NodeInterface } from '../network/links.ts';
 import type { TalosNode } from '../node.ts';
 import { formatSize } from './format-size.ts';
 import { booleanField, bytesField, encodeMessage } from './protobuf.ts';
+import { publishRootSecrets } from './publish-root-secrets.ts';
 import { publishSystem } from './publish-system.ts';
 import { publishVolumes } from './publish-volumes.ts';
 import { putResourceDefinitions } from './resource-definitions.ts';
@@ -15,6 +16,7 @@ export function publishResources(node: TalosNode): void {
   publishHardware(node);
   publishNetwork(node);
   publishConfig(node);
+  publishRootSecrets(node);
   node.refreshStatus();
 }
 

@@ -1,3 +1,4 @@
+import { EventEmitter, on } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 
@@ -7,7 +8,7 @@ export interface CosiResource {
   readonly type: string;
   readonly id: string;
   readonly spec: unknown;
-  /** Protobuf form, for the few types whose clients read no other. */
+  /** Protobuf form, where it does not follow from `spec` (`spec-protobuf.ts`). */
   readonly proto?: Uint8Array;
   readonly version: number;
   readonly created: Date;
@@ -21,9 +22,17 @@ export interface PutOptions {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
+/** A change of one resource. `old`: before an update. */
+export interface ResourceChange {
+  readonly type: 'CREATED' | 'UPDATED' | 'DESTROYED';
+  readonly resource: CosiResource;
+  readonly old?: CosiResource;
+}
+
 /** A node's COSI state in memory: every API answer is read from here, and every change of the node is written here. */
 export class CosiState {
   readonly #items = new Map<string, CosiResource>();
+  readonly #changes = new EventEmitter().setMaxListeners(0);
 
   /** Creates or updates; an equal spec changes nothing. */
   put(namespace: string, type: string, id: string, spec: unknown, options: PutOptions = {}): CosiResource {
@@ -44,6 +53,7 @@ export class CosiState {
       labels: options.labels ?? old?.labels ?? {},
     };
     this.#items.set(key, resource);
+    this.#emit(key, old ? { type: 'UPDATED', resource, old } : { type: 'CREATED', resource });
     return resource;
   }
 
@@ -58,12 +68,28 @@ export class CosiState {
   }
 
   remove(namespace: string, type: string, id: string): void {
-    this.#items.delete(keyOf(namespace, type, id));
+    const key = keyOf(namespace, type, id);
+    const resource = this.#items.get(key);
+    this.#items.delete(key);
+    if (resource) this.#emit(key, { type: 'DESTROYED', resource });
+  }
+
+  /** The changes of one resource from now on, until the signal. */
+  async *watch(namespace: string, type: string, id: string, signal: AbortSignal): AsyncGenerator<ResourceChange> {
+    try {
+      for await (const [change] of on(this.#changes, keyOf(namespace, type, id), { signal })) yield change;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
   }
 
   /** Deletes all other ids of a type. */
   keepOnly(namespace: string, type: string, ids: readonly string[]): void {
     for (const item of this.list(namespace, type)) if (!ids.includes(item.id)) this.remove(namespace, type, item.id);
+  }
+
+  #emit(key: string, change: ResourceChange): void {
+    this.#changes.emit(key, change);
   }
 }
 
