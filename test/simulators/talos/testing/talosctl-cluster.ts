@@ -1,3 +1,4 @@
+import type { SecretsBundle } from '../../../../src/talos/secrets/secrets-bundle.ts';
 import {
   awaitInstalled,
   awaitNodesReady,
@@ -13,6 +14,7 @@ import {
 /** Two control planes and a worker with the product's configurations, and talosctl with the product's talosconfig. */
 export interface TalosctlCluster {
   readonly fixture: TalosctlFixture;
+  readonly bundle: SecretsBundle;
   /** Addresses of the nodes of these names. */
   readonly one: string;
   readonly two: string;
@@ -50,7 +52,7 @@ export async function startTalosctlCluster(binary: string): Promise<TalosctlClus
   ];
   await awaitInstalled(fixture, 'one', 'two');
   return {
-    ...{ fixture, one, two, worker, configs },
+    ...{ fixture, bundle, one, two, worker, configs },
     run: (address, ...args) => fixture.run(...on(address, args)),
     says: (address, ...args) => fixture.says(...on(address, args)),
     fails: (address, ...args) => fixture.fails(...on(address, args)),
