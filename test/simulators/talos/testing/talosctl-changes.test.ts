@@ -9,15 +9,30 @@ import { Transport } from '../../../../src/kube/transport/transport.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { openTalosClient } from '../../../../src/talos/client/client.ts';
 import { createTalosCredentials } from '../../../../src/talos/secrets/talos-credentials.ts';
-import { missingPeers } from '../../../peers/find-peer.ts';
 import { describeUnlessMissing } from '../../../support/describe-unless-missing.ts';
-import { talosctl } from '../../../talos/talosctl.ts';
+import { missingTalosctlFor, talosctlFor } from '../../../talos/talosctl.ts';
 import { waitUntilDefined } from './talos-test-bed.ts';
 import { startBootstrappedCluster, type TalosctlCluster } from './talosctl-cluster.ts';
 import { awaitNodesReady, nodeNamesOf } from './talosctl-fixture.ts';
 
 /** What an administrator changes in a running cluster: its authorities, its Kubernetes and its Talos. */
-describeUnlessMissing('the real talosctl changes a simulated cluster', missingPeers('talosctl'), () => {
+describe.each([
+  { version: '1.13.9', next: '1.13.10' },
+  { version: '1.14.0', next: '1.14.1' },
+])('the real talosctl changes a simulated cluster of Talos $version', ({ version, next }) => {
+  const binary = talosctlFor(version);
+  describeUnlessMissing('step by step', binary === undefined ? missingTalosctlFor(version) : undefined, () =>
+    changeCluster({ binary: binary ?? '', version, next }),
+  );
+});
+
+interface TalosVersions {
+  readonly binary: string;
+  readonly version: string;
+  readonly next: string;
+}
+
+function changeCluster({ binary, version, next }: TalosVersions): void {
   let cluster: TalosctlCluster;
   let [one, two, worker] = ['', '', ''];
   const says: TalosctlCluster['says'] = (...args) => cluster.says(...args);
@@ -50,7 +65,7 @@ describeUnlessMissing('the real talosctl changes a simulated cluster', missingPe
   };
 
   beforeAll(async () => {
-    cluster = await startBootstrappedCluster(talosctl ?? '');
+    cluster = await startBootstrappedCluster(binary, version);
     ({ one, two, worker } = cluster);
   });
   afterAll(() => cluster?.close());
@@ -62,7 +77,7 @@ describeUnlessMissing('the real talosctl changes a simulated cluster', missingPe
       ['auto', 'Applied configuration without a reboot'],
       ['no-reboot', 'Applied configuration without a reboot'],
       ['try', 'Applied configuration without a reboot'],
-      ['reboot', 'Applied configuration with a reboot'],
+      ...(version.startsWith('1.13') ? ([['reboot', 'Applied configuration with a reboot']] as const) : []),
       ['staged', 'Staged configuration to be applied after the next reboot'],
     ] as const) {
       const shown = await says(two, 'apply-config', '--file', file, '--mode', mode, '--dry-run');
@@ -82,7 +97,7 @@ describeUnlessMissing('the real talosctl changes a simulated cluster', missingPe
       expect(shown).toContain('automatically detected the lowest Kubernetes version 1.35.4');
       expect(shown).toContain(`discovered controlplane nodes ["${one}" "${two}"]`);
       expect(shown).toContain(`discovered worker nodes ["${worker}"]`);
-      expect(shown).toContain('> update kube-apiserver: v1.35.4 -> 1.36.4');
+      expect(shown).toMatch(/> update kube-apiserver: v?1\.35\.4 -> 1\.36\.4/);
       expect(shown.match(/> update kubelet: 1\.35\.4 -> 1\.36\.4/g)).toHaveLength(3);
       expect(shown).toContain('configured DaemonSet/kube-system/kube-proxy');
       expect(await kubeletVersions()).toEqual(['1.35.4', '1.35.4', '1.35.4']);
@@ -115,7 +130,7 @@ describeUnlessMissing('the real talosctl changes a simulated cluster', missingPe
 
   it('Talos is upgraded, and rolled back to the system before', async () => {
     const { place } = cluster.fixture.world.factory;
-    const image = `${place}/nocloud-installer/${'a'.repeat(64)}:v1.13.10`;
+    const image = `${place}/nocloud-installer/${'a'.repeat(64)}:v${next}`;
     const runs = (tag: string) =>
       waitUntilDefined(tag, async () => {
         const { code, text } = await cluster.run(worker, 'version', '--short');
@@ -123,10 +138,10 @@ describeUnlessMissing('the real talosctl changes a simulated cluster', missingPe
       });
     const upgraded = await says(worker, 'upgrade', '--image', image, '--drain=false', '--wait=false');
     expect(upgraded).toContain(`${worker}: upgrade completed`);
-    await runs('v1.13.10');
+    await runs(`v${next}`);
     await awaitNodesReady(cluster.fixture, 'worker');
     await says(worker, 'rollback');
-    await runs('v1.13.9');
+    await runs(`v${version}`);
     await awaitNodesReady(cluster.fixture, 'worker');
   });
 
@@ -161,11 +176,11 @@ describeUnlessMissing('the real talosctl changes a simulated cluster', missingPe
         'new',
       );
       for (const address of [one, two, worker]) {
-        expect(rotated).toContain(`- ${address}: OK (version v1.13.9)`);
-        const version = ['--nodes', address, 'version', '--short'];
-        expect(await cluster.fixture.says('--talosconfig', 'new', ...version)).toContain('v1.13.9');
+        expect(rotated).toContain(`- ${address}: OK (version v${version})`);
+        const ask = ['--nodes', address, 'version', '--short'];
+        expect(await cluster.fixture.says('--talosconfig', 'new', ...ask)).toContain(`v${version}`);
         expect(await cluster.fails(address, 'version')).toContain('certificate signed by unknown authority');
       }
     });
   });
-});
+}

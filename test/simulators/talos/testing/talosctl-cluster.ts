@@ -10,6 +10,7 @@ import {
   type TalosctlFixture,
   type TalosctlResult,
 } from './talosctl-fixture.ts';
+import { talosVersion } from './test-config.ts';
 
 /** Two control planes and a worker with the product's configurations, and talosctl with the product's talosconfig. */
 export interface TalosctlCluster {
@@ -31,16 +32,21 @@ export interface TalosctlCluster {
 }
 
 /** The control planes run from their disks; nothing is bootstrapped. */
-export async function startTalosctlCluster(binary: string): Promise<TalosctlCluster> {
+export async function startTalosctlCluster(binary: string, version = talosVersion): Promise<TalosctlCluster> {
   const fixture = await startTalosctlFixture(binary);
   const bundle = await exampleSecretsBundle();
   const configs = new Map<string, string>();
   const start = (name: string, role: 'controlplane' | 'worker', endpoint?: string) =>
-    fixture.start(name, (place) => {
-      const config = renderProductConfig(bundle, place, { role, endpoint: endpoint ?? place.address });
-      configs.set(name, config);
-      return config;
-    });
+    fixture.start(
+      name,
+      (place) => {
+        const change = { role, endpoint: endpoint ?? place.address, version };
+        const config = renderProductConfig(bundle, place, change);
+        configs.set(name, config);
+        return config;
+      },
+      version,
+    );
   const one = start('one', 'controlplane');
   const two = start('two', 'controlplane', one);
   const worker = start('worker', 'worker', one);
@@ -61,8 +67,8 @@ export async function startTalosctlCluster(binary: string): Promise<TalosctlClus
 }
 
 /** All nodes are ready. */
-export async function startBootstrappedCluster(binary: string): Promise<TalosctlCluster> {
-  const cluster = await startTalosctlCluster(binary);
+export async function startBootstrappedCluster(binary: string, version = talosVersion): Promise<TalosctlCluster> {
+  const cluster = await startTalosctlCluster(binary, version);
   await bootstrapCluster(cluster.fixture, 'talosconfig', cluster.one);
   await awaitNodesReady(cluster.fixture, 'one', 'two', 'worker');
   return cluster;
