@@ -7,7 +7,10 @@ import { ConfigMap } from '../../../../src/kube/core-types.ts';
 import { loadApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
 import { Transport } from '../../../../src/kube/transport/transport.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
-import { openTalosClient } from '../../../../src/talos/client/client.ts';
+import { SecretString } from '../../../../src/lib/secret-string.ts';
+import { readMachineConfig } from '../../../../src/talos/client/api-server-pod.ts';
+import { openTalosClient, type TalosClient } from '../../../../src/talos/client/client.ts';
+import { listConfigChanges } from '../../../../src/talos/config/compare/config-changes.ts';
 import { createTalosCredentials } from '../../../../src/talos/secrets/talos-credentials.ts';
 import { describeUnlessMissing } from '../../../support/describe-unless-missing.ts';
 import { missingTalosctlFor, talosctlFor } from '../../../talos/talosctl.ts';
@@ -43,12 +46,15 @@ function changeCluster({ binary, version, next }: TalosVersions): void {
     const images = await Promise.all([one, two, worker].map((address) => says(address, ...read)));
     return images.map((image) => image.trim().split(':v')[1]);
   };
+  const withNode = async <T>(work: (node: TalosClient) => Promise<T>): Promise<T> => {
+    const node = openTalosClient({ address: one, credentials: createTalosCredentials(cluster.bundle, systemClock) });
+    return await work(node).finally(() => node.close());
+  };
   /** Applies the bootstrap manifests as the product does after an upgrade. Returns its report and the inventory. */
   const syncAsProduct = async () => {
     await says(one, 'kubeconfig', 'kubeconfig', '--force');
     const connection = loadApiServerConnection({ path: join(cluster.fixture.folder, 'kubeconfig') });
     const client = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
-    const node = openTalosClient({ address: one, credentials: createTalosCredentials(cluster.bundle, systemClock) });
     const signal = AbortSignal.timeout(20_000);
     const readInventory = async () => {
       const key = { namespace: 'kube-system', name: 'talos-bootstrap-manifests-inventory' };
@@ -56,11 +62,11 @@ function changeCluster({ binary, version, next }: TalosVersions): void {
     };
     try {
       const before = await readInventory();
-      const objects = await readManifests(node, { signal });
+      const objects = await withNode((node) => readManifests(node, { signal }));
       const report = await syncManifests({ client, objects, hasInventory: true, signal });
       return { report, before, after: await readInventory() };
     } finally {
-      await Promise.all([client.close(), node.close()]);
+      await client.close();
     }
   };
 
@@ -101,7 +107,13 @@ function changeCluster({ binary, version, next }: TalosVersions): void {
       expect(shown.match(/> update kubelet: 1\.35\.4 -> 1\.36\.4/g)).toHaveLength(3);
       expect(shown).toContain('configured DaemonSet/kube-system/kube-proxy');
       expect(await kubeletVersions()).toEqual(['1.35.4', '1.35.4', '1.35.4']);
-      // talosctl applies the configuration of the dry run unchanged, in its own form: nothing may restart.
+    });
+
+    it('leaves the configuration in the form of talosctl, in which the product finds no change', async () => {
+      const active = await withNode((node) => readMachineConfig(node, { signal: AbortSignal.timeout(20_000) }));
+      const text = cluster.configs.get('one') ?? '';
+      expect(active.reveal()).toContain('# Provides machine specific configuration options.');
+      expect(listConfigChanges(active, new SecretString(text))).toEqual([]);
       expect(await says(one, 'get', 'staticpodstatus')).toMatch(/kube-apiserver-one +\d+ +True/);
     });
 
