@@ -46,8 +46,8 @@ function changeCluster({ binary, version, next }: TalosVersions): void {
     const images = await Promise.all([one, two, worker].map((address) => says(address, ...read)));
     return images.map((image) => image.trim().split(':v')[1]);
   };
-  const withNode = async <T>(work: (node: TalosClient) => Promise<T>): Promise<T> => {
-    const node = openTalosClient({ address: one, credentials: createTalosCredentials(cluster.bundle, systemClock) });
+  const withNode = async <T>(address: string, work: (node: TalosClient) => Promise<T>): Promise<T> => {
+    const node = openTalosClient({ address, credentials: createTalosCredentials(cluster.bundle, systemClock) });
     return await work(node).finally(() => node.close());
   };
   /** Applies the bootstrap manifests as the product does after an upgrade. Returns its report and the inventory. */
@@ -62,7 +62,7 @@ function changeCluster({ binary, version, next }: TalosVersions): void {
     };
     try {
       const before = await readInventory();
-      const objects = await withNode((node) => readManifests(node, { signal }));
+      const objects = await withNode(one, (node) => readManifests(node, { signal }));
       const report = await syncManifests({ client, objects, hasInventory: true, signal });
       return { report, before, after: await readInventory() };
     } finally {
@@ -110,10 +110,18 @@ function changeCluster({ binary, version, next }: TalosVersions): void {
     });
 
     it('leaves the configuration in the form of talosctl, in which the product finds no change', async () => {
-      const active = await withNode((node) => readMachineConfig(node, { signal: AbortSignal.timeout(20_000) }));
-      const text = cluster.configs.get('one') ?? '';
-      expect(active.reveal()).toContain('# Provides machine specific configuration options.');
-      expect(listConfigChanges(active, new SecretString(text))).toEqual([]);
+      // The dry run has not touched the worker.
+      await says(worker, 'patch', 'machineconfig', '--patch', 'machine: {}');
+      for (const [name, address] of [
+        ['one', one],
+        ['worker', worker],
+      ] as const) {
+        const signal = AbortSignal.timeout(20_000);
+        const active = await withNode(address, (node) => readMachineConfig(node, { signal }));
+        const text = cluster.configs.get(name) ?? '';
+        expect(active.reveal()).not.toBe(text);
+        expect(listConfigChanges(active, new SecretString(text))).toEqual([]);
+      }
       expect(await says(one, 'get', 'staticpodstatus')).toMatch(/kube-apiserver-one +\d+ +True/);
     });
 

@@ -86,6 +86,7 @@ function toProto(resource: CosiResource): ProtoResource {
       created: timestampFromDate(resource.created),
       updated: timestampFromDate(resource.updated),
       labels: { ...resource.labels },
+      annotations: { ...resource.annotations },
     },
     spec: { yamlSpec: yamlOf(resource), ...(protoSpec ? { protoSpec } : {}) },
   });

@@ -129,6 +129,9 @@ export function publishSharedAddress({ resources, links, config }: TalosNode, ip
   resources.put('network', addressType, idOn(link), spec);
 }
 
+/** Says that the spec is the document as a text. Without it, `talosctl patch` and `edit` read the spec as the document. */
+const asText = { annotations: { 'talos.dev/yaml-spec': '1' } };
+
 function publishConfig(node: TalosNode): void {
   const { resources, config } = node;
   if (!config) return;
@@ -138,7 +141,7 @@ function publishConfig(node: TalosNode): void {
     ['v1alpha1', config.source.text],
     ['persistent', persisted],
   ] as const) {
-    resources.put('config', 'MachineConfigs.config.talos.dev', id, text, { proto: bytesField(1, text) });
+    resources.put('config', 'MachineConfigs.config.talos.dev', id, text, { ...asText, proto: bytesField(1, text) });
   }
   const { skipRegistration } = view.kubernetes.kubelet;
   const nodename = { nodename: node.nodename, hostnameVersion: '1', skipNodeRegistration: skipRegistration };

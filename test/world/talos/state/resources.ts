@@ -14,12 +14,14 @@ export interface CosiResource {
   readonly created: Date;
   readonly updated: Date;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** The arguments of `put` besides the address of the resource. */
 export interface PutOptions {
   readonly proto?: Uint8Array;
   readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** A change of one resource. `old`: before an update. */
@@ -51,6 +53,7 @@ export class CosiState {
       created: old?.created ?? now,
       updated: now,
       labels: options.labels ?? old?.labels ?? {},
+      ...(options.annotations ? { annotations: options.annotations } : {}),
     };
     this.#items.set(key, resource);
     this.#emit(key, old ? { type: 'UPDATED', resource, old } : { type: 'CREATED', resource });
