@@ -14,6 +14,9 @@ const maxWorkers = 3;
  */
 const patience = 400_000;
 
+/** A hook starts what its tests use, and takes as long as they do. */
+const within = (milliseconds: number) => ({ testTimeout: milliseconds, hookTimeout: milliseconds });
+
 /** They are one group, so that no worker waits for the last file of the other. */
 const flows = { maxWorkers, isolate: false, sequence: { groupOrder: 1 } };
 
@@ -26,18 +29,18 @@ export default defineConfig({
     reporters: ['default', new SkipReporter()],
     sequence: { sequencer: LongTestsFirst },
     projects: [
-      { test: { name: 'unit', maxWorkers, isolate: false, include: ['src/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'contracts', maxWorkers, include: ['test/contracts/**/*.test.ts'], testTimeout: patience } },
+      { test: { name: 'unit', maxWorkers, isolate: false, include: ['src/**/*.test.ts'], ...within(30_000) } },
+      { test: { name: 'contracts', maxWorkers, include: ['test/contracts/**/*.test.ts'], ...within(patience) } },
       {
         test: {
           name: 'world',
           // Loading the simulators takes longest: once for each worker is enough.
           ...flows,
           include: ['test/simulators/**/*.test.ts', 'test/platforms/**/*.test.ts'],
-          testTimeout: patience,
+          ...within(patience),
         },
       },
-      { test: { name: 'kube', maxWorkers, include: ['test/kube/**/*.test.ts'], testTimeout: patience } },
+      { test: { name: 'kube', maxWorkers, include: ['test/kube/**/*.test.ts'], ...within(patience) } },
       {
         test: {
           name: 'e2e',

@@ -13,11 +13,14 @@ import { exampleSecretsBundle } from '../../../test/talos/example-config.ts';
 import {
   describeWithTalosctl,
   missingTalosctlFor,
+  runTalosctl,
   talosctlFor,
   type ValidationRequest,
   validateAllWithTalosctl,
 } from '../../../test/talos/talosctl.ts';
 import { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
+import { SecretString } from '../../lib/secret-string.ts';
+import { listConfigChanges } from '../../talos/config/compare/config-changes.ts';
 import { renderMachineConfig } from '../../talos/config/machine-config.ts';
 import type { SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
 import { describeNodeConfig } from './node-config.ts';
@@ -117,6 +120,22 @@ describeWithTalosctl(() => {
     if (answers.some((answer) => answer !== '')) await shrink(parameters);
     expect(answers.flatMap((answer, i) => (answer === '' ? [] : [{ answer, ...documents[i] }]))).toEqual([]);
     expect(missing).toEqual([]);
+  }, 180_000);
+
+  it('no document is changed by an edit with talosctl, which writes it anew, of 40 generated ProviderConfigs', async () => {
+    const parameters = propertyParameters('documents that talosctl writes', 40);
+    const generated = fc.sample(anyProviderConfig(offlineDhcpEnvironment), parameters);
+    const documents = [...extremeProviderConfigs(), ...generated].flatMap(documentsOf);
+    const changes = documents.flatMap(({ form, role, config }) => {
+      const binary = talosctlFor(form);
+      if (binary === undefined) return [];
+      const args = ['machineconfig', 'patch', 'config.yaml', '--patch', 'machine: {}'];
+      const written = runTalosctl(binary, args, { 'config.yaml': config });
+      expect(written).not.toBe(config);
+      const found = listConfigChanges(new SecretString(written), new SecretString(config));
+      return found.map(({ field }) => `${form} ${role} ${field}`);
+    });
+    expect([...new Set(changes)]).toEqual([]);
   }, 180_000);
 
   /** Finds the smallest ProviderConfig whose documents are rejected. */

@@ -48,10 +48,9 @@ export function createPlatformContexts(
 export function hashCheckInputs(services: Services, { platform, config }: ChosenPlatform): string {
   const secrets = failureDomainsOrDefault(platform.failureDomains.names(config)).map((failureDomain) => {
     const name = platform.config.credentialsRef(config, failureDomain);
-    const { uid, resourceVersion } = {
-      ...services.stores.secrets.get({ namespace: services.namespace, name })?.metadata,
-    };
-    return [name, uid, resourceVersion];
+    if (name === undefined) return undefined;
+    const secret = services.stores.secrets.get({ namespace: services.namespace, name });
+    return [name, secret?.metadata.uid, secret?.metadata.resourceVersion];
   });
   return shortHash(JSON.stringify([platform.name, config, secrets]));
 }

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
+import { accessRoles } from '../../../src/commands/access/find-cluster-access.ts';
 import { renderCertificateKubeconfig } from '../../../src/controllers/access-request/kubeconfig.ts';
 import { Namespace } from '../../../src/kube/core-types.ts';
 import { Event } from '../../../src/kube/event-recorder.ts';
@@ -11,6 +12,8 @@ import { issueAdminCertificate } from '../../../src/talos/secrets/kubernetes-cli
 import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
 import { createTalosCredentials } from '../../../src/talos/secrets/talos-credentials.ts';
 import { eventually } from '../../support/eventually.ts';
+import { runProgram } from '../../support/run-program.ts';
+import { askNodesWithTalosctl, describeWithTalosctl } from '../../talos/talosctl.ts';
 import { missingForRealWorkload } from '../../world/talos/workload/real-workload.ts';
 import { accessHelpers, coreReadRules } from '../support/access/access-helpers.ts';
 import { GrantedPoller } from '../support/access/granted-poller.ts';
@@ -87,6 +90,14 @@ const fingerprints = ({ authorities }: SecretsBundle) =>
   (['os', 'kubernetes'] as const).map((name) => new X509Certificate(authorities[name].certificate).fingerprint256);
 
 let poller: GrantedPoller | undefined;
+/** A talosconfig that was issued before the rotations. */
+let formerTalosconfig = '';
+
+async function issueTalosconfig(): Promise<string> {
+  const kubeconfig = await open().kubeconfigWith(accessRoles.file);
+  const { out } = await runProgram('talosconfig', '--cluster', 'shop/web', '--kubeconfig', kubeconfig);
+  return out;
+}
 
 prepareTestbed(open, async (testbed) => {
   const { objects } = testbed;
@@ -95,6 +106,7 @@ prepareTestbed(open, async (testbed) => {
   await objects.cluster(ref);
   await eventually('it is up to date', async () => (await conditionOf('UpToDate'))?.status === 'True', 200);
   await granted(reader.name, { permissions: [{ rules: coreReadRules('configmaps') }] });
+  formerTalosconfig = await issueTalosconfig();
   poller = new GrantedPoller(testbed, reader, '/api/v1/namespaces/default/configmaps');
 });
 afterAll(async () => await poller?.stop());
@@ -148,4 +160,19 @@ describe(`D56: the rotation of a certificate authority, ${isReal ? 'with real ku
     expect(poller?.failures).toEqual([]);
     expect(poller?.answered).toBeGreaterThan(answered + 100);
   }, 400_000);
+});
+
+describeWithTalosctl((talosctl) => {
+  it('accepts the talosconfig that is issued after the rotation on every node, and none from before', async () => {
+    const talosconfig = await issueTalosconfig();
+    const addresses = (await machines()).flatMap(({ status }) => status?.address ?? []);
+    expect(addresses).toHaveLength(4);
+    for (const address of addresses) {
+      const args = ['version', '--nodes', address];
+      expect(await askNodesWithTalosctl(talosctl, talosconfig, args)).toContain('v1.13.9');
+      await expect(askNodesWithTalosctl(talosctl, formerTalosconfig, args)).rejects.toThrow(
+        /certificate signed by unknown authority|unknown certificate authority/,
+      );
+    }
+  });
 });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { exampleConfigInput, exampleSecretsBundle } from '../../../../test/talos/example-config.ts';
 import { highestClass } from '../../../engine/change-class.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
@@ -24,6 +25,39 @@ describe('the differences of two configurations', () => {
     const reversed = config.reveal().split('---\n').reverse().join('---\n');
     expect(listConfigChanges(config, render())).toEqual([]);
     expect(listConfigChanges(new SecretString(reversed.replaceAll('"', "'")), config)).toEqual([]);
+  });
+
+  it('are none where talosctl has written empty fields', () => {
+    const worker = render({ role: 'worker' });
+    const [main = '', ...others] = worker.reveal().split('---\n');
+    const { machine, cluster, ...rest } = parse(main);
+    const edited = {
+      ...rest,
+      machine: { ...machine, ca: { ...machine.ca, key: '' } },
+      cluster: {
+        ...cluster,
+        ca: { ...cluster.ca, key: '' },
+        discovery: {
+          ...cluster.discovery,
+          registries: { kubernetes: {}, service: {}, ...cluster.discovery.registries },
+        },
+      },
+    };
+    const text = [stringify(edited), ...others].join('---\n');
+    expect(listConfigChanges(new SecretString(text), worker)).toEqual([]);
+    const withProxy = (lines: string) =>
+      new SecretString(`${text}---\napiVersion: v1alpha1\nkind: KubeProxyConfig\nenabled: false\n${lines}`);
+    expect(listConfigChanges(withProxy('config: {}\n'), withProxy(''))).toEqual([]);
+    // An empty value of a label or of an argument is a value.
+    const labelled = stringify({ ...rest, cluster, machine: { ...machine, nodeLabels: { gpu: '' } } });
+    expect(listConfigChanges(worker, new SecretString([labelled, ...others].join('---\n')))).toEqual([
+      { field: 'machine.nodeLabels.gpu', class: 'live' },
+    ]);
+    // A key that differs is a difference.
+    const other = stringify({ ...rest, cluster, machine: { ...machine, ca: { ...machine.ca, key: 'a2V5' } } });
+    expect(listConfigChanges(worker, new SecretString([other, ...others].join('---\n')))).toEqual([
+      { field: 'machine.ca.key', class: 'live' },
+    ]);
   });
 
   it.each<[string, () => Partial<MachineConfigInput>, string, string]>([

@@ -5,6 +5,7 @@ import { ProviderError } from '../../../lib/errors.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 import { isRecord } from '../config-document.ts';
 import { classifyChange } from './change-class.ts';
+import { withoutEmptyFields } from './empty-fields.ts';
 
 /** One difference between the configuration of a node and its desired one. It never contains a value. */
 export interface ConfigChange {
@@ -19,7 +20,7 @@ type Documents = ReadonlyMap<string, unknown>;
 const maxDepth = 4;
 
 /**
- * The differences between two configurations, regardless of format and order of keys. Empty: they have the same
+ * The differences between two configurations, regardless of format, order of keys and what talosctl adds. Empty: they have the same
  * content. Throws TALOS_CALL_FAILED if the node's configuration cannot be read.
  */
 export function listConfigChanges(present: SecretString, desired: SecretString): ConfigChange[] {
@@ -40,7 +41,11 @@ function parseDocuments(config: SecretString): Documents {
   const documents = parseAllDocuments(config.reveal(), { schema: 'core', uniqueKeys: false });
   if ('empty' in documents || documents.some(({ errors }) => errors.length > 0))
     throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration of the node cannot be read.');
-  return new Map(documents.map((document) => document.toJS()).map((content) => [documentName(content), content]));
+  return new Map(
+    documents
+      .map((document) => document.toJS())
+      .map((content) => [documentName(content), withoutEmptyFields(documentName(content), content)]),
+  );
 }
 
 function documentName(content: unknown): string {

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
+import { connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../../src/talos/gen/machine_pb.ts';
 import { readPartition } from '../../../world/talos/boot/disk-partitions.ts';
-import { clientAuth, serverAuth } from '../../../world/talos/certificates/pki.ts';
+import { clientAuth, issueLeaf, serverAuth } from '../../../world/talos/certificates/pki.ts';
 import { connectTalos, makeSecrets } from '../testing/talos-test-bed.ts';
 import {
   awaitBootFromDisk,
@@ -15,6 +17,8 @@ import {
   startTestCluster,
 } from '../testing/test-cluster.ts';
 
+/** By number. */
+const eventNames = ['CREATED', 'UPDATED', 'DESTROYED'];
 const labels = ['STATE', 'EPHEMERAL'].map((label) => ({ label, wipe: true }));
 
 describe('callers', () => {
@@ -70,6 +74,66 @@ describe('resources', () => {
         reader.state.get({ namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' }),
       ),
     ).toBe('PermissionDenied: not authorized');
+  });
+});
+
+it('reports an unknown service in one frame, as clients of Go require', async () => {
+  const { address } = await startTestCluster('unknown').then(async (cluster) => {
+    await cluster.world.until('the API', async () => (await cluster.client()).machine.version({}));
+    return cluster;
+  });
+  const secrets = await sharedTestSecrets();
+  const { cert, key } = await issueLeaf(secrets.os.authority, {
+    organizations: ['os:admin'],
+    usages: [clientAuth],
+    hours: 1,
+  });
+  const session = connect(`https://${address}:50000`, { ca: secrets.os.authority.pem, cert, key });
+  try {
+    const stream = session.request({ ':method': 'POST', ':path': '/cluster.ClusterService/HealthCheck' });
+    const [headers, flags] = (await once(stream, 'response')) as [IncomingHttpHeaders, number];
+    expect(headers).toMatchObject({ 'grpc-status': '12', 'grpc-message': 'unknown service cluster.ClusterService' });
+    expect(flags & constants.NGHTTP2_FLAG_END_STREAM).not.toBe(0);
+  } finally {
+    session.destroy();
+  }
+});
+
+describe('a watch', () => {
+  it('of one resource begins with its state, and reports changes until it is removed', async () => {
+    const cluster = await startTestCluster('watched');
+    await awaitBootFromDisk(cluster);
+    const { state, machine } = await cluster.client('os:reader');
+    const admin = await cluster.client();
+    const seen: string[] = [];
+    const watch = async (type: string, id: string | undefined, until: string) => {
+      const target = { namespace: 'runtime', type, apiVersion: 1, ...(id === undefined ? {} : { id }) };
+      for await (const { event } of state.watch(target)) {
+        for (const { eventType, resource } of event)
+          seen.push(`${eventNames[eventType]} ${resource?.spec?.yamlSpec ?? ''}`);
+        if (event.length === 0) seen.push('begun');
+        if (seen.at(-1)?.startsWith(until)) return;
+      }
+    };
+    const services = 'Services.v1alpha1.talos.dev';
+    expect(await messageOfRejection(watch(services, undefined, 'never'))).toContain('Unimplemented: ');
+    expect(await messageOfRejection(watch('LinkSpecs.net.talos.dev', 'x', 'never'))).toContain('PermissionDenied: ');
+    await watch(services, 'nothing', 'DESTROYED');
+    expect(seen.splice(0)).toEqual(['begun', 'DESTROYED ']);
+    await cluster.world.until('the kubelet', async () => {
+      const { services: all = [] } = (await machine.serviceList({})).messages[0] ?? {};
+      return all.find(({ id }) => id === 'kubelet')?.state === 'Running';
+    });
+    const watched = watch(services, 'kubelet', 'DESTROYED');
+    await cluster.world.until('the beginning', () => seen.length === 2);
+    await admin.machine.reboot({});
+    await cluster.world.until('its stop', () => seen.length === 3);
+    await watched;
+    expect(seen).toEqual([
+      'begun',
+      expect.stringMatching(/^CREATED running: true/),
+      expect.stringMatching(/^DESTROYED /),
+    ]);
   });
 });
 

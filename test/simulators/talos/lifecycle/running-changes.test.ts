@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../../src/talos/gen/machine_pb.ts';
 import { openKube } from '../testing/kube-access.ts';
 import type { TestClient } from '../testing/talos-test-bed.ts';
@@ -138,6 +138,44 @@ describe('a change of an image of Kubernetes', () => {
     });
   });
 
+  it('restarts nothing else, in whatever order and form the rest is written', async () => {
+    const { node, world, kube, config: text } = await start('same');
+    const [main = '', ...others] = text.split('---\n');
+    const { machine, cluster, ...rest } = parse(main);
+    const auditPolicy = {
+      kind: 'Policy',
+      apiVersion: 'audit.k8s.io/v1',
+      rules: [{ level: 'Metadata', verbs: ['get'] }],
+    };
+    const extraConfig = { serializeImagePulls: false, maxPods: 50 };
+    const fields = {
+      ...rest,
+      machine: { ...machine, kubelet: { ...machine.kubelet, extraConfig } },
+      cluster: { ...cluster, apiServer: { ...cluster.apiServer, auditPolicy } },
+    };
+    const running = async () => {
+      const { services = [] } = (await node.machine.serviceList({})).messages[0] ?? {};
+      const kubelet = services.find(({ id }) => id === 'kubelet')?.events?.events.length;
+      return { kubelet, apiServer: await kube('GET', '/api/v1/namespaces/kube-system/pods/kube-apiserver-same') };
+    };
+    const schedulerRuns = (version: string) =>
+      world.until(`the scheduler ${version}`, async () => {
+        const found = (await kube('GET', '/api/v1/namespaces/kube-system/pods/kube-scheduler-same')) as
+          | PodObject
+          | undefined;
+        return found && isReady(found) && found.spec.containers[0]?.image.endsWith(version);
+      });
+    const applied = [stringify(fields), ...others].join('---\n');
+    await apply(node, applied.replace('scheduler:v1.35.4', 'scheduler:v1.35.5'), Mode.NO_REBOOT);
+    await schedulerRuns('v1.35.5');
+    await world.until('a ready node', () => world.runner.node('same')?.ready);
+    const before = await running();
+    const sorted = [stringify(fields, { sortMapEntries: true, defaultStringType: 'QUOTE_DOUBLE' }), ...others];
+    await apply(node, sorted.join('---\n').replace('scheduler:v1.35.4', 'scheduler:v1.36.3'), Mode.NO_REBOOT);
+    await schedulerRuns('v1.36.3');
+    expect(await running()).toEqual(before);
+  });
+
   it('of kube-proxy changes its manifest, and not what exists in the cluster', async () => {
     const { node, world, kube, config: text } = await start('manifests');
     const path = '/apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy';
@@ -159,10 +197,13 @@ describe('a change of an image of Kubernetes', () => {
     const rolledOut = await world.until('the rollout', async () => {
       const { metadata, status } = (await kube('GET', path)) as {
         metadata: { generation: number };
-        status: { observedGeneration?: number; numberReady?: number };
+        status: { observedGeneration?: number };
       };
       return status.observedGeneration === metadata.generation && { generation: metadata.generation, status };
     });
-    expect(rolledOut).toMatchObject({ generation: 2, status: { numberReady: 1 } });
+    expect(rolledOut).toMatchObject({
+      generation: 2,
+      status: { desiredNumberScheduled: 1, currentNumberScheduled: 1, numberReady: 1 },
+    });
   });
 });

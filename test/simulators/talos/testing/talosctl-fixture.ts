@@ -59,7 +59,7 @@ export async function startTalosctlFixture(binary: string, scale = 0.01): Promis
   const environment = { PATH: process.env['PATH'] ?? '', HOME: join(folder, 'home') };
   const run = (...args: string[]): Promise<TalosctlResult> =>
     new Promise((resolve) => {
-      const options = { cwd: folder, env: environment, timeout: 20_000, encoding: 'utf8' } as const;
+      const options = { cwd: folder, env: environment, timeout: 60_000, encoding: 'utf8' } as const;
       execFile(binary, args, options, (error, out, text) => {
         resolve({ code: error ? Number(error.code ?? 1) : 0, text: `${out}${text}` });
       });

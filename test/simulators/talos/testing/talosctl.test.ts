@@ -6,63 +6,34 @@ import { describeUnlessMissing } from '../../../support/describe-unless-missing.
 import { talosctl } from '../../../talos/talosctl.ts';
 import { readPartition } from '../../../world/talos/boot/disk-partitions.ts';
 import { waitUntilDefined } from './talos-test-bed.ts';
-import {
-  awaitInstalled,
-  awaitNodesReady,
-  bootstrapCluster,
-  exampleSecretsBundle,
-  nodeNamesOf,
-  renderProductConfig,
-  renderProductTalosconfig,
-  startTalosctlFixture,
-  type TalosctlFixture,
-} from './talosctl-fixture.ts';
+import { startTalosctlCluster, type TalosctlCluster } from './talosctl-cluster.ts';
+import { awaitNodesReady, bootstrapCluster, nodeNamesOf, type TalosctlFixture } from './talosctl-fixture.ts';
 
 /** Two control planes and a worker, with the product's configurations and talosconfig, from bootstrap to reset. */
 describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', missingPeers('talosctl'), () => {
+  let cluster: TalosctlCluster;
   let fixture: TalosctlFixture;
   let [one, two, worker] = ['', '', ''];
-  const configs = new Map<string, string>();
-  const on = (address: string, ...args: string[]) => [
-    '--talosconfig',
-    'talosconfig',
-    '--endpoints',
-    address === worker ? one : address,
-    '--nodes',
-    address,
-    ...args,
-  ];
-  const says = (address: string, ...args: string[]) => fixture.says(...on(address, ...args));
-  const fails = (address: string, ...args: string[]) => fixture.fails(...on(address, ...args));
+  const says: TalosctlCluster['says'] = (...args) => cluster.says(...args);
+  const fails: TalosctlCluster['fails'] = (...args) => cluster.fails(...args);
   const bootId = (address: string) => says(address, 'read', '/proc/sys/kernel/random/boot_id');
 
   beforeAll(async () => {
-    fixture = await startTalosctlFixture(talosctl ?? '');
-    const bundle = await exampleSecretsBundle();
-    const start = (name: string, role: 'controlplane' | 'worker') =>
-      fixture.start(name, (place) => {
-        const config = renderProductConfig(bundle, place, { role, endpoint: one === '' ? place.address : one });
-        configs.set(name, config);
-        return config;
-      });
-    one = start('one', 'controlplane');
-    two = start('two', 'controlplane');
-    worker = start('worker', 'worker');
-    fixture.file('talosconfig', await renderProductTalosconfig(bundle, one, two));
-    await awaitInstalled(fixture, 'one', 'two');
+    cluster = await startTalosctlCluster(talosctl ?? '');
+    ({ fixture, one, two, worker } = cluster);
   });
-  afterAll(() => fixture?.close());
+  afterAll(() => cluster?.close());
 
   it('bootstraps on one control plane, once', async () => {
     expect(await fails(one, 'etcd', 'members')).toContain('code = Unavailable');
     await bootstrapCluster(fixture, 'talosconfig', one);
     const refused = await waitUntilDefined('a refusal', async () => {
-      const { code, text } = await fixture.run(...on(one, 'bootstrap'));
+      const { code, text } = await cluster.run(one, 'bootstrap');
       return code === 0 ? undefined : text;
     });
     expect(refused).toContain('code = AlreadyExists desc = etcd data directory is not empty');
     // The worker's API starts when a control plane has signed its certificate.
-    await waitUntilDefined('the worker', async () => (await fixture.run(...on(worker, 'version'))).code === 0);
+    await waitUntilDefined('the worker', async () => (await cluster.run(worker, 'version')).code === 0);
     expect(await fails(worker, 'bootstrap')).toContain('code = Unimplemented desc = bootstrap is only available');
   });
 
@@ -113,9 +84,9 @@ describeUnlessMissing('the real talosctl on the simulated nodes of a cluster', m
     const active = () => says(two, 'get', 'mc', 'v1alpha1', '-o', 'yaml');
     const persisted = () => says(two, 'get', 'mc', 'persistent', '-o', 'yaml');
     const withName = (name: string) =>
-      fixture.file(`${name}.yaml`, (configs.get('two') ?? '').replace('certSANs: []', `certSANs: [${name}]`));
+      fixture.file(`${name}.yaml`, (cluster.configs.get('two') ?? '').replace('certSANs: []', `certSANs: [${name}]`));
     const otherToken = () =>
-      (configs.get('two') ?? '').replace(/token: "\w{6}\.\w{16}"/, 'token: "ghijkl.0123456789abcdef"');
+      (cluster.configs.get('two') ?? '').replace(/token: "\w{6}\.\w{16}"/, 'token: "ghijkl.0123456789abcdef"');
 
     it('without a reboot, where possible', async () => {
       const before = await bootId(two);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { asArray, asObject, canonicalJson, clone, equal, type JsonObject } from '../json.ts';
 import { deleteStored } from '../storage/delete-object.ts';
 import { matchesSelectorObject } from '../storage/selectors.ts';
-import type { ApiObject, ObjectStorage } from '../storage/store.ts';
+import { type ApiObject, nowSeconds, type ObjectStorage } from '../storage/store.ts';
 import { randomSuffix } from '../validation/names.ts';
 import { runKeyedLoop } from './loop.ts';
 
@@ -80,7 +80,30 @@ function reconcileDeployment(storage: ObjectStorage, deployment: ApiObject): voi
   }
   if (specOf(own)['replicas'] !== replicas)
     storage.write(replicaSets, { ...clone(own), spec: { ...specOf(own), replicas } });
-  writeStatus(storage, deployments, deployment, asObject(own['status']));
+  const { replicas: created = 0, ...ready } = asObject(own['status']);
+  const isAvailable = Number(ready['availableReplicas'] ?? 0) >= Number(replicas);
+  const counts = { replicas: created, updatedReplicas: created, ...ready };
+  writeStatus(storage, deployments, deployment, { ...counts, conditions: conditionsOf(deployment, isAvailable) });
+}
+
+/** The conditions of a Deployment. One that keeps its status keeps its times (kubernetes: pkg/controller/deployment/util). */
+function conditionsOf(deployment: ApiObject, isAvailable: boolean): JsonObject[] {
+  const before = asArray(asObject(deployment['status'])['conditions']).map(asObject);
+  const condition = (type: string, status: 'True' | 'False', reason: string): JsonObject => {
+    const known = before.find((one) => one['type'] === type && one['status'] === status);
+    const now = nowSeconds();
+    const { lastTransitionTime = now, lastUpdateTime = now } = known ?? {};
+    return { type, status, reason, lastTransitionTime, lastUpdateTime };
+  };
+  return isAvailable
+    ? [
+        condition('Available', 'True', 'MinimumReplicasAvailable'),
+        condition('Progressing', 'True', 'NewReplicaSetAvailable'),
+      ]
+    : [
+        condition('Available', 'False', 'MinimumReplicasUnavailable'),
+        condition('Progressing', 'True', 'ReplicaSetUpdated'),
+      ];
 }
 
 function reconcileReplicaSet(storage: ObjectStorage, set: ApiObject): void {
@@ -111,8 +134,10 @@ function reconcileDaemonSet(storage: ObjectStorage, set: ApiObject): void {
   // A rolling update: the next outdated Pod goes when all others are ready.
   const outdated = pods.find((pod) => isActive(pod) && !isCurrent(pod));
   if (outdated && ready >= pods.length) deleteStored(storage, 'pods', outdated, { dryRun: false });
-  const numbers = { numberReady: ready, numberAvailable: ready, updatedNumberScheduled: pods.filter(isCurrent).length };
-  writeStatus(storage, daemonSets, set, { desiredNumberScheduled: nodes.length, ...numbers });
+  writeStatus(storage, daemonSets, set, {
+    ...{ desiredNumberScheduled: nodes.length, currentNumberScheduled: pods.length, numberMisscheduled: 0 },
+    ...{ numberReady: ready, numberAvailable: ready, updatedNumberScheduled: pods.filter(isCurrent).length },
+  });
 }
 
 const imagesOf = (pod: { readonly [field: string]: unknown }): string =>

@@ -9,7 +9,7 @@ import {
   type SimulatedEtcdMember,
   storeUploadedSnapshot,
 } from '../kubernetes/etcd.ts';
-import { streamSnapshot } from '../kubernetes/etcd-snapshot.ts';
+import { storageVersionOf, streamSnapshot } from '../kubernetes/etcd-snapshot.ts';
 import type { TalosNode } from '../node.ts';
 import { failedPreconditionError, unavailableError, unknownError } from './errors.ts';
 import { requireControlPlane } from './machine-service.ts';
@@ -34,7 +34,7 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
           {
             memberStatus: {
               protocolVersion: member.version,
-              storageVersion: member.version.replace(/\.\d+$/, '.0'),
+              storageVersion: storageVersionOf(member),
               dbSize: BigInt(member.database.bytes),
               dbSizeInUse: BigInt(member.database.inUse),
               leader: cluster.leader ?? 0n,
@@ -70,8 +70,8 @@ export function etcdMethods(node: TalosNode): Partial<ServiceImpl<typeof Machine
       return { messages: [{}] };
     },
     async *etcdSnapshot(_, { signal }) {
-      const { cluster } = await runningMember(node, 'etcd snapshot', signal);
-      yield* streamSnapshot(cluster, node.world.snapshots, signal);
+      const member = await runningMember(node, 'etcd snapshot', signal);
+      yield* streamSnapshot(member, node.world.snapshots, signal);
     },
     async etcdRecover(request) {
       // Before the CRI is up, /var is not mounted (talos: v1alpha1_server.go).

@@ -85,7 +85,8 @@ export async function listenGrpc(options: GrpcListenOptions): Promise<GrpcListen
 function answerUnknownService(request: Http2ServerRequest, response: Http2ServerResponse): void {
   const message = `unknown service ${request.url.split('/')[1] ?? ''}`;
   const headers = { 'content-type': 'application/grpc', 'grpc-status': '12', 'grpc-message': message };
-  response.writeHead(200, headers).end();
+  // One frame with all of it: without data, a status outside of the last frame is an error to clients of Go.
+  response.stream.respond({ ':status': 200, ...headers }, { endStream: true });
 }
 
 interface OpenServer {

@@ -20,7 +20,10 @@ const allowedRoles: ReadonlyMap<string, readonly string[]> = new Map([
   ...grantEach(machine('EtcdStatus EtcdMemberList EtcdAlarmList'), [...reader, 'os:etcd:backup']),
   ...grantEach(machine('EtcdSnapshot'), [...operator, 'os:etcd:backup']),
   ...grantEach([...machine('Version Hostname ServiceList'), 'machine.ImageService/List'], reader),
-  ...grantEach(['cosi.resource.State/Get', 'cosi.resource.State/List'], reader),
+  ...grantEach(
+    ['Get', 'List', 'Watch'].map((word) => `cosi.resource.State/${word}`),
+    reader,
+  ),
 ]);
 
 /** In maintenance mode every caller is a reader, and may apply a configuration. */

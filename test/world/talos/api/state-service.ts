@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import {
+  EventType,
   type IDQuery,
   type LabelQuery,
   type Resource as ProtoResource,
@@ -11,10 +12,11 @@ import {
 import type { TalosNode } from '../node.ts';
 import { findResourceType, namespaces } from '../state/resource-definitions.ts';
 import { type CosiResource, yamlOf } from '../state/resources.ts';
-import { permissionDeniedError } from './errors.ts';
+import { protoSpecOf } from '../state/spec-protobuf.ts';
+import { permissionDeniedError, unimplementedError } from './errors.ts';
 import { rolesKey } from './roles-context.ts';
 
-/** `cosi.resource.State` (cosi runtime: pkg/state/protobuf/server), read-only and without watches. */
+/** `cosi.resource.State` (cosi runtime: pkg/state/protobuf/server), read-only, and with watches of one resource. */
 export function stateService(node: TalosNode): Partial<ServiceImpl<typeof State>> {
   return {
     get(request, context) {
@@ -34,6 +36,31 @@ export function stateService(node: TalosNode): Partial<ServiceImpl<typeof State>
         if (fits(resource)) yield { resource: toProto(resource) };
       }
     },
+    async *watch(request, context) {
+      const { namespace, type, id } = request;
+      checkAccess(node.minor, namespace, type, context);
+      if (id === undefined) throw unimplementedError('watches of a whole type are not simulated');
+      const changes = node.resources.watch(namespace, type, id, AbortSignal.any([context.signal, node.signal]));
+      const present = node.resources.get(namespace, type, id);
+      // The first change is waited for from here on: none may be missed while the client reads.
+      let next = changes.next();
+      yield {};
+      yield {
+        event: [
+          present
+            ? { eventType: EventType.CREATED, resource: toProto(present) }
+            : { eventType: EventType.DESTROYED, resource: toTombstone(namespace, type, id) },
+        ],
+      };
+      for (;;) {
+        const { value: change, done } = await next;
+        if (done) return;
+        next = changes.next();
+        const old = change.old && toProto(change.old);
+        const eventType = EventType[change.type];
+        yield { event: [{ eventType, resource: toProto(change.resource), ...(old ? { old } : {}) }] };
+      }
+    },
   };
 }
 
@@ -47,6 +74,7 @@ function checkAccess(minor: number, namespace: string, type: string, context: Ha
 
 function toProto(resource: CosiResource): ProtoResource {
   const { namespace, type, id } = resource;
+  const protoSpec = protoSpecOf(resource);
   return create(ResourceSchema, {
     metadata: {
       namespace,
@@ -58,10 +86,15 @@ function toProto(resource: CosiResource): ProtoResource {
       created: timestampFromDate(resource.created),
       updated: timestampFromDate(resource.updated),
       labels: { ...resource.labels },
+      annotations: { ...resource.annotations },
     },
-    spec: { yamlSpec: yamlOf(resource), ...(resource.proto ? { protoSpec: resource.proto } : {}) },
+    spec: { yamlSpec: yamlOf(resource), ...(protoSpec ? { protoSpec } : {}) },
   });
 }
+
+/** A resource that does not exist. */
+const toTombstone = (namespace: string, type: string, id: string): ProtoResource =>
+  create(ResourceSchema, { metadata: { namespace, type, id, version: 'undefined', phase: 'running' }, spec: {} });
 
 function resourceMatcher(labels: readonly LabelQuery[], id: IDQuery | undefined): (resource: CosiResource) => boolean {
   const pattern = id?.regexp ? new RegExp(id.regexp) : undefined;

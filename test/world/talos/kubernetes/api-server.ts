@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../kube/json.ts';
 import { pullQuietly } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
@@ -26,7 +27,7 @@ const apiServerSpec = (node: TalosNode): string => {
     schedulable: _schedulable,
     ...rest
   } = view?.kubernetes ?? {};
-  return JSON.stringify([rest, view?.endpoint, componentImage(node, 'apiServer')]);
+  return canonicalJson([rest, view?.endpoint, componentImage(node, 'apiServer')]);
 };
 
 /** Why the static pod must stop; undefined when it runs correctly. */

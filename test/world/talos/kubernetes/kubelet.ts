@@ -1,4 +1,5 @@
 import { request } from 'node:https';
+import { canonicalJson } from '../../kube/json.ts';
 import { acceptedKubernetesCas } from '../certificates/accepted-authorities.ts';
 import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
@@ -41,7 +42,7 @@ function publishKubeletSpec(node: TalosNode): string {
   const spec = { image: componentImage(node, 'kubelet'), args, extraConfig, validSubnets };
   node.resources.put('k8s', 'KubeletSpecs.kubernetes.talos.dev', 'kubelet', spec);
   // The files of its authorities are no part of the resource.
-  return JSON.stringify([spec, acceptedKubernetesCas(node)]);
+  return canonicalJson([spec, acceptedKubernetesCas(node)]);
 }
 
 /** The next change of the active configuration. */

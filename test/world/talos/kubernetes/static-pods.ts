@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../kube/json.ts';
 import type { ApiObject, KubeStore } from '../../kube/storage/store.ts';
 import { acceptedKubernetesCas } from '../certificates/accepted-authorities.ts';
 import { awaitImage } from '../images/pull-image.ts';
@@ -37,7 +38,7 @@ async function runStaticPod(node: TalosNode, [name, component, type]: (typeof co
 }
 
 const staticPodSpec = (node: TalosNode, component: 'controllerManager' | 'scheduler'): string =>
-  JSON.stringify([
+  canonicalJson([
     componentImage(node, component),
     node.config?.view.kubernetes.componentArgs[component],
     acceptedKubernetesCas(node),

@@ -4,6 +4,7 @@ import type { NodeInterface } from '../network/links.ts';
 import type { TalosNode } from '../node.ts';
 import { formatSize } from './format-size.ts';
 import { booleanField, bytesField, encodeMessage } from './protobuf.ts';
+import { publishRootSecrets } from './publish-root-secrets.ts';
 import { publishSystem } from './publish-system.ts';
 import { publishVolumes } from './publish-volumes.ts';
 import { putResourceDefinitions } from './resource-definitions.ts';
@@ -15,6 +16,7 @@ export function publishResources(node: TalosNode): void {
   publishHardware(node);
   publishNetwork(node);
   publishConfig(node);
+  publishRootSecrets(node);
   node.refreshStatus();
 }
 
@@ -127,6 +129,9 @@ export function publishSharedAddress({ resources, links, config }: TalosNode, ip
   resources.put('network', addressType, idOn(link), spec);
 }
 
+/** Says that the spec is the document as a text. Without it, `talosctl patch` and `edit` read the spec as the document. */
+const asText = { annotations: { 'talos.dev/yaml-spec': '1' } };
+
 function publishConfig(node: TalosNode): void {
   const { resources, config } = node;
   if (!config) return;
@@ -136,7 +141,7 @@ function publishConfig(node: TalosNode): void {
     ['v1alpha1', config.source.text],
     ['persistent', persisted],
   ] as const) {
-    resources.put('config', 'MachineConfigs.config.talos.dev', id, text, { proto: bytesField(1, text) });
+    resources.put('config', 'MachineConfigs.config.talos.dev', id, text, { ...asText, proto: bytesField(1, text) });
   }
   const { skipRegistration } = view.kubernetes.kubelet;
   const nodename = { nodename: node.nodename, hostnameVersion: '1', skipNodeRegistration: skipRegistration };

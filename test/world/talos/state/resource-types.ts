@@ -94,6 +94,8 @@ export const resourceTypes: Readonly<Record<string, ResourceTypeRow>> = {
       ['Health Unknown', '{.unknown}'],
     ],
   },
+  'KubernetesRootSecrets.secrets.talos.dev': { namespace: 'secrets', sensitive: true },
+  'OSRootSecrets.secrets.talos.dev': { namespace: 'secrets', sensitive: true },
   'SystemDisks.block.talos.dev': { namespace: 'runtime', columns: [['Disk', '{.diskID}']] },
   'Versions.runtime.talos.dev': {
     namespace: 'runtime',

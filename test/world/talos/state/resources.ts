@@ -1,3 +1,4 @@
+import { EventEmitter, on } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 
@@ -7,23 +8,33 @@ export interface CosiResource {
   readonly type: string;
   readonly id: string;
   readonly spec: unknown;
-  /** Protobuf form, for the few types whose clients read no other. */
+  /** Protobuf form, where it does not follow from `spec` (`spec-protobuf.ts`). */
   readonly proto?: Uint8Array;
   readonly version: number;
   readonly created: Date;
   readonly updated: Date;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** The arguments of `put` besides the address of the resource. */
 export interface PutOptions {
   readonly proto?: Uint8Array;
   readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** A change of one resource. `old`: before an update. */
+export interface ResourceChange {
+  readonly type: 'CREATED' | 'UPDATED' | 'DESTROYED';
+  readonly resource: CosiResource;
+  readonly old?: CosiResource;
 }
 
 /** A node's COSI state in memory: every API answer is read from here, and every change of the node is written here. */
 export class CosiState {
   readonly #items = new Map<string, CosiResource>();
+  readonly #changes = new EventEmitter().setMaxListeners(0);
 
   /** Creates or updates; an equal spec changes nothing. */
   put(namespace: string, type: string, id: string, spec: unknown, options: PutOptions = {}): CosiResource {
@@ -42,8 +53,10 @@ export class CosiState {
       created: old?.created ?? now,
       updated: now,
       labels: options.labels ?? old?.labels ?? {},
+      ...(options.annotations ? { annotations: options.annotations } : {}),
     };
     this.#items.set(key, resource);
+    this.#emit(key, old ? { type: 'UPDATED', resource, old } : { type: 'CREATED', resource });
     return resource;
   }
 
@@ -58,12 +71,28 @@ export class CosiState {
   }
 
   remove(namespace: string, type: string, id: string): void {
-    this.#items.delete(keyOf(namespace, type, id));
+    const key = keyOf(namespace, type, id);
+    const resource = this.#items.get(key);
+    this.#items.delete(key);
+    if (resource) this.#emit(key, { type: 'DESTROYED', resource });
+  }
+
+  /** The changes of one resource from now on, until the signal. */
+  async *watch(namespace: string, type: string, id: string, signal: AbortSignal): AsyncGenerator<ResourceChange> {
+    try {
+      for await (const [change] of on(this.#changes, keyOf(namespace, type, id), { signal })) yield change;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
   }
 
   /** Deletes all other ids of a type. */
   keepOnly(namespace: string, type: string, ids: readonly string[]): void {
     for (const item of this.list(namespace, type)) if (!ids.includes(item.id)) this.remove(namespace, type, item.id);
+  }
+
+  #emit(key: string, change: ResourceChange): void {
+    this.#changes.emit(key, change);
   }
 }
 
