@@ -30,10 +30,7 @@ export function isOwnCluster(services: ProfileSource, cluster: Cluster): boolean
  * Whether another instance of this provider's name owns a Cluster: one in another environment, which the profile names,
  * or one in another namespace, whose finalizer the Cluster has. Its AccessRequests name this provider as well.
  */
-export function isOfOtherInstance(
-  services: ProfileSource,
-  { metadata, spec }: Cluster,
-): boolean {
+export function isOfOtherInstance(services: ProfileSource, { metadata, spec }: Cluster): boolean {
   const { environment, provider, stores } = services;
   const profile = stores.profiles.get({ name: spec.profile });
   const named = profile?.spec.providerRef.name ?? metadata.labels?.[openmcpKeys.provider];
