@@ -7,7 +7,7 @@ import { Transport } from '../../src/kube/transport/transport.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { noLog } from '../../src/lib/log.ts';
 import type { SecretString } from '../../src/lib/secret-string.ts';
-import { PathAuthorizer } from '../../src/server/path-authorizer.ts';
+import { TokenAuthorizer } from '../../src/server/token-authorizer.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
 import { startTestPlatformCluster } from '../world/operator/platform-cluster-fixture.ts';
 import { readProjectFile } from './source-tree.ts';
@@ -42,7 +42,7 @@ describe.each([
   let platform: Platform;
   let admin: KubeClient;
   let provider: KubeClient;
-  let access: PathAuthorizer;
+  let access: TokenAuthorizer;
 
   /** A ServiceAccount bound to a role, and its token. */
   async function account(name: string, role?: string): Promise<SecretString> {
@@ -70,7 +70,7 @@ describe.each([
     const { tls } = await connection.credentials();
     const own = createApiServerConnection({ server: connection.server, ca: String(tls.ca), token });
     provider = new KubeClient(new Transport(own), { fieldManager: 'provider' });
-    access = new PathAuthorizer({ client: provider, clock: systemClock, log: noLog });
+    access = new TokenAuthorizer({ client: provider, clock: systemClock, log: noLog, served: 'metrics' });
   }, 90_000);
   afterAll(async () => {
     await provider?.close();

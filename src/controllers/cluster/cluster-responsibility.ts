@@ -9,7 +9,9 @@ import type { Cluster } from '../../api/openmcp/types.ts';
 import { isOwnProfile } from '../provider-config/cluster-profile.ts';
 import type { Stores } from '../shared/services.ts';
 
-type ProfileSource = ProviderInstance & { readonly stores: Pick<Stores, 'profiles'> };
+type ProfileSource = ProviderInstance & {
+  readonly stores: { readonly profiles: Pick<Stores['profiles'], 'get'> };
+};
 
 /**
  * Whether a Cluster belongs to this provider. Its profile decides as long as that exists, with or without its
