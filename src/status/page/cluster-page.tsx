@@ -1,4 +1,4 @@
-import type { ClusterJson, MachineRowJson } from '../api-types.ts';
+import type { CauseJson, ClusterJson, MachineRowJson } from '../api-types.ts';
 import { formatBytes, plural } from './format.ts';
 import { Age, Cause, Conditions, Events, Fact, HealthPill, Section } from './parts.tsx';
 import { ProgressLine } from './progress-line.tsx';
@@ -66,10 +66,18 @@ const MachineItem = ({ machine, now }: { readonly machine: MachineRowJson; reado
         </span>
       </div>
       {current && <ProgressLine plan={current} now={now} isOverdue={isOverdue} />}
-      {cause && !isReady && <Cause cause={cause} now={now} />}
+      {cause && !isReady && (current ? <Why cause={cause} /> : <Cause cause={cause} now={now} />)}
     </li>
   );
 };
+
+/** Below the line of steps, which has the name of the step and its duration. */
+const Why = ({ cause: { reason, message } }: { readonly cause: CauseJson }) => (
+  <p class="why">
+    {reason !== 'StepWaiting' && <code class="reason">{reason}</code>}
+    {message.replace(/^[a-z-]+: /, '')}
+  </p>
+);
 
 const rolloutNames: Readonly<Record<string, string>> = {
   Changing: 'Nodes are being changed',

@@ -27,7 +27,7 @@ export const ClustersPage = ({ list, query }: ClustersProps) => (
       <h1 tabIndex={-1}>Clusters</h1>
       <p class="sub">{list ? plural(list.total, 'cluster') : 'Loading'}</p>
     </header>
-    <div class="filter" role="search">
+    <search class="filter">
       <label>
         <span class="hidden">Part of the name, namespace or ProviderConfig</span>
         <input
@@ -52,7 +52,7 @@ export const ClustersPage = ({ list, query }: ClustersProps) => (
           ))}
         </select>
       </label>
-    </div>
+    </search>
     {list && <ClusterTable list={list} />}
     {list && list.pages > 1 && <Pages list={list} query={query} />}
   </>

@@ -199,37 +199,39 @@ const System = ({ system: { system, memory, volumes, configs, problem } }: { rea
       {system} <span class="note">{configs.join(', ')}</span>
     </h3>
     {problem && <p class="late">{problem}</p>}
-    <ul class="meters">
-      {memory && (
-        <li>
-          <span class="name">Memory</span>
-          <span class="bar none" />
-          <span class="figure">{formatBytes(memory.availableBytes)} free</span>
-        </li>
-      )}
-      {volumes.map(({ name, availableBytes, totalBytes, isHealthy }) => {
-        const used = totalBytes === undefined ? undefined : 1 - availableBytes / Math.max(1, totalBytes);
-        return (
-          <li key={name}>
-            <span class="name">Pool {name}</span>
-            {used === undefined ? (
-              <span class="bar none" />
-            ) : (
-              <Bar
-                share={used}
-                label={`${Math.round(used * 100)}% used`}
-                tone={used > fullShare ? 'attention' : 'neutral'}
-              />
-            )}
-            <span class="figure">
-              {formatBytes(availableBytes)} free
-              {totalBytes !== undefined && ` of ${formatBytes(totalBytes)}`}
-              {!isHealthy && <span class="late">not healthy</span>}
-            </span>
+    {(memory !== undefined || volumes.length > 0) && (
+      <ul class="meters">
+        {memory && (
+          <li>
+            <span class="name">Memory</span>
+            <span class="bar none" />
+            <span class="figure">{formatBytes(memory.availableBytes)} free</span>
           </li>
-        );
-      })}
-    </ul>
+        )}
+        {volumes.map(({ name, availableBytes, totalBytes, isHealthy }) => {
+          const used = totalBytes === undefined ? undefined : 1 - availableBytes / Math.max(1, totalBytes);
+          return (
+            <li key={name}>
+              <span class="name">Pool {name}</span>
+              {used === undefined ? (
+                <span class="bar none" />
+              ) : (
+                <Bar
+                  share={used}
+                  label={`${Math.round(used * 100)}% used`}
+                  tone={used > fullShare ? 'attention' : 'neutral'}
+                />
+              )}
+              <span class="figure">
+                {formatBytes(availableBytes)} free
+                {totalBytes !== undefined && ` of ${formatBytes(totalBytes)}`}
+                {!isHealthy && <span class="late">not healthy</span>}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    )}
   </div>
 );
 

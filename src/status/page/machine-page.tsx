@@ -72,8 +72,12 @@ const Steps = ({ plan, now, isOverdue }: { plan: PlanJson; now: number; isOverdu
           <thead>
             <tr>
               <th scope="col">Step</th>
-              <th scope="col">Start</th>
-              <th scope="col">End</th>
+              <th scope="col" class="time">
+                Start
+              </th>
+              <th scope="col" class="time">
+                End
+              </th>
               <th scope="col">Took</th>
               <th scope="col">Usually</th>
               <th scope="col">Tries</th>
@@ -111,8 +115,8 @@ const StepRow = ({ step, now, longest, isOverdue }: StepRowProps) => {
         <code>{step.name}</code>
         <span class="hidden"> {stateNames[step.state]}</span>
       </th>
-      <td class="number">{step.startedAt && formatClock(step.startedAt, now)}</td>
-      <td class="number">{step.endedAt && formatClock(step.endedAt, now)}</td>
+      <td class="number time">{step.startedAt && formatClock(step.startedAt, now)}</td>
+      <td class="number time">{step.endedAt && formatClock(step.endedAt, now)}</td>
       <td class="took">
         {seconds !== undefined && (
           <>

@@ -109,7 +109,7 @@ export const Conditions = ({ conditions, now }: { conditions: readonly Condition
               <td class="number">
                 <Age since={since} now={now} />
               </td>
-              <td>
+              <td class="message">
                 {reason !== 'AsExpected' && <code class="reason">{reason}</code>} {message}
               </td>
             </tr>

@@ -11,6 +11,10 @@ interface LineProps {
 export const secondsIn = ({ startedAt, endedAt }: StepJson, now: number): number | undefined =>
   startedAt === undefined ? undefined : secondsBetween(startedAt, endedAt === undefined ? now : Date.parse(endedAt));
 
+/** Much longer than usual: short steps differ a lot. */
+const isSlow = (step: StepJson, now: number): boolean =>
+  step.usualSeconds !== undefined && (secondsIn(step, now) ?? 0) > 60 + 3 * step.usualSeconds;
+
 const describeStep = (step: StepJson, now: number): string => {
   const seconds = secondsIn(step, now);
   const usual = step.usualSeconds === undefined ? '' : `, usually ${formatSeconds(step.usualSeconds)}`;
@@ -48,7 +52,9 @@ export const ProgressLine = ({ plan, now, isOverdue }: LineProps) => {
           <span>
             step {position + 1} of {plan.steps.length}
           </span>
-          <span class={isOverdue ? 'late' : ''}>for {formatSeconds(secondsIn(current, now) ?? 0)}</span>
+          <span class={isOverdue ? 'late' : isSlow(current, now) ? 'slow' : ''}>
+            for {formatSeconds(secondsIn(current, now) ?? 0)}
+          </span>
           {current.usualSeconds !== undefined && <span>usually {formatSeconds(current.usualSeconds)}</span>}
           {(current.tries ?? 1) > 1 && <span class="late">try {current.tries}</span>}
         </p>

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
 import { createLinkedController } from '../../lib/deadline.ts';
@@ -31,6 +32,8 @@ export class EventStreams {
   #open = 0;
 
   constructor(changes: ChangeSignal, clock: Clock, signal: AbortSignal) {
+    // Every stream listens to this signal.
+    setMaxListeners(0, signal);
     this.#changes = changes;
     this.#clock = clock;
     this.#signal = signal;

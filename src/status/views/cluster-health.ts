@@ -16,7 +16,8 @@ const expectedReasons: ReadonlySet<string> = new Set(['UpdatePending', 'Updating
 
 /**
  * The health of a Cluster from its conditions. One that was never reachable is in creation, one that was and is not ready
- * is unhealthy. A machine that failed or is overdue makes a creation a problem.
+ * is unhealthy. A machine that failed, is overdue or
+ * waits for something that is missing makes a creation a problem.
  */
 export function assessCluster({ metadata, status }: Cluster, machines: readonly Machine[]): ClusterAssessment {
   const conditions = status?.conditions ?? [];
@@ -59,7 +60,14 @@ export const machineCause = ({ status }: Machine): CauseJson | undefined => {
 export const isOverdue = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ status: state, reason }) => state === 'False' && reason === 'Overdue') ?? false;
 
-const isStuck = (machine: Machine): boolean => machine.status?.phase === 'Failed' || isOverdue(machine);
+/** Reasons of a machine whose steps go on by themselves. A step has another one where a user may have to act. */
+const passingReasons: ReadonlySet<string> = new Set(['StepWaiting', 'StepError', 'AsExpected']);
+
+function isStuck(machine: Machine): boolean {
+  if (machine.status?.phase === 'Failed' || isOverdue(machine)) return true;
+  const cause = machineCause(machine);
+  return cause !== undefined && !passingReasons.has(cause.reason);
+}
 
 function describeStuckMachine(machine: Machine): CauseJson | undefined {
   const cause = machineCause(machine);
