@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -78,12 +79,17 @@ it('ends a stream after its lifetime, so that the viewer is authorized again', a
 });
 
 it('a closed connection leaves nothing behind', async () => {
-  const { clock, streams, open } = fixture();
+  const { clock, end, streams, change, open } = fixture();
   const { stream, served } = open();
-  await clock.settle();
+  for (let i = 0; i < 20; i += 1) {
+    change();
+    await clock.advance(1000);
+  }
+  expect(getEventListeners(end.signal, 'abort')).toHaveLength(1);
   stream.destroy();
   await served;
   expect([streams.open, clock.sleeping]).toEqual([0, 0]);
+  expect(getEventListeners(end.signal, 'abort')).toEqual([]);
 });
 
 it('ends every stream when the server ends', async () => {

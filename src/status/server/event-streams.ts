@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
-import { createLinkedController } from '../../lib/deadline.ts';
 import { formatTime } from '../../lib/text.ts';
 import type { ChangeSignal } from './change-signal.ts';
 
@@ -50,20 +49,15 @@ export class EventStreams {
 
   /** Serves a stream until it is closed or its time is over, and ends it. Never rejects. */
   async serve(stream: Writable, read: StateSource): Promise<void> {
-    const closed = createLinkedController(this.#signal);
-    const close = (): void => closed.abort();
-    stream.once('close', close);
-    stream.once('error', close);
     this.#open += 1;
-    try {
-      await this.#send(stream, read, closed.signal);
-    } catch {
+    await withChildSignal(this.#signal, async (signal, close) => {
+      stream.once('close', close);
+      stream.once('error', close);
       // A state that cannot be built ends the stream; the viewer connects again.
-    } finally {
-      this.#open -= 1;
-      closed.abort();
-      stream.end();
-    }
+      await this.#send(stream, read, signal).catch(() => {});
+    });
+    this.#open -= 1;
+    stream.end();
   }
 
   async #send(stream: Writable, read: StateSource, signal: AbortSignal): Promise<void> {
@@ -88,24 +82,41 @@ export class EventStreams {
   /** Returns when the reader can take more. */
   async #write(stream: Writable, text: string, signal: AbortSignal): Promise<void> {
     if (signal.aborted || stream.write(text)) return;
-    const waiting = createLinkedController(signal);
-    const drained = new Promise<void>((resolve) => stream.once('drain', resolve));
-    const stalled = this.#sleep(streamLimits.stalled, waiting.signal).then(() => {
-      if (!waiting.signal.aborted) stream.destroy();
+    await withChildSignal(signal, async (waiting) => {
+      const drained = new Promise<void>((resolve) => stream.once('drain', resolve));
+      const stalled = this.#sleep(streamLimits.stalled, waiting).then(() => {
+        if (!waiting.aborted) stream.destroy();
+      });
+      await Promise.race([drained, stalled]);
     });
-    await Promise.race([drained, stalled]);
-    waiting.abort();
   }
 
   async #awaitChange(seen: number, signal: AbortSignal): Promise<void> {
-    const waiting = createLinkedController(signal);
-    const heartbeat = this.#sleep(streamLimits.heartbeat - streamLimits.pause, waiting.signal);
-    await Promise.race([this.#changes.after(seen, waiting.signal), heartbeat]);
-    waiting.abort();
+    await withChildSignal(signal, async (waiting) => {
+      const heartbeat = this.#sleep(streamLimits.heartbeat - streamLimits.pause, waiting);
+      await Promise.race([this.#changes.after(seen, waiting), heartbeat]);
+    });
   }
 
   /** Ends early when the signal aborts. */
   async #sleep(seconds: number, signal: AbortSignal): Promise<void> {
     await this.#clock.sleep(seconds * 1000, signal).catch(() => {});
+  }
+}
+
+/** Runs the work under a signal that ends with the work, with the parent, or with `end`, and leaves no listener. */
+async function withChildSignal(
+  parent: AbortSignal,
+  work: (signal: AbortSignal, end: () => void) => Promise<void>,
+): Promise<void> {
+  const child = new AbortController();
+  const end = (): void => child.abort();
+  if (parent.aborted) end();
+  parent.addEventListener('abort', end);
+  try {
+    await work(child.signal, end);
+  } finally {
+    parent.removeEventListener('abort', end);
+    end();
   }
 }

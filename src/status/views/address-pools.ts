@@ -1,7 +1,7 @@
 import { reservedAddresses } from '../../controllers/shared/addresses/fixed-endpoints.ts';
 import { countIpv4Addresses, ipv4RangeContains, parseIpv4, parseIpv4Range } from '../../lib/net/ipv4.ts';
 import type { AddressPoolJson } from '../api-types.ts';
-import { ownConfigs, type StatusSources } from './status-sources.ts';
+import { ownConfigs, ownMachines, type StatusSources } from './status-sources.ts';
 
 /** Number of pools that are shown. */
 const maxPools = 50;
@@ -9,7 +9,9 @@ const maxPools = 50;
 /** The free addresses of each pool; the emptiest first. ProviderConfigs with the same addresses share one. */
 export function listAddressPools(sources: StatusSources): AddressPoolJson[] {
   const { heldAddresses } = sources.measurements;
-  const taken = heldAddresses && new Set([...heldAddresses, ...reservedAddresses(sources)]);
+  // Machines are known at once, and claims within a minute.
+  const taken =
+    heldAddresses && new Set([...heldAddresses, ...reservedAddresses(sources), ...machineAddresses(sources)]);
   const takenNumbers = taken && [...taken].flatMap((address) => parseIpv4(address) ?? []);
   const pools = [...groupConfigs(sources)].map(([pool, configs]): AddressPoolJson => {
     const ranges = pool.split(', ').flatMap((text) => parseIpv4Range(text) ?? []);
@@ -30,3 +32,6 @@ function groupConfigs(sources: StatusSources): ReadonlyMap<string, string[]> {
   }
   return groups;
 }
+
+const machineAddresses = (sources: StatusSources): string[] =>
+  ownMachines(sources).flatMap(({ spec, status }) => [status?.address ?? [], spec.virtualAddress ?? []].flat());
