@@ -52,7 +52,7 @@ export class EventStreams {
     this.#open += 1;
     await withChildSignal(this.#signal, async (signal, close) => {
       stream.once('close', close);
-      stream.once('error', close);
+      stream.on('error', close);
       // A state that cannot be built ends the stream; the viewer connects again.
       await this.#send(stream, read, signal).catch(() => {});
     });

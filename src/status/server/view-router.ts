@@ -2,9 +2,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { type ClusterHealth, clusterHealths } from '../api-types.ts';
 import { buildClusterPage } from '../views/cluster-rows.ts';
-import { buildClusterView, findOwnCluster } from '../views/cluster-view.ts';
-import { buildFleetView } from '../views/fleet-view.ts';
-import { buildMachineView, findOwnMachine } from '../views/machine-view.ts';
+import { buildClusterJson, findOwnCluster } from '../views/cluster-view.ts';
+import { buildFleetJson } from '../views/fleet-view.ts';
+import { buildMachineJson, findOwnMachine } from '../views/machine-view.ts';
 import type { StatusSources } from '../views/status-sources.ts';
 import type { ChangeSignal } from './change-signal.ts';
 import type { EventReader } from './event-reader.ts';
@@ -83,7 +83,7 @@ export class ViewRouter {
 
   #fleet(): object {
     this.#parts.measurements.refresh();
-    return buildFleetView(this.#parts.sources());
+    return buildFleetJson(this.#parts.sources());
   }
 
   #clusters(query: URLSearchParams): View {
@@ -107,7 +107,7 @@ export class ViewRouter {
     const cluster = findOwnCluster(sources(), namespace, name);
     if (!cluster) return undefined;
     const found = await events.of(cluster);
-    return buildClusterView(sources(), findOwnCluster(sources(), namespace, name) ?? cluster, found);
+    return buildClusterJson(sources(), findOwnCluster(sources(), namespace, name) ?? cluster, found);
   }
 
   async #machine(name: string): Promise<object | undefined> {
@@ -115,7 +115,7 @@ export class ViewRouter {
     const machine = findOwnMachine(sources(), name);
     if (!machine) return undefined;
     const found = await events.of(machine);
-    return buildMachineView(sources(), findOwnMachine(sources(), name) ?? machine, found);
+    return buildMachineJson(sources(), findOwnMachine(sources(), name) ?? machine, found);
   }
 }
 

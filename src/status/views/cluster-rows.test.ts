@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { sampleFleet } from '../../../test/support/fixtures/sample-fleet.ts';
 import { StatusFleet } from '../../../test/support/fixtures/status-fleet.ts';
 import { buildClusterPage, clustersPerPage } from './cluster-rows.ts';
-import { buildFleetView } from './fleet-view.ts';
+import { buildFleetJson } from './fleet-view.ts';
 
 const fleet = sampleFleet();
 const list = (filter: Partial<Parameters<typeof buildClusterPage>[1]>) =>
@@ -35,7 +35,7 @@ it('a thousand clusters are pages of a bounded size, and the fleet is no larger 
     return {
       page,
       pageBytes: JSON.stringify(page).length,
-      fleetBytes: JSON.stringify(buildFleetView(large.sources())).length,
+      fleetBytes: JSON.stringify(buildFleetJson(large.sources())).length,
     };
   };
   const [few, many] = [sizesOf(50), sizesOf(1000)];

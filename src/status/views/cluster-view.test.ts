@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { sampleFleet } from '../../../test/support/fixtures/sample-fleet.ts';
 import { StatusFleet } from '../../../test/support/fixtures/status-fleet.ts';
-import { buildClusterView, findOwnCluster } from './cluster-view.ts';
+import { buildClusterJson, findOwnCluster } from './cluster-view.ts';
 
 const view = (fleet: StatusFleet, name: string, namespace = 'shop') => {
   const cluster = findOwnCluster(fleet.sources(), namespace, name);
-  return cluster && buildClusterView(fleet.sources(), cluster, []);
+  return cluster && buildClusterJson(fleet.sources(), cluster, []);
 };
 
 it('has each machine with its steps, its reason, since when, and how long it usually takes', () => {

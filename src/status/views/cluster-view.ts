@@ -25,7 +25,7 @@ export function findOwnCluster(sources: StatusSources, namespace: string, name: 
 }
 
 /** A cluster with its machines. `machines` counts all of them. */
-export function buildClusterView(sources: StatusSources, cluster: Cluster, events: readonly EventJson[]): ClusterJson {
+export function buildClusterJson(sources: StatusSources, cluster: Cluster, events: readonly EventJson[]): ClusterJson {
   const config = configsByProfile(sources).get(cluster.spec.profile);
   const machines = machinesOf(sources, cluster);
   const rows = machines.map((machine) => toMachineRow(sources, machine));

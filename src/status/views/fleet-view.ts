@@ -21,7 +21,7 @@ const maxProblems = 20;
 const maxRollouts = 50;
 
 /** The whole fleet. Its size does not grow with the number of Clusters. */
-export function buildFleetView(sources: StatusSources): FleetJson {
+export function buildFleetJson(sources: StatusSources): FleetJson {
   const rows = listClusterRows(sources);
   const machines = ownMachines(sources);
   const hosts = countHosts(sources);

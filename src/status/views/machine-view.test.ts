@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { StatusFleet } from '../../../test/support/fixtures/status-fleet.ts';
 import type { PlanJson } from '../api-types.ts';
-import { buildMachineView, findOwnMachine } from './machine-view.ts';
+import { buildMachineJson, findOwnMachine } from './machine-view.ts';
 
 function fixture() {
   const fleet = new StatusFleet();
@@ -24,7 +24,7 @@ it('a machine in creation has every step of its platform: done, current and next
     ],
     { progress: { failures: 2 } },
   );
-  const { plans } = buildMachineView(fleet.sources(), machine, []);
+  const { plans } = buildMachineJson(fleet.sources(), machine, []);
   const [plan] = plans;
   expect(plan?.steps.slice(0, 3)).toEqual([
     { name: 'address-claimed', state: 'done', startedAt: fleet.ago(32), endedAt: fleet.ago(30), tries: 3 },
@@ -42,14 +42,14 @@ it('says how long a step usually takes, from other machines', () => {
       ['resources-reserved', 1],
     ]);
   const machine = fleet.walk(cluster, 3, [['image-cached', 500]]);
-  const [plan] = buildMachineView(fleet.sources(), machine, []).plans;
+  const [plan] = buildMachineJson(fleet.sources(), machine, []).plans;
   expect(plan?.steps.find(({ name }) => name === 'image-cached')?.usualSeconds).toBe(40);
 });
 
 it('steps before the current one that were not seen are done, without times', () => {
   const { fleet, cluster } = fixture();
   const machine = fleet.walk(cluster, 0, [['await-member', 5]]);
-  const [plan] = buildMachineView(fleet.sources(), machine, []).plans;
+  const [plan] = buildMachineJson(fleet.sources(), machine, []).plans;
   expect(statesOf(plan)).toMatchObject({ 'vm-created': 'unseen', 'await-member': 'current', 'seed-emptied': 'next' });
 });
 
@@ -63,7 +63,7 @@ it('shows the plan that runs first, and keeps what was seen of the one before', 
   const machine = fleet.machine(cluster, 0, {
     progress: { plan: 'repair', step: 'vm-restored', since: fleet.ago(9), finishedAt: undefined as never },
   });
-  const { plans } = buildMachineView(fleet.sources(), machine, []);
+  const { plans } = buildMachineJson(fleet.sources(), machine, []);
   expect(plans.map(({ plan }) => plan)).toEqual(['repair', 'provision']);
   expect(statesOf(plans[1])).toMatchObject({ 'vm-created': 'done', 'powered-on': 'done' });
 });
@@ -80,7 +80,7 @@ it('the drain comes before the steps of the platform in a release', () => {
     ],
     release,
   );
-  const [plan] = buildMachineView(fleet.sources(), machine, []).plans;
+  const [plan] = buildMachineJson(fleet.sources(), machine, []).plans;
   expect(plan?.steps.slice(0, 3).map(({ name, state }) => [name, state])).toEqual([
     ['node-drained', 'done'],
     ['powered-off', 'current'],
@@ -90,7 +90,7 @@ it('the drain comes before the steps of the platform in a release', () => {
 
 it('a finished machine runs no plan', () => {
   const { fleet, cluster } = fixture();
-  const view = buildMachineView(fleet.sources(), fleet.machine(cluster, 0), []);
+  const view = buildMachineJson(fleet.sources(), fleet.machine(cluster, 0), []);
   expect(view).not.toHaveProperty('current');
   expect(view).toMatchObject({ isReady: true, cluster: { namespace: 'shop', name: 'prod' } });
   expect(view.plans[0]?.steps.some(({ state }) => state === 'current' || state === 'next')).toBe(false);
@@ -99,7 +99,7 @@ it('a finished machine runs no plan', () => {
 it('has the console of its platform', () => {
   const { fleet, cluster } = fixture();
   const machine = fleet.machine(cluster, 7);
-  expect(buildMachineView(fleet.sources(), machine, []).consoles).toEqual([
+  expect(buildMachineJson(fleet.sources(), machine, []).consoles).toEqual([
     { name: 'Serial console', url: 'https://nas.example.org/ui/vm/107/serial' },
   ]);
 });
@@ -112,7 +112,7 @@ it('has no console when its ProviderConfig is gone, or no longer names its syste
   });
   const consolesOf = (providerConfigRef: { name: string }, failureDomain: string) => {
     const machine = fleet.machine(cluster, 0, { spec: { providerConfigRef, failureDomain } });
-    return buildMachineView(fleet.sources(), machine, []).consoles.length;
+    return buildMachineJson(fleet.sources(), machine, []).consoles.length;
   };
   expect(consolesOf({ name: 'several' }, 'a')).toBe(1);
   expect(consolesOf({ name: 'several' }, 'b')).toBe(0);

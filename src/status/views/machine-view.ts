@@ -18,7 +18,7 @@ export function findOwnMachine(sources: StatusSources, name: string): Machine | 
 }
 
 /** A machine with all of its steps. */
-export function buildMachineView(sources: StatusSources, machine: Machine, events: readonly EventJson[]): MachineJson {
+export function buildMachineJson(sources: StatusSources, machine: Machine, events: readonly EventJson[]): MachineJson {
   const { current: _, ...row } = toMachineRow(sources, machine);
   const { metadata, spec, status } = machine;
   const [host] = sources.stores.hosts.by('machine', metadata.uid ?? '');
