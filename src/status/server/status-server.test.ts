@@ -91,6 +91,8 @@ it.each([
   ['/api/v1/clusters?health=fine', 400, /health/],
   [`/api/v1/clusters?text=${'x'.repeat(101)}`, 400, /text/],
   ['/api/v1/events?view=secrets', 400, /no such view/],
+  ['/api/v1/events?view=http://[', 400, /view|name/],
+  ['/api/v1/events?view=//evil.example/fleet', 400, /view|name/],
   ['/assets/../../package.json', 404, /nothing/],
 ])('%s is answered with %i and a sentence', async (url, code, text) => {
   const response = await serve().app.inject({ url, ...local });

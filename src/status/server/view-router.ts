@@ -55,7 +55,9 @@ export class ViewRouter {
 
   /** `path`: e.g. `clusters/shop/prod` or `clusters?page=2`. Throws {@link InvalidViewError}. */
   find(path: string): View {
-    const { pathname, searchParams } = new URL(path.replace(/^\/+/, ''), 'http://api/');
+    const relative = `/${path.replace(/^[/\\]+/, '')}`;
+    if (!URL.canParse(relative, 'http://api')) throw new InvalidViewError('The path is not valid.');
+    const { pathname, searchParams } = new URL(relative, 'http://api');
     const [kind, ...names] = pathname.slice(1).split('/');
     for (const name of names)
       if (!namePattern.test(name)) throw new InvalidViewError('A name has characters that no object has.');

@@ -13,8 +13,8 @@ const docs = join(projectRoot, 'docs/images');
 const maxBytes = 150 * 1024;
 
 const screenshots = [
-  { name: 'status-fleet-light', path: '#/', colorScheme: 'light', width: 1120, height: 900 },
-  { name: 'status-cluster-dark', path: '#/clusters/shop/checkout', colorScheme: 'dark', width: 1120, height: 860 },
+  { name: 'status-fleet-light', path: '#/', colorScheme: 'light', width: 1120, height: 1310 },
+  { name: 'status-cluster-dark', path: '#/clusters/shop/checkout', colorScheme: 'dark', width: 1120, height: 960 },
   { name: 'status-fleet-narrow', path: '#/', colorScheme: 'dark', width: 390, height: 800 },
 ] as const;
 
