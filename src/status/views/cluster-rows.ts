@@ -5,7 +5,7 @@ import type { Cluster } from '../../api/openmcp/types.ts';
 import { clusterIdentityOf, clusterOfMachine } from '../../controllers/cluster/identity.ts';
 import { type ClusterHealth, type ClusterPageJson, type ClusterRowJson, clusterHealths } from '../api-types.ts';
 import { assessCluster } from './cluster-health.ts';
-import { configsByProfile, ownClusters, ownMachines, type StatusSources, shorten } from './status-sources.ts';
+import { type FleetObjects, findFleetObjects, type StatusSources, shorten } from './status-sources.ts';
 
 /** Number of Clusters of one page. */
 export const clustersPerPage = 50;
@@ -20,11 +20,10 @@ export interface ClusterFilter {
 }
 
 /** All Clusters of the provider: problems first, then by name. */
-export function listClusterRows(sources: StatusSources): readonly ClusterRowJson[] {
-  const configs = configsByProfile(sources);
-  const byCluster = groupMachines(ownMachines(sources));
-  const rows = ownClusters(sources).map((cluster) =>
-    toClusterRow(cluster, configs.get(cluster.spec.profile)?.metadata.name, byCluster.get(keyOf(cluster)) ?? []),
+export function listClusterRows({ clusters, machines, byProfile }: FleetObjects): readonly ClusterRowJson[] {
+  const byCluster = groupMachines(machines);
+  const rows = clusters.map((cluster) =>
+    toClusterRow(cluster, byProfile.get(cluster.spec.profile)?.metadata.name, byCluster.get(keyOf(cluster)) ?? []),
   );
   return rows.sort((a, b) => rankOf(a) - rankOf(b) || compareNames(a, b));
 }
@@ -32,7 +31,7 @@ export function listClusterRows(sources: StatusSources): readonly ClusterRowJson
 /** One page of the Clusters that match. A page beyond the last one is the last one. */
 export function buildClusterPage(sources: StatusSources, { text, health, page }: ClusterFilter): ClusterPageJson {
   const wanted = text.trim().toLowerCase();
-  const matching = listClusterRows(sources).filter(
+  const matching = listClusterRows(findFleetObjects(sources)).filter(
     (row) =>
       (health === undefined || row.health === health) &&
       `${row.namespace}/${row.name} ${row.config}`.toLowerCase().includes(wanted),

@@ -14,7 +14,7 @@ import {
 } from '../api-types.ts';
 import { listAddressPools } from './address-pools.ts';
 import { listClusterRows } from './cluster-rows.ts';
-import { configsByProfile, ownClusters, ownConfigs, ownMachines, type StatusSources } from './status-sources.ts';
+import { type FleetObjects, findFleetObjects, type StatusSources } from './status-sources.ts';
 
 /** Numbers of entries that are shown; the numbers beside them count all. */
 const maxProblems = 20;
@@ -22,8 +22,9 @@ const maxRollouts = 50;
 
 /** The whole fleet. Its size does not grow with the number of Clusters. */
 export function buildFleetJson(sources: StatusSources): FleetJson {
-  const rows = listClusterRows(sources);
-  const machines = ownMachines(sources);
+  const objects = findFleetObjects(sources);
+  const { machines } = objects;
+  const rows = listClusterRows(objects);
   const hosts = countHosts(sources);
   return {
     provider: sources.provider,
@@ -35,8 +36,8 @@ export function buildFleetJson(sources: StatusSources): FleetJson {
       ready: machines.filter(({ status }) => isConditionTrue(status?.conditions, 'Ready')).length,
     },
     problems: firstProblems(rows),
-    rollouts: { changingClusters: countChangingClusters(sources), configs: listConfigRollouts(sources) },
-    backups: summarizeBackups(sources),
+    rollouts: { changingClusters: countChangingClusters(objects), configs: listConfigRollouts(objects) },
+    backups: summarizeBackups(objects),
     ...(hosts ? { hosts } : {}),
     addressPools: listAddressPools(sources),
     systems: sources.measurements.systems,
@@ -53,12 +54,12 @@ const countByHealth = (rows: readonly ClusterRowJson[]): Record<ClusterHealth, n
     clusterHealths.map((health) => [health, rows.filter((row) => row.health === health).length]),
   ) as Record<ClusterHealth, number>;
 
-const countChangingClusters = (sources: StatusSources): number =>
-  ownClusters(sources).filter((cluster) => readClusterRollout(cluster)?.state === 'Changing').length;
+const countChangingClusters = ({ clusters }: FleetObjects): number =>
+  clusters.filter((cluster) => readClusterRollout(cluster)?.state === 'Changing').length;
 
 /** Those that are not finished; failed ones first. */
-function listConfigRollouts(sources: StatusSources): ConfigRolloutJson[] {
-  const rollouts = ownConfigs(sources).flatMap((config): ConfigRolloutJson[] => {
+function listConfigRollouts({ configs }: FleetObjects): ConfigRolloutJson[] {
+  const rollouts = configs.flatMap((config): ConfigRolloutJson[] => {
     const { rollout } = config.status ?? {};
     if (!rollout || (rollout.updated >= rollout.total && rollout.failed === 0)) return [];
     const { total, updated, updating, failed } = rollout;
@@ -68,9 +69,8 @@ function listConfigRollouts(sources: StatusSources): ConfigRolloutJson[] {
   return rollouts.sort((a, b) => b.failed - a.failed || (a.config < b.config ? -1 : 1)).slice(0, maxRollouts);
 }
 
-function summarizeBackups(sources: StatusSources): BackupsJson {
-  const configs = configsByProfile(sources);
-  const clusters = ownClusters(sources).filter(({ spec }) => configs.get(spec.profile)?.spec.backup);
+function summarizeBackups({ clusters: all, byProfile }: FleetObjects): BackupsJson {
+  const clusters = all.filter(({ spec }) => byProfile.get(spec.profile)?.spec.backup);
   let failing = 0;
   let oldest: BackupsJson['oldest'];
   for (const cluster of clusters) {

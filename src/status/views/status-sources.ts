@@ -1,3 +1,4 @@
+import type { Machine } from '../../api/machine.ts';
 import type { ProviderInstance } from '../../api/names.ts';
 import { clusterProfileName } from '../../api/names.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
@@ -40,10 +41,7 @@ export interface StatusSources extends ProviderInstance {
   readonly isComplete: boolean;
 }
 
-export const ownClusters = (sources: StatusSources): Cluster[] =>
-  sources.stores.clusters.list().filter((cluster) => isOwnCluster(sources, cluster));
-
-export const ownMachines = (sources: StatusSources) =>
+export const ownMachines = (sources: StatusSources): readonly Machine[] =>
   sources.stores.machines.list().filter(({ spec }) => isOwnMachine(sources, spec));
 
 export const ownConfigs = (sources: StatusSources): ProviderConfig[] =>
@@ -57,6 +55,22 @@ export const configsByProfile = (sources: StatusSources): ReadonlyMap<string, Pr
       config,
     ]),
   );
+
+/** The objects of this provider, found once for a whole view. */
+export interface FleetObjects {
+  readonly clusters: readonly Cluster[];
+  readonly machines: readonly Machine[];
+  readonly configs: readonly ProviderConfig[];
+  /** The ProviderConfigs by the name of their profile. */
+  readonly byProfile: ReadonlyMap<string, ProviderConfig>;
+}
+
+export const findFleetObjects = (sources: StatusSources): FleetObjects => ({
+  clusters: sources.stores.clusters.list().filter((cluster) => isOwnCluster(sources, cluster)),
+  machines: ownMachines(sources),
+  configs: ownConfigs(sources),
+  byProfile: configsByProfile(sources),
+});
 
 /** A text of at most this length. Conditions and Events quote what other systems answer. */
 export const shorten = (text: string, max = 600): string => (text.length <= max ? text : `${text.slice(0, max - 1)}…`);
