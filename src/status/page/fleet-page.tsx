@@ -190,7 +190,7 @@ const Systems = ({ fleet: { systems, isLeader } }: { readonly fleet: FleetJson }
   );
 };
 
-/** Beyond it, the pool of a NAS becomes slow, and TrueNAS warns. */
+/** Beyond it, a copy-on-write file system becomes slow. */
 const fullShare = 0.8;
 
 const System = ({ system: { system, memory, volumes, configs, problem } }: { readonly system: SystemJson }) => (
