@@ -21,6 +21,7 @@ import { platforms } from '../platforms/index.ts';
 import type { Metrics } from '../server/metrics.ts';
 import { serveMutualTls } from '../server/mutual-tls-server.ts';
 import type { RunOptions } from './flags/operator-settings.ts';
+import type { StatusPage } from './start-status-page.ts';
 
 interface LeaderContext {
   readonly options: RunOptions;
@@ -33,6 +34,7 @@ interface LeaderContext {
   /** Ends with the Lease: final writes are made while the Lease is held. */
   readonly lostLeadership: AbortSignal;
   readonly log: Log;
+  readonly statusPage: StatusPage | undefined;
 }
 
 /** Starts the work that only the leader does. */
@@ -45,6 +47,7 @@ export async function runAsLeader({
   signal,
   lostLeadership: leadership,
   log,
+  statusPage,
 }: LeaderContext): Promise<void> {
   const clock = options.clock ?? systemClock;
   const { podNamespace: namespace } = options;
@@ -96,6 +99,7 @@ export async function runAsLeader({
   metrics.setAuthorities(() => (leadership.aborted ? [] : listAuthorities(services)));
   metrics.setBackups(() => (leadership.aborted ? [] : listBackups(services)));
   metrics.setRestores(() => (leadership.aborted ? [] : listRestores(services)));
+  statusPage?.lead(services, signal);
   const controllers = makeControllers(services, {
     names: options.controllers,
     accountNamespace: options.accessNamespace,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { fieldManager, leaseName } from '../api/names.ts';
+import type { Stores } from '../controllers/shared/services.ts';
 import { makeStores } from '../controllers/shared/stores.ts';
 import { KubeClient } from '../kube/client/client.ts';
 import { Leadership } from '../kube/leader-election/leadership.ts';
@@ -10,6 +11,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createMetrics } from '../server/metrics.ts';
 import type { RunOptions } from './flags/operator-settings.ts';
 import { startServers } from './start-servers.ts';
+import type { StatusPage } from './start-status-page.ts';
 
 /**
  * Runs the controllers until the signal ends. Watches start at once, reconciles only run under the Lease: two processes
@@ -45,18 +47,30 @@ export async function runProvider(options: RunOptions): Promise<void> {
     ...(options.leaseSeconds ? { leaseSeconds: options.leaseSeconds } : {}),
   });
   const stopServers = await startServers(options, { kube, stores, leadership, metrics, log });
+  const statusPage = await startStatusPage(options, { kube, stores });
   const watching = new AbortController();
   const watches = Object.values(stores).map((store) => store.start(watching.signal));
   try {
     const end = await leadership.run(signal, async (leader, lostLeadership) => {
       // Most of the program is loaded only now, while the first lists are on their way.
       const { runAsLeader: lead } = await import('./run-as-leader.ts');
-      await lead({ options, kube, stores, metrics, identity, signal: leader, lostLeadership, log });
+      await lead({ options, kube, stores, metrics, identity, signal: leader, lostLeadership, log, statusPage });
     });
     if (end === 'lost') throw new Error('The Lease was lost: another process may be the leader now.');
   } finally {
     watching.abort();
-    await Promise.allSettled([...watches, stopServers()]);
+    await Promise.allSettled([...watches, stopServers(), statusPage?.close()]);
     await Promise.all([kube.close(), leaseTransport.close()]);
   }
+}
+
+/** The page is loaded only if it is served. */
+async function startStatusPage(
+  options: RunOptions,
+  parts: { kube: KubeClient; stores: Stores },
+): Promise<StatusPage | undefined> {
+  const { statusPage: settings } = options;
+  if (!settings) return undefined;
+  const { StatusPage } = await import('./start-status-page.ts');
+  return await StatusPage.start({ ...options, settings }, parts);
 }

@@ -12,8 +12,8 @@ import {
 } from '../server/health.ts';
 import { type BindAddress, listen } from '../server/listen.ts';
 import { createMetricsServer, type Metrics } from '../server/metrics.ts';
-import { PathAuthorizer } from '../server/path-authorizer.ts';
 import { loadServingCertificate } from '../server/serving-certificate.ts';
+import { TokenAuthorizer } from '../server/token-authorizer.ts';
 import type { RunSettings } from './flags/operator-settings.ts';
 
 /** Starts the health and metrics servers that are configured. Returns a function that stops them. */
@@ -33,7 +33,7 @@ export async function startServers(
     for (const reflector of reflectors) metrics.setObjects(reflector);
     metrics.setLeader('leader', leadership);
     const tls = await loadCertificate(settings.metrics);
-    const access = new PathAuthorizer({ client: kube, clock: systemClock, log });
+    const access = new TokenAuthorizer({ client: kube, clock: systemClock, log, served: 'metrics' });
     const app = createMetricsServer(metrics.registry, tls && { tls, access });
     apps.push(await startServer(app, settings.metrics.address, log, 'serving metrics'));
   }

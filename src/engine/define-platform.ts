@@ -9,7 +9,7 @@ import type { ClosedPreviewCapability, PreviewCapability } from './capabilities/
 import type { RepairCapability, RepairContext } from './capabilities/repair.ts';
 import type { StepContext } from './contexts.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import type { Platform, PlatformSpec } from './platform.ts';
+import type { Platform, PlatformCapabilities, PlatformSpec } from './platform.ts';
 import type { Facts, Step } from './step.ts';
 
 const defaultAddressing: Addressing = { pool: 'main', endpoint: 'virtual-address' };
@@ -76,6 +76,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     postJoin: narrow.steps<StepContext>(spec.postJoin ?? []),
     monitor: closeMonitor(spec.monitor ?? {}, narrow),
     preview: closePreview(spec.preview, narrow),
+    ...closeStatusCapabilities(spec, narrow),
     ...(spec.errorCodes && { errorCodes: spec.errorCodes }),
     ...(loss && { loss }),
     ...(spec.shortageReasons && { shortageReasons: spec.shortageReasons }),
@@ -115,6 +116,15 @@ const closePreview = <C>(preview: PreviewCapability<C> | undefined, narrow: Narr
   machine: async (context) => (await preview?.machine(narrow.context(context))) ?? [],
   cluster: async (context) => (await preview?.cluster?.(narrow.context(context))) ?? [],
   hardware: (context) => preview?.hardware?.(narrow.context(context)),
+});
+
+const closeStatusCapabilities = <C>(
+  { console, usage }: Pick<PlatformCapabilities<C>, 'console' | 'usage'>,
+  narrow: Narrowing<C>,
+): Pick<Platform, 'consoleLinks' | 'usage'> => ({
+  consoleLinks: (section, failureDomain, facts) =>
+    console?.links(narrow.config(section, failureDomain, facts), facts) ?? [],
+  ...(usage && { usage: { read: (context) => usage.read(narrow.context(context)) } }),
 });
 
 const closeHosts = <C>(hosts: HostInventory<C>, narrow: Narrowing<C>): HostInventory<unknown> => ({

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCodeInfo } from '../lib/errors.ts';
 import type { Addressing, ConfiguredHost } from './addressing.ts';
+import type { ConsoleCapability, ConsoleLink } from './capabilities/console.ts';
 import type { EndpointCapability } from './capabilities/endpoint.ts';
 import type { FailureDomains, InFailureDomain } from './capabilities/failure-domains.ts';
 import type { GarbageCapability } from './capabilities/garbage.ts';
@@ -12,6 +13,7 @@ import type { NetworkCapability } from './capabilities/network.ts';
 import type { ClosedPreviewCapability, PreviewCapability } from './capabilities/preview.ts';
 import type { ReconfigureCapability } from './capabilities/reconfigure.ts';
 import type { RepairCapability } from './capabilities/repair.ts';
+import type { SystemUsage, UsageCapability } from './capabilities/usage.ts';
 import type { PlatformContext, PreflightContext, StepContext } from './contexts.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { SizeHardware } from './node.ts';
@@ -104,6 +106,10 @@ export interface PlatformCapabilities<C, S = C> {
   readonly garbage?: GarbageCapability<C>;
   /** For platforms that route the endpoint of a cluster to one of its control planes. */
   readonly endpoint?: EndpointCapability<C>;
+  /** Default: machines share no system whose memory and disks are limited. */
+  readonly usage?: UsageCapability<C>;
+  /** Default: the platform shows no consoles. */
+  readonly console?: ConsoleCapability<C>;
 }
 
 /** The contract of a platform. */
@@ -119,6 +125,7 @@ export type Platform = Omit<
   PlatformSpec<unknown>,
   | 'check'
   | 'config'
+  | 'console'
   | 'failureDomains'
   | 'managedBy'
   | 'monitor'
@@ -127,6 +134,7 @@ export type Platform = Omit<
   | 'preflight'
   | 'preview'
   | 'providerIdOf'
+  | 'usage'
 > & {
   /** Others make its nodes. */
   readonly isExternal: boolean;
@@ -149,4 +157,7 @@ export type Platform = Omit<
     listen?(context: InDomain<PlatformContext>, listener: () => void): () => void;
   };
   readonly preview: ClosedPreviewCapability;
+  readonly usage?: { read(context: InDomain<PlatformContext>): Promise<SystemUsage> };
+  /** The consoles of a machine in a failure domain. */
+  consoleLinks(section: unknown, failureDomain: string | undefined, facts: Facts): readonly ConsoleLink[];
 };

@@ -1,12 +1,7 @@
 import type { KubeClient } from '../kube/client/client.ts';
+import type { AccessAttributes } from '../kube/client/client-types.ts';
 import { SubjectAccessReview, TokenReview, type TokenUser } from '../kube/core-types.ts';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
-
-/** A request to one of the provider's own paths, e.g. `get` at `/metrics`. */
-export interface PathRequest {
-  readonly path: string;
-  readonly verb: string;
-}
 
 export type ReviewClient = Pick<KubeClient, 'create'>;
 
@@ -26,13 +21,15 @@ export async function reviewToken(
   return status?.authenticated === true && status.user?.username ? status.user : undefined;
 }
 
-export async function reviewPathAccess(
+/** Whether the user may do this: a verb at one of the provider's own paths, or on a kind. */
+export async function reviewUserAccess(
   client: ReviewClient,
   { username = '', uid, groups = [], extra }: TokenUser,
-  nonResourceAttributes: PathRequest,
+  access: AccessAttributes,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const spec = { user: username, groups, ...(uid && { uid }), ...(extra && { extra }), nonResourceAttributes };
+  const attributes = 'path' in access ? { nonResourceAttributes: access } : { resourceAttributes: access };
+  const spec = { user: username, groups, ...(uid && { uid }), ...(extra && { extra }), ...attributes };
   const { status } = await client.create(SubjectAccessReview, { ...reviewHeader(SubjectAccessReview), spec }, signal);
   return status?.allowed === true;
 }

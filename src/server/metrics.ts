@@ -8,10 +8,10 @@ import type { CallObserver, ProviderObserver } from '../lib/observers.ts';
 import { type AuthorityMetric, createAuthorityGauges } from './authority-metrics.ts';
 import { type BackupMetric, createBackupGauges } from './backup-metrics.ts';
 import type { ObservedReflector } from './health.ts';
-import type { PathAuthorizer } from './path-authorizer.ts';
 import { createRestoreGauges, type RestoreMetric } from './restore-metrics.ts';
 import { createRolloutGauges, type RolloutMetric } from './rollout-metrics.ts';
 import { createTimedCounter, shortDurationBuckets } from './timed-counter.ts';
+import type { TokenAuthorizer } from './token-authorizer.ts';
 import { createCallMetrics, createWorkMetrics } from './work-metrics.ts';
 
 /** All metrics. Names are those of controller-runtime and client-go, so that existing dashboards work. */
@@ -64,7 +64,7 @@ export function createMetrics(): Metrics {
 /** Authorization and TLS of the metrics endpoint. */
 export interface MetricsSecurity {
   readonly tls: { readonly cert: string; readonly key: string };
-  readonly access: Pick<PathAuthorizer, 'review'>;
+  readonly access: Pick<TokenAuthorizer, 'review'>;
 }
 
 const rejections = {

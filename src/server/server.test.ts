@@ -1,14 +1,17 @@
 import { Agent, request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+
+import type { AccessAttributes } from '../kube/client/client-types.ts';
 import { Controller } from '../kube/controller/controller.ts';
 import type { ReflectorHealth } from '../kube/reflector/reflector.ts';
 import { noLog } from '../lib/log.ts';
-import type { PathRequest } from './access-reviews.ts';
 import { createCacheSyncedCheck, createHealthServer, createLeaderKnownCheck, createWatchAliveCheck } from './health.ts';
 import { listen } from './listen.ts';
 import { createMetrics, createMetricsServer } from './metrics.ts';
 import { loadServingCertificate } from './serving-certificate.ts';
+
+type PathAccess = Extract<AccessAttributes, { path: string }>;
 
 const health: ReflectorHealth = {
   isStarted: true,
@@ -108,9 +111,9 @@ describe('metrics', () => {
     ['forbidden', 403, /bind a ClusterRole/],
     ['unavailable', 503, /platform cluster/],
   ] as const)('are not shown to clients that are %s, at any path', async (verdict, code, text) => {
-    const asked: PathRequest[] = [];
-    const review = async (_: unknown, request: PathRequest) => {
-      asked.push(request);
+    const asked: PathAccess[] = [];
+    const review = async (_: unknown, request: AccessAttributes) => {
+      asked.push(request as PathAccess);
       return verdict;
     };
     const access = { review };

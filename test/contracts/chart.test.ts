@@ -50,6 +50,7 @@ const everything = [
   'metrics={"secure":true,"serviceMonitor":{"enabled":true,"labels":{"team":"infra"}}}',
   'providerConfigs={"home":{"talos":{"version":"1.13.9"}}}',
   'autoscaler={"enabled":true,"certificateSecret":"autoscaler-server"}',
+  'statusPage={"enabled":true,"service":true,"certificateSecret":"status-server"}',
   'replicas=2',
   'extraArgs=["--controllers=cluster,machine"]',
   'extraEnv=[{"name":"HTTPS_PROXY","value":"http://127.0.0.1:3128"}]',
@@ -126,11 +127,33 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
   test('serves autoscalers only with a certificate, which the leader reads from a Secret', () => {
     const { containers, volumes } = one(objects(...everything), 'Deployment').spec.template.spec;
     expect(containers[0].args).toContain('--autoscaler-cert-path=/etc/autoscaler');
-    expect(containers[0].volumeMounts).toEqual([{ name: 'autoscaler', mountPath: '/etc/autoscaler', readOnly: true }]);
-    expect(volumes).toEqual([{ name: 'autoscaler', secret: { secretName: 'autoscaler-server' } }]);
+    expect(containers[0].volumeMounts[0]).toEqual({ name: 'autoscaler', mountPath: '/etc/autoscaler', readOnly: true });
+    expect(volumes[0]).toEqual({ name: 'autoscaler', secret: { secretName: 'autoscaler-server' } });
     const services = objects(...everything).filter(({ kind }) => kind === 'Service');
     expect(services.map(({ metadata }) => metadata.name)).toContain('talos-cluster-provider-talos-autoscaler');
     expect(JSON.stringify(objects())).not.toContain('autoscaler');
+  });
+
+  test('serves the status page at the loopback address of the Pod, or at a Service for tokens with the role', () => {
+    const podOf = (...values: string[]) => one(objects(...values), 'Deployment').spec.template.spec;
+    expect(JSON.stringify(objects())).not.toContain('status-bind-address');
+    const local = objects('statusPage={"enabled":true}');
+    expect(one(local, 'Deployment').spec.template.spec.containers[0].args).toContain(
+      '--status-bind-address=127.0.0.1:8082',
+    );
+    expect(local.filter(({ metadata }) => String(metadata.name).includes('-status'))).toEqual([]);
+    const { containers, volumes } = podOf(...everything);
+    expect(containers[0].args).toContain('--status-bind-address=:8082');
+    expect(containers[0].args).toContain('--status-cert-path=/etc/status-page');
+    expect(containers[0].volumeMounts[1]).toMatchObject({ mountPath: '/etc/status-page', readOnly: true });
+    expect(volumes[1]).toEqual({ name: 'status-page', secret: { secretName: 'status-server' } });
+    const named = objects(...everything).filter(({ metadata }) => String(metadata.name).includes('-status'));
+    expect(named.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+      'ClusterRole talos-cluster-provider-talos-status-reader',
+      'Service talos-cluster-provider-talos-status',
+    ]);
+    const [reader] = parseAllDocuments(readProjectFile('config/rbac/status-reader.yaml')).map((one) => one.toJS());
+    expect(named[0]?.rules).toEqual(reader.rules);
   });
 
   test('requests nothing that a restricted namespace rejects', () => {

@@ -76,6 +76,12 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
       '@connectrpc/connect-node',
     ],
   },
+  // It runs in browsers: of the program it may know the form of the JSON only.
+  { path: 'src/status/page', may: ['src/status/api-types.ts', 'preact'] },
+  {
+    path: 'src/status',
+    may: ['src/api', 'src/kube', 'src/engine', 'src/controllers', 'src/talos', 'src/server', 'src/lib', 'fastify'],
+  },
   { path: 'src/server', may: ['src/kube', 'src/lib', 'fastify', 'prom-client', '@peculiar/x509', 'reflect-metadata'] },
   { path: 'src/lib', may: ['undici'] },
 ];
@@ -132,7 +138,7 @@ describe('imports point one way', () => {
     const all = [...code, ...sourceFiles('test')];
     const vague = all.flatMap((path) =>
       importsOf(path)
-        .filter((name) => name.startsWith('.') && !/\.(ts|mjs|json)$/.test(name))
+        .filter((name) => name.startsWith('.') && !/\.(tsx?|mjs|json)$/.test(name))
         .map((name) => `${path}: ${name}`),
     );
     expect(vague).toEqual([]);
@@ -185,7 +191,7 @@ describe('files are short and in predictable places', () => {
         const isNamedAfter = (other: string) => subject === other || subject.startsWith(`${other}-`);
         const names = code
           .filter((other) => dirname(other) === dirname(path))
-          .map((other) => other.replace(/\.ts$/, ''));
+          .map((other) => other.replace(/\.tsx?$/, ''));
         return !names.some(isNamedAfter) && basename(dirname(path)) !== basename(subject);
       });
     expect(alone).toEqual([]);
@@ -204,7 +210,7 @@ describe('files are short and in predictable places', () => {
 
   test('file names are kebab-case', () => {
     const all = [...code, ...sourceFiles('test')].filter((path) => !path.startsWith('test/fixtures/'));
-    const odd = all.filter((path) => !/^([a-z0-9]+(-[a-z0-9]+)*)(\.test)?\.ts$/.test(path.split('/').at(-1) ?? ''));
+    const odd = all.filter((path) => !/^([a-z0-9]+(-[a-z0-9]+)*)(\.test)?\.tsx?$/.test(path.split('/').at(-1) ?? ''));
     expect(odd).toEqual([]);
   });
 });

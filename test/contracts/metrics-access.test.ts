@@ -7,7 +7,8 @@ import { Transport } from '../../src/kube/transport/transport.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { noLog } from '../../src/lib/log.ts';
 import type { SecretString } from '../../src/lib/secret-string.ts';
-import { PathAuthorizer } from '../../src/server/path-authorizer.ts';
+import { TokenAuthorizer } from '../../src/server/token-authorizer.ts';
+import { viewerAccess } from '../../src/status/server/access.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
 import { startTestPlatformCluster } from '../world/operator/platform-cluster-fixture.ts';
 import { readProjectFile } from './source-tree.ts';
@@ -42,7 +43,7 @@ describe.each([
   let platform: Platform;
   let admin: KubeClient;
   let provider: KubeClient;
-  let access: PathAuthorizer;
+  let access: TokenAuthorizer;
 
   /** A ServiceAccount bound to a role, and its token. */
   async function account(name: string, role?: string): Promise<SecretString> {
@@ -63,14 +64,15 @@ describe.each([
     const connection = loadApiServerConnection({ path: platform.kubeconfig });
     admin = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
     await admin.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-    for (const role of roles('config/rbac/metrics-reader.yaml')) await admin.apply(ClusterRole, role as never);
+    for (const file of ['metrics-reader', 'status-reader'])
+      for (const role of roles(`config/rbac/${file}.yaml`)) await admin.apply(ClusterRole, role as never);
     // The provider's rights for access reviews, and no others.
     await admin.apply(ClusterRole, { metadata: { name: 'reviewing' }, rules: reviewing } as never);
     const token = await account('provider', 'reviewing');
     const { tls } = await connection.credentials();
     const own = createApiServerConnection({ server: connection.server, ca: String(tls.ca), token });
     provider = new KubeClient(new Transport(own), { fieldManager: 'provider' });
-    access = new PathAuthorizer({ client: provider, clock: systemClock, log: noLog });
+    access = new TokenAuthorizer({ client: provider, clock: systemClock, log: noLog, served: 'metrics' });
   }, 90_000);
   afterAll(async () => {
     await provider?.close();
@@ -85,5 +87,16 @@ describe.each([
     expect(await evaluate(other.reveal())).toBe('forbidden');
     expect(await evaluate('invented')).toBe('unauthenticated');
     expect(await evaluate(`${reader.reveal().slice(0, -4)}AAAA`)).toBe('unauthenticated');
+  });
+
+  test('to the status page, too, for which every right of its role is needed', async () => {
+    const viewer = await account('viewer', 'cluster-provider-talos-status-reader');
+    const scraper = await account('scraper', 'cluster-provider-talos-metrics-reader');
+    const review = (token: SecretString) => access.review(`Bearer ${token.reveal()}`, ...viewerAccess);
+    expect(await review(viewer)).toBe('allowed');
+    expect(await review(scraper)).toBe('forbidden');
+    const [reader] = roles('config/rbac/status-reader.yaml') as unknown as [{ rules: unknown[] }];
+    await admin.apply(ClusterRole, { metadata: { name: 'half' }, rules: reader.rules.slice(1) } as never);
+    expect(await review(await account('half', 'half'))).toBe('forbidden');
   });
 });

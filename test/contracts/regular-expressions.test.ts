@@ -25,7 +25,11 @@ function* nodesIn(value: unknown): Generator<Syntax> {
 
 /** The regular expressions of a file, and whether it constructs expressions at run time. */
 async function patternsIn(path: string): Promise<{ patterns: Found[]; isMade: boolean }> {
-  const { code } = await transform(readProjectFile(path), { loader: 'ts', target: 'esnext' });
+  const { code } = await transform(readProjectFile(path), {
+    loader: path.endsWith('.tsx') ? 'tsx' : 'ts',
+    jsx: 'automatic',
+    target: 'esnext',
+  });
   const nodes = [...nodesIn(parseAst(code))];
   const patterns = nodes.flatMap(({ regex }) => (regex ? [{ path, source: regex.pattern, flags: regex.flags }] : []));
   return { patterns, isMade: nodes.some(({ callee }) => callee?.name === 'RegExp') };

@@ -26,7 +26,7 @@ export const readProjectFile = (path: string): string => readFileSync(join(proje
 /** Our own TypeScript below a folder, without generated files. */
 export const sourceFiles = (folder: string): readonly string[] =>
   projectFiles.filter(
-    (path) => path.startsWith(`${folder}/`) && path.endsWith('.ts') && !/^src\/[a-z]+\/gen\//.test(path),
+    (path) => path.startsWith(`${folder}/`) && /\.tsx?$/.test(path) && !/^src\/[a-z]+\/gen\//.test(path),
   );
 
 export const isTestFile = (path: string): boolean => path.endsWith('.test.ts');

@@ -117,9 +117,10 @@ export async function printObjects({ session, screen }: DemoContext): Promise<vo
 }
 
 /** Prints how a user can inspect the demo. */
-export function printInstructions({ screen }: DemoContext): void {
+export function printInstructions({ screen, statusPage }: DemoContext): void {
   screen.chapter('Everything stays up until Ctrl-C. Look around in another terminal:');
   screen.say(`
+  ${statusPage} in a browser
   kubectl --kubeconfig ${demoFolder}/platform.kubeconfig get tpc,clusters.clusters.openmcp.cloud,th,tm,accessrequests -A
   kubectl --kubeconfig ${demoFolder}/access.kubeconfig auth whoami
   kubectl --kubeconfig ${demoFolder}/access.kubeconfig get nodes

@@ -8,7 +8,7 @@ import { demoFolder, lockFolder, unlockFolder } from './folder.ts';
 import { type ResourceSnapshot, snapshotResources } from './leftovers.ts';
 import type { Screen } from './output/screen.ts';
 import { ProviderProgram } from './program.ts';
-import { DemoFailed } from './wait-for-result.ts';
+import { DemoFailed, waitForResult } from './wait-for-result.ts';
 
 /** Namespace of the provider, as under the openMCP operator. */
 export const providerNamespace = 'openmcp-system';
@@ -21,6 +21,8 @@ export interface DemoContext {
   readonly world: RunningWorld;
   readonly session: ClusterSession;
   readonly program: ProviderProgram;
+  /** The URL of its status page. */
+  readonly statusPage: string;
   /** The resources on the NAS and the servers before the demo created anything. */
   readonly before: ResourceSnapshot;
   readonly story: DemoScenario;
@@ -60,7 +62,9 @@ export async function startDemo(
   const before = snapshotResources(world);
   const program = await startProgram(platform, screen);
   closers.push(() => program.stop());
-  return { world, session, program, before, story, told: new Set(), screen };
+  const statusPage = await awaitStatusPage(program);
+  screen.step(`its status page is at ${statusPage}`);
+  return { world, session, program, statusPage, before, story, told: new Set(), screen };
 }
 
 async function startProgram(kubeconfig: string, screen: Screen): Promise<ProviderProgram> {
@@ -70,8 +74,26 @@ async function startProgram(kubeconfig: string, screen: Screen): Promise<Provide
   const init = new ProviderProgram(['init', ...common], environment, join(demoFolder, 'init.log'));
   if ((await init.exited) !== 0) throw new DemoFailed(`init failed:\n${await init.tail()}`);
   screen.step('init has installed the CRDs and ended');
-  const serving = ['--metrics-bind-address=0', '--health-probe-bind-address=127.0.0.1:0'];
-  const program = new ProviderProgram(['run', ...common, ...serving], environment, join(demoFolder, 'run.log'));
-  screen.step(`run works; its log is ${join(demoFolder, 'run.log')}`);
+  const serving = [
+    '--metrics-bind-address=0',
+    '--health-probe-bind-address=127.0.0.1:0',
+    '--status-bind-address=127.0.0.1:0',
+  ];
+  const log = join(demoFolder, 'run.log');
+  const program = new ProviderProgram(['run', ...common, ...serving], environment, log);
+  screen.step(`run works; its log is ${log}`);
   return program;
 }
+
+/** The program chooses a free port, and logs it. */
+const awaitStatusPage = (program: ProviderProgram): Promise<string> =>
+  waitForResult(
+    'The status page',
+    60,
+    async () => {
+      const lines = (await program.tail(100)).split('\n');
+      const line = lines.findLast((one) => one.includes('serving the status page'));
+      return /http:[\w.:/]+/.exec(line ?? '')?.[0];
+    },
+    async () => (program.isRunning ? undefined : `run has ended by itself:\n${await program.tail()}`),
+  );

@@ -90,6 +90,12 @@ export const peers = {
     folder: `tools-${machine}`,
     remedy: externalRemedy('CLUSTER_AUTOSCALER_BIN', 'the program out of its container image, of version 1.36'),
   },
+  chromium: {
+    program: 'chromium',
+    variable: 'CHROMIUM_BIN',
+    folder: `tools-${machine}`,
+    remedy: 'install it (Debian: chromium), or set CHROMIUM_BIN',
+  },
   'qemu-system-x86_64': {
     program: 'qemu-system-x86_64',
     variable: 'QEMU_BIN',

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import process from 'node:process';
 import { build } from 'esbuild';
+import { bundlePage } from '../../src/status/page/build-page.mjs';
 import { listOfParts, partsFile } from './sbom.mjs';
 
 /**
@@ -39,6 +40,18 @@ const noFetch = {
   },
 };
 
+const page = await bundlePage();
+
+/** The status page is part of the program: no bundler is needed at run time, and no file is read. */
+const builtPage = {
+  name: 'built-page',
+  setup({ onLoad }) {
+    onLoad({ filter: /build-page\.mjs$/ }, () => ({
+      contents: `export const loadPageFiles = async () => ${JSON.stringify(page.files)};`,
+    }));
+  },
+};
+
 rmSync('dist', { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: ['src/main.ts'],
@@ -61,12 +74,12 @@ const { metafile } = await build({
   lineLimit: 160,
   legalComments: 'none',
   banner: { js: banner },
-  plugins: [noFetch],
+  plugins: [noFetch, builtPage],
   metafile: true,
   logLevel: 'warning',
 });
 writeFileSync('dist/package.json', '{ "type": "module" }\n');
-const folders = packagesIn(metafile);
+const folders = [...new Set([metafile, page.metafile].flatMap(packagesIn))].sort();
 writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(folders));
 writeFileSync(`dist/${partsFile}`, listOfParts(folders.map(manifestOf)));
 

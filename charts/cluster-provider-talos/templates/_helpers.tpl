@@ -53,3 +53,8 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities: { drop: [ALL] }
 {{- end -}}
+
+{{- /* The Secret with the certificate of the status page; empty if none is used. */}}
+{{- define "provider.statusCertificate" -}}
+{{- with .Values.statusPage }}{{ if and .enabled .service }}{{ .certificateSecret }}{{ end }}{{ end }}
+{{- end }}

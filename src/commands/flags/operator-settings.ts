@@ -26,6 +26,13 @@ export interface AutoscalerSettings {
   readonly folder: string;
 }
 
+/** Where the status page is served. */
+export interface StatusPageSettings {
+  readonly address: BindAddress;
+  /** Folder with `tls.crt` and `tls.key`. Absent: a self-signed certificate is created at startup. */
+  readonly folder?: string;
+}
+
 /** Settings of `run`. */
 export interface RunSettings extends InstanceSettings {
   /** Absent: no metrics. */
@@ -37,6 +44,8 @@ export interface RunSettings extends InstanceSettings {
   };
   /** Absent: autoscalers are not served. */
   readonly autoscaler?: AutoscalerSettings;
+  /** Absent: no status page. */
+  readonly statusPage?: StatusPageSettings;
   /** Absent: no probes. */
   readonly health?: BindAddress;
   readonly controllers: readonly ControllerFlagValue[];
@@ -95,6 +104,8 @@ interface RunFlags {
   readonly healthProbeBindAddress: BindAddress | null;
   readonly autoscalerBindAddress: BindAddress | null;
   readonly autoscalerCertPath?: string;
+  readonly statusBindAddress: BindAddress | null;
+  readonly statusCertPath?: string;
   readonly controllers: readonly ControllerFlagValue[];
 }
 
@@ -116,6 +127,7 @@ export function toRunSettings(command: Command, environment: ProcessEnvironment)
     }),
     ...(health && { health }),
     ...toAutoscalerSettings(flags),
+    ...toStatusPageSettings(flags),
     controllers: flags.controllers,
     podNamespace: readPodNamespace(settings, environment),
     ...(podName && { podName }),
@@ -134,3 +146,9 @@ function toAutoscalerSettings({
     '--autoscaler-cert-path is missing: autoscalers are served over mutual TLS only. Name a folder with tls.crt, tls.key and ca.crt.',
   );
 }
+
+const toStatusPageSettings = ({
+  statusBindAddress: address,
+  statusCertPath: folder,
+}: RunFlags): Pick<RunSettings, 'statusPage'> =>
+  address ? { statusPage: { address, ...(folder && { folder }) } } : {};

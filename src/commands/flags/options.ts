@@ -113,6 +113,16 @@ const runOptions = [
     '--autoscaler-cert-path <FOLDER>',
     'With --autoscaler-bind-address: folder with tls.crt, tls.key and ca.crt, the authority of the client certificates. The files are read again when they change.',
   ),
+  text(
+    '--status-bind-address <ADDRESS>',
+    'Address of the status page. A loopback address, e.g. 127.0.0.1:8082: over HTTP, without authorization, for kubectl port-forward. Any other one, e.g. :8082: over HTTPS, and only to clients whose bearer token is authorized to list what the page shows. 0 disables it.',
+  )
+    .argParser(parseBindAddress)
+    .default(null, '0'),
+  text(
+    '--status-cert-path <FOLDER>',
+    'Folder with tls.crt and tls.key of the status page. Default: a self-signed certificate is generated at startup. No effect with a loopback address.',
+  ),
   ignored(
     toggle('--leader-elect', 'No effect: leader election is always on, because two Pods overlap in every rollout.'),
   ),

@@ -7,14 +7,18 @@ import {
 } from '../../api/names.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { isOwnProfile } from '../provider-config/cluster-profile.ts';
-import type { Services } from '../shared/services.ts';
+import type { Stores } from '../shared/services.ts';
+
+type ProfileSource = ProviderInstance & {
+  readonly stores: { readonly profiles: Pick<Stores['profiles'], 'get'> };
+};
 
 /**
  * Whether a Cluster belongs to this provider. Its profile decides as long as that exists, with or without its
  * ProviderConfig. If the profile was deleted manually, our finalizer and label prove the ownership, so that the Cluster
  * can still be deleted. Any other Cluster without a profile is ignored, as the contract requires.
  */
-export function isOwnCluster(services: ProviderInstance & Pick<Services, 'stores'>, cluster: Cluster): boolean {
+export function isOwnCluster(services: ProfileSource, cluster: Cluster): boolean {
   const { environment, provider, stores } = services;
   const finalizer = instanceFinalizers(services).cluster;
   if (isHeldByOtherInstance(cluster.metadata.finalizers, finalizer)) return false;
@@ -28,10 +32,7 @@ export function isOwnCluster(services: ProviderInstance & Pick<Services, 'stores
  * Whether another instance of this provider's name owns a Cluster: one in another environment, which the profile names,
  * or one in another namespace, whose finalizer the Cluster has. Its AccessRequests name this provider as well.
  */
-export function isOfOtherInstance(
-  services: ProviderInstance & Pick<Services, 'stores'>,
-  { metadata, spec }: Cluster,
-): boolean {
+export function isOfOtherInstance(services: ProfileSource, { metadata, spec }: Cluster): boolean {
   const { environment, provider, stores } = services;
   const profile = stores.profiles.get({ name: spec.profile });
   const named = profile?.spec.providerRef.name ?? metadata.labels?.[openmcpKeys.provider];

@@ -20,6 +20,8 @@ export interface ListOptions {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** A list ends with so many objects, although there are more. Default: all. A watch has no limit. */
+  readonly maxItems?: number | undefined;
 }
 
 export interface ObjectList<T> {

@@ -37,6 +37,17 @@ describe('the client', () => {
     }
   });
 
+  it('ends a list that is limited, without a further page', async () => {
+    const server = await startTestServer(({ query }, response) => {
+      const limit = Number(query.get('limit'));
+      const items = Array.from({ length: limit }, (_, i) => ({ metadata: { name: `s${i}`, namespace: 'n' } }));
+      replyJson(response, { metadata: { resourceVersion: '42', continue: 'more' }, items });
+    });
+    const list = await clientOf(server).list(SecretType, { namespace: 'n', maxItems: 20 });
+    expect([list.items.length, server.received.length]).toEqual([20, 1]);
+    expect(server.received[0]?.query.get('limit')).toBe('20');
+  });
+
   it('distinguishes a missing object from a missing kind: only the missing object is "not found"', async () => {
     const server = await startTestServer(({ path }, response) => {
       if (path.endsWith('/gone'))

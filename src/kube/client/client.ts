@@ -282,10 +282,11 @@ export class KubeClient {
     const form = tableFormOf(type);
     const path = collectionPath(type, options.namespace, true);
     const budget = new ListBudget(this.#transport.limits, path);
+    const { maxItems = Number.POSITIVE_INFINITY } = options;
     const items: T[] = [];
     let token: string | undefined;
     for (;;) {
-      const limit = manner === 'paged' ? budget.pageSize : undefined;
+      const limit = manner === 'paged' ? Math.min(budget.pageSize, maxItems - items.length) : undefined;
       const query = { ...toSelectorQuery(options), ...form?.query, limit, continue: token };
       const page = await this.#page<T>(path, { query, signal, ...form?.headers }, budget, manner);
       if (page === undefined) continue;
@@ -294,7 +295,8 @@ export class KubeClient {
       for (const item of listed) items.push(item);
       token = page.metadata?.continue || undefined;
       budget.took(listed.length, token);
-      if (!token) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
+      if (isListComplete(items, maxItems, token))
+        return { items: items.slice(0, maxItems), resourceVersion: page.metadata?.resourceVersion ?? '' };
     }
   }
 
@@ -380,3 +382,6 @@ function withResourceVersion(patch: object, resourceVersion: string): object {
   const metadata = 'metadata' in patch && typeof patch.metadata === 'object' ? patch.metadata : {};
   return { ...patch, metadata: { ...metadata, resourceVersion } };
 }
+
+const isListComplete = (items: readonly unknown[], maxItems: number, token: string | undefined): boolean =>
+  !token || items.length >= maxItems;

@@ -2,6 +2,7 @@ import { definePlatform } from '../../engine/define-platform.ts';
 import type { Platform } from '../../engine/platform.ts';
 import { connectTrueNas } from './api/client.ts';
 import { SystemInformer } from './cache/system-informer.ts';
+import { readUsage } from './capacity/read-usage.ts';
 import { desiredBridgesFact } from './config/cards.ts';
 import { hostNameOf } from './config/config.ts';
 import { TrueNasSection } from './config/section.ts';
@@ -17,6 +18,7 @@ import { preflight } from './preflight/preflight.ts';
 import { preview, previewHardware } from './preflight/preview.ts';
 import { unprovenReasons } from './resources/dataset/absence-proof.ts';
 import { reservedMac } from './resources/identity.ts';
+import { consoleLinks } from './resources/vm/console-links.ts';
 import { hardwareOf } from './resources/vm/node-hardware.ts';
 import { hardware } from './steps/hardware/hardware.ts';
 import { postJoin } from './steps/post-join/post-join.ts';
@@ -57,5 +59,7 @@ export const truenas: Platform = definePlatform({
   },
   hardware,
   repair: { steps: repair, restartAttempts: 1, recover, cutPower },
+  usage: { read: readUsage },
+  console: { links: consoleLinks },
   garbage: { sharedResources: findCachedImages, findUnneeded, orphans: { find: findOrphans, remove: release } },
 });

@@ -79,7 +79,7 @@ function pemLines(pem: string): string[] {
 }
 
 /** The text as is, and its base64 encodings at each of the three possible offsets. */
-function encodingsOf(text: string): string[] {
+export function encodingsOf(text: string): string[] {
   const inside = [0, 1, 2].map((shift) => {
     const encoded = Buffer.from(`${' '.repeat(shift)}${text}`).toString('base64');
     return encoded.slice(shift === 0 ? 0 : 4, Math.floor((text.length + shift) / 3) * 4);

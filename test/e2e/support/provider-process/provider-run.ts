@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { createLog } from '../../../../src/commands/create-log.ts';
-import type { AutoscalerSettings } from '../../../../src/commands/flags/operator-settings.ts';
+import type { AutoscalerSettings, StatusPageSettings } from '../../../../src/commands/flags/operator-settings.ts';
 import { runProvider } from '../../../../src/commands/run.ts';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import { KillableContext } from './killable-context.ts';
@@ -45,6 +45,8 @@ export interface InProcessRunOptions extends ProviderRunOptions {
   readonly watchClock?: Clock;
   /** Where autoscalers are served; default: nowhere. */
   readonly autoscaler?: AutoscalerSettings;
+  /** Where the status page is served; default: nowhere. */
+  readonly statusPage?: StatusPageSettings;
   /** Default 45: a busy machine may pause this process for longer than a third of the usual duration. */
   readonly leaseSeconds?: number;
 }
@@ -70,6 +72,7 @@ export function runInProcess(options: InProcessRunOptions): ProviderRun {
       clock,
       leaseSeconds,
       ...(options.autoscaler ? { autoscaler: options.autoscaler } : {}),
+      ...(options.statusPage ? { statusPage: options.statusPage } : {}),
       ...(options.watchClock ? { watchClock: options.watchClock } : {}),
       controllers: ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'],
       podNamespace: namespace,

@@ -1,6 +1,6 @@
 import type { ProviderInstance } from '../../../../src/api/names.ts';
 import { createLog } from '../../../../src/commands/create-log.ts';
-import type { AutoscalerSettings } from '../../../../src/commands/flags/operator-settings.ts';
+import type { AutoscalerSettings, StatusPageSettings } from '../../../../src/commands/flags/operator-settings.ts';
 import { runInit } from '../../../../src/commands/init.ts';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import {
@@ -20,6 +20,8 @@ export interface ProviderRunMode {
   readonly asProgram?: Pick<ChildProcessRunOptions, 'speed' | 'verbosity' | 'metrics' | 'heapMiB'>;
   /** Where it serves autoscalers; default: nowhere. Only for a run in this process. */
   readonly autoscaler?: AutoscalerSettings;
+  /** Where it serves its status page; default: nowhere. Only for a run in this process. */
+  readonly statusPage?: StatusPageSettings;
   /** Duration of its Lease in seconds; default 45. Only for a run in this process. */
   readonly leaseSeconds?: number;
   /**

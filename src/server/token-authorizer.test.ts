@@ -3,7 +3,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { KubeError } from '../kube/errors.ts';
 import { noLog } from '../lib/log.ts';
 import type { ReviewClient } from './access-reviews.ts';
-import { PathAuthorizer } from './path-authorizer.ts';
+import { TokenAuthorizer } from './token-authorizer.ts';
 
 interface Review {
   readonly kind: string;
@@ -30,7 +30,12 @@ function createFixture() {
     return { status: { allowed: state.mayRead && review.spec['user'] === 'good' } };
   };
   const clock = new ManualClock();
-  const access = new PathAuthorizer({ client: { create: answer } as ReviewClient, clock, log: noLog });
+  const access = new TokenAuthorizer({
+    client: { create: answer } as ReviewClient,
+    clock,
+    log: noLog,
+    served: 'metrics',
+  });
   const evaluate = (header?: string) => access.review(header, request);
   return { reviews, state, clock, judge: evaluate };
 }

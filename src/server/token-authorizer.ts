@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { AccessAttributes } from '../kube/client/client-types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
 import { LruMap } from '../lib/lru-map.ts';
-import { type PathRequest, type ReviewClient, reviewPathAccess, reviewToken } from './access-reviews.ts';
+import { type ReviewClient, reviewToken, reviewUserAccess } from './access-reviews.ts';
 
 /** `unavailable`: the API server did not answer; the request may be retried. */
 export type AuthorizationResult = 'allowed' | 'unauthenticated' | 'forbidden' | 'unavailable';
@@ -13,7 +14,7 @@ const allowedCacheSeconds = 60;
 /** A newly granted right takes effect after this time. */
 const rejectedCacheSeconds = 10;
 /**
- * Scrapers are few. Beyond this the least recently used result is evicted, so that invented tokens do not fill the
+ * Clients are few. Beyond this the least recently used result is evicted, so that invented tokens do not fill the
  * memory.
  */
 const maxCachedResults = 256;
@@ -23,10 +24,12 @@ const maxConcurrentReviews = 8;
 const maxTokenLength = 8192;
 const reviewTimeoutSeconds = 10;
 
-export interface PathAuthorizerOptions {
+export interface TokenAuthorizerOptions {
   readonly client: ReviewClient;
   readonly clock: Clock;
   readonly log: Log;
+  /** What is served, for the log, e.g. `metrics`. */
+  readonly served: string;
 }
 
 interface CachedResult {
@@ -36,34 +39,37 @@ interface CachedResult {
 }
 
 /**
- * Authorizes requests to the provider's own paths: the platform cluster must know the bearer token (TokenReview) and
- * allow its user to get the path (SubjectAccessReview), as in controller-runtime's
+ * Authorizes requests to the provider's own servers: the platform cluster must know the bearer token (TokenReview) and
+ * allow its user everything that is asked for (SubjectAccessReview), as in controller-runtime's
  * `WithAuthenticationAndAuthorization`.
  */
-export class PathAuthorizer {
-  readonly #options: PathAuthorizerOptions;
+export class TokenAuthorizer {
+  readonly #options: TokenAuthorizerOptions;
   /** By a hash of token and request: the token itself is not stored. */
   readonly #results = new LruMap<string, CachedResult>(maxCachedResults);
   readonly #reviews = new Map<string, Promise<AuthorizationResult>>();
   #isFailing = false;
 
-  constructor(options: PathAuthorizerOptions) {
+  constructor(options: TokenAuthorizerOptions) {
     this.#options = options;
   }
 
-  /** `authorization`: the header as received. */
-  async review(authorization: string | undefined, request: PathRequest): Promise<AuthorizationResult> {
+  /** `authorization`: the header as received. `accesses`: all of them are needed. */
+  async review(
+    authorization: string | undefined,
+    ...accesses: readonly [AccessAttributes, ...AccessAttributes[]]
+  ): Promise<AuthorizationResult> {
     const token = parseBearerToken(authorization);
     if (token === undefined) return 'unauthenticated';
     const key = createHash('sha256')
-      .update(JSON.stringify([token, request.verb, request.path]))
+      .update(JSON.stringify([token, accesses]))
       .digest('base64');
     const kept = this.#results.get(key);
     if (kept && this.#options.clock.monotonic() < kept.until) return kept.isAllowed;
     const underWay = this.#reviews.get(key);
     if (underWay !== undefined) return await underWay;
     if (this.#reviews.size >= maxConcurrentReviews) return 'unavailable';
-    const review = this.#review(key, token, request);
+    const review = this.#review(key, token, accesses);
     this.#reviews.set(key, review);
     try {
       return await review;
@@ -72,8 +78,8 @@ export class PathAuthorizer {
     }
   }
 
-  async #review(key: string, token: string, request: PathRequest): Promise<AuthorizationResult> {
-    const { client, log } = this.#options;
+  async #review(key: string, token: string, accesses: readonly AccessAttributes[]): Promise<AuthorizationResult> {
+    const { client, log, served } = this.#options;
     try {
       const verdict = await withDeadline(
         reviewTimeoutSeconds,
@@ -81,16 +87,18 @@ export class PathAuthorizer {
         async (signal): Promise<AuthorizationResult> => {
           const user = await reviewToken(client, token, signal);
           if (!user) return 'unauthenticated';
-          return (await reviewPathAccess(client, user, request, signal)) ? 'allowed' : 'forbidden';
+          for (const access of accesses)
+            if (!(await reviewUserAccess(client, user, access, signal))) return 'forbidden';
+          return 'allowed';
         },
       );
       this.#remember(key, verdict);
-      if (this.#isFailing) log.info({}, 'authorization of requests for metrics works again');
+      if (this.#isFailing) log.info({ served }, 'authorization of requests works again');
       this.#isFailing = false;
       return verdict;
     } catch (error) {
-      // Logged once per outage: scrapers retry again and again.
-      if (!this.#isFailing) log.warn({ error }, 'authorization of requests for metrics failed');
+      // Logged once per outage: clients retry again and again.
+      if (!this.#isFailing) log.warn({ served, error }, 'authorization of requests failed');
       this.#isFailing = true;
       return 'unavailable';
     }
