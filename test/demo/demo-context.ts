@@ -14,6 +14,8 @@ import { DemoFailed } from './wait-for-result.ts';
 export const providerNamespace = 'openmcp-system';
 /** Fifty times faster than real time: minutes take seconds here, and nothing is skipped. */
 const timeScale = 0.02;
+/** The waits of the program are shorter as well, such as those between two looks at a node that restarts. */
+const programSpeed = 3;
 const flags = ['--environment=demo', '--provider-name=talos', '--verbosity=INFO'];
 
 /** The state of a running demo. */
@@ -71,7 +73,9 @@ async function startProgram(kubeconfig: string, screen: Screen): Promise<Provide
   if ((await init.exited) !== 0) throw new DemoFailed(`init failed:\n${await init.tail()}`);
   screen.step('init has installed the CRDs and ended');
   const serving = ['--metrics-bind-address=0', '--health-probe-bind-address=127.0.0.1:0'];
-  const program = new ProviderProgram(['run', ...common, ...serving], environment, join(demoFolder, 'run.log'));
+  const program = new ProviderProgram(['run', ...common, ...serving], environment, join(demoFolder, 'run.log'), {
+    speed: programSpeed,
+  });
   screen.step(`run works; its log is ${join(demoFolder, 'run.log')}`);
   return program;
 }

@@ -7,9 +7,11 @@ export interface ProviderProgramOptions {
   readonly main?: string;
   /** The numeric user id of the process; only root may set it. Default: the current user. */
   readonly user?: number;
+  /** The factor by which it waits shorter than in production. Default: 1. */
+  readonly speed?: number;
 }
 
-/** The shipped program, started like in production: the built file, flags, and an environment. */
+/** The shipped program, started like in production: the built file, flags, and an environment. Only `speed` differs. */
 export class ProviderProgram {
   readonly #child: ChildProcess;
   readonly #logFile: string;
@@ -19,12 +21,14 @@ export class ProviderProgram {
     words: readonly string[],
     environment: Record<string, string>,
     logFile: string,
-    { main = 'dist/main.js', user }: ProviderProgramOptions = {},
+    { main = 'dist/main.js', user, speed = 1 }: ProviderProgramOptions = {},
   ) {
     this.#logFile = logFile;
-    const child = spawn(process.execPath, [main, ...words], {
+    const preload = speed === 1 ? [] : ['--import', './test/support/accelerate-time.mjs'];
+    const { PATH = '', HOME = '' } = process.env;
+    const child = spawn(process.execPath, [...preload, main, ...words], {
       ...(user === undefined ? {} : { uid: user, gid: user }),
-      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment },
+      env: { PATH, HOME, HURRY: String(speed), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const log = createWriteStream(logFile, { flags: 'a' });
