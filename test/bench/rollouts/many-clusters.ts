@@ -15,7 +15,8 @@ const template = 'template';
 /** Clusters of one node each that follow one ProviderConfig, one at a time, compared with one cluster that is alone. */
 export async function measureManyClusters(say: (line: string) => void): Promise<readonly Measurement[]> {
   const seeds = { truenas: { memoryMiB: 1_048_576, pools: [{ name: 'tank', sizeBytes: 2 ** 44 }] } };
-  const provider = { asProgram: { speed: 1, verbosity: 'info' } } as const;
+  // It may lose its Lease while the clusters are created: the simulators of so many then need the whole machine.
+  const provider = { asProgram: { speed: 1, verbosity: 'info' }, isRevived: true } as const;
   const testbed = await Testbed.open({ subnet: '127.42.236', timeScale: 0.05, seeds, provider });
   try {
     testbed.provider.start();
@@ -30,6 +31,7 @@ export async function measureManyClusters(say: (line: string) => void): Promise<
     const before = await cpuSeconds(pid);
     const all = await changeAll(testbed, template, count, 'a');
     const share = ((await cpuSeconds(pid)) - before) / (all / 1000);
+    if (testbed.provider.pid !== pid) throw new Error('the provider was restarted meanwhile');
     say(`${count} take ${(all / 1000).toFixed(0)} s, ${(share * 100).toFixed(1)} % of a core`);
     const words = `${(all / 1000).toFixed(0)} s ÷ ${count} × ${(one / 1000).toFixed(1)} s`;
     const what = `A label on ${count} clusters of one ProviderConfig, one cluster at a time ÷ ${count} × one cluster alone`;
