@@ -75,6 +75,7 @@ async function startProgram(kubeconfig: string, screen: Screen): Promise<Provide
   const serving = ['--metrics-bind-address=0', '--health-probe-bind-address=127.0.0.1:0'];
   const program = new ProviderProgram(['run', ...common, ...serving], environment, join(demoFolder, 'run.log'), {
     speed: programSpeed,
+    isRevived: true,
   });
   screen.step(`run works; its log is ${join(demoFolder, 'run.log')}`);
   return program;
