@@ -245,8 +245,8 @@ const steadyRequeueSeconds = 60;
 const progressRequeueSeconds = 5;
 const rolloutRequeueSeconds = 3;
 const obstacleRequeueSeconds = 15;
-/** While other clusters come first, which takes minutes. */
-const turnRequeueSeconds = 30;
+/** While other clusters come first, which takes minutes. The end of a turn wakes the next ones before. */
+const turnRequeueSeconds = 120;
 /** For an API server that does not answer: minimum and maximum. Its restart takes some seconds. */
 const unreachableRequeueSeconds = { first: 2, most: 30 };
 

@@ -174,6 +174,7 @@ export const turnKeySource = (services: Pick<Services, 'stores' | 'connections'>
 export function hasEndedTurn(change: ObjectChange<Cluster>): boolean {
   if (change.kind === 'deleted') return true;
   if (change.kind !== 'updated' || !change.before) return false;
+  if (readRolloutRequest(change.object) !== readRolloutRequest(change.before)) return true;
   const [before, after] = [readClusterRollout(change.before), readClusterRollout(change.object)];
   return after?.state !== 'Changing' && (after?.state !== before?.state || after?.revision !== before?.revision);
 }
