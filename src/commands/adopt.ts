@@ -3,7 +3,7 @@ import { TargetClients } from '../controllers/shared/target-clients.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { type AccessCommandContext, type AccessSession, withAccessSession } from './access/access-session.ts';
 import { describeCaller, findCaller, recordOnCluster } from './access/record-issue.ts';
-import { assessCluster } from './adopt/assess-cluster.ts';
+import { assessAdoption } from './adopt/assess-cluster.ts';
 import { describeAdoption } from './adopt/describe-adoption.ts';
 import { findConflicts } from './adopt/find-conflicts.ts';
 import { findAdoptionTarget } from './adopt/find-target.ts';
@@ -46,7 +46,7 @@ async function prepareAdoption(
   const target = await findAdoptionTarget(session, options.cluster);
   const clients = new TargetClients({ secrets: () => undefined, clock, log, fieldManager });
   try {
-    const assessed = assessCluster(await inspectCluster(clients, bundle, options, signal));
+    const assessed = assessAdoption(await inspectCluster(clients, bundle, options, signal));
     if ('obstacles' in assessed) throw rejected(assessed.obstacles);
     const { cluster: found } = assessed;
     const conflicts = await findConflicts(session, target, bundle, found.nodes);

@@ -29,6 +29,7 @@ import { wasConfigAssessed } from './machine/is-config-accepted.ts';
 import { MachineMonitor } from './machine/machine-monitor.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
 import { wireRestore } from './restore/wire-restore.ts';
+import { turnKeySource } from './rollout/policy/rollout-turns.ts';
 import { hasChangedForClusters } from './rollout/progress/rollout-key-sources.ts';
 import { wireRollout } from './rollout/progress/wire-rollout.ts';
 import { fixedEndpointOf } from './shared/addresses/fixed-endpoints.ts';
@@ -197,6 +198,7 @@ function wireCluster(services: Services): Wiring {
         return clusterNamedBy(object).filter((key) => kind !== 'added' || lacksSecrets(stores.clusters.get(key)));
       }),
       createKeySource(stores.accessRequests, clusterOfOidcChange),
+      turnKeySource(services),
     ],
   };
 }

@@ -11,6 +11,7 @@ import { machineConfigBenchmark } from './machine-configs.ts';
 import type { Benchmark, Measurement } from './measurement.ts';
 import { virtualMachineBenchmark } from './nas/benchmark.ts';
 import { noisyNeighbourBenchmark } from './noisy-neighbours.ts';
+import { repairBenchmark } from './repair/benchmark.ts';
 import { bareServerBenchmark } from './robot/benchmark.ts';
 import { rolloutBenchmark } from './rollouts/benchmark.ts';
 import { startupBenchmark } from './startup.ts';
@@ -25,6 +26,7 @@ const benchmarks: readonly Benchmark[] = [
   virtualMachineBenchmark,
   bareServerBenchmark,
   rolloutBenchmark,
+  repairBenchmark,
   backupBenchmark,
   imageWriteBenchmark,
   startupBenchmark,

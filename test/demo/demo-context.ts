@@ -14,6 +14,8 @@ import { DemoFailed, waitForResult } from './wait-for-result.ts';
 export const providerNamespace = 'openmcp-system';
 /** Fifty times faster than real time: minutes take seconds here, and nothing is skipped. */
 const timeScale = 0.02;
+/** The waits of the program are shorter as well, such as those between two looks at a node that restarts. */
+const programSpeed = 3;
 const flags = ['--environment=demo', '--provider-name=talos', '--verbosity=INFO'];
 
 /** The state of a running demo. */
@@ -80,7 +82,10 @@ async function startProgram(kubeconfig: string, screen: Screen): Promise<Provide
     '--status-bind-address=127.0.0.1:0',
   ];
   const log = join(demoFolder, 'run.log');
-  const program = new ProviderProgram(['run', ...common, ...serving], environment, log);
+  const program = new ProviderProgram(['run', ...common, ...serving], environment, log, {
+    speed: programSpeed,
+    isRevived: true,
+  });
   screen.step(`run works; its log is ${log}`);
   return program;
 }

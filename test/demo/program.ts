@@ -7,37 +7,55 @@ export interface ProviderProgramOptions {
   readonly main?: string;
   /** The numeric user id of the process; only root may set it. Default: the current user. */
   readonly user?: number;
+  /** The factor by which it waits shorter than in production. Default: 1. */
+  readonly speed?: number;
+  /** Whether it is started again, as a Pod would be, when it loses its Lease because the machine is too busy. */
+  readonly isRevived?: boolean;
 }
 
-/** The shipped program, started like in production: the built file, flags, and an environment. */
+/** The shipped program, started like in production: the built file, flags, and an environment. Only `speed` differs. */
 export class ProviderProgram {
-  readonly #child: ChildProcess;
+  readonly #spawn: () => ChildProcess;
   readonly #logFile: string;
+  #child: ChildProcess;
+  #isStopping = false;
+  #isOver = false;
   readonly exited: Promise<number>;
 
   constructor(
     words: readonly string[],
     environment: Record<string, string>,
     logFile: string,
-    { main = 'dist/main.js', user }: ProviderProgramOptions = {},
+    { main = 'dist/main.js', user, speed = 1, isRevived = false }: ProviderProgramOptions = {},
   ) {
     this.#logFile = logFile;
-    const child = spawn(process.execPath, [main, ...words], {
-      ...(user === undefined ? {} : { uid: user, gid: user }),
-      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
     const log = createWriteStream(logFile, { flags: 'a' });
-    child.stdout.pipe(log, { end: false });
-    child.stderr.pipe(log, { end: false });
-    this.#child = child;
-    this.exited = new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
-        log.end();
-        resolve(code ?? (signal ? 128 : 1));
+    const preload = speed === 1 ? [] : ['--import', './test/support/accelerate-time.mjs'];
+    const { PATH = '', HOME = '' } = process.env;
+    this.#spawn = () => {
+      const child = spawn(process.execPath, [...preload, main, ...words], {
+        ...(user === undefined ? {} : { uid: user, gid: user }),
+        env: { PATH, HOME, HURRY: String(speed), ...environment },
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
-      child.once('error', () => resolve(127));
+      child.stdout.pipe(log, { end: false });
+      child.stderr.pipe(log, { end: false });
+      return child;
+    };
+    this.#child = this.#spawn();
+    this.exited = this.#awaitEnd(isRevived).finally(() => {
+      this.#isOver = true;
+      log.end();
     });
+  }
+
+  async #awaitEnd(isRevived: boolean): Promise<number> {
+    for (;;) {
+      const code = await exitCodeOf(this.#child);
+      const hasLostLease = code !== 0 && isRevived && (await this.tail(20)).includes('leadership is lost');
+      if (!hasLostLease || this.#isStopping) return code;
+      this.#child = this.#spawn();
+    }
   }
 
   get pid(): number {
@@ -45,12 +63,13 @@ export class ProviderProgram {
   }
 
   get isRunning(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    return !this.#isOver;
   }
 
   /** Terminates the process, and kills it after the grace period. Resolves with the exit code. */
   async stop(graceMs = 15_000): Promise<number> {
     if (!this.isRunning) return await this.exited;
+    this.#isStopping = true;
     this.#child.kill('SIGTERM');
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), graceMs);
     try {
@@ -66,3 +85,9 @@ export class ProviderProgram {
     return text.trimEnd().split('\n').slice(-lines).join('\n');
   }
 }
+
+const exitCodeOf = (child: ChildProcess): Promise<number> =>
+  new Promise((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? (signal ? 128 : 1)));
+    child.once('error', () => resolve(127));
+  });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assessCluster } from './assess-cluster.ts';
+import { assessAdoption } from './assess-cluster.ts';
 import type { InspectedCluster } from './inspect-cluster.ts';
 import type { InspectedNode } from './inspect-node.ts';
 
@@ -40,7 +40,7 @@ const foundWith = (change: Partial<InspectedCluster> = {}): InspectedCluster => 
 });
 
 it('names each node as its cluster does, and those that were not named', () => {
-  const assessed = assessCluster(foundWith());
+  const assessed = assessAdoption(foundWith());
   expect(assessed).toMatchObject({ cluster: { endpoint, kubernetesVersion: '1.35.4', unnamed: ['node-x'] } });
   expect('cluster' in assessed && assessed.cluster.nodes.map(({ name, address }) => [name, address])).toEqual(
     ['a', 'b', 'c', 'w'].map((name) => [`node-${name}`, `address-${name}`]),
@@ -93,12 +93,12 @@ describe('names the obstacle', () => {
       /^address-w: The node is booting/,
     ],
   ])('%s', (_title, change, message) => {
-    const assessed = assessCluster(foundWith(change));
+    const assessed = assessAdoption(foundWith(change));
     expect(assessed).toEqual({ obstacles: expect.arrayContaining([expect.stringMatching(message)]) });
   });
 
   it('and blames no member while a control plane is silent', () => {
-    const assessed = assessCluster(foundWith({ nodes: [a, b, { address: 'c', problem: 'Gone.' }] }));
+    const assessed = assessAdoption(foundWith({ nodes: [a, b, { address: 'c', problem: 'Gone.' }] }));
     expect(assessed).toEqual({ obstacles: ['c: Gone.'] });
   });
 });

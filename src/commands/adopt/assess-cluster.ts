@@ -24,7 +24,7 @@ export interface AdoptableCluster {
 }
 
 /** Decides from what was seen alone. The obstacles are sentences with the address or the flag, and the remedy. */
-export function assessCluster(
+export function assessAdoption(
   found: InspectedCluster,
 ): { readonly cluster: AdoptableCluster } | { readonly obstacles: readonly string[] } {
   const nodes = found.nodes.filter((node): node is InspectedNode => !isSilentNode(node));

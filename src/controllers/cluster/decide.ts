@@ -248,7 +248,7 @@ const steadyRequeueSeconds = 60;
 const progressRequeueSeconds = 5;
 const rolloutRequeueSeconds = 3;
 const obstacleRequeueSeconds = 15;
-/** While other clusters come first, which takes minutes. */
+/** While other clusters come first, which takes minutes. The end of a turn wakes the next ones before. */
 const turnRequeueSeconds = 30;
 /** For an API server that does not answer: minimum and maximum. Its restart takes some seconds. */
 const unreachableRequeueSeconds = { first: 2, most: 30 };

@@ -14,6 +14,11 @@ export const labelPatches = (value: string): object => ({
   talos: { patches: [{ machine: { nodeLabels: { 'example.org/disk': value } } }] },
 });
 
+/** Patches for {@link changeConfig}, which a node takes with a restart. */
+export const restartPatches: object = {
+  talos: { patches: [{ machine: { env: { http_proxy: 'http://192.0.2.9:3128' } } }] },
+};
+
 /** Waits until the Cluster is ready and up to date, and none of its Machines is being changed. */
 export async function awaitUpToDate({ objects }: Testbed, ref: NamespacedRef, seconds: number): Promise<void> {
   const isDone = async (): Promise<boolean> => {

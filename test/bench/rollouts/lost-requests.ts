@@ -5,7 +5,7 @@ import { Testbed } from '../../e2e/support/testbed/testbed.ts';
 import { eventually } from '../../support/eventually.ts';
 import { RequestCounter } from '../../support/request-counter.ts';
 import type { Measurement } from '../measurement.ts';
-import { awaitUpToDate, changeConfig, labelPatches } from './changed-cluster.ts';
+import { awaitUpToDate, changeConfig, labelPatches, restartPatches } from './changed-cluster.ts';
 
 /** The simulators are so much faster than reality; the client is not. */
 const speed = 10;
@@ -35,10 +35,7 @@ const changes: readonly Change[] = [
   },
   {
     what: 'a restart',
-    make: (testbed) =>
-      changeConfig(testbed, config, {
-        talos: { patches: [{ machine: { env: { http_proxy: 'http://192.0.2.9:3128' } } }] },
-      }),
+    make: (testbed) => changeConfig(testbed, config, restartPatches),
     isSeen: isReleased,
   },
   {

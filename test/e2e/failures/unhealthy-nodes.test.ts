@@ -173,8 +173,6 @@ it('D44: a control plane that does not come back is replaced, and etcd keeps its
     },
     200,
   );
-  // It has the UUID of its predecessor.
-  open().world.machines.brokenMachines.clear();
   expect((await records()).at(-1)).toBe(`Replace ${name}`);
   await eventually('it is ready', async () => (await open().objects.machines(ref)).every(isReady), 200);
   await awaitHealthy();

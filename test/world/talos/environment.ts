@@ -49,7 +49,7 @@ export class TalosEnvironment {
   readonly requestedApis: RequestedApi[] = [];
   /** Systems that fail to boot, by version or schematic. */
   readonly brokenSystems = new Map<string, BrokenSystem>();
-  /** UUIDs of machines on which nothing boots any more. */
+  /** Names of machines on which nothing boots any more. One that takes the place of another may have its UUID. */
   readonly brokenMachines = new Set<string>();
   /** What nodes give as snapshots of etcd. */
   readonly snapshots = new SnapshotSettings();

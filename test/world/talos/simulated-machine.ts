@@ -75,7 +75,7 @@ export class SimulatedMachine implements RunningMachine {
   }
 
   #decideBoot(ending: BootOutcome): BootDecision {
-    if (this.#world.brokenMachines.has(this.description.uuid))
+    if (this.#world.brokenMachines.has(this.description.name))
       return { from: 'nothing', reason: 'the machine is broken' };
     return ending === 'kexec' ? kexec(this.description) : decideBoot(this.description);
   }

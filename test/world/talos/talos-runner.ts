@@ -64,8 +64,6 @@ export interface TalosRunner extends MachineRunner {
   readonly missingImages: Set<string>;
   /** The deprecated APIs that clients of the clusters have requested. */
   readonly requestedApis: RequestedApi[];
-  /** UUIDs of machines on which nothing boots any more. */
-  readonly brokenMachines: Set<string>;
   /** Systems that fail to boot, by version or schematic. */
   readonly brokenSystems: Map<string, BrokenSystem>;
   /** What nodes give as snapshots of etcd. */
@@ -103,7 +101,7 @@ export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
     hang: (name, isBroken = false) => {
       const computer = computers.get(name);
       if (!computer) throw new Error(`no machine ${name} is running`);
-      if (isBroken) world.brokenMachines.add(computer.description.uuid);
+      if (isBroken) world.brokenMachines.add(name);
       computer.hang();
     },
     crashApiServer: async (name) => {
@@ -124,7 +122,6 @@ export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
     refusedIssuers: world.refusedIssuers,
     missingImages: world.missingImages,
     requestedApis: world.requestedApis,
-    brokenMachines: world.brokenMachines,
     brokenSystems: world.brokenSystems,
     snapshots: world.snapshots,
     close: async () => {

@@ -67,4 +67,25 @@ describe('D15: images on all nodes before anything changes', () => {
     pulls.request(many);
     expect(many.reduce((sum, { count }) => sum + count, 0)).toBe(6);
   });
+
+  it('go on with the next one at the end of a pull, without another request', async () => {
+    const pulls = new ImagePulls(new ManualClock());
+    const many = Array.from({ length: 20 }, (_, i) => aPull(`${i}`, present));
+    pulls.request(many);
+    await settle();
+    expect(pulls.request(many)).toEqual({ done: 20, total: 20 });
+    expect(many.every(({ count }) => count === 1)).toBe(true);
+  });
+
+  it('are not started any more when nothing has requested them for a minute', async () => {
+    const clock = new ManualClock();
+    const pulls = new ImagePulls(clock);
+    const ends: (() => void)[] = [];
+    const many = Array.from({ length: 7 }, (_, i) => aPull(`${i}`, () => new Promise((resolve) => ends.push(resolve))));
+    pulls.request(many);
+    await clock.advance(61_000);
+    for (const end of ends) end();
+    await settle();
+    expect(many.map(({ count }) => count)).toEqual([1, 1, 1, 1, 1, 1, 0]);
+  });
 });

@@ -25,26 +25,38 @@ type PullState =
   /** `at`: monotonic milliseconds. `message`: of the node; undefined when it did not answer. */
   | { readonly kind: 'failed'; readonly at: number; readonly message: string | undefined };
 
+interface WaitingPull {
+  readonly pull: ImagePull;
+  /** When it was requested last, in monotonic milliseconds. */
+  readonly at: number;
+}
+
 /** All pulls of this process: nodes share the uplink of their site. */
 const maxRunning = 6;
 /** Evicted states are pulled again, which costs a call. */
 const maxStates = 20_000;
 const retrySeconds = { unanswered: 10, failed: 120 } as const;
+/** A pull that waits for its turn is forgotten when it is not requested again, as after the end of an upgrade. */
+const keepWaitingSeconds = 60;
 
 /** Pulls images in the background. Nothing is stored: after a restart each node is asked again, and has the image. */
 export class ImagePulls implements Closable {
   readonly #clock: Clock;
   readonly #over = new AbortController();
   readonly #states = new LruMap<string, PullState>(maxStates);
+  readonly #waiting = new Map<string, WaitingPull>();
   #running = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Starts what is missing, as far as there is room, and returns at once. */
+  /** Starts what is missing, the rest as soon as there is room, and returns at once. */
   request(pulls: readonly ImagePull[]): PullProgress {
-    for (const pull of pulls) if (this.#isDue(pull) && this.#running < maxRunning) void this.#start(pull);
+    const at = this.#clock.monotonic();
+    for (const pull of pulls)
+      if (this.#isDue(pull) && this.#waiting.size < maxStates) this.#waiting.set(pull.key, { pull, at });
+    this.#startWaiting();
     const states = pulls.map((pull) => ({ ...pull, state: this.#states.get(pull.key) }));
     const failed = states.find(({ state }) => state?.kind === 'failed' && state.message !== undefined);
     const message = failed?.state?.kind === 'failed' ? failed.state.message : undefined;
@@ -67,6 +79,15 @@ export class ImagePulls implements Closable {
     return this.#clock.monotonic() - state.at >= pause * 1000;
   }
 
+  #startWaiting(): void {
+    const oldest = this.#clock.monotonic() - keepWaitingSeconds * 1000;
+    for (const [key, { pull, at }] of this.#waiting) {
+      if (this.#running >= maxRunning || this.#over.signal.aborted) return;
+      this.#waiting.delete(key);
+      if (at >= oldest) void this.#start(pull);
+    }
+  }
+
   async #start({ key, pull }: ImagePull): Promise<void> {
     this.#running += 1;
     this.#states.set(key, { kind: 'running' });
@@ -77,6 +98,7 @@ export class ImagePulls implements Closable {
       this.#states.set(key, { kind: 'failed', at: this.#clock.monotonic(), message: describePullError(error) });
     } finally {
       this.#running -= 1;
+      this.#startWaiting();
     }
   }
 }

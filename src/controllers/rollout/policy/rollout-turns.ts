@@ -1,6 +1,9 @@
 import { type ClusterIdentity, clusterIdentityKey } from '../../../api/cluster-identity.ts';
 import type { Machine } from '../../../api/machine.ts';
 import type { Cluster } from '../../../api/openmcp/types.ts';
+import { createKeySource, type KeySource } from '../../../kube/controller/controller.ts';
+import type { ObjectChange } from '../../../kube/reflector/object-store.ts';
+import { formatObjectKey, type ObjectKey, objectKeyOf } from '../../../kube/resource.ts';
 import { clusterIdentityOf } from '../../cluster/identity.ts';
 import type { Services } from '../../shared/services.ts';
 import { changeOf, isChangeInHand, type MachineChange } from '../machine-change.ts';
@@ -29,16 +32,50 @@ interface TurnWrite {
   version?: string | undefined;
 }
 
+/** A cluster to which another one came first. */
+interface WaitingCluster extends Pick<TurnRequest, 'maxClusters'> {
+  readonly profile: string;
+  readonly key: ObjectKey;
+}
+
+/** A cluster that is not among them looks again by itself. */
+const maxWaiting = 10_000;
+
 /**
  * The turns of the clusters of each ProviderConfig. What they follow from is in the objects, so that a restart changes
- * nothing. Only writes that the caches do not show yet are kept in memory.
+ * nothing. Only writes that the caches do not show yet are kept in memory, and which clusters wait, which look again by
+ * themselves after a restart.
  */
 export class RolloutTurns {
   /** By key of the cluster. */
   readonly #writes = new Map<string, TurnWrite>();
+  /** By key of the cluster, the longest wait first. */
+  readonly #waiting = new Map<string, WaitingCluster>();
 
   /** Why another cluster comes first. Takes no turn. */
-  findEarlier({ stores }: TurnStores, { cluster, ...rules }: TurnRequest): string | undefined {
+  findEarlier(sources: TurnStores, request: TurnRequest): string | undefined {
+    const earlier = this.#findEarlier(sources, request);
+    const { cluster, maxClusters } = request;
+    const key = objectKeyOf(cluster);
+    const id = formatObjectKey(key);
+    if (earlier === undefined) this.#waiting.delete(id);
+    else if (this.#waiting.size < maxWaiting)
+      this.#waiting.set(id, { profile: cluster.spec.profile, key, maxClusters });
+    return earlier;
+  }
+
+  /**
+   * The waiting clusters to reconcile now, because the turn of one with the same profile has ended. One more than may
+   * change: the first one may wait for something else meanwhile.
+   */
+  takeWaiting(profile: string): readonly ObjectKey[] {
+    const all = [...this.#waiting].filter(([, waiting]) => waiting.profile === profile);
+    const next = all.slice(0, 1 + (all[0]?.[1].maxClusters ?? 0));
+    for (const [id] of next) this.#waiting.delete(id);
+    return next.map(([, { key }]) => key);
+  }
+
+  #findEarlier({ stores }: TurnStores, { cluster, ...rules }: TurnRequest): string | undefined {
     const { uid } = cluster.metadata;
     const all = stores.clusters.by('profile', cluster.spec.profile);
     const others = all.filter(({ metadata }) => metadata.uid !== uid && !metadata.deletionTimestamp);
@@ -127,3 +164,17 @@ const machinesOf = ({ stores }: TurnStores, identity: ClusterIdentity): readonly
 
 export const rolloutTurnsOf = ({ connections }: Pick<Services, 'connections'>): RolloutTurns =>
   connections.get('rollout-turns', () => new RolloutTurns());
+
+/** The clusters that may change now, because the turn of another one has ended. */
+export const turnKeySource = (services: Pick<Services, 'stores' | 'connections'>): KeySource =>
+  createKeySource(services.stores.clusters, (change) =>
+    hasEndedTurn(change) ? rolloutTurnsOf(services).takeWaiting(change.object.spec.profile) : [],
+  );
+
+export function hasEndedTurn(change: ObjectChange<Cluster>): boolean {
+  if (change.kind === 'deleted') return true;
+  if (change.kind !== 'updated' || !change.before) return false;
+  if (readRolloutRequest(change.object) !== readRolloutRequest(change.before)) return true;
+  const [before, after] = [readClusterRollout(change.before), readClusterRollout(change.object)];
+  return after?.state !== 'Changing' && (after?.state !== before?.state || after?.revision !== before?.revision);
+}

@@ -110,7 +110,7 @@ export function runAsChildProcess(options: ChildProcessRunOptions): ProviderRun 
   const where = [`--environment=${environment}`, `--provider-name=${name}`, `--kubeconfig=${kubeconfig}`];
   const how = ['--health-probe-bind-address=0', '--format=json', `--verbosity=${verbosity}`];
   const counts = [`--metrics-bind-address=${metrics}`, '--metrics-secure=false'];
-  const hurry = speed === 1 ? [] : ['--import', './test/e2e/support/provider-process/accelerate-time.mjs'];
+  const hurry = speed === 1 ? [] : ['--import', './test/support/accelerate-time.mjs'];
   const known = address === undefined ? [] : ['--import', './test/e2e/support/provider-process/local-address.mjs'];
   const env = { POD_NAMESPACE: namespace, POD_NAME: podName, HURRY: String(speed), LOCAL_ADDRESS: address };
   const limits = heapMiB === undefined ? [] : [`--max-old-space-size=${heapMiB}`];
