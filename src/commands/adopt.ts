@@ -3,7 +3,7 @@ import { TargetClients } from '../controllers/shared/target-clients.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { type AccessCommandContext, type AccessSession, withAccessSession } from './access/access-session.ts';
 import { describeCaller, findCaller, recordOnCluster } from './access/record-issue.ts';
-import { assessAdoption } from './adopt/assess-cluster.ts';
+import { assessAdoption } from './adopt/assess-adoption.ts';
 import { describeAdoption } from './adopt/describe-adoption.ts';
 import { findConflicts } from './adopt/find-conflicts.ts';
 import { findAdoptionTarget } from './adopt/find-target.ts';

@@ -5,7 +5,7 @@ import { Secret } from '../../kube/core-types.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
 import type { AccessSession } from '../access/access-session.ts';
-import type { AdoptableNode } from './assess-cluster.ts';
+import type { AdoptableNode } from './assess-adoption.ts';
 import type { AdoptionTarget } from './find-target.ts';
 
 /** Why the platform cluster has no place for an adopted cluster, as sentences. Reads only. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { aCluster, aMachine, anInstance } from '../../../test/support/fixtures/builders.ts';
 import type { Machine } from '../../api/machine.ts';
-import type { AdoptableNode } from './assess-cluster.ts';
+import type { AdoptableNode } from './assess-adoption.ts';
 import { findMachineConflicts } from './find-conflicts.ts';
 import { planMachines } from './write-adoption.ts';
 

@@ -21,7 +21,7 @@ import { toBase64 } from '../../talos/secrets/pem.ts';
 import type { SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
 import { formatSecretsBundle } from '../../talos/secrets/secrets-bundle-file.ts';
 import type { AccessSession } from '../access/access-session.ts';
-import type { AdoptableCluster, AdoptableNode } from './assess-cluster.ts';
+import type { AdoptableCluster, AdoptableNode } from './assess-adoption.ts';
 import type { AdoptionTarget } from './find-target.ts';
 
 export interface Adoption {

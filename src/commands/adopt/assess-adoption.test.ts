@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assessAdoption } from './assess-cluster.ts';
+import { assessAdoption } from './assess-adoption.ts';
 import type { InspectedCluster } from './inspect-cluster.ts';
 import type { InspectedNode } from './inspect-node.ts';
 
