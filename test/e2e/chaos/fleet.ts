@@ -131,11 +131,13 @@ export class Fleet {
     await this.provider.setClock(this.provider.hoursAhead + count / 60);
   }
 
-  /** Kills the provider as `kill -9` does, and starts another. */
-  async replaceProvider(): Promise<void> {
-    await this.provider.kill();
+  /** Ends the provider, as SIGTERM or as `kill -9` does, and starts another, which must have begun to work. */
+  async replaceProvider(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    await (signal === 'SIGTERM' ? this.provider.stop() : this.provider.kill());
     await emptyLease(this.testbed);
     this.provider.start();
+    await this.until('the provider leads', () => this.provider.isLeading);
+    await this.minutes(5);
   }
 
   /** Polls, for a time of the world. */

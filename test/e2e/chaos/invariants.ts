@@ -1,3 +1,5 @@
+import { Host } from '../../../src/api/host.ts';
+import type { Machine } from '../../../src/api/machine.ts';
 import { AccessRequest } from '../../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { Namespace } from '../../../src/kube/core-types.ts';
@@ -91,13 +93,26 @@ async function listForeignMachines(fleet: Fleet): Promise<string[]> {
     const count = seen.filter((one) => one === name).length;
     if (count !== 1) found.push(`${name} has ${count} virtual machines`);
   }
-  const marked = fleet.testbed.world.robot.servers().filter(({ name }) => name.startsWith('cpt.')).length;
-  const bare = machines.length - names.length;
-  if (marked !== bare) found.push(`${marked} servers bear our mark, and there are ${bare} Machines`);
+  const bare = machines.filter(({ spec }) => spec.platform === 'hetzner-robot');
+  found.push(...(await listForeignServers(fleet, bare)));
   const holders = [...(await addressHolders(fleet.testbed)).values()];
   const all = machines.map(({ metadata }) => `machine/${metadata.name}`);
   const strays = holders.filter((holder) => holder.startsWith('machine/') && !all.includes(holder));
   return [...found, ...strays.map((holder) => `an address is claimed by ${holder}, which does not exist`)];
+}
+
+/** A server that died keeps its mark until it is used again. */
+async function listForeignServers({ testbed }: Fleet, machines: readonly Machine[]): Promise<string[]> {
+  const { items } = await testbed.platform.list(Host);
+  const unused = items.filter(({ spec, status }) => spec.wipe && !status?.machineRef).map(({ spec }) => spec.serverID);
+  const marked = testbed.world.robot.servers().filter(({ name }) => name.startsWith('cpt.'));
+  const used = marked.filter(({ number }) => !unused.includes(`${number}`));
+  const found = machines.flatMap(({ metadata }) => {
+    const count = used.filter(({ name }) => name.endsWith(`.${metadata.name}`)).length;
+    return count === 1 ? [] : [`${count} servers bear the mark of ${metadata.name}`];
+  });
+  if (used.length === machines.length) return found;
+  return [...found, `${used.length} servers are in use, and there are ${machines.length} Machines`];
 }
 
 async function listOrphans({ testbed }: Fleet): Promise<string[]> {
@@ -120,7 +135,9 @@ async function listFailedAccess({ testbed }: Fleet): Promise<string[]> {
   return (await Promise.all(answers)).flat();
 }
 
-/** Errors that the provider logged: failures of its world are none. */
+/**
+ * Errors that the provider logged: failures of its world are none. Accelerated time leaves reconciles less time to end than
+ * they have in reality; a platform cluster that is restored or cut off takes the Lease away.
+ */
 const listFaults = ({ provider }: Fleet): string[] =>
-  // Accelerated time leaves reconciles less time to end than they have in reality.
-  provider.errors.filter((line) => !line.includes('reconciles did not end in time'));
+  provider.errors.filter((line) => !/reconciles did not end in time|leadership is lost/.test(line));

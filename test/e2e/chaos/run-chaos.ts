@@ -13,6 +13,9 @@ export interface SurvivedDay {
   readonly usage: ProcessUsage;
 }
 
+export const describeDay = ({ day, strikes, minutes, usage }: SurvivedDay): string =>
+  `day ${day}: ${strikes.join('; ')}: ${minutes} min, ${usage.residentMiB} MiB, ${usage.handles} handles`;
+
 /** The longest recovery that is waited for. */
 const patienceMinutes = 240;
 
@@ -69,14 +72,8 @@ export async function survive(
   fleet: Fleet,
   days: readonly PlannedDay[],
   onDay: (day: SurvivedDay) => void,
-): Promise<SurvivedDay[]> {
+): Promise<void> {
   const witness = new Witness(fleet);
   await witness.begin();
-  const survived: SurvivedDay[] = [];
-  for (const planned of days) {
-    const day = await surviveDay(fleet, witness, planned);
-    survived.push(day);
-    onDay(day);
-  }
-  return survived;
+  for (const planned of days) onDay(await surviveDay(fleet, witness, planned));
 }

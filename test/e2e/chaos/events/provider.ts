@@ -3,16 +3,13 @@ import { type ChaosEvent, noCluster } from '../event.ts';
 export const providerRestart: ChaosEvent = {
   name: 'restart of the provider',
   ...noCluster,
-  async strike({ provider }) {
-    await provider.stop();
-    provider.start();
-  },
+  strike: (fleet) => fleet.replaceProvider('SIGTERM'),
 };
 
 export const providerKill: ChaosEvent = {
   name: 'kill -9 of the provider',
   ...noCluster,
-  strike: (fleet) => fleet.replaceProvider(),
+  strike: (fleet) => fleet.replaceProvider('SIGKILL'),
 };
 
 export const clockJump: ChaosEvent = {

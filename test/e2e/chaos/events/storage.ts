@@ -1,5 +1,9 @@
+import { findFalseCondition } from '../../../../src/api/conditions.ts';
 import { Machine } from '../../../../src/api/machine.ts';
+import { annotations } from '../../../../src/api/names.ts';
+import { NodePool } from '../../../../src/api/node-pool.ts';
 import type { ChaosEvent } from '../event.ts';
+import type { Fleet } from '../fleet.ts';
 import { keySecretOf } from '../fleet-configs.ts';
 import type { NasName } from '../fleet-layout.ts';
 import { oneNas } from './power.ts';
@@ -55,3 +59,42 @@ export const nasRestored: ChaosEvent = {
     await nas.restore(backup);
   },
 };
+
+/** A worker that was made since the backup has lost its virtual machine; its disk is still there, and a user approves. */
+export const nasRestoredOlder: ChaosEvent = {
+  name: 'restore of the configuration of a NAS from a backup that is older than a worker',
+  ...oneNas,
+  async strike(fleet, target, number) {
+    const nas = fleet.nas(target as NasName);
+    const backup = await nas.backUp();
+    const concerned = oneNas.clusters(target, fleet.layout);
+    await addWorker(fleet, concerned[number % concerned.length] ?? '');
+    await nas.restore(backup);
+    const isGone = ({ status }: Machine): boolean =>
+      findFalseCondition(status?.conditions, 'Healthy')?.reason === 'VmGone';
+    await fleet.until(`the machines of ${target} are seen again`, async () => {
+      const gone = (await fleet.machines()).filter(isGone);
+      for (const { metadata } of gone)
+        await fleet.testbed.objects.annotate(Machine, { name: metadata.name }, { [annotations.approve]: 'VmGone' });
+      const machines = await fleet.machines();
+      return machines.every(
+        ({ metadata, spec }) => spec.platform !== 'truenas' || fleet.vmOf(metadata.name) !== undefined,
+      );
+    });
+  },
+};
+
+/** Up to three. */
+async function addWorker(fleet: Fleet, cluster: string): Promise<void> {
+  const { metadata, spec } = await fleet.poolOf(cluster);
+  const replicas = Math.min(3, spec.replicas + 1);
+  await fleet.testbed.platform.merge(NodePool, { name: metadata.name }, { spec: { replicas } });
+  await fleet.until(
+    `${cluster} has ${replicas} workers`,
+    async () => {
+      const { status } = await fleet.poolOf(cluster);
+      return status?.readyReplicas === replicas && status.replicas === replicas;
+    },
+    120,
+  );
+}

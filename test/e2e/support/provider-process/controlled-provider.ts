@@ -48,6 +48,8 @@ export class ControlledProvider {
   readonly errors: string[] = [];
   /** How often it has ended without a stop. */
   deaths = 0;
+  /** Whether the present process has said that it leads. */
+  isLeading = false;
   #options: ControlledProviderOptions;
   #child: ChildProcess | undefined;
   #nextId = 0;
@@ -74,6 +76,7 @@ export class ControlledProvider {
       { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
     );
     this.#child = child;
+    this.isLeading = false;
     if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => this.#keep(line));
     child.once('exit', () => {
       if (this.#child !== child) return;
@@ -86,6 +89,7 @@ export class ControlledProvider {
   #keep(line: string): void {
     this.lines.push(line);
     if (this.lines.length > 1.5 * keptLines) this.lines.splice(0, this.lines.length - keptLines);
+    if (line.includes('"message":"leading"')) this.isLeading = true;
     if (/^\{"level":"(error|fatal)"/.test(line)) this.errors.push(line.slice(0, 600));
   }
 
