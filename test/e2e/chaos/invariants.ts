@@ -93,7 +93,7 @@ async function listForeignMachines(fleet: Fleet): Promise<string[]> {
     const count = seen.filter((one) => one === name).length;
     if (count !== 1) found.push(`${name} has ${count} virtual machines`);
   }
-  const bare = machines.filter(({ spec }) => spec.platform === 'hetzner-robot');
+  const bare = machines.filter(({ spec }) => spec.platform !== 'truenas');
   found.push(...(await listForeignServers(fleet, bare)));
   const holders = [...(await addressHolders(fleet.testbed)).values()];
   const all = machines.map(({ metadata }) => `machine/${metadata.name}`);
