@@ -10,8 +10,8 @@ import { describeSchedule, planSchedule } from './schedule.ts';
 
 /** `CHAOS=year`: twenty clusters and several hundred events. Otherwise an hour of the world. */
 const isYear = process.env['CHAOS'] === 'year';
-/** Always the same in CI, so that a failure there repeats. */
-const seed = Number(process.env['CHAOS_SEED'] ?? 1);
+/** Always the same in CI, so that a failure there repeats: events of many kinds, none of which takes an hour. */
+const seed = Number(process.env['CHAOS_SEED'] ?? 58);
 const count = Number(process.env['CHAOS_EVENTS'] ?? (isYear ? 300 : 10));
 /** Only events whose names match, to look at a few of them. */
 const chosen = new RegExp(process.env['CHAOS_ONLY'] ?? '');
@@ -51,7 +51,8 @@ it(`a fleet survives ${count} events (CHAOS_SEED=${seed})`, { timeout: 36_000_00
   const survived: SurvivedDay[] = [];
   const print = (day: SurvivedDay): void => {
     survived.push(day);
-    if (isYear || process.env['CHAOS_TRACE']) process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${describeDay(day)}\n`);
+    if (isYear || process.env['CHAOS_TRACE'])
+      process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${describeDay(day)}\n`);
   };
   try {
     await survive(fleet, schedule, print);

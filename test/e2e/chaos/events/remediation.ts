@@ -11,14 +11,14 @@ const workersOf = async (fleet: Fleet, cluster: string) =>
   (await fleet.machines(cluster)).filter(({ spec }) => spec.role === 'worker');
 const find = (fleet: Fleet, name: string) => fleet.testbed.platform.find(Machine, { name });
 
-/** Minutes pass for the provider only, which counts the time of waiting in dates. */
-async function passUntil(fleet: Fleet, what: string, look: () => Promise<boolean>, step: number): Promise<void> {
+/** The provider counts the time of waiting in dates. They pass as fast as the world, in which servers boot meanwhile. */
+async function passUntil(fleet: Fleet, what: string, look: () => Promise<boolean>): Promise<void> {
   await fleet.until(
     what,
     async () => {
       if (await look()) return true;
       await fleet.minutes(1);
-      await fleet.advanceDates(step);
+      await fleet.advanceDates(1);
       return false;
     },
     240,
@@ -58,7 +58,7 @@ export const deadServer: ChaosEvent = {
     machine.hang();
     const name = dead?.metadata.name ?? '';
     await fleet.until(`${name} is unhealthy`, async () => isUnhealthy(await find(fleet, name)));
-    await passUntil(fleet, `${name} is replaced`, async () => (await find(fleet, name)) === undefined, 3);
+    await passUntil(fleet, `${name} is replaced`, async () => (await find(fleet, name)) === undefined);
     const host = { name: `server-${number}` };
     await fleet.until(`${host.name} is out of use`, async () => {
       const { status, metadata } = await platform.get(Host, host);
