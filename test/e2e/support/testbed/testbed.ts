@@ -298,7 +298,7 @@ async function writeKubeconfig(
   name: string,
   path: string,
 ): Promise<string> {
-  const { token } = await platform.requestToken({ namespace, name }, { expirationSeconds: 7200 });
+  const { token } = await platform.requestToken({ namespace, name }, { expirationSeconds: 86_400 });
   const { tls } = await at.credentials();
   await writeFile(path, kubeconfigOf(at.server, String(tls.ca), { token: token.reveal() }), { mode: 0o600 });
   return path;

@@ -1,0 +1,79 @@
+import { isConditionTrue } from '../../../../src/api/conditions.ts';
+import { Host } from '../../../../src/api/host.ts';
+import { Machine } from '../../../../src/api/machine.ts';
+import { annotations } from '../../../../src/api/names.ts';
+import { type ChaosEvent, oneCluster } from '../event.ts';
+import type { Fleet } from '../fleet.ts';
+
+const serverOf = (fleet: Fleet, machine: Machine | undefined) =>
+  fleet.testbed.world.robot.server(Number(machine?.status?.progress?.facts['server']));
+const workersOf = async (fleet: Fleet, cluster: string) =>
+  (await fleet.machines(cluster)).filter(({ spec }) => spec.role === 'worker');
+const find = (fleet: Fleet, name: string) => fleet.testbed.platform.find(Machine, { name });
+
+/** The provider counts the time of waiting in dates. They pass as fast as the world, in which servers boot meanwhile. */
+async function passUntil(fleet: Fleet, what: string, look: () => Promise<boolean>): Promise<void> {
+  await fleet.until(
+    what,
+    async () => {
+      if (await look()) return true;
+      await fleet.minutes(1);
+      await fleet.advanceDates(1);
+      return false;
+    },
+    240,
+  );
+}
+
+const isUnhealthy = (machine: Machine | undefined): boolean =>
+  (machine?.status?.conditions ?? []).some(({ type, status }) => type === 'NodeHealthy' && status === 'False');
+
+export const nodeHang: ChaosEvent = {
+  name: 'a worker hangs, and is restarted by the remediation',
+  ...oneCluster(),
+  uses: 'dates',
+  async strike(fleet, target, number) {
+    const workers = await workersOf(fleet, target);
+    const chosen = workers[number % workers.length];
+    const name = chosen?.metadata.name ?? '';
+    const node = fleet.nodeOf(name);
+    if (chosen?.spec.platform === 'truenas') fleet.testbed.world.machines.hang(node?.name ?? '');
+    else serverOf(fleet, chosen).machine.hang();
+    await fleet.until(`${name} is unhealthy`, async () => isUnhealthy(await find(fleet, name)));
+    await fleet.advanceDates(6);
+    await fleet.until(`${name} is restarted`, () => fleet.nodeOf(name)?.ready === true, 60);
+  },
+};
+
+export const deadServer: ChaosEvent = {
+  name: 'a server dies, another takes its place, and it is repaired later',
+  ...oneCluster(({ config }) => config === 'metal'),
+  uses: 'dates',
+  async strike(fleet, target) {
+    const { platform } = fleet.testbed;
+    const [dead] = await workersOf(fleet, target);
+    const { machine } = serverOf(fleet, dead);
+    const number = Number(dead?.status?.progress?.facts['server']);
+    machine.box.board.isDead = true;
+    machine.hang();
+    const name = dead?.metadata.name ?? '';
+    await fleet.until(`${name} is unhealthy`, async () => isUnhealthy(await find(fleet, name)));
+    await passUntil(fleet, `${name} is replaced`, async () => (await find(fleet, name)) === undefined);
+    const host = { name: `server-${number}` };
+    await fleet.until(`${host.name} is out of use`, async () => {
+      const { status, metadata } = await platform.get(Host, host);
+      return status?.state === 'Failed' && metadata.annotations?.[annotations.permanentError] !== undefined;
+    });
+    machine.box.board.isDead = false;
+    const repaired = { spec: { wipe: true }, metadata: { annotations: { [annotations.permanentError]: null } } };
+    await platform.merge(Host, host, repaired);
+    await fleet.until(
+      `${host.name} is available`,
+      async () => (await platform.get(Host, host)).status?.state === 'Available',
+      120,
+    );
+    await fleet.until(`${target} has a worker`, async () =>
+      (await workersOf(fleet, target)).every(({ status }) => isConditionTrue(status?.conditions, 'Ready')),
+    );
+  },
+};
