@@ -106,9 +106,9 @@ async function walkUpdate(
   const { name: platform, hardware } = environment.platform;
   const result = await runSteps(desired, { plan, platform, steps: updateStepsOf(hardware), context });
   const walk = { plan, result, phaseBefore, startedFor: [] };
+  if (result.progress.facts[updateFacts.disrupts] !== false) comparedMachinesOf(services).forget(machine);
   if (result.kind !== 'finished') return { ...observed, walk };
   recordUpdate(services, machine, reconcile.log);
-  if (result.progress.facts[updateFacts.disrupts] !== false) comparedMachinesOf(services).forget(machine);
   const progress = asProvisioned(result.progress, services.clock.now());
   return { ...observed, progress, observation: await observeProvisioned(desired, progress), walk };
 }
