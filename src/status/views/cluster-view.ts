@@ -76,7 +76,7 @@ function describeTrust(cluster: Cluster): TrustJson | undefined {
   return { updated, total, requests, ...(message ? { message: shorten(message) } : {}) };
 }
 
-function describeBackup(cluster: Cluster, isScheduled: boolean): ClusterBackupJson | undefined {
+export function describeBackup(cluster: Cluster, isScheduled: boolean): ClusterBackupJson | undefined {
   const { lastSuccess, lastAttempt, failures, message, bytes } = readBackupRecord(cluster);
   if (!isScheduled && !lastSuccess) return undefined;
   return {
