@@ -21,6 +21,7 @@ import type { OverviewJson } from '../../src/status/views/fleet-overview.ts';
 import { readProjectFile } from '../contracts/source-tree.ts';
 import { eventually } from '../support/eventually.ts';
 import { aCluster, aMachine, anAccessRequest, aProviderConfig } from '../support/fixtures/builders.ts';
+import { runProgram } from '../support/run-program.ts';
 import { kubeconfigOf } from '../world/kube/index.ts';
 import { installOpenmcpKinds, systemNamespace } from '../world/operator/install-openmcp.ts';
 import { startTestPlatformCluster } from '../world/operator/platform-cluster-fixture.ts';
@@ -223,4 +224,17 @@ it('status --watch prints each change, until it is stopped', async () => {
   expect(await ended).toBe(true);
   expect(written.filter((text) => text.includes('shop/prod'))).toHaveLength(1);
   expect(isShown(/cannot be watched/)).toBe(false);
+});
+
+it.each([
+  [0, ['status', '-o', 'json']],
+  [1, ['status', '--exit-code']],
+  [0, ['status', '--exit-code', '--namespace', 'shop']],
+  [1, ['status', '--kubeconfig', '/nowhere']],
+  [2, ['status', '--exit-code', '--kubeconfig', '/nowhere']],
+  [0, ['why', 'mine']],
+  [1, ['why', 'nobody']],
+  [2, ['why']],
+])('the exit code is %i for %j', async (code, words) => {
+  expect((await runProgram(words[0] ?? '', '--kubeconfig', kubeconfig, ...words.slice(1))).code).toBe(code);
 });

@@ -28,7 +28,7 @@ export function formatStatus({ clusters, rollouts, hosts }: OverviewJson, now: D
 }
 
 /** A Cluster as a line of its own, for output that is not redrawn. */
-export const formatClusterLine = (row: OverviewRowJson, now: Date): string => toCells(row, now).join('  ');
+export const formatClusterLine = (row: OverviewRowJson, now: Date): string => toCells(row, now).join('  ').trimEnd();
 
 function formatTable(cells: readonly (readonly string[])[]): string[] {
   const rows = [header, ...cells];
