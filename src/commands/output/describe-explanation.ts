@@ -43,4 +43,4 @@ function describeStep({ name, plan, since, failures, deadlineMinutes }: NonNulla
   return `It has been in the step ${name} of its ${plan} for ${describeAge(since, now)}${tries}${limit}.`;
 }
 
-const endSentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+const endSentence = (text: string): string => (/[.!?\u2026]$/.test(text) ? text : `${text}.`);

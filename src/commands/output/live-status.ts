@@ -54,10 +54,10 @@ export class LiveStatus {
       })
       .map((row) => formatClusterLine(row, now));
     const gone = [...this.#shown.keys()].filter((key) => !states.has(key)).map((key) => `${key}  deleted`);
-    const trouble = problem === undefined || problem === this.#problem ? [] : [describeProblem(problem)];
+    const problemLine = problem === undefined || problem === this.#problem ? [] : [describeProblem(problem)];
     this.#shown = states;
     this.#problem = problem;
-    for (const line of [...trouble, ...lines, ...gone]) this.#output.write(`${time}Z  ${toPrintable(line)}\n`);
+    for (const line of [...problemLine, ...lines, ...gone]) this.#output.write(`${time}Z  ${toPrintable(line)}\n`);
   }
 }
 

@@ -7,7 +7,7 @@ import type { ProviderConfig } from '../../api/provider-config.ts';
 import { clusterIdentityOf } from '../../controllers/cluster/identity.ts';
 import type { ClusterBackupJson, ClusterRowJson, ConfigRolloutJson, HostsJson } from '../api-types.ts';
 import { groupMachines, listClusterRows } from './cluster-rows.ts';
-import { describeBackup } from './cluster-view.ts';
+import { toClusterBackup } from './cluster-view.ts';
 import { countHosts, listConfigRollouts } from './fleet-view.ts';
 
 /** The objects of a platform cluster, of every provider with our kinds. */
@@ -84,7 +84,7 @@ function toRow(
   const ready = conditions.find(({ type }) => type === 'Ready')?.lastTransitionTime;
   const since = deletionTimestamp ?? row.cause?.since ?? ready ?? creationTimestamp;
   const upToDate = conditions.find(({ type }) => type === 'UpToDate')?.status;
-  const backup = describeBackup(cluster, config?.spec.backup !== undefined);
+  const backup = toClusterBackup(cluster, config?.spec.backup !== undefined);
   return {
     ...row,
     pendingMachines: machines.filter(({ status }) => status?.pending !== undefined).length,
