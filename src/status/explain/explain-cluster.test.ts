@@ -69,6 +69,13 @@ describe('a Cluster in creation', () => {
     expect(nextStep).toBe('Do what the message says.');
   });
 
+  it('waits for a Machine that nobody has reconciled yet', () => {
+    const { status: _, ...fresh } = fleet.machine(creating, 0);
+    const { findings, nextStep } = explain(creating, [fresh]);
+    expect(findings[1]).toMatchObject({ object: { name: fresh.metadata.name }, message: 'It is not reconciled yet.' });
+    expect(nextStep).toBe('Nothing at first. If it stays, read the log of the provider.');
+  });
+
   it('knows after which time a step counts as overdue', () => {
     const timed = platforms
       .flatMap(({ name, provision }) => provision.map((step) => ({ name, step })))
@@ -145,7 +152,7 @@ describe('a running Cluster', () => {
     const cluster = fleet.cluster('prod', { conditions });
     const passing = fleet.machine(cluster, 0, { conditions: waiting('Joined', 'StepWaiting', 'It boots.') });
     const failed = fleet.machine(cluster, 1, { phase: 'Failed', conditions: waiting('Healthy', 'PoweredOff', 'Off.') });
-    expect(explain(cluster, [passing]).state).toBe('not ready, although it was before');
+    expect(explain(cluster, [passing]).state).toBe('not ready, although its API server has answered before');
     expect(explain(cluster, [passing]).findings.map(({ object }) => object.kind)).toEqual(['Cluster']);
     expect(explain(cluster, [passing, failed]).findings.at(-1)?.object.name).toBe(failed.metadata.name);
   });

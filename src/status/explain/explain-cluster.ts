@@ -33,7 +33,7 @@ const clusterRef = ({ metadata }: Cluster): ObjectJson => ({
 });
 
 const stateTexts = {
-  unhealthy: 'not ready, although it was before',
+  unhealthy: 'not ready, although its API server has answered before',
   attention: 'ready, and something about it is not as it should be',
   creating: 'being created',
   deleting: 'being deleted',

@@ -99,6 +99,6 @@ const nextSteps: Readonly<Record<ConditionReason, string>> = {
 
 /** What a user does next. Steps of platforms have reasons of their own, whose messages describe the remedy. */
 export function nextStepFor(reason: string | undefined): string {
-  if (reason === undefined) return nothing;
+  if (reason === undefined) return 'Nothing at first. If it stays, read the log of the provider.';
   return Object.hasOwn(nextSteps, reason) ? nextSteps[reason as ConditionReason] : message;
 }
