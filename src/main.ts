@@ -8,8 +8,9 @@ import { setHeapGrowth } from './commands/heap-settings.ts';
 import type { Log } from './lib/log.ts';
 
 const exitCodes = { done: 0, failed: 1, usage: 2, unseen: 2, readerGone: 141 } as const;
-/** The exit code of these commands is their verdict, so a failed run needs a different one. */
-const diagnosticCommands: readonly string[] = ['plan', 'check'];
+/** Whether the exit code of a command is its verdict, so that a failed run needs a different one. */
+const isDiagnostic = ({ command, settings }: RunnableCommand): boolean =>
+  ['plan', 'check'].includes(command) || ('exitCode' in settings && settings.exitCode);
 
 /** Runs the command that the arguments name. Resolves with the exit code. */
 async function main(): Promise<number> {
@@ -27,7 +28,7 @@ async function main(): Promise<number> {
     return (await startCommand(line, edges)) ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     log.error({ command: line.command, error }, 'command failed');
-    return diagnosticCommands.includes(line.command) ? exitCodes.unseen : exitCodes.failed;
+    return isDiagnostic(line) ? exitCodes.unseen : exitCodes.failed;
   }
 }
 
@@ -63,6 +64,15 @@ async function startCommand(line: RunnableCommand, edges: ProcessContext): Promi
     case 'reservations': {
       const { runReservations: reservations } = await import('./commands/reservations.ts');
       await reservations({ ...line.settings, ...edges, print });
+      return true;
+    }
+    case 'status': {
+      const { runStatus: status } = await import('./commands/status.ts');
+      return await status({ ...line.settings, ...edges, print });
+    }
+    case 'why': {
+      const { runWhy: why } = await import('./commands/why.ts');
+      await why({ ...line.settings, ...edges, print });
       return true;
     }
     case 'talosconfig': {

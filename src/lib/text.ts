@@ -10,3 +10,9 @@ export function trimTrailing(text: string, tail: RegExp): string {
 
 /** RFC 3339 with whole seconds, e.g. `2026-11-26T02:30:00Z`. */
 export const formatTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;
+
+/**
+ * A text that cannot control a terminal, break its line or reorder it: control and formatting characters become spaces.
+ * Names and messages come from users and other systems.
+ */
+export const toPrintable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');

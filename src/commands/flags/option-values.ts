@@ -136,3 +136,29 @@ export function parseAddresses(value: string, previous: readonly string[] = []):
 /** What the command `backups` does. */
 export const backupsActions = ['list', 'verify', 'fetch'] as const;
 export type BackupsAction = (typeof backupsActions)[number];
+
+/** The kinds that `why` explains, by the names that users may type, as with kubectl. */
+const objectKinds = {
+  Cluster: ['cluster', 'clusters'],
+  Machine: ['machine', 'machines', 'tm'],
+  Host: ['host', 'hosts', 'th'],
+  AccessRequest: ['accessrequest', 'accessrequests'],
+} as const;
+
+/** An object of the platform cluster. */
+export interface ObjectArgument {
+  /** Absent: any that has an object of the name. */
+  readonly kind?: keyof typeof objectKinds;
+  readonly name: string;
+}
+
+/** `machine/NAME` or `NAME`. The name becomes a part of a selector. */
+export function parseObject(value: string): ObjectArgument {
+  const [, given, name = ''] = /^(?:([^/]*)\/)?([^/]*)$/.exec(value) ?? [];
+  if (!/^[a-z0-9][-a-z0-9.]{0,252}$/.test(name)) throw new InvalidArgumentError('Use KIND/NAME or NAME.');
+  if (given === undefined) return { name };
+  const kinds = Object.keys(objectKinds) as (keyof typeof objectKinds)[];
+  const kind = kinds.find((one) => (objectKinds[one] as readonly string[]).includes(given.toLowerCase()));
+  if (kind) return { kind, name };
+  throw new InvalidArgumentError(`Use one of ${kinds.join(', ')} as the kind.`);
+}

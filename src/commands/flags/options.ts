@@ -14,6 +14,7 @@ import {
   parseGroups,
   parseIdentityPath,
   parseName,
+  parseObject,
   parseRecipients,
   parseRequiredText,
   parseTtl,
@@ -30,6 +31,8 @@ export const commandDescriptions = {
   plan: 'Print the resources that a cluster would use, and the disks that would be erased. Read-only.',
   check: 'Validate a ProviderConfig against its platform. Read-only.',
   reservations: 'Print the DHCP reservations for the nodes of a ProviderConfig. Read-only.',
+  status: 'Print every Cluster with its health, versions and backups, or watch them. Read-only.',
+  why: 'Print what a Cluster, Machine, Host or AccessRequest waits for, and what to do. Read-only.',
   talosconfig:
     'Print a short-lived talosconfig of a cluster, for users who may read its Secret. Records an Event on the Cluster.',
   kubeconfig:
@@ -166,6 +169,13 @@ const accessOptions = [
   toggle('--force', 'With --output: replace the file if it exists.'),
 ];
 
+const namespaceOption = text(
+  '-n, --namespace <NAME>',
+  'Only objects in this namespace. Default: all namespaces.',
+).argParser(parseRequiredText);
+const outputOption = (fallback: string, description: string) =>
+  choice('-o, --output <FORMAT>', [fallback, 'json', 'yaml'], description).default(fallback);
+
 /** The options of each command. `--help` and `docs/reference/flags.md` are generated from these. */
 export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = {
   init: [
@@ -205,6 +215,14 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
     ).default('text'),
     ...commonOptions,
   ],
+  status: [
+    namespaceOption,
+    outputOption('table', 'Output format: table, json or yaml.'),
+    toggle('--watch', 'Print changes as they happen, at most once a second, until SIGINT. A terminal is redrawn.'),
+    toggle('--exit-code', 'Exit with 1 if a Cluster is not ready, and with 2 if the command failed.'),
+    ...commonOptions,
+  ],
+  why: [namespaceOption, outputOption('text', 'Output format: text, json or yaml.'), ...commonOptions],
   talosconfig: [
     ...accessOptions,
     choice(
@@ -287,6 +305,10 @@ export const commandArguments: Readonly<Partial<Record<CommandName, Argument>>> 
     '<action>',
     'list: print the backups. verify: read one, and compare it with its manifest; with --identity also decrypt it and check the snapshot. fetch: write one to files; with --identity in clear.',
   ).choices(backupsActions),
+  why: new Argument(
+    '<object>',
+    'NAME, or KIND/NAME if several objects have the name. The kind is cluster, machine, host or accessrequest.',
+  ).argParser(parseObject),
 };
 
 export const describeDefault = ({ defaultValue, defaultValueDescription }: Option): string =>

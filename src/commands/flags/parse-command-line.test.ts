@@ -161,6 +161,21 @@ describe('commands that users start', () => {
     expect(line).toMatchObject({ command: argv[0], settings: { files, podNamespace: 'openmcp-system' } });
   });
 
+  test.each([
+    [['status'], { output: 'table', watch: false, exitCode: false }],
+    [['status', '-n', 'shop', '-o=YAML', '--exit-code'], { namespace: 'shop', output: 'yaml', exitCode: true }],
+    [['status', '--watch'], { watch: true }],
+    [['why', 'prod'], { object: { name: 'prod' }, output: 'text' }],
+    [['why', 'Machine/prod-cp-0', '--output', 'json'], { object: { kind: 'Machine', name: 'prod-cp-0' } }],
+    [
+      ['why', 'tm/prod.cp-0', '--namespace=shop'],
+      { object: { kind: 'Machine', name: 'prod.cp-0' }, namespace: 'shop' },
+    ],
+  ])('%j needs no namespace of the provider', (argv, settings) => {
+    const line = parseCommandLine(argv, { KUBERNETES_SERVICE_HOST: '10.96.0.1' });
+    expect(line).toMatchObject({ command: argv[0], settings });
+  });
+
   test('use the text log by default', () => {
     const logging = (...words: string[]) => {
       const line = parseCommandLine(['check', '--provider-config=metal', ...at, ...words], {});
@@ -200,6 +215,13 @@ describe('reports an invalid command line in one sentence that names the argumen
     [['kubeconfig', '--cluster=a/b', '--group=system:nodes'], 'system:'],
     [['kubeconfig', '--cluster=a/b', '--group=#05'], 'letters'],
     [['kubeconfig', '--cluster=a/b', `--group=${'g'.repeat(65)}`], '64'],
+    [['status', '--watch', '--output=json'], '--watch and --output'],
+    [['status', '--watch', '--exit-code'], '--watch and --exit-code'],
+    [['status', 'prod'], 'prod'],
+    [['why'], 'Use why OBJECT'],
+    [['why', 'node/a'], 'Use why OBJECT'],
+    [['why', 'a,metadata.namespace=b'], 'Use why OBJECT'],
+    [['why', 'prod', '--output=table'], 'text, json, yaml'],
     [['check', '--provider-config=metal', '--environment=dev'], '--environment'],
     [['run', ...named, '--bogus'], '--bogus'],
     [['run', ...named, '--bogus=1'], '--bogus'],

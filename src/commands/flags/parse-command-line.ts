@@ -27,6 +27,7 @@ import {
   toPlanSettings,
   toReservationsSettings,
 } from './read-only-settings.ts';
+import { type StatusSettings, toStatusSettings, toWhySettings, type WhySettings } from './status-settings.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The parsed command line. */
@@ -39,6 +40,8 @@ export type CommandLine =
   | { readonly command: 'plan'; readonly settings: PlanSettings }
   | { readonly command: 'check'; readonly settings: CheckSettings }
   | { readonly command: 'reservations'; readonly settings: ReservationsSettings }
+  | { readonly command: 'status'; readonly settings: StatusSettings }
+  | { readonly command: 'why'; readonly settings: WhySettings }
   | { readonly command: 'talosconfig'; readonly settings: TalosconfigSettings }
   | { readonly command: 'kubeconfig'; readonly settings: KubeconfigSettings }
   | { readonly command: 'backups'; readonly settings: BackupsSettings }
@@ -94,6 +97,10 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toCheckSettings(command, environment) };
     case 'reservations':
       return { command: name, settings: toReservationsSettings(command, environment) };
+    case 'status':
+      return { command: name, settings: toStatusSettings(command) };
+    case 'why':
+      return { command: name, settings: toWhySettings(command) };
     case 'talosconfig':
       return { command: name, settings: toTalosconfigSettings(command, environment) };
     case 'kubeconfig':

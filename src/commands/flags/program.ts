@@ -37,7 +37,7 @@ function addCommand(program: Command, name: CommandName): void {
   for (const option of commandOptions[name]) command.addOption(option);
   const argument = commandArguments[name];
   if (argument) command.addArgument(argument);
-  const choices = argument ? `${argument.argChoices?.join('|')} ` : '';
+  const choices = argument ? `${argument.argChoices?.join('|') ?? argument.name().toUpperCase()} ` : '';
   const required = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => `${flags} `);
   command.usage(`${choices}${required.join('')}[flags]`).addHelpText('after', describeEnvironment(name));
 }
@@ -61,7 +61,8 @@ See ${programName} COMMAND --help for the flags of a command.
 ProviderConfig objects describe the clusters and their hardware.
 
 Exit codes: 0 success, 1 failure (see the log), 2 invalid command line.
-Exit codes of plan and check: 0 no problem found, 1 problems found, 2 the command failed.`;
+Exit codes of plan and check: 0 no problem found, 1 problems found, 2 the command failed.
+Exit codes of status --exit-code: 0 every Cluster is ready, 1 one is not, 2 the command failed.`;
 
 function describeEnvironment(command: CommandName): string {
   const variables = Object.entries<EnvironmentVariable>(environmentVariables).filter(([, { commands }]) =>

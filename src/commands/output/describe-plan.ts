@@ -1,4 +1,5 @@
 import type { ClusterPlan, PlannedMachine, UnassignedHosts } from '../../controllers/plan/plan-cluster.ts';
+import { toPrintable } from '../../lib/text.ts';
 
 /** A plan as text for a terminal: each machine with the effects on its resources, then the unassigned Hosts. */
 export function describePlan({ machines, surplus, shared, left, endpoint, isMarked }: ClusterPlan): string {
@@ -45,5 +46,4 @@ const describeUnassignedHosts = ({ reason, names, refused }: UnassignedHosts): s
 ];
 
 /** A line with an effect and its subject. */
-export const formatEffect = (effect: string, what: string): string =>
-  `  ${effect.padEnd(8)}  ${what.replace(/\p{Cc}+/gu, ' ')}`;
+export const formatEffect = (effect: string, what: string): string => `  ${effect.padEnd(8)}  ${toPrintable(what)}`;

@@ -1,13 +1,10 @@
-import { fieldManager } from '../../api/names.ts';
 import { AddressLeases } from '../../controllers/shared/addresses/address-leases.ts';
 import { readInstallation } from '../../controllers/shared/installation.ts';
 import { decodeSecretData } from '../../controllers/shared/secrets/platform-credentials.ts';
 import { ProcessConnectionCache } from '../../engine/connection-cache.ts';
 import type { PlatformContext } from '../../engine/contexts.ts';
-import { KubeClient } from '../../kube/client/client.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { Secret } from '../../kube/core-types.ts';
-import { loadApiServerConnection } from '../../kube/transport/api-server-connection.ts';
-import { Transport } from '../../kube/transport/transport.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { SecretStrings } from '../../lib/secret-string.ts';
@@ -20,6 +17,7 @@ import {
   readCredentialsFromPath,
   readObjectFile,
 } from './file-object-reader.ts';
+import { openKubeClient } from './open-kube-client.ts';
 
 /** The context of a read-only command. */
 export interface ReadOnlyCommandContext extends ProcessContext {
@@ -67,8 +65,7 @@ export async function withReadOnlySession<T>(
 
 function openClusterSource(options: ReadOnlySettings & ReadOnlyCommandContext, signal: AbortSignal): ReadOnlySource {
   const { kubeconfig: path, podNamespace: namespace, log } = options;
-  const connection = loadApiServerConnection({ ...(path && { path }), environment: process.env });
-  const kube = new KubeClient(new Transport(connection), { fieldManager, log });
+  const kube = openKubeClient({ ...(path && { kubeconfig: path }), log });
   return {
     kube,
     leasesOf: (provider) => new AddressLeases(kube, namespace, provider),

@@ -27,7 +27,7 @@ export function assessCluster({ metadata, status }: Cluster, machines: readonly 
     const problem = firstFalse(conditions);
     return problem ? withCause('attention', toCause(problem), true) : { health: 'ready', isProblem: false };
   }
-  const stuck = machines.find(isStuck);
+  const stuck = machines.find(isStuckMachine);
   const cause = (stuck && describeStuckMachine(stuck)) ?? toCause(ready);
   const wasReady = externalEndpointUrl({ metadata, status } as Cluster) !== undefined;
   return wasReady ? withCause('unhealthy', toCause(ready), true) : withCause('creating', cause, stuck !== undefined);
@@ -40,7 +40,7 @@ const withCause = (health: ClusterHealth, cause: CauseJson | undefined, isProble
 });
 
 /** Not `Ready` itself, which repeats another one. */
-const firstFalse = (conditions: readonly Condition[]): Condition | undefined =>
+export const firstFalse = (conditions: readonly Condition[]): Condition | undefined =>
   conditions.find(({ type, status, reason }) => type !== 'Ready' && status === 'False' && !expectedReasons.has(reason));
 
 export const toCause = (condition: Condition | undefined): CauseJson | undefined =>
@@ -63,7 +63,7 @@ export const isOverdue = ({ status }: Machine): boolean =>
 /** Reasons of a machine whose steps go on by themselves. A step has another one where a user may have to act. */
 const passingReasons: ReadonlySet<string> = new Set(['StepWaiting', 'StepError', 'AsExpected']);
 
-function isStuck(machine: Machine): boolean {
+export function isStuckMachine(machine: Machine): boolean {
   if (machine.status?.phase === 'Failed' || isOverdue(machine)) return true;
   const cause = machineCause(machine);
   return cause !== undefined && !passingReasons.has(cause.reason);

@@ -73,7 +73,7 @@ export function toClusterRow(
 
 const keyOf = (cluster: Cluster): string => clusterIdentityKey(clusterIdentityOf(cluster));
 
-function groupMachines(machines: readonly Machine[]): ReadonlyMap<string, readonly Machine[]> {
+export function groupMachines(machines: readonly Machine[]): ReadonlyMap<string, readonly Machine[]> {
   const groups = new Map<string, Machine[]>();
   for (const machine of machines) {
     const key = clusterIdentityKey(clusterOfMachine(machine));

@@ -39,7 +39,7 @@ export function buildClusterJson(sources: StatusSources, cluster: Cluster, event
   const isPaused = [cluster, config].some((object) => readRolloutRequest(object) === 'pause');
   const pendingMachines = rows.filter(({ pending }) => pending !== undefined).length;
   const trust = describeTrust(cluster);
-  const backup = describeBackup(cluster, config?.spec.backup !== undefined);
+  const backup = toClusterBackup(cluster, config?.spec.backup !== undefined);
   return {
     ...toClusterRow(cluster, config?.metadata.name, machines),
     ...(createdAt ? { createdAt } : {}),
@@ -76,7 +76,7 @@ function describeTrust(cluster: Cluster): TrustJson | undefined {
   return { updated, total, requests, ...(message ? { message: shorten(message) } : {}) };
 }
 
-function describeBackup(cluster: Cluster, isScheduled: boolean): ClusterBackupJson | undefined {
+export function toClusterBackup(cluster: Cluster, isScheduled: boolean): ClusterBackupJson | undefined {
   const { lastSuccess, lastAttempt, failures, message, bytes } = readBackupRecord(cluster);
   if (!isScheduled && !lastSuccess) return undefined;
   return {

@@ -1,4 +1,5 @@
 import { isConditionTrue } from '../../api/conditions.ts';
+import type { Host } from '../../api/host.ts';
 import { readBackupRecord } from '../../controllers/backup/backup-record.ts';
 import { readClusterRollout } from '../../controllers/rollout/policy/cluster-rollout.ts';
 import { readRolloutRequest } from '../../controllers/rollout/policy/rollout-hold.ts';
@@ -25,7 +26,7 @@ export function buildFleetJson(sources: StatusSources): FleetJson {
   const objects = findFleetObjects(sources);
   const { machines } = objects;
   const rows = listClusterRows(objects);
-  const hosts = countHosts(sources);
+  const hosts = countHosts(sources.stores.hosts.list());
   return {
     provider: sources.provider,
     isLeader: sources.isLeader,
@@ -58,7 +59,7 @@ const countChangingClusters = ({ clusters }: FleetObjects): number =>
   clusters.filter((cluster) => readClusterRollout(cluster)?.state === 'Changing').length;
 
 /** Those that are not finished; failed ones first. */
-function listConfigRollouts({ configs }: FleetObjects): ConfigRolloutJson[] {
+export function listConfigRollouts({ configs }: Pick<FleetObjects, 'configs'>): ConfigRolloutJson[] {
   const rollouts = configs.flatMap((config): ConfigRolloutJson[] => {
     const { rollout } = config.status ?? {};
     if (!rollout || (rollout.updated >= rollout.total && rollout.failed === 0)) return [];
@@ -88,8 +89,9 @@ function summarizeBackups({ clusters: all, byProfile }: FleetObjects): BackupsJs
 /** States in which a Machine holds the server, or it is being prepared for the next one. */
 const usedStates: ReadonlySet<HostState | undefined> = new Set(['Claimed', 'Provisioned', 'Deprovisioning']);
 
-function countHosts({ stores }: StatusSources): HostsJson | undefined {
-  const states = stores.hosts.list().map(({ status }) => status?.state);
+/** Undefined: there is no Host. */
+export function countHosts(hosts: readonly Host[]): HostsJson | undefined {
+  const states = hosts.map(({ status }) => status?.state);
   if (states.length === 0) return undefined;
   return {
     total: states.length,

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import type { StructuredFormat } from '../output/structured-output.ts';
+import { type CommonSettings, toCommonSettings } from './common-settings.ts';
+import type { ObjectArgument } from './option-values.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Settings of `status`. */
+export interface StatusSettings extends CommonSettings {
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly output: 'table' | StructuredFormat;
+  readonly watch: boolean;
+  /** The exit code says whether every Cluster is ready. */
+  readonly exitCode: boolean;
+}
+
+/** Settings of `why`. */
+export interface WhySettings extends CommonSettings {
+  readonly object: ObjectArgument;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly output: 'text' | StructuredFormat;
+}
+
+export function toStatusSettings(command: Command): StatusSettings {
+  const { namespace, output, watch, exitCode } =
+    command.opts<Pick<StatusSettings, 'namespace' | 'output' | 'watch' | 'exitCode'>>();
+  if (watch && output !== 'table') throw new UsageError('--watch and --output exclude each other.');
+  if (watch && exitCode) throw new UsageError('--watch and --exit-code exclude each other.');
+  return { ...toCommonSettings(command, 'people'), output, watch, exitCode, ...(namespace && { namespace }) };
+}
+
+export function toWhySettings(command: Command): WhySettings {
+  const [object] = command.processedArgs as [ObjectArgument];
+  const { namespace, output } = command.opts<Pick<WhySettings, 'namespace' | 'output'>>();
+  return { ...toCommonSettings(command, 'people'), object, output, ...(namespace && { namespace }) };
+}
