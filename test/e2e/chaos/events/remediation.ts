@@ -41,7 +41,9 @@ export const nodeHang: ChaosEvent = {
     else serverOf(fleet, chosen).machine.hang();
     await fleet.until(`${name} is unhealthy`, async () => isUnhealthy(await find(fleet, name)));
     await fleet.advanceDates(6);
-    await fleet.until(`${name} is restarted`, () => fleet.nodeOf(name)?.ready === true, 60);
+    // It is replaced if its restarts of one day are used up: dates hardly pass between the days of the schedule.
+    const isOver = async () => fleet.nodeOf(name)?.ready === true || (await find(fleet, name)) === undefined;
+    await fleet.until(`${name} is restarted or replaced`, isOver, 120);
   },
 };
 
