@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Machine } from '../../api/machine.ts';
 import { annotations, clusterSecretsName } from '../../api/names.ts';
 import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
@@ -8,6 +7,7 @@ import type { NodeHardware, NodeSpec, Owner } from '../../engine/node.ts';
 import type { Platform } from '../../engine/platform.ts';
 import type { Facts } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { shortHash } from '../../lib/hash.ts';
 import type { Log } from '../../lib/log.ts';
 import type { SecretString, SecretStrings } from '../../lib/secret-string.ts';
 import { createClusterNodeClient } from '../../talos/client/cluster-node-client.ts';
@@ -214,4 +214,4 @@ function describeDesiredNode(
 
 /** The configuration contains keys with high entropy, so that nothing can be concluded from its hash. */
 const hashDesired = (configuration: SecretString, hardware = ''): string =>
-  createHash('sha256').update(configuration.reveal()).update(hardware).digest('hex').slice(0, 16);
+  shortHash(`${configuration.reveal()}${hardware}`);

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
+import { shortHash } from '../../lib/hash.ts';
 
 /** Specs in a cache are immutable, so each is read once. */
 const hashes = new WeakMap<ProviderConfigSpec, { readonly release: string; readonly hash: string }>();
@@ -13,10 +13,7 @@ export function hashSpec(spec: ProviderConfigSpec, release: string): string {
   const known = hashes.get(spec);
   if (known && known.release === release) return known.hash;
   const { rollout: _, remediation: __, backup: ___, ...rest } = spec;
-  const hash = createHash('sha256')
-    .update(JSON.stringify([release, rest]))
-    .digest('hex')
-    .slice(0, 16);
+  const hash = shortHash(JSON.stringify([release, rest]));
   hashes.set(spec, { release, hash });
   return hash;
 }
@@ -29,8 +26,4 @@ export const hashComparison = (
   spec: ProviderConfigSpec,
   release: string,
   secrets: { readonly authorities: string } | undefined,
-): string =>
-  createHash('sha256')
-    .update(`${hashSpec(spec, release)} ${secrets?.authorities ?? ''}`)
-    .digest('hex')
-    .slice(0, 16);
+): string => shortHash(`${hashSpec(spec, release)} ${secrets?.authorities ?? ''}`);
