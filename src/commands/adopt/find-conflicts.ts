@@ -1,8 +1,7 @@
 import { clusterSecretsName, labels } from '../../api/names.ts';
 import { clusterIdentityOf } from '../../controllers/cluster/identity.ts';
-import { fingerprintOf, readClusterSecrets } from '../../controllers/shared/secrets/cluster-secrets.ts';
+import { findTalosCa, fingerprintOf } from '../../controllers/shared/secrets/cluster-secrets.ts';
 import { Secret } from '../../kube/core-types.ts';
-import { ProviderError } from '../../lib/errors.ts';
 import type { SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
 import type { AccessSession } from '../access/access-session.ts';
 import type { AdoptableNode } from './assess-adoption.ts';
@@ -21,7 +20,7 @@ export async function findConflicts(
   const conflicts: string[] = [];
   for (const secret of items) {
     const { name } = secret.metadata;
-    const found = talosCaOf(secret);
+    const found = findTalosCa(secret);
     if (name === own && found !== talosCa)
       conflicts.push(`Secret ${namespace}/${name} exists with the secrets of another cluster.`);
     if (name !== own && found === talosCa)
@@ -45,13 +44,4 @@ export function findMachineConflicts(
     if (!own || own.spec.address === address) return [];
     return [`${address}: Machine ${name} exists with the address ${own.spec.address}. Delete it: its node stays.`];
   });
-}
-
-function talosCaOf(secret: Secret): string | undefined {
-  try {
-    return readClusterSecrets(secret).talosCa;
-  } catch (error) {
-    if (error instanceof ProviderError) return undefined;
-    throw error;
-  }
 }

@@ -5,9 +5,8 @@ import { NodePool } from '../../api/node-pool.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import { clusterIdentityOf, isOfCluster } from '../../controllers/cluster/identity.ts';
 import type { Installation } from '../../controllers/shared/installation.ts';
-import { readClusterSecrets } from '../../controllers/shared/secrets/cluster-secrets.ts';
+import { findTalosCa } from '../../controllers/shared/secrets/cluster-secrets.ts';
 import { Lease, Secret } from '../../kube/core-types.ts';
-import { ProviderError } from '../../lib/errors.ts';
 import type { AccessSession } from '../access/access-session.ts';
 import type { ImportedCluster } from './read-files.ts';
 
@@ -46,7 +45,7 @@ const checkFiles: Check = ({ namespace }, { objects, secrets }) => {
   const problems: string[] = [];
   const bundle = secrets.find(({ metadata: { name } }) => name === clusterSecretsName(metadata));
   if (!bundle) problems.push(`The Secrets are not those of Cluster ${metadata.namespace}/${metadata.name}.`);
-  else if (talosCaOf(bundle) !== record.talosCa)
+  else if (findTalosCa(bundle) !== record.talosCa)
     problems.push(`Secret ${bundle.metadata.name} of the file does not have the secrets of this cluster.`);
   const other = objects.machines.find(({ spec }) => spec.providerRef.namespace !== namespace);
   if (other) {
@@ -60,15 +59,6 @@ const checkFiles: Check = ({ namespace }, { objects, secrets }) => {
   if (foreign.length > 0) problems.push(`Machine ${foreign[0]?.metadata.name} of the file belongs to another cluster.`);
   return problems;
 };
-
-function talosCaOf(secret: Secret): string | undefined {
-  try {
-    return readClusterSecrets(secret).talosCa;
-  } catch (error) {
-    if (error instanceof ProviderError) return undefined;
-    throw error;
-  }
-}
 
 /** What is marked with another identity would no longer be recognised. */
 const checkInstallation: Check = async ({ kube, signal }, { objects }, { id, isImported }) => {

@@ -1,10 +1,11 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { type ClusterIdentity, clusterIdentityAnnotations } from '../../../api/cluster-identity.ts';
 import { annotations, clusterId, clusterSecretsName, labels } from '../../../api/names.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { Secret as KubeSecret } from '../../../kube/core-types.ts';
 import { isAlreadyExists } from '../../../kube/errors.ts';
 import { ProviderError } from '../../../lib/errors.ts';
+import { shortHash } from '../../../lib/hash.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import { createWeakCache } from '../../../lib/weak-cache.ts';
 import {
@@ -93,7 +94,7 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
     talosCa,
     kubernetesCa,
     rotation,
-    authorities: shortHash([talosCa, kubernetesCa, accepted]),
+    authorities: shortHash(JSON.stringify([talosCa, kubernetesCa, accepted])),
     expiries: {
       etcd: expiryOf(authorities.etcd),
       kubernetes: expiryOf(authorities.kubernetes),
@@ -110,14 +111,21 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
   };
 }
 
+/** Fingerprint of the Talos CA in a Secret; undefined if the Secret is not valid. */
+export function findTalosCa(secret: KubeSecret): string | undefined {
+  try {
+    return readClusterSecrets(secret).talosCa;
+  } catch (error) {
+    if (error instanceof ProviderError) return undefined;
+    throw error;
+  }
+}
+
 /** SHA-256 of a certificate, 64 hexadecimal digits. */
 export const fingerprintOf = (certificate: string): string =>
   new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
 
 const expiryOf = ({ certificate }: KeyPair): Date => new Date(new X509Certificate(certificate).validTo);
-
-const shortHash = (value: unknown): string =>
-  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 
 function readRotation({ data }: KubeSecret): AuthorityRotation | undefined {
   const text = data?.[rotationKey];
