@@ -1,5 +1,4 @@
 import { annotations } from '../../api/names.ts';
-import { Cluster } from '../../api/openmcp/types.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { type AuthorityRotation, advanceRotation, type RotationState } from '../../talos/secrets/authority-rotation.ts';
@@ -7,11 +6,11 @@ import { createAuthority, type RotatableAuthority } from '../../talos/secrets/se
 import { requestBackup } from '../backup/request-backup.ts';
 import { describePhase, describeRotated } from '../rollout/authorities/decide-rotation.ts';
 import { findRotationProblem } from '../rollout/authorities/verify-rotation.ts';
+import { annotateCluster } from '../shared/objects.ts';
 import { withClusterRecord } from '../shared/secrets/cluster-record.ts';
 import { type ClusterSecrets, writeRotation } from '../shared/secrets/cluster-secrets.ts';
 import type { Services } from '../shared/services.ts';
 import type { RotationAction } from './decide-cluster-rotation.ts';
-import { clusterIdentityOf } from './identity.ts';
 import type { ClusterView } from './view.ts';
 
 interface RotationContext {
@@ -30,7 +29,10 @@ export async function actOnRotation(
     case 'begin':
       return await begin(services, view, action.authority, context);
     case 'end-request':
-      return { ...view, cluster: await annotate(services, view.cluster, { [annotations.rotateCa]: null }, context) };
+      return {
+        ...view,
+        cluster: await annotateCluster(services, view.cluster, { [annotations.rotateCa]: null }, context.signal),
+      };
     case 'verify':
       return { ...view, rotationCheck: { problem: await verify(services, view, context) } };
     case 'advance':
@@ -89,22 +91,6 @@ async function write(
   const secrets = secretsOf(view);
   const written = await writeRotation(kube, secrets, state, signal);
   return { ...view, secrets: withClusterRecord(written, secrets), rotationCheck: undefined };
-}
-
-async function annotate(
-  { kube }: Services,
-  cluster: Cluster,
-  notes: Record<string, string | null>,
-  { signal }: RotationContext,
-): Promise<Cluster> {
-  const { metadata } = await kube.merge(
-    Cluster,
-    clusterIdentityOf(cluster),
-    { metadata: { annotations: notes } },
-    {},
-    signal,
-  );
-  return { ...cluster, metadata };
 }
 
 function secretsOf({ secrets }: ClusterView): ClusterSecrets {

@@ -1,4 +1,5 @@
 import { isProviderFinalizer, openmcpKeys } from '../../api/names.ts';
+import { Cluster } from '../../api/openmcp/types.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { isNotFound, isObjectNotFound } from '../../kube/errors.ts';
 import type { ObjectChange } from '../../kube/reflector/object-store.ts';
@@ -103,6 +104,18 @@ async function replaceFinalizers<T extends KubeObject>(
 /** Whether the operation annotation excludes an object and its dependents from reconciling. */
 export const hasIgnoreOperation = (object: KubeObject | undefined): boolean =>
   object?.metadata.annotations?.[openmcpKeys.operation] === 'ignore';
+
+/** Sets annotations of a Cluster, or removes those that are null. Returns the Cluster with them. */
+export async function annotateCluster(
+  { kube }: { readonly kube: KubeClient },
+  cluster: Cluster,
+  notes: Readonly<Record<string, string | null>>,
+  signal: AbortSignal,
+): Promise<Cluster> {
+  const patch = { metadata: { annotations: notes } };
+  const { metadata } = await kube.merge(Cluster, objectKeyOf(cluster), patch, {}, signal);
+  return { ...cluster, metadata };
+}
 
 export interface ConsumedOperation<T extends KubeObject> {
   readonly operation: 'ignore' | 'reconcile' | undefined;
