@@ -1,3 +1,4 @@
+import type { KubeClient } from '../../../kube/client/client.ts';
 import { KubeError } from '../../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../../kube/resource.ts';
 import { ProviderError } from '../../../lib/errors.ts';
@@ -69,36 +70,34 @@ async function findProblem(
 const usualPort = 6443;
 
 /** Whether the API server answers that it is ready, at the usual port of the node's own address. */
-export async function isServing({ services, cluster, address, signal }: ControlPlane): Promise<boolean> {
-  const client = await services.targets.nodeClient(cluster, `https://${toAuthority(address, usualPort)}`);
-  try {
-    await client.raw('GET', '/readyz', undefined, signal);
-    return true;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof KubeError || error instanceof ProviderError) return false;
-    throw error;
-  } finally {
-    await client.close();
-  }
-}
+export const isServing = async (controlPlane: ControlPlane): Promise<boolean> =>
+  (await askApiServer(controlPlane, usualPort, async () => undefined)) === undefined;
 
 /** Asks at the node's own address: the mirror Pod has the current version and is Ready, and `/readyz` succeeds. */
-export async function findServingProblem(controlPlane: ControlPlane, pod: ApiServerPod): Promise<string | undefined> {
-  const url = `https://${toAuthority(controlPlane.address, pod.port)}`;
-  const client = await controlPlane.services.targets.nodeClient(controlPlane.cluster, url);
-  try {
+export const findServingProblem = (controlPlane: ControlPlane, pod: ApiServerPod): Promise<string | undefined> =>
+  askApiServer(controlPlane, pod.port, async (client) => {
     // The kubelet appends the name of the node, which is the name of the Machine.
     const name = `${pod.name}-${controlPlane.machine.metadata.name}`;
     const mirror = await client.find(Pod, { namespace: 'kube-system', name }, controlPlane.signal);
     const versions = talosAnnotations(mirror?.metadata.annotations ?? {});
     const isCurrent = Object.entries(pod.versions).every(([key, value]) => versions[key] === value);
     const isReady = mirror?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-    if (!isCurrent || !isReady) return 'its API server restarts';
-    await client.raw('GET', '/readyz', undefined, controlPlane.signal);
-    return undefined;
+    return isCurrent && isReady ? undefined : 'its API server restarts';
+  });
+
+/** The problem that `look` finds at the API server of a node, or that this server is not ready. */
+async function askApiServer(
+  { services, cluster, address, signal }: ControlPlane,
+  port: number,
+  look: (client: KubeClient) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  const client = await services.targets.nodeClient(cluster, `https://${toAuthority(address, port)}`);
+  try {
+    const problem = await look(client);
+    if (problem === undefined) await client.raw('GET', '/readyz', undefined, signal);
+    return problem;
   } catch (error) {
-    controlPlane.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (error instanceof KubeError || error instanceof ProviderError) return 'its API server does not answer';
     throw error;
   } finally {
