@@ -7,6 +7,7 @@ import type { Log } from '../lib/log.ts';
 import { platforms } from '../platforms/index.ts';
 import { listen } from '../server/listen.ts';
 import { loadServingCertificate } from '../server/serving-certificate.ts';
+import type { ServerProtection } from '../server/token-authorizer.ts';
 import { TokenAuthorizer } from '../server/token-authorizer.ts';
 import { loadPageFiles } from '../status/page/build-page.mjs';
 import { isLoopback } from '../status/server/access.ts';
@@ -15,7 +16,7 @@ import { EventReader } from '../status/server/event-reader.ts';
 import { EventStreams } from '../status/server/event-streams.ts';
 import { FleetMeasurements } from '../status/server/fleet-measurements.ts';
 import { readSystems } from '../status/server/read-systems.ts';
-import { createStatusServer, type StatusProtection } from '../status/server/status-server.ts';
+import { createStatusServer } from '../status/server/status-server.ts';
 import { ViewRouter } from '../status/server/view-router.ts';
 import { StepHistory } from '../status/step-history.ts';
 import type { StatusSources } from '../status/views/status-sources.ts';
@@ -95,7 +96,7 @@ export class StatusPage {
 async function protect(
   { address, folder }: StatusPageSettings,
   { kube, log }: { kube: KubeClient; log: Log },
-): Promise<StatusProtection | undefined> {
+): Promise<ServerProtection | undefined> {
   if (isLoopback(address.host)) return undefined;
   const tls = await loadServingCertificate(folder ? { path: folder } : {}, new Date());
   return { tls, access: new TokenAuthorizer({ client: kube, clock: systemClock, log, served: 'the status page' }) };

@@ -11,7 +11,7 @@ import type { ObservedReflector } from './health.ts';
 import { createRestoreGauges, type RestoreMetric } from './restore-metrics.ts';
 import { createRolloutGauges, type RolloutMetric } from './rollout-metrics.ts';
 import { createTimedCounter, shortDurationBuckets } from './timed-counter.ts';
-import type { TokenAuthorizer } from './token-authorizer.ts';
+import { type ServerProtection, toHttpRejection } from './token-authorizer.ts';
 import { createCallMetrics, createWorkMetrics } from './work-metrics.ts';
 
 /** All metrics. Names are those of controller-runtime and client-go, so that existing dashboards work. */
@@ -61,23 +61,14 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Authorization and TLS of the metrics endpoint. */
-export interface MetricsSecurity {
-  readonly tls: { readonly cert: string; readonly key: string };
-  readonly access: Pick<TokenAuthorizer, 'review'>;
-}
-
 const rejections = {
-  unauthenticated: { code: 401, text: 'A bearer token of the platform cluster is required.' },
-  forbidden: {
-    code: 403,
-    text: 'The user is not authorized to get /metrics: bind a ClusterRole with this nonResourceURL.',
-  },
-  unavailable: { code: 503, text: 'The platform cluster cannot authorize requests for metrics now.' },
+  unauthenticated: 'A bearer token of the platform cluster is required.',
+  forbidden: 'The user is not authorized to get /metrics: bind a ClusterRole with this nonResourceURL.',
+  unavailable: 'The platform cluster cannot authorize requests for metrics now.',
 } as const;
 
 /** Serves `/metrics`: over HTTPS to authorized clients, or over HTTP to every client. */
-export function createMetricsServer(registry: Registry, protection?: MetricsSecurity): FastifyInstance {
+export function createMetricsServer(registry: Registry, protection?: ServerProtection): FastifyInstance {
   const app: FastifyInstance = protection
     ? (fastify({ https: protection.tls }) as unknown as FastifyInstance)
     : fastify();
@@ -86,9 +77,8 @@ export function createMetricsServer(registry: Registry, protection?: MetricsSecu
       const request = { verb: method.toLowerCase(), path: url.split('?')[0] ?? url };
       const verdict = await protection.access.review(headers.authorization, request);
       if (verdict === 'allowed') return;
-      const { code, text } = rejections[verdict];
-      if (code === 401) reply.header('www-authenticate', 'Bearer');
-      return reply.code(code).type('text/plain; charset=utf-8').send(`${text}\n`);
+      const { code, headers: extra } = toHttpRejection(verdict);
+      return reply.code(code).headers(extra).type('text/plain; charset=utf-8').send(`${rejections[verdict]}\n`);
     });
   }
   app.get('/metrics', async (_, reply) => {

@@ -9,6 +9,20 @@ import { type ReviewClient, reviewToken, reviewUserAccess } from './access-revie
 /** `unavailable`: the API server did not answer; the request may be retried. */
 export type AuthorizationResult = 'allowed' | 'unauthenticated' | 'forbidden' | 'unavailable';
 
+/** Authorization and TLS of a server. */
+export interface ServerProtection {
+  readonly tls: { readonly cert: string; readonly key: string };
+  readonly access: Pick<TokenAuthorizer, 'review'>;
+}
+
+const rejectionCodes = { unauthenticated: 401, forbidden: 403, unavailable: 503 } as const;
+
+/** The status code and the headers of a rejected request; its body is up to the server. */
+export const toHttpRejection = (verdict: Exclude<AuthorizationResult, 'allowed'>) => ({
+  code: rejectionCodes[verdict],
+  headers: verdict === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {},
+});
+
 /** How long an approval is cached: a revoked right stays effective for this long. */
 const allowedCacheSeconds = 60;
 /** A newly granted right takes effect after this time. */

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { sampleFleet } from '../../../test/support/fixtures/sample-fleet.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { loadServingCertificate } from '../../server/serving-certificate.ts';
-import type { AuthorizationResult } from '../../server/token-authorizer.ts';
+import type { AuthorizationResult, ServerProtection } from '../../server/token-authorizer.ts';
 import { ChangeSignal } from './change-signal.ts';
 import { EventStreams, streamLimits } from './event-streams.ts';
 import type { PageFile } from './page-files.ts';
-import { createStatusServer, type StatusProtection } from './status-server.ts';
+import { createStatusServer } from './status-server.ts';
 import { ViewRouter } from './view-router.ts';
 
 const files: readonly PageFile[] = [
@@ -14,7 +14,7 @@ const files: readonly PageFile[] = [
   { path: 'assets/main-AB12.js', content: 'export {};' },
 ];
 
-function serve(protection?: StatusProtection) {
+function serve(protection?: ServerProtection) {
   const fleet = sampleFleet();
   const clock = new ManualClock();
   const changes = new ChangeSignal();

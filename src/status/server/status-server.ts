@@ -1,21 +1,16 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { TokenAuthorizer } from '../../server/token-authorizer.ts';
+import { type ServerProtection, toHttpRejection } from '../../server/token-authorizer.ts';
 import { namesLoopback, viewerAccess } from './access.ts';
 import type { EventStreams } from './event-streams.ts';
 import { contentTypeOf, type PageFile } from './page-files.ts';
 import { InvalidViewError, type ViewRouter } from './view-router.ts';
 
-/** TLS and authorization. Absent: only for a server that listens on a loopback address. */
-export interface StatusProtection {
-  readonly tls: { readonly cert: string; readonly key: string };
-  readonly access: Pick<TokenAuthorizer, 'review'>;
-}
-
 export interface StatusServerOptions {
   readonly router: ViewRouter;
   readonly streams: EventStreams;
   readonly files: readonly PageFile[];
-  readonly protection?: StatusProtection | undefined;
+  /** Absent: only for a server that listens on a loopback address. */
+  readonly protection?: ServerProtection | undefined;
 }
 
 /** More than the streams: each viewer also needs connections for the page. */
@@ -44,12 +39,10 @@ const securityHeaders: Readonly<Record<string, string>> = {
 };
 
 const rejections = {
-  unauthenticated: { code: 401, text: 'A bearer token of the platform cluster is required.' },
-  forbidden: {
-    code: 403,
-    text: 'The user may not list every kind that the status page shows: bind the ClusterRole of config/rbac/status-reader.yaml.',
-  },
-  unavailable: { code: 503, text: 'The platform cluster cannot authorize requests now. Try again.' },
+  unauthenticated: 'A bearer token of the platform cluster is required.',
+  forbidden:
+    'The user may not list every kind that the status page shows: bind the ClusterRole of config/rbac/status-reader.yaml.',
+  unavailable: 'The platform cluster cannot authorize requests now. Try again.',
 } as const;
 
 /** The page at `/`, its files, and JSON below `/api/v1`. It has no route that changes anything. */
@@ -79,7 +72,7 @@ export function createStatusServer(options: StatusServerOptions): FastifyInstanc
 async function rejectUnauthorized(
   { headers, url }: FastifyRequest,
   reply: FastifyReply,
-  protection: StatusProtection | undefined,
+  protection: ServerProtection | undefined,
 ): Promise<FastifyReply | undefined> {
   if (!protection) {
     if (namesLoopback(headers.host)) return undefined;
@@ -88,9 +81,8 @@ async function rejectUnauthorized(
   if (!url.startsWith('/api/')) return undefined;
   const verdict = await protection.access.review(headers.authorization, ...viewerAccess);
   if (verdict === 'allowed') return undefined;
-  const { code, text } = rejections[verdict];
-  if (code === 401) reply.header('www-authenticate', 'Bearer');
-  return sendError(reply, code, text);
+  const { code, headers: extra } = toHttpRejection(verdict);
+  return sendError(reply.headers(extra), code, rejections[verdict]);
 }
 
 const sendError = (reply: FastifyReply, code: number, error: string): FastifyReply => reply.code(code).send({ error });

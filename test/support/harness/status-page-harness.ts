@@ -1,10 +1,11 @@
 import { systemClock } from '../../../src/lib/clock.ts';
 import { listen } from '../../../src/server/listen.ts';
+import type { ServerProtection } from '../../../src/server/token-authorizer.ts';
 import type { EventJson } from '../../../src/status/api-types.ts';
 import { loadPageFiles } from '../../../src/status/page/build-page.mjs';
 import { ChangeSignal } from '../../../src/status/server/change-signal.ts';
 import { EventStreams } from '../../../src/status/server/event-streams.ts';
-import { createStatusServer, type StatusProtection } from '../../../src/status/server/status-server.ts';
+import { createStatusServer } from '../../../src/status/server/status-server.ts';
 import { ViewRouter } from '../../../src/status/server/view-router.ts';
 import type { StatusFleet } from '../fixtures/status-fleet.ts';
 
@@ -16,7 +17,7 @@ export interface ServedStatusPage {
 export interface StatusPageHarnessOptions {
   readonly host?: string;
   readonly events?: readonly EventJson[];
-  readonly protection?: StatusProtection;
+  readonly protection?: ServerProtection;
 }
 
 /** Serves the page of a fleet, from source. */
