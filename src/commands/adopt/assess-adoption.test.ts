@@ -39,7 +39,7 @@ const foundWith = (change: Partial<InspectedCluster> = {}): InspectedCluster => 
   ...change,
 });
 
-it('names each node as its cluster does, and those that were not named', () => {
+it('gives each node the name that its cluster uses, and lists nodes that the command does not name', () => {
   const assessed = assessAdoption(foundWith());
   expect(assessed).toMatchObject({ cluster: { endpoint, kubernetesVersion: '1.35.4', unnamed: ['node-x'] } });
   expect('cluster' in assessed && assessed.cluster.nodes.map(({ name, address }) => [name, address])).toEqual(

@@ -19,7 +19,7 @@ export interface AdoptionTarget {
   readonly size: string;
   /** Who manages the nodes. */
   readonly managedBy: string;
-  /** Those that it has already, from an earlier run. */
+  /** Machines of the Cluster that an earlier run has created. */
   readonly machines: readonly Machine[];
   /** All others on the platform cluster. */
   readonly others: readonly Machine[];

@@ -258,7 +258,8 @@ async function releaseCluster(
   const ref = clusterIdentityOf(cluster);
   const machines = machinesOfCluster(services, ref);
   const view = buildClusterView(services, cluster);
-  // The nodes stay, and with them everything that nobody removes. Once more at the end: a request may have been at work.
+  // The nodes stay, so the provider removes its own objects from the cluster. It does so in each pass: a request that was
+  // being granted may have added some.
   const left = view.managedBy === undefined ? undefined : await withdrawAccess(services, view, context.signal);
   const reported = await reportRelease(services, cluster, machines, { ...context, left });
   if (left !== undefined) return { requeueAfterSeconds: accessRetrySeconds };

@@ -22,7 +22,7 @@ it('granted access waits for nothing', () => {
   });
 });
 
-it('a request that nobody has answered', () => {
+it('a request without a status', () => {
   const { status: _, ...unanswered } = request('Pending', []);
   expect(explainAccessRequest(unanswered, undefined)).toMatchObject({
     state: 'not answered yet',

@@ -69,7 +69,7 @@ describe('a Cluster in creation', () => {
     expect(nextStep).toBe('Do what the message says.');
   });
 
-  it('waits for a Machine that nobody has reconciled yet', () => {
+  it('waits for a Machine without a status', () => {
     const { status: _, ...fresh } = fleet.machine(creating, 0);
     const { findings, nextStep } = explain(creating, [fresh]);
     expect(findings[1]).toMatchObject({ object: { name: fresh.metadata.name }, message: 'It is not reconciled yet.' });

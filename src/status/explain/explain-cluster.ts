@@ -61,7 +61,7 @@ export function explainCluster(around: ClusterSurroundings, cluster: Cluster): E
   };
 }
 
-/** Nobody has written a status. */
+/** The Cluster has no conditions yet. */
 function explainSilence(
   { config }: ClusterSurroundings,
   { metadata, spec }: Cluster,

@@ -79,5 +79,5 @@ export const toFinding = (object: ObjectJson, condition: Condition, step?: Curre
 
 /** The section of the guide about a kind. */
 export const guideOf = (kind: ExplainedKind): string => `docs/troubleshoot.md#${kind.toLowerCase()}`;
-/** The section about objects that nobody reconciles. */
+/** The section about objects that are not reconciled. */
 export const guideToSilence = 'docs/troubleshoot.md#nothing-happens';

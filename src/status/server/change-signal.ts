@@ -1,4 +1,4 @@
-/** Counts changes, and wakes those that wait for the next one. It stores no change. */
+/** Counts changes, and wakes the waiters for the next one. It stores no change. */
 export class ChangeSignal {
   #version = 0;
   readonly #waiting = new Set<() => void>();

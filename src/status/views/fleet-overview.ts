@@ -33,7 +33,7 @@ export interface OverviewRowJson extends ClusterRowJson {
 export interface OverviewJson {
   /** Problems first, then by name. */
   readonly clusters: readonly OverviewRowJson[];
-  /** Those that are not finished. */
+  /** Rollouts that are not finished. */
   readonly rollouts: readonly ConfigRolloutJson[];
   /** Absent: there is no Host. */
   readonly hosts?: HostsJson;

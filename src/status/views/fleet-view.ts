@@ -58,7 +58,7 @@ const countByHealth = (rows: readonly ClusterRowJson[]): Record<ClusterHealth, n
 const countChangingClusters = ({ clusters }: FleetObjects): number =>
   clusters.filter((cluster) => readClusterRollout(cluster)?.state === 'Changing').length;
 
-/** Those that are not finished; failed ones first. */
+/** Rollouts that are not finished; failed ones first. */
 export function listConfigRollouts({ configs }: Pick<FleetObjects, 'configs'>): ConfigRolloutJson[] {
   const rollouts = configs.flatMap((config): ConfigRolloutJson[] => {
     const { rollout } = config.status ?? {};

@@ -20,7 +20,7 @@ interface ComparedMachine {
 /** What this process has found when it compared Machines with their desired configuration. */
 export class ComparedMachines {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** Of those that were up to date: hash of the inputs of the desired configuration. */
+  /** Hash of the inputs of the desired configuration, of Machines that were up to date. */
   readonly #inputs = new LruMap<string, string>(maxMachines);
   readonly #nodes = new LruMap<string, ComparedMachine>(maxMachines);
 

@@ -10,7 +10,7 @@ import { candidatePoolsOf } from './choose-pool.ts';
 
 const Bytes = z.object({ rawvalue: z.string().nullish() }).nullish();
 
-/** The root dataset of a pool: its sizes are those that disks can use, after redundancy. */
+/** The root dataset of a pool: its sizes are usable sizes, after redundancy. */
 const RootDataset = z.object({ id: z.string(), available: Bytes, used: Bytes });
 
 const toBytes = (value: z.infer<typeof Bytes>): number => Number(value?.rawvalue ?? Number.NaN);
