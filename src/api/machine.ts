@@ -100,6 +100,7 @@ const MachineSpecSchema = z
       .describe(
         'Revision that the running machine may be changed to. The rollout of the cluster sets it, one Machine at a time.',
       ),
+    releasedFor: revisionSchema.optional().describe('Revision of the ProviderConfig that `revision` was set for.'),
     remediation: RemediationRequestSchema.optional(),
   })
   .meta(celValidation(immutableSpecRule, 'the identity and the place of a Machine cannot be changed'));

@@ -48,22 +48,29 @@ export async function startUpdate(
 ): Promise<{ readonly machine: Machine } | StartObstacle> {
   const [first] = candidates;
   if (!first) return { message: 'No machine is to be changed.', isTurn: false };
-  if (isResumed) return { machine: await release(services, first, context) };
+  if (isResumed) return { machine: await release(services, first, request, context) };
   const turns = rolloutTurnsOf(services);
   const earlier = turns.findEarlier(services, request);
   if (earlier !== undefined) return { message: earlier, isTurn: true };
   const found = await checkCluster(services, request, candidates, context.signal);
   if ('problem' in found) return { message: found.problem, isTurn: false };
   // Another cluster may have been faster meanwhile.
-  const used = await turns.use(services, request, found.machine, () => release(services, found.machine, context));
+  const used = await turns.use(services, request, found.machine, () =>
+    release(services, found.machine, request, context),
+  );
   return typeof used === 'string' ? { message: used, isTurn: true } : { machine: used };
 }
 
-async function release({ kube }: Services, machine: Machine, { signal, log }: StartContext): Promise<Machine> {
+async function release(
+  { kube }: Services,
+  machine: Machine,
+  { revision: releasedFor }: StartRequest,
+  { signal, log }: StartContext,
+): Promise<Machine> {
   const { name, resourceVersion } = machine.metadata;
   const revision = revisionToRelease(machine);
   const lock = resourceVersion ? { resourceVersion } : {};
-  const updated = await kube.merge(Machine, { name }, { spec: { revision } }, lock, signal);
+  const updated = await kube.merge(Machine, { name }, { spec: { revision, releasedFor } }, lock, signal);
   log.info({ machine: name, revision, class: machine.status?.pending?.class }, 'update of a machine begins');
   return updated;
 }

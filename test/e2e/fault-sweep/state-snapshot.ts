@@ -122,7 +122,7 @@ const volatile = new Set<string>([
   ...[annotations.bootstrappedAt, annotations.bootstrapRequest],
   ...[annotations.server, annotations.signingKey, triggerAnnotation],
   // Hashes of a machine configuration, which contains the secrets of its cluster, and of a spec with ports.
-  ...['revision', 'compared'],
+  ...['revision', 'releasedFor', 'compared'],
   // From the record in the status of a Cluster.
   ...['talosCa', 'kubernetesCa', 'bootstrappedAt', 'bootstrapRequest'],
 ]);

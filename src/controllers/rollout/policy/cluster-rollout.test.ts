@@ -25,6 +25,13 @@ describe('the record of how far a cluster has followed its ProviderConfig', () =
     expect(next(changing, machine(), machine())).toEqual(changed);
   });
 
+  it('has a change that began and ended unseen', () => {
+    const made = machine();
+    const released = (releasedFor: string): Machine => ({ ...made, spec: { ...made.spec, releasedFor } });
+    expect(next(undefined, released('r'), machine())).toEqual(changed);
+    expect(next(undefined, released('q'), machine())).toEqual(current);
+  });
+
   it('does not claim a change that no Machine needed', () => {
     expect(next(undefined, machine())).toEqual(current);
     expect(next(undefined)).toBeUndefined();

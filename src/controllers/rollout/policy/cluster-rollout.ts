@@ -41,5 +41,7 @@ export function nextClusterRollout(
   const kept = machines.filter(({ metadata }) => !metadata.deletionTimestamp);
   const isDone = kept.length > 0 && kept.every((one) => isComparedWith(one, spec) && !isWaiting(one));
   if (!isDone) return before;
-  return { revision, state: before?.revision === revision ? 'Changed' : 'Current' };
+  // A change may begin and end between two reconciles: then only the Machine shows that there was one.
+  const isChanged = before?.revision === revision || kept.some(({ spec }) => spec.releasedFor === revision);
+  return { revision, state: isChanged ? 'Changed' : 'Current' };
 }
