@@ -103,12 +103,21 @@ describe('the talosconfig', () => {
     const { contexts } = parse(out) as Talosconfig;
     expect(contexts['shop-main']).not.toHaveProperty('nodes');
     expect(hoursLeft(certificateIn(contexts['shop-main']?.crt))).toBeLessThanOrEqual(0.5);
-    await withTalosconfig(out, addresses.at(-1) ?? '', async (node) => {
+    const address = addresses.at(-1) ?? '';
+    const find = () =>
+      open()
+        .world.machines.nodes()
+        .find(({ addresses: own }) => own.includes(address));
+    const { boots = 0 } = find() ?? {};
+    await withTalosconfig(out, address, async (node) => {
       await expect(node.reset({ graceful: false, reboot: true, wipe: 'disk' })).rejects.toMatchObject({
         code: 'TALOS_PERMISSION_DENIED',
       });
       await node.reboot('firmware');
     });
+    // The next tests ask this node.
+    const isBack = () => find()?.ready === true && (find()?.boots ?? 0) > boots;
+    await eventually('the node is back', isBack, 60);
   });
 
   it('is recorded on the Cluster: by whom, with which role, until when', async () => {
