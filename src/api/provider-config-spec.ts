@@ -211,6 +211,23 @@ const Network = z
       .describe(
         'Default gateway of the nodes, inside their subnet and outside addressPool. Omit it with DHCP, and on platforms whose nodes have addresses of their own.',
       ),
+    ipv6: z
+      .strictObject({
+        subnet: cidrSchema
+          .meta(immutableRule('network.ipv6.subnet'))
+          .describe(
+            'Subnet of the nodes, with a prefix length up to 96, e.g. fd00:10::/64. The address of a node is the first address of the subnet plus its IPv4 address as a number: with 192.168.10.21 it is fd00:10::c0a8:a15. Immutable.',
+          ),
+        gateway: ipAddressSchema
+          .optional()
+          .describe(
+            'Default gateway, in the subnet or a link-local address such as fe80::1. Default: router advertisements, if there are any.',
+          ),
+      })
+      .optional()
+      .describe(
+        'IPv6 addresses of the nodes, in addition to those of addressPool. Required for IPv6 ranges of Pods and Services, except on platforms whose nodes have IPv6 addresses of their own. Default: none.',
+      ),
     nameServers: z
       .array(ipAddressSchema)
       .min(1)

@@ -76,9 +76,9 @@ export interface NodeLink {
   readonly onLinkGateway?: boolean;
   /** Default gateway for IPv6, if one of the addresses is IPv6; a link-local gateway needs nothing more. */
   readonly gateway6?: string;
-  /** For a link without addresses: the metric of its DHCP routes, or `false` for no DHCP. */
+  /** The metric of its DHCP routes, or `false` for no DHCP. Default: no DHCP for a link with addresses. */
   readonly dhcp?: false | { readonly routeMetric: number };
-  /** For a link without addresses: the address, with prefix length, that the DHCP server reserves for it. */
+  /** For a link with DHCP: the address, with prefix length, that the DHCP server reserves for it. */
   readonly reserved?: string;
   readonly mtu?: number;
   /** A tagged private network on this card. With one, nodes talk to each other and hold the VIP over it. */

@@ -10,6 +10,7 @@ import {
 } from '../../talos/config/machine-config.ts';
 import { installerImage } from '../../talos/image-factory/client.ts';
 import type { SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
+import { addIpv6Addresses } from '../shared/addresses/node-ipv6.ts';
 
 /** All inputs of the configuration of one node. */
 export interface NodeConfigSources {
@@ -40,7 +41,7 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
     endpoint: rest.endpoint,
     role: machine.role,
     hostname: name,
-    hardware,
+    hardware: addIpv6Addresses(hardware, network.ipv6),
     installerImage: installerImage({
       factoryUrl: talos.factoryUrl,
       platform: hardware.imagePlatform,

@@ -37,6 +37,12 @@ export function parseSubnet(text: string): IpSubnet | undefined {
   return { family: host.family, first, last, prefix, exact: host.first === first };
 }
 
+/** The shortest text of an IPv6 address (RFC 5952), which is what URLs are written with. */
+export function formatIpv6(value: bigint): string {
+  const groups = Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16));
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
+}
+
 /** `host:port` for a URL, with brackets around an IPv6 address. */
 export const toAuthority = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 

@@ -54,6 +54,7 @@ const minimalParts = (release: Release): ProviderConfigParts => ({
   network: {
     podSubnets: undefined,
     serviceSubnets: undefined,
+    ipv6: undefined,
     dnsDomain: undefined,
     prefix: 24,
     nameServers: ['198.51.100.53'],
@@ -101,6 +102,7 @@ function completeParts(release: Release): ProviderConfigParts {
     network: {
       podSubnets: ['10.200.0.0/16', '2001:db8:1::/56'],
       serviceSubnets: ['10.100.0.0/16', '2001:db8:2::/112'],
+      ipv6: { subnet: '2001:db8:3::/64', gateway: '2001:db8:3::1' },
       dnsDomain: 'k8s.example.org',
       prefix: 22,
       nameServers: ['198.51.100.53', '2001:db8::53'],

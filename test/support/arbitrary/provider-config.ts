@@ -120,6 +120,13 @@ const anyNetwork = fc.record({
   serviceSubnets: optional(
     fc.constantFrom<string[][]>(['10.100.0.0/16'], ['172.30.0.0/16', '2001:db8:2::/112'], ['10.96.0.0/20']),
   ),
+  ipv6: optional(
+    fc.constantFrom<RawSection>(
+      { subnet: 'fd00:10::/64' },
+      { subnet: '2001:db8:3::/64', gateway: 'fe80::1' },
+      { subnet: '2001:db8:3::/96', gateway: '2001:db8:3::1' },
+    ),
+  ),
   dnsDomain: optional(fc.constantFrom('cluster.local', 'k8s.example.org', 'a')),
   prefix: fc.constantFrom(16, 22, 24, 25),
   nameServers: fc.uniqueArray(fc.oneof(documentationAddress, fc.constant('2001:db8::53')), {
@@ -294,7 +301,9 @@ function networkSection(
   { network, controlPlane, pools, patches }: ProviderConfigParts,
   { subnet, hasDhcp }: ConfigEnvironment,
 ): RawSection {
-  const { spare: unassigned, split, told, ...rest } = network;
+  const { spare: unassigned, split, told, ...given } = network;
+  const isDualStack = [given.podSubnets, given.serviceSubnets].flat().some((range) => range?.includes(':'));
+  const rest = { ...given, ipv6: given.ipv6 ?? (isDualStack ? { subnet: 'fd00:10::/64' } : undefined) };
   const nodes = (controlPlane.replicas ?? 3) + pools.reduce((sum, { replicas }) => sum + replicas, 0);
   const last = 20 + nodes + unassigned;
   const addressPool = split ? [`${subnet}.20`, `${subnet}.21-${subnet}.${last}`] : [`${subnet}.20-${subnet}.${last}`];

@@ -60,9 +60,18 @@ function checkAddressFamilies(ranges: readonly NamedSubnet[]): Diagnostic[] {
 
 function checkOverlaps(spec: ProviderConfigSpec, ranges: readonly NamedSubnet[]): Diagnostic[] {
   const nodes = findPoolSubnet(spec);
-  const seen: NamedRange[] = nodes
-    ? [{ field: "the nodes' subnet", range: { family: 4, first: BigInt(nodes.first), last: BigInt(nodes.last) } }]
-    : [];
+  const nodesIpv6 = parseSubnet(spec.network.ipv6?.subnet ?? '');
+  const seen: NamedRange[] = [
+    ...(nodes
+      ? [
+          {
+            field: "the nodes' subnet",
+            range: { family: 4 as const, first: BigInt(nodes.first), last: BigInt(nodes.last) },
+          },
+        ]
+      : []),
+    ...(nodesIpv6 ? [{ field: 'network.ipv6.subnet', range: nodesIpv6 }] : []),
+  ];
   const findings: Diagnostic[] = [];
   for (const one of ranges) {
     const clash = seen.find((other) => ipRangesOverlap(other.range, one.range));

@@ -11,6 +11,7 @@ const corrupted = (change: (raw: Raw) => void) =>
     { sizes: ['small'], hosts: [{ field: 'truenas.url', host: '192.168.10.240' }], addressing },
   );
 const network = (values: object) => (raw: Raw) => Object.assign(raw['network']!, values);
+const ipv6 = { subnet: '2001:db8:3::/64' };
 const endpoint = (text: string) => (raw: Raw) => Object.assign(raw['controlPlane']!, { endpoint: text });
 const talos = (values: object) => (raw: Raw) => Object.assign(raw['talos']!, values);
 const worker = (values: object) => (raw: Raw) =>
@@ -174,7 +175,7 @@ describe('problems of a ProviderConfig', () => {
     ['IPv4 twice', network({ podSubnets: ['10.1.0.0/16', '10.2.0.0/16'] }), 'network.podSubnets[1]', /is IPv4, but/],
     [
       'IPv6 ranges that overlap',
-      network({ podSubnets: ['10.1.0.0/16', 'fd00::/56'], serviceSubnets: ['10.2.0.0/16', 'fd00::/108'] }),
+      network({ podSubnets: ['10.1.0.0/16', 'fd00::/56'], serviceSubnets: ['10.2.0.0/16', 'fd00::/108'], ipv6 }),
       'network.serviceSubnets[1]',
       /overlaps network\.podSubnets\[1\]/,
     ],
@@ -205,7 +206,7 @@ describe('problems of a ProviderConfig', () => {
     ],
     [
       'more IPv6 Pods than Kubernetes supports',
-      network({ podSubnets: ['10.1.0.0/16', 'fd00::/40'] }),
+      network({ podSubnets: ['10.1.0.0/16', 'fd00::/40'], ipv6 }),
       'network.podSubnets[1]',
       /Use \/48/,
     ],

@@ -5,6 +5,7 @@ import { checkAddresses } from './check-addresses.ts';
 import { checkBackup } from './check-backup.ts';
 import { checkClusterSubnets } from './check-cluster-subnets.ts';
 import { checkExternalHosts, listExternalAddresses } from './check-external-hosts.ts';
+import { checkIpv6 } from './check-ipv6.ts';
 import { checkIssuers } from './check-issuers.ts';
 import { checkNodeConfigs } from './check-node-configs.ts';
 import { checkPatchLimits } from './check-patch-limits.ts';
@@ -30,6 +31,7 @@ export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionS
     ...checkExternalHosts(spec),
     ...checkAddresses(spec, addressing, others),
     ...checkClusterSubnets(spec, others),
+    ...checkIpv6(spec, addressing),
     ...checkWorkerPools(spec),
     ...checkPatchLimits(spec),
     ...checkIssuers(spec),

@@ -35,7 +35,8 @@ function buildLink(link: NodeLink, vip: ConfigDocument): ConfigDocument {
   ];
   return {
     deviceSelector: { hardwareAddr: link.mac, physical: true },
-    ...(link.addresses.length > 0 ? { dhcp: false, addresses: [...link.addresses] } : buildDhcp(link)),
+    ...(link.addresses.length > 0 && !link.dhcp ? { dhcp: false } : buildDhcp(link)),
+    ...(link.addresses.length > 0 ? { addresses: [...link.addresses] } : {}),
     ...(routes.length > 0 ? { routes } : {}),
     ...(link.mtu === undefined ? {} : { mtu: link.mtu }),
     ...(vlan === undefined ? vip : { vlans: [{ ...buildVlan(vlan), ...vip }] }),
@@ -80,6 +81,6 @@ export function nodeAddressSubnets(input: Pick<MachineConfigInput, 'hardware' | 
 }
 
 const advertisedAddresses = ({ vlan, addresses, reserved }: NodeLink): readonly string[] =>
-  vlan?.addresses ?? (reserved === undefined ? addresses : [reserved]);
+  vlan?.addresses ?? (reserved === undefined ? addresses : [reserved, ...addresses]);
 
 const toHostSubnet = (host: string): string => `${host}/${isIPv6(host) ? 128 : 32}`;
