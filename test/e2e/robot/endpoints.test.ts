@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { NamespacedRef } from '../../../src/api/openmcp/types.ts';
 import { Namespace } from '../../../src/kube/core-types.ts';
 import { eventually } from '../../support/eventually.ts';
+import { KubeNode } from '../../support/fixtures/kube-node.ts';
 import { withAdminClient } from '../support/access/workload-cluster.ts';
 import { RobotTestObjects } from '../support/objects/robot-test-objects.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
@@ -44,7 +45,10 @@ prepareTestbed(open, async (testbed) => {
     controlPlanes: 3,
     change: (spec) => {
       Object.assign(spec.hetznerRobot ?? {}, { sizes: inRack('a'), vswitch: { name: 'talos', vlan: 4007 } });
-      Object.assign(spec.network, { addressPool: [`${subnet}.10-${subnet}.40`], prefix: 24 });
+      Object.assign(spec.network, {
+        ...{ addressPool: [`${subnet}.10-${subnet}.40`], prefix: 24, ipv6: { subnet: 'fd00:10::/64' } },
+        ...{ podSubnets: ['10.244.0.0/16', 'fd00:1::/56'], serviceSubnets: ['10.96.0.0/12', 'fd00:2::/112'] },
+      });
     },
   });
   await robot.config('led', {
@@ -61,6 +65,16 @@ it('H26: a virtual address inside a vSwitch: nodes are members, and hold it ther
   expect(vswitch).toMatchObject({ name: 'talos', vlan: 4007 });
   const { status } = await open().objects.getCluster(inside);
   expect(JSON.stringify(status?.endpoints)).toMatch(new RegExp(`https://${subnet.replaceAll('.', '\\.')}\\.\\d+:6443`));
+});
+
+it('dual stack inside a vSwitch: nodes have an address of each family there, IPv4 first', async () => {
+  const nodes = (await withAdminClient(open(), inside, (admin) => admin.list(KubeNode))).items;
+  expect(nodes).toHaveLength(3);
+  for (const { status } of nodes)
+    expect(status?.addresses?.filter(({ type }) => type === 'InternalIP').map(({ address }) => address)).toEqual([
+      expect.stringMatching(/^127\.42\.146\.\d+$/),
+      expect.stringMatching(/^fd00:10::7f2a:92[0-9a-f]{2}$/),
+    ]);
 });
 
 it('a failover address points to a control plane, and to another one after the loss of the first', async () => {

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { CallInterceptor } from '../faults/call-interceptor.ts';
 import type { RequestedApi } from '../kube/discovery/metrics.ts';
 import type { MachineDescription, MachineRunner } from '../machine-runner/machine.ts';
@@ -6,6 +7,7 @@ import { type BrokenSystem, TalosEnvironment } from './environment.ts';
 import type { EtcdAlarm } from './kubernetes/etcd.ts';
 import type { SnapshotSettings } from './kubernetes/etcd-snapshot.ts';
 import { startReboot } from './lifecycle/sequences.ts';
+import { allIpsOf } from './network/links.ts';
 import type { TalosNode } from './node.ts';
 import { SimulatedMachine } from './simulated-machine.ts';
 import type { WorkloadBackend } from './workload/workload.ts';
@@ -30,6 +32,7 @@ export interface NodeSummary {
   /** The kubelet of this boot has reported the Node's current status. */
   readonly registered: boolean;
   readonly addresses: readonly string[];
+  readonly ipv6Addresses: readonly string[];
   readonly hostname: string;
   readonly version: string;
   readonly platform: string;
@@ -141,6 +144,7 @@ function summarize(computer: SimulatedMachine): NodeSummary {
     ready: node !== undefined && node.stage === 'running' && node.unmet().length === 0,
     registered: node?.registered ?? false,
     addresses: node?.addresses ?? [],
+    ipv6Addresses: allIpsOf(node?.links ?? []).filter(isIPv6),
     hostname: node?.hostname ?? '',
     version: node?.image.version ?? '',
     platform: node?.platform ?? '',

@@ -83,11 +83,16 @@ export const validationContext = (node: TalosNode) => ({
     node.machine.disks.some((disk) => diskMatchesSelector(disk, selector)),
 });
 
+/** Links from configuration and platform; the configuration has precedence. */
+export function applyLinks(node: TalosNode): void {
+  const configured: readonly InterfaceView[] = node.config?.view.links ?? [];
+  node.links = describeLinks(node.machine, node.platform, configured, node.platformLinks);
+}
+
 /** Host name and links from configuration and platform; the configuration has precedence. */
 export function applyNetworkConfig(node: TalosNode): void {
   const view = node.config?.view;
-  const configured: readonly InterfaceView[] = view?.links ?? [];
-  node.links = describeLinks(node.machine, node.platform, configured, node.platformLinks);
+  applyLinks(node);
   node.hostname =
     view?.hostname ?? node.metadata['local-hostname'] ?? node.metadata['hostname'] ?? stableHostname(node.nodeId);
 }

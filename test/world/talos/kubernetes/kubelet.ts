@@ -1,4 +1,5 @@
 import { request } from 'node:https';
+import { isIP } from 'node:net';
 import { canonicalJson } from '../../kube/json.ts';
 import { acceptedKubernetesCas } from '../certificates/accepted-authorities.ts';
 import { awaitImage } from '../images/pull-image.ts';
@@ -75,11 +76,20 @@ async function registerNode(node: TalosNode): Promise<void> {
   watchNode(node, cluster);
   const { workload } = node.world;
   runPods(node, workload.pods?.(node, cluster) ?? podsInStore(cluster.store, node.nodename));
-  // Without a network plugin a Node never becomes ready.
-  if (node.config?.view.kubernetes.cni === 'none') return;
+  if (!networkPluginStarts(node)) return;
   await node.sleep(isKnown ? timings.nodeReadyAgain : timings.nodeReady);
   // A kubelet that is ending its pods never becomes ready again.
   if (!node.running) setNodeReady(cluster.store, node.nodename, 'True');
+}
+
+/** Without a network plugin a Node never becomes ready. Flannel ends on a node without an address of a family of Pods. */
+function networkPluginStarts(node: TalosNode): boolean {
+  const { cni, podSubnets = [] } = node.config?.view.kubernetes ?? {};
+  if (cni === 'none') return false;
+  const families = new Set(kubeletNodeIps(node).map(isIP));
+  const missing = podSubnets.find((subnet) => !families.has(isIP(subnet.split('/')[0] ?? '')));
+  if (missing !== undefined) node.log(`flannel: no address of the family of ${missing}`);
+  return missing === undefined;
 }
 
 /**

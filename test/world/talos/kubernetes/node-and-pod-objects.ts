@@ -1,5 +1,6 @@
+import { isIP } from 'node:net';
 import type { ApiObject, KubeStore } from '../../kube/storage/store.ts';
-import { selectAddresses } from '../network/links.ts';
+import { allIpsOf, selectAddresses } from '../network/links.ts';
 import type { TalosNode } from '../node.ts';
 import { kubernetesVersion } from './component-image.ts';
 import { type NodeCondition, nodeConditions } from './node-conditions.ts';
@@ -110,9 +111,13 @@ function labels(node: TalosNode): Record<string, string> {
   };
 }
 
-/** Addresses that `kubelet.nodeIP.validSubnets` selects; by default the first. */
+/**
+ * The first address of each family that `kubelet.nodeIP.validSubnets` selects; by default the first of IPv4 (talos:
+ * controllers/k8s/node_ip.go).
+ */
 export function kubeletNodeIps(node: TalosNode): string[] {
   const rules = node.config?.view.kubernetes.kubelet.validSubnets ?? [];
-  const selected = selectAddresses(node.addresses, rules);
-  return rules.length > 0 ? selected : selected.slice(0, 1);
+  const selected = selectAddresses(allIpsOf(node.links), rules);
+  const firstOf = (family: number) => selected.find((ip) => isIP(ip) === family);
+  return [firstOf(4), rules.length > 0 ? firstOf(6) : undefined].filter((ip) => ip !== undefined);
 }

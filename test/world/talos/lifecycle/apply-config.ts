@@ -6,7 +6,7 @@ import {
   unimplementedError,
   unknownError,
 } from '../api/errors.ts';
-import { validationContext } from '../boot/acquire-config.ts';
+import { applyLinks, validationContext } from '../boot/acquire-config.ts';
 import { readPartition, writePartition } from '../boot/disk-partitions.ts';
 import { ConfigError, errorList } from '../config/config-error.ts';
 import { decodeConfig, type MachineConfig } from '../config/decode-config.ts';
@@ -133,8 +133,11 @@ function applyInMode(
   return effective;
 }
 
+/** A running node changes its links at once; the simulator goes on listening where it did. */
 function activateConfig(node: TalosNode, text: string): void {
+  const isConfigured = node.config !== undefined;
   node.setConfig(text);
+  if (isConfigured) applyLinks(node);
   if (node.config && !node.config.source.legacy) node.config = undefined;
   publishResources(node);
 }

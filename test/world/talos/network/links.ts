@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import type { MachineDescription } from '../../machine-runner/machine.ts';
 import type { InterfaceView } from '../config/links.ts';
 
@@ -55,16 +55,22 @@ export function describeLinks(
   ];
 }
 
-/** Addresses without prefix length, first link first. The simulator does not support IPv6 connections. */
-export const ipsOf = (links: readonly NodeInterface[]): string[] =>
-  links.flatMap((link) => link.addresses.map((address) => address.split('/')[0] ?? '')).filter((ip) => isIP(ip) === 4);
+/** Addresses of both families without prefix length, first link first. */
+export const allIpsOf = (links: readonly NodeInterface[]): string[] =>
+  links.flatMap((link) => link.addresses.map((address) => address.split('/')[0] ?? '')).filter((ip) => isIP(ip) > 0);
 
-/** Whether `ip` lies in `cidr` (IPv4). */
+/** Those that the simulator serves. It does not support IPv6 connections. */
+export const ipsOf = (links: readonly NodeInterface[]): string[] => allIpsOf(links).filter((ip) => isIP(ip) === 4);
+
+/** Whether `ip` lies in `cidr`. */
 export function inSubnet(ip: string, cidr: string): boolean {
-  const [base = '', bits = '32'] = cidr.split('/');
-  if (isIP(ip) !== 4 || isIP(base) !== 4) return false;
-  const size = 2 ** (32 - Number(bits));
-  return Math.floor(toNumber(ip) / size) === Math.floor(toNumber(base) / size);
+  const family = isIP(ip);
+  const [base = '', bits = family === 4 ? '32' : '128'] = cidr.split('/');
+  if (family === 0 || isIP(base) !== family) return false;
+  const list = new BlockList();
+  const name = family === 4 ? 'ipv4' : 'ipv6';
+  list.addSubnet(base, Number(bits), name);
+  return list.check(ip, name);
 }
 
 /** The `offset`th address of an IPv4 range, e.g. the address of the `kubernetes` Service. */
