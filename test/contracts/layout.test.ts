@@ -26,6 +26,7 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
     ],
   },
   { path: 'src/kube', may: ['src/lib', '@kubernetes/client-node', 'undici'] },
+  { path: 'src/fleet', may: ['src/kube', 'src/lib'] },
   { path: 'src/engine', may: ['src/lib', 'zod'] },
   { path: 'src/platforms/index.ts', may: ['src/platforms', 'src/engine'] },
   {

@@ -16,12 +16,21 @@ export interface ObjectChange<T> {
 /** The known objects of one kind, with indexes. Objects are deep-frozen: readers cannot change the cache. */
 export class ObjectStore<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
-  readonly #indexes: Indexes<T>;
+  readonly #indexes: Map<string, (object: T) => readonly string[]>;
   readonly #found = new Map<string, Map<string, Map<string, T>>>();
 
   constructor(indexes: Indexes<T> = {}) {
-    this.#indexes = indexes;
+    this.#indexes = new Map(Object.entries(indexes));
     for (const name of Object.keys(indexes)) this.#found.set(name, new Map());
+  }
+
+  /** Adds an index of the known objects and all later ones. Throws for a name that is in use. */
+  addIndex(name: string, index: (object: T) => readonly string[]): void {
+    if (this.#indexes.has(name)) throw new TypeError(`there is an index "${name}" already`);
+    const found = new Map<string, Map<string, T>>();
+    for (const [key, object] of this.#objects) addTo(found, index(object), key, object);
+    this.#indexes.set(name, index);
+    this.#found.set(name, found);
   }
 
   get size(): number {
@@ -85,10 +94,7 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   #remember(key: string, object: T): void {
-    for (const [found, value] of this.#places(object)) {
-      const objects = found.get(value) ?? new Map<string, T>();
-      found.set(value, objects.set(key, object));
-    }
+    for (const [found, value] of this.#places(object)) addTo(found, [value], key, object);
   }
 
   #forget(key: string, object: T | undefined): void {
@@ -102,8 +108,15 @@ export class ObjectStore<T extends KubeObject> {
 
   *#places(object: T): Generator<[Map<string, Map<string, T>>, string]> {
     for (const [name, found] of this.#found) {
-      for (const value of this.#indexes[name]?.(object) ?? []) yield [found, value];
+      for (const value of this.#indexes.get(name)?.(object) ?? []) yield [found, value];
     }
+  }
+}
+
+function addTo<T>(found: Map<string, Map<string, T>>, values: readonly string[], key: string, object: T): void {
+  for (const value of values) {
+    const objects = found.get(value) ?? new Map<string, T>();
+    found.set(value, objects.set(key, object));
   }
 }
 

@@ -119,6 +119,11 @@ export class Reflector<T extends KubeObject> {
     return this.#store.list();
   }
 
+  /** Adds an index of the known objects and all later ones. Throws for a name that is in use. */
+  addIndex(name: string, index: (object: T) => readonly string[]): void {
+    this.#store.addIndex(name, index);
+  }
+
   /** The objects with this value in the index. Throws for an unknown index. */
   by(index: string, value: string): readonly T[] {
     return this.#store.by(index, value);
