@@ -27,7 +27,14 @@ import {
   toPlanSettings,
   toReservationsSettings,
 } from './read-only-settings.ts';
-import { type StatusSettings, toStatusSettings, toWhySettings, type WhySettings } from './status-settings.ts';
+import {
+  type StatusSettings,
+  type SupportBundleSettings,
+  toStatusSettings,
+  toSupportBundleSettings,
+  toWhySettings,
+  type WhySettings,
+} from './status-settings.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The parsed command line. */
@@ -42,6 +49,7 @@ export type CommandLine =
   | { readonly command: 'reservations'; readonly settings: ReservationsSettings }
   | { readonly command: 'status'; readonly settings: StatusSettings }
   | { readonly command: 'why'; readonly settings: WhySettings }
+  | { readonly command: 'support-bundle'; readonly settings: SupportBundleSettings }
   | { readonly command: 'talosconfig'; readonly settings: TalosconfigSettings }
   | { readonly command: 'kubeconfig'; readonly settings: KubeconfigSettings }
   | { readonly command: 'backups'; readonly settings: BackupsSettings }
@@ -101,6 +109,8 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toStatusSettings(command) };
     case 'why':
       return { command: name, settings: toWhySettings(command) };
+    case 'support-bundle':
+      return { command: name, settings: toSupportBundleSettings(command, environment) };
     case 'talosconfig':
       return { command: name, settings: toTalosconfigSettings(command, environment) };
     case 'kubeconfig':

@@ -162,12 +162,12 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     expect(verified.out).toContain(`${key}: whole, and can be decrypted.`);
 
     const output = await mkdtemp(join(folder, 'fetched-'));
-    const fetched = await backups('fetch', '--key', key, '--identity', identityFile, '--output', output);
+    const fetched = await backups('fetch', '--key', key, '--identity', identityFile, '--output-folder', output);
     const [snapshot = '', secrets = ''] = fetched.out.trim().split('\n');
     expect((await readFile(snapshot)).equals(open().world.machines.snapshots.content ?? Buffer.alloc(0))).toBe(true);
     expect(await readFile(secrets, 'utf8')).toContain('kind: Secret');
     for (const path of [snapshot, secrets]) expect((await stat(path)).mode & 0o777).toBe(0o600);
-    await backups('fetch', '--key', key, '--output', output);
+    await backups('fetch', '--key', key, '--output-folder', output);
     expect((await readdir(output)).map((name) => name.replace(/\d{8}T\d{6}Z/, 'TIME')).sort()).toEqual([
       ...['shop-kept-TIME.etcd.age', 'shop-kept-TIME.etcd.db'],
       ...['shop-kept-TIME.objects.age', 'shop-kept-TIME.objects.yaml'],
@@ -183,7 +183,14 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     changed[changed.length - 20] = (changed.at(-20) ?? 0) ^ 1;
     await writeFile(etcd, changed);
     const output = await mkdtemp(join(folder, 'fetched-'));
-    const words = ['--provider-config=home', '--cluster=shop/kept', '--kubeconfig', kubeconfig, '--output', output];
+    const words = [
+      '--provider-config=home',
+      '--cluster=shop/kept',
+      '--kubeconfig',
+      kubeconfig,
+      '--output-folder',
+      output,
+    ];
     for (const more of [[], ['--identity', join(folder, 'identity')]]) {
       expect(await runProgram('backups', 'verify', ...words, ...more)).toMatchObject({
         code: 1,

@@ -170,7 +170,7 @@ it('may break off after any write, and is completed by the next attempt', async 
     runAdopt({
       ...{ cluster: ref, secrets: legacy.files.secrets, confirm: true, kubeconfig, podNamespace },
       ...{ controlPlanes: addressesOf('controlplane'), workers: addressesOf('worker') },
-      ...{ logging: testLogging, dryRun: false, log: noLog, signal, print: () => {} },
+      ...{ output: 'text', logging: testLogging, dryRun: false, log: noLog, signal, print: () => {} },
     });
   await open().provider.stop();
   let attempts = 0;

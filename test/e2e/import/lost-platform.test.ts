@@ -169,7 +169,7 @@ it('may break off after any write, and is completed by the next attempt', async 
   const attempt = () =>
     runImport({
       ...{ from, confirm: true, kubeconfig, podNamespace, logging: testLogging, dryRun: false },
-      ...{ log: noLog, signal, print: () => {} },
+      ...{ output: 'text', log: noLog, signal, print: () => {} },
     });
   let attempts = 0;
   for (let isWhole = false; !isWhole && attempts < 100; attempts += 1) {
