@@ -18,6 +18,10 @@ async function main(): Promise<number> {
   if (line === undefined) return exitCodes.usage;
   if (line.command === 'help') return print(line.text);
   if (line.command === 'version') return print(manifest.version);
+  if (line.command === 'completion') {
+    const { renderCompletion } = await import('./commands/completion.ts');
+    return print(renderCompletion(line.shell));
+  }
   const { settings } = line;
   if (settings.dryRun) return print(JSON.stringify({ command: line.command, ...settings }, null, 2));
   const log = createLog(settings.logging, process.stderr);

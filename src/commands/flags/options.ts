@@ -18,6 +18,7 @@ import {
   parseRecipients,
   parseRequiredText,
   parseTtl,
+  shells,
 } from './option-values.ts';
 
 /**
@@ -46,6 +47,7 @@ export const commandDescriptions = {
     'Create the objects of a cluster from a fetched backup, on a platform cluster that takes the place of a lost one. No machine is touched.',
   adopt:
     'Put a Talos cluster that others have made under a Cluster of the platform external, for access, backups and its state. No node is changed.',
+  completion: 'Print a script for a shell that completes the commands and flags of this program.',
 } as const;
 export type CommandName = keyof typeof commandDescriptions;
 export const commandNames = Object.keys(commandDescriptions) as readonly CommandName[];
@@ -320,6 +322,7 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
     outputOption('text'),
     ...commonOptions,
   ],
+  completion: [],
 };
 
 /** The argument of a command that has one. */
@@ -328,6 +331,7 @@ export const commandArguments: Readonly<Partial<Record<CommandName, Argument>>> 
     '<action>',
     'list: print the backups. verify: read one, and compare it with its manifest; with --identity also decrypt it and check the snapshot. fetch: write one to files; with --identity in clear.',
   ).choices(backupsActions),
+  completion: new Argument('<shell>', 'The shell: bash, zsh or fish.').choices(shells),
   why: new Argument(
     '<object>',
     'NAME, or KIND/NAME if several objects have the name. The kind is cluster, machine, host or accessrequest.',

@@ -13,6 +13,7 @@ import {
 } from './access-settings.ts';
 import type { ProcessEnvironment } from './environment-variables.ts';
 import { type InitSettings, type RunSettings, toInitSettings, toRunSettings } from './operator-settings.ts';
+import type { Shell } from './option-values.ts';
 import { type CommandName, commandNames, commandOptions } from './options.ts';
 import { createProgram } from './program.ts';
 import {
@@ -41,6 +42,7 @@ import { UsageError } from './usage-error.ts';
 export type CommandLine =
   | { readonly command: 'help'; readonly text: string }
   | { readonly command: 'version' }
+  | { readonly command: 'completion'; readonly shell: Shell }
   | { readonly command: 'init'; readonly settings: InitSettings }
   | { readonly command: 'run'; readonly settings: RunSettings }
   | { readonly command: 'hosts'; readonly settings: HostsSettings }
@@ -123,6 +125,10 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toImportSettings(command, environment) };
     case 'adopt':
       return { command: name, settings: toAdoptSettings(command, environment) };
+    case 'completion': {
+      const [shell] = command.processedArgs as [Shell];
+      return { command: name, shell };
+    }
   }
 }
 

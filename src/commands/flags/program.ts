@@ -9,7 +9,7 @@ import {
   describeDefault,
 } from './options.ts';
 
-const programName = 'cluster-provider-talos';
+export const programName = 'cluster-provider-talos';
 const helpWidth = 100;
 
 /** The commands with their options and help texts. Help is written to `write`; errors are thrown and not printed. */
