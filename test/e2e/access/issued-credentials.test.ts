@@ -239,6 +239,14 @@ describeUnlessMissing('with the real kubectl', missingPeers('kubectl'), () => {
   });
 });
 
+it('is printed as JSON on request, which kubectl and talosctl read as well', async () => {
+  for (const command of ['talosconfig', 'kubeconfig'] as const) {
+    const { code, out } = await issue(command, '--output=json', ...(command === 'kubeconfig' ? ['--role=admin'] : []));
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toHaveProperty('contexts');
+  }
+});
+
 describe('the file of --output-file', () => {
   it('can be read by its owner alone, and is replaced only with --force', async () => {
     const file = join(folder, 'talosconfig');

@@ -7,9 +7,9 @@ import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { outputSchemas } from '../../../src/commands/output/output-schemas.ts';
 import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
 import { eventually } from '../../support/eventually.ts';
+import { readOutput } from '../../support/read-output.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { encodingsOf, findSecretsIn } from '../support/observation/secret-leaks.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
@@ -105,7 +105,7 @@ it('reads no Secret, and names what the user may not read', async () => {
     .map(({ name }) => name);
   expect(calls.filter((name) => name.includes('/secrets'))).toEqual([]);
   expect(code).toBe(0);
-  const { leftOut } = outputSchemas['support-bundle'].parse(JSON.parse(out));
+  const { leftOut } = readOutput('support-bundle', out);
   const rights = leftOut.filter(({ why }) => why.includes('config/rbac/support-bundle.yaml'));
   expect(rights.map(({ what }) => what)).toEqual(
     expect.arrayContaining(['objects/nodepools.yaml', 'objects/leases.yaml', 'Pods and their logs']),
@@ -117,7 +117,9 @@ it('has the objects, their Events, logs and versions, and what is not ready expl
   const kubeconfig = await open().kubeconfigWith('config/rbac/support-bundle.yaml');
   const { path, code, err, out } = await bundle('whole', kubeconfig);
   expect({ code, err }).toEqual({ code: 0, err: '' });
-  expect(out).toMatch(/^Wrote .*whole\.tar\.gz: \d+ files, with \d+ values hidden\. Read it before you hand it on\.\n$/);
+  expect(out).toMatch(
+    /^Wrote .*whole\.tar\.gz: \d+ files, with \d+ values hidden\. Read it before you hand it on\.\n$/,
+  );
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   const files = await read(path);
   const text = (name: string): string => files.get(`whole/${name}`) ?? '';

@@ -10,6 +10,7 @@ import { Namespace, Secret } from '../../../src/kube/core-types.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { makeSecrets } from '../../simulators/talos/testing/test-config.ts';
 import { eventually } from '../../support/eventually.ts';
+import { readOutput } from '../../support/read-output.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { coreReadRules } from '../support/access/access-helpers.ts';
 import { takeDecryptedBackup } from '../support/access/decrypted-backup.ts';
@@ -106,6 +107,13 @@ it('waits for its adoption, and makes no secrets of its own', async () => {
   bootsBefore = boots();
   // The bootstrap by its owners.
   expect(new Set(changesOfNodes())).toEqual(new Set(['Bootstrap']));
+});
+
+it('is only described without --confirm, for programs as well', async () => {
+  const { isAdopted, nodes, machines, created } = readOutput('adopt', (await adopt({}, '-o', 'yaml')).out);
+  expect({ isAdopted, created }).toEqual({ isAdopted: false, created: [] });
+  expect(nodes.map(({ name }) => name).toSorted()).toEqual(machines.toSorted());
+  expect(await made()).toEqual(nothing);
 });
 
 it('is refused with the secrets of another cluster', async () => {
