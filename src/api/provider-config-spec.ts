@@ -2,6 +2,13 @@ import { z } from 'zod';
 import { platforms } from '../platforms/index.ts';
 import { BackupSchema } from './schema/backup-schema.ts';
 import {
+  CniSchema,
+  extraManifestsSchema,
+  inlineManifestsSchema,
+  KubeSpanSchema,
+  kubeProxySchema,
+} from './schema/cluster-network-schema.ts';
+import {
   exactlyOneSectionRule,
   findOnlySection,
   optionalSections,
@@ -114,8 +121,10 @@ const Kubernetes = z
       .describe(
         'Versions that Clusters can request. A Cluster without a version gets the newest one that is not deprecated.',
       ),
+    extraManifests: extraManifestsSchema,
+    inlineManifests: inlineManifestsSchema,
   })
-  .describe('Kubernetes versions offered to Clusters.');
+  .describe('Kubernetes versions offered to Clusters, and what each cluster begins with.');
 
 const ControlPlane = z
   .strictObject({
@@ -222,6 +231,9 @@ const Network = z
       .max(8)
       .default([])
       .describe('NTP servers of the nodes. Default: time.cloudflare.com, the default of Talos.'),
+    cni: CniSchema,
+    kubeProxy: kubeProxySchema,
+    kubeSpan: KubeSpanSchema,
   })
   .describe('The network of the nodes.');
 

@@ -130,9 +130,9 @@ function pathFor(
   { owner, time }: StoredBackup,
   { key, isSnapshot }: BackupObject,
   identities: readonly SecretString[],
-  { output }: BackupsOptions,
+  { outputFolder }: BackupsOptions,
 ): string {
   const encrypted = key.slice(key.lastIndexOf('.', key.length - '.age'.length - 1) + 1);
   const ending = identities.length > 0 ? encrypted.replace(/age$/, isSnapshot ? 'db' : 'yaml') : encrypted;
-  return join(output, `${owner.namespace}-${owner.name}-${time}.${ending}`);
+  return join(outputFolder, `${owner.namespace}-${owner.name}-${time}.${ending}`);
 }

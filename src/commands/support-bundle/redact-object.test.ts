@@ -31,6 +31,7 @@ const config = {
         },
       ],
     },
+    kubernetes: { inlineManifests: [{ name: 'login', contents: 'hunter2' }] },
     adminPassword: 'hunter2',
     tokens: ['hunter2'],
     token: { roleRefs: [{ kind: 'ClusterRole', name: 'view' }] },
@@ -40,7 +41,7 @@ const config = {
 it('an object keeps its names, and loses what could be a credential', () => {
   const { value, hidden } = redactObject(config);
   expect(JSON.stringify(value)).not.toContain('hunter2');
-  expect(hidden).toBe(7);
+  expect(hidden).toBe(8);
   expect(value).toMatchObject({
     metadata: {
       name: 'home',

@@ -14,6 +14,7 @@ export interface Redacted<T> {
 export const objectRuleNames: readonly string[] = [
   'annotations that are neither of this provider nor of openMCP: their values',
   'machine configuration patches: the values of files, manifests, variables, headers and secret names',
+  'manifests: their content',
   'fields with a name such as password, token or secret: their texts',
 ];
 
@@ -75,6 +76,7 @@ class Redactor {
 
   #field(name: string, value: unknown, depth: number): unknown {
     if (name === 'patches' && Array.isArray(value)) return value.map((patch) => this.#patch(patch));
+    if (/^contents?$/.test(name) && typeof value === 'string') return this.#hide(hiddenTexts.notShown);
     const isSecret = secretFieldPattern.test(name) && !harmlessFieldPattern.test(name);
     if (isSecret && typeof value === 'string') return isMasked(value) ? value : this.#hide(hiddenTexts.secret);
     if (isSecret && Array.isArray(value) && value.some((item) => typeof item === 'string'))

@@ -24,6 +24,50 @@ const privateParts = (): string[] => [
   bundle.etcdEncryption.key.reveal(),
 ];
 
+/** Everything that a cluster may have besides the defaults of Talos. */
+const withAddOns = (cni: NonNullable<MachineConfigInput['network']['cni']>): Partial<MachineConfigInput> => ({
+  network: { ...exampleConfigInput(bundle).network, cni, kubeProxy: false, kubeSpan: true },
+  manifests: {
+    urls: ['https://example.org/extra.yaml'],
+    inline: [{ name: 'team', contents: 'apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n' }],
+  },
+});
+
+describe('the network of a cluster', () => {
+  it('is that of Talos without settings', () => {
+    const { machine, cluster } = main();
+    expect(cluster.network).not.toHaveProperty('cni');
+    expect(cluster.proxy).not.toHaveProperty('disabled');
+    expect(machine.network).not.toHaveProperty('kubespan');
+    expect(cluster).not.toHaveProperty('extraManifests');
+  });
+
+  it('is that of another CNI, without kube-proxy, and with what the cluster begins with', () => {
+    const urls = ['https://example.org/cni.yaml'];
+    const { machine, cluster } = main(withAddOns({ name: 'custom', urls }));
+    expect(cluster.network.cni).toEqual({ name: 'custom', urls });
+    // The image is kept: upgrades of Kubernetes set it in turn.
+    expect(cluster.proxy).toEqual({ disabled: true, image: 'registry.k8s.io/kube-proxy:v1.35.4' });
+    expect(machine.network.kubespan).toEqual({ enabled: true });
+    expect(cluster.extraManifests).toEqual(['https://example.org/extra.yaml']);
+    expect(cluster.inlineManifests).toEqual([{ name: 'team', contents: expect.stringContaining('kind: Namespace') }]);
+    const worker = main({ ...withAddOns({ name: 'none' }), role: 'worker' });
+    expect(worker.cluster.network.cni).toEqual({ name: 'none' });
+    for (const field of ['proxy', 'extraManifests', 'inlineManifests'])
+      expect(worker.cluster).not.toHaveProperty(field);
+  });
+
+  describe.each(['1.12.11', '1.13.9', '1.14.0'])('for Talos %s', (talosVersion) => {
+    const binary = talosctlFor(talosVersion);
+    it.skipIf(!binary).each(['controlplane', 'worker'] as const)('is valid on a %s for talosctl', (role) => {
+      for (const cni of [{ name: 'none' }, { name: 'custom', urls: ['https://example.org/cni.yaml'] }] as const) {
+        const config = render({ ...withAddOns(cni), role, talosVersion, kubernetesVersion: '1.35.4' });
+        expect(validateWithTalosctl(binary ?? '', 'metal', config)).toBe('');
+      }
+    });
+  });
+});
+
 describe('the configuration of a control plane', () => {
   it('pins all five images, because the defaults follow Talos', () => {
     const { machine, cluster } = main({ kubernetesVersion: 'v1.35.4' });

@@ -3,6 +3,7 @@ import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { checkVersions } from '../../../talos/versions.ts';
 import { checkAddresses } from './check-addresses.ts';
 import { checkBackup } from './check-backup.ts';
+import { checkClusterNetwork } from './check-cluster-network.ts';
 import { checkClusterSubnets } from './check-cluster-subnets.ts';
 import { checkExternalHosts, listExternalAddresses } from './check-external-hosts.ts';
 import { checkIssuers } from './check-issuers.ts';
@@ -28,6 +29,7 @@ export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionS
     ...checkOfferedVersions(spec),
     ...checkSizes(spec, section.sizes),
     ...checkExternalHosts(spec),
+    ...checkClusterNetwork(spec),
     ...checkAddresses(spec, addressing, others),
     ...checkClusterSubnets(spec, others),
     ...checkWorkerPools(spec),

@@ -82,6 +82,14 @@ describe('the differences of two configurations', () => {
       'machine.install.image',
       'live',
     ],
+    ['KubeSpan', () => network({ kubeSpan: true }), 'machine.network.kubespan', 'live'],
+    [
+      'manifests',
+      () => ({ manifests: { urls: ['https://example.org/a.yaml'], inline: [] } }),
+      'cluster.extraManifests',
+      'live',
+    ],
+    ['another CNI', () => network({ cni: { name: 'none' } }), 'cluster.network.cni', 'live'],
     [
       'another document',
       () => patched({ apiVersion: 'v1alpha1', kind: 'WatchdogTimerConfig', device: '/dev/watchdog0' }),

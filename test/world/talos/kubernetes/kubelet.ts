@@ -1,6 +1,7 @@
 import { request } from 'node:https';
 import { canonicalJson } from '../../kube/json.ts';
 import { acceptedKubernetesCas } from '../certificates/accepted-authorities.ts';
+import { listAt, textAt } from '../config/fields.ts';
 import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
@@ -75,11 +76,23 @@ async function registerNode(node: TalosNode): Promise<void> {
   watchNode(node, cluster);
   const { workload } = node.world;
   runPods(node, workload.pods?.(node, cluster) ?? podsInStore(cluster.store, node.nodename));
-  // Without a network plugin a Node never becomes ready.
-  if (node.config?.view.kubernetes.cni === 'none') return;
+  while (!hasNetworkPlugin(node, cluster)) await node.sleep(timings.poll);
   await node.sleep(isKnown ? timings.nodeReadyAgain : timings.nodeReady);
   // A kubelet that is ending its pods never becomes ready again.
   if (!node.running) setNodeReady(cluster.store, node.nodename, 'True');
+}
+
+/** Where every network plugin puts its configuration, which the kubelet waits for. */
+const pluginFolder = '/etc/cni/net.d';
+
+/** A Node is not ready before. A plugin that Talos does not install is a DaemonSet that users create. */
+function hasNetworkPlugin(node: TalosNode, { store }: SimulatedEtcdCluster): boolean {
+  if (node.config?.view.kubernetes.cni !== 'none') return true;
+  return store
+    .list({ apiVersion: 'apps/v1', kind: 'DaemonSet' })
+    .some(({ spec }) =>
+      listAt(spec, 'template.spec.volumes').some((volume) => textAt(volume, 'hostPath.path') === pluginFolder),
+    );
 }
 
 /**
