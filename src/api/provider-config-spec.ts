@@ -8,6 +8,7 @@ import {
   KubeSpanSchema,
   kubeProxySchema,
 } from './schema/cluster-network-schema.ts';
+import { ProxySchema, RegistriesSchema } from './schema/egress-schema.ts';
 import {
   exactlyOneSectionRule,
   findOnlySection,
@@ -99,6 +100,8 @@ const Talos = z
       .describe(
         'Use of the Talos discovery service. The service only stores data encrypted with a key of the cluster.',
       ),
+    registries: RegistriesSchema,
+    proxy: ProxySchema,
     patches: patchesSchema('every node'),
   })
   .describe('The operating system of the nodes.');

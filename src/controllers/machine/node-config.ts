@@ -69,6 +69,8 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
       enabled: talos.discovery.enabled,
       ...(talos.discovery.endpoint ? { endpoint: talos.discovery.endpoint } : {}),
     },
+    registries: talos.registries,
+    ...(talos.proxy ? { proxy: talos.proxy } : {}),
     trust: rest.trust,
     issuerAuthorities: issuerAuthoritiesFor(spec, machine, rest.trust),
     patches: patchesFor(spec, machine),

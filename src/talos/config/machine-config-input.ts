@@ -24,6 +24,26 @@ export interface ClusterManifests {
   readonly inline: readonly { readonly name: string; readonly contents: string }[];
 }
 
+/** Registries with mirrors. */
+export interface NodeRegistries {
+  readonly mirrors: readonly {
+    readonly registry: string;
+    /** URLs. */
+    readonly endpoints: readonly string[];
+    readonly overridePath: boolean;
+    readonly skipFallback: boolean;
+  }[];
+  /** PEM, of all endpoints. */
+  readonly caBundle?: string | undefined;
+}
+
+/** URLs of proxies, and what is reached without them beside the cluster itself. */
+export interface NodeProxy {
+  readonly http?: string | undefined;
+  readonly https?: string | undefined;
+  readonly noProxy: readonly string[];
+}
+
 /** All inputs of a node's machine configuration. The same input renders the same text. */
 export interface MachineConfigInput {
   readonly bundle: SecretsBundle;
@@ -59,6 +79,10 @@ export interface MachineConfigInput {
   };
   /** What control planes create in a new cluster. */
   readonly manifests?: ClusterManifests;
+  /** Absent: images come from the registries that they name. */
+  readonly registries?: NodeRegistries;
+  /** Absent: none. */
+  readonly proxy?: NodeProxy;
   /** The virtual address that the control planes share, on the node's own network. Ignored on workers. */
   readonly vip?: string;
   /** Further names and addresses of the Talos API. The node's own are always included. */

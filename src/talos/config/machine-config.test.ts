@@ -68,6 +68,58 @@ describe('the network of a cluster', () => {
   });
 });
 
+/** Mirrors with a private authority, and a proxy. */
+const withEgress = (): Partial<MachineConfigInput> => ({
+  registries: {
+    mirrors: [
+      {
+        ...{ registry: 'docker.io', overridePath: true, skipFallback: true },
+        endpoints: ['https://mirror.example.org:5000/v2/docker', 'https://other.example.org'],
+      },
+      { registry: '*', endpoints: ['https://other.example.org'], overridePath: false, skipFallback: false },
+    ],
+    caBundle: bundle.authorities.kubernetes.certificate,
+  },
+  proxy: { http: 'http://proxy.example.org:3128', noProxy: ['.example.org', '192.0.2.0/24'] },
+});
+
+describe('the way out of a cluster', () => {
+  it('is direct without settings', () => {
+    for (const field of ['registries', 'env']) expect(main().machine).not.toHaveProperty(field);
+    expect(main({ registries: { mirrors: [] } }).machine).not.toHaveProperty('registries');
+  });
+
+  it('goes by mirrors, which are trusted by their authority', () => {
+    const { registries } = main(withEgress()).machine;
+    expect(registries.mirrors).toEqual({
+      'docker.io': {
+        endpoints: ['https://mirror.example.org:5000/v2/docker', 'https://other.example.org'],
+        ...{ overridePath: true, skipFallback: true },
+      },
+      '*': { endpoints: ['https://other.example.org'] },
+    });
+    const tls = { ca: toBase64(bundle.authorities.kubernetes.certificate) };
+    expect(registries.config).toEqual({ 'mirror.example.org:5000': { tls }, 'other.example.org': { tls } });
+  });
+
+  it('goes by a proxy, but not to the nodes, Pods and Services of the cluster', () => {
+    const { env } = main(withEgress()).machine;
+    expect(env).toEqual({ http_proxy: 'http://proxy.example.org:3128', no_proxy: expect.any(String) });
+    expect(env.no_proxy.split(',')).toEqual([
+      ...['localhost', '127.0.0.1', '::1', '192.168.10.20', '192.168.10.21/24'],
+      ...['10.244.0.0/16', '10.96.0.0/12', '.cluster.local', '.example.org', '192.0.2.0/24'],
+    ]);
+  });
+
+  describe.each(['1.12.11', '1.13.9', '1.14.0'])('for Talos %s', (talosVersion) => {
+    const binary = talosctlFor(talosVersion);
+    it.skipIf(!binary).each(['controlplane', 'worker'] as const)('is valid on a %s for talosctl', (role) => {
+      const config = render({ ...withEgress(), role, talosVersion, kubernetesVersion: '1.35.4' });
+      expect(validateWithTalosctl(binary ?? '', 'metal', config)).toBe('');
+    });
+  });
+});
+
 describe('the configuration of a control plane', () => {
   it('pins all five images, because the defaults follow Talos', () => {
     const { machine, cluster } = main({ kubernetesVersion: 'v1.35.4' });

@@ -15,6 +15,10 @@ const ref = { namespace: 'shop', name: 'main' };
 const team = (name: string) => ({ name, contents: `apiVersion: v1\nkind: Namespace\nmetadata: { name: ${name} }\n` });
 const changeConfig = (spec: object) => open().platform.merge(ProviderConfig, { name: 'home' }, { spec });
 const machines = () => open().objects.machines(ref);
+const boots = () =>
+  open()
+    .world.machines.nodes()
+    .map(({ boots: count }) => count);
 
 /** As docs/networks.md says: with the kubeconfig of a cluster that is not ready yet. */
 async function withClusterAdmin<T>(work: (admin: KubeClient) => Promise<T>): Promise<T> {
@@ -63,10 +67,6 @@ it('the cluster is ready once a CNI is installed, without Flannel and kube-proxy
 });
 
 it('another manifest reaches the running cluster without a restart', async () => {
-  const boots = () =>
-    open()
-      .world.machines.nodes()
-      .map(({ boots: count }) => count);
   const before = boots();
   await changeConfig({ kubernetes: { inlineManifests: [team('first'), team('second')] } });
   await eventually(
@@ -78,6 +78,23 @@ it('another manifest reaches the running cluster without a restart', async () =>
     (await machines()).every(({ status }) => isConditionTrue(status?.conditions, 'UpToDate')),
   );
   expect(boots()).toEqual(before);
+});
+
+it('mirrors and a proxy reach the running cluster by restarts, and the nodes are ready again', async () => {
+  const mirrors = [{ registry: 'docker.io', endpoints: ['https://mirror.example.org'] }];
+  const before = boots();
+  await changeConfig({ talos: { registries: { mirrors }, proxy: { https: 'http://proxy.example.org:3128' } } });
+  await eventually(
+    'every node has restarted, and is up to date',
+    async () =>
+      boots().every((count, i) => count > (before[i] ?? 0)) &&
+      (await machines()).every(({ status }) => isConditionTrue(status?.conditions, 'UpToDate')),
+    90,
+  );
+  const { spec } = await open().platform.get(ProviderConfig, { name: 'home' });
+  // The defaults are those of the schema.
+  expect(spec.talos.registries.mirrors).toEqual([{ ...mirrors[0], overridePath: false, skipFallback: false }]);
+  expect((await open().objects.getCluster(ref)).status?.phase).toBe('Ready');
 });
 
 it('neither the CNI nor kube-proxy can be changed below a running cluster', async () => {

@@ -5,6 +5,7 @@ import { checkAddresses } from './check-addresses.ts';
 import { checkBackup } from './check-backup.ts';
 import { checkClusterNetwork } from './check-cluster-network.ts';
 import { checkClusterSubnets } from './check-cluster-subnets.ts';
+import { checkEgress } from './check-egress.ts';
 import { checkExternalHosts, listExternalAddresses } from './check-external-hosts.ts';
 import { checkIssuers } from './check-issuers.ts';
 import { checkNodeConfigs } from './check-node-configs.ts';
@@ -30,6 +31,7 @@ export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionS
     ...checkSizes(spec, section.sizes),
     ...checkExternalHosts(spec),
     ...checkClusterNetwork(spec),
+    ...checkEgress(spec),
     ...checkAddresses(spec, addressing, others),
     ...checkClusterSubnets(spec, others),
     ...checkWorkerPools(spec),

@@ -82,6 +82,17 @@ describe('the differences of two configurations', () => {
       'machine.install.image',
       'live',
     ],
+    ['a proxy', () => ({ proxy: { http: 'http://192.0.2.1:3128', noProxy: [] } }), 'machine.env', 'restart'],
+    [
+      'a mirror',
+      () => ({
+        registries: {
+          mirrors: [{ registry: '*', endpoints: ['https://192.0.2.1'], overridePath: false, skipFallback: false }],
+        },
+      }),
+      'machine.registries',
+      'restart',
+    ],
     ['KubeSpan', () => network({ kubeSpan: true }), 'machine.network.kubespan', 'live'],
     [
       'manifests',
