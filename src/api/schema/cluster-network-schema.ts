@@ -36,7 +36,8 @@ export const CniSchema = z
   .meta({
     'x-kubernetes-validations': [
       {
-        rule: "(self.name == 'Custom') == (size(self.urls) > 0)",
+        // The API server evaluates it on the default of this object as well, which has no fields.
+        rule: "(has(self.name) && self.name == 'Custom') == (has(self.urls) && size(self.urls) > 0)",
         message: 'network.cni.urls is required with name Custom, and must be omitted with any other name',
       },
     ],

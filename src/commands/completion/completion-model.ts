@@ -66,7 +66,7 @@ function toCompletedFlag(option: Option): CompletedFlag {
     ...(short && { short }),
     description: firstSentence(description),
     isRepeatable: repeatablePattern.test(description),
-    ...(required && { value: toValue(option, /<([^>]+)>/.exec(flags)?.[1] ?? '') }),
+    ...(required && { value: toValue(option, /<([^<>]+)>/.exec(flags)?.[1] ?? '') }),
   };
 }
 

@@ -76,7 +76,8 @@ class Redactor {
 
   #field(name: string, value: unknown, depth: number): unknown {
     if (name === 'patches' && Array.isArray(value)) return value.map((patch) => this.#patch(patch));
-    if (/^contents?$/.test(name) && typeof value === 'string') return this.#hide(hiddenTexts.notShown);
+    if (/^contents?$/.test(name) && typeof value === 'string')
+      return isMasked(value) ? value : this.#hide(hiddenTexts.notShown);
     const isSecret = secretFieldPattern.test(name) && !harmlessFieldPattern.test(name);
     if (isSecret && typeof value === 'string') return isMasked(value) ? value : this.#hide(hiddenTexts.secret);
     if (isSecret && Array.isArray(value) && value.some((item) => typeof item === 'string'))

@@ -8,8 +8,6 @@ interface TextRule {
   readonly by: string;
 }
 
-const secretWord = '(?:secret|token|passw|passphrase|api_?key|private_?key|credential|auth_?key)[\\w.-]{0,64}';
-
 /**
  * In this order. They hide values by their form, wherever they are, and prefer to hide too much. No pattern has nested
  * repetitions: texts come from tenants.
@@ -28,10 +26,11 @@ const textRules: readonly TextRule[] = [
   { about: 'headers', pattern: /\b(Bearer|Basic)\s+[^\s"',]{4,}/gi, by: `$1 ${hiddenTexts.secret}` },
   {
     about: 'values after a name such as password or token, with = or as JSON',
-    pattern: new RegExp(`(${secretWord}\\\\?["']?(?:=|["']\\s?:\\s?)\\\\?["']?)[^\\s"'&,;}\\\\]+`, 'gi'),
+    pattern:
+      /((?:secret|token|passw|passphrase|api_?key|private_?key|credential|auth_?key)[\w.-]{0,64}\\?["']?(?:=|["']\s?:\s?)\\?["']?)[^\s"'&,;}\\]+/gi,
     by: `$1${hiddenTexts.secret}`,
   },
-  { about: 'values after passw…:', pattern: /(passw[a-z]*:\s?)[^\s"',;}]+/gi, by: `$1${hiddenTexts.secret}` },
+  { about: 'values after passw…:', pattern: /(passw[a-z]{0,16}:\s?)[^\s"',;}]+/gi, by: `$1${hiddenTexts.secret}` },
 ];
 
 export const textRuleNames: readonly string[] = [...textRules.map(({ about }) => about), 'long random texts'];
@@ -42,7 +41,7 @@ const minOfEach = 3;
 
 const countOf = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
-/** A key in Base64, or one like those of TrueNAS. A name, a UUID and a hash in hexadecimal are not. */
+/** A key in Base64 or one of letters and digits. A name, a UUID and a hash in hexadecimal are not. */
 const isRandom = (word: string): boolean =>
   [/[a-z]/g, /[A-Z]/g, /[0-9]/g].every((pattern) => countOf(word, pattern) >= minOfEach);
 
