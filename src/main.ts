@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 import manifest from '../package.json' with { type: 'json' };
 import { createLog } from './commands/create-log.ts';
+import { exitCodes } from './commands/flags/exit-codes.ts';
 import type { ProcessContext } from './commands/flags/operator-settings.ts';
 import { type CommandLine, parseCommandLine } from './commands/flags/parse-command-line.ts';
 import { UsageError } from './commands/flags/usage-error.ts';
 import { setHeapGrowth } from './commands/heap-settings.ts';
 import type { Log } from './lib/log.ts';
 
-const exitCodes = { done: 0, failed: 1, usage: 2, unseen: 2, readerGone: 141 } as const;
 /** Whether the exit code of a command is its verdict, so that a failed run needs a different one. */
 const isDiagnostic = ({ command, settings }: RunnableCommand): boolean =>
   ['plan', 'check'].includes(command) || ('exitCode' in settings && settings.exitCode);
@@ -18,6 +18,10 @@ async function main(): Promise<number> {
   if (line === undefined) return exitCodes.usage;
   if (line.command === 'help') return print(line.text);
   if (line.command === 'version') return print(manifest.version);
+  if (line.command === 'completion') {
+    const { renderCompletion } = await import('./commands/completion.ts');
+    return print(renderCompletion(line.shell));
+  }
   const { settings } = line;
   if (settings.dryRun) return print(JSON.stringify({ command: line.command, ...settings }, null, 2));
   const log = createLog(settings.logging, process.stderr);
@@ -73,6 +77,11 @@ async function startCommand(line: RunnableCommand, edges: ProcessContext): Promi
     case 'why': {
       const { runWhy: why } = await import('./commands/why.ts');
       await why({ ...line.settings, ...edges, print });
+      return true;
+    }
+    case 'support-bundle': {
+      const { runSupportBundle: bundle } = await import('./commands/support-bundle.ts');
+      await bundle({ ...line.settings, ...edges, print, release: manifest.version });
       return true;
     }
     case 'talosconfig': {

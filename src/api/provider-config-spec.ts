@@ -2,6 +2,14 @@ import { z } from 'zod';
 import { platforms } from '../platforms/index.ts';
 import { BackupSchema } from './schema/backup-schema.ts';
 import {
+  CniSchema,
+  extraManifestsSchema,
+  inlineManifestsSchema,
+  KubeSpanSchema,
+  kubeProxySchema,
+} from './schema/cluster-network-schema.ts';
+import { ProxySchema, RegistriesSchema } from './schema/egress-schema.ts';
+import {
   exactlyOneSectionRule,
   findOnlySection,
   optionalSections,
@@ -92,6 +100,8 @@ const Talos = z
       .describe(
         'Use of the Talos discovery service. The service only stores data encrypted with a key of the cluster.',
       ),
+    registries: RegistriesSchema,
+    proxy: ProxySchema,
     patches: patchesSchema('every node'),
   })
   .describe('The operating system of the nodes.');
@@ -114,8 +124,10 @@ const Kubernetes = z
       .describe(
         'Versions that Clusters can request. A Cluster without a version gets the newest one that is not deprecated.',
       ),
+    extraManifests: extraManifestsSchema,
+    inlineManifests: inlineManifestsSchema,
   })
-  .describe('Kubernetes versions offered to Clusters.');
+  .describe('Kubernetes versions offered to Clusters, and what each cluster begins with.');
 
 const ControlPlane = z
   .strictObject({
@@ -239,6 +251,9 @@ const Network = z
       .max(8)
       .default([])
       .describe('NTP servers of the nodes. Default: time.cloudflare.com, the default of Talos.'),
+    cni: CniSchema,
+    kubeProxy: kubeProxySchema,
+    kubeSpan: KubeSpanSchema,
   })
   .describe('The network of the nodes.');
 

@@ -4,13 +4,14 @@ import { ProviderError } from '../lib/errors.ts';
 import { type AccessCommandContext, type AccessSession, withAccessSession } from './access/access-session.ts';
 import { describeCaller, findCaller, recordOnCluster } from './access/record-issue.ts';
 import { assessAdoption } from './adopt/assess-adoption.ts';
-import { describeAdoption } from './adopt/describe-adoption.ts';
+import { describeAdoption, toAdoptOutput } from './adopt/describe-adoption.ts';
 import { findConflicts } from './adopt/find-conflicts.ts';
 import { findAdoptionTarget } from './adopt/find-target.ts';
 import { inspectCluster } from './adopt/inspect-cluster.ts';
 import { readBundleFile } from './adopt/read-bundle.ts';
 import { type Adoption, writeAdoption } from './adopt/write-adoption.ts';
 import type { AdoptSettings } from './flags/access-settings.ts';
+import { formatStructured } from './output/structured-output.ts';
 
 /** Some thousand nodes, sixteen at a time. */
 const timeoutSeconds = 600;
@@ -23,17 +24,32 @@ export async function runAdopt(options: AdoptSettings & AccessCommandContext): P
   const bundle = await readBundleFile(options.secrets);
   await withAccessSession({ ...options, timeoutSeconds }, async (session) => {
     const adoption = await prepareAdoption(session, options, bundle);
-    options.print(describeAdoption(adoption));
-    if (!options.confirm) {
-      options.print('If that is right, repeat the command with --confirm.');
-      return;
+    const output = options.output === 'text' ? undefined : options.output;
+    const say = (text: string): void => {
+      if (output === undefined) options.print(text);
+    };
+    const created: string[] = [];
+    say(describeAdoption(adoption));
+    if (options.confirm) {
+      await writeAdoption(session, adoption, (text) => {
+        created.push(text);
+        say(`created ${text}`);
+      });
+      await recordAdoption(session, adoption);
     }
-    await writeAdoption(session, adoption, (text) => options.print(`created ${text}`));
-    const { cluster } = adoption.target;
-    const message = `${describeCaller(await findCaller(session))} adopted ${adoption.found.nodes.length} nodes at ${adoption.found.endpoint}.`;
-    await recordOnCluster(session, cluster, { reason: 'Adopted', message });
-    options.print(`Adopted Cluster ${cluster.metadata.namespace}/${cluster.metadata.name}.`);
+    const { namespace, name } = adoption.target.cluster.metadata;
+    say(
+      options.confirm
+        ? `Adopted Cluster ${namespace}/${name}.`
+        : 'If that is right, repeat the command with --confirm.',
+    );
+    if (output) options.print(formatStructured(toAdoptOutput(adoption, options.confirm, created), output));
   });
+}
+
+async function recordAdoption(session: AccessSession, { target, found }: Adoption): Promise<void> {
+  const message = `${describeCaller(await findCaller(session))} adopted ${found.nodes.length} nodes at ${found.endpoint}.`;
+  await recordOnCluster(session, target.cluster, { reason: 'Adopted', message });
 }
 
 /** Throws ADOPTION_REJECTED with all obstacles. */

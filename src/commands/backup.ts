@@ -12,6 +12,8 @@ import { describeCaller, findCaller, recordOnCluster } from './access/record-iss
 import { requireFolder } from './backup/output-folder.ts';
 import { writeEncryptedFile } from './backup/whole-file.ts';
 import type { BackupSettings } from './flags/access-settings.ts';
+import type { CommandOutput } from './output/output-schemas.ts';
+import { formatStructured } from './output/structured-output.ts';
 
 /** A large database over a slow line. */
 const timeoutSeconds = 2400;
@@ -21,7 +23,7 @@ const timeoutSeconds = 2400;
  * a snapshot that is not whole is not kept.
  */
 export async function runBackup(options: BackupSettings & AccessCommandContext): Promise<void> {
-  const { cluster: ref, recipients, output: folder, print } = options;
+  const { cluster: ref, recipients, outputFolder: folder, output, print } = options;
   requireRecipients(recipients);
   await requireFolder(folder);
   await withAccessSession({ ...options, timeoutSeconds }, async (session) => {
@@ -29,7 +31,7 @@ export async function runBackup(options: BackupSettings & AccessCommandContext):
     const time = formatBackupTime(session.clock.now());
     const base = join(folder, `${ref.namespace}-${ref.name}-${time}`);
     const { signal } = session;
-    const file = (kind: string) => ({ path: `${base}.${kind}.age`, recipients, signal });
+    const file = (kind: string) => ({ path: `${base}.${kind}.age`, flag: '--output-folder', recipients, signal });
     const secrets = await renderSecretManifests(session, access, signal);
     const objects = await collectObjects(session, access);
     const { machine, bytes } = await writeSnapshot(session, access, file('etcd'));
@@ -41,7 +43,8 @@ export async function runBackup(options: BackupSettings & AccessCommandContext):
       reason: 'BackupTaken',
       message: `${describeCaller(caller)} took a backup: ${bytes} bytes of etcd from ${machine}, and the Secrets of the cluster.`,
     });
-    for (const kind of ['etcd', ...Object.keys(texts)]) print(file(kind).path);
+    const files = ['etcd', ...Object.keys(texts)].map((kind) => file(kind).path);
+    print(output === 'text' ? files.join('\n') : formatStructured({ files } satisfies CommandOutput<'backup'>, output));
   });
 }
 

@@ -16,7 +16,9 @@ import { chooseBackup, findBackups } from './backup/choose-stored.ts';
 import { requireFolder } from './backup/output-folder.ts';
 import { writeWholeFile } from './backup/whole-file.ts';
 import type { BackupsSettings } from './flags/read-only-settings.ts';
-import { renderBackupTable } from './output/backup-table.ts';
+import { renderBackupTable, toBackupsOutput } from './output/backup-table.ts';
+import type { CommandOutput } from './output/output-schemas.ts';
+import { formatStructured } from './output/structured-output.ts';
 import { type ReadOnlyCommandContext, withReadOnlySession } from './read-only/read-only-session.ts';
 import { selectProviderConfig } from './read-only/select-provider-config.ts';
 
@@ -27,7 +29,7 @@ type BackupsOptions = BackupsSettings & ReadOnlyCommandContext;
 
 /** Lists, verifies or fetches the backups in the bucket of a ProviderConfig. Nothing in the bucket is changed. */
 export async function runBackups(options: BackupsOptions): Promise<void> {
-  if (options.action === 'fetch') await requireFolder(options.output);
+  if (options.action === 'fetch') await requireFolder(options.outputFolder);
   const identities = options.identity === undefined ? [] : await readIdentities(options.identity);
   await withReadOnlySession({ ...options, timeoutSeconds }, async ({ kube, credentials, clock, signal }) => {
     const configs = (await kube.list(ProviderConfig, {}, signal)).items;
@@ -72,7 +74,8 @@ async function listBackups(storage: BackupStorage, prefix: string, options: Back
     const manifest = isComplete(backup) ? await readManifest(storage, backup.keys.manifest ?? '') : undefined;
     listed.push({ backup, manifest });
   }
-  options.print(listed.length > 0 ? renderBackupTable(listed) : 'There are no backups.');
+  if (options.output !== 'text') options.print(formatStructured(toBackupsOutput(listed), options.output));
+  else options.print(listed.length > 0 ? renderBackupTable(listed) : 'There are no backups.');
 }
 
 /** Reads both objects of a backup to their ends, and writes them to files if they are to be fetched. */
@@ -86,22 +89,29 @@ async function readBackup(
   const manifest = await readManifest(storage, backup.keys.manifest ?? '');
   if (!manifest)
     throw new ProviderError('BACKUP_DAMAGED', `${backup.keys.manifest}: it is no manifest. Use another backup.`);
+  const done: string[] = [];
+  const isDecrypted = identities.length > 0;
   for (const object of objectsOf(backup, manifest)) {
+    const path = pathFor(backup, object, identities, options);
     const content = await openVerified(storage, object, identities);
     try {
       if (options.action === 'verify') await readToEnd(content);
-      else
-        await writeWholeFile({ path: pathFor(backup, object, identities, options), signal: options.signal }, content);
+      else await writeWholeFile({ path, flag: '--output-folder', signal: options.signal }, content);
     } catch (error) {
       throw toDamaged(error, object.key);
     }
-    options.print(
-      options.action === 'fetch'
-        ? pathFor(backup, object, identities, options)
-        : `${object.key}: ${identities.length > 0 ? 'whole, and can be decrypted' : 'as it was written'}.`,
-    );
+    done.push(options.action === 'fetch' ? path : object.key);
+    if (options.output === 'text') options.print(describeRead(options.action, done.at(-1) ?? '', isDecrypted));
   }
+  if (options.output === 'text') return;
+  const verified = done.map((key) => ({ key, isDecrypted }));
+  const output: CommandOutput<'backups fetch'> | CommandOutput<'backups verify'> =
+    options.action === 'fetch' ? { files: done } : { verified };
+  options.print(formatStructured(output, options.output));
 }
+
+const describeRead = (action: BackupsOptions['action'], what: string, isDecrypted: boolean): string =>
+  action === 'fetch' ? what : `${what}: ${isDecrypted ? 'whole, and can be decrypted' : 'as it was written'}.`;
 
 const objectsOf = ({ keys }: StoredBackup, { etcd, secrets, objects }: BackupManifest): readonly BackupObject[] => [
   { key: keys.etcd ?? '', ...etcd, isSnapshot: true },
@@ -120,9 +130,9 @@ function pathFor(
   { owner, time }: StoredBackup,
   { key, isSnapshot }: BackupObject,
   identities: readonly SecretString[],
-  { output }: BackupsOptions,
+  { outputFolder }: BackupsOptions,
 ): string {
   const encrypted = key.slice(key.lastIndexOf('.', key.length - '.age'.length - 1) + 1);
   const ending = identities.length > 0 ? encrypted.replace(/age$/, isSnapshot ? 'db' : 'yaml') : encrypted;
-  return join(output, `${owner.namespace}-${owner.name}-${time}.${ending}`);
+  return join(outputFolder, `${owner.namespace}-${owner.name}-${time}.${ending}`);
 }

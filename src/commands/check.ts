@@ -16,6 +16,8 @@ import { ProviderError } from '../lib/errors.ts';
 import { ipv4RangeContains, parseIpv4, parseIpv4Range } from '../lib/net/ipv4.ts';
 import { platforms } from '../platforms/index.ts';
 import type { CheckSettings } from './flags/read-only-settings.ts';
+import type { CommandOutput } from './output/output-schemas.ts';
+import { formatStructured } from './output/structured-output.ts';
 import {
   type ReadOnlyCommandContext,
   type ReadOnlySession,
@@ -28,11 +30,27 @@ import { selectProviderConfig } from './read-only/select-provider-config.ts';
  */
 export async function runCheck(options: CheckSettings & ReadOnlyCommandContext): Promise<boolean> {
   const { name, findings } = await withReadOnlySession(options, (at) => collectDiagnostics(at, options.providerConfig));
-  for (const { field, message } of findings) options.print(`${field}: ${message}`);
   const isRight = findings.every(isAdvisory);
+  if (options.output !== 'text') {
+    options.print(formatStructured(toCheckOutput(name, findings, isRight), options.output));
+    return isRight;
+  }
+  for (const { field, message } of findings) options.print(`${field}: ${message}`);
   if (isRight) options.print(`ProviderConfig ${name}: no problems found.`);
   return isRight;
 }
+
+const toCheckOutput = (
+  providerConfig: string,
+  findings: readonly Diagnostic[],
+  isValid: boolean,
+): CommandOutput<'check'> => ({
+  ...{ providerConfig, isValid },
+  findings: findings.map(({ field, reason, message, advice }) => ({
+    ...{ field, reason, message },
+    isAdvice: advice === true,
+  })),
+});
 
 const isAdvisory = ({ advice }: Diagnostic): boolean => advice === true;
 

@@ -4,7 +4,8 @@ import type { AccountContext } from '../engine/capabilities/hosts.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { platforms } from '../platforms/index.ts';
 import type { HostsSettings } from './flags/read-only-settings.ts';
-import { formatHostManifests } from './output/host-manifests.ts';
+import { formatHostManifests, toHostList } from './output/host-manifests.ts';
+import { formatStructured } from './output/structured-output.ts';
 import { type ReadOnlyCommandContext, withReadOnlySession } from './read-only/read-only-session.ts';
 
 /**
@@ -30,7 +31,12 @@ export async function runHosts(options: HostsSettings & ReadOnlyCommandContext):
       clock,
       signal,
     };
-    options.print(formatHostManifests(name, await inventory.listServers(whose), items));
+    const servers = await inventory.listServers(whose);
+    options.print(
+      options.output === 'json'
+        ? formatStructured(toHostList(name, servers, items), 'json')
+        : formatHostManifests(name, servers, items),
+    );
   });
 }
 

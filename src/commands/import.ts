@@ -6,6 +6,8 @@ import type { ImportSettings } from './flags/access-settings.ts';
 import { findObstacles } from './import/check-import.ts';
 import { type ImportedCluster, readBackupFiles } from './import/read-files.ts';
 import { writeImport } from './import/write-import.ts';
+import type { CommandOutput } from './output/output-schemas.ts';
+import { formatStructured } from './output/structured-output.ts';
 
 /** A thousand Machines. */
 const timeoutSeconds = 600;
@@ -20,15 +22,40 @@ export async function runImport(options: ImportSettings & AccessCommandContext):
     const installation = await readInstallation(session, session.signal);
     const obstacles = await findObstacles(session, imported, installation);
     if (obstacles.length > 0) throw new ProviderError('IMPORT_REJECTED', obstacles.join(' '));
-    const notes = await describeNext(session, imported);
-    if (!options.confirm) {
-      options.print([describeImport(imported), ...notes, confirmation].join('\n'));
-      return;
-    }
-    await writeImport(session, imported, installation, (text) => options.print(`created ${text}`));
-    options.print([`Imported Cluster ${nameOf(imported)}.`, ...notes, 'Start the provider.'].join('\n'));
+    const missing = await findMissingConfigs(session, imported);
+    const created: string[] = [];
+    const isText = options.output === 'text';
+    if (options.confirm)
+      await writeImport(session, imported, installation, (text) => {
+        created.push(text);
+        if (isText) options.print(`created ${text}`);
+      });
+    const output = toImportOutput(imported, { isImported: options.confirm, created, missingProviderConfigs: missing });
+    options.print(isText ? describeResult(imported, output).join('\n') : formatStructured(output, options.output));
   });
 }
+
+function describeResult(imported: ImportedCluster, output: ImportOutput): readonly string[] {
+  const notes = output.missingProviderConfigs.map(
+    (name) =>
+      `ProviderConfig ${name} does not exist: create it, and the Secrets that it names, before the provider starts.`,
+  );
+  return output.isImported
+    ? [`Imported Cluster ${nameOf(imported)}.`, ...notes, 'Start the provider.']
+    : [describeImport(imported), ...notes, confirmation];
+}
+
+type ImportOutput = CommandOutput<'import'>;
+
+const toImportOutput = (
+  { objects, secrets }: ImportedCluster,
+  result: Pick<ImportOutput, 'isImported' | 'created' | 'missingProviderConfigs'>,
+): ImportOutput => ({
+  ...{ namespace: objects.cluster.metadata.namespace, name: objects.cluster.metadata.name, time: objects.time },
+  ...{ secrets: secrets.length, machines: objects.machines.length, hosts: objects.hosts.length },
+  ...{ nodePools: objects.nodePools.length, addresses: objects.addresses.length },
+  ...result,
+});
 
 const nameOf = ({ objects }: ImportedCluster): string =>
   `${objects.cluster.metadata.namespace}/${objects.cluster.metadata.name}`;
@@ -48,13 +75,10 @@ function describeImport(imported: ImportedCluster): string {
 const confirmation =
   'The former platform cluster must never run again: both would act on the same machines. If that is certain, repeat the command with --confirm.';
 
-/** What the cluster needs besides, which no backup has. */
-async function describeNext({ kube, signal }: AccessSession, { objects }: ImportedCluster): Promise<readonly string[]> {
+/** ProviderConfigs that the cluster needs: no backup has them. */
+async function findMissingConfigs({ kube, signal }: AccessSession, { objects }: ImportedCluster): Promise<string[]> {
   const names = new Set(objects.machines.map(({ spec }) => spec.providerConfigRef.name));
   const missing: string[] = [];
   for (const name of names) if (!(await kube.find(ProviderConfig, { name }, signal))) missing.push(name);
-  return missing.map(
-    (name) =>
-      `ProviderConfig ${name} does not exist: create it, and the Secrets that it names, before the provider starts.`,
-  );
+  return missing;
 }

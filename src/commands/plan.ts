@@ -24,6 +24,8 @@ import { platforms } from '../platforms/index.ts';
 import type { PlanSettings } from './flags/read-only-settings.ts';
 import { describeMachineConfigs, describePlan } from './output/describe-plan.ts';
 import { describeUpdates } from './output/describe-updates.ts';
+import { toPlanOutput } from './output/plan-output.ts';
+import { formatStructured } from './output/structured-output.ts';
 import {
   type ReadOnlyCommandContext,
   type ReadOnlySession,
@@ -36,12 +38,24 @@ export async function runPlan(options: PlanSettings & ReadOnlyCommandContext): P
   const [made, updates] = await withReadOnlySession(options, (at) =>
     Promise.all([buildPlan(at, options), listUpdates(at, options)]),
   );
-  options.print(describePlan(made));
-  const changes = describeUpdates(updates);
-  if (changes !== undefined) options.print(`\n${changes}`);
-  if (options.documents) for (const document of describeMachineConfigs(made)) options.print(document);
+  printPlan(options, made, updates);
   const lines = [...made.machines.flatMap((machine) => machine.lines), ...made.shared];
   return made.machines.every(({ error }) => error === undefined) && lines.every(({ effect }) => effect !== 'blocked');
+}
+
+function printPlan(
+  { output, documents, print }: PlanSettings & ReadOnlyCommandContext,
+  made: ClusterPlan,
+  updates: readonly PlannedUpdate[],
+): void {
+  if (output !== 'text') {
+    print(formatStructured(toPlanOutput(made, updates, documents), output));
+    return;
+  }
+  print(describePlan(made));
+  const changes = describeUpdates(updates);
+  if (changes !== undefined) print(`\n${changes}`);
+  if (documents) for (const document of describeMachineConfigs(made)) print(document);
 }
 
 async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }: PlanSettings): Promise<ClusterPlan> {

@@ -6,7 +6,9 @@ import { ProviderError } from '../lib/errors.ts';
 import { listIpv4Addresses, parseIpv4Range } from '../lib/net/ipv4.ts';
 import { platforms } from '../platforms/index.ts';
 import type { ReservationsSettings } from './flags/read-only-settings.ts';
+import type { CommandOutput } from './output/output-schemas.ts';
 import { type DhcpReservation, reservationFormats } from './output/reservation-formats.ts';
+import { formatStructured } from './output/structured-output.ts';
 import {
   type ReadOnlyCommandContext,
   type ReadOnlySession,
@@ -19,7 +21,10 @@ import {
  */
 export async function runReservations(options: ReservationsSettings & ReadOnlyCommandContext): Promise<void> {
   const all = await withReadOnlySession(options, async (at) => await listReservations(at, options.providerConfig));
-  options.print(reservationFormats[options.dhcpServer](all));
+  const output: CommandOutput<'reservations'> = { reservations: all.map(({ address, mac }) => ({ address, mac })) };
+  options.print(
+    options.output === 'text' ? reservationFormats[options.dhcpServer](all) : formatStructured(output, options.output),
+  );
 }
 
 async function listReservations(at: ReadOnlySession, name: string): Promise<DhcpReservation[]> {

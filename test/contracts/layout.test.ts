@@ -11,7 +11,7 @@ import { importsOf, isTestFile, projectFiles, readProjectFile, sourceFiles } fro
 const rooms: readonly { readonly path: string; readonly may: readonly string[] }[] = [
   { path: 'src/main.ts', may: ['src/commands', 'src/lib', 'package.json'] },
   // The composition root.
-  { path: 'src/commands', may: ['src', 'commander', 'pino', 'fastify', 'yaml'] },
+  { path: 'src/commands', may: ['src', 'commander', 'modern-tar', 'pino', 'fastify', 'yaml', 'zod'] },
   {
     path: 'src/api',
     may: [

@@ -3,10 +3,10 @@ import { isTestFile, readProjectFile, sourceFiles } from './source-tree.ts';
 
 /** Loopback /24 networks of simulated nodes, written out in a test file. Port numbers are fixed, so two files that run together collide. */
 const subnetsOf = (path: string): ReadonlySet<string> =>
-  new Set([...readProjectFile(path).matchAll(/\b127\.42\.\d+\b/g)].map(([subnet]) => subnet));
+  new Set([...readProjectFile(path).matchAll(/\b127\.4[23]\.\d+\b/g)].map(([subnet]) => subnet));
 
 /** Networks whose single addresses are shared on purpose; no node of a test file listens in all of them. */
-const shared = ['127.42.0', '127.42.1', '127.42.9', '127.42.60', '127.42.159'];
+const shared = ['127.42.0', '127.42.1', '127.42.9', '127.42.60', '127.42.159', '127.43.40'];
 
 test('no two test files use one subnet: they run at the same time', () => {
   const users = new Map<string, string[]>();

@@ -17,10 +17,10 @@ import { loadApiServerConnection } from '../../src/kube/transport/api-server-con
 import { Transport } from '../../src/kube/transport/transport.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { noLog } from '../../src/lib/log.ts';
-import type { OverviewJson } from '../../src/status/views/fleet-overview.ts';
 import { readProjectFile } from '../contracts/source-tree.ts';
 import { eventually } from '../support/eventually.ts';
 import { aCluster, aMachine, anAccessRequest, aProviderConfig } from '../support/fixtures/builders.ts';
+import { readOutput } from '../support/read-output.ts';
 import { runProgram } from '../support/run-program.ts';
 import { kubeconfigOf } from '../world/kube/index.ts';
 import { installOpenmcpKinds, systemNamespace } from '../world/operator/install-openmcp.ts';
@@ -163,13 +163,13 @@ it('status lists the Clusters of this provider, problems first', async () => {
 });
 
 it('status is JSON and YAML of the same content, and can be limited to a namespace', async () => {
-  const json = JSON.parse((await run('status', '-o', 'json')).out) as OverviewJson;
+  const json = readOutput('status', (await run('status', '-o', 'json')).out);
   expect(json.clusters.map(({ namespace, health }) => [namespace, health])).toEqual([
     ['team', 'creating'],
     ['shop', 'ready'],
   ]);
   expect(parse((await run('status', '--output=yaml')).out)).toEqual(json);
-  const shop = JSON.parse((await run('status', '-n', 'shop', '-o', 'json')).out) as OverviewJson;
+  const shop = readOutput('status', (await run('status', '-n', 'shop', '-o', 'json')).out);
   expect(shop.clusters.map(({ namespace }) => namespace)).toEqual(['shop']);
 });
 
@@ -193,9 +193,7 @@ it('why follows a Cluster to the step of its Machine, in one paragraph that no m
 it('why explains a Machine by its name alone, and an AccessRequest down to the Machine', async () => {
   const name = aMachine().metadata.name;
   expect((await run('why', name)).out).toMatch(`Machine ${name} is a control plane of Cluster team/prod.`);
-  const { findings } = JSON.parse((await run('why', 'mine', '-o', 'json')).out) as {
-    findings: { object: { kind: string } }[];
-  };
+  const { findings } = readOutput('why', (await run('why', 'mine', '-o', 'json')).out);
   expect(findings.map(({ object }) => object.kind)).toEqual(['AccessRequest', 'Cluster', 'Machine']);
 });
 
@@ -226,7 +224,25 @@ it('status --watch prints each change, until it is stopped', async () => {
   expect(isShown(/cannot be watched/)).toBe(false);
 });
 
+/** The other codes of check and plan need a platform, and are in its tests. */
 it.each([
+  [0, ['help']],
+  [0, ['version']],
+  [0, ['completion', 'fish']],
+  [2, ['completion', 'tcsh']],
+  [2, ['check', '--config', '/nowhere/config.yaml']],
+  [2, ['check', '--nothing']],
+  [2, ['plan', '--config', '/nowhere/config.yaml']],
+  [2, []],
+])('without a platform cluster the exit code is %i for %j', async (code, words) => {
+  expect((await runProgram(...words)).code).toBe(code);
+});
+
+it.each([
+  [2, ['check', '--provider-config', 'nobody']],
+  [2, ['plan', '--cluster', 'shop/nobody']],
+  [1, ['hosts', '--account', 'nobody']],
+  [1, ['support-bundle', '--output-file', '/nowhere/bundle.tar.gz']],
   [0, ['status', '-o', 'json']],
   [1, ['status', '--exit-code']],
   [0, ['status', '--exit-code', '--namespace', 'shop']],

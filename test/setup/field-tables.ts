@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { buildCrds } from '../../src/api/crd.ts';
+import { outputSchemas } from '../../src/commands/output/output-schemas.ts';
 import { formatTable } from './markdown-table.ts';
 
 /** A node of an OpenAPI schema, as far as the page of fields reads it. */
@@ -35,6 +37,23 @@ export function fieldSections(): string {
 
 const fieldTable = (schema: Schema, path: string): string =>
   formatTable(['Field', 'Type', 'Default', 'Meaning'], fieldRows(schema, path));
+
+/** A section for each object that commands print, with a table of its fields. */
+export function outputSections(): string {
+  return Object.entries(outputSchemas)
+    .flatMap(([command, zodSchema]) => {
+      const schema = z.toJSONSchema(zodSchema, { target: 'openapi-3.0' }) as Schema;
+      const rows = fieldRows(schema, '').map(([name = '', type = '', isRequired = '', about = '']) => [
+        name.replace('`.', '`'),
+        // Every safe integer.
+        type.replace(`, 0 to ${Number.MAX_SAFE_INTEGER}`, ''),
+        isRequired === 'required' ? '' : 'may be absent',
+        about,
+      ]);
+      return [`## ${command}`, formatTable(['Field', 'Type', '', 'Meaning'], rows)];
+    })
+    .join('\n\n');
+}
 
 /** One row for each field below a node, depth first. */
 function fieldRows(schema: Schema, path: string): string[][] {

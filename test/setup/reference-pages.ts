@@ -1,12 +1,13 @@
 import { conditionReasons, conditionTypes } from '../../src/api/conditions.ts';
 import { userAnnotations } from '../../src/api/user-annotations.ts';
 import { type EnvironmentVariable, environmentVariables } from '../../src/commands/flags/environment-variables.ts';
+import { exitCodeRows } from '../../src/commands/flags/exit-codes.ts';
 import { type CommandName, commandNames, commandOptions, describeDefault } from '../../src/commands/flags/options.ts';
 import { type ErrorCodeInfo, errorCodes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
 import { joinSteps } from '../../src/talos/join-steps.ts';
-import { fieldSections } from './field-tables.ts';
+import { fieldSections, outputSections } from './field-tables.ts';
 import { formatTable } from './markdown-table.ts';
 
 /** Every page of `docs/reference`, by its path below the root. */
@@ -33,6 +34,28 @@ const pages: Readonly<Record<string, ReferencePage>> = {
     title: 'Flags and environment variables',
     about: 'The program is `cluster-provider-talos COMMAND FLAGS`; with `--help` each command lists its own.',
     render: () => ['## Flags', flagTable(), '## Environment variables', variableTable()].join('\n\n'),
+  },
+  'exit-codes': {
+    title: 'Exit codes',
+    about: 'A row that names a command goes before one for any command.',
+    render: () =>
+      formatTable(
+        ['Code', 'Command', 'Meaning'],
+        exitCodeRows.map(({ code, commands, meaning }) => [
+          String(code),
+          commands ? commands.map((name) => `\`${name}\``).join(', ') : 'any',
+          meaning,
+        ]),
+      ),
+  },
+  output: {
+    title: 'Output of commands',
+    about: [
+      'What `--output json` and `--output yaml` print: one object, whose fields stay as they are within a major version; new',
+      'ones may be added. Texts are on one line. `[]` is an element of a list. `talosconfig` and `kubeconfig` print their file',
+      'as YAML or JSON.',
+    ].join('\n'),
+    render: outputSections,
   },
   annotations: {
     title: 'Annotations',

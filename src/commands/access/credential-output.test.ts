@@ -10,7 +10,8 @@ let folder: string;
 let file: string;
 let printed: string[];
 const to = (output?: string, force = false) => ({
-  ...(output !== undefined && { output }),
+  ...(output !== undefined && { outputFile: output }),
+  output: 'yaml' as const,
   force,
   print: (line: string) => printed.push(line),
 });
@@ -38,7 +39,7 @@ it('writes a file that only its owner can read, and prints nothing', async () =>
 
 it.each(['a file', 'a link to nothing'])('does not replace %s', async (kind) => {
   await (kind === 'a file' ? writeFile(file, 'other') : symlink(join(folder, 'nothing'), file));
-  const message = /--output: .*talosconfig exists\. Use another path, or --force to replace it\./;
+  const message = /--output-file: .*talosconfig exists\. Use another path, or --force to replace it\./;
   await expect(checkOutput(to(file))).rejects.toThrow(message);
   await expect(writeCredential(text, to(file))).rejects.toThrow(message);
   expect(await readdir(folder)).toEqual(['talosconfig']);
@@ -55,8 +56,8 @@ it('replaces a file with --force as a whole: its mode does not stay', async () =
 });
 
 it('says which path cannot be written, and leaves nothing behind', async () => {
-  await expect(checkOutput(to(folder, true))).rejects.toThrow(/--output: .* is a folder/);
+  await expect(checkOutput(to(folder, true))).rejects.toThrow(/--output-file: .* is a folder/);
   await expect(writeCredential(text, to(join(folder, 'none', 'x')))).rejects.toThrow(/cannot be written \(ENOENT\)/);
-  await expect(writeCredential(text, to(folder, true))).rejects.toThrow(/--output: .* cannot be written/);
+  await expect(writeCredential(text, to(folder, true))).rejects.toThrow(/--output-file: .* cannot be written/);
   expect(await readdir(folder)).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import type { CommandOutput } from '../output/output-schemas.ts';
 import type { Adoption } from './write-adoption.ts';
 import { planMachines } from './write-adoption.ts';
 
@@ -16,4 +17,24 @@ export function describeAdoption({ target, found }: Adoption): string {
     created.length > 0 ? `To be created: Machines ${created.join(', ')}.` : 'All Machines exist.',
     ...(unnamed.length > 0 ? [`Not named, and so not reported: ${unnamed.join(', ')}.`] : []),
   ].join('\n');
+}
+
+/** The same for programs. `created`: what the command has written. */
+export function toAdoptOutput(
+  { target, found }: Adoption,
+  isAdopted: boolean,
+  created: readonly string[],
+): CommandOutput<'adopt'> {
+  const { namespace = '', name } = target.cluster.metadata;
+  const { endpoint, kubernetesVersion } = found;
+  return {
+    ...{ namespace, name, isAdopted, endpoint, kubernetesVersion },
+    nodes: found.nodes.map((node) => ({
+      ...{ name: node.name, role: node.role, address: node.address },
+      ...{ talosVersion: node.talosVersion, kubernetesVersion: node.kubernetesVersion },
+    })),
+    machines: planMachines(target, found).map(({ metadata }) => metadata.name),
+    unnamed: [...found.unnamed],
+    created: [...created],
+  };
 }

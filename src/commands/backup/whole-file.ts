@@ -9,6 +9,8 @@ import { ProviderError } from '../../lib/errors.ts';
 export interface WholeFileOptions {
   /** A new file, which only the user can read. */
   readonly path: string;
+  /** The flag that has led to the path. */
+  readonly flag: string;
   readonly signal: AbortSignal;
 }
 
@@ -26,7 +28,7 @@ export async function writeEncryptedFile(
 
 /** Writes a file that exists only if the content ended in order, and `isWhole` was fulfilled. */
 export async function writeWholeFile(
-  { path, signal }: WholeFileOptions,
+  { path, flag, signal }: WholeFileOptions,
   content: ReadableStream<Uint8Array>,
   isWhole: Promise<void> = Promise.resolve(),
 ): Promise<void> {
@@ -38,20 +40,23 @@ export async function writeWholeFile(
       isWhole,
     ]);
     signal.throwIfAborted();
-    if (written.status === 'rejected' && isFileError(written.reason)) throw fileRejected(path, written.reason.code);
+    if (written.status === 'rejected' && isFileError(written.reason))
+      throw fileRejected({ path, flag }, written.reason.code);
     for (const end of [produced, written]) if (end.status === 'rejected') throw end.reason;
-    await publish(partial, path);
+    await publish(partial, { path, flag });
   } finally {
     if (!(isFileError(file.errored) && file.errored.code === 'EEXIST')) await rm(partial, { force: true });
   }
 }
 
-async function publish(partial: string, path: string): Promise<void> {
-  if (await lstat(path).catch(() => undefined)) throw fileRejected(path, 'EEXIST');
+type Target = Pick<WholeFileOptions, 'path' | 'flag'>;
+
+async function publish(partial: string, { path, flag }: Target): Promise<void> {
+  if (await lstat(path).catch(() => undefined)) throw fileRejected({ path, flag }, 'EEXIST');
   await rename(partial, path);
 }
 
-const fileRejected = (path: string, code = ''): ProviderError =>
-  new ProviderError('OUTPUT_REJECTED', `--output: ${path} cannot be written (${code}). Use another folder.`);
+const fileRejected = ({ path, flag }: Target, code = ''): ProviderError =>
+  new ProviderError('OUTPUT_REJECTED', `${flag}: ${path} cannot be written (${code}). Use another path.`);
 
 const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && 'syscall' in error;

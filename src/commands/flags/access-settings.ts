@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { TalosRole } from '../../talos/secrets/talos-role.ts';
+import type { OutputFormat, StructuredFormat } from '../output/structured-output.ts';
 import { type CommonSettings, readPodNamespace, toCommonSettings } from './common-settings.ts';
 import type { ProcessEnvironment } from './environment-variables.ts';
 import type { ClusterFlagValue, KubeconfigRole } from './option-values.ts';
@@ -16,7 +17,8 @@ export interface ClusterAccessSettings extends CommonSettings {
 export interface AccessSettings extends ClusterAccessSettings {
   readonly ttlSeconds: number;
   /** Path of the file to write. Absent: standard output. */
-  readonly output?: string;
+  readonly outputFile?: string;
+  readonly output: StructuredFormat;
   /** Replaces the file if it exists. */
   readonly force: boolean;
 }
@@ -38,7 +40,8 @@ export interface BackupSettings extends ClusterAccessSettings {
   /** Public keys of age. */
   readonly recipients: readonly string[];
   /** Path of the folder for the files. */
-  readonly output: string;
+  readonly outputFolder: string;
+  readonly output: OutputFormat;
 }
 
 export interface ImportSettings extends CommonSettings {
@@ -47,6 +50,7 @@ export interface ImportSettings extends CommonSettings {
   /** What the paths of the files of a backup begin with. */
   readonly from: string;
   readonly confirm: boolean;
+  readonly output: OutputFormat;
 }
 
 export interface AdoptSettings extends ClusterAccessSettings {
@@ -56,20 +60,19 @@ export interface AdoptSettings extends ClusterAccessSettings {
   readonly controlPlanes: readonly string[];
   readonly workers: readonly string[];
   readonly confirm: boolean;
+  readonly output: OutputFormat;
 }
 
 function toAccessSettings(command: Command, environment: ProcessEnvironment): AccessSettings {
-  const { ttl, output, force } = command.opts<{
-    ttl: number;
-    output?: string;
-    force: boolean;
-  }>();
-  if (force && output === undefined) throw new UsageError('--force needs --output.');
+  const { ttl, output, outputFile, force } = command.opts<
+    Pick<AccessSettings, 'output' | 'outputFile' | 'force'> & { ttl: number }
+  >();
+  if (force && outputFile === undefined) throw new UsageError('--force needs --output-file.');
   return {
     ...toClusterAccessSettings(command, environment),
     ttlSeconds: ttl,
-    ...(output !== undefined && { output }),
-    force,
+    ...(outputFile !== undefined && { outputFile }),
+    ...{ force, output },
   };
 }
 
@@ -86,30 +89,34 @@ export function toKubeconfigSettings(command: Command, environment: ProcessEnvir
 }
 
 export function toBackupSettings(command: Command, environment: ProcessEnvironment): BackupSettings {
-  const { recipient: recipients, output } = command.opts<{ recipient: readonly string[]; output: string }>();
-  return { ...toClusterAccessSettings(command, environment), recipients, output };
+  const { recipient: recipients, ...outputs } = command.opts<
+    Pick<BackupSettings, 'output' | 'outputFolder'> & { recipient: readonly string[] }
+  >();
+  const { output, outputFolder } = outputs;
+  return { ...toClusterAccessSettings(command, environment), recipients, output, outputFolder };
 }
 
 export function toImportSettings(command: Command, environment: ProcessEnvironment): ImportSettings {
   const settings = toCommonSettings(command, 'people');
-  const { from, confirm } = command.opts<Pick<ImportSettings, 'from' | 'confirm'>>();
+  const { from, confirm, output } = command.opts<Pick<ImportSettings, 'from' | 'confirm' | 'output'>>();
   return {
     ...settings,
     podNamespace: readPodNamespace(settings, environment),
     from: from.replace(/\.(objects|secrets)\.yaml$/, ''),
-    confirm,
+    ...{ confirm, output },
   };
 }
 
 export function toAdoptSettings(command: Command, environment: ProcessEnvironment): AdoptSettings {
-  const { secrets, controlPlane, worker, confirm } = command.opts<{
+  const { secrets, controlPlane, worker, confirm, output } = command.opts<{
     secrets: string;
     controlPlane: readonly string[];
     worker?: readonly string[];
     confirm: boolean;
+    output: OutputFormat;
   }>();
   const nodes = { controlPlanes: controlPlane, workers: worker ?? [] };
-  return { ...toClusterAccessSettings(command, environment), secrets, ...nodes, confirm };
+  return { ...toClusterAccessSettings(command, environment), secrets, ...nodes, confirm, output };
 }
 
 function toClusterAccessSettings(command: Command, environment: ProcessEnvironment): ClusterAccessSettings {

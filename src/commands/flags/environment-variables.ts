@@ -22,6 +22,7 @@ export const environmentVariables = {
       'backups',
       'import',
       'adopt',
+      'support-bundle',
     ],
     fallback: 'none in a Pod, openmcp-system elsewhere',
     description: 'Namespace of the provider, with the credentials of platforms and the secrets of clusters.',

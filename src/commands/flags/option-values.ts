@@ -133,6 +133,10 @@ export function parseAddresses(value: string, previous: readonly string[] = []):
   return [...previous, value];
 }
 
+/** The shells that `completion` knows. */
+export const shells = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof shells)[number];
+
 /** What the command `backups` does. */
 export const backupsActions = ['list', 'verify', 'fetch'] as const;
 export type BackupsAction = (typeof backupsActions)[number];

@@ -18,6 +18,7 @@ import {
   parseRecipients,
   parseRequiredText,
   parseTtl,
+  shells,
 } from './option-values.ts';
 
 /**
@@ -33,6 +34,8 @@ export const commandDescriptions = {
   reservations: 'Print the DHCP reservations for the nodes of a ProviderConfig. Read-only.',
   status: 'Print every Cluster with its health, versions and backups, or watch them. Read-only.',
   why: 'Print what a Cluster, Machine, Host or AccessRequest waits for, and what to do. Read-only.',
+  'support-bundle':
+    'Write an archive with objects, Events, logs and versions, without secrets, for those who help you. Read-only.',
   talosconfig:
     'Print a short-lived talosconfig of a cluster, for users who may read its Secret. Records an Event on the Cluster.',
   kubeconfig:
@@ -44,6 +47,7 @@ export const commandDescriptions = {
     'Create the objects of a cluster from a fetched backup, on a platform cluster that takes the place of a lost one. No machine is touched.',
   adopt:
     'Put a Talos cluster that others have made under a Cluster of the platform external, for access, backups and its state. No node is changed.',
+  completion: 'Print a script for a shell that completes the commands and flags of this program.',
 } as const;
 export type CommandName = keyof typeof commandDescriptions;
 export const commandNames = Object.keys(commandDescriptions) as readonly CommandName[];
@@ -154,6 +158,13 @@ const fileOptions = [
   ),
 ];
 
+/** `text` is for people. The fields of the other formats are documented and stable. */
+const outputOption = (fallback: 'text' | 'table' | 'yaml') => {
+  const formats = [...new Set([fallback, 'json', 'yaml'])];
+  const names = formats.join(', ').replace(/, (\w+)$/, ' or $1');
+  return choice('-o, --output <FORMAT>', formats, `Output format: ${names}.`).default(fallback);
+};
+
 const clusterOption = text('--cluster <NAMESPACE/NAME>', 'The Cluster.')
   .argParser(parseClusterName)
   .makeOptionMandatory();
@@ -163,18 +174,17 @@ const accessOptions = [
   text('--ttl <DURATION>', 'Lifetime of the client certificate, from 5m to 24h. It cannot be revoked before.')
     .argParser(parseTtl)
     .default(8 * 60 * 60, '8h'),
-  text('--output <FILE>', 'File to write, readable by you alone. Default: standard output.').argParser(
+  text('--output-file <FILE>', 'File to write, readable by you alone. Default: standard output.').argParser(
     parseRequiredText,
   ),
-  toggle('--force', 'With --output: replace the file if it exists.'),
+  toggle('--force', 'With --output-file: replace the file if it exists.'),
+  outputOption('yaml'),
 ];
 
 const namespaceOption = text(
   '-n, --namespace <NAME>',
   'Only objects in this namespace. Default: all namespaces.',
 ).argParser(parseRequiredText);
-const outputOption = (fallback: string, description: string) =>
-  choice('-o, --output <FORMAT>', [fallback, 'json', 'yaml'], description).default(fallback);
 
 /** The options of each command. `--help` and `docs/reference/flags.md` are generated from these. */
 export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = {
@@ -194,6 +204,7 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
     ),
     text('--url <URL>', 'URL of the webservice. Default: the public one of the platform.'),
     text('--ca-file <PATH>', 'PEM file with the CA certificates to trust for the webservice. Default: the public CAs.'),
+    outputOption('yaml'),
     ...commonOptions,
   ],
   plan: [
@@ -203,26 +214,36 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
     ).argParser(parseClusterName),
     ...fileOptions,
     toggle('--documents', 'Also print the machine configuration of each node, with secrets masked.'),
+    outputOption('text'),
     ...commonOptions,
   ],
-  check: [...fileOptions, ...commonOptions],
+  check: [...fileOptions, outputOption('text'), ...commonOptions],
   reservations: [
     requiredText(providerConfigFlag, providerConfigDescription),
     choice(
       '--dhcp-server <NAME>',
       Object.keys(reservationFormats),
-      'Output format: dnsmasq, isc (dhcpd.conf), kea (the reservations of a subnet), or text.',
+      'With --output text: the configuration format of a DHCP server: dnsmasq, isc (dhcpd.conf), kea (the reservations of a subnet), or text.',
     ).default('text'),
+    outputOption('text'),
     ...commonOptions,
   ],
   status: [
     namespaceOption,
-    outputOption('table', 'Output format: table, json or yaml.'),
+    outputOption('table'),
     toggle('--watch', 'Print changes as they happen, at most once a second, until SIGINT. A terminal is redrawn.'),
     toggle('--exit-code', 'Exit with 1 if a Cluster is not ready, and with 2 if the command failed.'),
     ...commonOptions,
   ],
-  why: [namespaceOption, outputOption('text', 'Output format: text, json or yaml.'), ...commonOptions],
+  why: [namespaceOption, outputOption('text'), ...commonOptions],
+  'support-bundle': [
+    text(
+      '--output-file <FILE>',
+      'The archive to write, readable by you alone. Default: cluster-provider-talos-support-TIME.tar.gz in this folder.',
+    ).argParser(parseRequiredText),
+    outputOption('text'),
+    ...commonOptions,
+  ],
   talosconfig: [
     ...accessOptions,
     choice(
@@ -256,9 +277,10 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
       '--identity <FILE>',
       'File with an identity of age, which age-keygen has written, to decrypt the backup.',
     ).argParser(parseIdentityPath),
-    text('--output <FOLDER>', 'For fetch: folder for the files, readable by you alone.')
+    text('--output-folder <FOLDER>', 'For fetch: folder for the files, readable by you alone.')
       .argParser(parseRequiredText)
       .default('.'),
+    outputOption('text'),
     ...commonOptions,
   ],
   backup: [
@@ -269,9 +291,10 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
     )
       .argParser(parseRecipients)
       .makeOptionMandatory(),
-    text('--output <FOLDER>', 'Folder for the files, which have the name of the cluster and the time.')
+    text('--output-folder <FOLDER>', 'Folder for the files, which have the name of the cluster and the time.')
       .argParser(parseRequiredText)
       .default('.'),
+    outputOption('text'),
     ...commonOptions,
   ],
   import: [
@@ -280,6 +303,7 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
       'What the paths of the files begin with that backups fetch has written, e.g. ./shop-prod-20261127T023000Z.',
     ),
     confirmOption,
+    outputOption('text'),
     ...commonOptions,
   ],
   adopt: [
@@ -295,8 +319,10 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
       parseAddresses,
     ),
     confirmOption,
+    outputOption('text'),
     ...commonOptions,
   ],
+  completion: [],
 };
 
 /** The argument of a command that has one. */
@@ -305,6 +331,7 @@ export const commandArguments: Readonly<Partial<Record<CommandName, Argument>>> 
     '<action>',
     'list: print the backups. verify: read one, and compare it with its manifest; with --identity also decrypt it and check the snapshot. fetch: write one to files; with --identity in clear.',
   ).choices(backupsActions),
+  completion: new Argument('<shell>', 'The shell: bash, zsh or fish.').choices(shells),
   why: new Argument(
     '<object>',
     'NAME, or KIND/NAME if several objects have the name. The kind is cluster, machine, host or accessrequest.',

@@ -147,7 +147,7 @@ describe('commands that users start', () => {
     [['kubeconfig', '--cluster=a/b', '--ttl=1h30m'], { rights: { role: 'reader' }, ttlSeconds: 5400 }],
     [['kubeconfig', '--cluster=a/b', '--role=admin', '--ttl=300s'], { rights: { role: 'admin' }, ttlSeconds: 300 }],
     [['kubeconfig', '--cluster=a/b', '--group=x', '--group', 'y:z'], { rights: { groups: ['x', 'y:z'] } }],
-    [['kubeconfig', '--cluster=a/b', '--output=f', '--force'], { output: 'f', force: true }],
+    [['kubeconfig', '--cluster=a/b', '--output-file=f', '--force'], { outputFile: 'f', force: true }],
   ])('%j', (argv, settings) => {
     const line = parseCommandLine([...argv, ...at], {});
     expect(line).toMatchObject({ command: argv[0], settings: { ...settings, podNamespace: 'openmcp-system' } });
@@ -209,7 +209,7 @@ describe('reports an invalid command line in one sentence that names the argumen
     [['talosconfig', '--cluster=a/b', '--ttl='], 'e.g. 8h'],
     [['talosconfig', '--cluster=a/b', '--ttl=4m59s'], 'at least 5m'],
     [['talosconfig', '--cluster=a/b', '--ttl=24h1s'], 'at most 24h'],
-    [['talosconfig', '--cluster=a/b', '--force'], '--force needs --output'],
+    [['talosconfig', '--cluster=a/b', '--force'], '--force needs --output-file'],
     [['kubeconfig', '--cluster=a/b', '--role=reader', '--group=x'], '--role and --group'],
     [['kubeconfig', '--cluster=a/b', '--group=system:masters'], '--role admin'],
     [['kubeconfig', '--cluster=a/b', '--group=system:nodes'], 'system:'],

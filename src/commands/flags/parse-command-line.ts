@@ -13,6 +13,7 @@ import {
 } from './access-settings.ts';
 import type { ProcessEnvironment } from './environment-variables.ts';
 import { type InitSettings, type RunSettings, toInitSettings, toRunSettings } from './operator-settings.ts';
+import type { Shell } from './option-values.ts';
 import { type CommandName, commandNames, commandOptions } from './options.ts';
 import { createProgram } from './program.ts';
 import {
@@ -27,13 +28,21 @@ import {
   toPlanSettings,
   toReservationsSettings,
 } from './read-only-settings.ts';
-import { type StatusSettings, toStatusSettings, toWhySettings, type WhySettings } from './status-settings.ts';
+import {
+  type StatusSettings,
+  type SupportBundleSettings,
+  toStatusSettings,
+  toSupportBundleSettings,
+  toWhySettings,
+  type WhySettings,
+} from './status-settings.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The parsed command line. */
 export type CommandLine =
   | { readonly command: 'help'; readonly text: string }
   | { readonly command: 'version' }
+  | { readonly command: 'completion'; readonly shell: Shell }
   | { readonly command: 'init'; readonly settings: InitSettings }
   | { readonly command: 'run'; readonly settings: RunSettings }
   | { readonly command: 'hosts'; readonly settings: HostsSettings }
@@ -42,6 +51,7 @@ export type CommandLine =
   | { readonly command: 'reservations'; readonly settings: ReservationsSettings }
   | { readonly command: 'status'; readonly settings: StatusSettings }
   | { readonly command: 'why'; readonly settings: WhySettings }
+  | { readonly command: 'support-bundle'; readonly settings: SupportBundleSettings }
   | { readonly command: 'talosconfig'; readonly settings: TalosconfigSettings }
   | { readonly command: 'kubeconfig'; readonly settings: KubeconfigSettings }
   | { readonly command: 'backups'; readonly settings: BackupsSettings }
@@ -101,6 +111,8 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toStatusSettings(command) };
     case 'why':
       return { command: name, settings: toWhySettings(command) };
+    case 'support-bundle':
+      return { command: name, settings: toSupportBundleSettings(command, environment) };
     case 'talosconfig':
       return { command: name, settings: toTalosconfigSettings(command, environment) };
     case 'kubeconfig':
@@ -113,6 +125,10 @@ function readSettings(name: CommandName, command: Command, environment: ProcessE
       return { command: name, settings: toImportSettings(command, environment) };
     case 'adopt':
       return { command: name, settings: toAdoptSettings(command, environment) };
+    case 'completion': {
+      const [shell] = command.processedArgs as [Shell];
+      return { command: name, shell };
+    }
   }
 }
 

@@ -9,7 +9,7 @@ import {
   describeDefault,
 } from './options.ts';
 
-const programName = 'cluster-provider-talos';
+export const programName = 'cluster-provider-talos';
 const helpWidth = 100;
 
 /** The commands with their options and help texts. Help is written to `write`; errors are thrown and not printed. */
@@ -61,8 +61,8 @@ See ${programName} COMMAND --help for the flags of a command.
 ProviderConfig objects describe the clusters and their hardware.
 
 Exit codes: 0 success, 1 failure (see the log), 2 invalid command line.
-Exit codes of plan and check: 0 no problem found, 1 problems found, 2 the command failed.
-Exit codes of status --exit-code: 0 every Cluster is ready, 1 one is not, 2 the command failed.`;
+Exit codes of plan, check and status --exit-code: 0 all is well, 1 it is not, 2 the command failed.
+All of them: docs/reference/exit-codes.md. Fields of --output json and yaml: docs/reference/output.md.`;
 
 function describeEnvironment(command: CommandName): string {
   const variables = Object.entries<EnvironmentVariable>(environmentVariables).filter(([, { commands }]) =>

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ReservationFormat } from '../output/reservation-formats.ts';
+import type { OutputFormat, StructuredFormat } from '../output/structured-output.ts';
 import { type CommonSettings, readPodNamespace, toCommonSettings } from './common-settings.ts';
 import { type ProcessEnvironment, readEnvironmentVariable } from './environment-variables.ts';
 import type { BackupsAction, ClusterFlagValue } from './option-values.ts';
@@ -22,6 +23,7 @@ export interface HostsSettings extends ReadOnlySettings {
   readonly account: string;
   readonly url?: string;
   readonly caFile?: string;
+  readonly output: StructuredFormat;
 }
 
 export interface PlanSettings extends ReadOnlySettings {
@@ -31,16 +33,19 @@ export interface PlanSettings extends ReadOnlySettings {
   readonly providerConfig?: string;
   /** Also prints the configuration of each machine. */
   readonly documents: boolean;
+  readonly output: OutputFormat;
 }
 
 export interface CheckSettings extends ReadOnlySettings {
   /** Absent: the only one of a file. */
   readonly providerConfig?: string;
+  readonly output: OutputFormat;
 }
 
 export interface ReservationsSettings extends ReadOnlySettings {
   readonly providerConfig: string;
   readonly dhcpServer: ReservationFormat;
+  readonly output: OutputFormat;
 }
 
 export interface BackupsSettings extends ReadOnlySettings {
@@ -54,7 +59,8 @@ export interface BackupsSettings extends ReadOnlySettings {
   /** Path of a file with identities of age. */
   readonly identity?: string;
   /** Path of the folder for the files. */
-  readonly output: string;
+  readonly outputFolder: string;
+  readonly output: OutputFormat;
 }
 
 function toReadOnlySettings(command: Command, environment: ProcessEnvironment): ReadOnlySettings {
@@ -74,10 +80,10 @@ function toReadOnlySettings(command: Command, environment: ProcessEnvironment): 
 }
 
 export function toHostsSettings(command: Command, environment: ProcessEnvironment): HostsSettings {
-  const { account, url, caFile } = command.opts<Pick<HostsSettings, 'account' | 'url' | 'caFile'>>();
+  const { account, url, caFile, output } = command.opts<Pick<HostsSettings, 'account' | 'url' | 'caFile' | 'output'>>();
   return {
     ...toReadOnlySettings(command, environment),
-    account,
+    ...{ account, output },
     ...(url && { url }),
     ...(caFile && { caFile }),
   };
@@ -85,37 +91,42 @@ export function toHostsSettings(command: Command, environment: ProcessEnvironmen
 
 export function toPlanSettings(command: Command, environment: ProcessEnvironment): PlanSettings {
   const settings = toReadOnlySettings(command, environment);
-  const { cluster, providerConfig, documents } =
-    command.opts<Pick<PlanSettings, 'cluster' | 'providerConfig' | 'documents'>>();
+  const { cluster, providerConfig, documents, output } =
+    command.opts<Pick<PlanSettings, 'cluster' | 'providerConfig' | 'documents' | 'output'>>();
   if (!cluster && !settings.files)
     throw new UsageError(
       '--cluster or --config is required: name a Cluster, e.g. shop/prod, or a file with a ProviderConfig.',
     );
-  return { ...settings, documents, ...(cluster && { cluster }), ...(providerConfig && { providerConfig }) };
+  return { ...settings, documents, output, ...(cluster && { cluster }), ...(providerConfig && { providerConfig }) };
 }
 
 export function toCheckSettings(command: Command, environment: ProcessEnvironment): CheckSettings {
   const settings = toReadOnlySettings(command, environment);
-  const { providerConfig } = command.opts<Pick<CheckSettings, 'providerConfig'>>();
+  const { providerConfig, output } = command.opts<Pick<CheckSettings, 'providerConfig' | 'output'>>();
   if (!providerConfig && !settings.files) throw new UsageError('--provider-config or --config is required.');
-  return { ...settings, ...(providerConfig && { providerConfig }) };
+  return { ...settings, output, ...(providerConfig && { providerConfig }) };
 }
 
 export function toReservationsSettings(command: Command, environment: ProcessEnvironment): ReservationsSettings {
-  const { providerConfig, dhcpServer } = command.opts<Pick<ReservationsSettings, 'providerConfig' | 'dhcpServer'>>();
-  return { ...toReadOnlySettings(command, environment), providerConfig, dhcpServer };
+  const { providerConfig, dhcpServer, output } =
+    command.opts<Pick<ReservationsSettings, 'providerConfig' | 'dhcpServer' | 'output'>>();
+  if (output !== 'text' && command.getOptionValueSource('dhcpServer') === 'cli')
+    throw new UsageError('--dhcp-server is for --output text: omit one of them.');
+  return { ...toReadOnlySettings(command, environment), providerConfig, dhcpServer, output };
 }
 
 export function toBackupsSettings(command: Command, environment: ProcessEnvironment): BackupsSettings {
   const settings = toReadOnlySettings(command, environment);
   const [action] = command.processedArgs as [BackupsAction];
-  const { providerConfig, cluster, key, identity, output } =
-    command.opts<Pick<BackupsSettings, 'providerConfig' | 'cluster' | 'key' | 'identity' | 'output'>>();
+  const { providerConfig, cluster, key, identity, output, outputFolder } =
+    command.opts<
+      Pick<BackupsSettings, 'providerConfig' | 'cluster' | 'key' | 'identity' | 'output' | 'outputFolder'>
+    >();
   if (!providerConfig && !settings.files) throw new UsageError('--provider-config or --config is required.');
   if (action !== 'list' && !cluster && key === undefined)
     throw new UsageError(`backups ${action} needs --cluster, for its newest backup, or --key.`);
   return {
-    ...{ ...settings, action, output },
+    ...{ ...settings, action, output, outputFolder },
     ...(providerConfig && { providerConfig }),
     ...(cluster && { cluster }),
     ...(key !== undefined && { key }),

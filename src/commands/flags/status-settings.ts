@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import type { StructuredFormat } from '../output/structured-output.ts';
-import { type CommonSettings, toCommonSettings } from './common-settings.ts';
+import type { OutputFormat, StructuredFormat } from '../output/structured-output.ts';
+import { type CommonSettings, readPodNamespace, toCommonSettings } from './common-settings.ts';
+import type { ProcessEnvironment } from './environment-variables.ts';
 import type { ObjectArgument } from './option-values.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -19,7 +20,16 @@ export interface WhySettings extends CommonSettings {
   readonly object: ObjectArgument;
   /** Absent: all namespaces. */
   readonly namespace?: string;
-  readonly output: 'text' | StructuredFormat;
+  readonly output: OutputFormat;
+}
+
+/** Settings of `support-bundle`. */
+export interface SupportBundleSettings extends CommonSettings {
+  /** The provider's own namespace, with its Pods. */
+  readonly podNamespace: string;
+  /** Absent: a name with the time. */
+  readonly outputFile?: string;
+  readonly output: OutputFormat;
 }
 
 export function toStatusSettings(command: Command): StatusSettings {
@@ -34,4 +44,11 @@ export function toWhySettings(command: Command): WhySettings {
   const [object] = command.processedArgs as [ObjectArgument];
   const { namespace, output } = command.opts<Pick<WhySettings, 'namespace' | 'output'>>();
   return { ...toCommonSettings(command, 'people'), object, output, ...(namespace && { namespace }) };
+}
+
+export function toSupportBundleSettings(command: Command, environment: ProcessEnvironment): SupportBundleSettings {
+  const { output, outputFile } = command.opts<Pick<SupportBundleSettings, 'output' | 'outputFile'>>();
+  const settings = toCommonSettings(command, 'people');
+  const podNamespace = readPodNamespace(settings, environment);
+  return { ...settings, podNamespace, output, ...(outputFile !== undefined && { outputFile }) };
 }

@@ -8,27 +8,47 @@ import { trimTrailing } from '../../lib/text.ts';
 /** Maximum lengths of values in the Host schema, in characters. */
 const maxLengths = { address: 45, product: 64, description: 1024 } as const;
 
+/** A Host that does not exist yet, and what to know about its server. */
+interface HostManifest {
+  readonly object: object;
+  readonly warnings: readonly string[];
+}
+
+interface HostManifests {
+  readonly manifests: readonly HostManifest[];
+  /** Comments about what was left out. */
+  readonly ends: readonly string[];
+}
+
 /**
  * Servers as YAML documents, each a Host in maintenance that can be applied as it is. A server that already has a Host,
  * or of which only the ID is known, is left out and counted at the end.
  */
-export function formatHostManifests(
-  platform: string,
-  servers: readonly AccountServer[],
-  known: readonly Host[],
-): string {
+export function formatHostManifests(...servers: Parameters<typeof planManifests>): string {
+  const { manifests, ends } = planManifests(...servers);
+  const documents = manifests.map(formatManifest);
+  return [...documents, ...(ends.length > 0 ? [ends.join('\n')] : [])].join('\n---\n');
+}
+
+/** The same Hosts as one object. */
+export const toHostList = (...servers: Parameters<typeof planManifests>): object => ({
+  ...{ apiVersion: 'v1', kind: 'List' },
+  items: planManifests(...servers).manifests.map(({ object }) => object),
+});
+
+function planManifests(platform: string, servers: readonly AccountServer[], known: readonly Host[]): HostManifests {
   const hosted = serverIDsOf(hostsOfPlatform(known, platform));
   const isKnown = ({ id }: AccountServer) => hosted.has(id);
   const names = new Set(known.map(({ metadata }) => metadata.name));
   const fresh = servers.filter((server) => !isKnown(server));
-  const documents = fresh.filter(hasExpectation).map((server) => formatHostManifest(platform, server, names));
+  const manifests = fresh.filter(hasExpectation).map((server) => toManifest(platform, server, names));
   const vague = fresh.filter((server) => !hasExpectation(server));
   const ends = [
     ...describeOmitted(servers.length - fresh.length, 'a Host'),
     ...describeOmitted(vague.length, `no address and no product (${vague.map(({ id }) => id).join(', ')})`),
   ];
   if (servers.length === 0) ends.push('# The account has no servers.');
-  return [...documents, ...(ends.length > 0 ? [ends.join('\n')] : [])].join('\n---\n');
+  return { manifests, ends };
 }
 
 const describeOmitted = (number: number, what: string): string[] =>
@@ -45,7 +65,7 @@ function toExpectation({ address, product }: AccountServer): { address?: string;
   };
 }
 
-function formatHostManifest(platform: string, server: AccountServer, names: Set<string>): string {
+function toManifest(platform: string, server: AccountServer, names: Set<string>): HostManifest {
   const { id, product, location, warnings } = server;
   const description = server.name.trim().slice(0, maxLengths.description).trimEnd();
   const given = { [labels.product]: toLabelValue(product), [labels.location]: toLabelValue(location) };
@@ -64,6 +84,10 @@ function formatHostManifest(platform: string, server: AccountServer, names: Set<
       ...(description === '' ? {} : { description }),
     },
   };
+  return { object, warnings };
+}
+
+function formatManifest({ object, warnings }: HostManifest): string {
   const comment = warnings.length > 0 ? `# ${toCommentLine(warnings.join(' '))}\n` : '';
   return `${comment}${stringify(object, { lineWidth: 0 }).trimEnd()}`;
 }

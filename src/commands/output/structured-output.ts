@@ -2,6 +2,8 @@ import { stringify } from 'yaml';
 import { toPrintable } from '../../lib/text.ts';
 
 export type StructuredFormat = 'json' | 'yaml';
+/** `text` is for people. */
+export type OutputFormat = 'text' | StructuredFormat;
 
 /** A value for programs. Its texts have no control characters, which a terminal would obey. */
 export function formatStructured(value: object, format: StructuredFormat): string {

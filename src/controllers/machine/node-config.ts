@@ -1,6 +1,6 @@
 import type { Machine } from '../../api/machine.ts';
 import { labels } from '../../api/names.ts';
-import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
+import type { NetworkSpec, ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { NodeHardware } from '../../engine/node.ts';
 import {
   type ConfigPatch,
@@ -54,7 +54,11 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
       dnsDomain: network.dnsDomain,
       nameServers: network.nameServers ?? [],
       timeServers: network.timeServers,
+      ...cniOf(network.cni),
+      kubeProxy: network.kubeProxy,
+      kubeSpan: network.kubeSpan.enabled,
     },
+    manifests: { urls: spec.kubernetes.extraManifests, inline: spec.kubernetes.inlineManifests },
     ...(isControlPlane && machine.virtualAddress ? { vip: machine.virtualAddress } : {}),
     talosCertSANs: floating,
     apiServerCertSANs: floating,
@@ -66,11 +70,18 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
       enabled: talos.discovery.enabled,
       ...(talos.discovery.endpoint ? { endpoint: talos.discovery.endpoint } : {}),
     },
+    registries: talos.registries,
+    ...(talos.proxy ? { proxy: talos.proxy } : {}),
     trust: rest.trust,
     issuerAuthorities: issuerAuthoritiesFor(spec, machine, rest.trust),
     patches: patchesFor(spec, machine),
   };
 }
+
+const cniOf = ({ name, urls }: NetworkSpec['cni']): Pick<MachineConfigInput['network'], 'cni'> => {
+  if (name === 'Flannel') return {};
+  return { cni: name === 'None' ? { name: 'none' } : { name: 'custom', urls } };
+};
 
 /** The configured CA certificates that the Machine names, and the CA certificates of all trusted issuers. */
 function issuerAuthoritiesFor(

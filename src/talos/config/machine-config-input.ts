@@ -15,6 +15,35 @@ export interface NodeTaint {
 export const controlPlaneComponents = ['apiServer', 'controllerManager', 'scheduler', 'proxy'] as const;
 export type ControlPlaneComponent = (typeof controlPlaneComponents)[number];
 
+/** None, or the manifests at these URLs. */
+export type CustomCni = { readonly name: 'none' } | { readonly name: 'custom'; readonly urls: readonly string[] };
+
+export interface ClusterManifests {
+  readonly urls: readonly string[];
+  /** `contents`: YAML documents. */
+  readonly inline: readonly { readonly name: string; readonly contents: string }[];
+}
+
+/** Registries with mirrors. */
+export interface NodeRegistries {
+  readonly mirrors: readonly {
+    readonly registry: string;
+    /** URLs. */
+    readonly endpoints: readonly string[];
+    readonly overridePath: boolean;
+    readonly skipFallback: boolean;
+  }[];
+  /** PEM, of all endpoints. */
+  readonly caBundle?: string | undefined;
+}
+
+/** URLs of proxies, and what is reached without them beside the cluster itself. */
+export interface NodeProxy {
+  readonly http?: string | undefined;
+  readonly https?: string | undefined;
+  readonly noProxy: readonly string[];
+}
+
 /** All inputs of a node's machine configuration. The same input renders the same text. */
 export interface MachineConfigInput {
   readonly bundle: SecretsBundle;
@@ -41,7 +70,19 @@ export interface MachineConfigInput {
     readonly nameServers: readonly string[];
     /** Empty: the default of Talos. */
     readonly timeServers: readonly string[];
+    /** Absent: Flannel. */
+    readonly cni?: CustomCni;
+    /** Default true. */
+    readonly kubeProxy?: boolean;
+    /** Default false. */
+    readonly kubeSpan?: boolean;
   };
+  /** What control planes create in a new cluster. */
+  readonly manifests?: ClusterManifests;
+  /** Absent: images come from the registries that they name. */
+  readonly registries?: NodeRegistries;
+  /** Absent: none. */
+  readonly proxy?: NodeProxy;
   /** The virtual address that the control planes share, on the node's own network. Ignored on workers. */
   readonly vip?: string;
   /** Further names and addresses of the Talos API. The node's own are always included. */

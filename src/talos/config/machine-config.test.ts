@@ -24,6 +24,102 @@ const privateParts = (): string[] => [
   bundle.etcdEncryption.key.reveal(),
 ];
 
+/** Everything that a cluster may have besides the defaults of Talos. */
+const withAddOns = (cni: NonNullable<MachineConfigInput['network']['cni']>): Partial<MachineConfigInput> => ({
+  network: { ...exampleConfigInput(bundle).network, cni, kubeProxy: false, kubeSpan: true },
+  manifests: {
+    urls: ['https://example.org/extra.yaml'],
+    inline: [{ name: 'team', contents: 'apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n' }],
+  },
+});
+
+describe('the network of a cluster', () => {
+  it('is that of Talos without settings', () => {
+    const { machine, cluster } = main();
+    expect(cluster.network).not.toHaveProperty('cni');
+    expect(cluster.proxy).not.toHaveProperty('disabled');
+    expect(machine.network).not.toHaveProperty('kubespan');
+    expect(cluster).not.toHaveProperty('extraManifests');
+  });
+
+  it('is that of another CNI, without kube-proxy, and with what the cluster begins with', () => {
+    const urls = ['https://example.org/cni.yaml'];
+    const { machine, cluster } = main(withAddOns({ name: 'custom', urls }));
+    expect(cluster.network.cni).toEqual({ name: 'custom', urls });
+    // The image is kept: upgrades of Kubernetes set it in turn.
+    expect(cluster.proxy).toEqual({ disabled: true, image: 'registry.k8s.io/kube-proxy:v1.35.4' });
+    expect(machine.network.kubespan).toEqual({ enabled: true });
+    expect(cluster.extraManifests).toEqual(['https://example.org/extra.yaml']);
+    expect(cluster.inlineManifests).toEqual([{ name: 'team', contents: expect.stringContaining('kind: Namespace') }]);
+    const worker = main({ ...withAddOns({ name: 'none' }), role: 'worker' });
+    expect(worker.cluster.network.cni).toEqual({ name: 'none' });
+    for (const field of ['proxy', 'extraManifests', 'inlineManifests'])
+      expect(worker.cluster).not.toHaveProperty(field);
+  });
+
+  describe.each(['1.12.11', '1.13.9', '1.14.0'])('for Talos %s', (talosVersion) => {
+    const binary = talosctlFor(talosVersion);
+    it.skipIf(!binary).each(['controlplane', 'worker'] as const)('is valid on a %s for talosctl', (role) => {
+      for (const cni of [{ name: 'none' }, { name: 'custom', urls: ['https://example.org/cni.yaml'] }] as const) {
+        const config = render({ ...withAddOns(cni), role, talosVersion, kubernetesVersion: '1.35.4' });
+        expect(validateWithTalosctl(binary ?? '', 'metal', config)).toBe('');
+      }
+    });
+  });
+});
+
+/** Mirrors with a private authority, and a proxy. */
+const withEgress = (): Partial<MachineConfigInput> => ({
+  registries: {
+    mirrors: [
+      {
+        ...{ registry: 'docker.io', overridePath: true, skipFallback: true },
+        endpoints: ['https://mirror.example.org:5000/v2/docker', 'https://other.example.org'],
+      },
+      { registry: '*', endpoints: ['https://other.example.org'], overridePath: false, skipFallback: false },
+    ],
+    caBundle: bundle.authorities.kubernetes.certificate,
+  },
+  proxy: { http: 'http://proxy.example.org:3128', noProxy: ['.example.org', '192.0.2.0/24'] },
+});
+
+describe('the way out of a cluster', () => {
+  it('is direct without settings', () => {
+    for (const field of ['registries', 'env']) expect(main().machine).not.toHaveProperty(field);
+    expect(main({ registries: { mirrors: [] } }).machine).not.toHaveProperty('registries');
+  });
+
+  it('goes by mirrors, which are trusted by their authority', () => {
+    const { registries } = main(withEgress()).machine;
+    expect(registries.mirrors).toEqual({
+      'docker.io': {
+        endpoints: ['https://mirror.example.org:5000/v2/docker', 'https://other.example.org'],
+        ...{ overridePath: true, skipFallback: true },
+      },
+      '*': { endpoints: ['https://other.example.org'] },
+    });
+    const tls = { ca: toBase64(bundle.authorities.kubernetes.certificate) };
+    expect(registries.config).toEqual({ 'mirror.example.org:5000': { tls }, 'other.example.org': { tls } });
+  });
+
+  it('goes by a proxy, but not to the nodes, Pods and Services of the cluster', () => {
+    const { env } = main(withEgress()).machine;
+    expect(env).toEqual({ http_proxy: 'http://proxy.example.org:3128', no_proxy: expect.any(String) });
+    expect(env.no_proxy.split(',')).toEqual([
+      ...['localhost', '127.0.0.1', '::1', '192.168.10.20', '192.168.10.21/24'],
+      ...['10.244.0.0/16', '10.96.0.0/12', '.cluster.local', '.example.org', '192.0.2.0/24'],
+    ]);
+  });
+
+  describe.each(['1.12.11', '1.13.9', '1.14.0'])('for Talos %s', (talosVersion) => {
+    const binary = talosctlFor(talosVersion);
+    it.skipIf(!binary).each(['controlplane', 'worker'] as const)('is valid on a %s for talosctl', (role) => {
+      const config = render({ ...withEgress(), role, talosVersion, kubernetesVersion: '1.35.4' });
+      expect(validateWithTalosctl(binary ?? '', 'metal', config)).toBe('');
+    });
+  });
+});
+
 describe('the configuration of a control plane', () => {
   it('pins all five images, because the defaults follow Talos', () => {
     const { machine, cluster } = main({ kubernetesVersion: 'v1.35.4' });

@@ -52,7 +52,7 @@ async function findLeader(): Promise<string | undefined> {
 
 /** Runs the command with the rights of config/rbac/access.yaml. */
 const backUp = (...words: string[]) =>
-  runProgram('backup', '--cluster', 'shop/kept', '--kubeconfig', kubeconfig, '--output', folder, ...words);
+  runProgram('backup', '--cluster', 'shop/kept', '--kubeconfig', kubeconfig, '--output-folder', folder, ...words);
 const forBoth = () => recipients.map((recipient) => `--recipient=${recipient}`);
 
 async function decrypt(path: string, identity = identities[0] ?? ''): Promise<Buffer> {
@@ -130,8 +130,8 @@ describe('the command names what is wrong', () => {
       code: 1,
       err: expect.stringContaining('is no public key'),
     });
-    const missing = await backUp(...forBoth(), '--output', join(folder, 'none'));
-    expect(missing).toMatchObject({ code: 1, err: expect.stringMatching(/--output: .*none is no folder/) });
+    const missing = await backUp(...forBoth(), '--output-folder', join(folder, 'none'));
+    expect(missing).toMatchObject({ code: 1, err: expect.stringMatching(/--output-folder: .*none is no folder/) });
     expect(await readdir(folder)).toEqual([]);
   });
 });

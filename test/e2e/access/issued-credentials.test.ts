@@ -196,13 +196,14 @@ describe('the kubeconfig', () => {
   it('is no longer accepted after its lifetime', async () => {
     const printed: string[] = [];
     const line = { cluster: ref, kubeconfig, podNamespace: open().namespace, force: false, dryRun: false } as const;
+    const output = 'yaml' as const;
     const logging = { verbosity: 'info', format: 'text', timestamps: false, stacks: false } as const;
     const at = (now: Date) => ({ clock: new ManualClock(now), log: noLog, signal: AbortSignal.timeout(30_000) });
     const print = (text: string) => printed.push(text);
     const rights = { role: 'admin' } as const;
     for (const age of [1.5, 0.5])
       await runKubeconfig({
-        ...{ ...line, logging, rights, ttlSeconds: 3600, print },
+        ...{ ...line, logging, output, rights, ttlSeconds: 3600, print },
         ...at(new Date(Date.now() - age * hour)),
       });
     const results = printed.map(async (text) => {
@@ -238,17 +239,25 @@ describeUnlessMissing('with the real kubectl', missingPeers('kubectl'), () => {
   });
 });
 
-describe('the file of --output', () => {
+it('is printed as JSON on request, which kubectl and talosctl read as well', async () => {
+  for (const command of ['talosconfig', 'kubeconfig'] as const) {
+    const { code, out } = await issue(command, '--output=json', ...(command === 'kubeconfig' ? ['--role=admin'] : []));
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toHaveProperty('contexts');
+  }
+});
+
+describe('the file of --output-file', () => {
   it('can be read by its owner alone, and is replaced only with --force', async () => {
     const file = join(folder, 'talosconfig');
-    expect(await issue('talosconfig', '--output', file)).toMatchObject({ code: 0, out: '' });
+    expect(await issue('talosconfig', '--output-file', file)).toMatchObject({ code: 0, out: '' });
     const first = await readFile(file, 'utf8');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const refused = await issue('talosconfig', '--output', file);
+    const refused = await issue('talosconfig', '--output-file', file);
     expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.err).toMatch(/--output: .* exists\. Use another path, or --force/);
+    expect(refused.err).toMatch(/--output-file: .* exists\. Use another path, or --force/);
     expect(await readFile(file, 'utf8')).toBe(first);
-    expect(await issue('talosconfig', '--output', file, '--force')).toMatchObject({ code: 0, out: '' });
+    expect(await issue('talosconfig', '--output-file', file, '--force')).toMatchObject({ code: 0, out: '' });
     expect(await readFile(file, 'utf8')).not.toBe(first);
   });
 });

@@ -14,6 +14,7 @@ import { missingPeers } from '../../peers/find-peer.ts';
 import { type S3Server, startVersitygw } from '../../peers/versitygw.ts';
 import { describeUnlessMissing } from '../../support/describe-unless-missing.ts';
 import { eventually } from '../../support/eventually.ts';
+import { readOutput } from '../../support/read-output.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { AdjustableClock } from '../support/provider-process/adjustable-clock.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
@@ -155,19 +156,26 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     expect(listed.out.trim().endsWith(key)).toBe(true);
     expect((await backups('list', '--cluster=shop/other')).out).toBe('There are no backups.\n');
 
+    const [entry, ...others] = readOutput('backups list', (await backups('list', '--output', 'json')).out).backups;
+    expect([entry, others]).toMatchObject([{ namespace: 'shop', name: 'kept', isComplete: true, key }, []]);
+
     const identityFile = join(folder, 'identity');
     await writeFile(identityFile, `# created: today\n${identity}\n`);
     expect((await backups('verify', '--key', key)).out).toContain(`${key}: as it was written.`);
     const verified = await backups('verify', '--cluster=shop/kept', '--identity', identityFile);
     expect(verified.out).toContain(`${key}: whole, and can be decrypted.`);
 
+    const asYaml = await backups('verify', '--key', key, '--output=yaml');
+    expect(readOutput('backups verify', asYaml.out).verified).toContainEqual({ key, isDecrypted: false });
+
     const output = await mkdtemp(join(folder, 'fetched-'));
-    const fetched = await backups('fetch', '--key', key, '--identity', identityFile, '--output', output);
+    const fetched = await backups('fetch', '--key', key, '--identity', identityFile, '--output-folder', output);
     const [snapshot = '', secrets = ''] = fetched.out.trim().split('\n');
     expect((await readFile(snapshot)).equals(open().world.machines.snapshots.content ?? Buffer.alloc(0))).toBe(true);
     expect(await readFile(secrets, 'utf8')).toContain('kind: Secret');
     for (const path of [snapshot, secrets]) expect((await stat(path)).mode & 0o777).toBe(0o600);
-    await backups('fetch', '--key', key, '--output', output);
+    const encrypted = await backups('fetch', '--key', key, '--output-folder', output, '-o', 'json');
+    for (const path of readOutput('backups fetch', encrypted.out).files) expect(path).toMatch(/\.age$/);
     expect((await readdir(output)).map((name) => name.replace(/\d{8}T\d{6}Z/, 'TIME')).sort()).toEqual([
       ...['shop-kept-TIME.etcd.age', 'shop-kept-TIME.etcd.db'],
       ...['shop-kept-TIME.objects.age', 'shop-kept-TIME.objects.yaml'],
@@ -183,7 +191,14 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     changed[changed.length - 20] = (changed.at(-20) ?? 0) ^ 1;
     await writeFile(etcd, changed);
     const output = await mkdtemp(join(folder, 'fetched-'));
-    const words = ['--provider-config=home', '--cluster=shop/kept', '--kubeconfig', kubeconfig, '--output', output];
+    const words = [
+      '--provider-config=home',
+      '--cluster=shop/kept',
+      '--kubeconfig',
+      kubeconfig,
+      '--output-folder',
+      output,
+    ];
     for (const more of [[], ['--identity', join(folder, 'identity')]]) {
       expect(await runProgram('backups', 'verify', ...words, ...more)).toMatchObject({
         code: 1,

@@ -10,6 +10,7 @@ import { Namespace, Secret } from '../../../src/kube/core-types.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { makeSecrets } from '../../simulators/talos/testing/test-config.ts';
 import { eventually } from '../../support/eventually.ts';
+import { readOutput } from '../../support/read-output.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { coreReadRules } from '../support/access/access-helpers.ts';
 import { takeDecryptedBackup } from '../support/access/decrypted-backup.ts';
@@ -108,6 +109,13 @@ it('waits for its adoption, and makes no secrets of its own', async () => {
   expect(new Set(changesOfNodes())).toEqual(new Set(['Bootstrap']));
 });
 
+it('is only described without --confirm, for programs as well', async () => {
+  const { isAdopted, nodes, machines, created } = readOutput('adopt', (await adopt({}, '-o', 'yaml')).out);
+  expect({ isAdopted, created }).toEqual({ isAdopted: false, created: [] });
+  expect(nodes.map(({ name }) => name).toSorted()).toEqual(machines.toSorted());
+  expect(await made()).toEqual(nothing);
+});
+
 it('is refused with the secrets of another cluster', async () => {
   const secrets = join(legacy.folder, 'other.yaml');
   await writeFile(secrets, renderBundle(await makeSecrets()));
@@ -170,7 +178,7 @@ it('may break off after any write, and is completed by the next attempt', async 
     runAdopt({
       ...{ cluster: ref, secrets: legacy.files.secrets, confirm: true, kubeconfig, podNamespace },
       ...{ controlPlanes: addressesOf('controlplane'), workers: addressesOf('worker') },
-      ...{ logging: testLogging, dryRun: false, log: noLog, signal, print: () => {} },
+      ...{ output: 'text', logging: testLogging, dryRun: false, log: noLog, signal, print: () => {} },
     });
   await open().provider.stop();
   let attempts = 0;

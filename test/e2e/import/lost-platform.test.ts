@@ -11,6 +11,7 @@ import { runImport } from '../../../src/commands/import.ts';
 import { Lease, Secret } from '../../../src/kube/core-types.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { eventually } from '../../support/eventually.ts';
+import { readOutput } from '../../support/read-output.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { coreReadRules } from '../support/access/access-helpers.ts';
 import { takeDecryptedBackup } from '../support/access/decrypted-backup.ts';
@@ -113,6 +114,8 @@ it('is only described without --confirm', async () => {
       /^Cluster shop\/virtual as it was at .*: 1 Secrets, 5 Machines, 0 Hosts, 1 NodePools, 6 addresses\..*\n.*--confirm\.\n$/,
     ),
   });
+  const described = readOutput('import', (await importFrom(backups[0] ?? '', '--output', 'json')).out);
+  expect(described).toMatchObject({ name: 'virtual', isImported: false, machines: 5, created: [] });
   expect(await machinesOn(second)).toEqual([]);
 });
 
@@ -169,7 +172,7 @@ it('may break off after any write, and is completed by the next attempt', async 
   const attempt = () =>
     runImport({
       ...{ from, confirm: true, kubeconfig, podNamespace, logging: testLogging, dryRun: false },
-      ...{ log: noLog, signal, print: () => {} },
+      ...{ output: 'text', log: noLog, signal, print: () => {} },
     });
   let attempts = 0;
   for (let isWhole = false; !isWhole && attempts < 100; attempts += 1) {

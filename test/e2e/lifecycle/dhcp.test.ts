@@ -7,6 +7,7 @@ import { deadlineSignal } from '../../../src/lib/deadline.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { eventually } from '../../support/eventually.ts';
 import { KubeNode } from '../../support/fixtures/kube-node.ts';
+import { readOutput } from '../../support/read-output.ts';
 import { withAdminClient } from '../support/access/workload-cluster.ts';
 import type { Testbed } from '../support/testbed/testbed.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
@@ -22,8 +23,14 @@ const open = startTestbed({
 
 /** MAC addresses by address, as the command prints them, run with read-only permissions. */
 async function reserved(testbed: Testbed, config = 'home'): Promise<ReadonlyMap<string, string>> {
+  const text = await printReservations(testbed, config, '--dhcp-server=dnsmasq');
+  const lines = text.split('\n');
+  return new Map(lines.map((line) => /^dhcp-host=(.*),(.*)$/.exec(line)!).map(([, mac = '', at = '']) => [at, mac]));
+}
+
+async function printReservations(testbed: Testbed, config: string, ...more: string[]): Promise<string> {
   const kubeconfig = await testbed.kubeconfigWith('config/rbac/looking.yaml');
-  const words = ['reservations', `--provider-config=${config}`, '--dhcp-server=dnsmasq', '--kubeconfig', kubeconfig];
+  const words = ['reservations', `--provider-config=${config}`, '--kubeconfig', kubeconfig, ...more];
   const line = parseCommandLine(words, {});
   if (line.command !== 'reservations') throw new Error(`parsed as ${line.command}`);
   const printed: string[] = [];
@@ -33,8 +40,7 @@ async function reserved(testbed: Testbed, config = 'home'): Promise<ReadonlyMap<
     signal: deadlineSignal(30),
     print: (text) => printed.push(text),
   });
-  const lines = printed.join('\n').split('\n');
-  return new Map(lines.map((text) => /^dhcp-host=(.*),(.*)$/.exec(text)!).map(([, mac = '', at = '']) => [at, mac]));
+  return printed.join('\n');
 }
 
 const serverOf = (testbed: Testbed) => testbed.world.truenas.nas.dhcp.get('br0')!;
@@ -55,6 +61,8 @@ prepareTestbed(open, async (testbed) => {
   };
   await objects.config('home', { controlPlanes: 3, workers: 1, change });
   macs = await reserved(testbed);
+  const { reservations } = readOutput('reservations', await printReservations(testbed, 'home', '--output=yaml'));
+  expect(new Map(reservations.map(({ address, mac }) => [address, mac]))).toEqual(macs);
   for (const address of addresses.filter((one) => one !== forgotten))
     serverOf(testbed).reserve(macs.get(address) ?? '', address);
   await objects.cluster(ref);

@@ -4,6 +4,7 @@ import { Host } from '../../../src/api/host.ts';
 import { Machine } from '../../../src/api/machine.ts';
 import { clusterId, group, labels, version } from '../../../src/api/names.ts';
 import { ClusterProfile } from '../../../src/api/openmcp/types.ts';
+import { readOutput } from '../../support/read-output.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { RobotTestObjects, robotCredentialsName } from '../support/objects/robot-test-objects.ts';
 import type { RawProviderConfigSpec } from '../support/objects/test-objects.ts';
@@ -73,6 +74,9 @@ it('servers are listed as Hosts that can be applied unchanged', async () => {
   expect(hosts.map(({ spec }) => [spec.serverID, spec.maintenance])).toEqual(
     [first, second, files, foreign].map((number) => [`${number}`, true]),
   );
+  const { url, ca } = testbed.world.robot.line;
+  const words = ['hosts', '--account', robotCredentialsName, '--url', url, '--ca-file', ca ?? '', '-o', 'json'];
+  expect(readOutput('hosts', (await start(...words)).out).items).toEqual(hosts);
   for (const host of hosts) await testbed.platform.create(Host, host);
   const again = await listed();
   expect(again).toMatchObject({ code: 0, out: '# Omitted: 4 servers that have a Host.\n', writes: [] });
@@ -104,6 +108,14 @@ it('a plan names what each Machine waits for while no server is available', asyn
   expect({ code, writes }).toEqual({ code: 1, writes: [] });
   expect(new Set(asked)).toEqual(new Set(['GET /server']));
   expect(out).toContain('No Host is available for size small: 4 in maintenance.');
+});
+
+it('a plan can be read by programs', async () => {
+  const words = ['plan', '--cluster', `${shop.namespace}/${shop.name}`, '--provider-config', 'metal', '-o', 'json'];
+  const { machines, unassignedHosts } = readOutput('plan', (await start(...words)).out);
+  expect(machines.map(({ role, exists }) => [role, exists])).toContainEqual(['controlplane', false]);
+  expect(machines[0]?.error).toContain('No Host is available');
+  expect(unassignedHosts.flatMap(({ names }) => names)).toHaveLength(4);
 });
 
 it('a plan lists the disks to erase on each server, and the reasons against other servers', async () => {

@@ -11,6 +11,7 @@ import { noLog } from '../../../src/lib/log.ts';
 import { fetchFingerprint } from '../../../src/lib/net/certificate-pin.ts';
 import { projectRoot } from '../../setup/generated-files.ts';
 import { startTrueNasFixture } from '../../simulators/truenas/testing/true-nas-fixture.ts';
+import { readOutput } from '../../support/read-output.ts';
 import { runProgram } from '../../support/run-program.ts';
 import {
   changingCallPattern,
@@ -81,6 +82,24 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
       lines: ['ProviderConfig small: no problems found.'],
     });
     expect(toJsonText(dumpNas())).toBe(before);
+  });
+
+  it('and the result, with hints, can be read by programs', async () => {
+    await startTrueNasPlatformFixture({ seed: { interfaces: [{ name: 'vlan50', type: 'VLAN' }] } });
+    const path = await writeSampleConfig((spec) => {
+      spec.truenas['bridge'] = 'vlan50';
+    });
+    const { verdict, lines } = await run(['check', '--config', path, '-o', 'json']);
+    expect(verdict).toBe(true);
+    expect(readOutput('check', lines.join('\n'))).toEqual({
+      ...{ providerConfig: 'small', isValid: true },
+      findings: [expect.objectContaining({ field: 'truenas.bridge', isAdvice: true })],
+    });
+    const planned = await run(['plan', '--config', path, '--documents', '--output=yaml']);
+    const { machines, isExact } = readOutput('plan', planned.lines.join('\n'));
+    expect([machines.length > 0, isExact]).toEqual([true, false]);
+    expect(machines[0]?.documents?.[0]).toMatchObject({ version: 'v1alpha1', machine: { type: 'controlplane' } });
+    expect(JSON.stringify(machines)).not.toContain('PRIVATE KEY');
   });
 
   it('S46: and mere hints are reported without a failure', async () => {

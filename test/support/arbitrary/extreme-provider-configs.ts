@@ -48,6 +48,8 @@ const minimalParts = (release: Release): ProviderConfigParts => ({
   release,
   talosPatch: 0,
   talos: { extensions: undefined, kernelArguments: undefined, discovery: { enabled: false } },
+  egress: { registries: undefined, proxy: undefined },
+  manifests: { extraManifests: undefined, inlineManifests: undefined },
   offer: [{ minor: 0, patch: 0, deprecated: undefined }],
   controlPlane: { replicas: undefined, endpoint: undefined, schedulable: false },
   pools: [{ name: 'work', replicas: 1, labels: undefined, taints: undefined, patched: false }],
@@ -59,6 +61,7 @@ const minimalParts = (release: Release): ProviderConfigParts => ({
     prefix: 24,
     nameServers: ['198.51.100.53'],
     timeServers: undefined,
+    kubeProxy: false,
     told: 'all',
     spare: 0,
     split: false,
@@ -90,6 +93,21 @@ function completeParts(release: Release): ProviderConfigParts {
       kernelArguments: ['console=ttyS0', '-talos.halt_if_installed'],
       discovery: { enabled: true, endpoint: 'https://discovery.example.org/' },
     },
+    egress: {
+      registries: {
+        mirrors: [
+          {
+            ...{ registry: 'docker.io', endpoints: ['https://mirror.example.org/v2/hub'] },
+            ...{ overridePath: true, skipFallback: true },
+          },
+        ],
+      },
+      proxy: { http: 'http://192.0.2.7:3128', https: 'http://192.0.2.7:3128', noProxy: ['.example.org'] },
+    },
+    manifests: {
+      extraManifests: ['https://example.org/a.yaml'],
+      inlineManifests: [{ name: 'base', contents: 'apiVersion: v1\nkind: Namespace\nmetadata: { name: base }\n' }],
+    },
     offer: [
       { minor: 5, patch: 1, deprecated: false },
       { minor: 0, patch: 3, deprecated: true },
@@ -107,6 +125,7 @@ function completeParts(release: Release): ProviderConfigParts {
       prefix: 22,
       nameServers: ['198.51.100.53', '2001:db8::53'],
       timeServers: ['ntp.example.org', '198.51.100.123'],
+      kubeProxy: true,
       told: 'no',
       spare: 5,
       split: true,

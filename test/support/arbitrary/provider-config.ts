@@ -75,6 +75,34 @@ const anyTalos = fc.record({
   ),
 });
 
+/** How nodes reach what is outside of their cluster. */
+const anyEgress = fc.record({
+  registries: optional(
+    fc.constantFrom<RawSection>(
+      {
+        mirrors: [{ registry: 'docker.io', endpoints: ['https://mirror.example.org:5000/v2/hub'], overridePath: true }],
+      },
+      { mirrors: [{ registry: '*', endpoints: ['https://a.example.org', 'http://192.0.2.7'], skipFallback: true }] },
+    ),
+  ),
+  proxy: optional(
+    fc.constantFrom<RawSection>(
+      { http: 'http://proxy.example.org:3128' },
+      { https: 'http://192.0.2.7:3128', noProxy: ['.example.org', '198.51.100.0/24'] },
+    ),
+  ),
+});
+
+/** What a cluster begins with. */
+const anyManifests = fc.record({
+  extraManifests: optional(
+    fc.constantFrom<string[][]>([], ['https://example.org/a.yaml', 'https://example.org/b.yaml']),
+  ),
+  inlineManifests: optional(
+    fc.constant([{ name: 'base', contents: 'apiVersion: v1\nkind: Namespace\nmetadata: { name: base }\n' }]),
+  ),
+});
+
 /** Minors counted from the oldest that the Talos version supports. */
 const anyOffer = fc.uniqueArray(
   fc.record({
@@ -134,6 +162,8 @@ const anyNetwork = fc.record({
     maxLength: 3,
   }),
   timeServers: optional(fc.uniqueArray(fc.oneof(arbitraryHostName, documentationAddress), { maxLength: 2 })),
+  // The simulated nodes would wait for a CNI that is not Flannel.
+  kubeProxy: optional(fc.boolean()),
   /** By DHCP, where available; with or without explicit name servers. */
   told: fc.constantFrom('no', 'all', 'but-name-servers'),
   /** Addresses beyond those that one cluster needs. */
@@ -210,6 +240,8 @@ const anyParts = fc.record({
   release: fc.constantFrom(...supportedReleases),
   talosPatch: fc.integer({ min: 0, max: 20 }),
   talos: anyTalos,
+  egress: anyEgress,
+  manifests: anyManifests,
   offer: anyOffer,
   controlPlane: fc.record({
     replicas: optional(fc.constantFrom(1, 3, 5)),
@@ -234,7 +266,7 @@ export const anyProviderConfig = (at: ConfigEnvironment = offlineEnvironment): f
   anyParts.map((parts) => assembleProviderConfig(parts, at));
 
 export function assembleProviderConfig(parts: ProviderConfigParts, at: ConfigEnvironment): RawProviderConfigSpec {
-  const { release, talos, controlPlane, pools, patches } = parts;
+  const { release, talos, egress, manifests, controlPlane, pools, patches } = parts;
   const minor = Number(release.talos.split('.')[1]);
   const sizeOf = (i: number) => parts.sizes[(parts.take + i) % parts.sizes.length]?.name;
   const workerPools = pools.map(({ patched, ...pool }, i) =>
@@ -250,10 +282,10 @@ export function assembleProviderConfig(parts: ProviderConfigParts, at: ConfigEnv
     talos: withoutUndefined({
       version: `${release.talos}.${parts.talosPatch}`,
       factoryUrl: at.factoryUrl,
-      ...talos,
+      ...{ ...talos, ...egress },
       patches: patches?.talos(minor),
     }),
-    kubernetes: { versions: offeredVersions(parts) },
+    kubernetes: withoutUndefined({ versions: offeredVersions(parts), ...manifests }),
     controlPlane: withoutUndefined({ ...controlPlane, size: sizeOf(0), patches: patches?.controlPlane(minor) }),
     ...(workerPools.length > 0 ? { workerPools } : {}),
     network: networkSection(parts, at),

@@ -14,6 +14,7 @@ const network = (values: object) => (raw: Raw) => Object.assign(raw['network']!,
 const ipv6 = { subnet: '2001:db8:3::/64' };
 const endpoint = (text: string) => (raw: Raw) => Object.assign(raw['controlPlane']!, { endpoint: text });
 const talos = (values: object) => (raw: Raw) => Object.assign(raw['talos']!, values);
+const kubernetes = (values: object) => (raw: Raw) => Object.assign(raw['kubernetes']!, values);
 const worker = (values: object) => (raw: Raw) =>
   Object.assign(raw, { workerPools: [{ name: 'work', replicas: 1, size: 'small', ...values }] });
 
@@ -119,6 +120,61 @@ describe('problems of a ProviderConfig', () => {
       'talos.discovery.endpoint',
       /path/,
     ],
+    ['a custom CNI without URLs', network({ cni: { name: 'Custom' } }), 'network.cni.urls', /required with/],
+    ['URLs without a custom CNI', network({ cni: { urls: ['https://a/b'] } }), 'network.cni.urls', /must be omitted/],
+    [
+      'KubeSpan without discovery',
+      (raw: Raw) => {
+        network({ kubeSpan: { enabled: true } })(raw);
+        talos({ discovery: { enabled: false } })(raw);
+      },
+      'network.kubeSpan.enabled',
+      /talos\.discovery\.enabled/,
+    ],
+    [
+      'an extra manifest that is not a URL',
+      kubernetes({ extraManifests: ['https://['] }),
+      'kubernetes.extraManifests[0]',
+      /no URL/,
+    ],
+    [
+      'an inline manifest that is no YAML',
+      kubernetes({ inlineManifests: [{ name: 'a', contents: 'a: [hidden' }] }),
+      'kubernetes.inlineManifests[0].contents',
+      /^(?!.*hidden).*no YAML/,
+    ],
+    [
+      'an inline manifest without an object',
+      kubernetes({ inlineManifests: [{ name: 'a', contents: '# nothing\n---\n' }] }),
+      'kubernetes.inlineManifests[0].contents',
+      /no object/,
+    ],
+    [
+      'an inline manifest whose object has no name',
+      kubernetes({ inlineManifests: [{ name: 'a', contents: 'apiVersion: v1\nkind: Pod\n' }] }),
+      'kubernetes.inlineManifests[0].contents',
+      /object 1 needs/,
+    ],
+    [
+      'a mirror with a query',
+      talos({ registries: { mirrors: [{ registry: '*', endpoints: ['https://m/?a'] }] } }),
+      'talos.registries.mirrors[0].endpoints[0]',
+      /without query/,
+    ],
+    [
+      'authorities without mirrors',
+      talos({ registries: { caBundle: 'x' } }),
+      'talos.registries.caBundle',
+      /talos\.registries\.mirrors/,
+    ],
+    [
+      'authorities of mirrors that are no certificates',
+      talos({ registries: { caBundle: 'x', mirrors: [{ registry: '*', endpoints: ['https://m'] }] } }),
+      'talos.registries.caBundle',
+      /no valid certificate/,
+    ],
+    ['a proxy with a path', talos({ proxy: { http: 'http://p/x' } }), 'talos.proxy.http', /without path/],
+    ['a proxy without a URL', talos({ proxy: { noProxy: ['a'] } }), 'talos.proxy', /set http or https/],
     ['an endpoint with a port above 65535', endpoint('k8s:70000'), 'controlPlane.endpoint', /65535/],
     ['a bare IPv6 endpoint', endpoint('fd00::5'), 'controlPlane.endpoint', /\[fd00::5\]:6443/],
     ['an endpoint of brackets', endpoint(']['), 'controlPlane.endpoint', /not a host name or IP address/],

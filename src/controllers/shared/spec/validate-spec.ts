@@ -3,7 +3,9 @@ import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { checkVersions } from '../../../talos/versions.ts';
 import { checkAddresses } from './check-addresses.ts';
 import { checkBackup } from './check-backup.ts';
+import { checkClusterNetwork } from './check-cluster-network.ts';
 import { checkClusterSubnets } from './check-cluster-subnets.ts';
+import { checkEgress } from './check-egress.ts';
 import { checkExternalHosts, listExternalAddresses } from './check-external-hosts.ts';
 import { checkIpv6 } from './check-ipv6.ts';
 import { checkIssuers } from './check-issuers.ts';
@@ -29,6 +31,8 @@ export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionS
     ...checkOfferedVersions(spec),
     ...checkSizes(spec, section.sizes),
     ...checkExternalHosts(spec),
+    ...checkClusterNetwork(spec),
+    ...checkEgress(spec),
     ...checkAddresses(spec, addressing, others),
     ...checkClusterSubnets(spec, others),
     ...checkIpv6(spec, addressing),

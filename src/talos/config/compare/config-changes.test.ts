@@ -82,6 +82,25 @@ describe('the differences of two configurations', () => {
       'machine.install.image',
       'live',
     ],
+    ['a proxy', () => ({ proxy: { http: 'http://192.0.2.1:3128', noProxy: [] } }), 'machine.env', 'restart'],
+    [
+      'a mirror',
+      () => ({
+        registries: {
+          mirrors: [{ registry: '*', endpoints: ['https://192.0.2.1'], overridePath: false, skipFallback: false }],
+        },
+      }),
+      'machine.registries',
+      'restart',
+    ],
+    ['KubeSpan', () => network({ kubeSpan: true }), 'machine.network.kubespan', 'live'],
+    [
+      'manifests',
+      () => ({ manifests: { urls: ['https://example.org/a.yaml'], inline: [] } }),
+      'cluster.extraManifests',
+      'live',
+    ],
+    ['another CNI', () => network({ cni: { name: 'none' } }), 'cluster.network.cni', 'live'],
     [
       'another document',
       () => patched({ apiVersion: 'v1alpha1', kind: 'WatchdogTimerConfig', device: '/dev/watchdog0' }),

@@ -1,7 +1,7 @@
 import type { KeyPair } from '../../secrets/certificates.ts';
 import { toBase64 } from '../../secrets/pem.ts';
 import type { ConfigDocument } from '../config-document.ts';
-import type { MachineConfigInput } from '../machine-config-input.ts';
+import type { ClusterManifests, CustomCni, MachineConfigInput } from '../machine-config-input.ts';
 import { buildAcceptedAuthorities } from './accepted-authorities.ts';
 import { buildApiServerSection } from './api-server-section.ts';
 import { componentImage } from './component-images.ts';
@@ -19,6 +19,7 @@ export function buildClusterSection(input: MachineConfigInput): ConfigDocument {
       dnsDomain: network.dnsDomain,
       podSubnets: [...network.podSubnets],
       serviceSubnets: [...network.serviceSubnets],
+      ...(network.cni ? { cni: buildCni(network.cni) } : {}),
     },
     token: bundle.bootstrapToken.reveal(),
     ...buildAcceptedAuthorities(bundle.accepted?.kubernetes),
@@ -49,11 +50,20 @@ function buildControlPlaneSection(input: MachineConfigInput): ConfigDocument {
     ...buildApiServerSection(input),
     controllerManager: { image: componentImage('controllerManager', input) },
     scheduler: { image: componentImage('scheduler', input) },
-    proxy: { image: componentImage('proxy', input) },
+    proxy: { ...(input.network.kubeProxy === false ? { disabled: true } : {}), image: componentImage('proxy', input) },
     etcd: { ca: toCertificateAndKey(authorities.etcd), ...(subnets.length > 0 ? { advertisedSubnets: subnets } : {}) },
     ...(input.schedulableControlPlanes ? { allowSchedulingOnControlPlanes: true } : {}),
+    ...buildManifests(input.manifests),
   };
 }
+
+const buildCni = (cni: CustomCni): ConfigDocument =>
+  cni.name === 'none' ? { name: 'none' } : { name: 'custom', urls: [...cni.urls] };
+
+const buildManifests = ({ urls, inline }: ClusterManifests = { urls: [], inline: [] }): ConfigDocument => ({
+  ...(urls.length > 0 ? { extraManifests: [...urls] } : {}),
+  ...(inline.length > 0 ? { inlineManifests: inline.map(({ name, contents }) => ({ name, contents })) } : {}),
+});
 
 const toCertificateAndKey = (authority: KeyPair): ConfigDocument => ({
   crt: toBase64(authority.certificate),

@@ -4,6 +4,7 @@ import type { MachineConfigInput } from '../machine-config-input.ts';
 import { buildAcceptedAuthorities } from './accepted-authorities.ts';
 import { buildIssuerCaFiles } from './api-server-section.ts';
 import { kubeletImage } from './component-images.ts';
+import { buildEgressFields } from './egress-section.ts';
 import { buildNetworkSection, nodeAddressSubnets } from './network-section.ts';
 
 /** `machine` of the main document: this one node. */
@@ -33,6 +34,7 @@ export function buildMachineSection(input: MachineConfigInput): ConfigDocument {
       kubePrism: { enabled: true, port: 7445 },
       hostDNS: { enabled: true, forwardKubeDNSToHost: true },
     },
+    ...buildEgressFields(input),
     ...buildLabelsAndTaints(input),
     ...buildIssuerCaFiles(input),
   };

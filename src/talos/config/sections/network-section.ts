@@ -20,6 +20,7 @@ export function buildNetworkSection(input: MachineConfigInput): ConfigDocument {
       ...(role === 'controlplane' ? buildFloatingAddresses(hardware.floatingAddresses ?? []) : []),
     ],
     ...(network.nameServers.length > 0 ? { nameservers: [...network.nameServers] } : {}),
+    ...(network.kubeSpan === true ? { kubespan: { enabled: true } } : {}),
   };
 }
 

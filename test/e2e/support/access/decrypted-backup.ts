@@ -12,7 +12,7 @@ export async function takeDecryptedBackup(testbed: Testbed, ref: NamespacedRef, 
   const recipient = await identityToRecipient(identity);
   const { code, out, err } = await runProgram(
     ...['backup', '--cluster', `${ref.namespace}/${ref.name}`, '--kubeconfig', kubeconfig],
-    ...['--output', folder, '--recipient', recipient],
+    ...['--output-folder', folder, '--recipient', recipient],
   );
   if (code !== 0) throw new Error(`the backup failed: ${err}`);
   const paths = out.trim().split('\n');

@@ -14,11 +14,20 @@ interface KnownSecret {
 }
 
 /** Places outside of Secrets where secrets of this testbed appear: `what in place`. */
-export function findSecretLeaks(testbed: Testbed): string[] {
+export const findSecretLeaks = (testbed: Testbed): string[] => findSecretsIn(testbed, readableTexts(testbed));
+
+/** A text that must have no secret, and where it is. */
+interface SearchedText {
+  readonly place: string;
+  readonly text: string;
+}
+
+/** The secrets of this testbed in any form in the texts: `what in place`. */
+export function findSecretsIn(testbed: Testbed, texts: Iterable<SearchedText>): string[] {
   const needles = collectSecrets(testbed);
   const forms = needles.flatMap(({ what, text }) => encodingsOf(text).map((form) => ({ what, form })));
   const found: string[] = [];
-  for (const { place, text } of readableTexts(testbed)) {
+  for (const { place, text } of texts) {
     for (const { what, form } of forms) if (text.includes(form)) found.push(`${what} in ${place}`);
     // Secrets that are never stored, such as the keys of client certificates, are recognized by their format.
     if (/PRIVATE KEY|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}UFJJVkFURSBLRV|eyJhbGciOi/.test(text))
@@ -88,7 +97,7 @@ export function encodingsOf(text: string): string[] {
 }
 
 /** Everything readable without access to Secrets: logs, and all other objects in all their versions. */
-function* readableTexts({ logLines, recorder }: Testbed): Generator<{ place: string; text: string }> {
+function* readableTexts({ logLines, recorder }: Testbed): Generator<SearchedText> {
   for (const line of logLines) yield { place: `the log line ${line.slice(0, 200)}`, text: line };
   for (const { kind, object } of recorder.sightings) {
     if (kind === KubeSecret.kind)

@@ -72,6 +72,7 @@ export interface KubernetesView {
   readonly serviceSubnets: readonly string[];
   readonly cni: string;
   readonly proxyDisabled: boolean;
+  readonly inlineManifests: readonly { readonly name: string; readonly contents: string }[];
   readonly kubelet: {
     readonly args: Readonly<Record<string, readonly string[]>>;
     readonly validSubnets: readonly string[];
@@ -213,6 +214,10 @@ function kubernetesOf(
     podSubnets: orDefault(textsAt(network, 'podSubnets'), ['10.244.0.0/16']),
     serviceSubnets: orDefault(textsAt(network, 'serviceSubnets'), ['10.96.0.0/12']),
     cni: cniOf(legacy, has),
+    inlineManifests: listAt(legacy, 'cluster.inlineManifests').map((manifest) => ({
+      name: textAt(manifest as Fields, 'name'),
+      contents: textAt(manifest as Fields, 'contents'),
+    })),
     proxyDisabled:
       fieldAt(legacy, 'cluster.proxy.disabled') === true || (has('KubeNetworkConfig') && !has('KubeProxyConfig')),
     kubelet: {

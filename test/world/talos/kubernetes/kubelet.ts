@@ -2,6 +2,7 @@ import { request } from 'node:https';
 import { isIP } from 'node:net';
 import { canonicalJson } from '../../kube/json.ts';
 import { acceptedKubernetesCas } from '../certificates/accepted-authorities.ts';
+import { listAt, textAt } from '../config/fields.ts';
 import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
@@ -76,20 +77,30 @@ async function registerNode(node: TalosNode): Promise<void> {
   watchNode(node, cluster);
   const { workload } = node.world;
   runPods(node, workload.pods?.(node, cluster) ?? podsInStore(cluster.store, node.nodename));
-  if (!networkPluginStarts(node)) return;
+  while (!hasNetworkPlugin(node, cluster)) await node.sleep(timings.poll);
   await node.sleep(isKnown ? timings.nodeReadyAgain : timings.nodeReady);
   // A kubelet that is ending its pods never becomes ready again.
   if (!node.running) setNodeReady(cluster.store, node.nodename, 'True');
 }
 
-/** Without a network plugin a Node never becomes ready. Flannel ends on a node without an address of a family of Pods. */
-function networkPluginStarts(node: TalosNode): boolean {
-  const { cni, podSubnets = [] } = node.config?.view.kubernetes ?? {};
-  if (cni === 'none') return false;
+/** Where every network plugin puts its configuration, which the kubelet waits for. */
+const pluginFolder = '/etc/cni/net.d';
+
+/** A Node is not ready before. A plugin that Talos does not install is a DaemonSet that users create. */
+function hasNetworkPlugin(node: TalosNode, { store }: SimulatedEtcdCluster): boolean {
+  if (node.config?.view.kubernetes.cni !== 'none') return hasEveryFamily(node);
+  return store
+    .list({ apiVersion: 'apps/v1', kind: 'DaemonSet' })
+    .some(({ spec }) =>
+      listAt(spec, 'template.spec.volumes').some((volume) => textAt(volume, 'hostPath.path') === pluginFolder),
+    );
+}
+
+/** Flannel ends on a node without an address of a family of Pods. */
+function hasEveryFamily(node: TalosNode): boolean {
   const families = new Set(kubeletNodeIps(node).map(isIP));
-  const missing = podSubnets.find((subnet) => !families.has(isIP(subnet.split('/')[0] ?? '')));
-  if (missing !== undefined) node.log(`flannel: no address of the family of ${missing}`);
-  return missing === undefined;
+  const { podSubnets = [] } = node.config?.view.kubernetes ?? {};
+  return podSubnets.every((subnet) => families.has(isIP(subnet.split('/')[0] ?? '')));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { parseAllDocuments } from 'yaml';
 import type { KubeStore } from '../../kube/storage/store.ts';
 import type { TalosNode } from '../node.ts';
 import { componentImage } from './component-image.ts';
@@ -51,8 +52,16 @@ function bootstrapManifests(node: TalosNode): [id: string, items: Manifest[]][] 
       ? []
       : [['10-kube-proxy', workload('DaemonSet', 'kube-proxy', 'kube-proxy', componentImage(node, 'proxy'))] as const]),
     ['11-core-dns', dns] as const,
+    ...inlineManifests(node),
   ].map(([id, items]) => [id, [...items]]);
 }
+
+/** Manifests of users (talos: controllers/k8s/control_plane_extra_manifests.go). Those behind URLs are not simulated. */
+const inlineManifests = (node: TalosNode): (readonly [string, Manifest[]])[] =>
+  (node.config?.view.kubernetes.inlineManifests ?? []).map(({ name, contents }) => [
+    `99-${name}`,
+    parseAllDocuments(contents).flatMap((document) => (document.toJS() as Manifest | null) ?? []),
+  ]);
 
 /** A workload of kube-system with its account. */
 function workload(kind: 'DaemonSet' | 'Deployment', name: string, app: string, image: string): Manifest[] {
