@@ -20,6 +20,7 @@ import type { Log } from '../lib/log.ts';
 import { platforms } from '../platforms/index.ts';
 import type { Metrics } from '../server/metrics.ts';
 import { serveMutualTls } from '../server/mutual-tls-server.ts';
+import { exportFleet } from './export-fleet.ts';
 import type { RunOptions } from './flags/operator-settings.ts';
 import type { StatusPage } from './start-status-page.ts';
 
@@ -100,6 +101,7 @@ export async function runAsLeader({
   metrics.setBackups(() => (leadership.aborted ? [] : listBackups(services)));
   metrics.setRestores(() => (leadership.aborted ? [] : listRestores(services)));
   statusPage?.lead(services, signal);
+  exportFleet(services, { metrics, leadership, shared: statusPage?.measurements });
   const controllers = makeControllers(services, {
     names: options.controllers,
     accountNamespace: options.accessNamespace,
