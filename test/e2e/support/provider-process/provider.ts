@@ -17,7 +17,7 @@ export interface ProviderRunMode {
   /** The factor by which the deadlines of its calls are shorter; default 1. */
   readonly hasteOfDeadlines?: number;
   /** Run as the built program with accelerated time. Absent: in this process. */
-  readonly asProgram?: Pick<ChildProcessRunOptions, 'speed' | 'verbosity' | 'metrics' | 'heapMiB'>;
+  readonly asProgram?: Pick<ChildProcessRunOptions, 'speed' | 'verbosity' | 'metrics' | 'protectsMetrics' | 'heapMiB'>;
   /** Where it serves autoscalers; default: nowhere. Only for a run in this process. */
   readonly autoscaler?: AutoscalerSettings;
   /** Where it serves its status page; default: nowhere. Only for a run in this process. */
