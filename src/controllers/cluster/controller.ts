@@ -27,6 +27,7 @@ import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-rec
 import type { Services } from '../shared/services.ts';
 import { newestKnown } from '../shared/status-writes.ts';
 import { actOnCluster, describeMetadataPatch } from './act.ts';
+import { recordClusterEvents } from './cluster-events.ts';
 import { isOwnCluster } from './cluster-responsibility.ts';
 import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
 import { decideClusterRemediation } from './decide-cluster-remediation.ts';
@@ -159,7 +160,6 @@ async function publishStatus(
   const nodesHealthy = view.secrets?.bootstrappedAt
     ? describeNodesHealthy(view.machines, decideClusterRemediation(view), view.remediationObstacle)
     : undefined;
-  const wasReady = cluster.status?.phase === openmcpPhases.ready;
   const terminating = cluster.metadata.deletionTimestamp !== undefined;
   const version = servedVersion(view);
   if (version) {
@@ -199,10 +199,7 @@ async function publishStatus(
     providerStatus: { ...describeProviderStatus(view), ...kept.providerStatus },
   };
   const written = await patchStatusIfExists(services.kube, Cluster, cluster, status, context.signal);
-  if (written && phase === openmcpPhases.ready && !wasReady) {
-    services.events.record(cluster, 'Normal', 'Ready', `The cluster is reachable at ${view.endpoint?.url}.`);
-    context.log.info({ endpoint: view.endpoint?.url, version }, 'cluster is ready');
-  }
+  if (written) recordClusterEvents(services, view, status, context.log);
 }
 
 /**

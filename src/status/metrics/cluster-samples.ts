@@ -38,11 +38,11 @@ function secondsInHealth(cluster: Cluster, assessment: ClusterAssessment, now: D
   // The cause of a creation that takes long changes with each step.
   const since =
     assessment.health === 'creating' ? cluster.metadata.creationTimestamp : findHealthStart(cluster, assessment.cause);
-  return secondsSince(since, now);
+  return ageInSeconds(since, now);
 }
 
 /** Zero without a time. */
-export const secondsSince = (since: string | undefined, now: Date): number => {
+export const ageInSeconds = (since: string | undefined, now: Date): number => {
   const seconds = (now.getTime() - Date.parse(since ?? '')) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;
 };

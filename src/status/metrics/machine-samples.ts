@@ -1,7 +1,7 @@
 import type { Machine } from '../../api/machine.ts';
 import type { FleetSamples } from '../../server/fleet-metrics.ts';
 import { isStuckMachine } from '../views/cluster-health.ts';
-import { secondsSince } from './cluster-samples.ts';
+import { ageInSeconds } from './cluster-samples.ts';
 import { Tally } from './tally.ts';
 
 const phases: ReadonlySet<string> = new Set(['Provisioning', 'Ready', 'Degraded', 'Releasing', 'Failed']);
@@ -25,7 +25,7 @@ export function listMachineSamples(
     stuck.add({ provider_config }, isStuckMachine(machine) ? 1 : 0);
     if (!progress || progress.finishedAt || !stepName.test(progress.step)) continue;
     const { plan, step, since } = progress;
-    steps.raise({ platform: spec.platform, plan, step }, secondsSince(since, now));
+    steps.raise({ platform: spec.platform, plan, step }, ageInSeconds(since, now));
   }
   return { machines: byPhase.samples, machines_stuck: stuck.samples, step_longest_seconds: steps.samples };
 }

@@ -9,6 +9,7 @@ import { isUpdateOpen, updateStepsOf } from '../../../talos/update/update-steps.
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { machinesOfCluster } from '../../cluster/view.ts';
 import { patchStatus } from '../../shared/objects.ts';
+import { logStepRecovery } from '../../shared/step-log.ts';
 import { comparedMachinesOf } from '../configuration/compared-machines.ts';
 import { planPhases } from '../describe.ts';
 import { isMaintenancePlan } from '../is-provisioned.ts';
@@ -176,5 +177,6 @@ async function saveProgress(
   const written = await patchStatus(services.kube, Machine, machine, status, context.signal, { locked: true });
   machine.status = status;
   if (written) machine.metadata = written.metadata;
+  logStepRecovery(context.log, before, progress);
   if (isNew) context.log.info({ step: progress.step, plan: progress.plan }, 'step begins');
 }
