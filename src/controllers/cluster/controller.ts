@@ -14,6 +14,7 @@ import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
+import { noTracer } from '../../lib/work-tracer.ts';
 import { maintainEtcd } from '../etcd-maintenance/maintain-etcd.ts';
 import { collectClusterOrphans } from '../garbage/cluster-orphans/collect-cluster-orphans.ts';
 import { describeNodesHealthy } from '../remediation/describe-remediation.ts';
@@ -121,7 +122,9 @@ async function reconcileOwned(
 ): Promise<ReconcileResult> {
   let view = buildClusterView(services, cluster);
   for (let decision = decideCluster(view); decision.kind !== 'settled'; decision = decideCluster(view)) {
-    view = await actOnCluster(services, view, decision, context);
+    const [current, action] = [view, decision];
+    const act = async () => await actOnCluster(services, current, action, context);
+    view = await (services.tracer ?? noTracer).action(clusterIdentityOf(cluster), decision.kind, act);
   }
   await reconcileMachineMetadata(services, view, context.signal);
   await reconcileNodePools(services, view, context.signal);

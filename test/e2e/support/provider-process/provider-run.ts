@@ -47,6 +47,8 @@ export interface InProcessRunOptions extends ProviderRunOptions {
   readonly autoscaler?: AutoscalerSettings;
   /** Where the status page is served; default: nowhere. */
   readonly statusPage?: StatusPageSettings;
+  /** Where it sends traces; default: nowhere. */
+  readonly otlpEndpoint?: string;
   /** Default 45: a busy machine may pause this process for longer than a third of the usual duration. */
   readonly leaseSeconds?: number;
 }
@@ -73,6 +75,7 @@ export function runInProcess(options: InProcessRunOptions): ProviderRun {
       leaseSeconds,
       ...(options.autoscaler ? { autoscaler: options.autoscaler } : {}),
       ...(options.statusPage ? { statusPage: options.statusPage } : {}),
+      ...(options.otlpEndpoint ? { otlpEndpoint: options.otlpEndpoint } : {}),
       ...(options.watchClock ? { watchClock: options.watchClock } : {}),
       controllers: ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'],
       podNamespace: namespace,

@@ -22,6 +22,8 @@ export interface ProviderRunMode {
   readonly autoscaler?: AutoscalerSettings;
   /** Where it serves its status page; default: nowhere. Only for a run in this process. */
   readonly statusPage?: StatusPageSettings;
+  /** Where it sends traces; default: nowhere. Only for a run in this process. */
+  readonly otlpEndpoint?: string;
   /** Duration of its Lease in seconds; default 45. Only for a run in this process. */
   readonly leaseSeconds?: number;
   /**
