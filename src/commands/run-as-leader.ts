@@ -17,11 +17,14 @@ import { EventRecorder } from '../kube/event-recorder.ts';
 import { systemClock } from '../lib/clock.ts';
 import { waitOrAbort } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
+import type { CallObserver } from '../lib/observers.ts';
 import { platforms } from '../platforms/index.ts';
 import type { Metrics } from '../server/metrics.ts';
 import { serveMutualTls } from '../server/mutual-tls-server.ts';
+import { exportFleet } from './export-fleet.ts';
 import type { RunOptions } from './flags/operator-settings.ts';
 import type { StatusPage } from './start-status-page.ts';
+import { startTraces } from './start-traces.ts';
 
 interface LeaderContext {
   readonly options: RunOptions;
@@ -53,7 +56,12 @@ export async function runAsLeader({
   const { podNamespace: namespace } = options;
   const installation = await awaitInstallation({ kube, namespace, clock, log }, signal);
   if (installation === undefined) return;
-  const connections = new ProcessConnectionCache(signal, metrics.calls);
+  const traces = await startTraces(options, stores, clock);
+  const calls: CallObserver = (call) => {
+    metrics.calls(call);
+    traces?.call(call);
+  };
+  const connections = new ProcessConnectionCache(signal, calls);
   const events = new EventRecorder({
     client: kube,
     clock,
@@ -67,7 +75,7 @@ export async function runAsLeader({
     clock,
     log,
     fieldManager,
-    observer: metrics.calls,
+    observer: calls,
     transportObserver: metrics.transport('cluster'),
   });
   const nodes = new NodeWatches({ clock: options.watchClock ?? systemClock, log });
@@ -89,6 +97,7 @@ export async function runAsLeader({
     nodes,
     events,
     observer: metrics.work,
+    ...(traces ? { tracer: traces.tracer } : {}),
     clock,
     log,
   };
@@ -100,6 +109,7 @@ export async function runAsLeader({
   metrics.setBackups(() => (leadership.aborted ? [] : listBackups(services)));
   metrics.setRestores(() => (leadership.aborted ? [] : listRestores(services)));
   statusPage?.lead(services, signal);
+  exportFleet(services, { metrics, leadership, shared: statusPage?.measurements });
   const controllers = makeControllers(services, {
     names: options.controllers,
     accountNamespace: options.accessNamespace,
@@ -111,7 +121,7 @@ export async function runAsLeader({
       serveAutoscalers(services, options, signal),
     ]);
   } finally {
-    await Promise.allSettled([events.close(), nodes.close(), targets.close(), connections.close()]);
+    await Promise.allSettled([events.close(), nodes.close(), targets.close(), connections.close(), traces?.close()]);
   }
 }
 

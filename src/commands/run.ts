@@ -22,6 +22,7 @@ export async function runProvider(options: RunOptions): Promise<void> {
   const { signal, log, watchClock = systemClock } = options;
   const identity = `${options.podName ?? hostname()}_${randomUUID().slice(0, 8)}`;
   const metrics = createMetrics();
+  metrics.setBuild({ provider: options.providerName, version: options.release ?? '' });
   const connection = loadApiServerConnection({
     ...(options.kubeconfig && { path: options.kubeconfig }),
     environment: process.env,

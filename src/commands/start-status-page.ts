@@ -30,7 +30,7 @@ interface StatusPageOptions extends Pick<RunSettings, 'environment' | 'podNamesp
 /** The status page of one process. Every process serves it; the leader alone can read the systems of platforms. */
 export class StatusPage {
   readonly #app: FastifyInstance;
-  readonly #measurements: FleetMeasurements;
+  readonly measurements: FleetMeasurements;
   readonly #end: AbortController;
   readonly #changes: ChangeSignal;
   #isLeader = false;
@@ -54,7 +54,7 @@ export class StatusPage {
       { heldAddresses: async (within) => new Set((await leases.list(within)).keys()) },
       { clock: systemClock, log, changed: () => changes.notify(), signal },
     );
-    this.#measurements = measurements;
+    this.measurements = measurements;
     const sources = (): StatusSources => ({
       ...{ environment, provider, namespace, stores: shown, platforms, history },
       measurements: measurements.current,
@@ -78,10 +78,10 @@ export class StatusPage {
   /** This process leads until the signal aborts. */
   lead(services: Services, signal: AbortSignal): void {
     this.#isLeader = true;
-    this.#measurements.useSystems((within) => readSystems(services, within));
+    this.measurements.useSystems((within) => readSystems(services, within));
     signal.addEventListener('abort', () => {
       this.#isLeader = false;
-      this.#measurements.useSystems(undefined);
+      this.measurements.useSystems(undefined);
     });
   }
 

@@ -19,6 +19,8 @@ export interface CallQuota {
   readonly owner: string;
   /** The group of calls that shares the quota. */
   readonly name: string;
+  /** How many calls an hour has. */
+  total(): number;
   /** How many calls are left at this moment. */
   remaining(): number;
 }

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { oncePerScrape } from './once-per-scrape.ts';
 
 /** One certificate authority of a Cluster, at the time of a scrape. */
 export interface AuthorityMetric {
@@ -46,7 +47,7 @@ export function createAuthorityGauges(registry: Registry): (list: () => readonly
       },
     });
   return (listAuthorities) => {
-    list = listAuthorities;
+    list = oncePerScrape(listAuthorities);
   };
 }
 

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { oncePerScrape } from './once-per-scrape.ts';
 
 /** The backups of one Cluster, at the time of a scrape. */
 export interface BackupMetric {
@@ -62,12 +63,16 @@ export function createBackupGauges(registry: Registry): (list: () => readonly Ba
       },
     });
   return (listBackups) => {
-    list = listBackups;
+    list = oncePerScrape(listBackups);
   };
 }
 
 function byConfig(backups: readonly BackupMetric[]): ReadonlyMap<string, readonly BackupMetric[]> {
   const groups = new Map<string, BackupMetric[]>();
-  for (const backup of backups) groups.set(backup.config, [...(groups.get(backup.config) ?? []), backup]);
+  for (const backup of backups) {
+    const group = groups.get(backup.config);
+    if (group) group.push(backup);
+    else groups.set(backup.config, [backup]);
+  }
   return groups;
 }

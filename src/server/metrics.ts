@@ -7,6 +7,7 @@ import type { TransportObserver } from '../kube/transport/transport.ts';
 import type { CallObserver, ProviderObserver } from '../lib/observers.ts';
 import { type AuthorityMetric, createAuthorityGauges } from './authority-metrics.ts';
 import { type BackupMetric, createBackupGauges } from './backup-metrics.ts';
+import { createFleetGauges, type FleetSamples } from './fleet-metrics.ts';
 import type { ObservedReflector } from './health.ts';
 import { createRestoreGauges, type RestoreMetric } from './restore-metrics.ts';
 import { createRolloutGauges, type RolloutMetric } from './rollout-metrics.ts';
@@ -38,6 +39,10 @@ export interface Metrics {
   setBackups(list: () => readonly BackupMetric[]): void;
   /** Exports the restores at each scrape. */
   setRestores(list: () => readonly RestoreMetric[]): void;
+  /** Exports the state of the fleet at each scrape. */
+  setFleet(list: () => FleetSamples): void;
+  /** Exports which provider this is. */
+  setBuild(build: { readonly provider: string; readonly version: string }): void;
 }
 
 /** A separate registry, so that two instances in one process do not share metrics. */
@@ -58,6 +63,8 @@ export function createMetrics(): Metrics {
     setAuthorities: createAuthorityGauges(registry),
     setBackups: createBackupGauges(registry),
     setRestores: createRestoreGauges(registry),
+    setFleet: createFleetGauges(registry),
+    setBuild: createBuildGauge(registry),
   };
 }
 
@@ -244,4 +251,14 @@ function createLeaderGauge(registry: Registry): (name: string, leadership: { rea
     },
   });
   return (name, leadership) => shown.set(name, leadership);
+}
+
+function createBuildGauge(registry: Registry): Metrics['setBuild'] {
+  const gauge = new Gauge({
+    name: 'cluster_provider_talos_build_info',
+    help: 'Always 1, with the name and the version of the provider.',
+    labelNames: ['provider', 'version'],
+    registers: [registry],
+  });
+  return (build) => gauge.set({ ...build }, 1);
 }

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { oncePerScrape } from './once-per-scrape.ts';
 
 /** The restore of one Cluster, at the time of a scrape. */
 export interface RestoreMetric {
@@ -37,6 +38,6 @@ export function createRestoreGauges(registry: Registry): (list: () => readonly R
       },
     });
   return (listRestores) => {
-    list = listRestores;
+    list = oncePerScrape(listRestores);
   };
 }

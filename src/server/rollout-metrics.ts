@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { oncePerScrape } from './once-per-scrape.ts';
 
 /** The rollout of one ProviderConfig, at the time of a scrape. */
 export interface RolloutMetric {
@@ -69,7 +70,7 @@ export function createRolloutGauges(
     },
   });
   return (listRollouts, clock) => {
-    list = listRollouts;
+    list = oncePerScrape(listRollouts);
     now = clock;
   };
 }

@@ -78,7 +78,7 @@ describe('metrics', () => {
     metrics.work.step({ platform: 'truenas', plan: 'provision', step: 'vm-started' }, 'wait', 0.2);
     metrics.work.granted('token', 'renewal');
     metrics.calls({ system: 'truenas', name: 'vm.start', result: 'ok', seconds: 0.1 });
-    const allowance = { owner: 'robot', name: 'POST /reset', remaining: () => 44 };
+    const allowance = { owner: 'robot', name: 'POST /reset', total: () => 50, remaining: () => 44 };
     metrics.calls({ system: 'hetzner-robot', name: 'POST /reset/{n}', result: 'ok', seconds: 0.1, allowance });
     allowance.remaining = () => 45;
     metrics.setObjects(watched({}));
@@ -100,6 +100,7 @@ describe('metrics', () => {
       'cluster_provider_talos_grants_total{kind="oidc",occasion="new"} 0',
       'cluster_provider_talos_calls_total{system="truenas",call="vm.start",result="ok"} 1',
       'cluster_provider_talos_calls_remaining{system="hetzner-robot",owner="robot",limit="POST /reset"} 45',
+      'cluster_provider_talos_calls_hourly_budget{system="hetzner-robot",owner="robot",limit="POST /reset"} 50',
       'leader_election_master_status{name="cluster-provider"} 1',
     ]) {
       expect(response.body.split('\n')).toContain(line);

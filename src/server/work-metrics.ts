@@ -61,20 +61,26 @@ export function createCallMetrics(registry: Registry): CallObserver {
   };
 }
 
-/** The remaining calls of each quota, at the time of the scrape. */
+/** Each quota with its remaining calls, at the time of the scrape. */
 function createRemainingCallsGauge(registry: Registry): (system: string, allowance: CallQuota) => void {
   const shown = new Map<string, { readonly system: string; readonly allowance: CallQuota }>();
-  new Gauge({
-    name: 'cluster_provider_talos_calls_remaining',
-    help: 'Remaining calls in hourly budgets, by system, owner and name of the budget.',
-    labelNames: ['system', 'owner', 'limit'],
-    registers: [registry],
-    collect() {
-      for (const { system, allowance } of shown.values()) {
-        this.set({ system, owner: allowance.owner, limit: allowance.name }, allowance.remaining());
-      }
-    },
-  });
+  const gauge = (name: string, help: string, value: (allowance: CallQuota) => number) =>
+    new Gauge({
+      name: `cluster_provider_talos_${name}`,
+      help,
+      labelNames: ['system', 'owner', 'limit'],
+      registers: [registry],
+      collect() {
+        for (const { system, allowance } of shown.values())
+          this.set({ system, owner: allowance.owner, limit: allowance.name }, value(allowance));
+      },
+    });
+  gauge('calls_remaining', 'Remaining calls in hourly budgets, by system, owner and name of the budget.', (quota) =>
+    quota.remaining(),
+  );
+  gauge('calls_hourly_budget', 'Calls that hourly budgets have, by system, owner and name of the budget.', (quota) =>
+    quota.total(),
+  );
   return (system, allowance) =>
     shown.set(JSON.stringify([system, allowance.owner, allowance.name]), { system, allowance });
 }

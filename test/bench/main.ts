@@ -14,6 +14,7 @@ import { noisyNeighbourBenchmark } from './noisy-neighbours.ts';
 import { repairBenchmark } from './repair/benchmark.ts';
 import { bareServerBenchmark } from './robot/benchmark.ts';
 import { rolloutBenchmark } from './rollouts/benchmark.ts';
+import { scrapeBenchmark } from './scrape.ts';
 import { startupBenchmark } from './startup.ts';
 
 const benchmarks: readonly Benchmark[] = [
@@ -30,6 +31,7 @@ const benchmarks: readonly Benchmark[] = [
   backupBenchmark,
   imageWriteBenchmark,
   startupBenchmark,
+  scrapeBenchmark,
   noisyNeighbourBenchmark,
 ];
 const benchmarksPage = 'docs/development/benchmarks.md';

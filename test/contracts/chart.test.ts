@@ -47,7 +47,7 @@ const one = (list: readonly Rendered[], kind: string): Rendered => {
 /** Values with every feature enabled. */
 const everything = [
   'withOpenmcpCrds=true',
-  'metrics={"secure":true,"serviceMonitor":{"enabled":true,"labels":{"team":"infra"}}}',
+  'metrics={"secure":true,"serviceMonitor":{"enabled":true,"labels":{"team":"infra"}},"prometheusRule":{"enabled":true},"dashboard":{"enabled":true}}',
   'providerConfigs={"home":{"talos":{"version":"1.13.9"}}}',
   'autoscaler={"enabled":true,"certificateSecret":"autoscaler-server"}',
   'statusPage={"enabled":true,"service":true,"certificateSecret":"status-server"}',
@@ -172,7 +172,7 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
     const home = one(objects(...everything), 'ProviderConfig');
     expect(home.spec).toEqual({ providerRef: { name: 'talos' }, talos: { version: '1.13.9' } });
     const early = helm('template', 'talos', chart, ...set(everything));
-    expect(early.text).not.toContain('ProviderConfig');
+    expect(early.text).not.toMatch(/^kind: ProviderConfig$/m);
   });
 
   test.each([
@@ -201,8 +201,8 @@ describeUnlessMissing('what the chart makes', missingPeers('helm', 'kubectl') ??
         });
       kubectl(['create', 'namespace', 'openmcp-system']);
       kubectl(['label', 'namespace', 'openmcp-system', 'pod-security.kubernetes.io/warn=restricted']);
-      // A kind of the Prometheus operator and one of ours, which this server does not know.
-      const foreign = new Set(['ServiceMonitor', 'ProviderConfig']);
+      // Kinds of the Prometheus operator and one of ours, which this server does not know.
+      const foreign = new Set(['ServiceMonitor', 'PrometheusRule', 'ProviderConfig']);
       const list = objects(...everything).filter(({ kind }) => !foreign.has(kind));
       const answer = kubectl(
         ['apply', '--warnings-as-errors', '-f', '-'],

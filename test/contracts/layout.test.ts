@@ -84,6 +84,16 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
     may: ['src/api', 'src/kube', 'src/engine', 'src/controllers', 'src/talos', 'src/server', 'src/lib', 'fastify'],
   },
   { path: 'src/server', may: ['src/kube', 'src/lib', 'fastify', 'prom-client', '@peculiar/x509', 'reflect-metadata'] },
+  {
+    path: 'src/tracing',
+    may: [
+      'src/lib',
+      '@opentelemetry/api',
+      '@opentelemetry/sdk-trace-base',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+    ],
+  },
   { path: 'src/lib', may: ['undici'] },
 ];
 

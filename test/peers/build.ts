@@ -77,6 +77,13 @@ const recipes: readonly Recipe[] = [
     required: false,
   },
   { name: 'age', folder: 'age', packagePath: 'filippo.io/age/cmd/age', linkerFlags: '-s -w', required: false },
+  ...(['promtool', 'prometheus'] as const).map((name) => ({
+    name,
+    folder: 'prometheus',
+    packagePath: `github.com/prometheus/prometheus/cmd/${name}`,
+    linkerFlags: '-s -w',
+    required: false,
+  })),
 ];
 
 const environment = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' };

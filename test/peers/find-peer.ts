@@ -37,6 +37,7 @@ const kubelogin = `kubelogin-${goModuleVersion('github.com/int128/kubelogin', 'k
 const etcdutl = `etcdutl-${goModuleVersion('go.etcd.io/etcd/etcdutl/v3', 'etcd-tools/go.mod')}-${machine}`;
 const versitygw = `versitygw-${goModuleVersion('github.com/versity/versitygw', 'versitygw/go.mod')}-${machine}`;
 const age = `age-${goModuleVersion('filippo.io/age', 'age/go.mod')}-${machine}`;
+const prometheus = `prometheus-${goModuleVersion('github.com/prometheus/prometheus', 'prometheus/go.mod')}-${machine}`;
 const buildRemedy = '`npx tsx test/peers/build.ts` builds it where Go is installed';
 const externalRemedy = (variable: string, origin: string) => `set ${variable} to ${origin}`;
 
@@ -78,6 +79,8 @@ export const peers = {
   etcdutl: { program: 'etcdutl', variable: 'ETCDUTL_BIN', folder: etcdutl, remedy: buildRemedy },
   versitygw: { program: 'versitygw', variable: 'VERSITYGW_BIN', folder: versitygw, remedy: buildRemedy },
   age: { program: 'age', variable: 'AGE_BIN', folder: age, remedy: buildRemedy },
+  promtool: { program: 'promtool', variable: 'PROMTOOL_BIN', folder: prometheus, remedy: buildRemedy },
+  prometheus: { program: 'prometheus', variable: 'PROMETHEUS_BIN', folder: prometheus, remedy: buildRemedy },
   kubectl: {
     program: 'kubectl',
     variable: 'KUBECTL_BIN',

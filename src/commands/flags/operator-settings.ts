@@ -46,6 +46,8 @@ export interface RunSettings extends InstanceSettings {
   readonly autoscaler?: AutoscalerSettings;
   /** Absent: no status page. */
   readonly statusPage?: StatusPageSettings;
+  /** URL of an OTLP receiver over HTTP. Absent: nothing is traced. */
+  readonly otlpEndpoint?: string;
   /** Absent: no probes. */
   readonly health?: BindAddress;
   readonly controllers: readonly ControllerFlagValue[];
@@ -106,6 +108,7 @@ interface RunFlags {
   readonly autoscalerCertPath?: string;
   readonly statusBindAddress: BindAddress | null;
   readonly statusCertPath?: string;
+  readonly otlpEndpoint?: string;
   readonly controllers: readonly ControllerFlagValue[];
 }
 
@@ -128,6 +131,7 @@ export function toRunSettings(command: Command, environment: ProcessEnvironment)
     ...(health && { health }),
     ...toAutoscalerSettings(flags),
     ...toStatusPageSettings(flags),
+    ...(flags.otlpEndpoint ? { otlpEndpoint: flags.otlpEndpoint } : {}),
     controllers: flags.controllers,
     podNamespace: readPodNamespace(settings, environment),
     ...(podName && { podName }),

@@ -166,3 +166,12 @@ export function parseObject(value: string): ObjectArgument {
   if (kind) return { kind, name };
   throw new InvalidArgumentError(`Use one of ${kinds.join(', ')} as the kind.`);
 }
+
+/** The URL of a server over HTTP or HTTPS; undefined: none. */
+export function parseHttpUrl(value: string): string | undefined {
+  if (value === '' || value === '0') return undefined;
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username !== '')
+    throw new InvalidArgumentError('Use the URL of a server, e.g. http://collector:4318.');
+  return url.href.replace(/\/$/, '');
+}

@@ -12,6 +12,7 @@ import {
   parseClusterName,
   parseControllers,
   parseGroups,
+  parseHttpUrl,
   parseIdentityPath,
   parseName,
   parseObject,
@@ -130,6 +131,10 @@ const runOptions = [
     '--status-cert-path <FOLDER>',
     'Folder with tls.crt and tls.key of the status page. Default: a self-signed certificate is generated at startup. No effect with a loopback address.',
   ),
+  text(
+    '--otlp-endpoint <URL>',
+    'OTLP receiver for traces over HTTP, e.g. http://collector:4318: one trace for each Cluster, from its creation to ready, with its steps and calls. 0 or nothing: no traces.',
+  ).argParser(parseHttpUrl),
   ignored(
     toggle('--leader-elect', 'No effect: leader election is always on, because two Pods overlap in every rollout.'),
   ),

@@ -102,6 +102,14 @@ describe('the notations that people type', () => {
     expect(run(`--health-probe-bind-address=${text}`).health).toEqual(address);
   });
 
+  test('traces are sent to a URL, if there is one', () => {
+    expect(run()).not.toHaveProperty('otlpEndpoint');
+    expect(run('--otlp-endpoint=0')).not.toHaveProperty('otlpEndpoint');
+    expect(run('--otlp-endpoint=http://collector:4318/').otlpEndpoint).toBe('http://collector:4318');
+    for (const wrong of ['collector:4318', 'file:///tmp/x', 'http://user:secret@collector:4318'])
+      expect(complaint(['run', ...named, `--otlp-endpoint=${wrong}`]), wrong).toMatch(/http:\/\/collector:4318/);
+  });
+
   test('autoscalers are served at an address, with certificates only', () => {
     expect(run()).not.toHaveProperty('autoscaler');
     expect(run('--autoscaler-bind-address=0')).not.toHaveProperty('autoscaler');

@@ -1,6 +1,7 @@
 import { AccessRequest } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
+import { decideConditionEvents, recordConditionEvents } from '../shared/condition-events.ts';
 import { patchStatusIfExists } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
 import { newestKnown } from '../shared/status-writes.ts';
@@ -47,7 +48,12 @@ async function publishReport(
   if (log) context.log[log.level](log.fields, log.message);
   // The operator resets the phase when the spec changes. If our `Granted` replaced its value, operator and provider
   // would both ignore the request from then on.
-  if (status)
+  if (status) {
     await patchStatusIfExists(services.kube, AccessRequest, request, status, context.signal, { locked: true });
+    const changes = decideConditionEvents(['Ready'], request.status?.conditions, status.conditions);
+    // The first grant is an Event with the name of its Secret.
+    const recorded = [...(request.status?.secretRef ? [] : ['Ready']), ...(warning ? [warning.reason] : [])];
+    if (!request.metadata.deletionTimestamp) recordConditionEvents(services.events, request, changes, recorded);
+  }
   return requeueAfterSeconds === undefined ? {} : { requeueAfterSeconds };
 }

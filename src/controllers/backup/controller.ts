@@ -114,6 +114,7 @@ async function attempt(
     );
     if (taken.machine !== undefined)
       services.events.record(cluster, 'Normal', 'BackupTaken', describeTaken(taken, taken.machine));
+    if (record.failures > 0) log.info({ failures: record.failures }, 'backups are complete again');
     const { time, key, bytes, seconds } = taken;
     return { failures: 0, lastAttempt, lastSuccess: time, key, bytes, seconds };
   } catch (error) {
@@ -122,7 +123,9 @@ async function attempt(
     if (message === undefined) throw error;
     const failures = record.failures + 1;
     if (failures === 1) services.events.record(cluster, 'Warning', 'BackupFailed', message);
-    log.warn({ failures, error: message }, 'a backup has failed');
+    const fields = { failures, error: message };
+    if (message === record.message) log.debug(fields, 'a backup has failed');
+    else log.warn(fields, 'a backup has failed');
     return { ...record, failures, lastAttempt, message };
   }
 }

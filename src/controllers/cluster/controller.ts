@@ -14,6 +14,7 @@ import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
+import { noTracer } from '../../lib/work-tracer.ts';
 import { maintainEtcd } from '../etcd-maintenance/maintain-etcd.ts';
 import { collectClusterOrphans } from '../garbage/cluster-orphans/collect-cluster-orphans.ts';
 import { describeNodesHealthy } from '../remediation/describe-remediation.ts';
@@ -27,6 +28,7 @@ import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-rec
 import type { Services } from '../shared/services.ts';
 import { newestKnown } from '../shared/status-writes.ts';
 import { actOnCluster, describeMetadataPatch } from './act.ts';
+import { recordClusterEvents } from './cluster-events.ts';
 import { isOwnCluster } from './cluster-responsibility.ts';
 import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
 import { decideClusterRemediation } from './decide-cluster-remediation.ts';
@@ -120,7 +122,9 @@ async function reconcileOwned(
 ): Promise<ReconcileResult> {
   let view = buildClusterView(services, cluster);
   for (let decision = decideCluster(view); decision.kind !== 'settled'; decision = decideCluster(view)) {
-    view = await actOnCluster(services, view, decision, context);
+    const [current, action] = [view, decision];
+    const act = async () => await actOnCluster(services, current, action, context);
+    view = await (services.tracer ?? noTracer).action(clusterIdentityOf(cluster), decision.kind, act);
   }
   await reconcileMachineMetadata(services, view, context.signal);
   await reconcileNodePools(services, view, context.signal);
@@ -159,7 +163,6 @@ async function publishStatus(
   const nodesHealthy = view.secrets?.bootstrappedAt
     ? describeNodesHealthy(view.machines, decideClusterRemediation(view), view.remediationObstacle)
     : undefined;
-  const wasReady = cluster.status?.phase === openmcpPhases.ready;
   const terminating = cluster.metadata.deletionTimestamp !== undefined;
   const version = servedVersion(view);
   if (version) {
@@ -199,10 +202,7 @@ async function publishStatus(
     providerStatus: { ...describeProviderStatus(view), ...kept.providerStatus },
   };
   const written = await patchStatusIfExists(services.kube, Cluster, cluster, status, context.signal);
-  if (written && phase === openmcpPhases.ready && !wasReady) {
-    services.events.record(cluster, 'Normal', 'Ready', `The cluster is reachable at ${view.endpoint?.url}.`);
-    context.log.info({ endpoint: view.endpoint?.url, version }, 'cluster is ready');
-  }
+  if (written) recordClusterEvents(services, view, status, context.log);
 }
 
 /**

@@ -4,9 +4,9 @@ import { advance, type Progress } from '../../engine/advance.ts';
 import type { HostContext } from '../../engine/capabilities/hosts.ts';
 import { isServerCondition } from '../../kube/errors.ts';
 import { objectKeyOf } from '../../kube/resource.ts';
-import { ProviderError } from '../../lib/errors.ts';
 import { patchStatus } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
+import { logStepError, logStepRecovery } from '../shared/step-log.ts';
 import { hostStatusOf, toStatusFields } from './availability.ts';
 import { recordHostEvents } from './events.ts';
 import { type HostReconcileContext, type InventoryAccess, toHostContext } from './inventory-access.ts';
@@ -37,6 +37,7 @@ export async function runTaskSteps(
       updateStatus: ({ state: _, ...found }) => writer.write(toStatusFields(writer.host, found)),
     }),
     save: async (progress) => {
+      logStepRecovery(run.log, hostStatusOf(writer.host).task, progress);
       await writer.write({ task: { ...progress, facts: { ...progress.facts } } });
       await writer.clearAnnotation(plan);
     },
@@ -46,16 +47,8 @@ export async function runTaskSteps(
     clock: services.clock,
     signal: run.signal,
   });
-  logStepError(verdict, run);
+  if (verdict.kind === 'error') logStepError(run.log, verdict.error, verdict.progress);
   return { ...snapshot, host: writer.host, identification: verdict };
-}
-
-function logStepError(verdict: HostSnapshot['identification'], { log }: HostReconcileContext): void {
-  if (verdict?.kind !== 'error') return;
-  const { error, progress } = verdict;
-  if (error instanceof ProviderError)
-    log.warn({ step: progress.step, code: error.code, failures: progress.failures }, 'step failed, is tried again');
-  else log.error({ step: progress.step, error }, 'step failed by a fault of ours');
 }
 
 function savedTaskProgress(host: Host): Progress<HostTaskKind> | undefined {

@@ -3,6 +3,7 @@ import { Cluster } from '../../api/openmcp/types.ts';
 import { isConflict } from '../../kube/errors.ts';
 import type { ObjectChange } from '../../kube/reflector/object-store.ts';
 import { objectKeyOf } from '../../kube/resource.ts';
+import { decideConditionEvents, recordConditionEvents } from './condition-events.ts';
 import { patchStatusIfExists } from './objects.ts';
 import type { Services } from './services.ts';
 
@@ -11,11 +12,13 @@ export interface ClusterReportKind {
   readonly condition: ConditionType;
   /** Field of `status.providerStatus`. */
   readonly field: string;
+  /** Reasons of Events that its controller records itself. */
+  readonly recordedReasons: readonly string[];
 }
 
 export const clusterReports = {
-  backup: { condition: 'BackedUp', field: 'backup' },
-  restore: { condition: 'EtcdRestored', field: 'restore' },
+  backup: { condition: 'BackedUp', field: 'backup', recordedReasons: ['BackupFailed'] },
+  restore: { condition: 'EtcdRestored', field: 'restore', recordedReasons: ['EtcdRestored'] },
 } as const satisfies Record<string, ClusterReportKind>;
 
 /** The content of such a part. Undefined: nothing is said. */
@@ -31,7 +34,7 @@ const attempts = 5;
  * the newest version, and fails if that has changed meanwhile.
  */
 export async function writeClusterReport(
-  services: Pick<Services, 'kube' | 'clock'>,
+  services: Pick<Services, 'kube' | 'clock' | 'events'>,
   cluster: Cluster,
   kind: ClusterReportKind,
   report: ClusterReport,
@@ -45,6 +48,8 @@ export async function writeClusterReport(
     const status = withReport(services, latest, kind, report);
     try {
       await patchStatusIfExists(services.kube, Cluster, latest, status, signal, { locked: true });
+      const changes = decideConditionEvents([kind.condition], latest.status.conditions, status.conditions);
+      recordConditionEvents(services.events, latest, changes, kind.recordedReasons);
       return;
     } catch (error) {
       if (!isConflict(error) || attempt >= attempts) throw error;

@@ -13,6 +13,7 @@ import type { Reflector } from '../../kube/reflector/reflector.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { ProviderObserver } from '../../lib/observers.ts';
+import type { WorkTracer } from '../../lib/work-tracer.ts';
 import type { HostClaims } from '../host/host-claims.ts';
 import type { AddressLeases } from './addresses/address-leases.ts';
 import type { NodeWatches } from './nodes/node-watches.ts';
@@ -64,6 +65,8 @@ export interface Services {
   readonly nodes: NodeWatches;
   readonly events: EventRecorder;
   readonly observer: ProviderObserver;
+  /** Absent: nothing is traced. */
+  readonly tracer?: WorkTracer;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -149,6 +149,26 @@ describe('a controller', () => {
     expect(new Set(outcomes)).toEqual(new Set(['requeue']));
   });
 
+  it.each([
+    ['a transient error', () => kube(503, 'ServiceUnavailable'), 'reconcile is waiting'],
+    ['an error that needs a change', () => new ProviderError('CONFIG_INVALID', 'no pool'), 'needs a change'],
+  ])('logs the end of %s once, after it has logged the beginning', async (_, error, begin) => {
+    let calls = 0;
+    const fixture = play(async () => {
+      calls += 1;
+      if (calls <= 3) throw error();
+      return { requeueAfterSeconds: 60 };
+    });
+    fixture.hand.sync();
+    fixture.controller.enqueue({ name: 'a' });
+    await fixture.clock.advance(3_000_000);
+    const shown = fixture.lines.filter(({ level }) => level === 'warn' || level === 'info');
+    const messages = shown.map(({ message }) => message);
+    expect(messages).toEqual(['controller starts', begin, 'reconcile succeeds again']);
+    fixture.end.abort();
+    await fixture.done;
+  });
+
   it('waits ten minutes where only a change helps, and logs each message once', async () => {
     const sentences = ['the pool is full', 'the pool is full', 'the key is wrong'];
     const next = () => new ProviderError('CONFIG_INVALID', sentences.shift() ?? 'the key is wrong');

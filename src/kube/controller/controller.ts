@@ -213,8 +213,8 @@ export class Controller {
     const reconcile = (limit: AbortSignal) => this.#options.reconcile(parseObjectKey(key), { signal: limit, log });
     try {
       const result = await withDeadline(this.#options.deadlineSeconds ?? 300, signal, reconcile);
+      this.#logSuccess(key, log);
       this.#queue.forget(key);
-      this.#loggedFailures.delete(key);
       if (result?.requeueAfterSeconds === undefined) return 'success';
       this.#queue.add(key, result.requeueAfterSeconds);
       return 'requeue_after';
@@ -239,9 +239,19 @@ export class Controller {
       return 'requeue_after';
     }
     const failures = this.#queue.retry(key, { minSeconds: atLeastSeconds });
-    if (isProgramError(error)) log.error({ err: error, failures }, 'reconcile failed');
-    else this.#warn(error, failures, log);
+    if (isProgramError(error)) {
+      this.#loggedFailures.set(key, String(error));
+      log.error({ err: error, failures }, 'reconcile failed');
+    } else this.#warn(key, error, failures, log);
     return 'error';
+  }
+
+  /** Logs the end of failures that were logged. */
+  #logSuccess(key: string, log: Log): void {
+    const after = this.#loggedFailures.get(key);
+    if (after === undefined) return;
+    this.#loggedFailures.delete(key);
+    log.info({ after }, 'reconcile succeeds again');
   }
 
   /** Logs each new error message once. */
@@ -252,10 +262,13 @@ export class Controller {
   }
 
   /** Warns at the first failure in a row and at every tenth, because a transient error may persist. */
-  #warn(error: unknown, failures: number, log: Log): void {
-    const fields = { error: error instanceof Error ? error.message : String(error), failures };
-    if (failures % 10 === 1) log.warn(fields, 'reconcile is waiting');
-    else log.debug(fields, 'reconcile is waiting');
+  #warn(key: string, error: unknown, failures: number, log: Log): void {
+    const message = error instanceof Error ? error.message : String(error);
+    const fields = { error: message, failures };
+    if (failures % 10 === 1) {
+      this.#loggedFailures.set(key, message);
+      log.warn(fields, 'reconcile is waiting');
+    } else log.debug(fields, 'reconcile is waiting');
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { addExpiryCheck, createLinkedController } from '../../lib/deadline.ts';
 import type { Log } from '../../lib/log.ts';
+import { TroubleLog } from '../../lib/trouble-log.ts';
 import { isForbidden, isUnauthorized } from '../errors.ts';
 import { LeaseClient, type LeaseClientOptions } from './lease-client.ts';
 
@@ -94,6 +95,7 @@ export class Leadership {
   /** Resolves with true when this process holds the Lease, with false when the signal aborted first. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     let known: string | undefined;
+    const trouble = new TroubleLog(this.#log, 'the lease cannot be acquired', 'the lease can be read again');
     while (!signal.aborted) {
       const startedAt = this.#clock.monotonic();
       try {
@@ -101,9 +103,10 @@ export class Leadership {
           this.#heldSince = startedAt;
           return true;
         }
+        trouble.succeeded();
       } catch (error) {
         if (signal.aborted) await this.#releaseIfUnknown();
-        else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be acquired');
+        else trouble.failed({ error: messageOf(error) });
       }
       if (this.holder !== known) this.#log.info({ holder: this.holder }, 'waiting for the leader');
       known = this.holder;
@@ -124,6 +127,7 @@ export class Leadership {
   async #hold(over: AbortSignal): Promise<LeadershipLostError | undefined> {
     let nextSeconds = this.#leaseSeconds / 3;
     let problem: unknown;
+    const trouble = new TroubleLog(this.#log, 'the lease cannot be renewed', 'the lease is renewed again');
     while (!over.aborted) {
       await this.#pause(Math.min(this.#leftMs() / 1000, nextSeconds), over);
       if (over.aborted) return undefined;
@@ -137,12 +141,13 @@ export class Leadership {
         }
         this.#heldSince = startedAt;
         problem = undefined;
+        trouble.succeeded();
         nextSeconds = this.#leaseSeconds / 3;
       } catch (error) {
         if (over.aborted) return undefined;
         problem = error;
         nextSeconds = this.#leaseSeconds / 15 - (this.#clock.monotonic() - startedAt) / 1000;
-        this.#log.warn({ error: messageOf(error) }, 'the lease cannot be renewed');
+        trouble.failed({ error: messageOf(error) });
       }
     }
     return undefined;

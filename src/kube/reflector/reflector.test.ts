@@ -17,6 +17,7 @@ import {
   watchResponse,
 } from '../../../test/support/harness/reflector-harness.ts';
 import { type ReceivedRequest, waitForCondition } from '../../../test/support/harness/scripted-http-server.ts';
+import { type Log, noLog } from '../../lib/log.ts';
 
 describe('a reflector', () => {
   it('lists, watches from there, handles every kind of event, and never repeats known state', async () => {
@@ -130,8 +131,12 @@ describe('a reflector', () => {
       isDown ? droppedConnection(response, received) : listResponse('10')(response, received);
     const watch: Responder = (response, received) =>
       isDown ? droppedConnection(response, received) : endedWatchResponse(bookmarkLine('11'))(response, received);
+    const lines: string[] = [];
+    const keep = (_: unknown, message: string): void => void lines.push(message);
+    const log: Log = { ...noLog, warn: keep, info: keep };
     const fixture = await startReflectorHarness([down], [watchResponse(bookmarkLine('10')), watch], {
       resyncSeconds: 1e9,
+      log,
     });
     await untilRequested(fixture, 2);
     isDown = true;
@@ -148,6 +153,10 @@ describe('a reflector', () => {
     isDown = false;
     await fixture.clock.advance(30_000);
     await waitForCondition(() => fixture.reflector.health.failures === 0, 'it works again');
+    // Some hundred failures.
+    expect(lines.filter((line) => line === 'watch failed').length).toBeLessThan(20);
+    expect(lines.filter((line) => line === 'watch works again')).toHaveLength(1);
+    expect(lines.at(-1)).toBe('watch works again');
   });
 
   it.each([

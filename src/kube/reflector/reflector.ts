@@ -86,6 +86,8 @@ export class Reflector<T extends KubeObject> {
   #isStarted = false;
   #isSynced = false;
   #failures = 0;
+  /** A failure was logged, and its end was not. */
+  #isTroubled = false;
   #lastError: string | undefined;
   #lastEventAt: Date | undefined;
   #lastListAt: Date | undefined;
@@ -208,13 +210,13 @@ export class Reflector<T extends KubeObject> {
     if (signal.aborted) return;
     const streamSeconds = (this.#clock.monotonic() - startedAt) / 1000;
     if (!received && streamSeconds < minWatchSeconds) throw shortWatchError(this.name);
-    this.#failures = 0;
+    this.#endTrouble();
     if (this.health.silentSeconds >= relistAfterSilentSeconds) this.#version = undefined;
   }
 
   #take({ type, object }: WatchEvent<T>): void {
     this.#version = object.metadata.resourceVersion ?? this.#version;
-    this.#failures = 0;
+    this.#endTrouble();
     this.#lastEventAt = this.#clock.now();
     this.#lastChangeAt = this.#clock.monotonic();
     if (type !== 'BOOKMARK') {
@@ -233,6 +235,14 @@ export class Reflector<T extends KubeObject> {
     return new KubeError({ status: 0, reason: 'AnswerTooLong', message });
   }
 
+  /** Logs the end of failures that were logged. */
+  #endTrouble(): void {
+    this.#failures = 0;
+    if (!this.#isTroubled) return;
+    this.#isTroubled = false;
+    this.#options.log.info({ reflector: this.name }, 'watch works again');
+  }
+
   async #recover(error: unknown, startedAt: number, signal: AbortSignal): Promise<void> {
     // A watch that lasted longer than the longest delay resets the failures.
     if (this.#clock.monotonic() - startedAt > backoff.capSeconds * 1000) this.#failures = 0;
@@ -243,8 +253,10 @@ export class Reflector<T extends KubeObject> {
     const retryAfter = error instanceof KubeError ? Math.min(error.retryAfterSeconds ?? 0, maxRetryAfterSeconds) : 0;
     const seconds = Math.max(retryAfter, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
     const fields = { reflector: this.name, failures: this.#failures, seconds, error: this.#lastError };
-    if (this.#failures % 10 === 1 && !isGone(error)) this.#options.log.warn(fields, 'watch failed');
-    else this.#options.log.debug(fields, 'watch failed');
+    if (this.#failures % 10 === 1 && !isGone(error)) {
+      this.#isTroubled = true;
+      this.#options.log.warn(fields, 'watch failed');
+    } else this.#options.log.debug(fields, 'watch failed');
     await this.#pause(seconds, signal);
   }
 

@@ -16,8 +16,8 @@ export interface MeasurementSources {
 }
 
 /**
- * What the fleet view shows and no cache has. Looking at the fleet triggers the reads, at most once a minute, and does not
- * wait for them: without viewers nothing is read.
+ * What the fleet view shows and no cache has. Looking at the fleet triggers the reads, at most once a minute, and a scrape
+ * of metrics less often; neither waits for them. Without viewers and scrapers nothing is read.
  */
 export class FleetMeasurements {
   readonly #clock: Clock;
@@ -53,9 +53,9 @@ export class FleetMeasurements {
     this.#changed();
   }
 
-  /** Reads what is older than a minute, in the background. */
-  refresh(): void {
-    const isFresh = this.#clock.monotonic() - this.#readAt < keepSeconds * 1000;
+  /** Reads what is older than this, in the background. */
+  refresh(seconds = keepSeconds): void {
+    const isFresh = this.#clock.monotonic() - this.#readAt < seconds * 1000;
     if (isFresh || this.#isReading || this.#signal.aborted) return;
     this.#isReading = true;
     this.#readAt = this.#clock.monotonic();

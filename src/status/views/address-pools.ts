@@ -1,13 +1,13 @@
 import { reservedAddresses } from '../../controllers/shared/addresses/fixed-endpoints.ts';
 import { countIpv4Addresses, ipv4RangeContains, parseIpv4, parseIpv4Range } from '../../lib/net/ipv4.ts';
 import type { AddressPoolJson } from '../api-types.ts';
-import { ownConfigs, ownMachines, type StatusSources } from './status-sources.ts';
+import { type FleetSources, ownConfigs, ownMachines } from './status-sources.ts';
 
 /** Number of pools that are shown. */
 const maxPools = 50;
 
 /** The free addresses of each pool; the emptiest first. ProviderConfigs with the same addresses share one. */
-export function listAddressPools(sources: StatusSources): AddressPoolJson[] {
+export function listAddressPools(sources: FleetSources): AddressPoolJson[] {
   const { heldAddresses } = sources.measurements;
   // Machines are known at once, and claims within a minute.
   const taken =
@@ -22,7 +22,7 @@ export function listAddressPools(sources: StatusSources): AddressPoolJson[] {
   return pools.sort((a, b) => (a.free ?? 0) - (b.free ?? 0) || (a.pool < b.pool ? -1 : 1)).slice(0, maxPools);
 }
 
-function groupConfigs(sources: StatusSources): ReadonlyMap<string, string[]> {
+function groupConfigs(sources: FleetSources): ReadonlyMap<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const { metadata, spec } of ownConfigs(sources)) {
     const { addressPool } = spec.network ?? {};
@@ -33,5 +33,5 @@ function groupConfigs(sources: StatusSources): ReadonlyMap<string, string[]> {
   return groups;
 }
 
-const machineAddresses = (sources: StatusSources): string[] =>
+const machineAddresses = (sources: FleetSources): string[] =>
   ownMachines(sources).flatMap(({ spec, status }) => [status?.address ?? [], spec.virtualAddress ?? []].flat());

@@ -33,6 +33,12 @@ export function assessCluster({ metadata, status }: Cluster, machines: readonly 
   return wasReady ? withCause('unhealthy', toCause(ready), true) : withCause('creating', cause, stuck !== undefined);
 }
 
+/** Since when a Cluster has its health, as far as a condition tells. */
+export function findHealthStart({ metadata, status }: Cluster, cause: CauseJson | undefined): string | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime;
+  return metadata.deletionTimestamp ?? cause?.since ?? ready ?? metadata.creationTimestamp;
+}
+
 const withCause = (health: ClusterHealth, cause: CauseJson | undefined, isProblem: boolean): ClusterAssessment => ({
   health,
   isProblem,

@@ -6,6 +6,7 @@ import type { Cluster } from '../../api/openmcp/types.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import { clusterIdentityOf } from '../../controllers/cluster/identity.ts';
 import type { ClusterBackupJson, ClusterRowJson, ConfigRolloutJson, HostsJson } from '../api-types.ts';
+import { findHealthStart } from './cluster-health.ts';
 import { groupMachines, listClusterRows } from './cluster-rows.ts';
 import { toClusterBackup } from './cluster-view.ts';
 import { countHosts, listConfigRollouts } from './fleet-view.ts';
@@ -80,9 +81,7 @@ function toRow(
   config: ProviderConfig | undefined,
 ): OverviewRowJson {
   const conditions = cluster.status?.conditions ?? [];
-  const { creationTimestamp, deletionTimestamp } = cluster.metadata;
-  const ready = conditions.find(({ type }) => type === 'Ready')?.lastTransitionTime;
-  const since = deletionTimestamp ?? row.cause?.since ?? ready ?? creationTimestamp;
+  const since = findHealthStart(cluster, row.cause);
   const upToDate = conditions.find(({ type }) => type === 'UpToDate')?.status;
   const backup = toClusterBackup(cluster, config?.spec.backup !== undefined);
   return {

@@ -30,25 +30,29 @@ export interface Measurements {
   readonly systems: readonly SystemJson[];
 }
 
-/** Everything that a view is built from. */
-export interface StatusSources extends ProviderInstance {
+/** The state of the fleet. */
+export interface FleetSources extends ProviderInstance {
   readonly stores: StatusStores;
   readonly platforms: readonly Platform[];
-  readonly history: Pick<StepHistory, 'of' | 'usualSeconds'>;
   readonly measurements: Measurements;
+}
+
+/** Everything that a view is built from. */
+export interface StatusSources extends FleetSources {
+  readonly history: Pick<StepHistory, 'of' | 'usualSeconds'>;
   readonly isLeader: boolean;
   /** Whether every cache is filled. */
   readonly isComplete: boolean;
 }
 
-export const ownMachines = (sources: StatusSources): readonly Machine[] =>
+export const ownMachines = (sources: FleetSources): readonly Machine[] =>
   sources.stores.machines.list().filter(({ spec }) => isOwnMachine(sources, spec));
 
-export const ownConfigs = (sources: StatusSources): ProviderConfig[] =>
+export const ownConfigs = (sources: FleetSources): ProviderConfig[] =>
   sources.stores.providerConfigs.list().filter((config) => isOwnConfig(sources, config));
 
 /** The ProviderConfigs by the name of their profile. */
-export const configsByProfile = (sources: StatusSources): ReadonlyMap<string, ProviderConfig> =>
+export const configsByProfile = (sources: FleetSources): ReadonlyMap<string, ProviderConfig> =>
   new Map(
     ownConfigs(sources).map((config) => [
       clusterProfileName(sources.environment, sources.provider, config.metadata.name),
@@ -65,7 +69,7 @@ export interface FleetObjects {
   readonly byProfile: ReadonlyMap<string, ProviderConfig>;
 }
 
-export const findFleetObjects = (sources: StatusSources): FleetObjects => ({
+export const findFleetObjects = (sources: FleetSources): FleetObjects => ({
   clusters: sources.stores.clusters.list().filter((cluster) => isOwnCluster(sources, cluster)),
   machines: ownMachines(sources),
   configs: ownConfigs(sources),

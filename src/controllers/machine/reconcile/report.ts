@@ -6,6 +6,7 @@ import type { Facts } from '../../../engine/step.ts';
 import type { ReconcileResult } from '../../../kube/controller/controller.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { patchStatusIfExists, removeFinalizer } from '../../shared/objects.ts';
+import { logStepError } from '../../shared/step-log.ts';
 import { abandonMachine } from '../abandon-machine.ts';
 import { describeMachineProgress, describeMachineStatus } from '../describe.ts';
 import { isMaintenancePlan } from '../is-provisioned.ts';
@@ -117,7 +118,7 @@ async function reportStatus(
   const before = 'before' in report ? report.before : machine.status?.phase;
   const status = describeMachineStatus(machine, verdict, observation, services.clock.now());
   const changed = await patchStatusIfExists(services.kube, Machine, machine, status, context.signal, { locked: true });
-  if (verdict.kind === 'error') logStepError(context, verdict);
+  if (verdict.kind === 'error') logStepError(context.log, verdict.error, verdict.progress);
   reportUpdateFailure({ services, machine, context }, status);
   if (!changed || before === status.phase) return;
   if (status.phase === 'Failed') services.events.record(machine, 'Warning', 'Parked', describeMachineProgress(verdict));
@@ -130,12 +131,4 @@ function reportUpdateFailure({ services, machine, context }: MachineTask, { cond
   const before = findFalseCondition(machine.status?.conditions, 'UpToDate');
   if (!now || !isUpdateFailure(now.reason) || before?.reason === now.reason) return;
   recordUpdateFailure(services, machine, { reason: toStepReason(now.reason), message: now.message }, context.log);
-}
-
-function logStepError(
-  { log }: MachineTask['context'],
-  { error, progress: { step, failures } }: Extract<AdvanceResult, { kind: 'error' }>,
-): void {
-  if (error instanceof ProviderError) log.warn({ step, code: error.code, failures }, 'step failed, is tried again');
-  else log.error({ step, error }, 'step failed by a fault of ours');
 }

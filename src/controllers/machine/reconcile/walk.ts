@@ -9,6 +9,7 @@ import { isUpdateOpen, updateStepsOf } from '../../../talos/update/update-steps.
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { machinesOfCluster } from '../../cluster/view.ts';
 import { patchStatus } from '../../shared/objects.ts';
+import { logStepRecovery } from '../../shared/step-log.ts';
 import { comparedMachinesOf } from '../configuration/compared-machines.ts';
 import { planPhases } from '../describe.ts';
 import { isMaintenancePlan } from '../is-provisioned.ts';
@@ -130,6 +131,26 @@ interface StepRun<C extends StepContext> {
   context(facts: Facts, step: { readonly name: string }): C;
 }
 
+/** Only the creation of a cluster is traced. */
+function traceStep<C extends StepContext>(
+  { services, machine }: MachineTask,
+  platform: string,
+  plan: string,
+  step: Step<C>,
+): Step<C> {
+  const { tracer } = services;
+  if (!tracer) return step;
+  const about = { cluster: clusterOfMachine(machine), machine: machine.metadata.name, platform, plan, step: step.name };
+  const since = (): string | undefined => {
+    const { progress } = machine.status ?? {};
+    return progress?.plan === plan && progress.step === step.name ? progress.since : undefined;
+  };
+  return {
+    ...step,
+    run: async (context) => await tracer.step({ ...about, since: since() }, async () => await step.run(context)),
+  };
+}
+
 async function runSteps<C extends StepContext>(
   task: MachineTask,
   { plan, platform, steps, context }: StepRun<C>,
@@ -138,7 +159,7 @@ async function runSteps<C extends StepContext>(
   const names = steps.map(({ name }) => name);
   return await advance<C>({
     plan,
-    steps,
+    steps: plan === 'provision' ? steps.map((step) => traceStep(task, platform, plan, step)) : steps,
     progress: savedProgress(machine),
     context,
     save: (progress) => saveProgress(task, progress, names),
@@ -176,5 +197,6 @@ async function saveProgress(
   const written = await patchStatus(services.kube, Machine, machine, status, context.signal, { locked: true });
   machine.status = status;
   if (written) machine.metadata = written.metadata;
+  logStepRecovery(context.log, before, progress);
   if (isNew) context.log.info({ step: progress.step, plan: progress.plan }, 'step begins');
 }

@@ -25,7 +25,9 @@ export function listRollouts(sources: RolloutSources): ListedRollout[] {
   const byConfig = new Map<string, Machine[]>();
   for (const machine of sources.stores.machines.list()) {
     const { name } = machine.spec.providerConfigRef;
-    byConfig.set(name, [...(byConfig.get(name) ?? []), machine]);
+    const known = byConfig.get(name);
+    if (known) known.push(machine);
+    else byConfig.set(name, [machine]);
   }
   return configs.map((config) => ({
     config: config.metadata.name,

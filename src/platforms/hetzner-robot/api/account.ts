@@ -255,7 +255,12 @@ export class RobotAccount implements Closable {
     }
     const { route, name, budget } = attempt;
     const seconds = options.seconds ?? (route.isSlow ? defaultTimeoutSeconds.slow : defaultTimeoutSeconds.quick);
-    const allowance = { owner: this.options.label, name: budget.name, remaining: () => budget.remaining };
+    const allowance = {
+      owner: this.options.label,
+      name: budget.name,
+      total: () => budget.total,
+      remaining: () => budget.remaining,
+    };
     const about = { system: 'hetzner-robot', name, signal: options.signal, allowance };
     return await observeCall(this.options.observer, about, async () => {
       try {

@@ -69,6 +69,11 @@ export class CallBudget {
     this.#reserve = reserve;
   }
 
+  /** Calls of an hour, without those that are left to other clients. */
+  get total(): number {
+    return this.#most;
+  }
+
   /** Calls that are available now. */
   get remaining(): number {
     const now = this.#clock.monotonic();

@@ -47,6 +47,8 @@ export interface InProcessRunOptions extends ProviderRunOptions {
   readonly autoscaler?: AutoscalerSettings;
   /** Where the status page is served; default: nowhere. */
   readonly statusPage?: StatusPageSettings;
+  /** Where it sends traces; default: nowhere. */
+  readonly otlpEndpoint?: string;
   /** Default 45: a busy machine may pause this process for longer than a third of the usual duration. */
   readonly leaseSeconds?: number;
 }
@@ -73,6 +75,7 @@ export function runInProcess(options: InProcessRunOptions): ProviderRun {
       leaseSeconds,
       ...(options.autoscaler ? { autoscaler: options.autoscaler } : {}),
       ...(options.statusPage ? { statusPage: options.statusPage } : {}),
+      ...(options.otlpEndpoint ? { otlpEndpoint: options.otlpEndpoint } : {}),
       ...(options.watchClock ? { watchClock: options.watchClock } : {}),
       controllers: ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'],
       podNamespace: namespace,
@@ -97,8 +100,10 @@ export interface ChildProcessRunOptions extends ProviderRunOptions {
   readonly speed: number;
   /** Its log level; default: everything. */
   readonly verbosity?: 'info' | 'debug';
-  /** Address and port of its metrics, over HTTP. Default: none. */
+  /** Address and port of its metrics. Default: none. */
   readonly metrics?: string;
+  /** Whether its metrics are served over HTTPS to authorized clients only. Default: to everybody over HTTP. */
+  readonly protectsMetrics?: boolean;
   /** The size of its heap in MiB; Node uses half of a container's memory limit. Default: that of the machine. */
   readonly heapMiB?: number;
 }
@@ -106,10 +111,10 @@ export interface ChildProcessRunOptions extends ProviderRunOptions {
 /** The built program as a process of its own. */
 export function runAsChildProcess(options: ChildProcessRunOptions): ProviderRun {
   const { environment, name, kubeconfig, namespace, podName = `${name}-0`, speed, address, say } = options;
-  const { verbosity = 'debug', metrics = '0', heapMiB } = options;
+  const { verbosity = 'debug', metrics = '0', protectsMetrics = false, heapMiB } = options;
   const where = [`--environment=${environment}`, `--provider-name=${name}`, `--kubeconfig=${kubeconfig}`];
   const how = ['--health-probe-bind-address=0', '--format=json', `--verbosity=${verbosity}`];
-  const counts = [`--metrics-bind-address=${metrics}`, '--metrics-secure=false'];
+  const counts = [`--metrics-bind-address=${metrics}`, `--metrics-secure=${protectsMetrics}`];
   const hurry = speed === 1 ? [] : ['--import', './test/support/accelerate-time.mjs'];
   const known = address === undefined ? [] : ['--import', './test/e2e/support/provider-process/local-address.mjs'];
   const env = { POD_NAMESPACE: namespace, POD_NAME: podName, HURRY: String(speed), LOCAL_ADDRESS: address };

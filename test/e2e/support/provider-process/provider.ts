@@ -17,11 +17,13 @@ export interface ProviderRunMode {
   /** The factor by which the deadlines of its calls are shorter; default 1. */
   readonly hasteOfDeadlines?: number;
   /** Run as the built program with accelerated time. Absent: in this process. */
-  readonly asProgram?: Pick<ChildProcessRunOptions, 'speed' | 'verbosity' | 'metrics' | 'heapMiB'>;
+  readonly asProgram?: Pick<ChildProcessRunOptions, 'speed' | 'verbosity' | 'metrics' | 'protectsMetrics' | 'heapMiB'>;
   /** Where it serves autoscalers; default: nowhere. Only for a run in this process. */
   readonly autoscaler?: AutoscalerSettings;
   /** Where it serves its status page; default: nowhere. Only for a run in this process. */
   readonly statusPage?: StatusPageSettings;
+  /** Where it sends traces; default: nowhere. Only for a run in this process. */
+  readonly otlpEndpoint?: string;
   /** Duration of its Lease in seconds; default 45. Only for a run in this process. */
   readonly leaseSeconds?: number;
   /**
