@@ -89,7 +89,7 @@ function alone(): void {
   it('has the lines that are tested here', () => {
     const programs = (lines: readonly string[]) => lines.map((line) => line.split(' ')[0]);
     const [docker, helm, kubectl] = ['docker', 'helm', 'kubectl'];
-    expect(programs(first)).toEqual([docker, docker, helm, helm, '$EDITOR', ...Array(4).fill(kubectl), docker]);
+    expect(programs(first)).toEqual([docker, docker, helm, helm, '$EDITOR', ...Array(4).fill(kubectl), 'umask']);
     expect(blocks.map(programs)).toEqual([Array(5).fill(kubectl), Array(2).fill('cluster-provider-talos')]);
   });
 
