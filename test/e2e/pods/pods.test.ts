@@ -10,10 +10,14 @@ import { type RealPods, startRealPods } from '../../peers/pods/real-pods.ts';
 import { projectRoot } from '../../setup/generated-files.ts';
 import { describeUnlessMissing } from '../../support/describe-unless-missing.ts';
 import { eventually } from '../../support/eventually.ts';
+import { startSimulatorsBeside } from './simulators-beside.ts';
 
 const namespace = 'chart';
 const chart = join(projectRoot, 'charts/cluster-provider-talos');
 const labels = 'app.kubernetes.io/instance=talos';
+
+/** The cluster of the samples takes half a minute more, so `npm test` leaves it to CI. */
+const isThorough = process.env['CI'] === 'true';
 
 interface Pod {
   readonly name: string;
@@ -82,6 +86,19 @@ describeUnlessMissing('as real Pods', missingForPods(), () => {
     await pods.kubectl(...ready, `--namespace=${namespace}`);
     const restarts = Object.fromEntries((await release()).map((pod) => [pod.name, pod.restarts]));
     expect(restarts).toEqual({ [`${killed?.name}`]: 1, [`${standby?.name}`]: 0 });
+  });
+
+  it('provision the cluster of the samples, on a simulated NAS in their network', async ({ skip }) => {
+    if (!isThorough) return skip('It takes half a minute more: set CI=true.');
+    const [secret, config] = await startSimulatorsBeside(pods);
+    await pods.apply({ ...secret, metadata: { name: 'truenas', namespace } });
+    await pods.apply(config);
+    await pods.kubectl('create', 'namespace', 'team-a');
+    await pods.kubectl('apply', '-f', join(projectRoot, 'config/samples/cluster.yaml'));
+    const wait = ['wait', 'cluster/first', '--for=condition=Ready', '--timeout=180s', '--namespace=team-a'];
+    await pods.kubectl(...wait).catch(async (error) => {
+      throw new Error(`${error}\n${await pods.kubectl('get', 'tpc,tm', '-A')}`);
+    });
   });
 
   it('are upgraded together with their CRDs', async () => {
