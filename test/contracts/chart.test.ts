@@ -1,48 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { commandOptions } from '../../src/commands/flags/options.ts';
 import { findPeer, missingPeers } from '../peers/find-peer.ts';
-import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
+import { missingForRealKube, type RealKube, startRealKube } from '../peers/kube-apiserver.ts';
 import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
+import {
+  chart,
+  runHelm as helm,
+  chartObjects as objects,
+  onlyOne as one,
+  type Rendered,
+  renderChart as render,
+  setValues as set,
+} from './rendered-chart.ts';
 import { readProjectFile } from './source-tree.ts';
-
-const chart = 'charts/cluster-provider-talos';
-// The tests read any field of any kind.
-// biome-ignore lint/suspicious/noExplicitAny: rendered objects have no type of ours
-type Rendered = any;
-
-/** The output of helm, or its error message. */
-function helm(...words: string[]): { text: string; refused: boolean } {
-  try {
-    const text = execFileSync(findPeer('helm') ?? 'helm', words, { encoding: 'utf8', stdio: 'pipe' });
-    return { text, refused: false };
-  } catch (error) {
-    return { text: String((error as { stderr?: string }).stderr), refused: true };
-  }
-}
-
-const set = (values: readonly string[]): string[] => values.flatMap((value) => ['--set-json', value]);
-const render = (...values: string[]) =>
-  helm(
-    'template',
-    'talos',
-    chart,
-    '--namespace=openmcp-system',
-    '--api-versions=talos.clusters.openmcp.cloud/v1alpha1',
-    ...set(values),
-  );
-
-function objects(...values: string[]): Rendered[] {
-  const { text, refused } = render(...values);
-  expect(refused, text).toBe(false);
-  return parseAllDocuments(text).flatMap((document) => document.toJS() ?? []);
-}
-const one = (list: readonly Rendered[], kind: string): Rendered => {
-  const found = list.filter((object) => object.kind === kind);
-  expect(found, kind).toHaveLength(1);
-  return found[0];
-};
 
 /** Values with every feature enabled. */
 const everything = [
@@ -60,6 +32,10 @@ const everything = [
   'podLabels={"team":"infra"}',
   'podAnnotations={"note":"x"}',
   'priorityClassName="system-cluster-critical"',
+  'networkPolicy={"enabled":true}',
+  'extraVolumes=[{"name":"authorities","configMap":{"name":"ca"}}]',
+  'extraVolumeMounts=[{"name":"authorities","mountPath":"/etc/ca"}]',
+  'topologySpreadConstraints=[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]',
 ];
 
 describeUnlessMissing('the chart', missingPeers('helm'), () => {
@@ -190,37 +166,37 @@ describeUnlessMissing('the chart', missingPeers('helm'), () => {
 });
 
 describeUnlessMissing('what the chart makes', missingPeers('helm', 'kubectl') ?? missingForRealKube(), () => {
-  test('is accepted by a real API server without a warning', async () => {
-    const kube = await startRealKube();
-    try {
-      const kubectl = (words: readonly string[], input?: string): string =>
-        execFileSync(findPeer('kubectl') ?? 'kubectl', [`--kubeconfig=${kube.kubeconfigPath}`, ...words], {
-          encoding: 'utf8',
-          ...(input === undefined ? {} : { input }),
-          stdio: 'pipe',
-        });
-      kubectl(['create', 'namespace', 'openmcp-system']);
-      kubectl(['label', 'namespace', 'openmcp-system', 'pod-security.kubernetes.io/warn=restricted']);
-      // Kinds of the Prometheus operator and one of ours, which this server does not know.
-      const foreign = new Set(['ServiceMonitor', 'PrometheusRule', 'ProviderConfig']);
-      const list = objects(...everything).filter(({ kind }) => !foreign.has(kind));
-      const answer = kubectl(
-        ['apply', '--warnings-as-errors', '-f', '-'],
-        JSON.stringify({ apiVersion: 'v1', kind: 'List', items: list }),
-      );
-      expect(answer.trim().split('\n')).toHaveLength(list.length);
-    } finally {
-      await kube.close();
-    }
+  let kube: RealKube;
+  beforeAll(async () => {
+    kube = await startRealKube();
+    kubectl(['create', 'namespace', 'openmcp-system']);
+    const restricted = ['warn', 'enforce'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`);
+    kubectl(['label', 'namespace', 'openmcp-system', ...restricted]);
   });
-});
+  afterAll(() => kube?.close());
 
-describe('the values', () => {
-  test('are all in the schema, so that the docs list nothing that helm rejects', () => {
-    const [values] = parseAllDocuments(readProjectFile(`${chart}/values.yaml`)).map((document) => document.toJS());
-    const schema = JSON.parse(readProjectFile(`${chart}/values.schema.json`)) as {
-      properties: Record<string, unknown>;
-    };
-    expect(Object.keys(schema.properties).filter((name) => name !== 'global')).toEqual(Object.keys(values));
+  const kubectl = (words: readonly string[], input?: string): string =>
+    execFileSync(findPeer('kubectl') ?? 'kubectl', [`--kubeconfig=${kube.kubeconfigPath}`, ...words], {
+      encoding: 'utf8',
+      ...(input === undefined ? {} : { input }),
+      stdio: 'pipe',
+    });
+  const apply = (list: readonly Rendered[]): string[] => {
+    const items = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: list });
+    return kubectl(['apply', '--warnings-as-errors', '-f', '-'], items).trim().split('\n');
+  };
+  // Kinds of the Prometheus operator and one of ours, which this server does not know.
+  const foreign = new Set(['ServiceMonitor', 'PrometheusRule', 'ProviderConfig']);
+  const known = (...values: string[]) => objects(...values).filter(({ kind }) => !foreign.has(kind));
+
+  test('is accepted by a real API server without a warning, in a restricted namespace', () => {
+    const list = known(...everything);
+    expect(list.filter(({ kind }) => kind === 'Pod' || kind === 'Deployment')).toHaveLength(2);
+    expect(apply(list)).toHaveLength(list.length);
+  });
+
+  test('is rejected there with a security context that takes the restrictions away', () => {
+    const loose = known('fullnameOverride="loose"', 'securityContext={"allowPrivilegeEscalation":true}');
+    expect(() => apply(loose)).toThrow(/allowPrivilegeEscalation/);
   });
 });

@@ -48,6 +48,14 @@ const recipes: readonly Recipe[] = [
     linkerFlags: kubernetesFlags,
     required: true,
   },
+  // Of a node with real Pods.
+  ...(['kubelet', 'kube-scheduler', 'kube-proxy'] as const).map((name) => ({
+    name,
+    folder: '.',
+    packagePath: `k8s.io/kubernetes/cmd/${name}`,
+    linkerFlags: kubernetesFlags,
+    required: false,
+  })),
   {
     name: 'helm',
     folder: 'helm',

@@ -54,6 +54,14 @@ export const peers = {
     folder: kubernetes,
     remedy: buildRemedy,
   },
+  kubelet: { program: 'kubelet', variable: 'KUBELET_BIN', folder: kubernetes, remedy: buildRemedy },
+  'kube-scheduler': {
+    program: 'kube-scheduler',
+    variable: 'KUBE_SCHEDULER_BIN',
+    folder: kubernetes,
+    remedy: buildRemedy,
+  },
+  'kube-proxy': { program: 'kube-proxy', variable: 'KUBE_PROXY_BIN', folder: kubernetes, remedy: buildRemedy },
   etcd: { program: 'etcd', variable: 'ETCD_BIN', folder: kubernetes, remedy: buildRemedy },
   'openmcp-operator': {
     program: 'openmcp-operator',

@@ -14,6 +14,8 @@ export interface RealKubeOptions {
   readonly controllers?: boolean;
   /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string;
+  /** Additional addresses in its certificate. */
+  readonly addresses?: readonly string[];
   /** Additional arguments of kube-apiserver. The last occurrence of a flag wins. */
   readonly apiServerArguments?: readonly string[];
 }
@@ -108,7 +110,10 @@ async function prepareApiServer({ options, host, folder, etcdUrl, start }: ApiSe
     createTestAuthority('tests-serving'),
     createTestAuthority('tests-clients'),
   ]);
-  const certificate = await serving.serving([host], ['localhost', 'kubernetes.default.svc']);
+  const certificate = await serving.serving(
+    [host, ...(options.addresses ?? [])],
+    ['localhost', 'kubernetes.default.svc'],
+  );
   const account = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },

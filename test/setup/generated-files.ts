@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { buildCrds } from '../../src/api/crd.ts';
+import { chartValueTable } from './chart-values.ts';
 import { renderDashboard } from './dashboard.ts';
 import { formatTable } from './markdown-table.ts';
 import { permissionTables } from './permission-tables.ts';
@@ -20,6 +21,12 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     // Helm reads no files outside of a chart.
     ['charts/cluster-provider-talos/roles.yaml', `# Made by npm run generate.\n${text('config/rbac/role.yaml')}`],
     ['charts/cluster-provider-talos/monitoring/dashboard.json', renderDashboard()],
+    [
+      'charts/cluster-provider-talos/README.md',
+      withTables(text('charts/cluster-provider-talos/README.md'), {
+        values: () => chartValueTable(text('charts/cluster-provider-talos/values.yaml')),
+      }),
+    ],
     ...referencePages(),
     [
       'docs/adr/README.md',

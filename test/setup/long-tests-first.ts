@@ -8,7 +8,7 @@ import { BaseSequencer } from 'vitest/node';
 const longTests = [
   /e2e\/fault-sweep\/faults/,
   /e2e\/fault-sweep\/kills/,
-  /e2e\/operator\//,
+  /e2e\/(operator|pods)\//,
   /e2e\/fault-sweep\/(robot|(trust-)?rollouts)/,
   /e2e\/access\/oidc-/,
   /e2e\/fault-sweep\/soak/,

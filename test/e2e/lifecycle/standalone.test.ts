@@ -29,10 +29,10 @@ const missing = missingPeers('helm', 'kubectl') ?? missingForRealKube(true);
 if (missing) it('the installation page tells how to stand alone', ({ skip }) => skip(missing));
 else describe('a platform cluster without the openMCP operator, as docs/install.md has it', alone);
 
-/** The lines of each `sh` block of the section, with those that go on joined. */
-async function linesOfInstallPage(): Promise<readonly (readonly string[])[]> {
+/** The lines of each `sh` block of a section, with those that go on joined. */
+async function linesOfInstallPage(heading: string): Promise<readonly (readonly string[])[]> {
   const text = await readFile(join(projectRoot, 'docs/install.md'), 'utf8');
-  const [, section = ''] = /^## Without the openMCP operator$(.*?)^## /ms.exec(text) ?? [];
+  const [, section = ''] = new RegExp(`^## ${heading}$(.*?)^## `, 'ms').exec(text) ?? [];
   return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) =>
     block
       .replaceAll('\\\n', ' ')
@@ -47,6 +47,7 @@ function alone(): void {
   let world: RunningWorld;
   let platform: KubeClient;
   let provider: Provider | undefined;
+  let first: readonly string[];
   let blocks: readonly (readonly string[])[];
 
   /** Runs a line as a user does, in a folder that looks like the project's. */
@@ -74,7 +75,8 @@ function alone(): void {
     await symlink(join(projectRoot, 'charts'), join(folder, 'charts'));
     await mkdir(join(folder, 'config'));
     await cp(join(projectRoot, 'config/samples'), join(folder, 'config/samples'), { recursive: true });
-    blocks = await linesOfInstallPage();
+    [first = []] = await linesOfInstallPage('On one machine');
+    blocks = await linesOfInstallPage('Without the openMCP operator');
   }, 90_000);
   afterAll(async () => {
     await provider?.stop();
@@ -85,17 +87,15 @@ function alone(): void {
   });
 
   it('has the lines that are tested here', () => {
-    expect(blocks.map((lines) => lines.map((line) => line.split(' ')[0]))).toEqual([
-      ['helm', 'kubectl'],
-      ['kubectl', 'kubectl', 'kubectl', 'kubectl'],
-      ['kubectl', 'kubectl', 'kubectl', 'kubectl', 'kubectl'],
-      ['cluster-provider-talos', 'cluster-provider-talos'],
-    ]);
+    const programs = (lines: readonly string[]) => lines.map((line) => line.split(' ')[0]);
+    const [docker, helm, kubectl] = ['docker', 'helm', 'kubectl'];
+    expect(programs(first)).toEqual([docker, docker, helm, helm, '$EDITOR', ...Array(4).fill(kubectl), 'umask']);
+    expect(blocks.map(programs)).toEqual([Array(5).fill(kubectl), Array(2).fill('cluster-provider-talos')]);
   });
 
   it('gets the program from the chart, whose first container installs the kinds, including those of openMCP', async () => {
-    const [install = ''] = blocks[0] ?? [];
-    await type(install.replace('…', 'registry.example.org/cluster-provider-talos'));
+    // No kubelet runs here: the image and helm test are those of test/e2e/pods.
+    await type(first[2] ?? '');
     const deployment = await platform.get(Deployment, { namespace, name: 'talos-cluster-provider-talos' });
     // biome-ignore lint/suspicious/noExplicitAny: of a Deployment we know little
     const { spec } = (deployment as any).spec.template;
@@ -123,12 +123,12 @@ function alone(): void {
 
   it('makes the cluster of the samples, with the system and the addresses of the testbed', async () => {
     await writeFile(join(folder, 'config/samples/truenas.yaml'), await sampleOfThisPlace());
-    await typeAll(blocks[1] ?? []);
+    await typeAll(first.slice(5, 9));
     expect(await type('kubectl -n team-a get cluster first -o jsonpath={.status.phase}')).toBe('Ready');
   }, 200_000);
 
   it('gives access when a user sets the fields of the operator', async () => {
-    await typeAll(blocks[2] ?? []);
+    await typeAll(blocks[0] ?? []);
     const server = await type('kubectl --kubeconfig first.kubeconfig config view --minify -o jsonpath={..server}');
     expect(server).toMatch(new RegExp(`^https://${subnet.replaceAll('.', '\\.')}\\.`));
     const nodes = await type('kubectl --kubeconfig first.kubeconfig get nodes -o name');
