@@ -38,16 +38,4 @@ describe('a text in a bundle', () => {
   ])('keeps %s', (text) => {
     expect(redactText(text)).toEqual({ text, hidden: 0 });
   });
-
-  it('of a megabyte takes less than a second, whatever it is made of', () => {
-    const long = (part: string): string => part.repeat(Math.ceil(2 ** 20 / part.length));
-    for (const part of ['a', 'A1b', '-----BEGIN PRIVATE KEY-----', 'token', '://', 'eyJ.', 'secret="', ' ', '\\"'])
-      expect([part, timeOf(() => redactText(long(part))) < 1000]).toEqual([part, true]);
-  });
 });
-
-function timeOf(work: () => void): number {
-  const start = performance.now();
-  work();
-  return performance.now() - start;
-}
