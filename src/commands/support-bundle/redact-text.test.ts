@@ -29,6 +29,13 @@ describe('a text in a bundle', () => {
     if (secret !== '') expect(redacted.text).not.toContain(secret);
   });
 
+  it('has a word in place of each certificate', () => {
+    const certificate = '-----BEGIN CERTIFICATE-----\nMIIBa0Zz\n-----END CERTIFICATE-----';
+    expect(redactText(`a\n${certificate}\n${certificate}\nb`)).toEqual({
+      ...{ text: 'a\n(certificate)\n(certificate)\nb', hidden: 2 },
+    });
+  });
+
   it.each([
     'Machine prod-kq3v7xea-cp-0: image-cached: The image is being uploaded.',
     'Secret openmcp-system/nas has no key apiKey.',
