@@ -29,7 +29,7 @@ export const CniSchema = z
       .default([])
       .meta(listSet)
       .describe(
-        'With name Custom: URLs of manifests, in order. Control planes create their objects when the cluster is made; a change reaches a running cluster with its next upgrade of Kubernetes. Default: none.',
+        'With name Custom: URLs of manifests. Control planes create the objects that are missing; those that exist are changed by the next upgrade of Kubernetes only. Default: none.',
       ),
   })
   .prefault({})
@@ -73,7 +73,7 @@ export const KubeSpanSchema = z
 const inlineLimits = { manifests: 16, characters: 131_072 } as const;
 
 const createdOnce =
-  'Control planes create their objects when the cluster is made, and never change or delete one that exists; a change reaches a running cluster with its next upgrade of Kubernetes.';
+  'Control planes create the objects that are missing; those that exist are changed by the next upgrade of Kubernetes only.';
 
 export const extraManifestsSchema = z
   .array(manifestUrlSchema)

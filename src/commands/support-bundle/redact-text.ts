@@ -1,5 +1,8 @@
 /** What replaces a value. The names of the rules are in the manifest of a bundle. */
-export const hiddenTexts = { secret: '(secret)', random: '(random text)', notShown: '(not shown)' } as const;
+export const hiddenTexts = {
+  ...{ secret: '(secret)', random: '(random text)', notShown: '(not shown)' },
+  certificate: '(certificate)',
+} as const;
 
 interface TextRule {
   readonly about: string;
@@ -17,6 +20,11 @@ const textRules: readonly TextRule[] = [
     about: 'private keys',
     pattern: /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)/g,
     by: hiddenTexts.secret,
+  },
+  {
+    about: 'certificates, which are no secrets and look like some',
+    pattern: /-----BEGIN CERTIFICATE-----[\s\S]*?(?:-----END CERTIFICATE-----|$)/g,
+    by: hiddenTexts.certificate,
   },
   { about: 'PEM in Base64', pattern: /LS0tLS1CRUdJTi[A-Za-z0-9+/=_-]*/g, by: hiddenTexts.secret },
   { about: 'JSON Web Tokens', pattern: /eyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, by: hiddenTexts.secret },
