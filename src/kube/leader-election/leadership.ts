@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { addExpiryCheck, createLinkedController } from '../../lib/deadline.ts';
 import type { Log } from '../../lib/log.ts';
-import { TroubleLog } from '../../lib/trouble-log.ts';
+import { ProblemLog } from '../../lib/problem-log.ts';
 import { isForbidden, isUnauthorized } from '../errors.ts';
 import { LeaseClient, type LeaseClientOptions } from './lease-client.ts';
 
@@ -95,7 +95,7 @@ export class Leadership {
   /** Resolves with true when this process holds the Lease, with false when the signal aborted first. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     let known: string | undefined;
-    const trouble = new TroubleLog(this.#log, 'the lease cannot be acquired', 'the lease can be read again');
+    const problems = new ProblemLog(this.#log, 'the lease cannot be acquired', 'the lease can be read again');
     while (!signal.aborted) {
       const startedAt = this.#clock.monotonic();
       try {
@@ -103,10 +103,10 @@ export class Leadership {
           this.#heldSince = startedAt;
           return true;
         }
-        trouble.succeeded();
+        problems.succeeded();
       } catch (error) {
         if (signal.aborted) await this.#releaseIfUnknown();
-        else trouble.failed({ error: messageOf(error) });
+        else problems.failed({ error: messageOf(error) });
       }
       if (this.holder !== known) this.#log.info({ holder: this.holder }, 'waiting for the leader');
       known = this.holder;
@@ -127,7 +127,7 @@ export class Leadership {
   async #hold(over: AbortSignal): Promise<LeadershipLostError | undefined> {
     let nextSeconds = this.#leaseSeconds / 3;
     let problem: unknown;
-    const trouble = new TroubleLog(this.#log, 'the lease cannot be renewed', 'the lease is renewed again');
+    const problems = new ProblemLog(this.#log, 'the lease cannot be renewed', 'the lease is renewed again');
     while (!over.aborted) {
       await this.#pause(Math.min(this.#leftMs() / 1000, nextSeconds), over);
       if (over.aborted) return undefined;
@@ -141,13 +141,13 @@ export class Leadership {
         }
         this.#heldSince = startedAt;
         problem = undefined;
-        trouble.succeeded();
+        problems.succeeded();
         nextSeconds = this.#leaseSeconds / 3;
       } catch (error) {
         if (over.aborted) return undefined;
         problem = error;
         nextSeconds = this.#leaseSeconds / 15 - (this.#clock.monotonic() - startedAt) / 1000;
-        trouble.failed({ error: messageOf(error) });
+        problems.failed({ error: messageOf(error) });
       }
     }
     return undefined;

@@ -87,7 +87,7 @@ export class Reflector<T extends KubeObject> {
   #isSynced = false;
   #failures = 0;
   /** A failure was logged, and its end was not. */
-  #isTroubled = false;
+  #isLogged = false;
   #lastError: string | undefined;
   #lastEventAt: Date | undefined;
   #lastListAt: Date | undefined;
@@ -210,13 +210,13 @@ export class Reflector<T extends KubeObject> {
     if (signal.aborted) return;
     const streamSeconds = (this.#clock.monotonic() - startedAt) / 1000;
     if (!received && streamSeconds < minWatchSeconds) throw shortWatchError(this.name);
-    this.#endTrouble();
+    this.#endFailures();
     if (this.health.silentSeconds >= relistAfterSilentSeconds) this.#version = undefined;
   }
 
   #take({ type, object }: WatchEvent<T>): void {
     this.#version = object.metadata.resourceVersion ?? this.#version;
-    this.#endTrouble();
+    this.#endFailures();
     this.#lastEventAt = this.#clock.now();
     this.#lastChangeAt = this.#clock.monotonic();
     if (type !== 'BOOKMARK') {
@@ -236,10 +236,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** Logs the end of failures that were logged. */
-  #endTrouble(): void {
+  #endFailures(): void {
     this.#failures = 0;
-    if (!this.#isTroubled) return;
-    this.#isTroubled = false;
+    if (!this.#isLogged) return;
+    this.#isLogged = false;
     this.#options.log.info({ reflector: this.name }, 'watch works again');
   }
 
@@ -254,7 +254,7 @@ export class Reflector<T extends KubeObject> {
     const seconds = Math.max(retryAfter, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
     const fields = { reflector: this.name, failures: this.#failures, seconds, error: this.#lastError };
     if (this.#failures % 10 === 1 && !isGone(error)) {
-      this.#isTroubled = true;
+      this.#isLogged = true;
       this.#options.log.warn(fields, 'watch failed');
     } else this.#options.log.debug(fields, 'watch failed');
     await this.#pause(seconds, signal);

@@ -1,11 +1,11 @@
 import type { Log, LogFields } from './log.ts';
 
-/** One log line for the beginning of a trouble and one for its end, however often it is tried in between. */
-export class TroubleLog {
+/** One log line for the beginning of a problem and one for its end, however often it is tried in between. */
+export class ProblemLog {
   readonly #log: Log;
   readonly #begin: string;
   readonly #end: string;
-  #isTroubled = false;
+  #isLogged = false;
 
   /** `begin` and `end` are the messages. */
   constructor(log: Log, begin: string, end: string) {
@@ -16,14 +16,14 @@ export class TroubleLog {
 
   /** Another attempt failed. */
   failed(fields: LogFields): void {
-    if (this.#isTroubled) this.#log.debug(fields, this.#begin);
+    if (this.#isLogged) this.#log.debug(fields, this.#begin);
     else this.#log.warn(fields, this.#begin);
-    this.#isTroubled = true;
+    this.#isLogged = true;
   }
 
   /** An attempt succeeded. */
   succeeded(fields: LogFields = {}): void {
-    if (this.#isTroubled) this.#log.info(fields, this.#end);
-    this.#isTroubled = false;
+    if (this.#isLogged) this.#log.info(fields, this.#end);
+    this.#isLogged = false;
   }
 }
