@@ -77,6 +77,7 @@ export async function reconcileCluster(
     return ours ? await reconcileOwned(services, ours, { ...context, isRequested: operation === 'reconcile' }) : {};
   }
   if (!held) return {};
+  // The controller that publishes the Cluster withdraws it as the last one, while the cluster is still served.
   const foreign = (cluster.metadata.finalizers ?? []).filter((name) => name !== finalizer);
   if (foreign.length > 0) return await reconcileOwned(services, cluster, context, foreign);
   return await releaseCluster(services, cluster, context);

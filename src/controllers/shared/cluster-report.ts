@@ -16,6 +16,7 @@ export interface ClusterReportKind {
 export const clusterReports = {
   backup: { condition: 'BackedUp', field: 'backup' },
   restore: { condition: 'EtcdRestored', field: 'restore' },
+  publish: { condition: 'Published', field: 'published' },
 } as const satisfies Record<string, ClusterReportKind>;
 
 /** The content of such a part. Undefined: nothing is said. */
