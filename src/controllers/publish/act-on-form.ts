@@ -10,8 +10,12 @@ import { type DesiredAccess, describeTokenAccess } from '../access-request/targe
 import { ensureAccess } from '../access-request/target-cluster/ensure-access.ts';
 import type { Services } from '../shared/services.ts';
 import type { FormAction, FormView } from './decide-form.ts';
-import { ensureInventoryProfile } from './ensure-inventory-profile.ts';
 import { explainProblem } from './explain-problem.ts';
+import {
+  ensureInventoryProfile,
+  type ProfileResult,
+  reportInventoryHealth,
+} from './inventory/ensure-inventory-profile.ts';
 import { probeCredentials } from './probe-credentials.ts';
 import { type Publication, publishedSecretName } from './publication.ts';
 import { describeMarks, describePublishedSecret } from './published-secret.ts';
@@ -76,11 +80,22 @@ async function execute(
       return { secret: await kube.merge(Secret, objectKeyOf(action.secret), { metadata }, {}, signal) };
     }
     case 'ensure-profile': {
-      const problem = await ensureInventoryProfile(services, publication, action.target, signal);
-      return problem ? { problem } : { isProfileEnsured: true };
+      const { inventory } = publication;
+      if (!inventory) return {};
+      return toProfileView(
+        await ensureInventoryProfile(services, { ...publication, inventory }, action.target, signal),
+      );
+    }
+    case 'report-health': {
+      const { inventory } = publication;
+      if (!inventory) return {};
+      return toProfileView(await reportInventoryHealth(services, { ...publication, inventory }, signal));
     }
   }
 }
+
+const toProfileView = (result: ProfileResult): Partial<FormView> =>
+  'problem' in result ? { problem: result.problem } : { isProfileEnsured: true, healthSeconds: result.seconds };
 
 const secretKeyOf = ({ form, cluster, namespace }: Publication) => ({
   namespace,

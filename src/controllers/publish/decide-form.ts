@@ -34,12 +34,14 @@ export interface FormView {
   readonly signingKeys?: { readonly ids: SigningKeyIds };
   /** The ClusterProfile, and what belongs to it, is as it should be. */
   readonly isProfileEnsured?: true;
+  /** When the ClusterProfile may have to say something else about the health of the cluster. */
+  readonly healthSeconds?: number | undefined;
   readonly problem?: PublicationProblem;
 }
 
 /** A form is published, with the time at which its token is to be renewed; or why not; or nothing is to be changed now. */
 export type FormResult =
-  | { readonly kind: 'published'; readonly renewalDue: Date }
+  | { readonly kind: 'published'; readonly renewalDue: Date; readonly healthSeconds?: number | undefined }
   | { readonly kind: 'problem'; readonly problem: PublicationProblem }
   | { readonly kind: 'waiting'; readonly problem: PublicationProblem };
 
@@ -51,7 +53,9 @@ export type FormAction =
   | { readonly kind: 'read-signing-keys'; readonly target: TargetCluster }
   | { readonly kind: 'issue-token'; readonly target: TargetCluster; readonly inputs: KubeconfigInputs }
   | { readonly kind: 'restore-marks'; readonly secret: Secret }
-  | { readonly kind: 'ensure-profile'; readonly target: TargetCluster };
+  | { readonly kind: 'ensure-profile'; readonly target: TargetCluster }
+  /** The cluster does not answer: its ClusterProfile says so after a while. */
+  | { readonly kind: 'report-health' };
 
 export type FormDecision = FormAction | { readonly kind: 'settled'; readonly result: FormResult };
 
@@ -62,6 +66,7 @@ export function decideForm(view: FormView, now: Date): FormDecision {
   if (publication.namespace === view.ownNamespace)
     return settle({ kind: 'problem', problem: ownNamespaceProblem(view) });
   if ('waiting' in target) {
+    if (publication.inventory && view.wasPublished && !view.isProfileEnsured) return { kind: 'report-health' };
     const { reason, message = '' } = target.waiting;
     return settle({ kind: 'waiting', problem: { reason, message } });
   }
@@ -102,7 +107,7 @@ function decideContent(view: FormView, target: TargetCluster, now: Date): FormDe
   if (!due || due <= now) return { kind: 'issue-token', target, inputs };
   if (!hasMarks(present, publication, provider)) return { kind: 'restore-marks', secret: present };
   if (publication.inventory && !view.isProfileEnsured) return { kind: 'ensure-profile', target };
-  return settle({ kind: 'published', renewalDue: due });
+  return settle({ kind: 'published', renewalDue: due, healthSeconds: view.healthSeconds });
 }
 
 const settle = (result: FormResult): FormDecision => ({ kind: 'settled', result });

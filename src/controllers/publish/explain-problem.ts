@@ -27,7 +27,7 @@ export function explainProblem(
   return explainFailure(error);
 }
 
-const isOfCluster = ({ message }: KubeError): boolean => /serviceaccounts|selfsubjectreviews/.test(message);
+const isOfCluster = ({ message }: KubeError): boolean => /serviceaccounts|selfsubjectreviews|clusterproperties/.test(message);
 
 /** 404 for a namespace, although an object in it was named. */
 export const isMissingNamespace = (error: unknown, namespace: string): boolean =>

@@ -204,8 +204,10 @@ function secondsUntilNext(
   outcomes: readonly FormOutcome[],
   { problem, untilStable }: { readonly problem: unknown; readonly untilStable: number },
 ): number {
+  const secondsTo = (time: Date): number => (time.getTime() - clock.now().getTime()) / 1000;
   const seconds = outcomes.map(({ result }) => {
-    if (result.kind === 'published') return Math.max(1, (result.renewalDue.getTime() - clock.now().getTime()) / 1000);
+    if (result.kind === 'published')
+      return Math.max(1, Math.min(secondsTo(result.renewalDue), result.healthSeconds ?? Number.POSITIVE_INFINITY));
     return result.kind === 'waiting' && untilStable > 0 ? untilStable : retrySeconds;
   });
   return Math.min(secondsUntilResync(clock), ...seconds, problem ? retrySeconds : Number.POSITIVE_INFINITY);

@@ -5,7 +5,7 @@ import { isNotFound, KubeError } from '../../kube/errors.ts';
 import type { KubeObject, ObjectKey, ResourceType } from '../../kube/resource.ts';
 import type { Services } from '../shared/services.ts';
 import { describeHeld, type PublicationProblem } from './decide-form.ts';
-import { InventoryProfile } from './inventory-types.ts';
+import { InventoryProfile } from './inventory/inventory-types.ts';
 import { type PublicationPlace, publishedSecretName } from './publication.ts';
 import { classifyPublished } from './published-secret.ts';
 

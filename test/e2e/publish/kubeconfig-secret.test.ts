@@ -1,45 +1,26 @@
 import { expect, it } from 'vitest';
-import { annotations, fleetName, publicationId } from '../../../src/api/names.ts';
+import { publicationId } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
-import { ClusterRole, Namespace, Secret, ServiceAccount } from '../../../src/kube/core-types.ts';
+import { Namespace, Secret, ServiceAccount } from '../../../src/kube/core-types.ts';
 import { SecretString } from '../../../src/lib/secret-string.ts';
 import { eventually } from '../../support/eventually.ts';
-import { coreReadRules } from '../support/access/access-helpers.ts';
-import { accessResult, ConfigMap, clientFromKubeconfig, withAdminClient } from '../support/access/workload-cluster.ts';
+import { agedToken, askWith, publishedHelpers, publishedKubeconfig, readerRole } from '../support/access/published.ts';
+import { accessResult, clientFromKubeconfig, withAdminClient } from '../support/access/workload-cluster.ts';
 import { isProviderCall, providerWrites } from '../support/observation/provider-calls.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
 const open = startTestbed({ subnet: '127.43.130', speed: 60 });
 const cluster = { namespace: 'shop', name: 'main' };
+const { name, secret, makeReaderRole, isPublished } = publishedHelpers(open, cluster);
+const key = { namespace: 'fleet', name };
 const foreignFinalizer = 'consumer.example.org/still-here';
-const key = { namespace: 'fleet', name: fleetName(cluster) };
-const secret = async () => await open().platform.get(Secret, key);
-const kubeconfigOf = ({ data }: Secret): string => Buffer.from(data?.['kubeconfig'] ?? '', 'base64').toString();
-const published = async () => {
-  const { status } = await open().objects.getCluster(cluster);
-  return status?.conditions?.find(({ type }) => type === 'Published');
-};
-const isPublished = (status: string, reason: string) =>
-  eventually(`Published is ${status}, ${reason}`, async () => {
-    const condition = await published();
-    expect(condition).toMatchObject({ status, reason });
-    return condition;
-  });
-const ask = async (kubeconfig: string): Promise<'allowed' | number> => {
-  const client = clientFromKubeconfig(new SecretString(kubeconfig));
-  try {
-    return await accessResult(client.list(ConfigMap));
-  } finally {
-    await client.close();
-  }
-};
 
 prepareTestbed(open, async ({ objects }) => {
   await objects.credentials();
   await objects.config('home', {
     change: (spec) =>
       Object.assign(spec, {
-        publish: { kubeconfigSecret: { namespace: 'fleet', clusterRole: 'reader', labels: { team: 'a' } } },
+        publish: { kubeconfigSecret: { namespace: 'fleet', clusterRole: readerRole, labels: { team: 'a' } } },
       }),
   });
   await objects.cluster(cluster);
@@ -47,21 +28,14 @@ prepareTestbed(open, async ({ objects }) => {
 
 it('a namespace that is missing is named, and created later is found', async () => {
   await isPublished('False', 'ClusterRoleMissing');
-  await withAdminClient(open(), cluster, (admin) =>
-    admin.create(ClusterRole, {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: 'reader' },
-      rules: coreReadRules('configmaps'),
-    }),
-  );
-  const { message } = await isPublished('False', 'NamespaceMissing');
+  await makeReaderRole();
+  const message = await isPublished('False', 'NamespaceMissing');
   expect(message).toContain('kubectl create namespace fleet');
   await open().objects.ensureNamespace('fleet');
 });
 
 it('M1: the Secret has exactly the label, key and name that consumers look for', async () => {
-  const { message } = await isPublished('True', 'AsExpected');
+  const message = await isPublished('True', 'AsExpected');
   expect(message).toBe(`As ${key.name}: Secret fleet/${key.name}.`);
   const { metadata, data, type } = await secret();
   expect(type).toBe('Opaque');
@@ -71,8 +45,8 @@ it('M1: the Secret has exactly the label, key and name that consumers look for',
 });
 
 it('the account may do what its ClusterRole says, and nothing else', async () => {
-  const kubeconfig = kubeconfigOf(await secret());
-  expect(await ask(kubeconfig)).toBe('allowed');
+  const kubeconfig = publishedKubeconfig(await secret());
+  expect(await askWith(kubeconfig)).toBe('allowed');
   const client = clientFromKubeconfig(new SecretString(kubeconfig));
   expect(await accessResult(client.list(Namespace))).toBe(403);
   await client.close();
@@ -107,39 +81,36 @@ it('M16: what others change in it is corrected once, and keys of others stay', a
   await merge({ data: { kubeconfig: toBase64('another'), note: toBase64('mine') } });
   const after = await eventually('the kubeconfig is back', async () => {
     const now = await secret();
-    return kubeconfigOf(now) !== 'another' && now;
+    return publishedKubeconfig(now) !== 'another' && now;
   });
   expect(after.data?.['note']).toBe(toBase64('mine'));
-  expect(await ask(kubeconfigOf(after))).toBe('allowed');
+  expect(await askWith(publishedKubeconfig(after))).toBe('allowed');
 });
 
 it('M2: a renewed token changes the bytes once, under the same name, while the former one is valid', async () => {
   const before = await secret();
-  const day = 24 * 3600 * 1000;
-  const at = (days: number): string => `${new Date(Date.now() + days * day).toISOString().slice(0, 19)}Z`;
-  const times = { [annotations.tokenCreated]: at(-25), [annotations.tokenExpires]: at(5) };
-  await open().platform.merge(Secret, key, { metadata: { annotations: times } });
+  await open().platform.merge(Secret, key, { metadata: { annotations: agedToken() } });
   const after = await eventually('the token is another', async () => {
     const now = await secret();
-    return kubeconfigOf(now) !== kubeconfigOf(before) && now;
+    return publishedKubeconfig(now) !== publishedKubeconfig(before) && now;
   });
   expect(after.metadata.uid).toBe(before.metadata.uid);
-  expect(shapeOf(kubeconfigOf(after))).toBe(shapeOf(kubeconfigOf(before)));
-  expect(await ask(kubeconfigOf(before))).toBe('allowed');
-  expect(await ask(kubeconfigOf(after))).toBe('allowed');
+  expect(shapeOf(publishedKubeconfig(after))).toBe(shapeOf(publishedKubeconfig(before)));
+  expect(await askWith(publishedKubeconfig(before))).toBe('allowed');
+  expect(await askWith(publishedKubeconfig(after))).toBe('allowed');
 });
 
 it('a lost account comes back with a token that works', async () => {
-  const before = kubeconfigOf(await secret());
+  const before = publishedKubeconfig(await secret());
   const id = publicationId(open().environment, 'talos', cluster, 'kubeconfigSecret');
   const account = { namespace: 'accessrequests', name: id };
   await withAdminClient(open(), cluster, (admin) => admin.remove(ServiceAccount, account));
   const after = await eventually('the token is another', async () => {
-    const now = kubeconfigOf(await secret());
+    const now = publishedKubeconfig(await secret());
     return now !== before && now;
   });
-  expect(await ask(after)).toBe('allowed');
-  expect(await ask(before)).toBe(401);
+  expect(await askWith(after)).toBe('allowed');
+  expect(await askWith(before)).toBe(401);
 });
 
 it('M3, M13: deletion withdraws the Secret and waits for its consumers before any machine is touched', async () => {
@@ -148,15 +119,13 @@ it('M3, M13: deletion withdraws the Secret and waits for its consumers before an
   const start = open().calls.length;
   await objects.remove(Cluster, cluster);
   const held = await isPublished('False', 'WithdrawalHeld');
-  expect(held.message).toContain(
-    `Secret ${key.name} in namespace fleet is being deleted and is held by ${foreignFinalizer}`,
-  );
-  expect(held.message).toContain('The deletion of the Cluster waits for it until');
+  expect(held).toContain(`Secret ${key.name} in namespace fleet is being deleted and is held by ${foreignFinalizer}`);
+  expect(held).toContain('The deletion of the Cluster waits for it until');
   expect((await objects.machines(cluster)).filter(({ metadata }) => metadata.deletionTimestamp)).toEqual([]);
-  expect(await ask(kubeconfigOf(await secret()))).toBe('allowed');
+  expect(await askWith(publishedKubeconfig(await secret()))).toBe('allowed');
   await platform.merge(Secret, key, { metadata: { finalizers: null } });
   const gone = await isPublished('False', 'Withdrawing');
-  expect(gone.message).toContain('Consumers get 30 seconds to let go');
+  expect(gone).toContain('Consumers get 30 seconds to let go');
   const goneAt = Date.now();
   expect(await objects.exists(Secret, key)).toBe(false);
   await eventually('machines are deleted', async () =>

@@ -1,5 +1,5 @@
-import type { Condition } from '../../api/conditions.ts';
-import type { KubeObject, ResourceType } from '../../kube/resource.ts';
+import type { Condition } from '../../../api/conditions.ts';
+import type { KubeObject, ResourceType } from '../../../kube/resource.ts';
 
 /** How consumers reach a cluster: a `cluster` of a kubeconfig, without any secret. */
 export interface AccessProvider {
