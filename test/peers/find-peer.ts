@@ -37,6 +37,7 @@ const kubelogin = `kubelogin-${goModuleVersion('github.com/int128/kubelogin', 'k
 const etcdutl = `etcdutl-${goModuleVersion('go.etcd.io/etcd/etcdutl/v3', 'etcd-tools/go.mod')}-${machine}`;
 const versitygw = `versitygw-${goModuleVersion('github.com/versity/versitygw', 'versitygw/go.mod')}-${machine}`;
 const age = `age-${goModuleVersion('filippo.io/age', 'age/go.mod')}-${machine}`;
+const multicluster = `multicluster-runtime-${goModuleVersion('sigs.k8s.io/multicluster-runtime', 'multicluster-runtime/go.mod')}-${machine}`;
 const buildRemedy = '`npx tsx test/peers/build.ts` builds it where Go is installed';
 const externalRemedy = (variable: string, origin: string) => `set ${variable} to ${origin}`;
 
@@ -89,6 +90,24 @@ export const peers = {
     variable: 'CLUSTER_AUTOSCALER_BIN',
     folder: `tools-${machine}`,
     remedy: externalRemedy('CLUSTER_AUTOSCALER_BIN', 'the program out of its container image, of version 1.36'),
+  },
+  'mcr-kubeconfig': {
+    program: 'mcr-kubeconfig',
+    variable: 'MCR_KUBECONFIG_BIN',
+    folder: multicluster,
+    remedy: buildRemedy,
+  },
+  'kubeconfig-secretreader': {
+    program: 'kubeconfig-secretreader',
+    variable: 'KUBECONFIG_SECRETREADER_BIN',
+    folder: multicluster,
+    remedy: buildRemedy,
+  },
+  'mcr-inventory': {
+    program: 'mcr-inventory',
+    variable: 'MCR_INVENTORY_BIN',
+    folder: `tools-${machine}`,
+    remedy: externalRemedy('MCR_INVENTORY_BIN', 'examples/cluster-inventory-api of multicluster-runtime, as a program'),
   },
   chromium: {
     program: 'chromium',
