@@ -128,7 +128,11 @@ async function reconcileOwned(
   const states = describeClusterConditions(view);
   if (foreign.length > 0)
     states.push(
-      conditionFalse('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`),
+      conditionFalse(
+        'ForeignFinalizersGone',
+        'WaitingForDeletion',
+        `Still needed by ${describeHolders(services, foreign)}.`,
+      ),
     );
   const etcd = await maintainEtcd(services, view, context);
   await publishStatus(services, view, { states, etcd: etcd.state }, context);
@@ -146,6 +150,11 @@ async function reconcileOwned(
     ),
   };
 }
+
+const describeHolders = (services: Services, finalizers: readonly string[]): string =>
+  finalizers
+    .map((name) => (name === instanceFinalizers(services).publication ? 'its consumers: see Published' : name))
+    .join(', ');
 
 async function publishStatus(
   services: Services,

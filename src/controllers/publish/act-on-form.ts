@@ -9,6 +9,7 @@ import { openTargetConnection } from '../access-request/target-cluster/access-ob
 import { type DesiredAccess, describeTokenAccess } from '../access-request/target-cluster/desired-access.ts';
 import { ensureAccess } from '../access-request/target-cluster/ensure-access.ts';
 import type { Services } from '../shared/services.ts';
+import { askCluster } from './ask-cluster.ts';
 import type { FormAction, FormView } from './decide-form.ts';
 import { explainProblem } from './explain-problem.ts';
 import {
@@ -141,12 +142,11 @@ async function issueToken(
   const { client } = await openTargetConnection(services, target.ref, target.server);
   const created = clock.now();
   const account = { namespace: accountNamespace, name: publication.id };
-  const { token, expiration: expires } = await client.requestToken(
-    account,
-    { expirationSeconds: tokenSeconds },
-    signal,
-  );
-  await probeCredentials(services, target.server, token, signal);
+  const { token, expiration: expires } = await askCluster('a token', async () => {
+    const issued = await client.requestToken(account, { expirationSeconds: tokenSeconds }, signal);
+    await probeCredentials(services, target.server, issued.token, signal);
+    return issued;
+  });
   const secret = describePublishedSecret(publication, provider, inputs, { token, created, expires });
   return await writeSecret(services, secret, signal);
 }

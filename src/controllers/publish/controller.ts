@@ -31,6 +31,8 @@ export async function reconcilePublication(
   // The users of a Cluster come first: it is served, and published, until they have let go.
   if (deletionTimestamp && others.length === 0)
     return finalizers.includes(publication) ? await releasePublications(services, memory, cluster, context) : {};
+  // Nothing new is published of a Cluster that is being deleted.
+  if (deletionTimestamp && !finalizers.includes(publication)) return {};
   const publications = listSelectedPublications(services, cluster);
   if (!publications) return { requeueAfterSeconds: unknownSeconds };
   return await publishCluster(services, memory, { cluster, publications }, context);

@@ -3,8 +3,15 @@ import { explainFailure } from '../access-request/explain-failure.ts';
 import type { FormAction, PublicationProblem } from './decide-form.ts';
 import type { Publication } from './publication.ts';
 
-/** The actions whose calls go to the published cluster. */
+/** The actions whose rejections are those of the published cluster. */
 const inCluster: readonly FormAction['kind'][] = ['ensure-access', 'read-signing-keys'];
+/** The actions that make no calls to it. */
+const onPlatform: readonly FormAction['kind'][] = [
+  'seek-secret',
+  'remove-former-secret',
+  'restore-marks',
+  'report-health',
+];
 
 /** Undefined for an error that is neither the user's nor the published cluster's. */
 export function explainProblem(
@@ -17,20 +24,16 @@ export function explainProblem(
       reason: 'NamespaceMissing',
       message: `spec.publish.${form}.namespace: there is no namespace ${namespace} on the platform cluster. Create it: kubectl create namespace ${namespace}`,
     };
-  // A token is requested from the cluster and stored on the platform cluster: the path tells which one has answered.
-  const isPlatform = !inCluster.includes(action) && error instanceof KubeError && !isOfCluster(error);
-  if (isPlatform && isRejection(error))
+  if (isRejection(error) && !inCluster.includes(action))
     return {
       reason: 'PublishRejected',
       message: `spec.publish.${form}: the platform cluster rejected the request: ${(error as Error).message}`,
     };
-  return explainFailure(error);
+  return onPlatform.includes(action) ? undefined : explainFailure(error);
 }
 
-const isOfCluster = ({ message }: KubeError): boolean => /serviceaccounts|selfsubjectreviews|clusterproperties/.test(message);
-
 /** 404 for a namespace, although an object in it was named. */
-export const isMissingNamespace = (error: unknown, namespace: string): boolean =>
+const isMissingNamespace = (error: unknown, namespace: string): boolean =>
   error instanceof KubeError &&
   error.status === 404 &&
   error.details.kind === 'namespaces' &&

@@ -145,4 +145,11 @@ export function hasMarks({ metadata }: KubeObject, publication: Publication, pro
   return includes(metadata.labels, wanted.labels) && includes(metadata.annotations, wanted.annotations);
 }
 
+/** The Base64 of the certificates that the consumers of a published Secret trust. */
+export function readTrustedCertificates({ data = {} }: Secret): string | undefined {
+  const text = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
+  const pattern = data['config'] === undefined ? /^ *certificate-authority-data: (\S+)$/m : /"caData":"([^"]+)"/;
+  return pattern.exec(text(data['config'] === undefined ? 'kubeconfig' : 'config'))?.[1];
+}
+
 const encodeBase64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');

@@ -1,5 +1,6 @@
+import { belongsToCluster, type ClusterIdentity } from '../../api/cluster-identity.ts';
 import { conditionFalse } from '../../api/conditions.ts';
-import { instanceFinalizers } from '../../api/names.ts';
+import { instanceFinalizers, labels } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
 import { explainFailure } from '../access-request/explain-failure.ts';
@@ -11,6 +12,7 @@ import type { FormServices } from './act-on-form.ts';
 import type { PublicationProblem } from './decide-form.ts';
 import { decideWithdrawal } from './decide-withdrawal.ts';
 import { leaveCluster } from './leave-cluster.ts';
+import { type PublicationPlace, publicationForms } from './publication.ts';
 import { type PublicationMemory, type PublicationRecord, renderPublicationRecord } from './publication-record.ts';
 import { withdrawForm } from './withdraw.ts';
 
@@ -56,6 +58,13 @@ const advance = (known: Withdrawal | undefined, left: PublicationProblem | undef
   ...(left ? {} : { gone: known?.gone ?? now }),
 });
 
+/** Where Secrets of the Cluster are, in case its status was lost. */
+const listCachedPlaces = ({ stores }: FormServices, ref: ClusterIdentity): PublicationPlace[] =>
+  stores.accessSecrets.list().flatMap(({ metadata }) => {
+    const form = publicationForms.find((one) => one === metadata.labels?.[labels.published]);
+    return form && belongsToCluster(metadata, ref) ? [{ form, namespace: metadata.namespace ?? '' }] : [];
+  });
+
 /** The first thing that is still there. */
 async function withdrawAll(
   services: FormServices,
@@ -64,7 +73,8 @@ async function withdrawAll(
   { signal }: ReconcileContext,
 ): Promise<PublicationProblem | undefined> {
   const ref = clusterIdentityOf(cluster);
-  const all = await Promise.all(forms.map((entry) => withdrawForm(services, entry, ref, signal)));
+  const places = [...forms, ...listCachedPlaces(services, ref)];
+  const all = await Promise.all(places.map((place) => withdrawForm(services, place, ref, signal)));
   return all.find((problem) => problem !== undefined);
 }
 

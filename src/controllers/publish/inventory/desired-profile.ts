@@ -29,7 +29,7 @@ const idProperty = `cluster-id.${group}`;
 const maxValueLength = 1024;
 
 /** The profile without its status. */
-export function describeProfile(
+export function describeInventoryProfile(
   publication: Publication & { readonly inventory: InventoryOptions },
   provider: string,
 ): InventoryProfile {

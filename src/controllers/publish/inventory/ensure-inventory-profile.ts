@@ -7,6 +7,7 @@ import { objectKeyOf } from '../../../kube/resource.ts';
 import type { TargetCluster } from '../../access-request/find-target-cluster.ts';
 import { openTargetConnection } from '../../access-request/target-cluster/access-object-cache.ts';
 import type { Services } from '../../shared/services.ts';
+import { askCluster } from '../ask-cluster.ts';
 import { describeHeld, foreignProblem, type PublicationProblem } from '../decide-form.ts';
 import type { InventoryOptions, Publication } from '../publication.ts';
 import { classifyPublished } from '../published-secret.ts';
@@ -20,7 +21,7 @@ import {
 import { decideHealth } from './decide-health.ts';
 import {
   type ClusterFacts,
-  describeProfile,
+  describeInventoryProfile,
   describeProfileStatus,
   isSameStatus,
   mergeProfileConditions,
@@ -137,14 +138,14 @@ async function ensureMembership(
   provider: string,
   signal: AbortSignal,
 ): Promise<Pick<ClusterFacts, 'id' | 'mirrored'> | { readonly problem: PublicationProblem }> {
-  const { metadata } = await client.get(Namespace, { name: 'kube-system' }, signal);
+  const { metadata } = await askCluster('its namespaces', () => client.get(Namespace, { name: 'kube-system' }, signal));
   const id = metadata.uid ?? '';
-  const found = await listClusterProperties(client, signal);
+  const found = await askCluster('its ClusterProperties', () => listClusterProperties(client, signal));
   const wanted = describeMembershipProperties(id, inventory.clusterSet);
   if (!found) return wanted.length > 0 ? { problem: missingPropertyCrd } : { id, mirrored: [] };
   const changes = planClusterProperties(wanted, found, provider);
   if (changes.problem) return { problem: changes.problem };
-  await changeClusterProperties(client, changes, provider, signal);
+  await askCluster('its ClusterProperties', () => changeClusterProperties(client, changes, provider, signal));
   return { id, mirrored: mirroredProperties(found, provider) };
 }
 
@@ -154,7 +155,7 @@ async function writeProfile(
   { found, facts }: { readonly found: InventoryProfile | undefined; readonly facts: ClusterFacts },
   signal: AbortSignal,
 ): Promise<InventoryProfile> {
-  const wanted = describeProfile(publication, provider);
+  const wanted = describeInventoryProfile(publication, provider);
   if (!found) return await kube.create(InventoryProfile, wanted, signal);
   switch (planProfile(wanted, found, facts)) {
     case 'keep':
