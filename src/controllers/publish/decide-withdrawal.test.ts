@@ -8,7 +8,7 @@ const held: PublicationProblem = { reason: 'WithdrawalHeld', message: 'Secret a 
 
 describe('M13: the deletion of a Cluster', () => {
   it('waits while a consumer holds an object, and says until when', () => {
-    const decision = decideWithdrawal({ withdrawal: { since: start }, left: held, now: at(1) });
+    const decision = decideWithdrawal({ withdrawal: { since: start }, left: held, wasPublished: true, now: at(1) });
     expect(decision).toMatchObject({ kind: 'wait', problem: { reason: 'WithdrawalHeld' } });
     const message = 'problem' in decision ? decision.problem.message : '';
     expect(message).toBe(
@@ -17,7 +17,7 @@ describe('M13: the deletion of a Cluster', () => {
   });
 
   it('goes on after the bound, and says what is left', () => {
-    const situation = { withdrawal: { since: start }, left: held };
+    const situation = { withdrawal: { since: start }, left: held, wasPublished: true };
     expect(decideWithdrawal({ ...situation, now: at(withdrawalSeconds - 1) }).kind).toBe('wait');
     expect(decideWithdrawal({ ...situation, now: at(withdrawalSeconds) })).toEqual({
       kind: 'give-up',
@@ -27,15 +27,23 @@ describe('M13: the deletion of a Cluster', () => {
 
   it('gives consumers a grace period after everything is gone', () => {
     const withdrawal = { since: start, gone: at(5) };
-    expect(decideWithdrawal({ withdrawal, left: undefined, now: at(6) })).toMatchObject({
+    expect(decideWithdrawal({ withdrawal, left: undefined, wasPublished: true, now: at(6) })).toMatchObject({
       kind: 'wait',
       seconds: 29,
     });
-    expect(decideWithdrawal({ withdrawal, left: undefined, now: at(5 + graceSeconds) })).toEqual({ kind: 'done' });
+    expect(decideWithdrawal({ withdrawal, left: undefined, wasPublished: true, now: at(5 + graceSeconds) })).toEqual({
+      kind: 'done',
+    });
+  });
+
+  it('does not wait if nothing was published yet', () => {
+    const situation = { withdrawal: { since: start, gone: start }, wasPublished: false, now: start };
+    expect(decideWithdrawal({ ...situation, left: undefined })).toEqual({ kind: 'done' });
+    expect(decideWithdrawal({ ...situation, left: held }).kind).toBe('wait');
   });
 
   it('does not wait for a clock that was set back', () => {
     const withdrawal = { since: start, gone: at(3600) };
-    expect(decideWithdrawal({ withdrawal, left: undefined, now: at(1) })).toEqual({ kind: 'done' });
+    expect(decideWithdrawal({ withdrawal, left: undefined, wasPublished: true, now: at(1) })).toEqual({ kind: 'done' });
   });
 });

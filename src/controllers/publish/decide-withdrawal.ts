@@ -10,6 +10,8 @@ export interface WithdrawalSituation {
   readonly withdrawal: NonNullable<PublicationRecord['withdrawal']>;
   /** What is still there; undefined when nothing is left. */
   readonly left: PublicationProblem | undefined;
+  /** Consumers may know the Cluster. */
+  readonly wasPublished: boolean;
   readonly now: Date;
 }
 
@@ -23,13 +25,14 @@ export type WithdrawalDecision =
 const pollSeconds = 2;
 
 /** What the deletion of a Cluster does about what was published of it. */
-export function decideWithdrawal({ withdrawal, left, now }: WithdrawalSituation): WithdrawalDecision {
+export function decideWithdrawal({ withdrawal, left, wasPublished, now }: WithdrawalSituation): WithdrawalDecision {
   const end = withdrawal.since.getTime() + withdrawalSeconds * 1000;
   if (left) {
     if (now.getTime() >= end) return { kind: 'give-up', problem: left };
     const until = `The deletion of the Cluster waits for it until ${formatMinute(end)} at most.`;
     return { kind: 'wait', seconds: pollSeconds, problem: { ...left, message: `${left.message} ${until}` } };
   }
+  if (!wasPublished) return { kind: 'done' };
   if (!withdrawal.gone) return { kind: 'wait', seconds: pollSeconds, problem: graceProblem };
   const seconds = (withdrawal.gone.getTime() - now.getTime()) / 1000 + graceSeconds;
   // A clock that was set back must not prolong this.

@@ -32,7 +32,8 @@ export async function releasePublications(
   const record = memory.recordOf(cluster);
   const left = await withdrawAll(services, cluster, record, context);
   const withdrawal = advance(record.withdrawal, left, clock.now());
-  const decision = decideWithdrawal({ withdrawal, left, now: clock.now() });
+  const wasPublished = record.forms.some(({ since }) => since !== undefined);
+  const decision = decideWithdrawal({ withdrawal, left, wasPublished, now: clock.now() });
   if (decision.kind === 'wait') {
     const next = { ...record, withdrawal };
     const condition = conditionFalse('Published', decision.problem.reason, decision.problem.message);
