@@ -90,6 +90,7 @@ const recipes: readonly Recipe[] = [
     linkerFlags: '-s -w',
     required: false,
   },
+  { name: 'argocd-clusters', folder: 'argo-cd', packagePath: '.', linkerFlags: '-s -w', required: false },
   { name: 'age', folder: 'age', packagePath: 'filippo.io/age/cmd/age', linkerFlags: '-s -w', required: false },
 ];
 

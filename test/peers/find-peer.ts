@@ -38,6 +38,7 @@ const etcdutl = `etcdutl-${goModuleVersion('go.etcd.io/etcd/etcdutl/v3', 'etcd-t
 const versitygw = `versitygw-${goModuleVersion('github.com/versity/versitygw', 'versitygw/go.mod')}-${machine}`;
 const age = `age-${goModuleVersion('filippo.io/age', 'age/go.mod')}-${machine}`;
 const multicluster = `multicluster-runtime-${goModuleVersion('sigs.k8s.io/multicluster-runtime', 'multicluster-runtime/go.mod')}-${machine}`;
+const argoCd = `argo-cd-${goModuleVersion('github.com/argoproj/argo-cd/v3', 'argo-cd/go.mod')}-${machine}`;
 const buildRemedy = '`npx tsx test/peers/build.ts` builds it where Go is installed';
 const externalRemedy = (variable: string, origin: string) => `set ${variable} to ${origin}`;
 
@@ -101,6 +102,12 @@ export const peers = {
     program: 'kubeconfig-secretreader',
     variable: 'KUBECONFIG_SECRETREADER_BIN',
     folder: multicluster,
+    remedy: buildRemedy,
+  },
+  'argocd-clusters': {
+    program: 'argocd-clusters',
+    variable: 'ARGOCD_CLUSTERS_BIN',
+    folder: argoCd,
     remedy: buildRemedy,
   },
   'mcr-inventory': {
