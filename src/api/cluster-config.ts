@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { group, version } from './names.ts';
+import { ClusterPublishSchema } from './schema/publish-schema.ts';
 import {
   controlPlaneReplicasSchema,
   listMapBy,
@@ -78,6 +79,7 @@ export const ClusterConfigSpec = z.strictObject({
     .meta(listMapBy('name'))
     .describe('Overrides for worker pools of the ProviderConfig, and additional pools. Default: none.'),
   patches: ownerPatchesSchema('all nodes, applied after the patches of the ProviderConfig'),
+  publish: ClusterPublishSchema.optional(),
 });
 export type ClusterConfigSpec = z.infer<typeof ClusterConfigSpec>;
 

@@ -43,6 +43,8 @@ export const conditionTypes = {
   BackedUp: 'Cluster with spec.backup: the last scheduled backup is complete. It is no part of Ready.',
   EtcdRestored:
     'Cluster with the annotation restore: etcd was restored from the backup that it names. It is no part of Ready.',
+  Published:
+    'Cluster with spec.publish: other controllers find it in every form of its ProviderConfig, with valid credentials. It is no part of Ready.',
   WithinLimits: 'NodePool: spec.replicas is between minReplicas and maxReplicas of the worker pool.',
   Identified: 'Host: the server exists and may be used.',
   Usable: 'Host: a Machine can claim it, or holds it.',
@@ -156,6 +158,15 @@ export const conditionReasons = {
     'Etcd works, and the restore of a backup would destroy what it holds; the message says what is lost. Nothing was changed.',
   Restoring: 'Etcd is being restored from a backup; the message has the progress.',
   RestoreFailed: 'A control plane could not restore the snapshot; the message says why, and describes the remedy.',
+  PublishPending: 'The Cluster is published once it has been ready for a short time.',
+  NamespaceMissing:
+    'The namespace in which a Cluster is to be published does not exist; the message names the field and the namespace.',
+  CrdMissing:
+    'A CustomResourceDefinition that publication needs is not installed; the message names it, the cluster, and the remedy.',
+  ClusterRoleMissing: 'The ClusterRole for the published account does not exist in the cluster; the message names it.',
+  PublishRejected: 'The platform cluster rejected a published object; the message quotes it.',
+  Withdrawing: 'What was published is being deleted; the message says what it waits for.',
+  WithdrawalHeld: 'A consumer holds a published object with its finalizer; the message names both.',
   NotIdentified:
     'The server is not the one that the Host describes, or cannot be used; the message names the difference.',
   NotUsed: 'No ProviderConfig uses this Host.',

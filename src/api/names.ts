@@ -47,12 +47,14 @@ export function instanceFinalizers(instance: ProviderInstance) {
     providerConfig: `${group}/providerconfig-${id}`,
     cluster: `${group}/cluster-${id}`,
     accessRequest: `${group}/access-${id}`,
+    /** On a Cluster while something is published of it: its deletion waits until consumers have let go. */
+    publication: `${group}/publication-${id}`,
   };
 }
 
 /** Any of {@link instanceFinalizers} or {@link finalizers}, of any instance. */
 export const isProviderFinalizer = (name: string): boolean =>
-  /^(providerconfig|cluster|access)-[a-z2-7]{8}$|^(machine|host)$/.test(name.slice(group.length + 1)) &&
+  /^(providerconfig|cluster|access|publication)-[a-z2-7]{8}$|^(machine|host)$/.test(name.slice(group.length + 1)) &&
   name.startsWith(`${group}/`);
 
 /** Whether another instance holds an object by its finalizer and this one, whose finalizer is `own`, does not. */
@@ -93,6 +95,8 @@ export const labels = {
   address: `${group}/address`,
   /** On the Secret with the disk key of a Machine: the name of the Machine. */
   diskKey: `${group}/disk-key`,
+  /** On what is published of a Cluster for other controllers: the form. */
+  published: `${group}/published`,
 } as const;
 
 /** On everything that `init` installs for all providers on the API server. Common tools display this label. */
@@ -123,6 +127,11 @@ export const annotations = {
   server: `${group}/server`,
   /** On a granted Secret: id of the key that signed its token. */
   signingKey: `${group}/signing-key`,
+  /** On a published Secret: when its token was issued and expires. */
+  tokenCreated: `${group}/token-created`,
+  tokenExpires: `${group}/token-expires`,
+  /** On a published Secret: hash of its data, which shows that others have changed it. */
+  content: `${group}/content`,
   /**
    * On a Host, set by a user: inspect the server's hardware, which reboots it. Removed when the inspection has begun.
    */
@@ -236,6 +245,13 @@ export const diskKeySecretName = (machine: string): string => `${machine}-disk-k
  */
 export const accessRequestId = (environment: string, provider: string, request: NamespacedName): string =>
   hashNames(environment, provider, request.namespace, request.name);
+
+/** Eight characters that identify a published form of a Cluster, also the name of its ServiceAccount in the cluster. */
+export const publicationId = (environment: string, provider: string, cluster: NamespacedName, form: string): string =>
+  hashNames(environment, provider, cluster.namespace, cluster.name, `publish:${form}`);
+
+/** The name by which consumers know a Cluster. It depends on the name and namespace of the Cluster alone. */
+export const fleetName = (cluster: NamespacedName): string => clusterPrefix(cluster);
 
 /**
  * The Secret with the granted kubeconfig, next to the AccessRequest. Named like the peers name it; at most 63

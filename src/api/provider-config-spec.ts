@@ -15,6 +15,7 @@ import {
   optionalSections,
   type PlatformSection,
 } from './schema/platform-sections.ts';
+import { PublishSchema } from './schema/publish-schema.ts';
 import { RemediationSchema } from './schema/remediation-schema.ts';
 import { RolloutSchema } from './schema/rollout-schema.ts';
 import {
@@ -336,6 +337,7 @@ const Spec = z
     rollout: RolloutSchema,
     remediation: RemediationSchema,
     backup: BackupSchema.optional(),
+    publish: PublishSchema.optional(),
     ...optionalSections(platforms.map(({ name, config }) => [name, config.schema])),
   })
   .meta({

@@ -3,6 +3,7 @@ import { createAutoscalerHandler } from '../autoscaler/request-handler.ts';
 import { listBackups } from '../controllers/backup/list-backups.ts';
 import { HostClaims } from '../controllers/host/host-claims.ts';
 import { makeControllers } from '../controllers/index.ts';
+import { listPublications } from '../controllers/publish/list-publications.ts';
 import { listRestores } from '../controllers/restore/list-restores.ts';
 import { listAuthorities } from '../controllers/rollout/authorities/list-authorities.ts';
 import { listRollouts } from '../controllers/rollout/progress/list-rollouts.ts';
@@ -107,6 +108,7 @@ export async function runAsLeader({
   );
   metrics.setAuthorities(() => (leadership.aborted ? [] : listAuthorities(services)));
   metrics.setBackups(() => (leadership.aborted ? [] : listBackups(services)));
+  metrics.setPublications(() => (leadership.aborted ? [] : listPublications(services)));
   metrics.setRestores(() => (leadership.aborted ? [] : listRestores(services)));
   statusPage?.lead(services, signal);
   exportFleet(services, { metrics, leadership, shared: statusPage?.measurements });

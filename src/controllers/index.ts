@@ -1,8 +1,8 @@
 import { clusterIdentityKey } from '../api/cluster-identity.ts';
-import { findFalseCondition, isConditionTrue } from '../api/conditions.ts';
+import { findFalseCondition } from '../api/conditions.ts';
 import { type Host, serverKeyOf } from '../api/host.ts';
 import type { Machine } from '../api/machine.ts';
-import { clusterProfileName, labels, openmcpKeys } from '../api/names.ts';
+import { clusterProfileName, labels } from '../api/names.ts';
 import { type AccessRequest, type Cluster, openmcpPhases } from '../api/openmcp/types.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
 import {
@@ -16,6 +16,7 @@ import type { Secret } from '../kube/core-types.ts';
 import type { ObjectChange } from '../kube/reflector/object-store.ts';
 import { formatObjectKey, type KubeObject, type ObjectKey, objectKeyOf } from '../kube/resource.ts';
 import { reconcileAccessRequest } from './access-request/controller.ts';
+import { isRelevantForAccess } from './access-request/is-relevant-for-access.ts';
 import type { AccessOptions } from './access-request/view.ts';
 import { wireBackup } from './backup/wire-backup.ts';
 import { reconcileCluster } from './cluster/controller.ts';
@@ -28,6 +29,7 @@ import { reconcileMachine } from './machine/controller.ts';
 import { wasConfigAssessed } from './machine/is-config-accepted.ts';
 import { MachineMonitor } from './machine/machine-monitor.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
+import { wirePublish } from './publish/wire-publish.ts';
 import { wireRestore } from './restore/wire-restore.ts';
 import { turnKeySource } from './rollout/policy/rollout-turns.ts';
 import { hasChangedForClusters } from './rollout/progress/rollout-key-sources.ts';
@@ -91,6 +93,7 @@ export function makeControllers(
     controllers.push(
       new Controller({ name: 'backup', ...common, ...wireBackup(services) }),
       new Controller({ name: 'restore', ...common, ...wireRestore(services) }),
+      new Controller({ name: 'publish', ...common, ...wirePublish(services, options) }),
     );
   return controllers;
 }
@@ -371,20 +374,6 @@ function clusterOfOidcChange(change: ObjectChange<AccessRequest>): ObjectKey[] {
   const { clusterRef, oidc } = object.spec;
   if (!clusterRef || kind === 'resync' || !(oidc || before?.spec.oidc)) return [];
   return keyIfPhaseOrSpecChanged(change).map(() => clusterRef);
-}
-
-function isRelevantForAccess({ kind, object, before }: ObjectChange<Cluster>): boolean {
-  if (kind !== 'updated' || !before) return kind !== 'resync';
-  const seen = (cluster: Cluster): string =>
-    JSON.stringify([
-      cluster.status?.endpoints,
-      cluster.status?.phase,
-      cluster.status?.providerStatus?.['oidc'],
-      isConditionTrue(cluster.status?.conditions, 'EndpointReachable'),
-      cluster.metadata.deletionTimestamp,
-      cluster.metadata.labels?.[openmcpKeys.provider],
-    ]);
-  return seen(object) !== seen(before);
 }
 
 /** The request that owns a Secret: it restores a Secret that was deleted or changed. */

@@ -9,6 +9,7 @@ import { type AuthorityMetric, createAuthorityGauges } from './authority-metrics
 import { type BackupMetric, createBackupGauges } from './backup-metrics.ts';
 import { createFleetGauges, type FleetSamples } from './fleet-metrics.ts';
 import type { ObservedReflector } from './health.ts';
+import { createPublicationGauge, type PublicationMetric } from './publication-metrics.ts';
 import { createRestoreGauges, type RestoreMetric } from './restore-metrics.ts';
 import { createRolloutGauges, type RolloutMetric } from './rollout-metrics.ts';
 import { createTimedCounter, shortDurationBuckets } from './timed-counter.ts';
@@ -37,6 +38,8 @@ export interface Metrics {
   setAuthorities(list: () => readonly AuthorityMetric[]): void;
   /** Exports the backups at each scrape. */
   setBackups(list: () => readonly BackupMetric[]): void;
+  /** Exports the published Clusters at each scrape. */
+  setPublications(list: () => readonly PublicationMetric[]): void;
   /** Exports the restores at each scrape. */
   setRestores(list: () => readonly RestoreMetric[]): void;
   /** Exports the state of the fleet at each scrape. */
@@ -62,6 +65,7 @@ export function createMetrics(): Metrics {
     setRollouts: createRolloutGauges(registry),
     setAuthorities: createAuthorityGauges(registry),
     setBackups: createBackupGauges(registry),
+    setPublications: createPublicationGauge(registry),
     setRestores: createRestoreGauges(registry),
     setFleet: createFleetGauges(registry),
     setBuild: createBuildGauge(registry),

@@ -20,6 +20,8 @@ const tables = [
   { letter: 'G', page: 'docs/development/truenas-rows.md', length: 19 },
   { letter: 'S', page: 'docs/development/truenas-rows.md', length: 60 },
   { letter: 'D', page: 'docs/development/day-2-rows.md', length: 59 },
+  { letter: 'M', page: 'docs/development/multicluster-rows.md', length: 19 },
+  { letter: 'F', page: 'docs/development/multicluster-rows.md', length: 12 },
 ] as const;
 
 /** A row: its number, its test file, its missing part, or the state in place of both. */
@@ -40,7 +42,7 @@ function stateOf(file: string | undefined, lack: string | undefined, word: strin
 
 /** Rows in the names of tests: `'C8, C9: gives …'`. */
 const heldIn = (path: string): string[] =>
-  [...readProjectFile(path).matchAll(/['`"]((?:[BCHDPTGS]\d+, )*[BCHDPTGS]\d+): /g)].flatMap(([, list = '']) =>
+  [...readProjectFile(path).matchAll(/['`"]((?:[BCDFGHMPST]\d+, )*[BCDFGHMPST]\d+): /g)].flatMap(([, list = '']) =>
     list.split(', '),
   );
 

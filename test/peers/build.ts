@@ -84,6 +84,21 @@ const recipes: readonly Recipe[] = [
     linkerFlags: '-s -w',
     required: false,
   },
+  {
+    name: 'mcr-kubeconfig',
+    folder: 'multicluster-runtime',
+    packagePath: '.',
+    linkerFlags: '-s -w',
+    required: false,
+  },
+  {
+    name: 'kubeconfig-secretreader',
+    folder: 'multicluster-runtime',
+    packagePath: 'sigs.k8s.io/cluster-inventory-api/plugins/kubeconfig-secretreader/cmd/plugin',
+    linkerFlags: '-s -w',
+    required: false,
+  },
+  { name: 'argocd-clusters', folder: 'argo-cd', packagePath: '.', linkerFlags: '-s -w', required: false },
   { name: 'age', folder: 'age', packagePath: 'filippo.io/age/cmd/age', linkerFlags: '-s -w', required: false },
   ...(['promtool', 'prometheus'] as const).map((name) => ({
     name,

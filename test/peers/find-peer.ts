@@ -38,6 +38,8 @@ const etcdutl = `etcdutl-${goModuleVersion('go.etcd.io/etcd/etcdutl/v3', 'etcd-t
 const versitygw = `versitygw-${goModuleVersion('github.com/versity/versitygw', 'versitygw/go.mod')}-${machine}`;
 const age = `age-${goModuleVersion('filippo.io/age', 'age/go.mod')}-${machine}`;
 const prometheus = `prometheus-${goModuleVersion('github.com/prometheus/prometheus', 'prometheus/go.mod')}-${machine}`;
+const multicluster = `multicluster-runtime-${goModuleVersion('sigs.k8s.io/multicluster-runtime', 'multicluster-runtime/go.mod')}-${machine}`;
+const argoCd = `argo-cd-${goModuleVersion('github.com/argoproj/argo-cd/v3', 'argo-cd/go.mod')}-${machine}`;
 const buildRemedy = '`npx tsx test/peers/build.ts` builds it where Go is installed';
 const externalRemedy = (variable: string, origin: string) => `set ${variable} to ${origin}`;
 
@@ -100,6 +102,30 @@ export const peers = {
     variable: 'CLUSTER_AUTOSCALER_BIN',
     folder: `tools-${machine}`,
     remedy: externalRemedy('CLUSTER_AUTOSCALER_BIN', 'the program out of its container image, of version 1.36'),
+  },
+  'mcr-kubeconfig': {
+    program: 'mcr-kubeconfig',
+    variable: 'MCR_KUBECONFIG_BIN',
+    folder: multicluster,
+    remedy: buildRemedy,
+  },
+  'kubeconfig-secretreader': {
+    program: 'kubeconfig-secretreader',
+    variable: 'KUBECONFIG_SECRETREADER_BIN',
+    folder: multicluster,
+    remedy: buildRemedy,
+  },
+  'argocd-clusters': {
+    program: 'argocd-clusters',
+    variable: 'ARGOCD_CLUSTERS_BIN',
+    folder: argoCd,
+    remedy: buildRemedy,
+  },
+  'mcr-inventory': {
+    program: 'mcr-inventory',
+    variable: 'MCR_INVENTORY_BIN',
+    folder: `tools-${machine}`,
+    remedy: externalRemedy('MCR_INVENTORY_BIN', 'examples/cluster-inventory-api of multicluster-runtime, as a program'),
   },
   chromium: {
     program: 'chromium',

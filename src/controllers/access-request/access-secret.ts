@@ -46,10 +46,33 @@ export function findRenewalDueAt(
   keys: SigningKeyIds,
   now: Date,
 ): Date | undefined {
+  if (!secret?.data?.[accessSecretKeys.kubeconfig]) return undefined;
   const created = readTime(secret, accessSecretKeys.created);
   const expires = readTime(secret, accessSecretKeys.expires);
-  if (!secret?.data?.[accessSecretKeys.kubeconfig] || !created || !expires) return undefined;
-  const { [annotations.server]: mark, [annotations.signingKey]: key } = secret.metadata.annotations ?? {};
+  return findTokenRenewalDueAt(
+    { ...{ created, expires }, annotations: secret.metadata.annotations },
+    inputs,
+    keys,
+    now,
+  );
+}
+
+/** What is stored with a token: when it was issued and expires, and the annotations of the Secret. */
+interface StoredToken {
+  readonly created: Date | undefined;
+  readonly expires: Date | undefined;
+  readonly annotations: Readonly<Record<string, string>> | undefined;
+}
+
+/** When to renew a token; undefined if it is not usable with these inputs. */
+export function findTokenRenewalDueAt(
+  { created, expires, annotations: notes = {} }: StoredToken,
+  inputs: KubeconfigInputs,
+  keys: SigningKeyIds,
+  now: Date,
+): Date | undefined {
+  if (!created || !expires) return undefined;
+  const { [annotations.server]: mark, [annotations.signingKey]: key } = notes;
   if (mark !== fingerprintInputs(inputs)) return undefined;
   if (keys && key !== undefined && !keys.has(key)) return undefined;
   const due = computeRenewalTime(created, expires);

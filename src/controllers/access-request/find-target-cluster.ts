@@ -1,6 +1,6 @@
 import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { type ConditionState, conditionFalse, findFalseCondition } from '../../api/conditions.ts';
-import { type AccessRequest, externalEndpointUrl } from '../../api/openmcp/types.ts';
+import { type AccessRequest, type Cluster, externalEndpointUrl } from '../../api/openmcp/types.ts';
 import { trustedCertificates } from '../../talos/secrets/secrets-bundle.ts';
 import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
 import { clusterIdentityOf } from '../cluster/identity.ts';
@@ -51,17 +51,19 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
       ),
     };
   }
+  return assessTargetCluster(services, cluster);
+}
+
+/** A Cluster of this provider as the target of accounts, or why it cannot be that now. */
+export function assessTargetCluster(services: Services, cluster: Cluster): TargetClusterLookup {
+  const { namespace = '', name } = cluster.metadata;
   const url = externalEndpointUrl(cluster);
   const secrets = findSecretsState(services, clusterIdentityOf(cluster));
   if (secrets?.kind === 'unusable')
     return { waiting: conditionFalse('ClusterReady', secrets.problem.reason, secrets.problem.message) };
   if (!url || secrets?.kind !== 'usable')
     return {
-      waiting: conditionFalse(
-        'ClusterReady',
-        'WaitingForCluster',
-        `Cluster ${ref.namespace}/${ref.name} is not ready yet.`,
-      ),
+      waiting: conditionFalse('ClusterReady', 'WaitingForCluster', `Cluster ${namespace}/${name} is not ready yet.`),
     };
   // Only the Cluster controller probes an unreachable API server. Requests wait for its result, so that they occupy no
   // workers.

@@ -79,6 +79,7 @@ export async function reconcileCluster(
     return ours ? await reconcileOwned(services, ours, { ...context, isRequested: operation === 'reconcile' }) : {};
   }
   if (!held) return {};
+  // The controller that publishes the Cluster withdraws it as the last one, while the cluster is still served.
   const foreign = (cluster.metadata.finalizers ?? []).filter((name) => name !== finalizer);
   if (foreign.length > 0) return await reconcileOwned(services, cluster, context, foreign);
   return await releaseCluster(services, cluster, context);
@@ -131,7 +132,11 @@ async function reconcileOwned(
   const states = describeClusterConditions(view);
   if (foreign.length > 0)
     states.push(
-      conditionFalse('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`),
+      conditionFalse(
+        'ForeignFinalizersGone',
+        'WaitingForDeletion',
+        `Still needed by ${describeHolders(services, foreign)}.`,
+      ),
     );
   const etcd = await maintainEtcd(services, view, context);
   await publishStatus(services, view, { states, etcd: etcd.state }, context);
@@ -149,6 +154,11 @@ async function reconcileOwned(
     ),
   };
 }
+
+const describeHolders = (services: Services, finalizers: readonly string[]): string =>
+  finalizers
+    .map((name) => (name === instanceFinalizers(services).publication ? 'its consumers: see Published' : name))
+    .join(', ');
 
 async function publishStatus(
   services: Services,

@@ -7,12 +7,12 @@ const hashes = new WeakMap<ProviderConfigSpec, { readonly release: string; reado
 /**
  * Identifies a spec, merged or not, so that a Cluster can tell which of its Machines were compared with it. Another release
  * of the provider may make another configuration of the same spec. How changes reach machines, what is done with unhealthy
- * ones, and what is backed up, is no part of what the machines are to be.
+ * ones, what is backed up, and what is published, is no part of what the machines are to be.
  */
 export function hashSpec(spec: ProviderConfigSpec, release: string): string {
   const known = hashes.get(spec);
   if (known && known.release === release) return known.hash;
-  const { rollout: _, remediation: __, backup: ___, ...rest } = spec;
+  const { rollout: _, remediation: __, backup: ___, publish: ____, ...rest } = spec;
   const hash = shortHash(JSON.stringify([release, rest]));
   hashes.set(spec, { release, hash });
   return hash;

@@ -12,13 +12,14 @@ export interface ClusterReportKind {
   readonly condition: ConditionType;
   /** Field of `status.providerStatus`. */
   readonly field: string;
-  /** Reasons of Events that its controller records itself. */
-  readonly recordedReasons: readonly string[];
+  /** Reasons of Events that its controller records itself; `all`: it records every change. */
+  readonly recordedReasons: readonly string[] | 'all';
 }
 
 export const clusterReports = {
   backup: { condition: 'BackedUp', field: 'backup', recordedReasons: ['BackupFailed'] },
   restore: { condition: 'EtcdRestored', field: 'restore', recordedReasons: ['EtcdRestored'] },
+  publish: { condition: 'Published', field: 'published', recordedReasons: 'all' },
 } as const satisfies Record<string, ClusterReportKind>;
 
 /** The content of such a part. Undefined: nothing is said. */
@@ -48,6 +49,7 @@ export async function writeClusterReport(
     const status = withReport(services, latest, kind, report);
     try {
       await patchStatusIfExists(services.kube, Cluster, latest, status, signal, { locked: true });
+      if (kind.recordedReasons === 'all') return;
       const changes = decideConditionEvents([kind.condition], latest.status.conditions, status.conditions);
       recordConditionEvents(services.events, latest, changes, kind.recordedReasons);
       return;

@@ -14,7 +14,7 @@ import { signingKeyIdOf } from '../target-cluster/signing-key-cache.ts';
 import type { AccessRequestView } from '../view.ts';
 
 /** Thirty days, the duration that the other openMCP providers request. */
-const tokenSeconds = 30 * 24 * 3600;
+export const tokenSeconds = 30 * 24 * 3600;
 
 type GrantContext = Pick<ReconcileContext, 'signal' | 'log'>;
 

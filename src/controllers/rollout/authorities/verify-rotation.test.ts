@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { exampleSecretsBundle } from '../../../../test/talos/example-config.ts';
-import { accessSecretName } from '../../../api/names.ts';
+import { clusterIdentityAnnotations } from '../../../api/cluster-identity.ts';
+import { accessSecretName, labels } from '../../../api/names.ts';
 import type { AccessRequest } from '../../../api/openmcp/types.ts';
 import type { Secret } from '../../../kube/core-types.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
@@ -50,7 +51,8 @@ function secretOf(ca: string, owner = 'request-uid'): Secret {
 
 /** Without Machines, so that only the AccessRequest counts. */
 const problemWith = (secret: Secret | undefined, used: SecretsBundle, now = rotation) => {
-  const stores = { accessRequests: { by: () => [request] }, accessSecrets: { get: () => secret } };
+  const accessSecrets = { get: () => secret, list: () => (secret ? [secret] : []) };
+  const stores = { accessRequests: { by: () => [request] }, accessSecrets };
   const services = { stores, targets: {}, nodes: {} } as unknown as Parameters<typeof findRotationProblem>[0];
   const cluster = { ref, machines: [], bundle: used, rotation: now };
   return findRotationProblem(services, cluster, AbortSignal.timeout(1000));
@@ -70,6 +72,21 @@ it('a rotation does not end while a kubeconfig trusts the former authority', asy
   const both = trustedCertificates(withRotation(issuing.bundle, issuing.rotation), 'kubernetes');
   expect(await problemWith(secretOf(both), issuing.bundle, last)).toMatch(/team\/reader/);
   expect(await problemWith(secretOf(rotation.other.certificate), issuing.bundle, last)).toBeUndefined();
+});
+
+it('waits for what is published of the cluster, unless that is being withdrawn', async () => {
+  const used = withRotation(bundle, rotation);
+  const published = (ca: string, change: object = {}): Secret => {
+    const secret = secretOf(ca, 'nobody');
+    const marks = { labels: { [labels.published]: 'kubeconfigSecret' }, annotations: clusterIdentityAnnotations(ref) };
+    return { ...secret, metadata: { ...secret.metadata, ...marks, ...change } };
+  };
+  const former = bundle.authorities.kubernetes.certificate;
+  expect(await problemWith(published(former), used)).toMatch(/^The published Secret team\/reader.kubeconfig does not/);
+  expect(await problemWith(published(trustedCertificates(used, 'kubernetes')), used)).toBeUndefined();
+  expect(await problemWith(published(former, { deletionTimestamp: 'x' }), used)).toBeUndefined();
+  const annotations = clusterIdentityAnnotations({ ...ref, uid: 'another' });
+  expect(await problemWith(published(former, { annotations }), used)).toBeUndefined();
 });
 
 it('waits neither for a Secret of another owner nor for one that does not exist, nor when the Talos CA is rotated', async () => {

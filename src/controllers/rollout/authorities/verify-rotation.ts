@@ -1,9 +1,11 @@
+import { belongsToCluster } from '../../../api/cluster-identity.ts';
 import type { Machine } from '../../../api/machine.ts';
-import { accessSecretName } from '../../../api/names.ts';
+import { accessSecretName, labels } from '../../../api/names.ts';
 import { formatObjectKey } from '../../../kube/resource.ts';
 import { toBase64 } from '../../../talos/secrets/pem.ts';
 import { trustedCertificates } from '../../../talos/secrets/secrets-bundle.ts';
 import { accessSecretKeys, isSecretOwnedBy } from '../../access-request/access-secret.ts';
+import { readTrustedCertificates } from '../../publish/published-secret.ts';
 import type { Services } from '../../shared/services.ts';
 import { findMachineProblem, type MachineVerificationServices, type RotatedAuthority } from './verify-machine.ts';
 
@@ -25,8 +27,11 @@ export async function findRotationProblem(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { rotation, machines } = cluster;
-  const ofAccess = rotation.authority === 'kubernetes' ? findOutdatedAccess(services, cluster) : undefined;
-  if (ofAccess !== undefined) return ofAccess;
+  const outdated =
+    rotation.authority === 'kubernetes'
+      ? (findOutdatedAccess(services, cluster) ?? findOutdatedPublication(services, cluster))
+      : undefined;
+  if (outdated !== undefined) return outdated;
   for (let i = 0; i < machines.length; i += concurrentNodes) {
     const some = machines.slice(i, i + concurrentNodes);
     const problems = await Promise.all(some.map((one) => findMachineProblem(services, cluster, one, signal)));
@@ -52,4 +57,20 @@ function findOutdatedAccess(
       return `AccessRequest ${namespace}/${name} does not have the certificates of this step yet; see its conditions.`;
   }
   return undefined;
+}
+
+/** The same for what is published of the cluster. */
+function findOutdatedPublication(
+  { stores }: Pick<Services, 'stores'>,
+  { ref, bundle }: Pick<RotatedAuthority, 'ref' | 'bundle'>,
+): string | undefined {
+  const trusted = toBase64(trustedCertificates(bundle, 'kubernetes'));
+  const outdated = stores.accessSecrets
+    .list()
+    .filter(({ metadata }) => metadata.labels?.[labels.published] !== undefined && belongsToCluster(metadata, ref))
+    .find((secret) => !secret.metadata.deletionTimestamp && readTrustedCertificates(secret) !== trusted);
+  const { namespace, name } = outdated?.metadata ?? {};
+  return outdated
+    ? `The published Secret ${namespace}/${name} does not have the certificates of this step yet; see the condition Published.`
+    : undefined;
 }
