@@ -51,7 +51,7 @@ it('is not a cluster before its caches are filled', async () => {
   expect(lines).toEqual(['syncing added', 'engaged added']);
 });
 
-it('changes nothing for the same entry, and only the credentials for another token', async () => {
+it('F4: changes nothing for the same entry, and only the credentials for another token', async () => {
   const { slot, starts, clock, lines } = play(entry('a'));
   starts[0]?.finish();
   await clock.settle();
@@ -67,7 +67,7 @@ it('changes nothing for the same entry, and only the credentials for another tok
   expect(lines).toEqual(['syncing added', 'engaged added', 'engaged credentials-changed']);
 });
 
-it('engages another server of the same cluster before the former one is let go', async () => {
+it('F4: engages another server of the same cluster before the former one is let go', async () => {
   const { slot, starts, clock } = play(entry('a'));
   starts[0]?.finish();
   await clock.settle();
@@ -94,7 +94,7 @@ it('lets a cluster go before another one of its name starts', async () => {
   expect(lines).toEqual(['syncing added', 'engaged added', 'gone other-cluster', 'syncing added', 'engaged added']);
 });
 
-it('the newest entry wins while one starts, and a removal ends it', async () => {
+it('F7: the newest entry wins while one starts, and a removal ends it', async () => {
   const { slot, starts, clock, lines } = play(entry('a'));
   slot.want(entry('a', { server: 'https://b:6443' }));
   slot.want(entry('a', { server: 'https://c:6443' }));

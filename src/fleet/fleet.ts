@@ -34,9 +34,12 @@ export interface FleetOptions {
   readonly observer?: FleetObserver;
   /** A cluster whose caches are not filled in time is tried again later; default 30. */
   readonly syncSeconds?: number;
-  /** Number of clusters that start at the same time; default 10. */
+  /** Number of clusters that start at the same time; default 10. One that is slow is not counted for long. */
   readonly maxStarts?: number;
 }
+
+/** A cluster that has not started by then goes on beside the limit, so that slow ones do not hold up the others. */
+const slotSeconds = 2;
 
 const maxNameLength = 63;
 const maxMessageLength = 1000;
@@ -54,7 +57,7 @@ export class Fleet {
     this.#options = options;
     this.#starts = new ConcurrencyLimit(options.maxStarts ?? 10);
     this.#environment = {
-      start: (name, entry, signal) => this.#starts.run(() => this.#start(name, entry, signal), signal),
+      start: (name, entry, signal) => this.#startWithSlot(name, entry, signal),
       engage: async (cluster) => {
         for (const consumer of options.consumers) await consumer(cluster);
       },
@@ -121,6 +124,18 @@ export class Fleet {
     await Promise.race([all, this.#options.clock.sleep(seconds * 1000, timer.signal).catch(() => {})]);
     timer.abort();
     return [...late].map(({ name }) => name);
+  }
+
+  async #startWithSlot(name: string, entry: ClusterEntry, signal: AbortSignal): Promise<FleetCluster> {
+    const release = await this.#starts.acquire(signal);
+    const timer = new AbortController();
+    this.#options.clock.sleep(slotSeconds * 1000, timer.signal).then(release, () => {});
+    try {
+      return await this.#start(name, entry, signal);
+    } finally {
+      timer.abort();
+      release();
+    }
   }
 
   async #start(name: string, entry: ClusterEntry, signal: AbortSignal): Promise<FleetCluster> {

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Fleet } from '../../src/fleet/fleet.ts';
+import { Fleet } from '../../src/fleet/fleet.ts';
+import { FleetCache } from '../../src/fleet/fleet-cache.ts';
 import { ClusterNotFoundError } from '../../src/fleet/fleet-errors.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
 import { Namespace, Secret } from '../../src/kube/core-types.ts';
 import type { KubeObject, ResourceType } from '../../src/kube/resource.ts';
-import { createApiServerConnection } from '../../src/kube/transport/api-server-connection.ts';
+import { type ApiServerConnection, createApiServerConnection } from '../../src/kube/transport/api-server-connection.ts';
+import { parseEmbeddedKubeconfig } from '../../src/kube/transport/embedded-kubeconfig.ts';
 import { Transport } from '../../src/kube/transport/transport.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { noLog } from '../../src/lib/log.ts';
 import { SecretString } from '../../src/lib/secret-string.ts';
 import { countPods } from '../examples/count-pods.ts';
 import { eventually } from '../support/eventually.ts';
@@ -98,7 +102,7 @@ describe('a controller on a fleet of published clusters', () => {
     await eventually('the second is counted', async () => (await countOf('one')) === '2');
   });
 
-  it('goes on with the same cluster after its token was rotated', async () => {
+  it('F5, F12: goes on with the same cluster after its token was rotated', async () => {
     const before = fleet.get('one');
     await publish('one', one.kubeconfig('second'));
     await eventually('it has the credentials', () => fleet.history('one').at(-1)?.reason === 'credentials-changed');
@@ -149,5 +153,46 @@ describe('a controller on a fleet of published clusters', () => {
     expect(await fleet.stop()).toEqual([]);
     expect(signal.aborted).toBe(true);
     expect(fleet.names()).toEqual([]);
+  });
+});
+
+describe('an index of a fleet', () => {
+  it('F3: is of every cluster, before and after it is engaged, and has a name of its own', async () => {
+    const clusters = await Promise.all([startCluster(), startCluster()]);
+    const pods = new FleetCache(Pod, { maxObjects: 100 });
+    pods.addIndex('phase', ({ status }) => [status?.phase ?? 'Unknown']);
+    const openClient = (connection: ApiServerConnection) =>
+      new KubeClient(new Transport(connection), { fieldManager: 'test' });
+    const fleet = new Fleet({ clock: systemClock, log: noLog, openClient, caches: [pods], consumers: [] });
+    try {
+      const [first, second] = clusters;
+      await first?.addPod('a');
+      await second?.addPod('b');
+      const add = (name: string, cluster = first) => {
+        const connection = parseEmbeddedKubeconfig(new SecretString(cluster?.kubeconfig() ?? ''));
+        fleet.upsert(name, { id: name, connection });
+      };
+      add('first');
+      await eventually('the first is engaged', () => fleet.names().length === 1);
+      pods.addIndex('name', ({ metadata }) => [metadata.name]);
+      pods.addIndex('broken', () => {
+        throw new Error('no');
+      });
+      add('second', second);
+      await eventually('both are engaged', () => fleet.names().length === 2);
+      const names = ['first', 'second'].map((name) => {
+        const cache = pods.of(fleet.get(name));
+        return ['a', 'b'].map((pod) => cache.by('name', pod).length + cache.by('broken', pod).length);
+      });
+      expect(names).toEqual([
+        [1, 0],
+        [0, 1],
+      ]);
+      expect(pods.of(fleet.get('second')).by('phase', 'Running')).toHaveLength(1);
+      expect(() => pods.addIndex('name', () => [])).toThrow(/has an index "name" already/);
+    } finally {
+      await fleet.stop();
+      await Promise.all(clusters.map((cluster) => cluster.close()));
+    }
   });
 });
