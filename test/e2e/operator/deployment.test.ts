@@ -232,7 +232,8 @@ function deployed(): void {
       const image = at().images.get(imageReference('0.1.0'));
       if (image) at().images.set('cluster-provider-talos:0.1.0', image);
       const set = ['--set=environment=test', '--set=providerName=second'];
-      const words = ['template', 'second', 'charts/cluster-provider-talos', `--namespace=${namespace}`, ...set];
+      const chart = 'charts/cluster-provider-talos';
+      const words = ['template', 'second', chart, '--skip-tests', `--namespace=${namespace}`, ...set];
       const text = execFileSync(findPeer('helm') ?? 'helm', words, { encoding: 'utf8' });
       const session = await ClusterSession.fromFile(at().testbed.world.kubeconfig);
       await session.apply(parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? []));

@@ -211,6 +211,17 @@ export const celRuleCases: readonly CelRuleCase[] = [
     { spec: { network: { ...sample.network, serviceSubnets: ['10.2.0.0/16'] } } },
     { change: { network: { serviceSubnets: ['10.2.0.0/16'] } } },
   ),
+  onConfig('.network.ipv6.subnet', network({ ipv6: { subnet: 'fd00:1::/64' } }), {
+    ...network({ ipv6: { subnet: 'fd00:1::/64' } }),
+    change: { network: { ipv6: { subnet: 'fd00:2::/64' } } },
+  }),
+  onConfig(
+    '.network.cni',
+    network({ cni: { name: 'Custom', urls: ['https://example.org/cni.yaml'] } }),
+    network({ cni: { name: 'Custom' } }),
+  ),
+  onConfig('.network.cni.name', network({ cni: { name: 'None' } }), { change: { network: { cni: { name: 'None' } } } }),
+  onConfig('.network.kubeProxy', network({ kubeProxy: false }), { change: { network: { kubeProxy: false } } }),
   onConfig(
     '.network.dnsDomain',
     { change: { network: { prefix: 25 } } },
