@@ -177,6 +177,16 @@ describe('events', () => {
     await closed;
   });
 
+  it('about actions are not left out because of conditions that change often', async () => {
+    const { recorder, server } = play();
+    for (let i = 0; i < 60; i += 1) recorder.record(machine('cp-0'), 'Warning', 'NotReady', `${i}`, 'condition');
+    recorder.record(machine('cp-0'), 'Normal', 'NodeReplaced', 'It was replaced.');
+    await recorder.close();
+    const reasons = server.all().map(({ reason }) => reason);
+    expect(reasons.filter((reason) => reason === 'NotReady')).toHaveLength(25);
+    expect(reasons).toContain('NodeReplaced');
+  });
+
   it('are cut to the limits of the API server: 1024 characters, and a valid name', async () => {
     const { server, recorder } = play();
     recorder.record(machine('m'.repeat(253)), 'Normal', 'Long', 'x'.repeat(5000));

@@ -46,7 +46,7 @@ export interface EventRecorderOptions {
   readonly component: string;
   /** The reporting instance, e.g. the pod's name. */
   readonly instance?: string;
-  /** Burst of Events for one object; default 25, as in client-go. */
+  /** Burst of Events for one object and subject; default 25, as in client-go. */
   readonly burst?: number;
   /** Seconds until one more Event for the object; default 300, as in client-go. */
   readonly refillSeconds?: number;
@@ -57,6 +57,8 @@ export interface EventRecorderOptions {
   /** No Event is written after this signal aborts: another process may be the leader by then. */
   readonly signal?: AbortSignal;
 }
+
+type EventSubject = 'action' | 'condition';
 
 /** An Event that is recorded and not yet written. */
 interface PendingEvent {
@@ -100,15 +102,25 @@ export class EventRecorder {
     this.#rateLimit = new RateLimit(clock, { burst: totalBurst, perSecond });
   }
 
-  /** Records an Event about an object. `reason` is UpperCamelCase and stable, `message` a sentence without secrets. */
-  record(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  /**
+   * Records an Event about an object. `reason` is UpperCamelCase and stable, `message` a sentence without secrets. `about`:
+   * an action, or a condition that has changed. Each has a limit of its own, because a condition is also in the status,
+   * and what was done is nowhere else.
+   */
+  record(
+    object: KubeObject,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+    about: EventSubject = 'action',
+  ): void {
     const event = this.#eventOf(object, type, reason, message);
     const key = `${event.metadata.namespace}/${event.metadata.name}`;
     const pending = this.#pending.get(key);
     if (pending) {
       pending.times += 1;
       pending.lastAt = this.#options.clock.now();
-    } else if (this.#isFull(event) || !this.#take(object)) {
+    } else if (this.#isFull(event) || !this.#take(object, about)) {
       this.#log.debug({ reason, object: object.metadata.name }, 'event left out: too many');
     } else {
       this.#pending.set(key, { event, times: 1, lastAt: this.#options.clock.now() });
@@ -240,9 +252,10 @@ export class EventRecorder {
   }
 
   /** Takes one token of the object's bucket, if one is left. */
-  #take(object: KubeObject): boolean {
+  #take(object: KubeObject, about: EventSubject): boolean {
     const { clock, burst = 25, refillSeconds = 300 } = this.#options;
-    const key = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
+    const id = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
+    const key = `${about} ${id}`;
     const bucket = this.#buckets.get(key) ?? new RateLimit(clock, { burst, perSecond: 1 / refillSeconds });
     this.#buckets.set(key, bucket);
     return bucket.take();

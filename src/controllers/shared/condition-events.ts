@@ -72,5 +72,5 @@ export function recordConditionEvents(
   recordedElsewhere: readonly string[] = [],
 ): void {
   for (const { type, reason, message } of changes)
-    if (!recordedElsewhere.includes(reason)) events.record(object, type, reason, message);
+    if (!recordedElsewhere.includes(reason)) events.record(object, type, reason, message, 'condition');
 }

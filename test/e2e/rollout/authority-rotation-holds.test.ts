@@ -44,7 +44,9 @@ const says = (reason: string, text: RegExp) =>
     return found?.reason === reason && text.test(found.message);
   });
 const events = async () =>
-  (await open().platform.list(Event, {})).items.filter(({ reason }) => /^Rotation/.test(reason ?? '')).length;
+  (await open().platform.list(Event, {})).items.filter(({ reason }) =>
+    /^Rotation(Started|Progressed|Finished)$/.test(reason ?? ''),
+  ).length;
 
 async function isAccepted(machine: Machine, bundle: SecretsBundle): Promise<boolean> {
   const credentials = createTalosCredentials(bundle, systemClock);

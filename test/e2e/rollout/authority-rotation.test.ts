@@ -35,7 +35,7 @@ const request = (authority: string) => open().objects.annotate(Cluster, ref, { [
 async function story(): Promise<string[]> {
   const { items } = await open().platform.list(Event, {});
   return items
-    .filter(({ reason }) => /^Rotation/.test(reason ?? ''))
+    .filter(({ reason }) => /^Rotation(Started|Progressed|Finished)$/.test(reason ?? ''))
     .sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
     .map(({ message }) => message ?? '');
 }
